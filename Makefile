@@ -1,0 +1,44 @@
+# The two commands: `make demo` and `make test`. Both set everything up in .venv first.
+PYTHON ?= python3
+BIN := .venv/bin
+STAMP := .venv/.installed
+# Numba and BLAS threads of test workers would fight for the cores.
+export NUMBA_NUM_THREADS ?= 2
+export OMP_NUM_THREADS ?= 2
+export POLARS_MAX_THREADS ?= 2
+
+.PHONY: demo test check claims bench docs sizes lint unit clean
+
+$(STAMP): constraints.txt pyproject.toml
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test]'
+	@touch $@
+
+demo: $(STAMP)
+	$(BIN)/sfumato demo
+
+lint: $(STAMP)
+	$(BIN)/ruff check src tests benchmarks
+	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/mypy
+
+warm: $(STAMP)
+	@$(BIN)/python -m sfumato.kernels.warm
+
+test: lint warm
+	$(BIN)/python -m pytest -n 2 -m "not full"
+
+check: lint warm
+	$(BIN)/python -m pytest -n 2 -m "not full" tests/unit tests/house
+
+claims: lint warm
+	$(BIN)/python -m pytest -n 2
+
+bench: warm
+	$(BIN)/python benchmarks/run.py
+
+sizes:
+	@find src -name '*.py' | xargs wc -l | sort -rn | sed -n '2,11p'
+
+clean:
+	rm -rf .venv build dist src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

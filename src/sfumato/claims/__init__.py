@@ -1,0 +1,59 @@
+"""What a release may promise: requirements, guarantees, and the claim that carries one of them."""
+
+from __future__ import annotations
+
+from sfumato.claims.anonymity import AlphaK, KAnonymity
+from sfumato.claims.attributes import check_each
+from sfumato.claims.claim import Claim
+from sfumato.claims.classes import MECHANISM_TOLERANCE, VERIFY_TOLERANCE, Figure
+from sfumato.claims.closeness import TCloseness
+from sfumato.claims.disclosure import SemanticPrivacy
+from sfumato.claims.diversity import LDiversity
+from sfumato.claims.exact import Number, number_from_json, number_to_json, plain
+from sfumato.claims.ground import Ground
+from sfumato.claims.guarantees import ApproxDP, Linkable, Nothing, ProbabilisticDP, PureDP
+from sfumato.claims.likeness import BetaLikeness
+from sfumato.claims.neighbours import Neighbours
+from sfumato.claims.notes import requirement_notes
+from sfumato.claims.registry import (
+    GUARANTEES,
+    REQUIREMENTS,
+    Promise,
+    promise_from_json,
+    requirement_from_json,
+)
+from sfumato.claims.requirement import Conjunction, Found, Requirement
+
+__all__ = [
+    "GUARANTEES",
+    "MECHANISM_TOLERANCE",
+    "REQUIREMENTS",
+    "VERIFY_TOLERANCE",
+    "AlphaK",
+    "ApproxDP",
+    "BetaLikeness",
+    "Claim",
+    "Conjunction",
+    "Figure",
+    "Found",
+    "Ground",
+    "KAnonymity",
+    "LDiversity",
+    "Linkable",
+    "Neighbours",
+    "Nothing",
+    "Number",
+    "ProbabilisticDP",
+    "Promise",
+    "PureDP",
+    "Requirement",
+    "SemanticPrivacy",
+    "TCloseness",
+    "check_each",
+    "number_from_json",
+    "number_to_json",
+    "plain",
+    "promise_from_json",
+    "requirement_from_json",
+    "requirement_notes",
+]

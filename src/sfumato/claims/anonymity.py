@@ -1,0 +1,129 @@
+"""k-anonymity, and (alpha, k)-anonymity: classes large enough, and no value too frequent in one.
+
+Source    Samarati & Sweeney 1998; Sweeney, k-anonymity, IJUFKS 10(5), 2002, definition 3.
+          Wong, Li, Fu & Wang, (alpha, k)-anonymity, KDD 2006, asked for every sensitive value.
+Claim     k: every class has at least k people (k x c rows where a person may have c). alpha: moreover
+          no sensitive value makes up more than a share alpha of its class.
+Because   integers decide: size >= k c, and max count x denominator <= size x numerator of alpha.
+Checked   tests/claims/test_requirements_against_pycanon.py::test_agrees_with_pycanon
+          tests/claims/test_requirements_oracle.py::test_equals_the_definition
+Silent on what the people of a class have in common: k says nothing of sensitive values. With fewer
+          than c rows per person in a class, a class may hold more people than promised, never fewer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+from sfumato.claims.classes import BoolArray, Classes, Figure, each_exactly, largest_ratio
+from sfumato.claims.exact import Number, fraction, number_from_json, number_to_json, plain, whole
+from sfumato.claims.ground import Ground
+from sfumato.claims.requirement import Found, Requirement
+
+__all__ = ["AlphaK", "KAnonymity", "shares_at_most"]
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class KAnonymity(Requirement):
+    """Every class has at least k people."""
+
+    k: int
+    label: ClassVar[str] = "k-anonymity"
+    reads_sensitive: ClassVar[bool] = False
+    at_least: ClassVar[bool] = True
+
+    def __init__(self, k: Number) -> None:
+        object.__setattr__(self, "k", whole("k", k, least=1, hint="try 10"))
+
+    def satisfied(self, classes: Classes) -> BoolArray:
+        """Decide each class of one block of non-empty classes."""
+        answer: BoolArray = classes.sizes >= self.k * classes.rows_per_person
+        return answer
+
+    def figure(self, classes: Classes) -> Figure:
+        """Return what the worst class of one block attains."""
+        return int(classes.sizes.min()) // classes.rows_per_person
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a plain dict; `requirement_from_json` reads it back."""
+        return {"kind": self.label, "k": self.k}
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> KAnonymity:
+        """Return the requirement that `to_json` wrote."""
+        return cls(data["k"])
+
+    def describe(self) -> str:
+        """Say in one plain sentence what is required, with the formula."""
+        return (
+            f"Every class holds at least {self.k} people: n >= {self.k} "
+            "(times the rows a person may have, where that is more than 1)."
+        )
+
+    def __str__(self) -> str:
+        return f"{self.label}({self.k})"
+
+
+def shares_at_most(classes: Classes, limit: Fraction) -> BoolArray:
+    """Whether in each class the most frequent value has at most the share `limit` of the rows."""
+    above, under = limit.numerator, limit.denominator
+    answer: BoolArray = each_exactly(
+        classes,
+        max(above, under),
+        lambda counts, sizes: counts.max(axis=1) * under <= sizes * above,
+    )
+    return answer
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class AlphaK(Requirement):
+    """Every class has at least k people, and no sensitive value a share above alpha."""
+
+    alpha: Fraction
+    k: int
+    label: ClassVar[str] = "alpha-k-anonymity"
+
+    def __init__(self, alpha: Number, *, k: Number) -> None:
+        object.__setattr__(self, "alpha", fraction("alpha", alpha, above=0, most=1, hint="try 1/2"))
+        object.__setattr__(self, "k", whole("k", k, least=1, hint="try 10"))
+
+    def satisfied(self, classes: Classes) -> BoolArray:
+        """Decide each class of one block of non-empty classes."""
+        return KAnonymity(self.k).satisfied(classes) & shares_at_most(classes, self.alpha)
+
+    def figure(self, classes: Classes) -> Figure:
+        """Return the largest share of one value in one class."""
+        return largest_ratio(classes.counts.max(axis=1), classes.sizes)
+
+    def found(
+        self,
+        histograms: Any,
+        overall: Any = None,
+        *,
+        ground: Ground | None = None,
+        rows_per_person: int = 1,
+    ) -> Found:
+        """Return (alpha, k) as attained."""
+        alpha = self.worst(self.figure, histograms, overall, ground=ground, rows_per_person=rows_per_person)
+        return (alpha, KAnonymity(self.k).found(histograms, overall, rows_per_person=rows_per_person))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a plain dict; `requirement_from_json` reads it back."""
+        return {"kind": self.label, "alpha": number_to_json(self.alpha), "k": self.k}
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> AlphaK:
+        """Return the requirement that `to_json` wrote."""
+        return cls(number_from_json("alpha", data["alpha"]), k=data["k"])
+
+    def describe(self) -> str:
+        """Say in one plain sentence what is required, with the formula."""
+        return (
+            f"Every class holds at least {self.k} people and no sensitive value makes up more than "
+            f"{plain(self.alpha)} of it: n >= {self.k} and max p <= {plain(self.alpha)}."
+        )
+
+    def __str__(self) -> str:
+        return f"{self.label}({plain(self.alpha)}, {self.k})"

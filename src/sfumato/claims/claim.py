@@ -1,0 +1,182 @@
+"""What a release promises, to whom, and what it does not say. Frozen, exact, the same after JSON.
+
+Source    The idea of a description apart from its accountant: DpEvent in Google's dp_accounting.
+Claim     A claim read back from JSON equals the claim written; the steps of a budget sum to epsilon exactly.
+Because   numbers are int or Fraction, written as such; the sum is compared as Fractions.
+Checked   tests/unit/claims/test_claim.py::test_round_trip_through_json
+          tests/unit/claims/test_claim.py::test_trace_must_sum_to_epsilon_exactly
+Silent on whether it is true: requirements are checked by `verify`, guarantees proved beside their mechanism.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal
+
+from sfumato.claims.exact import Number, fraction, number_from_json, number_to_json, plain
+from sfumato.claims.guarantees import ApproxDP, Linkable, Nothing, ProbabilisticDP, PureDP
+from sfumato.claims.neighbours import Neighbours
+from sfumato.claims.registry import Promise, promise_from_json
+from sfumato.claims.requirement import Requirement
+from sfumato.errors import ParameterError
+
+__all__ = ["Claim"]
+
+_PRIVATE = (PureDP, ApproxDP, ProbabilisticDP)
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Claim:
+    """A promise with its neighbour relation, the inputs taken as public, and its silences.
+
+    `trace` lists (stage, epsilon) in the order in which a mechanism spends its budget.
+    """
+
+    promise: Promise
+    neighbours: Neighbours | None
+    public_inputs: tuple[str, ...]
+    silent_on: tuple[str, ...]
+    rehearsal: bool
+    accounted: bool
+    trace: tuple[tuple[str, Fraction], ...]
+
+    def __init__(
+        self,
+        promise: Promise,
+        *,
+        neighbours: Neighbours | None = None,
+        public_inputs: Iterable[str] = (),
+        silent_on: Iterable[str] = (),
+        rehearsal: bool = False,
+        accounted: bool = False,
+        trace: Iterable[tuple[str, Number]] = (),
+    ) -> None:
+        steps = tuple((str(stage), fraction(f"trace[{stage}]", spent, least=0)) for stage, spent in trace)
+        object.__setattr__(self, "promise", promise)
+        object.__setattr__(self, "neighbours", neighbours)
+        object.__setattr__(self, "public_inputs", _texts("public_inputs", public_inputs))
+        object.__setattr__(self, "silent_on", _texts("silent_on", silent_on))
+        object.__setattr__(self, "rehearsal", bool(rehearsal))
+        object.__setattr__(self, "accounted", bool(accounted))
+        object.__setattr__(self, "trace", steps)
+        self._check()
+
+    def _check(self) -> None:
+        if not isinstance(self.promise, (Requirement, *_PRIVATE, Linkable, Nothing)):
+            raise ParameterError("promise", type(self.promise).__name__, "must be a requirement or a guarantee")
+        if not isinstance(self.promise, _PRIVATE):
+            if self.neighbours is not None or self.trace:
+                raise ParameterError(
+                    "neighbours" if self.neighbours is not None else "trace",
+                    str(self.promise),
+                    "belongs to differential privacy only",
+                )
+            return
+        if not isinstance(self.neighbours, Neighbours):
+            rule = "differential privacy means nothing without neighbours"
+            raise ParameterError("neighbours", self.neighbours, rule, hint="try Neighbours.ADD_OR_REMOVE_ONE")
+        total = sum((spent for _, spent in self.trace), Fraction())
+        if self.trace and total != self.promise.epsilon:
+            raise ParameterError("trace", total, f"must sum to epsilon = {self.promise.epsilon} exactly")
+
+    @property
+    def kind(self) -> Literal["checked", "proved", "estimate", "none"]:
+        """How the promise is known: checked on the file, proved, estimated, or there is none."""
+        if isinstance(self.promise, Requirement):
+            return "checked"
+        if isinstance(self.promise, _PRIVATE):
+            return "proved"
+        return "estimate" if isinstance(self.promise, Linkable) else "none"
+
+    @property
+    def requirement(self) -> Requirement | None:
+        """What a verifier can check on the file: the promise itself, or what an estimate kept from its base."""
+        if isinstance(self.promise, Requirement):
+            return self.promise
+        return self.promise.base if isinstance(self.promise, Linkable) else None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a plain dict; `Claim.from_json` reads it back."""
+        return {
+            "promise": self.promise.to_json(),
+            "kind": self.kind,
+            "neighbours": None if self.neighbours is None else self.neighbours.value,
+            "public_inputs": list(self.public_inputs),
+            "silent_on": list(self.silent_on),
+            "rehearsal": self.rehearsal,
+            "accounted": self.accounted,
+            "trace": [[stage, number_to_json(spent)] for stage, spent in self.trace],
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Claim:
+        """Return the claim that `to_json` wrote; a `kind` that does not follow from the promise is refused."""
+        missing = [name for name in ("promise", "kind") if name not in data]
+        if missing:
+            raise ParameterError(missing[0], "nothing", "a claim needs it")
+        claim = cls(
+            promise_from_json(data["promise"]),
+            neighbours=_neighbours(data.get("neighbours")),
+            public_inputs=data.get("public_inputs", ()),
+            silent_on=data.get("silent_on", ()),
+            rehearsal=_flag("rehearsal", data.get("rehearsal", False)),
+            accounted=_flag("accounted", data.get("accounted", False)),
+            trace=[(stage, number_from_json("trace", spent)) for stage, spent in data.get("trace", ())],
+        )
+        if data["kind"] != claim.kind:
+            raise ParameterError("kind", data["kind"], f"this promise can only be {claim.kind!r}")
+        return claim
+
+    def describe(self) -> str:
+        """Say in plain words what is promised, under which relation, on which assumptions, and what is not said."""
+        how = {
+            "checked": "Anyone can check it on the published file.",
+            "proved": "It is proved for the mechanism; a file can not show it.",
+            "estimate": "It is an estimate, and can be wrong.",
+            "none": "It must not leave the house.",
+        }
+        lines = [self.promise.describe(), how[self.kind]]
+        if self.neighbours is not None:
+            lines.append(f"Neighbours: {self.neighbours.describe()}")
+            lines.append("It is entered in a ledger." if self.accounted else "It is not accounted in any ledger.")
+        if self.public_inputs:
+            lines.append(f"Taken as public: {', '.join(self.public_inputs)}.")
+        lines += [f"It does not cover: {silence}." for silence in self.silent_on]
+        if self.trace:
+            steps = ", ".join(f"{stage} {plain(spent)}" for stage, spent in self.trace)
+            lines.append(f"Budget, step by step: {steps}.")
+        if self.rehearsal:
+            lines.append("This is a rehearsal: it was made with a known seed and protects nobody.")
+        return "\n".join(lines)
+
+    def __str__(self) -> str:
+        return f"{self.promise} [{self.kind}{', rehearsal' if self.rehearsal else ''}]"
+
+
+def _texts(name: str, values: Iterable[str]) -> tuple[str, ...]:
+    # A lone string would silently become its letters.
+    if isinstance(values, str):
+        raise ParameterError(name, "one text", "must be a sequence of texts")
+    texts = tuple(values)
+    if not all(isinstance(text, str) for text in texts):
+        raise ParameterError(name, "something else", "must hold texts")
+    return texts
+
+
+def _flag(name: str, value: object) -> bool:
+    # bool("false") is True: only real booleans count.
+    if not isinstance(value, bool):
+        raise ParameterError(name, value, "must be true or false")
+    return value
+
+
+def _neighbours(value: object) -> Neighbours | None:
+    if value is None:
+        return None
+    try:
+        return Neighbours(value)
+    except ValueError:
+        options = ", ".join(str(option) for option in Neighbours)
+        raise ParameterError("neighbours", value, f"must be one of {options}") from None

@@ -1,0 +1,125 @@
+"""t-closeness: the sensitive values of every class are distributed nearly as in all published rows.
+
+Source    Li, Li & Venkatasubramanian, ICDE 2007, for the earth mover's distance.
+          Li & Li, KDD 2009, section 5.1, for the Jensen-Shannon divergence (the default here).
+Claim     every class has distance at most t. js: JS(P, Q) = (KL(P, M) + KL(Q, M)) / 2, M = (P + Q) / 2,
+          natural logarithm, so at most ln 2; it is the divergence, not its square root.
+Because   emd is decided in integers: spread x denominator <= numerator x scale x n x N. js keeps the
+          tolerance asked for; P = Q is recognised in integers and then the divergence is 0.
+Checked   tests/claims/test_requirements_against_pycanon.py::test_agrees_with_pycanon
+          tests/claims/test_requirements_oracle.py::test_equals_the_definition
+Silent on large relative changes of rare values: a share that rises from 0.0003 to 0.03 costs little.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.claims.classes import BoolArray, Classes, Figure, each_exactly, largest_ratio
+from sfumato.claims.exact import Number, choice, fraction, number_from_json, number_to_json, plain
+from sfumato.claims.requirement import Requirement
+
+__all__ = ["TCloseness"]
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class TCloseness(Requirement):
+    """Every class is within t of the overall distribution."""
+
+    t: Fraction
+    distance: Literal["js", "emd"]
+    label: ClassVar[str] = "t-closeness"
+    reads_overall: ClassVar[bool] = True
+
+    def __init__(self, t: Number, *, distance: Literal["js", "emd"] = "js") -> None:
+        choice("distance", distance, ("js", "emd"))
+        object.__setattr__(self, "t", fraction("t", t, least=0, most=1, hint="try 0.2"))
+        object.__setattr__(self, "distance", distance)
+
+    def satisfied(self, classes: Classes) -> BoolArray:
+        """Decide each class of one block of non-empty classes."""
+        if self.distance == "js":
+            near: BoolArray = divergences(classes) <= float(self.t) + classes.tolerance
+            return near | _same(classes)
+        scale = classes.ground.scale(classes.published)
+        left, right = self.t.denominator, self.t.numerator * scale * classes.total
+        answer: BoolArray = each_exactly(
+            classes,
+            left * scale * classes.total,  # spread <= scale x n x N, and t <= 1
+            lambda counts, sizes: _spread(classes, counts, sizes) * left <= sizes * right,
+        )
+        return answer
+
+    def figure(self, classes: Classes) -> Figure:
+        """Return the largest distance of a class."""
+        if self.distance == "js":
+            return float(divergences(classes).max())
+        scale = classes.ground.scale(classes.published) * classes.total
+        work = each_exactly(classes, scale, lambda counts, sizes: _spread(classes, counts, sizes), dtype=object)
+        return largest_ratio(work, classes.sizes.astype(object) * scale)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a plain dict; `requirement_from_json` reads it back."""
+        return {"kind": self.label, "t": number_to_json(self.t), "distance": self.distance}
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> TCloseness:
+        """Return the requirement that `to_json` wrote."""
+        return cls(number_from_json("t", data["t"]), distance=data["distance"])
+
+    def describe(self) -> str:
+        """Say in one plain sentence what is required, with the formula."""
+        if self.distance == "js":
+            name, formula = (
+                "Jensen-Shannon divergence",
+                "JS(P, Q) = (KL(P, M) + KL(Q, M)) / 2, M = (P + Q) / 2, in nats",
+            )
+        else:
+            name, formula = "earth mover's distance", "EMD(P, Q), between 0 and 1"
+        return (
+            f"In every class the sensitive values are distributed nearly as in all published rows: "
+            f"{name} at most {plain(self.t)}; {formula}."
+        )
+
+    def __str__(self) -> str:
+        return f"{self.label}({plain(self.t)}{'' if self.distance == 'js' else ', emd'})"
+
+
+def _moves(classes: Classes, counts: Any, sizes: Any) -> Any:
+    """(P - Q) n N in whole numbers."""
+    return counts * classes.total - classes.published * sizes[:, None]
+
+
+def _spread(classes: Classes, counts: Any, sizes: Any) -> Any:
+    return classes.ground.spread(_moves(classes, counts, sizes), classes.published)
+
+
+def _same(classes: Classes) -> BoolArray:
+    """Whether P = Q exactly."""
+    answer: BoolArray = each_exactly(
+        classes,
+        classes.total,
+        lambda counts, sizes: (_moves(classes, counts, sizes) == 0).all(axis=1),
+    )
+    return answer
+
+
+def divergences(classes: Classes) -> npt.NDArray[np.float64]:
+    """JS of each class to the overall distribution, in nats."""
+    shares = classes.counts / classes.sizes[:, None]
+    overall = classes.published / classes.total
+    middle = (shares + overall) / 2
+    return (_relative(shares, middle) + _relative(np.broadcast_to(overall, shares.shape), middle)) / 2
+
+
+def _relative(shares: npt.NDArray[np.float64], to: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """KL(shares, to) of each row, with 0 ln 0 = 0; `to` is positive wherever `shares` is."""
+    some = shares > 0
+    ratio = np.divide(shares, to, out=np.ones_like(to), where=some)
+    result: npt.NDArray[np.float64] = (shares * np.log(ratio)).sum(axis=1)
+    return result

@@ -1,0 +1,112 @@
+"""Semantic privacy (delta-disclosure): no value is much likelier, or much rarer, in a class than overall.
+
+Source    Brickell & Shmatikov, KDD 2008, definition of delta-disclosure privacy; Li & Li, KDD 2009,
+          section 5.1, who call it semantic privacy and do not state the logarithm (natural here).
+Claim     |ln(p(s) / q(s))| < delta in every class, for every value s that occurs in the published rows.
+          A value absent from a class has ln 0 and fails, unless absent="ignore". sides="one" bounds rises only.
+Because   the ratio is taken from counts, n_s N / (n N_s), and its logarithm keeps the tolerance asked for.
+Checked   tests/claims/test_requirements_oracle.py::test_equals_the_definition
+          tests/claims/test_requirements_oracle.py::test_union_of_good_classes_is_good
+          tests/claims/test_requirements_against_pycanon.py::test_pycanon_passes_over_absent_values
+Silent on values that no published row has. With absent="ignore" on two sides a union of good classes may be
+          bad (`monotone` is False): {0} together with [q e^-delta, q e^delta] is not convex.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.claims.classes import BoolArray, Classes, Figure
+from sfumato.claims.exact import Number, choice, fraction, number_from_json, number_to_json, plain
+from sfumato.claims.requirement import Requirement
+
+__all__ = ["SemanticPrivacy"]
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class SemanticPrivacy(Requirement):
+    """Every value's share in a class is within a factor e^delta of its overall share.
+
+    `absent` says what a value that a class lacks does. By default it fails; with sides="one" only
+    rises count, so by default it is ignored, and absent="fail" asks that no value is ruled out either.
+    """
+
+    delta: Fraction
+    sides: Literal["two", "one"]
+    absent: Literal["fail", "ignore"]
+    label: ClassVar[str] = "semantic-privacy"
+    reads_overall: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        delta: Number,
+        *,
+        sides: Literal["two", "one"] = "two",
+        absent: Literal["fail", "ignore"] | None = None,
+    ) -> None:
+        choice("sides", sides, ("two", "one"))
+        resolved = absent if absent is not None else ("fail" if sides == "two" else "ignore")
+        choice("absent", resolved, ("fail", "ignore"))
+        object.__setattr__(self, "delta", fraction("delta", delta, above=0, hint="try 1"))
+        object.__setattr__(self, "sides", sides)
+        object.__setattr__(self, "absent", resolved)
+
+    @property
+    def monotone(self) -> bool:
+        """Whether a union of classes that satisfy it always satisfies it."""
+        return self.sides == "one" or self.absent == "fail"
+
+    def satisfied(self, classes: Classes) -> BoolArray:
+        """Decide each class of one block of non-empty classes."""
+        answer: BoolArray = self._distances(classes) < float(self.delta) + classes.tolerance
+        return answer
+
+    def figure(self, classes: Classes) -> Figure:
+        """Return the largest |ln(p / q)| of a class: infinity where an absent value fails."""
+        return float(self._distances(classes).max())
+
+    def _distances(self, classes: Classes) -> npt.NDArray[np.float64]:
+        known = classes.published > 0
+        counts, overall = classes.counts[:, known], classes.published[known]
+        ratio = (counts / classes.sizes[:, None]) / (overall / classes.total)
+        logs = np.log(ratio, out=np.zeros_like(ratio), where=counts > 0)
+        logs = np.abs(logs) if self.sides == "two" else np.maximum(logs, 0.0)
+        if self.absent == "fail":
+            logs[counts == 0] = math.inf
+        result: npt.NDArray[np.float64] = logs.max(axis=1)
+        return result
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a plain dict; `requirement_from_json` reads it back."""
+        return {"kind": self.label, "delta": number_to_json(self.delta), "sides": self.sides, "absent": self.absent}
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> SemanticPrivacy:
+        """Return the requirement that `to_json` wrote."""
+        return cls(number_from_json("delta", data["delta"]), sides=data["sides"], absent=data["absent"])
+
+    def describe(self) -> str:
+        """Say in one plain sentence what is required, with the formula."""
+        delta = plain(self.delta)
+        two = self.sides == "two"
+        formula = f"|ln(p / q)| < {delta}" if two else f"ln(p / q) < {delta}"
+        change = "more often or more rarely" if two else "more often"
+        absent = "must not occur" if self.absent == "fail" else "is passed over"
+        return (
+            f"In every class no sensitive value occurs {change} than overall by a factor e^{delta} or more: "
+            f"{formula}; a value that a class lacks altogether {absent}."
+        )
+
+    def __str__(self) -> str:
+        notes = [plain(self.delta)]
+        if self.sides == "one":
+            notes.append("one-sided")
+        if self.absent != ("fail" if self.sides == "two" else "ignore"):
+            notes.append("absent ignored" if self.absent == "ignore" else "absent fails")
+        return f"{self.label}({', '.join(notes)})"

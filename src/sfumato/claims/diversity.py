@@ -1,0 +1,141 @@
+"""l-diversity in its four readings: probability, distinct, entropy and recursive.
+
+Source    Machanavajjhala, Kifer, Gehrke & Venkitasubramaniam, l-diversity, TKDD 1(1), 2007: entropy
+          (definition 4.1), recursive (c, l) (definition 4.2), distinct. The probability reading, which
+          Li & Li (KDD 2009, section 5.1) use, is max p <= 1/l; the "at least" printed there is a slip.
+Claim     probability: no value has a share above 1/l. distinct: at least l values occur. entropy:
+          H(p) >= ln l. recursive: r_1 < c (r_l + ... + r_m), r sorted from the largest.
+Because   the first, second and fourth are decided in integers. Entropy keeps the tolerance asked for;
+          a class of at least l equally frequent values meets it exactly and is decided by counting.
+Checked   tests/claims/test_requirements_against_pycanon.py::test_agrees_with_pycanon
+          tests/claims/test_requirements_oracle.py::test_equals_the_definition
+Silent on what the values mean (several may be alike), and on what the reader knew before.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar, Final, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.claims.anonymity import shares_at_most
+from sfumato.claims.classes import BoolArray, Classes, Figure, each_exactly, largest_ratio
+from sfumato.claims.exact import Number, choice, fraction, number_from_json, number_to_json, plain, whole
+from sfumato.claims.requirement import Requirement
+from sfumato.errors import ParameterError
+
+__all__ = ["LDiversity"]
+
+Reading: TypeAlias = Literal["probability", "distinct", "entropy", "recursive"]
+READINGS: Final = ("probability", "distinct", "entropy", "recursive")
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class LDiversity(Requirement):
+    """Every class holds sensitive values as varied as l equally frequent ones, in the reading `kind`."""
+
+    l: Fraction  # noqa: E741  (the literature's letter)
+    kind: Reading
+    c: Fraction | None
+    label: ClassVar[str] = "l-diversity"
+    at_least: ClassVar[bool] = True
+
+    def __init__(self, l: Number, *, kind: Reading = "probability", c: Number | None = None) -> None:  # noqa: E741
+        choice("kind", kind, READINGS)
+        if kind in {"distinct", "recursive"}:
+            level = Fraction(whole("l", l, least=1, hint="try 3"))
+        else:
+            level = fraction("l", l, least=1, hint="try 3")
+        if (kind == "recursive") != (c is not None):
+            raise ParameterError("c", c, "belongs to kind='recursive', which needs it", hint="try c=2")
+        object.__setattr__(self, "l", level)
+        object.__setattr__(self, "kind", kind)
+        object.__setattr__(self, "c", None if c is None else fraction("c", c, above=0, hint="try 2"))
+
+    def satisfied(self, classes: Classes) -> BoolArray:
+        """Decide each class of one block of non-empty classes."""
+        if self.kind == "probability":
+            return shares_at_most(classes, 1 / self.l)
+        if self.kind == "distinct":
+            answer: BoolArray = np.count_nonzero(classes.counts, axis=1) >= int(self.l)
+            return answer
+        if self.kind == "entropy":
+            answer = entropies(classes) >= math.log(self.l) - classes.tolerance
+            return answer | self._evenly(classes)
+        return self._recursive(classes, int(self.l))
+
+    def _evenly(self, classes: Classes) -> BoolArray:
+        """Whether at least l values occur, all equally often: H(p) = ln(number of values), no rounding."""
+        values = np.count_nonzero(classes.counts, axis=1)
+        answer: BoolArray = (classes.counts.max(axis=1) * values == classes.sizes) & (values >= math.ceil(self.l))
+        return answer
+
+    def _recursive(self, classes: Classes, level: int) -> BoolArray:
+        assert self.c is not None
+        above, under = self.c.numerator, self.c.denominator
+
+        def below(counts: Any, _: Any) -> Any:
+            ranked = np.sort(counts, axis=1)[:, ::-1]
+            return ranked[:, 0] * under < ranked[:, level - 1 :].sum(axis=1) * above
+
+        answer: BoolArray = each_exactly(classes, max(above, under), below)
+        return answer
+
+    def figure(self, classes: Classes) -> Figure:
+        """Return the l that the worst class attains (recursive: for the c asked for)."""
+        if self.kind == "probability":
+            return 1 / largest_ratio(classes.counts.max(axis=1), classes.sizes)
+        if self.kind == "distinct":
+            return int(np.count_nonzero(classes.counts, axis=1).min())
+        if self.kind == "entropy":
+            return math.exp(entropies(classes).min())
+        level = 0
+        while level < classes.counts.shape[1] and self._recursive(classes, level + 1).all():
+            level += 1
+        return level
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a plain dict; `requirement_from_json` reads it back."""
+        data: dict[str, Any] = {"kind": self.label, "l": number_to_json(self.l), "reading": self.kind}
+        return data if self.c is None else {**data, "c": number_to_json(self.c)}
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> LDiversity:
+        """Return the requirement that `to_json` wrote."""
+        c = None if data.get("c") is None else number_from_json("c", data["c"])
+        return cls(number_from_json("l", data["l"]), kind=data["reading"], c=c)
+
+    def describe(self) -> str:
+        """Say in one plain sentence what is required, with the formula."""
+        level = plain(self.l)
+        if self.kind == "probability":
+            return f"In every class no sensitive value has a share above 1/{level}: max p <= 1/{level}."
+        if self.kind == "distinct":
+            return f"Every class holds at least {level} different sensitive values."
+        if self.kind == "entropy":
+            return (
+                f"In every class the sensitive values are as mixed as {level} equally frequent ones: "
+                f"-sum p ln p >= ln {level}."
+            )
+        return (
+            f"In every class the most frequent sensitive value is rarer than {plain(self.c or Fraction())} times "
+            f"all values from the {level}th most frequent on together: r_1 < c (r_l + ... + r_m)."
+        )
+
+    def __str__(self) -> str:
+        if self.kind == "recursive":
+            return f"recursive {self.label}({plain(self.l)}, c={plain(self.c or Fraction())})"
+        name = self.label if self.kind == "probability" else f"{self.kind} {self.label}"
+        return f"{name}({plain(self.l)})"
+
+
+def entropies(classes: Classes) -> npt.NDArray[np.float64]:
+    """Entropy of each class in nats: -sum p ln p with 0 ln 0 = 0."""
+    shares = classes.counts / classes.sizes[:, None]
+    logs = np.log(shares, out=np.zeros_like(shares), where=shares > 0)
+    result: npt.NDArray[np.float64] = -(shares * logs).sum(axis=1)
+    return result

@@ -1,0 +1,74 @@
+"""Basic beta-likeness: no sensitive value becomes much likelier in a class, relative to its overall share.
+
+Source    Cao & Karras, Publishing microdata with a robust privacy guarantee, PVLDB 5(11), 2012:
+          basic beta-likeness (definition numbers not checked against the print).
+Claim     (p(s) - q(s)) / q(s) <= beta in every class, for every value s with p(s) > q(s).
+Because   integers decide: n_s N <= (1 + beta) n N_s.
+Checked   tests/claims/test_requirements_against_pycanon.py::test_agrees_with_pycanon
+          tests/claims/test_requirements_oracle.py::test_equals_the_definition
+Silent on values that become rarer or vanish from a class, and on the enhanced form, which also caps by -ln q.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+from sfumato.claims.classes import BoolArray, Classes, Figure, each_exactly, largest_ratio
+from sfumato.claims.exact import Number, fraction, number_from_json, number_to_json, plain
+from sfumato.claims.requirement import Requirement
+
+__all__ = ["BetaLikeness"]
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class BetaLikeness(Requirement):
+    """No sensitive value's share rises by more than beta times its overall share."""
+
+    beta: Fraction
+    label: ClassVar[str] = "beta-likeness"
+    reads_overall: ClassVar[bool] = True
+
+    def __init__(self, beta: Number) -> None:
+        object.__setattr__(self, "beta", fraction("beta", beta, above=0, hint="try 1"))
+
+    def satisfied(self, classes: Classes) -> BoolArray:
+        """Decide each class of one block of non-empty classes."""
+        above, under = self.beta.numerator + self.beta.denominator, self.beta.denominator
+        left, right = under * classes.total, above
+        answer: BoolArray = each_exactly(
+            classes,
+            above * classes.total,
+            lambda counts, sizes: (counts * left <= classes.published * sizes[:, None] * right).all(axis=1),
+        )
+        return answer
+
+    def figure(self, classes: Classes) -> Figure:
+        """Return the largest relative rise of a share, exactly."""
+        known = classes.published > 0
+        rises = [
+            largest_ratio(column, classes.sizes) * Fraction(classes.total, int(overall)) - 1
+            for column, overall in zip(classes.counts[:, known].T, classes.published[known], strict=True)
+        ]
+        return max(rises)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a plain dict; `requirement_from_json` reads it back."""
+        return {"kind": self.label, "beta": number_to_json(self.beta)}
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> BetaLikeness:
+        """Return the requirement that `to_json` wrote."""
+        return cls(number_from_json("beta", data["beta"]))
+
+    def describe(self) -> str:
+        """Say in one plain sentence what is required, with the formula."""
+        beta = plain(self.beta)
+        return (
+            f"In every class no sensitive value's share rises by more than {beta} times its overall share: "
+            f"(p - q) / q <= {beta} wherever p > q."
+        )
+
+    def __str__(self) -> str:
+        return f"{self.label}({plain(self.beta)})"

@@ -1,0 +1,79 @@
+"""Every promise by its name in JSON, and the readers for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeAlias
+
+from sfumato.claims.anonymity import AlphaK, KAnonymity
+from sfumato.claims.closeness import TCloseness
+from sfumato.claims.disclosure import SemanticPrivacy
+from sfumato.claims.diversity import LDiversity
+from sfumato.claims.exact import number_from_json
+from sfumato.claims.guarantees import ApproxDP, Linkable, Nothing, ProbabilisticDP, PureDP
+from sfumato.claims.likeness import BetaLikeness
+from sfumato.claims.requirement import Conjunction, Requirement
+from sfumato.errors import ParameterError
+
+__all__ = ["GUARANTEES", "REQUIREMENTS", "Promise", "promise_from_json", "requirement_from_json"]
+
+Promise: TypeAlias = Requirement | PureDP | ApproxDP | ProbabilisticDP | Linkable | Nothing
+
+REQUIREMENTS: Final[dict[str, type[Requirement]]] = {
+    kind.label: kind for kind in (KAnonymity, AlphaK, LDiversity, TCloseness, SemanticPrivacy, BetaLikeness)
+}
+GUARANTEES: Final[dict[str, type[PureDP | ApproxDP | ProbabilisticDP | Linkable | Nothing]]] = {
+    kind.label: kind for kind in (PureDP, ApproxDP, ProbabilisticDP, Linkable, Nothing)
+}
+
+
+def requirement_from_json(data: Mapping[str, Any]) -> Requirement:
+    """Return the requirement that `to_json` wrote."""
+    kind = _kind(data)
+    if kind == Conjunction.label:
+        return Conjunction(tuple(requirement_from_json(part) for part in _field(data, "of")))
+    if kind not in REQUIREMENTS:
+        raise ParameterError("kind", kind, f"must be one of {', '.join(REQUIREMENTS)} or all")
+    requirement: Requirement = _read(REQUIREMENTS[kind], data)
+    return requirement
+
+
+def promise_from_json(data: Mapping[str, Any]) -> Promise:
+    """Return the promise that `to_json` wrote: a requirement, a guarantee, an estimate or nothing."""
+    kind = _kind(data)
+    if kind == Linkable.label:
+        base = _field(data, "base")
+        return Linkable(
+            _field(data, "d"),
+            alpha=number_from_json("alpha", _field(data, "alpha")),
+            population=str(_field(data, "population")),
+            other_rows=_field(data, "other_rows"),
+            organisations=_field(data, "organisations"),
+            base=None if base is None else requirement_from_json(base),
+        )
+    if kind in GUARANTEES:
+        guarantee: Promise = _read(GUARANTEES[kind], data)
+        return guarantee
+    return requirement_from_json(data)
+
+
+def _kind(data: Mapping[str, Any]) -> str:
+    if not isinstance(data, Mapping):
+        raise ParameterError("promise", type(data).__name__, "must be an object with a kind")
+    return str(_field(data, "kind"))
+
+
+def _field(data: Mapping[str, Any], name: str) -> Any:
+    if name not in data:
+        raise ParameterError(name, "nothing", "must be given", hint="the file may come from another version")
+    return data[name]
+
+
+def _read(kind: Any, data: Mapping[str, Any]) -> Any:
+    """Read one promise; a field that is missing is the caller's error, not a KeyError."""
+    reader: Callable[[Mapping[str, Any]], Any] = kind.from_json
+    try:
+        return reader(data)
+    except KeyError as missing:
+        name = str(missing.args[0])
+        raise ParameterError(name, "nothing", f"{kind.label} needs it") from None

@@ -1,0 +1,241 @@
+"""What a requirement is: a condition that every class of a release must meet, checkable on the file.
+
+Each requirement states how one block of classes is decided; the verbs around that (one class, many
+classes, what was attained, `&`, JSON) are the same for all and stand here once.
+
+Source    Li & Li, KDD 2009, section 5.1, for requirements as conditions on each class.
+Claim     A conjunction holds for a class exactly if each of its parts does.
+Because   it is the logical and of the parts' answers; no part sees another.
+Checked   tests/unit/claims/test_requirement.py::test_conjunction_is_the_logical_and
+          tests/claims/test_requirements_oracle.py::test_union_of_good_classes_is_good
+Silent on several sensitive attributes together: each is checked separately, and their joint
+          distribution in a class is promised nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeAlias
+
+import numpy as np
+
+from sfumato.claims.classes import (
+    VERIFY_TOLERANCE,
+    BoolArray,
+    Classes,
+    Figure,
+    read_classes,
+)
+from sfumato.claims.ground import Ground
+from sfumato.errors import ParameterError
+
+__all__ = ["Conjunction", "Found", "Requirement"]
+
+Found: TypeAlias = "Figure | tuple[Found, ...] | None"
+"""What was attained: one figure, one per part of a conjunction, or None where there are no classes."""
+
+
+class Requirement(ABC):
+    """A condition on every class. A class without rows satisfies nothing."""
+
+    __slots__ = ()
+
+    label: ClassVar[str]
+    """Name in JSON and on the command line."""
+    reads_sensitive: ClassVar[bool] = True
+    """Whether a sensitive attribute is needed; if not, any split of a class's rows into columns will do."""
+    reads_overall: ClassVar[bool] = False
+    """Whether classes are compared with the overall counts of published rows."""
+    at_least: ClassVar[bool] = False
+    """Whether the parameter is a floor (k, l) or a ceiling (t, delta, beta)."""
+
+    @property
+    def monotone(self) -> bool:
+        """Whether a union of classes that satisfy it always satisfies it (what Mondrian relies on)."""
+        return True
+
+    @property
+    def parts(self) -> tuple[Requirement, ...]:
+        """The single requirements in it."""
+        return (self,)
+
+    @abstractmethod
+    def satisfied(self, classes: Classes) -> BoolArray:
+        """Decide each class of one block of non-empty classes."""
+
+    @abstractmethod
+    def figure(self, classes: Classes) -> Figure:
+        """Return the parameter attained by the worst class of one block."""
+
+    @abstractmethod
+    def to_json(self) -> dict[str, Any]:
+        """Return a plain dict; `requirement_from_json` reads it back."""
+
+    @abstractmethod
+    def describe(self) -> str:
+        """Say in one plain sentence what is required, with the formula."""
+
+    def holds(
+        self,
+        histogram: Any,
+        overall: Any = None,
+        *,
+        ground: Ground | None = None,
+        rows_per_person: int = 1,
+        tolerance: float = VERIFY_TOLERANCE,
+    ) -> bool:
+        """Whether one class, given as a vector of counts, satisfies the requirement."""
+        row = np.atleast_2d(np.asarray(histogram))
+        answer = self.check(row, overall, ground=ground, rows_per_person=rows_per_person, tolerance=tolerance)
+        return bool(answer.all())
+
+    def check(
+        self,
+        histograms: Any,
+        overall: Any = None,
+        *,
+        ground: Ground | None = None,
+        rows_per_person: int = 1,
+        tolerance: float = VERIFY_TOLERANCE,
+    ) -> BoolArray:
+        """Whether each class satisfies the requirement.
+
+        `histograms` is classes x values, dense integers or sparse; `overall` counts published rows.
+        `tolerance` moves the limit of js, entropy and delta only: `VERIFY_TOLERANCE` accepts what
+        rounding may have moved, `MECHANISM_TOLERANCE` keeps a margin.
+        """
+        number, blocks = read_classes(
+            histograms, overall, ground=ground, rows_per_person=rows_per_person, tolerance=tolerance
+        )
+        result = np.zeros(number, dtype=np.bool_)
+        for rows, classes in blocks:
+            result[rows] = self.satisfied(classes)
+        return result
+
+    def found(
+        self,
+        histograms: Any,
+        overall: Any = None,
+        *,
+        ground: Ground | None = None,
+        rows_per_person: int = 1,
+    ) -> Found:
+        """Return the parameter that all classes together attain: smallest k or l, largest t, delta or beta."""
+        return self.worst(self.figure, histograms, overall, ground=ground, rows_per_person=rows_per_person)
+
+    def worst(
+        self,
+        figure: Callable[[Classes], Figure],
+        histograms: Any,
+        overall: Any,
+        *,
+        ground: Ground | None,
+        rows_per_person: int,
+    ) -> Figure | None:
+        """Return the worst figure over all blocks; an empty class is the worst there is."""
+        number, blocks = read_classes(
+            histograms, overall, ground=ground, rows_per_person=rows_per_person, tolerance=0.0
+        )
+        figures: list[Figure] = []
+        seen = 0
+        for rows, classes in blocks:
+            seen += rows.size
+            if rows.size:
+                figures.append(figure(classes))
+        if seen < number:
+            figures.append(0 if self.at_least else math.inf)
+        if not figures:
+            return None
+        return min(figures) if self.at_least else max(figures)
+
+    def __and__(self, other: Requirement) -> Requirement:
+        if not isinstance(other, Requirement):
+            return NotImplemented
+        parts = _canonical((*self.parts, *other.parts))
+        return parts[0] if len(parts) == 1 else Conjunction(parts)
+
+
+def _canonical(parts: tuple[Requirement, ...]) -> tuple[Requirement, ...]:
+    """Without repetition and in one fixed order, so that a & b equals b & a."""
+    written = {json.dumps(part.to_json(), sort_keys=True): part for part in parts}
+    order = {"k-anonymity": 0, "alpha-k-anonymity": 1, "l-diversity": 2, "t-closeness": 3}
+    return tuple(written[key] for key in sorted(written, key=lambda key: (order.get(written[key].label, 9), key)))
+
+
+@dataclass(frozen=True, slots=True)
+class Conjunction(Requirement):
+    """All of several requirements; made by `&`, flat and in canonical order."""
+
+    requirements: tuple[Requirement, ...]
+    label: ClassVar[str] = "all"
+
+    def __post_init__(self) -> None:
+        flat = tuple(part for requirement in self.requirements for part in requirement.parts)
+        if not flat:
+            raise ParameterError("requirements", "none", "must hold at least one requirement")
+        object.__setattr__(self, "requirements", _canonical(flat))
+
+    def __iter__(self) -> Iterator[Requirement]:
+        return iter(self.requirements)
+
+    def __len__(self) -> int:
+        return len(self.requirements)
+
+    @property
+    def parts(self) -> tuple[Requirement, ...]:
+        """The single requirements in it."""
+        return self.requirements
+
+    @property
+    def monotone(self) -> bool:
+        """Whether a union of classes that satisfy it always satisfies it."""
+        return all(part.monotone for part in self.requirements)
+
+    @property
+    def reads_sensitive(self) -> bool:  # type: ignore[override]
+        """Whether any part needs a sensitive attribute."""
+        return any(part.reads_sensitive for part in self.requirements)
+
+    @property
+    def reads_overall(self) -> bool:  # type: ignore[override]
+        """Whether any part compares with the overall counts."""
+        return any(part.reads_overall for part in self.requirements)
+
+    def satisfied(self, classes: Classes) -> BoolArray:
+        """Decide each class of one block of non-empty classes."""
+        answers = [part.satisfied(classes) for part in self.requirements]
+        together: BoolArray = np.logical_and.reduce(answers)
+        return together
+
+    def figure(self, classes: Classes) -> Figure:
+        """Return what the worst class of one block attains."""
+        raise NotImplementedError("a conjunction attains one figure for each part: ask `found`")
+
+    def found(
+        self,
+        histograms: Any,
+        overall: Any = None,
+        *,
+        ground: Ground | None = None,
+        rows_per_person: int = 1,
+    ) -> Found:
+        """Return what each part attains, in the order of the parts."""
+        return tuple(
+            part.found(histograms, overall, ground=ground, rows_per_person=rows_per_person)
+            for part in self.requirements
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a plain dict; `requirement_from_json` reads it back."""
+        return {"kind": self.label, "of": [part.to_json() for part in self.requirements]}
+
+    def describe(self) -> str:
+        """Say in one plain sentence what is required, with the formula."""
+        return " And: ".join(part.describe() for part in self.requirements)
+
+    def __str__(self) -> str:
+        return " & ".join(str(part) for part in self.requirements)

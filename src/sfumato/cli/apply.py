@@ -1,0 +1,42 @@
+"""`sfumato apply`."""
+
+from __future__ import annotations
+
+import click
+
+from sfumato.cli.options import emit, file_options, given_options, json_option
+
+__all__ = ["apply"]
+
+
+@click.command(short_help="Put new rows through a public recoding.")
+@click.argument("release", type=click.Path())
+@click.argument("data", type=click.Path())
+@click.option("-o", "--output", required=True, type=click.Path(), help="CSV file to write.")
+@click.option("--schema", type=click.Path(), help="Schema of the new rows (default: the public part saved with the release).")
+@file_options
+@json_option
+def apply(release: str, data: str, output: str, schema: str | None, delimiter: str | None, encoding: str | None, header: bool | None, as_json: bool) -> None:
+    """Generalize next month's rows with the recoding of a saved release.
+
+    Only public recodings are saved (global cuts). The new rows are generalized alike, but the claim of
+    the release does not cover them.
+
+    Example: sfumato apply out/ new.csv -o more.csv
+    """
+    from pathlib import Path
+
+    import sfumato as sf
+
+    loaded = sf.Release.load(release)
+    described = loaded.schema if schema is None else sf.Schema.load(schema)
+    table = sf.read(data, described, **given_options(delimiter=delimiter, encoding=encoding, header=header))
+    frame = sf.apply(loaded, table)
+    target = Path(output)
+    if target.exists():
+        raise sf.ParameterError("output", target.name, "exists already", hint="name another file")
+    frame.write_csv(target)
+    if as_json:
+        emit({"ok": True, "rows": frame.height, "written": target.name})
+    else:
+        click.echo(f"Wrote {frame.height} rows to {output}. The claim of {release} does not cover them.")

@@ -1,0 +1,46 @@
+"""`sfumato draft`."""
+
+from __future__ import annotations
+
+import click
+
+from sfumato.cli.options import emit, file_options, given_options, json_option
+
+__all__ = ["draft"]
+
+
+@click.command(short_help="Propose a schema for a file.")
+@click.argument("data", type=click.Path())
+@click.option("-o", "--output", type=click.Path(), help="Write the schema here instead of printing it.")
+@click.option("--name", help="Name of the table (default: the file's).")
+@file_options
+@json_option
+def draft(data: str, output: str | None, name: str | None, delimiter: str | None, encoding: str | None, header: bool | None, as_json: bool) -> None:
+    """Propose roles, kinds, ranges and hierarchies for a CSV or Parquet file.
+
+    The result is a commented TOML file. Each comment names a decision a person must take; what was read
+    off the data is marked source = "data".
+
+    Example: sfumato draft patients.csv -o patients.toml
+    """
+    from pathlib import Path
+
+    import sfumato as sf
+    from sfumato.errors import ParameterError
+
+    text = sf.draft(data, **given_options(name=name, delimiter=delimiter, encoding=encoding, header=header))
+    if output is not None:
+        target = Path(output)
+        try:
+            with target.open("x", encoding="utf-8") as file:
+                file.write(text)
+        except FileExistsError:
+            raise ParameterError("output", target.name, "exists already", hint="name another file, or move it away") from None
+        except OSError as error:
+            raise ParameterError("output", target.name, f"can not be written ({error.strerror})", hint="name a file in an existing folder") from None
+    if as_json:
+        emit({"ok": True, "schema": text, "written": None if output is None else Path(output).name})
+    elif output is None:
+        click.echo(text)
+    else:
+        click.echo(f"Wrote {output}. Open it, take the decisions it names, then run: sfumato check {data} {output}")

@@ -1,0 +1,26 @@
+"""`sfumato explain`."""
+
+from __future__ import annotations
+
+import click
+
+from sfumato.cli.options import emit, json_option
+
+__all__ = ["explain"]
+
+
+@click.command(short_help="What a name means, with its formula.")
+@click.argument("name", required=False)
+@json_option
+def explain(name: str | None, as_json: bool) -> None:
+    """Say in plain words what a requirement, guarantee, mechanism or measure means, or list the names.
+
+    Example: sfumato explain t-closeness
+    """
+    import sfumato as sf
+
+    text = sf.explain(name) if name is not None else sf.explain()
+    if as_json:
+        emit({"ok": True, "name": name, "text": text})
+    else:
+        click.echo(text)

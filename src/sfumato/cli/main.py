@@ -1,0 +1,100 @@
+"""The command group. Commands are imported when they are run, so that `--help` stays quick."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from importlib import import_module
+from typing import Any
+
+import click
+
+__all__ = ["EXIT_CLAIM", "EXIT_INPUT", "app", "main"]
+
+EXIT_INPUT = 2  # your input
+EXIT_CLAIM = 3  # the claim does not hold or can not be reached
+
+# name -> (module, function, one line for `sfumato --help`)
+COMMANDS: dict[str, tuple[str, str, str]] = {
+    "demo": ("demo", "demo", "The main job on the bundled Adult data."),
+    "draft": ("draft", "draft", "Propose a schema for a file and list what a person must decide."),
+    "check": ("check", "check", "List every problem of a file and its schema at once."),
+    "publish": ("publish", "publish", "Make a release and save it with its claim."),
+    "verify": ("verify", "verify", "Check the claim of a release from the written files alone."),
+    "apply": ("apply", "apply", "Put new rows through a public recoding."),
+    "explain": ("explain", "explain", "What a claim, requirement or measure means, with its formula."),
+}
+
+
+class _Lazy(click.Group):
+    """A group that knows its commands' names and one-line helps without importing them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module, function, _ = COMMANDS[cmd_name]
+        command: click.Command = getattr(import_module(f"sfumato.cli.{module}"), function)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, _, line) in COMMANDS.items()])
+
+
+@click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(package_name="sfumato", message="sfumato %(version)s")
+def app() -> None:
+    """Publish tables about people safely.
+
+    Describe a table, make releases, attack and measure them, publish the chosen one with a claim
+    that anyone can check. Every command has --help with an example and --json.
+
+    Exit codes: 0 done, 2 your input, 3 the claim does not hold or can not be reached.
+    """
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line; errors are messages, never tracebacks (set SFUMATO_DEBUG=1 to see one)."""
+    given = sys.argv[1:] if arguments is None else arguments
+    try:
+        code = app.main(given, standalone_mode=False, prog_name="sfumato")
+    except click.exceptions.Abort:
+        click.echo("Stopped.", err=True)
+        code = 130
+    except click.ClickException as error:
+        error.show()
+        code = EXIT_INPUT
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 0
+    except KeyboardInterrupt:
+        click.echo("Stopped.", err=True)
+        code = 130
+    except Exception as error:  # noqa: BLE001  (the last door: a message instead of a traceback)
+        code = _failed(error, as_json="--json" in given)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _failed(error: Exception, *, as_json: bool) -> int:
+    """Print an error; ours with its message, any other by its type only, since it may quote a cell."""
+    from sfumato.errors import BudgetExceeded, Infeasible, SfumatoError
+
+    if os.environ.get("SFUMATO_DEBUG"):
+        raise error
+    if isinstance(error, SfumatoError):
+        answer: dict[str, Any] = {"ok": False, **error.as_json()}
+        code = EXIT_CLAIM if isinstance(error, (Infeasible, BudgetExceeded)) else EXIT_INPUT
+        message = f"Error: {error}"
+    else:
+        answer = {"ok": False, "error": type(error).__name__, "message": "unexpected error", "hint": "set SFUMATO_DEBUG=1 and report it"}
+        code = EXIT_INPUT
+        message = f"Error: unexpected {type(error).__name__}. Hint: run again with SFUMATO_DEBUG=1 and report what it prints."
+    if as_json:
+        click.echo(json.dumps(answer, indent=2))
+    else:
+        click.echo(message, err=True)
+    return code

@@ -1,0 +1,72 @@
+"""Options several commands share, and how they print."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from sfumato.errors import Problem
+
+__all__ = ["emit", "file_options", "given_options", "json_option", "print_problems", "table_of"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+
+
+def file_options(function: F) -> F:
+    """How a CSV is written, where it can not be told by looking at it."""
+    for option in (
+        click.option("--no-header", "header", flag_value=False, default=None, type=bool, help="The first line is data."),
+        click.option("--header", "header", flag_value=True, default=None, type=bool, help="The first line names the columns."),
+        click.option("--encoding", help="Encoding of a text file, such as latin-1."),
+        click.option("--delimiter", help="Delimiter of a CSV file, such as ';'."),
+    ):
+        function = option(function)
+    return function
+
+
+def given_options(**options: Any) -> dict[str, Any]:
+    """Keep what was given."""
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def emit(data: dict[str, Any]) -> None:
+    """Print one JSON object."""
+    click.echo(json.dumps(data, indent=2, ensure_ascii=False))
+
+
+def print_problems(title: str, problems: Iterable[Problem], *, reveal: bool, style: str) -> None:
+    """List problems; with `reveal` also the offending values, on the steward's own screen."""
+    from rich.console import Console
+    from rich.markup import escape
+
+    console = Console(highlight=False, soft_wrap=True)
+    console.print(f"[bold {style}]{escape(title)}[/]")
+    for number, problem in enumerate(problems, 1):
+        console.print(f"  {number}. [bold]{escape(problem.path)}[/]: {escape(problem.rule)}.")
+        if reveal and problem.values:
+            shown = ", ".join(repr(value) for value in problem.values[:200])
+            more = f" and {len(problem.values) - 200} more" if len(problem.values) > 200 else ""
+            console.print(f"     values: {escape(shown)}{more}")
+        if problem.hint:
+            console.print(f"     [dim]{escape(problem.hint)}.[/]")
+
+
+def table_of(title: str, rows: Iterable[tuple[str, object]]) -> None:
+    """Print pairs as a small table."""
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    click.echo(title)
+    table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
+    for name, value in rows:
+        table.add_row(f"[bold]{escape(name)}[/]", escape(str(value)))
+    Console(highlight=False).print(table)

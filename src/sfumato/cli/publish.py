@@ -1,0 +1,105 @@
+"""`sfumato publish`: one subcommand for each mechanism, typed flags, --dry-run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from sfumato.cli.options import emit, file_options, given_options, json_option, table_of
+
+if TYPE_CHECKING:
+    from sfumato.mechanisms import Mechanism
+
+__all__ = ["publish", "publish_options", "run"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@click.group(short_help="Make a release and save it with its claim.")
+def publish() -> None:
+    """Make a release by one of the methods and save it with its claim.
+
+    Example: sfumato publish suppress patients.csv patients.toml -o out/
+    """
+
+
+def publish_options(function: F) -> F:
+    """Arguments and options every mechanism shares."""
+    for option in reversed(
+        (
+            click.argument("data", type=click.Path()),
+            click.argument("schema", type=click.Path()),
+            click.option("-o", "--output", type=click.Path(), help="Folder to write; it must not exist."),
+            click.option("--format", "file_format", type=click.Choice(["parquet", "csv"]), default="parquet", show_default=True),
+            click.option("--dry-run", is_flag=True, help="Say what would be done and spent; read no data."),
+            click.option("--seed", type=int, help="Rehearse with a seed; such a release is stamped and not for publication."),
+            click.option("--allow-rehearsal", is_flag=True, help="Save a rehearsal all the same, with its stamp."),
+            file_options,
+            json_option,
+        )
+    ):
+        function = option(function)
+    return function
+
+
+def run(mechanism: Mechanism, **options: Any) -> None:
+    """Plan or publish, save, and print what was done."""
+    import sfumato as sf
+
+    schema = sf.Schema.load(options["schema"])
+    if options["dry_run"]:
+        _show_plan(sf.plan(schema, mechanism), mechanism.claim(schema), as_json=options["as_json"])
+        return
+    if options["output"] is None:
+        raise sf.ParameterError("output", "nothing", "a folder to write is needed", hint="-o out/, or --dry-run to only look")
+    given = given_options(**{name: options[name] for name in ("delimiter", "encoding", "header")})
+    table = sf.read(options["data"], schema, **given)
+    with _progress(shown=not options["as_json"]) as progress:
+        release = sf.publish(table, mechanism, seed=options["seed"], progress=progress)
+    release.save(options["output"], format=options["file_format"], allow_rehearsal=options["allow_rehearsal"])
+    if options["as_json"]:
+        emit({"ok": True, "folder": options["output"], "summary": release.summary().to_json(), "claim": release.claim.to_json()})
+        return
+    summary = release.summary()
+    rows = [(name, value) for name, value in summary.to_json().items()]
+    table_of(f"Published {schema.name}", [("claim", release.claim.promise), *rows])
+    click.echo(f"Saved in {options['output']}. Check it with: sfumato verify {options['output']}")
+
+
+def _show_plan(plan: Any, claim: Any, *, as_json: bool) -> None:
+    if as_json:
+        emit({"ok": True, "plan": plan.to_json(), "claim": claim.to_json()})
+        return
+    for stage in plan.stages:
+        spends = "" if stage.budget is None else f" Spends epsilon {stage.budget}."
+        error = f" Expected error: {stage.expected_error}." if stage.expected_error else ""
+        click.echo(f"{stage.name}: {stage.does}.{spends}{error}")
+    for note in plan.notes:
+        click.echo(note)
+    click.echo(claim.describe())
+
+
+def _progress(*, shown: bool) -> Any:
+    """Return a context that yields a progress callback: a bar on a terminal, nothing elsewhere."""
+    import contextlib
+    import sys
+
+    if not shown or not sys.stderr.isatty():
+        return contextlib.nullcontext()
+    from sfumato.cli.progress import bar
+
+    return bar()
+
+
+@publish.command()
+@publish_options
+def suppress(**options: Any) -> None:
+    """Remove every quasi-identifier; publish what is carried.
+
+    Example: sfumato publish suppress patients.csv patients.toml -o out/
+    """
+    import sfumato as sf
+
+    run(sf.Suppress(), **options)

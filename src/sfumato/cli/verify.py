@@ -1,0 +1,53 @@
+"""`sfumato verify`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from sfumato.cli.main import EXIT_CLAIM
+from sfumato.cli.options import emit, json_option
+from sfumato.cli.requirements import requirement_of, requirement_options
+
+if TYPE_CHECKING:
+    from sfumato.release import Verdict
+
+__all__ = ["verify"]
+
+
+@click.command(short_help="Check a claim from the written files alone.")
+@click.argument("release", type=click.Path())
+@click.option("--schema", type=click.Path(), help="Schema of a bare CSV or Parquet file.")
+@requirement_options
+@json_option
+def verify(release: str, schema: str | None, as_json: bool, **asked: str | None) -> int:
+    """Read a saved release again and check what it claims; or check requirements on anyone's CSV.
+
+    Exits with 3 when the claim does not hold.
+
+    Example: sfumato verify out/
+
+    Example: sfumato verify release.csv --schema s.toml --k 10 --l 3
+    """
+    import sfumato as sf
+
+    described = None if schema is None else sf.Schema.load(schema)
+    verdict = sf.verify(release, schema=described, requirement=requirement_of(asked))
+    if as_json:
+        emit({"ok": verdict.holds, **verdict.to_json()})
+    else:
+        _show(verdict)
+    return 0 if verdict.holds else EXIT_CLAIM
+
+
+def _show(verdict: Verdict) -> None:
+    from rich.console import Console
+    from rich.markup import escape
+
+    console = Console(highlight=False, soft_wrap=True)
+    first, *rest = str(verdict).splitlines()
+    style = "green" if verdict.holds else "red"
+    console.print(f"[bold {style}]{escape(first)}[/] ({verdict.kind})")
+    for line in rest:
+        console.print(f"  {escape(line)}")

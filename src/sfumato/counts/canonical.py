@@ -1,0 +1,141 @@
+"""What one cell means: its canonical text, and its code in the declared domain. The readable twin of `encoding`.
+
+Integers have no point, dates are ISO, truth values are `true` and `false`, surrounding blanks are stripped.
+A blank cell is a null. Whatever the engines can not settle at a glance is settled here, value by value.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+import re
+from decimal import Decimal
+from typing import Any
+
+from sfumato.schema import Attribute, Days, Edges, Grid, Values
+from sfumato.schema.domain import decimal_or_none, decimal_text
+
+__all__ = [
+    "ASK",
+    "LEFT_OUT",
+    "NULL",
+    "OUTSIDE",
+    "UNPARSABLE",
+    "canonical_text",
+    "code_of",
+    "day_of",
+    "missing_result",
+]
+
+# Codes of what has no code. ASK never leaves `encoding`: it means "let `code_of` decide".
+OUTSIDE, NULL, UNPARSABLE, ASK, LEFT_OUT = -1, -2, -3, -4, -5
+
+_DAY = re.compile(r"(\d{4}-\d{2}-\d{2})(?:[T ].*)?", re.ASCII | re.DOTALL)
+_WHOLE = re.compile(r"[+-]?\d+\.0*", re.ASCII)
+
+
+def canonical_text(value: Any) -> str | None:
+    """Return the text form every engine agrees on, None for a null (NaN and NaT are nulls)."""
+    if hasattr(value, "item") and not isinstance(value, str):
+        value = value.item()  # a NumPy scalar
+    if value is None or value != value:  # noqa: PLR0124  (NaN, NaT)
+        return None
+    if isinstance(value, str):
+        return value.strip()
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return decimal_text(Decimal(repr(value))) if math.isfinite(value) else str(value)
+    if isinstance(value, Decimal):
+        return decimal_text(value) if value.is_finite() else str(value)
+    if isinstance(value, dt.datetime):
+        midnight = value.time() == dt.time(0)
+        return value.date().isoformat() if midnight else value.isoformat()
+    if isinstance(value, dt.date | dt.time):
+        return value.isoformat()
+    return None if str(value) in ("<NA>", "NaT") else str(value).strip()
+
+
+def missing_result(attribute: Attribute) -> int:
+    """Return what becomes of a cell without a value: the missing code, a row left out, or a problem."""
+    if attribute.missing is None:
+        return NULL
+    code = attribute.missing_code
+    return LEFT_OUT if code is None else code
+
+
+def day_of(text: str) -> dt.date | None:
+    """Return the day of an ISO date or timestamp, None when the text is neither."""
+    match = _DAY.fullmatch(text)
+    try:
+        return dt.date.fromisoformat(match[1]) if match else None
+    except ValueError:
+        return None
+
+
+def code_of(attribute: Attribute, value: Any) -> int:
+    """Return the code of one cell, or the negative sign of what is wrong with it."""
+    text = canonical_text(value)
+    domain = attribute.values
+    if text is None:
+        return missing_result(attribute)
+    texts = attribute.missing.texts if attribute.missing else ()
+    if text in texts:
+        return missing_result(attribute)
+    if isinstance(domain, Values):
+        return _listed(attribute, domain, text, texts)
+    if text == "":
+        return missing_result(attribute)
+    if isinstance(domain, Days):
+        return _day(attribute, domain, text)
+    return _number(attribute, domain, text, texts)
+
+
+def _listed(attribute: Attribute, domain: Values, text: str, texts: tuple[str, ...]) -> int:
+    for form in _forms(text):
+        if form in domain.index:
+            return domain.index[form]
+        if form in texts:
+            return missing_result(attribute)
+    if text == "":
+        return missing_result(attribute)
+    if attribute.kind == "numeric" and (number := decimal_or_none(text)) is not None:
+        code = domain.index.get(decimal_text(number))
+        if code is not None:
+            return code
+    return OUTSIDE if attribute.other is None else domain.index[attribute.other]
+
+
+def _forms(text: str) -> list[str]:
+    """The text itself, then the forms other programs write for it: `39.0` for 39, `True` for true."""
+    forms = [text]
+    if _WHOLE.fullmatch(text):
+        forms.append(decimal_text(Decimal(text)))
+    if text.lower() in ("true", "false"):
+        forms.append(text.lower())
+    return forms
+
+
+def _number(attribute: Attribute, domain: Grid | Edges, text: str, texts: tuple[str, ...]) -> int:
+    number = decimal_or_none(text)
+    if number is None:
+        return UNPARSABLE
+    if any(decimal_or_none(item) == number for item in texts):
+        return missing_result(attribute)
+    low, high = (domain.low, domain.high) if isinstance(domain, Grid) else (domain.points[0], domain.points[-1])
+    if number < low:
+        return 0 if attribute.clamp else OUTSIDE
+    if number >= high:
+        return domain.size - 1 if attribute.clamp else OUTSIDE
+    code = domain.code(str(number))
+    return OUTSIDE if code is None else code
+
+
+def _day(attribute: Attribute, domain: Days, text: str) -> int:
+    day = day_of(text)
+    if day is None:
+        return UNPARSABLE
+    code = (day - domain.low).days // domain.step
+    if attribute.clamp:
+        return min(max(code, 0), domain.size - 1)
+    return code if 0 <= code < domain.size else OUTSIDE

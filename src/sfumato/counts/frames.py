@@ -1,0 +1,98 @@
+"""Frames of other libraries: those in memory become polars columns, those in a database are grouped where they are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals as nw
+import polars as pl
+
+from sfumato.counts.canonical import canonical_text
+from sfumato.counts.encoding import supported
+from sfumato.counts.refusal import refused
+
+__all__ = ["ROWS", "Grouped", "InMemory", "open_frame"]
+
+ROWS = "__rows__"  # how many rows share the values of a line
+
+
+@dataclass(frozen=True, slots=True)
+class InMemory:
+    """A frame of another library in memory; a column is converted when it is asked for."""
+
+    frame: Any
+
+    def rows(self, names: Sequence[str]) -> pl.DataFrame:
+        """Return the named columns."""
+        return pl.DataFrame([_series(self.frame[name]).alias(name) for name in names])
+
+
+@dataclass(frozen=True, slots=True)
+class Grouped:
+    """A frame that lives in another engine: it answers one GROUP BY at a time."""
+
+    frame: Any
+
+    def rows(self, names: Sequence[str]) -> pl.DataFrame:
+        """Return the distinct combinations of raw values and, in `ROWS`, how many rows have each."""
+        if not names:
+            query = self.frame.select(nw.len().alias(ROWS))
+            return pl.DataFrame(query.collect(backend="polars").to_native())
+        query = self.frame.select(*names).group_by(*names).agg(nw.len().alias(ROWS))
+        found = query.collect(backend="polars").to_native()
+        return pl.DataFrame(found).with_columns(pl.col(ROWS).cast(pl.Int64))  # Decimal or unsigned, by engine
+
+
+def open_frame(data: Any) -> tuple[tuple[str, ...], pl.LazyFrame | InMemory | Grouped]:
+    """Return the column names and a polars lazy frame, or the engine that groups."""
+    if isinstance(data, pl.DataFrame):
+        return tuple(data.columns), data.lazy()
+    if isinstance(data, pl.LazyFrame):
+        return tuple(data.collect_schema().names()), data
+    pandas_names = _pandas_names(data)
+    if pandas_names is not None:
+        data = data.copy(deep=False)
+        data.columns = list(pandas_names)
+    elif hasattr(data, "column_names") and isinstance(data.column_names, list):
+        _check_names([str(name) for name in data.column_names])
+    try:
+        frame = nw.from_native(data)
+    except TypeError:
+        hint = "give a path, or a pandas, polars, pyarrow or duckdb frame"
+        raise refused("data", f"is not a table ({type(data).__name__})", hint) from None
+    columns = tuple(str(name) for name in frame.collect_schema().names())
+    _check_names(columns)
+    if isinstance(frame, nw.LazyFrame):
+        return columns, Grouped(frame)
+    return columns, InMemory(frame)
+
+
+def _check_names(names: Sequence[str]) -> None:
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        rule = f"has {len(twice)} column names that occur twice"
+        raise refused("the frame", rule, "give each column a name of its own", values=twice, count=len(twice))
+
+
+def _pandas_names(data: Any) -> tuple[str, ...] | None:
+    """Column names of a pandas frame as texts, None for anything else."""
+    if type(data).__module__.partition(".")[0] != "pandas" or not hasattr(data, "columns"):
+        return None
+    names = tuple(str(name) for name in data.columns)
+    _check_names(names)
+    return names
+
+
+def _series(column: Any) -> pl.Series:
+    """Convert one narwhals column; what polars has no type for becomes canonical text, value by value."""
+    try:
+        series = column.to_polars()
+    except Exception:  # noqa: BLE001  (mixed objects, huge integers, odd categories: each library has its own error)
+        series = None
+    if series is not None and supported(series.dtype):
+        return series
+    if series is not None and not isinstance(series.dtype, pl.Object | pl.Null | pl.Categorical):
+        return series  # lists, structs, bytes: refused by type later
+    return pl.Series(column.name, [canonical_text(value) for value in column.to_list()], dtype=pl.String)

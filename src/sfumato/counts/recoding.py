@@ -1,0 +1,257 @@
+"""Recodings: which label or group each row goes to. Plain arrays, no code, confidential unless a mechanism says not.
+
+Source    design 1.4: a recoding is data that runs as a NumPy lookup or as joins in any engine.
+Claim     `route` on arrays and `route_frame` on a frame of code columns give every row the same answer.
+Because   both read the same arrays: a lookup is a join on the code, a walk down the tree is one join for each level,
+          a quota is a join on the combination and the row's place among its equals.
+Checked   tests/unit/counts/test_recoding.py::test_frames_agree_with_arrays
+Silent on codes outside the domain, which a `Table` never holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+
+from sfumato.counts.walking import NODE, binary_nodes, join_each, place_in_order, row_numbers
+from sfumato.errors import ParameterError
+
+__all__ = ["GROUP", "Cuts", "Quota", "Recoding", "Tree"]
+
+GROUP = "group"
+
+
+def _frozen(*arrays: np.ndarray) -> None:
+    for array in arrays:
+        array.setflags(write=False)
+
+
+def _checked(codes: np.ndarray, columns: int) -> np.ndarray:
+    codes = np.asarray(codes)
+    if codes.ndim != 2 or codes.shape[1] != columns:
+        raise ParameterError("codes", f"array of shape {codes.shape}", f"must have {columns} columns")
+    return codes
+
+
+@dataclass(frozen=True)
+class Cuts:
+    """A label for each code of each attribute: `labels[i][code]` is the label id (DiffGen, TopDown)."""
+
+    names: tuple[str, ...]
+    _: KW_ONLY
+    labels: tuple[np.ndarray, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.names) != len(self.labels):
+            raise ParameterError("labels", len(self.labels), f"must be one array for each of {len(self.names)} names")
+        _frozen(*self.labels)
+
+    def route(self, codes: np.ndarray) -> np.ndarray:
+        """Return the label ids of rows of codes (n x q int32)."""
+        codes = _checked(codes, len(self.names))
+        found = np.empty(codes.shape, dtype=np.int32)
+        for at, labels in enumerate(self.labels):
+            found[:, at] = labels[codes[:, at]]
+        return found
+
+    def route_frame(self, frame: Any) -> Any:
+        """Replace the code columns of any frame by columns of label ids."""
+        table = nw.from_native(frame)
+        for name, labels in zip(self.names, self.labels, strict=True):
+            lookup = {name: np.arange(len(labels), dtype=np.int64), f"{name}__label": labels.astype(np.int64)}
+            table = join_each(table, lookup, [name]).drop(name).rename({f"{name}__label": name})
+        return table.to_native()
+
+    def to_json(self) -> dict[str, Any]:
+        """Return runs of equal labels, `[first code, label]`, and the number of codes, by attribute."""
+        found = {}
+        for name, labels in zip(self.names, self.labels, strict=True):
+            starts = np.flatnonzero(np.diff(labels, prepend=labels[:1] - 1)) if len(labels) else labels
+            found[name] = {"size": len(labels), "runs": np.column_stack([starts, labels[starts]]).tolist()}
+        return {"cuts": found}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Cuts:
+        """Return the cuts that `to_json` wrote."""
+        labels = []
+        for part in data["cuts"].values():
+            runs = np.asarray(part["runs"], dtype=np.int64).reshape(-1, 2)
+            lengths = np.diff(np.append(runs[:, 0], part["size"]))
+            labels.append(np.repeat(runs[:, 1], lengths).astype(np.int32))
+        return cls(tuple(data["cuts"]), labels=tuple(labels))
+
+
+@dataclass(frozen=True)
+class Tree:
+    """A walk from node 0: an inner node cuts one attribute at sorted boundaries, a leaf names a group (Mondrian).
+
+    Node v: `attribute[v]` is -1 at a leaf. Its boundaries are `boundaries[offsets[v]:offsets[v + 1]]`; a code c goes to
+    the child number (how many boundaries are <= c), and child j is `children[offsets[v] + v_inner + j]`, where v_inner
+    counts the inner nodes before v (an inner node has one child more than boundaries). `leaf[v]` is the group, -1 inside.
+    """
+
+    names: tuple[str, ...]
+    _: KW_ONLY
+    attribute: np.ndarray
+    offsets: np.ndarray
+    boundaries: np.ndarray
+    children: np.ndarray
+    leaf: np.ndarray
+
+    def __post_init__(self) -> None:
+        _frozen(self.attribute, self.offsets, self.boundaries, self.children, self.leaf)
+        if len(self.children) != len(self.boundaries) + int((self.attribute >= 0).sum()):
+            raise ParameterError("children", len(self.children), "must be one more than boundaries at each inner node")
+
+    @classmethod
+    def binary(
+        cls,
+        names: Sequence[str],
+        *,
+        attribute: np.ndarray,
+        position: np.ndarray,
+        left: np.ndarray,
+        right: np.ndarray,
+        leaf: np.ndarray,
+    ) -> Tree:
+        """Return the tree of binary nodes: codes below `position` go left, the others right; leaves have attribute -1."""
+        inner = np.asarray(attribute) >= 0
+        offsets = np.concatenate([[0], np.cumsum(inner)]).astype(np.int64)
+        children = np.column_stack([np.asarray(left)[inner], np.asarray(right)[inner]]).ravel()
+        return cls(
+            tuple(names),
+            attribute=np.asarray(attribute, np.int32).copy(),
+            offsets=offsets,
+            boundaries=np.asarray(position)[inner].astype(np.int64),
+            children=children.astype(np.int64),
+            leaf=np.asarray(leaf, np.int32).copy(),
+        )
+
+    def with_groups(self, groups: np.ndarray) -> Tree:
+        """Return the same cuts with leaf group g renamed `groups[g]` (DLink merges leaves)."""
+        leaf = np.where(self.leaf >= 0, np.asarray(groups)[np.maximum(self.leaf, 0)], -1).astype(np.int32)
+        return Tree(
+            self.names,
+            attribute=self.attribute.copy(),
+            offsets=self.offsets.copy(),
+            boundaries=self.boundaries.copy(),
+            children=self.children.copy(),
+            leaf=leaf,
+        )
+
+    def route(self, codes: np.ndarray) -> np.ndarray:
+        """Return the group of each row of codes (int32)."""
+        codes = _checked(codes, len(self.names))
+        walk = binary_nodes(self.attribute, self.offsets, self.boundaries, self.children)
+        node = np.zeros(len(codes), dtype=np.int64)
+        active = np.arange(len(codes)) if len(codes) and walk.attribute[0] >= 0 else np.empty(0, np.int64)
+        while len(active):
+            at = node[active]
+            below = codes[active, walk.attribute[at]] < walk.position[at]
+            node[active] = at = np.where(below, walk.left[at], walk.right[at])
+            active = active[walk.attribute[at] >= 0]
+        return self.leaf[walk.origin[node]]
+
+    def route_frame(self, frame: Any) -> Any:
+        """Add the column `group` to any frame that has the code columns."""
+        table = nw.from_native(frame)
+        walk = binary_nodes(self.attribute, self.offsets, self.boundaries, self.children)
+        table = table.with_columns(nw.lit(0).cast(nw.Int64).alias(NODE))
+        for nodes in walk.levels():
+            table = join_each(table, nodes, [NODE])
+            goes = nw.col("__left__")  # a leaf points to itself on both sides
+            for at, name in enumerate(self.names):
+                right = (nw.col("__attribute__") == at) & (nw.col(name) >= nw.col("__position__"))
+                goes = nw.when(right).then(nw.col("__right__")).otherwise(goes)
+            table = table.with_columns(goes.alias("__next__")).drop(NODE, *(key for key in nodes if key != NODE))
+            table = table.rename({"__next__": NODE})
+        groups = {NODE: np.arange(len(walk.origin)), GROUP: self.leaf[walk.origin].astype(np.int64)}
+        return join_each(table, groups, [NODE]).drop(NODE).to_native()
+
+
+@dataclass(frozen=True)
+class Quota:
+    """How many rows of each (quasi, carried) combination go to which group (Bucketize, Anatomy).
+
+    Line i sends `quota[i]` rows with the codes `codes[i]` to `group[i]`; equal rows are served in row order.
+    """
+
+    names: tuple[str, ...]
+    _: KW_ONLY
+    codes: np.ndarray
+    group: np.ndarray
+    quota: np.ndarray
+
+    def __post_init__(self) -> None:
+        _checked(self.codes, len(self.names))
+        _frozen(self.codes, self.group, self.quota)
+
+    def _lines(self) -> dict[str, np.ndarray]:
+        """The lines as a table: codes, the group and the half-open range of places it serves."""
+        order = np.lexsort((self.group, *self.codes.T[::-1]))
+        codes, quota = self.codes[order].astype(np.int64), self.quota[order].astype(np.int64)
+        first = np.ones(len(codes), dtype=bool)
+        first[1:] = (codes[1:] != codes[:-1]).any(axis=1)
+        ends = np.cumsum(quota)
+        before = np.repeat((ends - quota)[first], np.diff(np.append(np.flatnonzero(first), len(codes))))
+        columns = {name: codes[:, at] for at, name in enumerate(self.names)}
+        start = ends - quota - before
+        group = self.group[order].astype(np.int64)
+        return {**columns, GROUP: group, "__start__": start, "__end__": start + quota}
+
+    def _with_rest(self) -> dict[str, np.ndarray]:
+        """The lines, and for each combination one that sends whoever comes too late to group -1."""
+        lines = self._lines()
+        codes = np.column_stack([lines[name] for name in self.names])
+        last = np.ones(len(codes), dtype=bool)
+        last[:-1] = (codes[1:] != codes[:-1]).any(axis=1)
+        rest = {key: values[last] for key, values in lines.items()}
+        many = int(last.sum())
+        rest |= {GROUP: np.full(many, -1), "__start__": rest["__end__"], "__end__": np.full(many, 2**62)}
+        return {key: np.concatenate([values, rest[key]]) for key, values in lines.items()}
+
+    def route(self, codes: np.ndarray) -> np.ndarray:
+        """Return the group of each row of codes (int32); -1 where no quota is left."""
+        codes = _checked(codes, len(self.names))
+        lines = self._lines()
+        if not len(self.quota):
+            return np.full(len(codes), -1, dtype=np.int32)
+        table = np.column_stack([lines[name] for name in self.names])
+        _, which = np.unique(np.concatenate([table, codes]), axis=0, return_inverse=True)
+        which = which.ravel()
+        line_of, row_of = which[: len(table)], which[len(table) :]
+        place = place_in_order(row_of)
+        # Lines are sorted by combination and start, so one search on (combination, place) finds the line.
+        span = int(max(place.max(initial=0), lines["__end__"].max(initial=0))) + 1
+        at = np.searchsorted(line_of * span + lines["__start__"], row_of * span + place, side="right") - 1
+        known, at = at >= 0, np.maximum(at, 0)
+        hit = known & (line_of[at] == row_of) & (place < lines["__end__"][at])
+        return np.where(hit, lines[GROUP][at], -1).astype(np.int32)
+
+    def route_frame(self, frame: Any, *, order: str | None = None) -> Any:
+        """Add the column `group` to any frame of code columns; a lazy frame needs the column that orders its rows."""
+        given = nw.from_native(frame)
+        if isinstance(given, nw.DataFrame):
+            codes = given.select(*self.names).to_numpy()
+            rows = np.arange(len(codes)) if order is None else np.argsort(given[order].to_numpy(), kind="stable")
+            group = np.empty(len(codes), dtype=np.int64)
+            group[rows] = self.route(codes[rows])
+            column = nw.new_series(GROUP, group, backend=given.implementation)
+            return given.with_columns(column).to_native()
+        table, order_name, own = row_numbers(given, order)
+        count = nw.col(self.names[0]).cum_count().over(*self.names, order_by=order_name)
+        table = table.with_columns((count.cast(nw.Int64) - 1).alias("__place__"))
+        table = join_each(table, self._with_rest(), list(self.names))
+        start, end, place = nw.col("__start__"), nw.col("__end__"), nw.col("__place__")
+        table = table.filter(start.is_null() | ((start <= place) & (place < end)))
+        table = table.with_columns(nw.col(GROUP).fill_null(-1).cast(nw.Int64))
+        table = table.sort(order_name).drop("__place__", "__start__", "__end__", *([order_name] if own else []))
+        return table.to_native()
+
+
+Recoding = Cuts | Tree | Quota
+

@@ -1,0 +1,138 @@
+"""The encoded columns of one source, read once each and shared by every table over it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+
+from sfumato.counts.canonical import ASK, missing_result
+from sfumato.counts.encoding import Encoded, first_look, settle, supported
+from sfumato.counts.refusal import cell_problems, missing_columns, refused
+from sfumato.counts.source import ROWS, Source
+from sfumato.errors import Problem, ReadError
+from sfumato.schema import Attribute
+
+__all__ = ["Store"]
+
+
+class Store:
+    """Codes by attribute name, in row order (in an engine that groups: one line for each combination)."""
+
+    def __init__(self, source: Source | None) -> None:
+        self.source = source
+        self.columns: dict[str, np.ndarray] = {}
+        self.weights: np.ndarray | None = None
+        self.height = 0
+        self.problems: dict[str, list[Problem]] = {}
+
+    @classmethod
+    def of_codes(cls, columns: dict[str, np.ndarray], height: int) -> Store:
+        """Return a store of rows that are codes already."""
+        store = cls(None)
+        store.columns, store.height = columns, height
+        store.problems = {name: [] for name in columns}
+        return store
+
+    def require(self, attributes: Sequence[Attribute]) -> list[Problem]:
+        """Read what has not been read yet, in one pass; return everything wrong with the named attributes."""
+        if any(attribute.name not in self.problems for attribute in attributes):
+            if self.source is None:
+                absent = [attribute for attribute in attributes if attribute.name not in self.problems]
+                return missing_columns(absent, tuple(self.columns), guessed=False)
+            self._read(self.source, attributes)
+        return [problem for attribute in attributes for problem in self.problems[attribute.name]]
+
+    def _read(self, source: Source, attributes: Sequence[Attribute]) -> None:
+        wanted = [attribute for attribute in attributes if source.grouped or attribute.name not in self.problems]
+        absent = [attribute for attribute in wanted if _column(attribute) not in source.columns]
+        for problem, attribute in zip(
+            missing_columns(absent, source.columns, guessed=source.guessed), absent, strict=True
+        ):
+            self.problems[attribute.name] = [problem]
+        present = [attribute for attribute in wanted if attribute not in absent]
+        try:
+            encoded, weights, height = _encode(source, present)
+        except ReadError:
+            again = source.in_latin1()
+            if again is None:
+                raise
+            self.source = again
+            encoded, weights, height = _encode(again, present)
+        if self.columns and not source.grouped and height != self.height:
+            raise refused(source.name, "has changed since it was first read", "read it again")
+        self.weights, self.height = weights, height
+        if source.grouped:
+            self.columns = {}
+        for attribute, column in zip(present, encoded, strict=True):
+            self.columns[attribute.name] = column.codes
+            self.problems[attribute.name] = cell_problems(attribute, column.codes, weights, column.offending)
+
+
+def _column(attribute: Attribute) -> str:
+    return attribute.column or attribute.name
+
+
+def _encode(
+    source: Source, attributes: Sequence[Attribute]
+) -> tuple[list[Encoded], np.ndarray | None, int]:
+    """Scan once for the codes, and once more for the cells the expressions ask about."""
+    frame = source.scan([_column(attribute) for attribute in attributes])
+    types = source.types(frame)
+    odd = [attribute for attribute in attributes if not supported(types[_column(attribute)])]
+    if odd:
+        raise ReadError(
+            Problem(
+                attribute.where,
+                f"the column {_column(attribute)} holds {types[_column(attribute)].base_type()} cells",
+                "give a column with one number, text, date or truth value a cell",
+            )
+            for attribute in odd
+        )
+    looks = {a.name: first_look(a, types[_column(a)], padded=source.padded) for a in attributes}
+    extra = [pl.col(ROWS).cast(pl.Int64)] if source.grouped else []
+    count = [] if looks else [pl.len().alias(ROWS)]
+    found = source.collect(frame.select(*looks.values(), *(extra or count)))
+    weights = found[ROWS].to_numpy() if source.grouped else None
+    height = int(found[ROWS][0]) if count and not extra else found.height
+    codes = {name: found[name].to_numpy() for name in looks}
+    blank = _blank_tail(source, attributes, codes) if source.forms else 0
+    if blank:
+        height -= blank
+        codes = {name: column[:height] for name, column in codes.items()}
+    encoded = []
+    for attribute in attributes:
+        column = codes[attribute.name]
+        if not (column == ASK).any():
+            encoded.append(Encoded(column, offending={}))
+            continue
+        leftover = source.collect(
+            frame.head(height).filter(looks[attribute.name] == ASK).select(_column(attribute))
+        ).to_series()
+        encoded.append(settle(attribute, column, _plain(leftover)))
+    return encoded, weights, height
+
+
+def _plain(values: pl.Series) -> pl.Series:
+    return values.cast(pl.String) if isinstance(values.dtype, pl.Categorical | pl.Enum) else values
+
+
+def _blank_tail(source: Source, attributes: Sequence[Attribute], codes: dict[str, np.ndarray]) -> int:
+    """Return how many lines at the end of a text file have no cell at all: they are no rows."""
+    if not attributes or not len(codes[attributes[0].name]):
+        return 0
+    # Only a line whose every column reads as no value can be blank; nearly always there is none.
+    last = [codes[a.name][-1] == missing_result(a) for a in attributes]
+    if not all(last):
+        return 0
+    height = len(codes[attributes[0].name])
+    none = np.ones(height, dtype=bool)
+    for attribute in attributes:
+        none &= codes[attribute.name] == missing_result(attribute)
+    filled = np.flatnonzero(~none)
+    tail = height - (int(filled[-1]) + 1 if len(filled) else 0)
+    full = source.collect(source.scan(source.columns).slice(height - tail).select(pl.all().is_null()))
+    empty = full.select(pl.all_horizontal(pl.all())).to_series().to_numpy()
+    kept = np.flatnonzero(~empty)
+    return tail - (int(kept[-1]) + 1 if len(kept) else 0)

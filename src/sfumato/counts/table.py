@@ -1,0 +1,230 @@
+"""`Table`: rows read through their schema, held as codes. Confidential; the only door for rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from sfumato.counts.canonical import LEFT_OUT
+from sfumato.counts.counted import Counts, checked_names
+from sfumato.counts.grouping import group_codes
+from sfumato.counts.source import open_source
+from sfumato.counts.store import Store
+from sfumato.errors import ParameterError, Problem, ReadError
+from sfumato.schema import Attribute, Schema
+
+__all__ = ["Table", "check", "read"]
+
+
+def read(
+    data: Any,
+    schema: Schema,
+    *,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    header: bool | Sequence[str] | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> Table:
+    """Read the published columns of a CSV, Parquet or Excel file, a glob, or a frame.
+
+    Raises one `ReadError` that names every column and rule in the way. `header` is True, False
+    or the names of the columns; delimiter, encoding and header are found when not given.
+    `progress` is called with a word for each stage.
+    """
+    table = _open(data, schema, delimiter=delimiter, encoding=encoding, header=header)
+    if progress is not None:
+        progress("read")
+    table.require()
+    return table
+
+
+def check(
+    data: Any,
+    schema: Schema,
+    *,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    header: bool | Sequence[str] | None = None,
+) -> list[Problem]:
+    """Return every problem of the data against the schema, an empty list when there is none."""
+    try:
+        return _open(data, schema, delimiter=delimiter, encoding=encoding, header=header).check()
+    except ReadError as error:
+        return list(error.problems)
+
+
+def _open(data: Any, schema: Schema, **options: Any) -> Table:
+    if not isinstance(schema, Schema):
+        raise ParameterError("schema", type(schema).__name__, "is not a Schema", hint="sf.Schema.load(path)")
+    expected = [a.column or a.name for a in schema.attributes if a.role not in ("identifier", "other")]
+    return Table(schema, Store(open_source(data, expected=expected, **options)))
+
+
+class Table:
+    """Rows as codes of the schema's attributes. Prints a name and a number of attributes, nothing else."""
+
+    __slots__ = ("_counts", "_kept", "_store", "schema")
+
+    def __init__(self, schema: Schema, store: Store) -> None:
+        self.schema = schema
+        self._store = store
+        self._counts: dict[tuple[str, ...], Counts] = {}
+        self._kept: np.ndarray | None = None
+
+    def __repr__(self) -> str:
+        return f"Table({self.schema.name!r}, {len(self.schema.published)} attributes, confidential)"
+
+    @classmethod
+    def from_codes(cls, schema: Schema, codes: np.ndarray, names: Sequence[str] | None = None) -> Table:
+        """Return a table of encoded rows, one column for each of `names` (default: the published attributes)."""
+        wanted = tuple(a.name for a in schema.published) if names is None else checked_names(schema, names)
+        codes = np.asarray(codes)
+        if codes.ndim != 2 or codes.shape[1] != len(wanted):
+            raise ParameterError("codes", f"array of shape {codes.shape}", f"must have {len(wanted)} columns")
+        columns = {}
+        for at, name in enumerate(wanted):
+            column = codes[:, at]
+            if len(column) and (column.min() < 0 or column.max() >= schema[name].size):
+                raise ParameterError("codes", name, f"has codes outside 0 .. {schema[name].size - 1}")
+            columns[name] = np.ascontiguousarray(column.astype(_narrow(schema[name])))
+        return cls(schema, Store.of_codes(columns, len(codes)))
+
+    # -- what is asked of it ---------------------------------------------------------------
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are, those left out not counted."""
+        kept, store = self._select(), self._store
+        if store.weights is not None:
+            return int(store.weights.sum() if kept is None else store.weights[kept].sum())
+        return store.height if kept is None else len(kept)
+
+    @property
+    def left_out(self) -> int:
+        """How many rows are left out because a value is missing where the schema says `suppress`."""
+        self.require()
+        store = self._store
+        return (store.height if store.weights is None else int(store.weights.sum())) - self.rows
+
+    def check(self) -> list[Problem]:
+        """Return every problem of the published columns: absent, outside the domain, not numbers, no value."""
+        try:
+            return self._store.require(self.schema.published)
+        except ReadError as error:
+            return list(error.problems)
+
+    def require(self) -> None:
+        """Read what is not read yet; raise one `ReadError` with every problem."""
+        problems = self._store.require(self.schema.published)
+        if problems:
+            raise ReadError(problems)
+
+    def with_roles(
+        self,
+        *,
+        quasi: str | Iterable[str] | None = None,
+        sensitive: str | Iterable[str] | None = None,
+        target: str | Iterable[str] | None = None,
+    ) -> Table:
+        """Return the table in other roles; a column named in none becomes `other` and is not published."""
+        schema = self.schema.with_roles(quasi=quasi, sensitive=sensitive, target=target)
+        return Table(schema, self._store)
+
+    def counts(self, names: str | Sequence[str] | None = None) -> Counts:
+        """Return how many rows share each combination of codes; `names` default to all published attributes."""
+        wanted = self._names(names)
+        if wanted not in self._counts:
+            self._counts[wanted] = self._count(wanted)
+        return self._counts[wanted]
+
+    def codes(self, names: str | Sequence[str] | None = None) -> np.ndarray:
+        """Return one row of int32 codes for each record, in file order (a database's rows: in code order)."""
+        wanted = self._names(names)
+        columns = self._columns(wanted)
+        found = np.empty((len(columns[0]) if columns else self._lines(), len(wanted)), dtype=np.int32)
+        for at, column in enumerate(columns):
+            found[:, at] = column
+        weights = self._weights()
+        if weights is None:
+            return found
+        order = np.lexsort(found.T[::-1]) if wanted else np.arange(len(found))
+        return np.repeat(found[order], weights[order], axis=0)
+
+    def rows_as_codes(self) -> np.ndarray:
+        """Return the codes of all published attributes, one row for each record."""
+        return self.codes()
+
+    def take(self, rows: np.ndarray) -> Table:
+        """Return the table of some rows, by their place (or a boolean mask); a row may be taken twice."""
+        rows = np.asarray(rows)
+        if rows.dtype == bool and rows.shape != (self.rows,):
+            raise ParameterError("rows", f"mask of shape {rows.shape}", f"must have {self.rows} entries")
+        names = tuple(name for name in self.schema.names if name in self._store.columns)
+        if self._store.weights is not None:
+            names = self._names(None)
+            return Table.from_codes(self.schema, self.codes(names)[rows], names)
+        # Columns read for other roles come along, so that the part can change roles too.
+        columns = {name: column[rows] for name, column in zip(names, self._columns(names), strict=True)}
+        height = int(rows.sum()) if rows.dtype == bool else len(rows)
+        part = Store.of_codes(columns, height)
+        part.problems = {name: self._store.problems[name] for name in names}
+        return Table(self.schema, part)
+
+    # -- behind the door -------------------------------------------------------------------
+
+    def _names(self, names: str | Sequence[str] | None) -> tuple[str, ...]:
+        published = tuple(attribute.name for attribute in self.schema.published)
+        if names is None:
+            return published
+        wanted = checked_names(self.schema, names)
+        for name in wanted:
+            if name not in published:
+                hint = "give it a role with table.with_roles(...)"
+                raise ParameterError("names", name, f"is in the role {self.schema[name].role}", hint=hint)
+        return wanted
+
+    def _select(self) -> np.ndarray | None:
+        """Places of the rows that stay, None when all do."""
+        self.require()
+        if self._kept is None:
+            leaving = [a.name for a in self.schema.published if a.missing and a.missing.action == "suppress"]
+            gone = np.zeros(self._store.height, dtype=bool)
+            for name in leaving:
+                gone |= self._store.columns[name] == LEFT_OUT
+            self._kept = np.flatnonzero(~gone) if gone.any() else np.empty(0, np.int64)
+            if not gone.any():
+                self._kept = None
+                return None
+        return self._kept
+
+    def _lines(self) -> int:
+        kept = self._select()
+        return self._store.height if kept is None else len(kept)
+
+    def _columns(self, names: Sequence[str]) -> list[np.ndarray]:
+        kept = self._select()
+        columns = [self._store.columns[name] for name in names]
+        return columns if kept is None else [column[kept] for column in columns]
+
+    def _weights(self) -> np.ndarray | None:
+        kept, weights = self._select(), self._store.weights
+        return weights if weights is None or kept is None else weights[kept]
+
+    def _count(self, wanted: tuple[str, ...]) -> Counts:
+        columns = self._columns(wanted)
+        wider = [known for names, known in self._counts.items() if set(wanted) <= set(names)]
+        smallest = min(wider, key=len, default=None)
+        if smallest is not None and 2 * len(smallest) < self._lines():
+            return smallest.marginal(wanted)
+        sizes = [self.schema[name].size for name in wanted]
+        codes, weights = group_codes(columns, sizes, rows=self._lines(), weights=self._weights())
+        return Counts(self.schema, names=wanted, codes=codes, weights=weights)
+
+
+def _narrow(attribute: Attribute) -> Any:
+    """The narrowest signed integer that holds the codes."""
+    bits = max(8, 1 << math.ceil(math.log2(attribute.size.bit_length() + 1)))
+    return np.dtype(f"int{min(bits, 32)}")

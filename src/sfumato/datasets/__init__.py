@@ -1,0 +1,22 @@
+"""Bundled data, and generators for what can not be shipped: `adult()` and `census(rows, seed)` return tables."""
+
+from sfumato.datasets.adult import ADULT_COLUMNS, ADULT_SCHEMA, Split, adult_frame
+from sfumato.datasets.census import CENSUS_COLUMNS, CENSUS_SCHEMA, census_frame, census_parameters
+from sfumato.datasets.information import KDD, census_information, mutual_information
+from sfumato.datasets.tables import adult, census
+
+__all__ = [
+    "ADULT_COLUMNS",
+    "ADULT_SCHEMA",
+    "CENSUS_COLUMNS",
+    "CENSUS_SCHEMA",
+    "KDD",
+    "Split",
+    "adult",
+    "adult_frame",
+    "census",
+    "census_frame",
+    "census_information",
+    "census_parameters",
+    "mutual_information",
+]

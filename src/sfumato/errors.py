@@ -1,0 +1,183 @@
+"""Every error a caller may want to catch, and nothing that carries a cell value.
+
+SfumatoError
+├── SchemaError        what was said of the table is wrong, or the table does not fit it
+│   └── ReadError      the table can not be read or encoded as the schema says
+├── ParameterError     a parameter outside its rule
+├── Infeasible         the requirement can not be reached on this table
+├── BudgetExceeded     the ledger's limit stands in the way
+├── ReleaseError       a release can not be saved, loaded or parsed
+└── NotComparable      two things that do not describe the same table
+
+Messages, `repr`, pickles and JSON hold names, rules and numbers of rows. Values of cells are
+kept only behind `reveal()`, which the steward's own screen may call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+__all__ = [
+    "BudgetExceeded",
+    "Infeasible",
+    "NotComparable",
+    "ParameterError",
+    "Problem",
+    "ReadError",
+    "ReleaseError",
+    "SchemaError",
+    "SfumatoError",
+]
+
+
+class SfumatoError(Exception):
+    """Base of all errors raised on purpose; `except sf.SfumatoError` catches every one of them."""
+
+    hint: str = ""
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what `--json` and the web print; never a cell value."""
+        return {"error": type(self).__name__, "message": str(self), "hint": self.hint}
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing wrong: where, which rule, what to do, how many values or rows offend.
+
+    `values` holds the offending cell values. They never enter `str`, `repr`, equality,
+    a pickle or JSON; `reveal()` of the error that carries the problem lists them.
+    """
+
+    path: str
+    rule: str
+    hint: str = ""
+    count: int | None = None
+    rows: int | None = None
+    values: tuple[str, ...] = field(default=(), repr=False, compare=False)
+
+    def __str__(self) -> str:
+        text = f"{self.path}: {self.rule}"
+        return f"{text}. Hint: {self.hint}." if self.hint else f"{text}."
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        return (self.path, self.rule, self.hint, self.count, self.rows)
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        for name, value in zip(("path", "rule", "hint", "count", "rows"), state, strict=True):
+            object.__setattr__(self, name, value)
+        object.__setattr__(self, "values", ())
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the problem without its values."""
+        return {
+            "path": self.path,
+            "rule": self.rule,
+            "hint": self.hint,
+            "count": self.count,
+            "rows": self.rows,
+        }
+
+
+class SchemaError(SfumatoError):
+    """All problems of a schema, or of a table against its schema, at once."""
+
+    def __init__(self, problems: Iterable[Problem] | Problem) -> None:
+        self.problems: tuple[Problem, ...] = (problems,) if isinstance(problems, Problem) else tuple(problems)
+        super().__init__(self._message())
+
+    def _message(self) -> str:
+        if len(self.problems) == 1:
+            return str(self.problems[0])
+        lines = [f"{len(self.problems)} problems:"]
+        lines += [f"  {number}. {problem}" for number, problem in enumerate(self.problems, 1)]
+        return "\n".join(lines)
+
+    def reveal(self) -> dict[str, tuple[str, ...]]:
+        """Return the offending values by path. For the steward's own screen only."""
+        found: dict[str, tuple[str, ...]] = {}
+        for problem in self.problems:
+            if problem.values:
+                found[problem.path] = (*found.get(problem.path, ()), *problem.values)
+        return found
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (type(self), (self.problems,))
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the problems without their values."""
+        return {**super().as_json(), "problems": [problem.as_json() for problem in self.problems]}
+
+
+class ReadError(SchemaError):
+    """The table can not be read, or does not fit its schema: which columns, which rule, how many rows."""
+
+
+class ParameterError(SfumatoError):
+    """A parameter outside its rule. `epsilon = 0: must be above 0. Hint: try 1/2.`"""
+
+    def __init__(self, name: str, value: object, rule: str, *, hint: str = "") -> None:
+        self.name, self.value, self.rule, self.hint = name, value, rule, hint
+        tail = f" Hint: {hint}." if hint else ""
+        super().__init__(f"{name} = {value}: {rule}.{tail}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_parameter_error, (self.name, self.value, self.rule, self.hint))
+
+
+def _parameter_error(name: str, value: object, rule: str, hint: str) -> ParameterError:
+    return ParameterError(name, value, rule, hint=hint)
+
+
+class Infeasible(SfumatoError):  # noqa: N818  (the name is part of the public contract)
+    """A requirement that no release of this table can meet, with the best that can be reached."""
+
+    def __init__(self, asked: object, best: object, why: str, *, hint: str = "") -> None:
+        self.asked, self.best, self.why, self.hint = asked, best, why, hint
+        tail = f" Hint: {hint}." if hint else ""
+        super().__init__(f"{asked} can not be reached: {why}. Best attainable: {best}.{tail}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_infeasible, (self.asked, self.best, self.why, self.hint))
+
+
+def _infeasible(asked: object, best: object, why: str, hint: str) -> Infeasible:
+    return Infeasible(asked, best, why, hint=hint)
+
+
+class BudgetExceeded(SfumatoError):  # noqa: N818  (the name is part of the public contract)
+    """Publishing would spend more than the population's limit."""
+
+    def __init__(self, spent: object, asked: object, limit: object) -> None:
+        self.spent, self.asked, self.limit = spent, asked, limit
+        self.hint = "ask for less, or have the limit raised by whoever owns the ledger"
+        super().__init__(f"epsilon {asked} asked, {spent} of {limit} already spent. Hint: {self.hint}.")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (type(self), (self.spent, self.asked, self.limit))
+
+
+class ReleaseError(SfumatoError):
+    """A release that can not be saved, loaded or parsed; `problems` lists every reason."""
+
+    def __init__(self, message: str, *, hint: str = "", problems: Sequence[Problem] = ()) -> None:
+        self.hint, self.problems, self._text = hint, tuple(problems), message
+        lines = [f"{message}. Hint: {hint}." if hint else f"{message}."]
+        lines += [f"  {number}. {problem}" for number, problem in enumerate(self.problems, 1)]
+        super().__init__("\n".join(lines))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_release_error, (self._text, self.hint, self.problems))
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the message and the problems without cell values."""
+        return {**super().as_json(), "problems": [problem.as_json() for problem in self.problems]}
+
+
+def _release_error(message: str, hint: str, problems: Sequence[Problem]) -> ReleaseError:
+    return ReleaseError(message, hint=hint, problems=problems)
+
+
+class NotComparable(SfumatoError):  # noqa: N818  (the name is part of the public contract)
+    """Two things that do not describe the same table or attributes."""

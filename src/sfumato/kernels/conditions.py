@@ -1,0 +1,255 @@
+"""Requirements on a part of a table, as plain arrays that a compiled loop can check.
+
+Source    design 4; theory C1-C3. EMD: Li, Li & Venkatasubramanian, ICDE 2007, 5.1-5.2.
+Claim     `holds` decides size, distinct, frequency, recursive, emd and ratio conditions exactly for up
+          to 2^31 - 1 rows; js, entropy and delta keep 1e-9 inside the asked value.
+Because   counts are integers and parameters fractions. A product of two counts is below 2^62; where
+          one more factor comes in, two products are compared by their 128 bits. Every emd is a sum
+          of |mass that crosses an edge| (see `Ground`), kept as whole + rest / (n x N).
+Checked   tests/claims/test_mondrian_conditions.py::test_compiled_equals_the_exact_twin
+          tests/claims/test_mondrian_conditions.py::test_emd_is_the_cheapest_transport
+          tests/claims/test_mondrian_conditions.py::test_union_of_two_parts_that_hold_holds
+Silent on what the requirement is good for; see claims/.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
+from fractions import Fraction
+from math import exp, log
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.errors import ParameterError
+
+__all__ = [
+    "DELTA",
+    "DISTINCT",
+    "EMD",
+    "ENTROPY",
+    "FREQUENCY",
+    "JS",
+    "MARGIN",
+    "MOST_ROWS",
+    "RATIO",
+    "RECURSIVE",
+    "SIZE",
+    "Condition",
+    "Conditions",
+    "Ground",
+    "bind",
+    "delta_disclosure",
+    "distinct",
+    "emd",
+    "entropy",
+    "frequency",
+    "js",
+    "ratio",
+    "recursive",
+    "size",
+]
+
+SIZE, DISTINCT, FREQUENCY, ENTROPY, RECURSIVE, JS, EMD, DELTA, RATIO = range(9)
+MARGIN = 1e-9
+MOST_ROWS = 2**31 - 1
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """A ground distance between sensitive codes, as weighted edges.
+
+    An edge separates the codes low <= code < high from the rest and has a whole length; the distance
+    between two codes is the length of the edges that part them, divided by `scale`.
+    """
+
+    edges: tuple[tuple[int, int, int], ...]
+    _: KW_ONLY
+    scale: int
+
+    @classmethod
+    def equal(cls, codes: int) -> Ground:
+        """Every two codes are 1 apart."""
+        return cls(tuple((code, code + 1, 1) for code in range(codes)), scale=2)
+
+    @classmethod
+    def ordered(cls, counts: npt.ArrayLike) -> Ground:
+        """Codes that occur, of ranks i and j of m, are |i - j| / (m - 1) apart."""
+        occurring = np.flatnonzero(np.asarray(counts))
+        edges = tuple((0, int(code) + 1, 1) for code in occurring[:-1])
+        return cls(edges, scale=max(1, occurring.size - 1))
+
+    @classmethod
+    def hierarchical(cls, low: npt.ArrayLike, high: npt.ArrayLike, parent: npt.ArrayLike) -> Ground:
+        """Codes are height(lowest common ancestor) / height(root) apart; nodes are code intervals.
+
+        Leaves must be among the nodes. `parent` of the root is -1.
+        """
+        lows, highs, parents = (np.asarray(a, dtype=np.int64) for a in (low, high, parent))
+        heights = np.zeros(lows.size, dtype=np.int64)
+        for _ in range(lows.size):  # settles after as many rounds as the tree is high
+            raised = heights.copy()
+            np.maximum.at(raised, parents[parents >= 0], heights[parents >= 0] + 1)
+            if np.array_equal(raised, heights):
+                break
+            heights = raised
+        else:
+            raise ParameterError("parent", f"{lows.size} nodes", "must be a tree, without a circle")
+        edges = tuple(
+            (int(lows[i]), int(highs[i]), int(heights[parents[i]] - heights[i]))
+            for i in range(lows.size)
+            if parents[i] >= 0
+        )
+        return cls(edges, scale=max(1, 2 * int(heights.max(initial=0))))
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """One condition on a part: an operation, the sensitive column it reads, and its parameters."""
+
+    operation: int
+    _: KW_ONLY
+    sensitive: int = 0
+    limit: Fraction = Fraction(1)
+    count: int = 0
+    low: float = 0.0
+    high: float = 0.0
+    absent_fails: bool = True
+    ground: Ground | None = None
+
+
+def size(k: int) -> Condition:
+    """At least k rows."""
+    return Condition(SIZE, count=k)
+
+
+def distinct(l: int, *, sensitive: int = 0) -> Condition:  # noqa: E741
+    """At least l different sensitive codes."""
+    return Condition(DISTINCT, sensitive=sensitive, count=l)
+
+
+def frequency(most: Fraction, *, sensitive: int = 0) -> Condition:
+    """No code has more than the share `most`: probability l is 1/l, alpha is alpha."""
+    return Condition(FREQUENCY, sensitive=sensitive, limit=most)
+
+
+def entropy(l: Fraction, *, sensitive: int = 0) -> Condition:  # noqa: E741
+    """Entropy at least ln l, with the margin."""
+    return Condition(ENTROPY, sensitive=sensitive, low=log(l) + MARGIN)
+
+
+def recursive(c: Fraction, l: int, *, sensitive: int = 0) -> Condition:  # noqa: E741
+    """r_1 < c (r_l + r_(l+1) + ...), counts in falling order."""
+    return Condition(RECURSIVE, sensitive=sensitive, limit=c, count=l)
+
+
+def js(t: Fraction, *, sensitive: int = 0) -> Condition:
+    """Jensen-Shannon divergence to the overall distribution at most t nats, with the margin."""
+    return Condition(JS, sensitive=sensitive, high=float(t) - MARGIN)
+
+
+def emd(t: Fraction, ground: Ground, *, sensitive: int = 0) -> Condition:
+    """Earth mover's distance to the overall distribution at most t."""
+    return Condition(EMD, sensitive=sensitive, limit=t, ground=ground)
+
+
+def delta_disclosure(delta: Fraction, *, two_sided: bool, absent_fails: bool, sensitive: int = 0) -> Condition:
+    """|ln(p/q)| < delta (or ln(p/q) < delta) for every code that occurs overall, with the margin."""
+    low = exp(-float(delta) + MARGIN) if two_sided else 0.0
+    high = exp(float(delta) - MARGIN)
+    return Condition(DELTA, sensitive=sensitive, low=low, high=high, absent_fails=two_sided and absent_fails)
+
+
+def ratio(most: Fraction, *, sensitive: int = 0) -> Condition:
+    """p/q at most `most` for every code: beta-likeness is 1 + beta."""
+    return Condition(RATIO, sensitive=sensitive, limit=most)
+
+
+class Conditions(NamedTuple):
+    """A conjunction bound to a table: the arrays a compiled loop reads."""
+
+    operation: Ints
+    sensitive: Ints
+    numerator: Ints
+    denominator: Ints
+    count: Ints
+    low: Floats
+    high: Floats
+    absent_fails: Ints
+    edge_start: Ints  # edges of condition i: edge_start[i] .. edge_start[i + 1]
+    edge_low: Ints
+    edge_high: Ints
+    edge_length: Ints
+    offset: Ints  # codes of sensitive column j: offset[j] .. offset[j + 1] of a part's counts
+    overall: Ints  # counts of the whole table, all sensitive columns one after another
+    plogp: Floats  # sum of q ln q for each sensitive column
+    rows: Ints  # [rows of the table, fewest rows any part may have]
+
+
+def bind(conditions: Sequence[Condition], overall: Sequence[npt.ArrayLike], rows: int) -> Conditions:
+    """Return the conjunction for a table of `rows` rows with these overall counts per sensitive column."""
+    if rows > MOST_ROWS:
+        raise ParameterError("rows", rows, f"must be at most {MOST_ROWS}", hint="split the table by a column")
+    counts = [np.asarray(column, dtype=np.int64) for column in overall]
+    ordered = sorted(conditions, key=lambda c: c.operation)  # the cheap ones refuse first
+    for condition in ordered:
+        _check(condition, counts, rows)
+    edges = [(c.ground.edges if c.ground else ()) for c in ordered]
+    flat = np.array([edge for group in edges for edge in group], dtype=np.int64).reshape(-1, 3)
+    scaled = [c.limit * (c.ground.scale if c.ground else 1) for c in ordered]
+    fewest = max([1, *(c.count for c in ordered if c.operation in (SIZE, DISTINCT))])
+    return Conditions(
+        operation=_ints([c.operation for c in ordered]),
+        sensitive=_ints([c.sensitive for c in ordered]),
+        numerator=_ints([f.numerator for f in scaled]),
+        denominator=_ints([f.denominator for f in scaled]),
+        count=_ints([c.count for c in ordered]),
+        low=np.array([c.low for c in ordered], dtype=np.float64),
+        high=np.array([c.high for c in ordered], dtype=np.float64),
+        absent_fails=_ints([c.absent_fails for c in ordered]),
+        edge_start=_ints(np.cumsum([0, *map(len, edges)])),
+        edge_low=np.ascontiguousarray(flat[:, 0]),
+        edge_high=np.ascontiguousarray(flat[:, 1]),
+        edge_length=np.ascontiguousarray(flat[:, 2]),
+        offset=_ints(np.cumsum([0, *(c.size for c in counts)])),
+        overall=np.concatenate([*counts, np.zeros(0, dtype=np.int64)]),
+        plogp=np.array([_plogp(c) for c in counts], dtype=np.float64),
+        rows=_ints([rows, fewest]),
+    )
+
+
+def _ints(values: npt.ArrayLike) -> Ints:
+    return np.asarray(values, dtype=np.int64)
+
+
+def _plogp(counts: Ints) -> float:
+    total = int(counts.sum())
+    return sum((c / total) * log(c / total) for c in counts.tolist() if c)
+
+
+def _check(condition: Condition, counts: list[Ints], rows: int) -> None:
+    if condition.operation == SIZE:
+        return
+    if not 0 <= condition.sensitive < len(counts):
+        rule = f"must be one of {len(counts)} sensitive columns"
+        raise ParameterError("sensitive", condition.sensitive, rule)
+    column = counts[condition.sensitive]
+    if int(column.sum()) != rows:
+        raise ParameterError("overall", f"{int(column.sum())} rows", f"must count all {rows} rows")
+    if max(condition.limit.numerator, condition.limit.denominator) > MOST_ROWS:
+        rule = "needs a numerator and denominator below 2^31"
+        raise ParameterError("limit", condition.limit, rule, hint="round the parameter")
+    if condition.ground is not None:
+        _check_ground(condition.ground, column.size)
+
+
+def _check_ground(ground: Ground, codes: int) -> None:
+    if any(not (0 <= low < high <= codes and 0 <= length) for low, high, length in ground.edges):
+        raise ParameterError("ground", f"{len(ground.edges)} edges", f"must separate codes 0 to {codes - 1}")
+    if ground.scale < 1 or ground.scale > 2**31:
+        raise ParameterError("ground", ground.scale, "needs a scale from 1 to 2^31")

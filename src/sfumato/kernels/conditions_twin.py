@@ -1,0 +1,96 @@
+"""The readable twin of `conditions_check.holds`: exact fractions, one line per definition.
+
+The claim and its tests are those of `conditions`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from math import log
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.kernels.conditions import (
+    DELTA,
+    DISTINCT,
+    EMD,
+    ENTROPY,
+    FREQUENCY,
+    JS,
+    RATIO,
+    RECURSIVE,
+    SIZE,
+    Condition,
+    Ground,
+)
+
+__all__ = ["all_hold", "earth_mover", "jensen_shannon", "one_holds"]
+
+Shares = list[Fraction]
+
+
+def all_hold(conditions: Sequence[Condition], parts: Sequence[npt.ArrayLike], overall: Sequence[npt.ArrayLike], n: int) -> bool:
+    """Say whether a part of n rows, one array of counts per sensitive column, satisfies every condition."""
+    return all(
+        n >= condition.count
+        if condition.operation == SIZE
+        else one_holds(condition, parts[condition.sensitive], overall[condition.sensitive])
+        for condition in conditions
+    )
+
+
+def one_holds(condition: Condition, part: npt.ArrayLike, overall: npt.ArrayLike) -> bool:
+    """Say whether one condition on one sensitive column holds."""
+    counts = [int(count) for count in np.asarray(part)]
+    n, limit, p, q = sum(counts), condition.limit, _shares(counts), _shares(np.asarray(overall))
+    falling = sorted(counts, reverse=True)
+    match condition.operation:
+        case code if code == DISTINCT:
+            return sum(count > 0 for count in counts) >= condition.count
+        case code if code == FREQUENCY:
+            return falling[0] <= n * limit
+        case code if code == ENTROPY:
+            return -sum(float(x) * log(x) for x in p if x) >= condition.low
+        case code if code == RECURSIVE:
+            return falling[0] < limit * sum(falling[condition.count - 1 :])
+        case code if code == JS:
+            return jensen_shannon(p, q) <= condition.high
+        case code if code == EMD:
+            assert condition.ground is not None
+            return earth_mover(p, q, condition.ground) <= limit
+        case code if code == DELTA:
+            return all(_discloses_little(condition, x, y) for x, y in zip(p, q, strict=True) if y)
+        case code if code == RATIO:
+            return all(x <= limit * y for x, y in zip(p, q, strict=True))
+    raise AssertionError(condition.operation)
+
+
+def jensen_shannon(p: Shares, q: Shares) -> float:
+    """JS divergence in nats."""
+    total = 0.0
+    for x, y in zip(p, q, strict=True):
+        middle = (x + y) / 2
+        total += sum(float(share) * log(share / middle) for share in (x, y) if share) / 2
+    return total
+
+
+def earth_mover(p: Shares, q: Shares, ground: Ground) -> Fraction:
+    """Every edge carries the mass by which its two sides differ."""
+    crossing = (length * abs(sum(p[low:high]) - sum(q[low:high])) for low, high, length in ground.edges)
+    return sum(crossing, Fraction(0)) / ground.scale
+
+
+def _discloses_little(condition: Condition, x: Fraction, y: Fraction) -> bool:
+    if x == 0:
+        return not condition.absent_fails
+    return condition.low < float(x / y) < condition.high
+
+
+def _shares(counts: npt.ArrayLike) -> Shares:
+    whole = [int(count) for count in np.asarray(counts)]
+    n = sum(whole)
+    return [Fraction(count, n) if n else Fraction(0) for count in whole]
+
+

@@ -1,0 +1,97 @@
+"""What a mechanism is: it states a claim, says which counts it needs and what it will do with them, and does it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import KW_ONLY, dataclass, field
+from fractions import Fraction
+from typing import Any, Protocol, runtime_checkable
+
+from sfumato.claims import Claim
+from sfumato.counts import Counts
+from sfumato.errors import ParameterError
+from sfumato.randomness import Entropy
+from sfumato.release import Outcome
+from sfumato.schema import Schema
+
+__all__ = ["Gathered", "Mechanism", "Plan", "Progress", "Stage"]
+
+Progress = Callable[[float, str], None]  # share done, what is being done
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One step of a plan: what it does, what it spends, what error to expect."""
+
+    name: str
+    _: KW_ONLY
+    does: str = ""
+    budget: Fraction | None = None
+    expected_error: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a plain mapping; budgets as text."""
+        return {
+            "name": self.name,
+            "does": self.does,
+            "budget": None if self.budget is None else str(self.budget),
+            "expected_error": self.expected_error,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What `--dry-run` prints: nothing of it was read off the data."""
+
+    stages: tuple[Stage, ...]
+    _: KW_ONLY
+    notes: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a plain mapping."""
+        return {"stages": [stage.to_json() for stage in self.stages], "notes": list(self.notes)}
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """The counts a mechanism asked for, by attribute names, with the schema they follow."""
+
+    schema: Schema
+    _: KW_ONLY
+    by_names: Mapping[tuple[str, ...], Counts]
+    left_out: int = 0
+    progress: Progress | None = field(default=None, repr=False)
+
+    def __getitem__(self, names: tuple[str, ...]) -> Counts:
+        if names not in self.by_names:
+            raise ParameterError("counts", ", ".join(names), "was not asked for by `needs`")
+        return self.by_names[names]
+
+    def __iter__(self) -> Iterator[tuple[str, ...]]:
+        return iter(self.by_names)
+
+    @property
+    def published(self) -> Counts:
+        """Counts over all published attributes: quasi-identifiers first, then what is carried."""
+        return self[tuple(attribute.name for attribute in self.schema.published)]
+
+
+@runtime_checkable
+class Mechanism(Protocol):
+    """A frozen value with these four verbs. `apply` may use nothing but the counts and the entropy."""
+
+    def claim(self, schema: Schema) -> Claim:
+        """Return what the release will promise, before any data is seen."""
+        ...
+
+    def needs(self, schema: Schema) -> list[tuple[str, ...]]:
+        """Return which counts to fetch, so that an engine does it in one pass."""
+        ...
+
+    def plan(self, schema: Schema) -> Plan:
+        """Return the stages, what each spends and what error to expect."""
+        ...
+
+    def apply(self, counts: Gathered, entropy: Entropy) -> Outcome:
+        """Make the release."""
+        ...

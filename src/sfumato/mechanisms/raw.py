@@ -1,0 +1,70 @@
+"""Raw: the table as it is, as a release that can be measured and never saved. The zero of utility loss.
+
+Source    Li & Li, "On the tradeoff between privacy and utility in data publishing", KDD 2009, section 4.3.
+Claim     Nothing is promised.
+Because   it publishes every value.
+Checked   tests/claims/test_suppress_and_raw.py::test_raw_is_never_saved
+Silent on everything: it exists so that other releases have something to be measured against.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sfumato.claims import Claim, Nothing
+from sfumato.mechanisms.base import Gathered, Plan, Stage
+from sfumato.randomness import Entropy
+from sfumato.release import Outcome, assemble
+from sfumato.schema import Labels, Schema
+
+__all__ = ["Raw"]
+
+
+@dataclass(frozen=True, slots=True)
+class Raw:
+    """One box for each distinct combination of quasi-identifiers."""
+
+    def claim(self, schema: Schema) -> Claim:
+        """Promise nothing."""
+        return Claim(Nothing(), silent_on=("everything",))
+
+    def needs(self, schema: Schema) -> list[tuple[str, ...]]:
+        """Ask for the counts over all published attributes."""
+        return [tuple(attribute.name for attribute in schema.published)]
+
+    def plan(self, schema: Schema) -> Plan:
+        """One stage, no protection."""
+        return Plan((Stage("raw", does="keeps every value; can be measured, never saved"),))
+
+    def apply(self, counts: Gathered, entropy: Entropy) -> Outcome:
+        """Give each combination of quasi-identifiers its own box."""
+        schema, found = counts.schema, counts.published
+        width = len(schema.quasi)
+        quasi = found.codes[:, :width]
+        if width:
+            boxes, group = np.unique(quasi, axis=0, return_inverse=True)
+        else:
+            boxes, group = np.zeros((min(1, len(quasi)), 0), np.int32), np.zeros(len(quasi), np.int64)
+        group = group.reshape(-1)
+        release, _ = assemble(
+            schema,
+            tables=tuple(Labels.of_codes(attribute) for attribute in schema.quasi),
+            labels=boxes,
+            weight=np.bincount(group, weights=found.weights, minlength=len(boxes)).astype(np.int64),
+            group=np.arange(len(boxes)),
+            carried_group=group,
+            carried_codes=found.codes[:, width:],
+            carried_weight=found.weights,
+            claim=self.claim(schema),
+            mechanism=self.to_json(),
+            left_out=counts.left_out,
+            savable=False,
+        )
+        return Outcome(release)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return name and parameters."""
+        return {"name": "raw"}

@@ -1,0 +1,69 @@
+"""Suppress: every quasi-identifier is removed. The zero of privacy loss, and the most useless release there is.
+
+Source    Li & Li, "On the tradeoff between privacy and utility in data publishing", KDD 2009, section 4.3.
+Claim     Every published class has the overall distribution of each sensitive attribute: t-closeness with t = 0.
+Because   there is one class, and it is the table.
+Checked   tests/claims/test_suppress_and_raw.py::test_suppress_is_zero_close
+          tests/claims/test_suppress_and_raw.py::test_a_twin_that_keeps_a_column_is_caught
+Silent on what the overall distribution itself tells, and on who is in the table.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sfumato.claims import Claim, KAnonymity, TCloseness
+from sfumato.mechanisms.base import Gathered, Plan, Stage
+from sfumato.randomness import Entropy
+from sfumato.release import Outcome, assemble
+from sfumato.schema import Labels, Schema
+
+__all__ = ["Suppress"]
+
+
+@dataclass(frozen=True, slots=True)
+class Suppress:
+    """Publish what is carried (sensitive, target) and `*` for every quasi-identifier."""
+
+    def claim(self, schema: Schema) -> Claim:
+        """Promise 0-closeness; without a sensitive attribute there is nothing to be close to."""
+        if not schema.sensitive:
+            return Claim(KAnonymity(1), silent_on=("anything: no attribute is declared sensitive",))
+        return Claim(TCloseness(0), silent_on=("what the overall distribution tells", "who is in the table"))
+
+    def needs(self, schema: Schema) -> list[tuple[str, ...]]:
+        """Ask for the counts of the carried attributes alone (of the quasi-identifiers where nothing is carried)."""
+        return [tuple(attribute.name for attribute in schema.carried or schema.quasi)]
+
+    def plan(self, schema: Schema) -> Plan:
+        """One stage, no budget."""
+        return Plan((Stage("suppress", does=f"replaces {len(schema.quasi)} quasi-identifiers by *"),))
+
+    def apply(self, counts: Gathered, entropy: Entropy) -> Outcome:
+        """Put all rows into one box."""
+        schema = counts.schema
+        found = counts[self.needs(schema)[0]]
+        empty = len(found.weights) == 0
+        tables = tuple(Labels.from_hulls(a, np.array([0]), np.array([a.size]))[0] for a in schema.quasi)
+        groups = 0 if empty else 1
+        release, _ = assemble(
+            schema,
+            tables=tables,
+            labels=np.zeros((groups, len(tables)), np.int32),
+            weight=np.full(groups, found.rows),
+            group=np.zeros(groups, np.int64),
+            carried_group=np.zeros(len(found.weights) if schema.carried else 0, np.int64),
+            carried_codes=found.codes if schema.carried else np.zeros((0, 0), np.int32),
+            carried_weight=found.weights if schema.carried else np.zeros(0, np.int64),
+            claim=self.claim(schema),
+            mechanism=self.to_json(),
+            left_out=counts.left_out,
+        )
+        return Outcome(release)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return name and parameters."""
+        return {"name": "suppress"}

@@ -1,0 +1,119 @@
+"""dictionary.md: the release in plain words, for whoever opens the folder. Says nothing the manifest may not say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sfumato.release.frames import COUNT, GROUP, PublishedTable, free_name
+from sfumato.release.manifest import levels, plain_parameters, public_schema
+from sfumato.release.release import Release
+from sfumato.schema import KNOWN, MISSING, Attribute, Days, Edges, Grid, Values
+from sfumato.schema.domain import decimal_text
+
+__all__ = ["dictionary"]
+
+_ROLES = {
+    "quasi": "could be known to an outsider; made coarser where the release needs it",
+    "sensitive": "sensitive; published as it is",
+    "target": "what a learner may predict; published as it is",
+}
+_FORMS = {
+    "generalized": "Each row stands for one record. Columns that could identify a person are made coarser, so that "
+    "several records look alike.",
+    "buckets": "Each row of the data stands for one record. The sensitive columns are in a second table: only the "
+    "group says which values belong to which records, and within a group nobody can tell.",
+    "cells": "Rows stand for counts with noise, not for records: no row is about one person.",
+    "synthetic": "Rows are drawn from a model, not copied from records: no row is about one person.",
+}
+
+
+def dictionary(release: Release, files: Mapping[str, PublishedTable]) -> str:
+    """Return the dictionary as Markdown; `files` names the data files."""
+    schema = public_schema(release)
+    lines = [f"# {_line(schema.name)}", "", _FORMS[release.form], ""]
+    lines += [f"- `{name}`: {table.rows} rows, {table.distinct.width} columns" for name, table in files.items()]
+    lines += ["- `manifest.json`: the same facts for programs, with the SHA-256 of every file", ""]
+    lines += ["## What is promised", "", release.claim.describe().replace("\n", "\n\n"), ""]
+    if release.left_out and release.claim.kind == "checked":
+        lines += [f"{release.left_out} records are left out of the data.", ""]
+    lines += ["Check it with `sfumato verify` on this folder.", "", "## How it was made", ""]
+    lines += [*_made(release.mechanism), ""]
+    lines += ["## Columns", ""]
+    for attribute in schema.attributes:
+        lines += _column(attribute)
+    lines += _added(release)
+    lines += ["## How to read a cell", "", *_reading(schema.attributes), ""]
+    if release.notes:
+        lines += ["## Notes", "", *(f"- {_line(note)}" for note in release.notes), ""]
+    return "\n".join(lines)
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _made(mechanism: Mapping[str, Any]) -> list[str]:
+    told = plain_parameters(mechanism)
+    return [f"- {_line(str(name))}: {_line(str(value))}" for name, value in told.items()] or ["- not stated"]
+
+
+def _column(attribute: Attribute) -> list[str]:
+    tree = {
+        "declared": "a hierarchy of named groups",
+        "halves": "the range halved four times",
+        "values": "its values alone",
+    }
+    lines = [
+        f"### {_line(attribute.name)}",
+        "",
+        f"- {_ROLES[attribute.role]}",
+        f"- {attribute.kind}; {_span(attribute)}",
+    ]
+    if attribute.role == "quasi":
+        lines.append(f"- to add rows up by level: {tree[levels(attribute)]}")
+    if attribute.missing_code is not None:
+        lines.append(f"- a value may be missing: `{MISSING}`")
+    return [*lines, ""]
+
+
+def _span(attribute: Attribute) -> str:
+    domain = attribute.values
+    where = "declared beforehand" if attribute.source == "public" else "as far as published"
+    if isinstance(domain, Grid):
+        return (
+            f"from {decimal_text(domain.low)} up to but not including {decimal_text(domain.high)}, "
+            f"in steps of {decimal_text(domain.step)} ({where})"
+        )
+    if isinstance(domain, Edges):
+        first, last = decimal_text(domain.points[0]), decimal_text(domain.points[-1])
+        return f"from {first} up to but not including {last}, in {domain.size} intervals ({where})"
+    if isinstance(domain, Days):
+        return f"days from {domain.edge(0)} up to but not including {domain.edge(domain.size)} ({where})"
+    assert isinstance(domain, Values)
+    return f"{domain.size} values ({where})"
+
+
+def _added(release: Release) -> list[str]:
+    if release.form != "buckets":
+        return []
+    names = [attribute.name for attribute in (*release.quasi, *release.carried)]
+    group, count = free_name(GROUP, names), free_name(COUNT, names)
+    told = {
+        group: "the number of the group; it stands in both tables and means nothing else",
+        count: "how many records of the group have these values (second table)",
+    }
+    return [line for name, text in told.items() for line in (f"### {name}", "", f"- {text}", "")]
+
+
+def _reading(attributes: tuple[Attribute, ...]) -> list[str]:
+    lines = ["- `*` any value at all", "- `a | b` one of these values, not told which"]
+    if any(attribute.missing_code is not None for attribute in attributes):
+        lines += [f"- `{MISSING}` no value was recorded", f"- `{KNOWN}` any value, but not a missing one"]
+    if any(isinstance(attribute.domain, Grid | Edges) for attribute in attributes):
+        lines.append("- `[20-40)` 20 or more, and less than 40")
+    if any(isinstance(attribute.domain, Days) for attribute in attributes):
+        lines.append("- `[2020-01-01..2020-02-01)` the first day or later, before the last")
+    if any(attribute.ordered and isinstance(attribute.domain, Values) for attribute in attributes):
+        lines.append("- `low..high` all values from the first to the last named")
+    return lines

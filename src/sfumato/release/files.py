@@ -1,0 +1,93 @@
+"""Published files as lazy tables of text: CSV of any common separator, Parquet, hashes.
+
+Errors of the reader are reworded, since theirs may quote a cell.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from sfumato.errors import ReleaseError
+
+__all__ = ["TIMES", "as_texts", "digest", "scan", "tally"]
+
+TIMES = "\0times"
+_SEPARATORS = (",", ";", "\t", "|")
+_EXACT_FLOATS = 2**53
+
+
+def digest(path: Path) -> str:
+    """Return the SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def scan(path: Path, *, separator: str | None = None) -> pl.LazyFrame:
+    """Return a CSV or Parquet file lazily, every column as text; an empty cell is null, a quoted one is not."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(65_536)
+    except OSError as error:
+        raise ReleaseError(f"{path.name} can not be read ({error.strerror})", hint="check the path") from None
+    if head[:4] == b"PAR1":
+        return as_texts(_schemed(pl.scan_parquet(path), path.name), path.name)
+    if not head.strip():
+        raise ReleaseError(f"{path.name} is empty", hint="a published table has a header line")
+    found = separator or _separator(head)
+    return _schemed(pl.scan_csv(path, infer_schema=False, separator=found), path.name)
+
+
+def _schemed(frame: pl.LazyFrame, name: str) -> pl.LazyFrame:
+    """Read the header now, so that a file which is no table fails here."""
+    try:
+        frame.collect_schema()
+    except (pl.exceptions.PolarsError, OSError):
+        raise _unreadable(name) from None
+    return frame
+
+
+def _unreadable(name: str) -> ReleaseError:
+    return ReleaseError(f"{name} can not be read as a table", hint="CSV in UTF-8 with a header line, or Parquet")
+
+
+def _separator(head: bytes) -> str:
+    """Return the separator that stands most often in the header line, outside quotes."""
+    line = head.decode("utf-8", errors="replace").splitlines()[0]
+    bare = "".join(line.split('"')[::2])
+    return max(_SEPARATORS, key=bare.count)
+
+
+def as_texts(frame: pl.LazyFrame, name: str) -> pl.LazyFrame:
+    """Return every column as the text a CSV would hold; a whole float loses its `.0`."""
+    columns = []
+    for column, dtype in frame.collect_schema().items():
+        if dtype.is_nested() or dtype in (pl.Binary, pl.Object):
+            raise ReleaseError(f"{name}: column {column} holds no plain values", hint="one value for each cell")
+        here = pl.col(column)
+        if dtype.is_float():
+            whole = (here == here.floor()) & (here.abs() < _EXACT_FLOATS)
+            text = here.cast(pl.String)
+            here = pl.when(whole).then(here.cast(pl.Int64, strict=False).cast(pl.String)).otherwise(text)
+        elif dtype == pl.Date:
+            here = here.dt.to_string("iso")
+        elif dtype != pl.String:
+            here = here.cast(pl.String)
+        columns.append(here.alias(column))
+    return frame.select(columns)
+
+
+def tally(frame: pl.LazyFrame, columns: Sequence[str], name: str) -> pl.DataFrame:
+    """Return the distinct rows of some columns and, in `TIMES`, how often each stands there. Nulls count as a value."""
+    counted: Any = frame.group_by(list(columns)) if columns else frame
+    count = pl.len().cast(pl.Int64).alias(TIMES)
+    lazy = counted.agg(count) if columns else counted.select(count)
+    try:
+        found: pl.DataFrame = lazy.collect(engine="streaming")
+    except (pl.exceptions.PolarsError, OSError):
+        raise _unreadable(name) from None
+    return found.sort(list(columns), nulls_last=True) if columns else found

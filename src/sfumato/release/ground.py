@@ -1,0 +1,22 @@
+"""The distance between values of a sensitive attribute that t-closeness (emd) uses, in mechanism and verifier alike."""
+
+from __future__ import annotations
+
+from sfumato.claims import Ground
+from sfumato.schema import Attribute
+
+__all__ = ["ground_of"]
+
+
+def ground_of(attribute: Attribute) -> Ground:
+    """Return ordered for numbers, ranks and dates; hierarchical for a public declared hierarchy; else equal.
+
+    A hierarchy that was read off the data is not published, so a verifier could not use it: equal.
+    """
+    if attribute.ordered:
+        return Ground.ordered()
+    tree = attribute.nodes
+    if attribute.declared_tree and attribute.source == "public" and tree.height > 1:
+        leaves = [tree.by_interval.get((code, code + 1)) for code in range(attribute.size)]
+        return Ground.hierarchical(tree.parent.tolist(), leaves)
+    return Ground.equal()

@@ -1,0 +1,194 @@
+"""Reads manifest.json, written by us or mangled by anyone: every problem is named, nothing else is raised."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from decimal import Decimal
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, get_args
+
+import numpy as np
+
+from sfumato.errors import Problem, ReleaseError
+from sfumato.release.manifest import FORMAT, MANIFEST, FileEntry, Manifest
+from sfumato.release.release import Form
+from sfumato.schema import Attribute, Domain, Edges, Grid, Kind, Role, Schema, Source, Tree, Values
+from sfumato.schema.domain import CODES_LIMIT
+
+__all__ = ["read_manifest"]
+
+_HINT = "take the folder as it was saved"
+_MANGLED = (ArithmeticError, AttributeError, IndexError, KeyError, TypeError, ValueError)
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """Return the manifest of a folder."""
+    if not folder.is_dir():
+        raise ReleaseError(f"{folder.name} is no folder", hint="name the folder a release was saved to")
+    try:
+        data = json.loads((folder / MANIFEST).read_bytes())
+    except OSError:
+        raise ReleaseError(f"{folder.name} holds no {MANIFEST}", hint="name a saved release") from None
+    except (ValueError, RecursionError):
+        raise ReleaseError(f"{MANIFEST} of {folder.name} is not JSON", hint=_HINT) from None
+    return _Reader().manifest(data)
+
+
+class _Reader:
+    """Collects what is wrong with a manifest."""
+
+    def __init__(self) -> None:
+        self.problems: list[Problem] = []
+
+    def problem(self, path: str, rule: str) -> None:
+        self.problems.append(Problem(path, rule))
+
+    def field(self, data: Mapping[str, Any], name: str, fits: Callable[[Any], bool], rule: str, default: Any) -> Any:
+        """Return one field; a default of None means that it must be there."""
+        value = data.get(name, default)
+        if value is None or not fits(value):
+            self.problem(name, f"must be {rule}")
+            return default
+        return value
+
+    def manifest(self, data: Any) -> Manifest:
+        if not isinstance(data, dict):
+            raise ReleaseError(f"{MANIFEST} is not an object", hint=_HINT)
+        if data.get("format") != FORMAT:
+            hint = f"this version reads format {FORMAT}: use a newer one"
+            raise ReleaseError(f"{MANIFEST} is of another format", hint=hint)
+        schema = self._schema(data)
+        files = self._files(data)
+        manifest = Manifest(
+            schema,
+            claim_json=self.field(data, "claim", _object, "an object", {}),
+            files=files,
+            form=self.field(data, "form", lambda form: form in get_args(Form), "a known form", "generalized"),
+            mechanism=self.field(data, "mechanism", _object, "an object", {}),
+            suppressed=self.field(data, "suppressed", lambda flag: isinstance(flag, bool), "true or false", False),
+            left_out=self.field(data, "left_out", _count, "a count", 0) if "left_out" in data else None,
+            notes=tuple(self.field(data, "notes", _texts, "a list of texts", [])),
+            recoding=self.field(data, "recoding", _object, "an object", {}) if "recoding" in data else None,
+        )
+        self._tables(manifest)
+        if self.problems:
+            raise ReleaseError(f"{MANIFEST} can not be read", hint=_HINT, problems=self.problems)
+        return manifest
+
+    def _tables(self, manifest: Manifest) -> None:
+        for name in manifest.expected:
+            if manifest.table(name) is None:
+                self.problem("files", f"no file holds the table {name}")
+
+    # -- files -----------------------------------------------------------------------------
+
+    def _files(self, data: Mapping[str, Any]) -> tuple[FileEntry, ...]:
+        entries = []
+        for name, entry in self.field(data, "files", _object, "an object", {}).items():
+            if not _plain_name(name) or not isinstance(entry, dict) or not isinstance(entry.get("sha256"), str):
+                self.problem("files", "must name each file with its sha256")
+                continue
+            table, rows, columns = entry.get("table"), entry.get("rows"), entry.get("columns", [])
+            if not (table is None or isinstance(table, str)) or not (rows is None or _count(rows)):
+                self.problem("files", "has a table or rows of the wrong form")
+            elif not _texts(columns):
+                self.problem("files", "must list columns by name")
+            else:
+                entries.append(FileEntry(name, sha256=entry["sha256"], table=table, rows=rows, columns=tuple(columns)))
+        return tuple(entries)
+
+    # -- schema ----------------------------------------------------------------------------
+
+    def _schema(self, data: Mapping[str, Any]) -> Schema:
+        given = self.field(data, "schema", _object, "an object", {})
+        attributes = given.get("attributes")
+        if not isinstance(attributes, list):
+            self.problem("schema.attributes", "must be a list")
+            attributes = []
+        known = [found for at, item in enumerate(attributes) if (found := self._attribute(at, item)) is not None]
+        names = [attribute.name for attribute in known]
+        if len(set(names)) < len(names):
+            self.problem("schema.attributes", "name one attribute twice")
+        per_person = given.get("rows_per_person", 1)
+        if not _count(per_person) or per_person < 1:
+            self.problem("schema.rows_per_person", "must be a whole number, at least 1")
+            per_person = 1
+        name = self.field(data, "name", lambda text: isinstance(text, str), "a text", "table")
+        population = self.field(data, "population", lambda text: isinstance(text, str), "a text", "")
+        return Schema(tuple(known), name=name, population=population, rows_per_person=per_person)
+
+    def _attribute(self, at: int, data: Any) -> Attribute | None:
+        path = f"schema.attributes[{at}]"
+        try:
+            attribute = Attribute.from_json(data)
+            wrong = _wrong(attribute)
+        except _MANGLED:
+            wrong = "has not the form of an attribute"
+        if wrong:
+            self.problem(path, wrong)
+            return None
+        return replace(attribute, column=attribute.name)
+
+
+def _wrong(attribute: Attribute) -> str:
+    """Say what is wrong with an attribute of a manifest, nothing when all is well."""
+    if not isinstance(attribute.name, str) or attribute.role not in get_args(Role):
+        return "has no valid name or role"
+    if attribute.role not in ("quasi", "sensitive", "target"):
+        return "has a role that is never published"
+    if attribute.kind not in get_args(Kind) or attribute.source not in get_args(Source):
+        return "has no valid kind or source"
+    if attribute.domain is None or _wrong_domain(attribute.domain):
+        return "has no valid domain"
+    if attribute.missing is not None and attribute.missing.action not in ("category", "suppress"):
+        return "has no valid rule for missing values"
+    return "has no valid tree" if _wrong_tree(attribute.nodes, attribute.size) else ""
+
+
+def _wrong_domain(domain: Domain) -> bool:
+    if not 1 <= domain.size < CODES_LIMIT:
+        return True
+    if isinstance(domain, Values):
+        return not _texts(list(domain.names)) or len(set(domain.names)) < domain.size
+    if isinstance(domain, Edges):
+        points = domain.points
+        finite = all(point.is_finite() for point in points)
+        return not finite or any(a >= b for a, b in pairwise(points))
+    if isinstance(domain, Grid):
+        return not (domain.low.is_finite() and domain.step.is_finite() and domain.step > Decimal(0))
+    domain.edge(domain.size)  # OverflowError when the calendar ends before
+    return domain.step < 1
+
+
+def _wrong_tree(tree: Tree, size: int) -> bool:
+    """Nodes must be in preorder, inside their parent, the root over all codes."""
+    count = len(tree.names)
+    arrays = (tree.low, tree.high, tree.parent)
+    if count == 0 or not _texts(list(tree.names)) or any(array.shape != (count,) for array in arrays):
+        return True
+    if (int(tree.low[0]), int(tree.high[0]), int(tree.parent[0])) != (0, size, -1):
+        return True
+    parent = tree.parent[1:]
+    if (parent < 0).any() or (parent >= np.arange(1, count)).any() or (tree.low >= tree.high).any():
+        return True
+    return bool((tree.low[1:] < tree.low[parent]).any() or (tree.high[1:] > tree.high[parent]).any())
+
+
+def _object(value: Any) -> bool:
+    return isinstance(value, dict)
+
+
+def _count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(text, str) for text in value)
+
+
+def _plain_name(name: str) -> bool:
+    """True for a name inside the folder: no way out of it."""
+    return bool(name) and Path(name).name == name and name not in (".", "..") and "\\" not in name

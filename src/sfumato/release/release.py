@@ -1,0 +1,258 @@
+"""A release: boxes in groups plus a claim. The public may see all of it, save `recoding` and `residence`.
+
+Rows are written from boxes and carried counts, never from input rows, sorted by the published columns,
+so that their order is a function of what is published.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass, field, replace
+from os import PathLike
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from sfumato.claims import Claim
+from sfumato.release.boxes import Boxes, Carried, Groups
+from sfumato.schema import Attribute, Labels, Schema
+
+if TYPE_CHECKING:
+    import polars as pl
+    from scipy.sparse import csr_matrix
+
+__all__ = ["Form", "Outcome", "Release", "Residence", "Summary", "assemble"]
+
+Form = Literal["generalized", "buckets", "cells", "synthetic"]
+
+
+@dataclass(frozen=True)
+class Residence:
+    """Confidential: the group in which each distinct original row landed. For evaluation in memory, never saved."""
+
+    names: tuple[str, ...]
+    codes: np.ndarray
+    group: np.ndarray
+    weight: np.ndarray
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """The size of a release at a glance."""
+
+    classes: int
+    rows: int
+    suppressed: int
+    smallest: int
+    median: float
+    largest: int
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a plain mapping."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+@dataclass(frozen=True)
+class Release:
+    """What the public gets. `schema` holds the published attributes only."""
+
+    schema: Schema
+    _: KW_ONLY
+    boxes: Boxes
+    groups: Groups
+    claim: Claim
+    mechanism: Mapping[str, Any] = field(default_factory=dict)
+    form: Form = "generalized"
+    suppressed_group: int | None = None
+    left_out: int | None = None
+    notes: tuple[str, ...] = ()
+    savable: bool = True
+    recoding: Any = field(default=None, repr=False)
+    residence: Residence | None = field(default=None, repr=False)
+
+    def __repr__(self) -> str:
+        size = f"{len(self.groups)} groups, {self.rows} rows"
+        return f"<Release {self.schema.name}: {size}, {self.claim.promise}>"
+
+    @property
+    def quasi(self) -> tuple[Attribute, ...]:
+        """Quasi-identifiers that are published, in order."""
+        return self.boxes.attributes
+
+    @property
+    def carried(self) -> tuple[Attribute, ...]:
+        """Carried attributes, in order."""
+        return self.groups.carried.attributes
+
+    @property
+    def rows(self) -> int:
+        """Published rows."""
+        return int(self.groups.weight.sum())
+
+    @property
+    def histogram(self) -> csr_matrix:
+        """Counts of the first carried attribute, groups x domain."""
+        return self.groups.histogram(self.carried[0].name)
+
+    def summary(self) -> Summary:
+        """Classes, rows, suppressed rows and class sizes (the suppressed group is no class)."""
+        weight = self.groups.weight
+        suppressed = 0 if self.suppressed_group is None else int(weight[self.suppressed_group])
+        sizes = weight if self.suppressed_group is None else np.delete(weight, self.suppressed_group)
+        return Summary(
+            classes=len(sizes),
+            rows=int(weight.sum()),
+            suppressed=suppressed + (self.left_out or 0),
+            smallest=int(sizes.min()) if len(sizes) else 0,
+            median=float(np.median(sizes)) if len(sizes) else 0.0,
+            largest=int(sizes.max()) if len(sizes) else 0,
+        )
+
+    def frame(self) -> pl.DataFrame:
+        """Return the table the public gets; for buckets the exact quasi-identifiers with their group."""
+        return next(iter(self.frames().values()))
+
+    def frames(self) -> dict[str, pl.DataFrame]:
+        """Return every published table by name."""
+        from sfumato.release.frames import published_frames
+
+        return {name: table.expanded() for name, table in published_frames(self).items()}
+
+    def save(
+        self,
+        folder: str | PathLike[str],
+        *,
+        format: Literal["parquet", "csv"] = "parquet",  # noqa: A002
+        allow_rehearsal: bool = False,
+    ) -> None:
+        """Write data, manifest and dictionary into a new folder, all or nothing."""
+        from sfumato.release.store import save
+
+        save(self, folder, format=format, allow_rehearsal=allow_rehearsal)
+
+    @classmethod
+    def load(cls, folder: str | PathLike[str], *, schema: Schema | None = None) -> Release:
+        """Read a saved release; with the steward's schema the labels get their full meaning."""
+        from sfumato.release.store import load
+
+        return load(folder, schema=schema)
+
+    @classmethod
+    def read(cls, source: Any, schema: Schema, *, groups: str | None = None) -> Release:
+        """Read anyone's published table (CSV, Parquet or a frame); every label it can not read is listed at once."""
+        from sfumato.release.foreign import read
+
+        return read(source, schema, groups=groups)
+
+    def with_claim(self, claim: Claim) -> Release:
+        """Return the release under another claim (accounting and rehearsal stamps)."""
+        return replace(self, claim=claim)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a mechanism returns: the release, and the confidential recoding that makes it."""
+
+    release: Release
+    _: KW_ONLY
+    recoding: Any = None
+
+
+def assemble(
+    schema: Schema,
+    *,
+    tables: tuple[Labels, ...],
+    labels: np.ndarray,
+    weight: np.ndarray,
+    group: np.ndarray,
+    carried_group: np.ndarray,
+    carried_codes: np.ndarray,
+    carried_weight: np.ndarray,
+    **rest: Any,
+) -> tuple[Release, np.ndarray]:
+    """Build a release whose groups are numbered by content, never by the order in which they were made.
+
+    Returns the release and the new number of each given group. `schema` may hold unpublished attributes;
+    the release keeps only the published ones.
+    """
+    weight = np.asarray(weight, np.int64)
+    labels = np.asarray(labels, np.int32).reshape(len(weight), len(tables))
+    group = np.asarray(group, np.int64)
+    carried_codes = np.asarray(carried_codes, np.int32).reshape(len(carried_weight), len(schema.carried))
+    count = int(group.max()) + 1 if len(group) else 0
+    number = _numbered(
+        labels,
+        weight,
+        group,
+        carried_group=np.asarray(carried_group),
+        carried_codes=carried_codes,
+        carried_weight=np.asarray(carried_weight),
+        count=count,
+    )
+    order = np.lexsort((*(labels[:, at] for at in reversed(range(labels.shape[1]))), number[group]))
+    boxes = Boxes(labels[order], weight[order], number[group][order].astype(np.int32), tables)
+    carried = _carried(
+        schema.carried, number[np.asarray(carried_group, np.int64)], carried_codes, np.asarray(carried_weight, np.int64)
+    )
+    totals = np.bincount(boxes.group, weights=boxes.weight, minlength=count).astype(np.int64)
+    suppressed = rest.pop("suppressed_group", None)
+    release = Release(
+        replace(schema, attributes=schema.published),
+        boxes=boxes,
+        groups=Groups(totals, carried),
+        suppressed_group=None if suppressed is None else int(number[suppressed]),
+        **rest,
+    )
+    return release, number
+
+
+def _numbered(
+    labels: np.ndarray,
+    weight: np.ndarray,
+    group: np.ndarray,
+    *,
+    carried_group: np.ndarray,
+    carried_codes: np.ndarray,
+    carried_weight: np.ndarray,
+    count: int,
+) -> np.ndarray:
+    """Number groups by their boxes and carried counts: equal content in any order gives equal numbers."""
+    if count == 0:
+        return np.zeros(0, np.int64)
+    if len(group) == count:  # one box a group: its labels decide, ties by what it carries
+        first = np.empty(count, np.int64)
+        first[group] = np.arange(count)
+        keys = [labels[first, at] for at in range(labels.shape[1])]
+        order = np.lexsort((weight[first], *reversed(keys))) if keys else np.arange(count)
+        if keys and not _ties(labels[first][order]):
+            number = np.empty(count, np.int64)
+            number[order] = np.arange(count)
+            return number
+    content: list[list[Any]] = [[] for _ in range(count)]
+    for at in np.lexsort((weight, *(labels[:, j] for j in reversed(range(labels.shape[1]))))):
+        content[group[at]].append((*labels[at].tolist(), int(weight[at])))
+    carries: list[list[Any]] = [[] for _ in range(count)]
+    for at in range(len(carried_weight)):
+        carries[carried_group[at]].append((*carried_codes[at].tolist(), int(carried_weight[at])))
+    ranked = sorted(range(count), key=lambda g: (content[g], sorted(carries[g])))
+    number = np.empty(count, np.int64)
+    number[ranked] = np.arange(count)
+    return number
+
+
+def _ties(ordered: np.ndarray) -> bool:
+    return bool(len(ordered) > 1 and (ordered[1:] == ordered[:-1]).all(axis=1).any())
+
+
+def _carried(attributes: tuple[Attribute, ...], group: np.ndarray, codes: np.ndarray, weight: np.ndarray) -> Carried:
+    """Sort by group and code, add up equal entries, drop zeros."""
+    order = np.lexsort((*(codes[:, at] for at in reversed(range(codes.shape[1]))), group))
+    group, codes, weight = group[order], codes[order], weight[order]
+    if len(group):
+        new = np.ones(len(group), bool)
+        new[1:] = (group[1:] != group[:-1]) | (codes[1:] != codes[:-1]).any(axis=1)
+        starts = np.flatnonzero(new)
+        group, codes, weight = group[starts], codes[starts], np.add.reduceat(weight, starts)
+        keep = weight > 0
+        group, codes, weight = group[keep], codes[keep], weight[keep]
+    return Carried(attributes, group.astype(np.int32), np.ascontiguousarray(codes, np.int32), weight.astype(np.int64))

@@ -1,0 +1,132 @@
+"""What a verifier says: does the claim hold, what was asked, what was found, how many classes offend."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import KW_ONLY, dataclass, field
+from fractions import Fraction
+from typing import Any, Literal
+
+from sfumato.claims import Found, Promise, Requirement, number_to_json, plain
+from sfumato.errors import Problem
+
+__all__ = ["Finding", "Verdict", "VerdictKind"]
+
+VerdictKind = Literal["checked", "proved", "estimate", "none"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One requirement on one sensitive attribute: what all classes attain, and how many fall short."""
+
+    requirement: Requirement
+    _: KW_ONLY
+    attribute: str | None
+    found: Found
+    holds: bool
+    offending: int
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a plain mapping."""
+        return {
+            "asked": str(self.requirement),
+            "attribute": self.attribute,
+            "found": found_json(self.found),
+            "holds": self.holds,
+            "offending": self.offending,
+        }
+
+    def __str__(self) -> str:
+        about = f" of {self.attribute}" if self.attribute else ""
+        state = "holds" if self.holds else f"fails in {self.offending} classes"
+        return f"{self.requirement}{about}: found {_plain(self.found)}, {state}"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """`holds` only when nothing fails. For a proved or estimated claim the notes say what a file can not show."""
+
+    kind: VerdictKind
+    _: KW_ONLY
+    holds: bool
+    asked: Promise | None
+    findings: tuple[Finding, ...] = ()
+    classes: int | None = None
+    rows: int | None = None
+    offending: int = 0
+    offending_rows: int = 0
+    problems: tuple[Problem, ...] = field(default=())
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def found(self) -> dict[str, Found]:
+        """What is attained, by the name of the requirement; of several sensitive attributes the worst."""
+        labels = [finding.requirement.label for finding in self.findings]
+        several = {
+            label
+            for label in labels
+            if len({str(f.requirement) for f in self.findings if f.requirement.label == label}) > 1
+        }
+        found: dict[str, Found] = {}
+        for finding, label in zip(self.findings, labels, strict=True):
+            name = str(finding.requirement) if label in several else label
+            found[name] = _worst(finding, found[name]) if name in found else finding.found
+        return found
+
+    @property
+    def exit_code(self) -> int:
+        """0 when the claim holds, 3 when it does not."""
+        return 0 if self.holds else 3
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what `--json` prints: names and numbers, no cell value."""
+        return {
+            "kind": self.kind,
+            "holds": self.holds,
+            "asked": None if self.asked is None else str(self.asked),
+            "promise": None if self.asked is None else self.asked.to_json(),
+            "found": {name: found_json(value) for name, value in self.found.items()},
+            "findings": [finding.to_json() for finding in self.findings],
+            "classes": self.classes,
+            "rows": self.rows,
+            "offending": self.offending,
+            "offending_rows": self.offending_rows,
+            "problems": [problem.as_json() for problem in self.problems],
+            "notes": list(self.notes),
+        }
+
+    def __str__(self) -> str:
+        lines = [f"{self.asked if self.asked is not None else 'the claim'}: {'holds' if self.holds else 'FAILS'}"]
+        lines += [str(finding) for finding in self.findings]
+        if self.offending:
+            lines.append(f"{self.offending} of {self.classes} classes offend ({self.offending_rows} rows)")
+        lines += [str(problem) for problem in self.problems]
+        return "\n".join([*lines, *self.notes])
+
+
+def _worst(finding: Finding, other: Found) -> Found:
+    pair = [value for value in (finding.found, other) if value is not None]
+    pick = min if finding.requirement.at_least else max
+    worst: Found = pick(pair, key=_first) if pair else None
+    return worst
+
+
+def _first(value: Any) -> Any:
+    return _first(value[0]) if isinstance(value, tuple) else value
+
+
+def found_json(found: Found) -> Any:
+    """Return a figure, or a list of them, for JSON."""
+    if isinstance(found, tuple):
+        return [found_json(part) for part in found]
+    return None if found is None else number_to_json(found)
+
+
+def _plain(found: Found) -> str:
+    if found is None:
+        return "no classes"
+    if isinstance(found, tuple):
+        return ", ".join(_plain(part) for part in found)
+    if isinstance(found, Fraction) and len(str(found)) > 12:
+        return plain(float(found))
+    return "infinite" if isinstance(found, float) and math.isinf(found) else plain(found)

@@ -1,0 +1,222 @@
+"""Checks a claim on the written files alone, reading them with polars and nothing of the code that made them.
+
+Source    design, section 4: a requirement is checkable on the file; differential privacy is not, its bookkeeping is.
+Claim     `holds` is True only if the files are those the manifest lists, with its columns and its labels, and every
+          class of rows that share the text of all quasi-identifiers satisfies the requirement, the suppressed one too.
+Because   classes and histograms are counted anew from the rows; blank cells are a value like any other.
+Checked   tests/claims/test_verify.py::test_edits_are_caught
+          tests/claims/test_verify.py::test_recomputes_what_pycanon_finds
+Silent on whether the rows are true, on who wrote the manifest, and on differential privacy: for a proved claim it
+          checks hashes, public domains, counts, the budget's sum and the rehearsal stamp.
+"""
+
+from __future__ import annotations
+
+from os import PathLike
+from pathlib import Path
+
+from sfumato.claims import Claim, Requirement
+from sfumato.errors import ParameterError, Problem, ReleaseError
+from sfumato.release.examine import Examined, examine_bucket_tables, examine_rows, label_problems, unsorted
+from sfumato.release.files import digest, scan
+from sfumato.release.foreign import columns_of
+from sfumato.release.manifest import MANIFEST, Manifest
+from sfumato.release.manifest_reader import read_manifest
+from sfumato.release.verdict import Verdict
+from sfumato.schema import Schema
+
+__all__ = ["verify"]
+
+
+def verify(
+    target: str | PathLike[str],
+    *,
+    schema: Schema | None = None,
+    requirement: Requirement | None = None,
+    groups: str | None = None,
+) -> Verdict:
+    """Check a saved folder against its claim (or a requirement), or a bare CSV or Parquet file against a requirement.
+
+    A bare file needs a schema, which says what each column is; `groups` names its column of group numbers.
+    """
+    path = Path(target)
+    if path.is_dir():
+        return _folder(path, schema, requirement)
+    if not path.exists():
+        raise ReleaseError(f"{path.name} does not exist", hint="name a saved folder, a CSV or a Parquet file")
+    if schema is None or requirement is None:
+        missing = "schema" if schema is None else "requirement"
+        raise ParameterError(missing, None, "a bare file states no claim", hint="--schema s.toml --k 10")
+    return _file(path, schema, requirement, groups)
+
+
+# -- a saved folder ------------------------------------------------------------------------
+
+
+def _folder(folder: Path, schema: Schema | None, requirement: Requirement | None) -> Verdict:
+    manifest = read_manifest(folder)
+    problems, notes = _listed_files(folder, manifest)
+    problems += _roles(manifest.schema, schema)
+    claim, wrong = _claim(manifest)
+    problems += wrong
+    asked = requirement or (claim.requirement if claim is not None else None)
+    if claim is not None and requirement is None:
+        more, said = _bookkeeping(claim, manifest)
+        problems += more
+        notes += said
+    examined = _tables(folder, manifest, asked)
+    problems += examined.problems
+    holds = not problems and all(finding.holds for finding in examined.findings)
+    return Verdict(
+        "checked" if requirement is not None else claim.kind if claim is not None else "none",
+        holds=holds and (claim is not None or requirement is not None),
+        asked=requirement or (claim.promise if claim is not None else None),
+        findings=examined.findings,
+        classes=examined.classes,
+        rows=examined.rows,
+        offending=examined.offending,
+        offending_rows=examined.offending_rows,
+        problems=tuple(problems),
+        notes=(*notes, *examined.notes),
+    )
+
+
+def _claim(manifest: Manifest) -> tuple[Claim | None, list[Problem]]:
+    try:
+        return manifest.claim(), []
+    except ReleaseError as error:
+        return None, list(error.problems)
+
+
+def _listed_files(folder: Path, manifest: Manifest) -> tuple[list[Problem], list[str]]:
+    """The folder must hold the files of the manifest, unchanged, and no other."""
+    problems, notes = [], []
+    for entry in manifest.files:
+        file = folder / entry.name
+        if not file.is_file():
+            problems.append(Problem(entry.name, "is missing"))
+        elif digest(file) != entry.sha256:
+            problems.append(Problem(entry.name, "was changed after it was saved: its SHA-256 differs"))
+    listed = {MANIFEST, *(entry.name for entry in manifest.files)}
+    for found in sorted(item.name for item in folder.iterdir() if item.name not in listed):
+        if found.startswith("."):
+            notes.append(f"{found}: a hidden file which the manifest does not list")
+        else:
+            problems.append(Problem(found, "is not listed in the manifest", "publish only what was saved"))
+    return problems, notes
+
+
+def _roles(published: Schema, given: Schema | None) -> list[Problem]:
+    """A schema that is given must see the columns in the same roles, and a domain that holds them."""
+    if given is None:
+        return []
+    problems = []
+    for attribute in published.attributes:
+        if attribute.name not in given:
+            problems.append(Problem(attribute.where, "is published but not in the schema"))
+        elif given[attribute.name].role != attribute.role:
+            role = given[attribute.name].role
+            problems.append(Problem(attribute.where, f"is published as {attribute.role}, in the schema it is {role}"))
+    return problems
+
+
+def _bookkeeping(claim: Claim, manifest: Manifest) -> tuple[list[Problem], list[str]]:
+    """What can be checked of a promise that the file itself can not show."""
+    if claim.kind == "checked":
+        stamp = ["this is a rehearsal: its randomness can be repeated"] if claim.rehearsal else []
+        return [], stamp
+    if claim.kind == "none":
+        return [Problem("claim", "promises nothing")], []
+    problems = []
+    if claim.rehearsal:
+        problems.append(Problem("claim.rehearsal", "it was made with a known seed and protects nobody"))
+    if claim.kind == "estimate":
+        return problems, ["the estimate is not checkable on the file; only what it rests on was checked"]
+    notes = ["not checkable on the file: differential privacy is a property of the mechanism, proved for it"]
+    if not claim.accounted:
+        notes.append("not accounted in any ledger")
+    if not claim.trace:
+        problems.append(Problem("claim.trace", "no step of the budget is stated"))
+    problems += [
+        Problem(attribute.where, "its domain was read off the data, so the claim is false")
+        for attribute in manifest.schema.attributes
+        if attribute.source != "public"
+    ]
+    return problems, notes
+
+
+def _tables(folder: Path, manifest: Manifest, asked: Requirement | None) -> Examined:
+    """Count classes anew from the tables."""
+    problems: list[Problem] = []
+    frames = {}
+    for name, columns in manifest.expected.items():
+        entry = manifest.table(name)
+        if entry is None or not (folder / entry.name).is_file():
+            return Examined(problems=[Problem(name, "can not be checked: its file is missing")])
+        try:
+            frames[name] = scan(folder / entry.name, separator=",")
+        except ReleaseError as error:
+            return Examined(problems=[Problem(entry.name, str(error))])
+        present = tuple(frames[name].collect_schema().names())
+        if present != columns or entry.columns != columns:
+            extra = [column for column in present if column not in columns]
+            rule = f"has {len(extra)} columns that no claim covers" if extra else "lacks columns of its manifest"
+            problems.append(Problem(entry.name, rule, "publish the file as it was saved"))
+            if not set(columns) <= set(present):
+                return Examined(problems=problems)
+    schema = manifest.schema
+    if manifest.form == "buckets":
+        examined = examine_bucket_tables(
+            schema, frames["data"], frames["groups"], asked, group=manifest.group, count=manifest.count
+        )
+    else:
+        examined = examine_rows(schema, frames["data"], {name: name for name in manifest.expected["data"]}, asked)
+    problems += examined.problems
+    numbers = (manifest.group, manifest.count)
+    for name, frame in frames.items():
+        entry = manifest.table(name)
+        rows = examined.table_rows.get(name)
+        if entry is not None and rows is not None and entry.rows != rows:
+            problems.append(Problem(entry.name, "has another number of rows than its manifest says"))
+        if unsorted(frame, manifest.expected[name], numbers=numbers):
+            examined.notes.append(f"{name}: rows are not sorted by their content, so their order may say more")
+    problems += label_problems(schema, examined.texts)
+    examined.problems = problems
+    return examined
+
+
+# -- a bare file ---------------------------------------------------------------------------
+
+
+def _file(path: Path, schema: Schema, requirement: Requirement, groups: str | None) -> Verdict:
+    frame = scan(path)
+    present = frame.collect_schema().names()
+    columns = columns_of(schema, present)
+    if groups is not None and groups not in present:
+        raise ParameterError("groups", groups, "is not a column of the table", hint="name the column of group numbers")
+    if not columns:
+        raise ReleaseError(f"{path.name} has no column of the schema", hint="give the schema of this table")
+    extra = [column for column in present if column not in columns.values() and column != groups]
+    problems = [
+        Problem(column, "is a column that no claim covers", "remove it, or give it a role in the schema")
+        for column in extra
+    ]
+    examined = examine_rows(schema, frame, columns, requirement, groups=groups)
+    unread = label_problems(schema, examined.texts)
+    ranked = {attribute.where for attribute in schema.carried if attribute.ordered}  # unknown values have no rank
+    problems += examined.problems + [problem for problem in unread if problem.path in ranked]
+    absent = [attribute.name for attribute in schema.quasi if attribute.name not in columns]
+    notes = [f"{name} is not in the table: read as *" for name in absent]
+    notes += [f"{p.path}: {p.rule}; they are compared by text" for p in unread if p.path not in ranked]
+    return Verdict(
+        "checked",
+        holds=not problems and all(finding.holds for finding in examined.findings),
+        asked=requirement,
+        findings=examined.findings,
+        classes=examined.classes,
+        rows=examined.rows,
+        offending=examined.offending,
+        offending_rows=examined.offending_rows,
+        problems=tuple(problems),
+        notes=(*notes, *examined.notes),
+    )

@@ -1,0 +1,29 @@
+"""What may be said of a table: roles, domains, hierarchies, builders, files. Holds no data."""
+
+from sfumato.schema.attribute import KNOWN, MISSING, Attribute, Kind, Missing, Role, Source
+from sfumato.schema.domain import Days, Domain, Edges, Grid, Values
+from sfumato.schema.labels import Labels
+from sfumato.schema.naming import label_name, parse_label
+from sfumato.schema.table_schema import Schema
+from sfumato.schema.tree import ROOT, Tree
+
+__all__ = [
+    "KNOWN",
+    "MISSING",
+    "ROOT",
+    "Attribute",
+    "Days",
+    "Domain",
+    "Edges",
+    "Grid",
+    "Kind",
+    "Labels",
+    "Missing",
+    "Role",
+    "Schema",
+    "Source",
+    "Tree",
+    "Values",
+    "label_name",
+    "parse_label",
+]

@@ -1,0 +1,139 @@
+"""One attribute: its role, its kind, the codes it may take and the public tree over them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass, field, replace
+from typing import Any, Literal
+
+from sfumato.schema.domain import Domain, domain_from_json
+from sfumato.schema.tree import Tree
+
+__all__ = ["KNOWN", "MISSING", "Attribute", "Kind", "Missing", "Role", "Source"]
+
+Role = Literal["identifier", "quasi", "sensitive", "target", "other"]
+Kind = Literal["numeric", "ordered", "nominal", "date"]
+Source = Literal["public", "data"]
+
+MISSING = "(missing)"
+KNOWN = "(known)"  # every value, but not the missing ones
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """Which texts mean "no value" (nulls always do) and what becomes of the row."""
+
+    texts: tuple[str, ...] = ()
+    _: KW_ONLY
+    action: Literal["category", "suppress"] = "category"
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """A column of the table as the schema sees it.
+
+    Codes run from 0 to `size - 1`; where missing is a category, it is the last code.
+    Attributes that are never published may have no domain.
+    """
+
+    name: str
+    _: KW_ONLY
+    role: Role = "other"
+    kind: Kind = "nominal"
+    domain: Domain | None = None
+    tree: Tree | None = field(default=None, repr=False)
+    declared_tree: bool = False
+    missing: Missing | None = None
+    source: Source = "public"
+    column: str = ""
+    hierarchy: str = field(default="", compare=False)  # the file's name as the schema writes it, for messages
+    clamp: bool = False
+    other: str | None = None
+    decide: tuple[str, ...] = ()
+
+    @property
+    def values(self) -> Domain:
+        """The domain; an attribute in use always has one."""
+        if self.domain is None:
+            msg = f"attribute {self.name} has no domain"
+            raise AssertionError(msg)
+        return self.domain
+
+    @property
+    def nodes(self) -> Tree:
+        """The public tree; an attribute in use always has one."""
+        if self.tree is None:
+            msg = f"attribute {self.name} has no tree"
+            raise AssertionError(msg)
+        return self.tree
+
+    @property
+    def size(self) -> int:
+        """Number of codes, the missing one included."""
+        return self.values.size + (self.missing_code is not None)
+
+    @property
+    def missing_code(self) -> int | None:
+        """The last code where missing is a category of its own."""
+        if self.missing is None or self.missing.action != "category" or self.domain is None:
+            return None
+        return self.domain.size
+
+    @property
+    def ordered(self) -> bool:
+        """True when codes lie on a line by meaning, not only by leaf order."""
+        return self.kind != "nominal"
+
+    @property
+    def where(self) -> str:
+        """Path of the attribute in the schema file."""
+        return f"attribute.{self.name}"
+
+    def text(self, code: int) -> str:
+        """Name of one code."""
+        return MISSING if code == self.missing_code else self.values.text(code)
+
+    def texts(self) -> list[str]:
+        """Names of all codes, in code order."""
+        return [self.text(code) for code in range(self.size)]
+
+    def with_role(self, role: Role) -> Attribute:
+        """Return the attribute in another role."""
+        return replace(self, role=role)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the attribute as a plain mapping, domain and tree included."""
+        data: dict[str, Any] = {
+            "name": self.name,
+            "role": self.role,
+            "kind": self.kind,
+            "source": self.source,
+        }
+        if self.domain is not None:
+            data["domain"] = self.domain.to_json()
+            if self.declared_tree and self.tree is not None:
+                data["tree"] = self.tree.to_json()
+        if self.missing is not None:
+            data["missing"] = self.missing.action
+        return data
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Attribute:
+        """Return the attribute that `to_json` wrote (texts that meant missing are not in it)."""
+        from sfumato.schema.build import default_tree
+
+        domain = domain_from_json(data["domain"]) if "domain" in data else None
+        missing = Missing(action=data["missing"]) if "missing" in data else None
+        tree = Tree.from_json(data["tree"]) if "tree" in data else None
+        if domain is not None and tree is None:
+            tree = default_tree(domain, data["kind"], MISSING if missing and missing.action == "category" else None)
+        return cls(
+            data["name"],
+            role=data["role"],
+            kind=data["kind"],
+            domain=domain,
+            tree=tree,
+            declared_tree="tree" in data,
+            missing=missing,
+            source=data["source"],
+        )

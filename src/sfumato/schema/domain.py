@@ -1,0 +1,248 @@
+"""What values an attribute may take, as codes on a line.
+
+`Values` lists them in leaf order; `Grid` cuts a half-open numeric range into equal cells;
+`Edges` cuts it at given points; `Days` is a range of calendar days. A code is `floor((x - low) / step)` of the
+value's decimal text, so 0.3 on a grid of 0.1 is cell 3 on every machine. Where the range is no multiple of the
+step, the last cell is as wide as the others and reaches past the range.
+"""
+
+from __future__ import annotations
+
+import bisect
+import datetime as dt
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
+from decimal import Context, Decimal
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+__all__ = [
+    "CODES_LIMIT",
+    "DIGITS_LIMIT",
+    "Days",
+    "Domain",
+    "Edges",
+    "Grid",
+    "Values",
+    "decimal_or_none",
+    "decimal_text",
+    "domain_from_json",
+    "value_text",
+]
+
+CODES_LIMIT = 2**31
+DIGITS_LIMIT = 30  # of a declared number, before and after the point each
+_DIGITS_BELOW_STEP = 6
+_LARGEST_EXPONENT = 60  # a number above 10^60 is read as no number: writing it out could fill the memory
+_EXACT = Context(prec=200)  # sums and products of numbers within the limits above never round
+_DAY = re.compile(r"(\d{4}-\d{2}-\d{2})(?:[T ].*)?", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Values:
+    """Named values in leaf order."""
+
+    names: tuple[str, ...]
+
+    @property
+    def size(self) -> int:
+        """How many values there are."""
+        return len(self.names)
+
+    @cached_property
+    def index(self) -> dict[str, int]:
+        """Code of each value."""
+        return {name: code for code, name in enumerate(self.names)}
+
+    def text(self, code: int) -> str:
+        """Name of one code."""
+        return self.names[code]
+
+    def code(self, text: str) -> int | None:
+        """Code of a value, None when it is not in the domain."""
+        return self.index.get(text)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a plain mapping."""
+        return {"values": list(self.names)}
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Cells `[low + i step, low + (i + 1) step)`, i = 0 .. size - 1."""
+
+    low: Decimal
+    _: KW_ONLY
+    step: Decimal
+    size: int
+
+    @property
+    def high(self) -> Decimal:
+        """End of the range, excluded."""
+        return self.edge(self.size)
+
+    @property
+    def decimals(self) -> int:
+        """Decimals a value is rounded to before it is coded: six more than low and step have."""
+        return _decimals(self.low, self.step)
+
+    @property
+    def whole(self) -> bool:
+        """True when a cell holds exactly one integer."""
+        return self.step == 1 and self.low == self.low.to_integral_value()
+
+    def edge(self, code: int) -> Decimal:
+        """Lower end of a cell."""
+        return _EXACT.add(self.low, _EXACT.multiply(self.step, Decimal(code)))
+
+    def text(self, code: int) -> str:
+        """Name of one cell: the integer, or the half-open interval."""
+        if self.whole:
+            return decimal_text(self.edge(code))
+        return f"[{decimal_text(self.edge(code))}-{decimal_text(self.edge(code + 1))})"
+
+    def cell(self, value: Decimal) -> int:
+        """Return the code of a decimal; outside 0 .. size - 1 when the value is outside the range."""
+        return math.floor(self.place(_rounded(value, self.decimals)))
+
+    def place(self, value: Decimal) -> Fraction:
+        """Return how many steps a decimal lies above the low end, exactly."""
+        return (Fraction(value) - Fraction(self.low)) / Fraction(self.step)
+
+    def code(self, text: str) -> int | None:
+        """Code of a number written as text, None when outside the range or not a number."""
+        value = decimal_or_none(text)
+        if value is None or not self.low <= value < self.high:
+            return None
+        return min(self.cell(value), self.size - 1)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a plain mapping, decimals as text."""
+        return {"low": decimal_text(self.low), "step": decimal_text(self.step), "cells": self.size}
+
+
+@dataclass(frozen=True, slots=True)
+class Days:
+    """Calendar days from `low` on, `step` days a cell."""
+
+    low: dt.date
+    _: KW_ONLY
+    step: int
+    size: int
+
+    def edge(self, code: int) -> dt.date:
+        """First day of a cell (or the day after the last cell)."""
+        days = (dt.date.max - self.low).days  # the last cell may reach past the last day there is
+        return self.low + dt.timedelta(days=min(self.step * code, days))
+
+    def text(self, code: int) -> str:
+        """Name of one cell: the day, or the half-open interval of days."""
+        if self.step == 1:
+            return self.edge(code).isoformat()
+        return f"[{self.edge(code).isoformat()}..{self.edge(code + 1).isoformat()})"
+
+    def code(self, text: str) -> int | None:
+        """Code of an ISO date, None when outside the range or not a date."""
+        written = _DAY.fullmatch(text.strip())
+        try:
+            day = dt.date.fromisoformat(written.group(1) if written else "")
+        except ValueError:
+            return None
+        code = (day - self.low).days // self.step
+        return code if 0 <= code < self.size else None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a plain mapping, dates as ISO text."""
+        return {"first": self.low.isoformat(), "step": self.step, "cells": self.size}
+
+
+@dataclass(frozen=True, slots=True)
+class Edges:
+    """Cells between given points: `[points[i], points[i + 1])`. For skewed attributes."""
+
+    points: tuple[Decimal, ...]
+
+    @property
+    def size(self) -> int:
+        """How many cells there are."""
+        return len(self.points) - 1
+
+    @property
+    def decimals(self) -> int:
+        """Decimals a value is rounded to before it is coded: six more than the points have."""
+        return _decimals(*self.points)
+
+    def edge(self, code: int) -> Decimal:
+        """Lower end of a cell."""
+        return self.points[code]
+
+    def text(self, code: int) -> str:
+        """Name of one cell, a half-open interval."""
+        return f"[{decimal_text(self.points[code])}-{decimal_text(self.points[code + 1])})"
+
+    def code(self, text: str) -> int | None:
+        """Code of a number written as text, None when outside the range or not a number."""
+        value = decimal_or_none(text)
+        if value is None or not self.points[0] <= value < self.points[-1]:
+            return None
+        return min(bisect.bisect_right(self.points, _rounded(value, self.decimals)), self.size) - 1
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a plain mapping, decimals as text."""
+        return {"edges": [decimal_text(point) for point in self.points]}
+
+
+Domain = Values | Grid | Edges | Days
+
+
+def domain_from_json(data: Mapping[str, Any]) -> Domain:
+    """Return the domain that `to_json` wrote."""
+    if "values" in data:
+        return Values(tuple(data["values"]))
+    if "edges" in data:
+        return Edges(tuple(Decimal(point) for point in data["edges"]))
+    if "first" in data:
+        return Days(dt.date.fromisoformat(data["first"]), step=int(data["step"]), size=int(data["cells"]))
+    return Grid(Decimal(data["low"]), step=Decimal(data["step"]), size=int(data["cells"]))
+
+
+def decimal_or_none(text: str) -> Decimal | None:
+    """Return a finite number written as text, None when it is none (or beyond 10^60)."""
+    try:
+        value = Decimal(text.strip())
+    except ArithmeticError:
+        return None
+    if not value.is_finite():
+        return None
+    if not value or value.adjusted() < -_LARGEST_EXPONENT:
+        return Decimal(0)
+    return value if value.adjusted() <= _LARGEST_EXPONENT else None
+
+
+def decimal_text(value: Decimal) -> str:
+    """Return a decimal without exponent or needless zeros."""
+    text = format(value.normalize(_EXACT), "f")
+    return "0" if text == "-0" else text
+
+
+def value_text(value: Any) -> str:
+    """Return the canonical text of a value declared in TOML."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float) and math.isfinite(value):
+        return decimal_text(Decimal(repr(value)))
+    if isinstance(value, int):
+        return format(Decimal(value), "f")  # str() refuses more than 4,300 digits
+    return value.isoformat() if isinstance(value, dt.date | dt.time) else str(value).strip()
+
+
+def _decimals(*numbers: Decimal) -> int:
+    exponents = (int(number.normalize(_EXACT).as_tuple().exponent) for number in numbers)
+    return max(0, *(-exponent for exponent in exponents)) + _DIGITS_BELOW_STEP
+
+
+def _rounded(value: Decimal, decimals: int) -> Decimal:
+    return value.quantize(Decimal(1).scaleb(-decimals), context=_EXACT)

@@ -1,0 +1,157 @@
+"""The shape of a schema file, checked by pydantic, reported in our own words: every problem at once."""
+
+from __future__ import annotations
+
+import datetime as dt
+import tomllib
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from sfumato.errors import Problem
+from sfumato.schema.attribute import Kind, Role, Source
+
+__all__ = ["AttributeFile", "SchemaFile", "parse_toml", "read_file"]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", populate_by_name=True)
+
+
+class MaskFile(_Strict):
+    """`mask = { length = 5, from = "right" }`."""
+
+    length: int = Field(ge=1, le=64)
+    side: Literal["right", "left"] = Field(default="right", alias="from")
+    alphabet: str = Field(default="0123456789", min_length=1)
+
+
+class MissingFile(_Strict):
+    """`missing = { values = ["?"], action = "suppress" }`."""
+
+    values: list[str] = Field(default_factory=list)
+    action: Literal["category", "suppress"] = "category"
+
+
+class AttributeFile(_Strict):
+    """One `[attribute.NAME]` table."""
+
+    role: Role = "other"
+    kind: Kind = "nominal"
+    column: str | None = None
+    range: tuple[int | float | str | dt.date, int | float | str | dt.date] | None = None
+    step: int | float | str | None = None
+    edges: list[int | float | str] | None = None
+    values: list[str | int | float | bool | dt.date] | str | None = None
+    hierarchy: str | dict[str, Any] | None = None
+    intervals: list[int | float | str] | None = None
+    mask: MaskFile | None = None
+    dates: list[Literal["week", "month", "quarter", "year", "decade"]] | None = None
+    groups: dict[str, list[str | int | float | bool]] | None = None
+    missing: list[str] | Literal["suppress", "category"] | MissingFile | None = None
+    source: Source = "public"
+    clamp: bool = False
+    other: str | None = None
+    decide: list[str] = Field(default_factory=list)
+
+
+class SchemaFile(_Strict):
+    """The whole file."""
+
+    name: str = Field(min_length=1)
+    population: str | None = None
+    rows_per_person: int = Field(default=1, ge=1)
+    attribute: dict[str, AttributeFile] = Field(min_length=1)
+
+
+_HINTS = {
+    "role": "one of identifier, quasi, sensitive, target, other",
+    "kind": "one of numeric, ordered, nominal, date",
+    "source": 'one of "public", "data"',
+    "range": "range = [low, high), two numbers or two dates",
+    "mask": 'mask = { length = 5, from = "right" }',
+    "missing": 'missing = ["?", ""] or missing = "suppress"',
+    "name": 'name = "my-table"',
+    "attribute": "describe at least one column: [attribute.age]",
+    "rows_per_person": "a whole number, at least 1",
+    "dates": 'dates = ["month", "year"]',
+    "edges": "edges = [0, 1, 10, 100], rising",
+    "intervals": "intervals = [5, 10, 20]",
+    "step": "step = 1, or a decimal as text",
+    "values": 'values = ["low", "mid", "high"] or values = "file.csv"',
+    "hierarchy": 'hierarchy = "file.csv", or a table: hierarchy = { group = ["a", "b"] }',
+    "groups": 'groups = { group = ["a", "b"] }',
+    "column": 'column = "name of the column in the file"',
+    "clamp": "clamp = true",
+    "other": 'other = "Other"',
+    "decide": "a list of texts",
+    "population": 'population = "adult-1994"',
+}
+_KNOWN = sorted({*AttributeFile.model_fields, *SchemaFile.model_fields})
+
+
+def parse_toml(text: str, where: str) -> tuple[dict[str, Any], list[Problem]]:
+    """Return the raw mapping, or why the text is not TOML."""
+    try:
+        return tomllib.loads(text), []
+    except ValueError as error:  # also raised for a number of more than 4,300 digits
+        place = str(error).rpartition("(")[2].rstrip(")") if isinstance(error, tomllib.TOMLDecodeError) else "a number"
+        return {}, [
+            Problem(
+                where,
+                f"is not TOML ({place})",
+                'a schema starts with name = "..." and has [attribute.NAME] tables',
+            )
+        ]
+    except RecursionError:
+        return {}, [Problem(where, "is nested too deep", "a schema has [attribute.NAME] tables only")]
+
+
+def read_file(data: Mapping[str, Any]) -> tuple[SchemaFile | None, dict[str, AttributeFile], list[Problem]]:
+    """Check the shape of a schema; return the file (or None), the attributes of a right shape, all problems."""
+    try:
+        file = SchemaFile.model_validate(data)
+    except ValidationError as error:
+        found: dict[str, Problem] = {}
+        for item in error.errors(include_url=False, include_input=False, include_context=False):
+            problem = _worded(item)
+            found.setdefault(problem.path, problem)
+        return None, _sound(data.get("attribute")), list(found.values())
+    return file, file.attribute, []
+
+
+def _sound(tables: Any) -> dict[str, AttributeFile]:
+    """Return the attributes whose own shape is right, so that their further problems can be named as well."""
+    found = {}
+    for name, table in tables.items() if isinstance(tables, Mapping) else ():
+        try:
+            found[str(name)] = AttributeFile.model_validate(table)
+        except ValidationError:
+            continue
+    return found
+
+
+def _worded(item: Any) -> Problem:
+    """Say a pydantic error in our words; union branches collapse to the field they belong to."""
+    steps = [str(step) for step in item["loc"] if step != MissingFile.__name__]
+    depth = 3 if steps[:1] == ["attribute"] else 1
+    path, name = ".".join(steps[:depth]), steps[min(depth, len(steps)) - 1]
+    kind = item["type"]
+    if kind == "extra_forbidden":
+        name = steps[-1]
+        close = _closest(name)
+        return Problem(
+            ".".join(steps),
+            "is not a known key",
+            f"did you mean {close}" if close else "see the schema reference",
+        )
+    if kind == "missing":
+        return Problem(path, "is missing", _HINTS.get(name, "add it"))
+    return Problem(path, "has a value of the wrong form", _HINTS.get(name, "see the schema reference"))
+
+
+def _closest(name: str) -> str:
+    import difflib
+
+    return next(iter(difflib.get_close_matches(name, _KNOWN, n=1)), "")

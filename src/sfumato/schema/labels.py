@@ -1,0 +1,97 @@
+"""The distinct labels of one attribute in one release: each a sorted union of half-open code intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from sfumato.schema.attribute import Attribute
+from sfumato.schema.naming import Intervals, label_name
+
+__all__ = ["Labels"]
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Label i is the union of `[starts[j], ends[j])` for j in `offsets[i] .. offsets[i + 1] - 1`."""
+
+    attribute: Attribute
+    offsets: np.ndarray
+    starts: np.ndarray
+    ends: np.ndarray
+
+    def __post_init__(self) -> None:
+        for array in (self.offsets, self.starts, self.ends):
+            array.setflags(write=False)
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @classmethod
+    def from_hulls(cls, attribute: Attribute, low: np.ndarray, high: np.ndarray) -> tuple[Labels, np.ndarray]:
+        """Return the distinct intervals, in order, and the label id of each given one."""
+        span = np.int64(attribute.size) + 1
+        keys, ids = np.unique(np.asarray(low, np.int64) * span + np.asarray(high, np.int64), return_inverse=True)
+        labels = cls(attribute, np.arange(len(keys) + 1), keys // span, keys % span)
+        return labels, ids.astype(np.int32)
+
+    @classmethod
+    def from_sets(cls, attribute: Attribute, sets: Sequence[Intervals]) -> tuple[Labels, np.ndarray]:
+        """Return the distinct labels, in order of their codes, and the label id of each given one."""
+        distinct = sorted(set(sets))
+        place = {intervals: at for at, intervals in enumerate(distinct)}
+        lengths = np.array([len(intervals) for intervals in distinct], dtype=np.int64)
+        flat = np.array([pair for intervals in distinct for pair in intervals], dtype=np.int64).reshape(-1, 2)
+        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        labels = cls(attribute, offsets, flat[:, 0].copy(), flat[:, 1].copy())
+        return labels, np.array([place[intervals] for intervals in sets], dtype=np.int32)
+
+    @classmethod
+    def of_codes(cls, attribute: Attribute) -> Labels:
+        """One label for each code: what an exact column publishes."""
+        codes = np.arange(attribute.size, dtype=np.int64)
+        return cls(attribute, np.arange(attribute.size + 1, dtype=np.int64), codes, codes + 1)
+
+    def intervals(self, label: int) -> Intervals:
+        """Return the intervals of one label."""
+        part = slice(int(self.offsets[label]), int(self.offsets[label + 1]))
+        return tuple(zip(self.starts[part].tolist(), self.ends[part].tolist(), strict=True))
+
+    @cached_property
+    def size(self) -> np.ndarray:
+        """How many codes each label holds."""
+        return np.add.reduceat(self.ends - self.starts, self.offsets[:-1]) if len(self) else np.zeros(0, np.int64)
+
+    @cached_property
+    def low(self) -> np.ndarray:
+        """First code of each label."""
+        return np.asarray(self.starts[self.offsets[:-1]])
+
+    @cached_property
+    def high(self) -> np.ndarray:
+        """Code after the last of each label."""
+        return np.asarray(self.ends[self.offsets[1:] - 1])
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """What the public reads."""
+        return tuple(label_name(self.attribute, self.intervals(label)) for label in range(len(self)))
+
+    def overlap(self, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+        """Return |label n [low, high)| as a labels x intervals matrix of code counts."""
+        low, high = np.asarray(low, np.int64), np.asarray(high, np.int64)
+        pieces = np.minimum(self.ends[:, None], high[None, :]) - np.maximum(self.starts[:, None], low[None, :])
+        np.maximum(pieces, 0, out=pieces)
+        return np.add.reduceat(pieces, self.offsets[:-1], axis=0) if len(self) else np.zeros((0, len(low)), np.int64)
+
+    def coverage(self, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+        """Return |label n [low, high)| / |label|: the share of a label a region holds under the uniform reading."""
+        return np.asarray(self.overlap(low, high) / self.size[:, None])
+
+    def holds(self, codes: np.ndarray) -> np.ndarray:
+        """Return a labels x codes matrix: does the label hold the code?"""
+        codes = np.asarray(codes, np.int64)
+        return self.overlap(codes, codes + 1) > 0

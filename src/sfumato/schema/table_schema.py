@@ -1,0 +1,206 @@
+"""The schema of a table: its attributes in order, who the rows are about, how many rows a person has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, replace
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from sfumato.errors import ParameterError, Problem, SchemaError
+from sfumato.schema.attribute import Attribute, Role
+from sfumato.schema.build import build_attribute
+from sfumato.schema.builders import LEAVES_LIMIT
+from sfumato.schema.file import parse_toml, read_file
+from sfumato.schema.hierarchy_file import arx_lines, read_text
+
+__all__ = ["Schema"]
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """What may be said of a table. Holds no data."""
+
+    attributes: tuple[Attribute, ...]
+    _: KW_ONLY
+    name: str = "table"
+    population: str = ""
+    rows_per_person: int = 1
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Schema:
+        """Read a TOML file; raise one `SchemaError` that carries every problem."""
+        file = Path(path)
+        text, problems = read_text(file, file.name)
+        if problems:
+            raise SchemaError(problems)
+        data, problems = parse_toml(text, file.name)
+        if problems:
+            raise SchemaError(problems)
+        return cls.parse(data, folder=file.resolve().parent)
+
+    @classmethod
+    def parse(cls, data: Mapping[str, Any], *, folder: str | PathLike[str] = ".") -> Schema:
+        """Build a schema from the mapping a TOML file holds; hierarchy files are looked up in `folder`."""
+        file, sound, problems = read_file(data)
+        attributes = []
+        for name, given in sound.items():
+            attribute, found = build_attribute(name, given, Path(folder))
+            attributes.append(attribute)
+            problems += found
+        columns = [attribute.column for attribute in attributes]
+        problems += [
+            Problem(
+                attribute.where,
+                f"reads the column {attribute.column}, as another attribute does",
+                "one attribute for each column",
+            )
+            for at, attribute in enumerate(attributes)
+            if attribute.column in columns[:at]
+        ]
+        if problems or file is None:
+            raise SchemaError(problems)
+        return cls(
+            tuple(attributes),
+            name=file.name,
+            population=file.population or file.name,
+            rows_per_person=file.rows_per_person,
+        )
+
+    def __getitem__(self, name: str) -> Attribute:
+        for attribute in self.attributes:
+            if attribute.name == name:
+                return attribute
+        raise ParameterError("attribute", name, "is not in the schema", hint=f"one of {', '.join(self.names)}")
+
+    def __contains__(self, name: object) -> bool:
+        return any(attribute.name == name for attribute in self.attributes)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of all attributes, in order."""
+        return tuple(attribute.name for attribute in self.attributes)
+
+    def role(self, *roles: Role) -> tuple[Attribute, ...]:
+        """Attributes in the given roles, in schema order."""
+        return tuple(attribute for attribute in self.attributes if attribute.role in roles)
+
+    @property
+    def quasi(self) -> tuple[Attribute, ...]:
+        """Quasi-identifiers, in schema order."""
+        return self.role("quasi")
+
+    @property
+    def sensitive(self) -> tuple[Attribute, ...]:
+        """Sensitive attributes, in schema order."""
+        return self.role("sensitive")
+
+    @property
+    def carried(self) -> tuple[Attribute, ...]:
+        """Attributes that are published as they are: sensitive and target, in schema order."""
+        return self.role("sensitive", "target")
+
+    @property
+    def published(self) -> tuple[Attribute, ...]:
+        """Everything a release may speak about: quasi-identifiers first, then what is carried."""
+        return (*self.quasi, *self.carried)
+
+    def with_roles(
+        self,
+        *,
+        quasi: str | Iterable[str] | None = None,
+        sensitive: str | Iterable[str] | None = None,
+        target: str | Iterable[str] | None = None,
+    ) -> Schema:
+        """Return the schema in other roles; a role not given keeps its attributes, a column not named becomes `other`.
+
+        The order of `quasi` does not matter: attributes stay in schema order.
+        """
+        chosen: dict[str, Role] = {}
+        given: tuple[tuple[Role, Any], ...] = (("quasi", quasi), ("sensitive", sensitive), ("target", target))
+        kept: dict[str, Role] = {}
+        for role, names in given:
+            if names is None:
+                kept.update({attribute.name: role for attribute in self.role(role)})
+                continue
+            for name in [names] if isinstance(names, str) else names:
+                attribute = self[name]
+                if attribute.domain is None:
+                    raise ParameterError(
+                        role,
+                        name,
+                        "has no domain in the schema",
+                        hint="declare its range, values or hierarchy",
+                    )
+                if name in chosen and chosen[name] != role:
+                    raise ParameterError(role, name, f"is also {chosen[name]}", hint="name each column in one role")
+                chosen[name] = role
+        roles = {**kept, **chosen}
+        return replace(
+            self,
+            attributes=tuple(
+                attribute.with_role(
+                    roles.get(attribute.name, "identifier" if attribute.role == "identifier" else "other")
+                )
+                for attribute in self.attributes
+            ),
+        )
+
+    def decisions(self) -> list[Problem]:
+        """What a person still has to decide: marked by `draft`, or read off the data."""
+        found = []
+        for attribute in self.attributes:
+            found += [
+                Problem(attribute.where, f"undecided: {item}", "decide, then delete it from `decide`")
+                for item in attribute.decide
+            ]
+            if attribute.source == "data" and attribute.role not in ("identifier", "other"):
+                hint = 'check its domain against what is publicly known, then write source = "public"'
+                found.append(
+                    Problem(
+                        attribute.where,
+                        "its domain was read off the data: differentially private methods refuse it",
+                        hint,
+                    )
+                )
+        if not self.quasi:
+            found.append(
+                Problem(
+                    "attribute",
+                    "no attribute is a quasi-identifier",
+                    'role = "quasi" for what an outsider may know',
+                )
+            )
+        if not self.sensitive:
+            found.append(
+                Problem("attribute", "no attribute is sensitive", 'role = "sensitive" for what must stay unlinked')
+            )
+        return found
+
+    def refuse_data_domains(self, names: Sequence[str]) -> None:
+        """Raise when a differentially private claim would rest on a domain read off the data."""
+        problems = [
+            Problem(
+                self[name].where,
+                "its domain or range was read off the data, so a differentially private claim would be false",
+                'declare a public domain and write source = "public"',
+            )
+            for name in names
+            if self[name].source != "public"
+        ]
+        if problems:
+            raise SchemaError(problems)
+
+    def arx_hierarchy(self, name: str) -> str:
+        """Return the hierarchy of an attribute as the text of an ARX file."""
+        attribute = self[name]
+        if attribute.domain is None:
+            raise ParameterError("attribute", name, "has no domain in the schema", hint="declare its hierarchy")
+        if attribute.values.size > LEAVES_LIMIT:
+            rule = f"has more than {LEAVES_LIMIT} values"
+            raise ParameterError(
+                "attribute", name, rule, hint="a hierarchy file has a line for each: use a larger step"
+            )
+        leaves = [attribute.values.text(code) for code in range(attribute.values.size)]
+        return "\n".join(arx_lines(attribute.nodes, leaves)) + "\n"

@@ -1,0 +1,87 @@
+"""The two ends of every frontier: all removed, nothing removed."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import sfumato as sf
+from sfumato.claims import Nothing
+from sfumato.mechanisms import Gathered
+from sfumato.randomness import Entropy
+
+SCHEMA = {
+    "name": "clinic",
+    "attribute": {
+        "age": {"role": "quasi", "kind": "numeric", "range": [0, 100]},
+        "city": {"role": "quasi", "values": ["Bern", "Genf"], "missing": ["?"]},
+        "illness": {"role": "sensitive", "values": ["flu", "gout", "none"]},
+        "paid": {"role": "target", "values": ["yes", "no"]},
+    },
+}
+ROWS = pl.DataFrame(
+    {
+        "age": [30, 31, 31, 60, 60, 99],
+        "city": ["Bern", "Genf", "Genf", "?", "Bern", "Bern"],
+        "illness": ["flu", "flu", "gout", "none", "flu", "none"],
+        "paid": ["yes", "no", "no", "yes", "yes", "no"],
+    }
+)
+
+
+@pytest.fixture
+def table() -> sf.Table:
+    return sf.read(ROWS, sf.Schema.parse(SCHEMA))
+
+
+def test_suppress_is_zero_close(table: sf.Table, tmp_path: Path) -> None:
+    release = sf.publish(table, sf.Suppress())
+    assert release.frame()["age"].unique().to_list() == ["*"]
+    assert release.frame().height == 6
+    release.save(tmp_path / "out")
+    verdict = sf.verify(tmp_path / "out")
+    assert verdict.holds
+    assert verdict.kind == "checked"
+
+
+def test_a_twin_that_keeps_a_column_is_caught(table: sf.Table, tmp_path: Path) -> None:
+    """A release that claims what Suppress claims and still publishes a quasi-identifier."""
+    raw = sf.publish(table, sf.Raw())
+    twin = replace(raw, claim=sf.Suppress().claim(table.schema), savable=True)
+    twin.save(tmp_path / "out")
+    assert not sf.verify(tmp_path / "out").holds
+
+
+def test_raw_is_never_saved(table: sf.Table, tmp_path: Path) -> None:
+    raw = sf.publish(table, sf.Raw())
+    assert isinstance(raw.claim.promise, Nothing)
+    with pytest.raises(sf.ReleaseError, match="never"):
+        raw.save(tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_raw_keeps_every_row(table: sf.Table) -> None:
+    published = sf.publish(table, sf.Raw()).frame()
+    original = ROWS.with_columns(pl.col("age").cast(pl.String), pl.col("city").replace("?", "(missing)"))
+    assert published.rows() == original.sort(original.columns).rows()
+
+
+def test_nothing_is_drawn_so_a_seed_makes_no_rehearsal(table: sf.Table) -> None:
+    assert not sf.publish(table, sf.Suppress(), seed=7).claim.rehearsal
+
+
+def test_an_empty_table(tmp_path: Path) -> None:
+    empty = sf.read(ROWS.clear(), sf.Schema.parse(SCHEMA))
+    for mechanism in (sf.Suppress(), sf.Raw()):
+        release = sf.publish(empty, mechanism)
+        assert release.frame().height == 0
+        assert release.summary().classes == 0
+
+
+def test_suppress_asks_only_for_what_it_carries(table: sf.Table) -> None:
+    names = sf.Suppress().needs(table.schema)
+    assert names == [("illness", "paid")]
+    counts = Gathered(table.schema, by_names={names[0]: table.counts(names[0])})
+    release = sf.Suppress().apply(counts, Entropy.seeded(1)).release
+    assert release.groups.overall["illness"].tolist() == [3, 1, 2]

@@ -1,0 +1,132 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sfumato.schema import Schema
+from sfumato.schema.hierarchy_file import arx_lines, read_hierarchy, read_text
+from sfumato.schema.tree import grow
+
+ARX = Path(__file__).resolve().parents[3].parent / "shared" / "data" / "adult" / "hierarchies_arx"
+ARX_FILES = ["age", "education", "marital-status", "native-country", "occupation", "race", "salary-class", "sex", "workclass"]
+
+
+def read(tmp_path, text, encoding="utf-8"):
+    file = tmp_path / "h.csv"
+    file.write_bytes(text.encode(encoding))
+    return read_hierarchy(file, "here")
+
+
+def leaves_and_names(branch):
+    tree, leaves = grow(branch)
+    return leaves, tree.names
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a;X;*\nb;X;*\nc;Y;*\n",
+        "a;X;*\r\nb;X;*\r\nc;Y;*",
+        "\ufeffa;X;*\n\n  \nb;X;*\nc;Y;*\n",
+        "a,X,*\nb,X,*\nc,Y,*\n",
+        "a\tX\t*\nb\tX\t*\nc\tY\t*\n",
+        "a;X;*;\nb;X;*;;\nc;Y;*\n",
+        "a;X;*;*\nb;X;*;*\nc;Y;*;*\n",
+        '"a";"X";"*"\n"b";X;*\nc;Y;*',
+        " a ; X ;*\nb;X;*\nc;Y; * ",
+        "value,parent\na,X\nb,X\nc,Y\nX,*\nY,*\n",
+        "child,parent\na,X\nb,X\nc,Y\n",
+    ],
+)
+def test_every_way_to_write_one_hierarchy(tmp_path, text):
+    branch, problems = read(tmp_path, text)
+    assert problems == []
+    assert leaves_and_names(branch) == (("a", "b", "c"), ("*", "X", "a", "b", "Y", "c"))
+
+
+def test_a_comma_in_an_arx_value_is_no_separator(tmp_path):
+    branch, problems = read(tmp_path, "Smith, J;X;*\nb, c;Y;*\n")
+    assert problems == []
+    assert leaves_and_names(branch)[0] == ("Smith, J", "b, c")
+
+
+def test_latin1_is_read(tmp_path):
+    branch, _ = read(tmp_path, "Zürich;CH;*\nGenève;CH;*\n", "latin-1")
+    assert leaves_and_names(branch)[0] == ("Zürich", "Genève")
+
+
+@pytest.mark.parametrize(
+    ("text", "rules"),
+    [
+        ("", ["holds no values"]),
+        ("\n \n", ["holds no values"]),
+        ("value,parent\na,X\na,Y\n,X\n", ["1 lines have an empty node", "1 values stand under two parents"]),
+        ("value,parent\na,b\nb,a\n", ["2 names are their own ancestor (a cycle)"]),
+        ("value,parent\nx,a\na,b\nb,a\n", ["2 names are their own ancestor (a cycle)"]),
+        (";;\na;X;*", ["1 lines or entries have an empty node"]),
+    ],
+)
+def test_each_problem_of_a_file_is_named(tmp_path, text, rules):
+    found = [problem.rule for problem in read(tmp_path, text)[1]]
+    assert found == rules
+
+
+def test_a_long_cycle_of_edges_ends(tmp_path):
+    ring = "".join(f"{at},{(at + 1) % 3000}\n" for at in range(3000))
+    _, problems = read(tmp_path, "value,parent\n" + ring + "".join(f"leaf{at},0\n" for at in range(300)))
+    assert [problem.rule for problem in problems] == ["3000 names are their own ancestor (a cycle)"]
+
+
+def test_files_that_can_not_be_read(tmp_path):
+    for path, part in [
+        (tmp_path / "absent.csv", "absent.csv can not be read"),
+        (tmp_path, "not a file"),
+        (tmp_path / "a\0b", "can not be read"),
+        (tmp_path / ("x" * 5000), "can not be read"),
+    ]:
+        text, problems = read_text(path, "here")
+        assert text == ""
+        assert part in problems[0].rule
+        assert str(tmp_path.parent) not in str(problems[0])
+    (tmp_path / "binary").write_bytes(b"a\0b")
+    assert "is not text" in read_text(tmp_path / "binary", "here")[1][0].rule
+
+
+def test_export_pads_short_lines_with_the_value(tmp_path):
+    branch, _ = read(tmp_path, "a;X;U;*\nb;Y;*\nc;*\n")
+    tree, leaves = grow(branch, missing="(missing)")
+    assert arx_lines(tree, leaves) == ["a;X;U;*", "b;b;Y;*", "c;c;c;*"]
+
+
+@pytest.mark.parametrize("text", ["a;a;*\nc;a;*\n", 'x"y;X;*\n"p;q";X;*\nz;*\n', '"two\nlines";X;*\nb;Y;*\n', "a;*\n"])
+def test_export_reads_back(tmp_path, text):
+    branch, problems = read(tmp_path, text)
+    assert problems == []
+    tree, leaves = grow(branch)
+    again, problems = read(tmp_path, "\n".join(arx_lines(tree, leaves)) + "\n")
+    assert problems == []
+    assert grow(again) == (tree, leaves)
+
+
+@pytest.mark.parametrize("name", ARX_FILES)
+def test_the_arx_files_of_adult_load_and_round_trip(name, tmp_path):
+    file = ARX / f"adult_hierarchy_{name}.csv"
+    if not file.is_file():
+        pytest.skip("the ARX hierarchy files of Adult are not beside the repository")
+    table = {"role": "quasi", "kind": "numeric" if name == "age" else "nominal", "hierarchy": str(file), "missing": ["?"]}
+    schema = Schema.parse({"name": "adult", "attribute": {name: table}})
+    lines = [line.split(";") for line in file.read_text("utf-8").split("\n") if line.strip()]
+    assert sorted(schema[name].values.names) == sorted(line[0].strip() for line in lines)
+    (tmp_path / "again.csv").write_text(schema.arx_hierarchy(name), encoding="utf-8")
+    again = Schema.parse({"name": "adult", "attribute": {name: {**table, "hierarchy": "again.csv"}}}, folder=tmp_path)
+    assert again[name] == schema[name]
+    # each line of the original says the same as the tree
+    tree = schema[name].nodes
+    for line in lines:
+        node = tree.by_interval[code := schema[name].values.code(line[0].strip()), code + 1]
+        way = [tree.names[node]]
+        while node:
+            node = int(tree.parent[node])
+            way.append(tree.names[node])
+        assert way == list(dict.fromkeys(cell.strip() for cell in line))
