@@ -46,7 +46,7 @@ _HOMES = {
         "SchemaError",
         "SfumatoError",
     ),
-    "sfumato.mechanisms": ("Raw", "Suppress"),
+    "sfumato.mechanisms": ("Mondrian", "Raw", "Suppress"),
     "sfumato.randomness": ("Entropy",),
     "sfumato.release": ("Release", "Verdict"),
     "sfumato.schema": ("Schema",),

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any
 
 __all__ = [
@@ -136,7 +137,8 @@ class Infeasible(SfumatoError):  # noqa: N818  (the name is part of the public c
     def __init__(self, asked: object, best: object, why: str, *, hint: str = "") -> None:
         self.asked, self.best, self.why, self.hint = asked, best, why, hint
         tail = f" Hint: {hint}." if hint else ""
-        super().__init__(f"{asked} can not be reached: {why}. Best attainable: {best}.{tail}")
+        shown = f"{float(best):.4g}" if isinstance(best, (float, Fraction)) else best
+        super().__init__(f"{asked} can not be reached: {why}. Best attainable: {shown}.{tail}")
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (_infeasible, (self.asked, self.best, self.why, self.hint))

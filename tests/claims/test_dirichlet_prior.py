@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import itertools
 import math
-from fractions import Fraction as F
+from fractions import Fraction as F  # noqa: N817  (the tests are full of them)
 from functools import cache
 
 import numpy as np
@@ -258,7 +258,12 @@ def test_trap_45_theorem_44_is_infeasible_for_few_people_and_says_so():  # [otm.
 
 
 def test_hockey_stick_at_the_printed_prior():  # [otm.hockey.printed]
-    expected = {12: 6.024504634501475e-06, 15: 9.55043336774535e-06, 16: 1.0901872613384379e-05, 20: 1.7179908833544154e-05}
+    expected = {
+        12: 6.024504634501475e-06,
+        15: 9.55043336774535e-06,
+        16: 1.0901872613384379e-05,
+        20: 1.7179908833544154e-05,
+    }
     for n, delta in expected.items():
         assert certified_delta(n, 233726, 4.6, 0.01245) == pytest.approx(delta, abs=1e-9)
 
@@ -543,9 +548,29 @@ def test_trap_51_a_domain_of_the_blocks_present_breaks_any_promise():
 
 
 def test_traps_41_and_52_no_confidential_number_can_enter():
-    for function in (smallest_alpha, smallest_scale, smallest_alphas, rejection_limit, certified_delta, shrunk_certificate):
+    for function in (
+        smallest_alpha,
+        smallest_scale,
+        smallest_alphas,
+        rejection_limit,
+        certified_delta,
+        shrunk_certificate,
+    ):
         names = set(inspect.signature(function).parameters)
-        assert names <= {"n", "sizes", "k", "m", "epsilon", "delta", "alpha", "shape", "strata", "rule", "gamma", "accept_reject"}
+        assert names <= {
+            "n",
+            "sizes",
+            "k",
+            "m",
+            "epsilon",
+            "delta",
+            "alpha",
+            "shape",
+            "strata",
+            "rule",
+            "gamma",
+            "accept_reject",
+        }
 
 
 def test_a_shaped_prior_is_certified_by_its_strata():
@@ -574,7 +599,13 @@ def test_the_prior_is_never_above_pure_dp(rule, epsilon):
 
 
 def test_skipping_x_gives_the_same_delta_as_looking_at_all():
-    for n, k, alpha, odds in [(80, 500, F("0.05"), F(40)), (80, 5, F(2), F(3, 2)), (50, 2, F("0.3"), F(2))]:
+    shapes = [
+        (80, 500, F("0.05"), F(40)),
+        (80, 5, F(2), F(3, 2)),
+        (50, 2, F("0.3"), F(2)),
+        (40, 1000, F(10), F(11, 10)),  # the worst tail is at x = 10, three times that at x = 1 and below 1 %
+    ]
+    for n, k, alpha, odds in shapes:
         domain = Domain.whole(n, n, (Stratum(alpha, blocks=k),))
         (s,) = domain.strata
         assert domain.delta(odds, "hockey") == max(domain._excess(s, x, odds) for x in range(1, n + 1))
@@ -609,3 +640,21 @@ def test_bad_parameters_are_named(arguments, named):
     with pytest.raises(ParameterError) as error:
         smallest_alpha(values.pop("n"), values.pop("k"), values.pop("epsilon"), values.pop("delta"), **values)
     assert error.value.name == named
+
+
+def test_accept_reject_delta_is_its_formula():
+    n, k, alpha, odds = 12, 1000, F("0.05"), exp_below(F("4.6"))
+    domain = Domain.whole(n, n, (Stratum(alpha, blocks=k),))
+    for gamma in (odds - F(1, 2), F(120), F(200)):  # just above e^eps (1 - p) - 1, and far above
+        p = F(domain.delta(gamma + 1, "pdp"))
+        assert gamma + 1 > odds * (1 - p)
+        base = F(domain.delta(odds * (1 - p), "hockey"))
+        expected = (p + base) / (1 - p)
+        assert F(certified_delta(n, k, "4.6", alpha, gamma=gamma)) >= expected
+        assert certified_delta(n, k, "4.6", alpha, gamma=gamma) == pytest.approx(float(expected), rel=1e-12)
+    tied = odds - F(3, 2)
+    assert certified_delta(n, k, "4.6", alpha, gamma=tied) == domain.delta(tied + 1, "pdp")  # Lemma 5.2
+    coarse = Domain.whole(3, 3, (Stratum(F(1, 2), blocks=3),))
+    p, base = (F(coarse.delta(odds, rule)) for odds, rule in ((F(3), "pdp"), (F(3), "hockey")))
+    assert p > F(1, 20)  # large enough that leaving out 1 / (1 - p) would show
+    del base

@@ -19,11 +19,13 @@ from sfumato.schema import Attribute, Schema, label_name, parse_label
 
 AWKWARD = [
     "a", "b", "a | b", "a |", "| b", "|", "a|b", "\\", "\\\\", "a\\", "\\| b", "a \\| b", "a | | b", "[1-2)", "[1, 2[",
-    "1", "2", "1.0", "01", "-1", "1-2", "1..2", "..", "a..b", "a..", "..b", "{a, b}", "{a", "b}", ">=1", "2020", "2020-01",
-    "2020-01-01", "1*", "**", "5**", "(known", "missing", "?", "é", "a b", "a;b", '"a"', "a\nb",
+    "1", "2", "1.0", "01", "-1", "1-2", "1..2", "..", "a..b", "a..", "..b", "{a, b}", "{a", "b}", ">=1", "2020",
+    "2020-01", "2020-01-01", "1*", "**", "5**", "(known", "missing", "?", "é", "a b", "a;b", '"a"', "a\nb",
 ]  # fmt: skip
 NAMES = st.sampled_from(AWKWARD) | st.text(alphabet="ab|\\ .*1-", min_size=1, max_size=5)
-MISSING = st.sampled_from([None, "category", "suppress", ["?"], ["", "NA", "1"], {"values": ["a"], "action": "category"}])
+MISSING = st.sampled_from(
+    [None, "category", "suppress", ["?"], ["", "NA", "1"], {"values": ["a"], "action": "category"}]
+)
 
 
 def build(table: dict[str, Any]) -> Attribute | None:
@@ -138,7 +140,7 @@ def test_every_label_reads_back(kind):
 @pytest.mark.full
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_label_reads_back_long(kind):
-    @settings(max_examples=5000, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=2000, deadline=None, suppress_health_check=list(HealthCheck))
     @given(labels(KINDS[kind]))
     def run(pair):
         check(pair)
@@ -155,7 +157,7 @@ NAMED: dict[str, dict[str, Any]] = {
     "a range that is also a value": {"kind": "ordered", "values": ["a", "b", "c", "a..b", "b..c"]},
     "numbers as names": {"hierarchy": {"1": ["2", "3"], "2": ["1", "4"]}},
     "numbers with a group called as a number": {"kind": "numeric", "hierarchy": {"2": ["1", "2.0"], "1": ["3", "4"]}},
-    "a group called as a missing text": {"hierarchy": {"NA": ["Canada", "Mexico"], "EU": ["Spain", "Italy"]}, "missing": ["NA"]},
+    "a group called as a missing text": {"hierarchy": {"NA": ["Canada", "Cuba"], "EU": ["Malta"]}, "missing": ["NA"]},
     "a number that means missing": {"kind": "numeric", "range": [0, 6], "missing": ["3"]},
     "a day that means missing": {"kind": "date", "range": ["1900-01-01", "1900-01-06"], "missing": ["1900-01-01"]},
     "one value": {"values": ["a"]},
@@ -191,6 +193,8 @@ def test_a_reader_that_forgets_the_escape_is_caught():
     attribute = build(NAMED["a union that is also a name"])
     assert attribute is not None
     name = label_name(attribute, ((2, 3),))
-    forgetful = {code for part in name.replace("\\", "").split(" | ") if (code := attribute.values.code(part)) is not None}
+    forgetful = {
+        code for part in name.replace("\\", "").split(" | ") if (code := attribute.values.code(part)) is not None
+    }
     assert forgetful == {0, 1}
     assert parse_label(attribute, name) == ((2, 3),)

@@ -6,7 +6,7 @@ import itertools
 import math
 import time
 from collections import Counter
-from fractions import Fraction as F
+from fractions import Fraction as F  # noqa: N817  (the tests are full of them)
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +16,7 @@ from scipy.stats import chi2
 
 from sfumato.commuting.prior import is_good, smallest_alphas
 from sfumato.errors import ParameterError
+from sfumato.kernels import urn
 from sfumato.kernels.urn import Words, kept_kernel, kept_twin, urn_kernel, urn_twin
 from sfumato.mechanisms import dirichlet_sample
 from sfumato.mechanisms.dirichlet_good import good, limits_of
@@ -75,60 +76,84 @@ def dense(counts, k):
 # ---------------------------------------------------------------------------- the law
 
 
+def _at_once(group, taken, below):
+    """What `_fresh` reaches by rejection, in one draw, so that the tree of draws ends."""
+    free = [slot for slot in group if slot not in taken]
+    return free[below(len(free))]
+
+
 @pytest.mark.parametrize(
     ("counts", "alpha", "m"),
     [
         ({0: 2, 1: 1}, [F(1, 2), F(1, 2)], 3),
         ({0: 1, 1: 2}, [F(1, 3), F(1, 3)], 2),
-        ({0: 3, 2: 2}, [F(1), F(2), F(2)], 3),  # every block but one occupied; two strata
+        ({0: 3, 2: 2}, [F(1), F(2), F(2)], 3),  # two strata
+        ({1: 1}, [F(1), F(1), F(1), F(1)], 3),  # three empty blocks
+        ({0: 2, 3: 1}, [F(1, 2), F(1, 2), F(3, 2), F(3, 2)], 2),
+        ({}, [F(1), F(2)], 2),
     ],
+    ids=str,
 )
-def test_the_law_of_the_urn_is_exactly_dirichlet_multinomial(counts, alpha, m):
+def test_the_law_of_the_urn_is_exactly_dirichlet_multinomial(counts, alpha, m, monkeypatch):
+    monkeypatch.setattr(urn, "_fresh", _at_once)
     k = len(alpha)
-    q = math.lcm(*(a.denominator for a in alpha))
-    edges = [0] + [i for i in range(1, k) if alpha[i] != alpha[i - 1]] + [k]
+    edges, tops, q = _integers(alpha)
     kept = [sum(1 for i in range(a, b) if i not in counts) for a, b in itertools.pairwise(edges)]
-    tops = [int(alpha[a] * q) for a in edges[:-1]]
-    # a fresh slot is found by rejection, so a tree of draws has no end: the one empty slot is given at once
-    empty = [i for i in range(k) if i not in counts]
+    law = enumerated(lambda below: tally(urn_twin(counts, edges, tops, q, kept, m=m, below=below), k))
+    a = [n + x for n, x in zip(dense(counts, k), alpha, strict=True)]
+    assert law == {s: dirichlet_multinomial(s, a) for s in itertools.product(range(m + 1), repeat=k) if sum(s) == m}
+
+
+def _integers(alpha):
+    q = math.lcm(*(a.denominator for a in alpha))
+    edges = [0] + [i for i in range(1, len(alpha)) if alpha[i] != alpha[i - 1]] + [len(alpha)]
+    return edges, [int(alpha[a] * q) for a in edges[:-1]], q
+
+
+@pytest.mark.parametrize(("counts", "alpha"), [({0: 1}, [F(1)] * 3), ({2: 2}, [F(2), F(2), F(1)])], ids=str)
+def test_the_law_of_the_shrunk_urn_is_exactly_the_mixture_over_kept_domains(counts, alpha, monkeypatch):
+    monkeypatch.setattr(urn, "_fresh", _at_once)
+    k, m, bits = len(alpha), 2, 2
+    edges, tops, q = _integers(alpha)
+    empties = [sum(1 for i in range(a, b) if i not in counts) for a, b in itertools.pairwise(edges)]
+    thresholds = [1, 3][: len(empties)]
+    keep = [F(thresholds[next(s for s in range(len(empties)) if i < edges[s + 1])], 2**bits) for i in range(k)]
 
     def run(below):
-        guarded = (lambda total: below(total)) if not empty else _skipping(below, counts, edges)
-        return tally(urn_twin(counts, edges, tops, q, kept, m, guarded), k)
+        kept = kept_twin(empties, thresholds, bits, lambda: below(4))  # at most 2 blocks: 2 bits of a word count
+        return tally(urn_twin(counts, edges, tops, q, kept, m=m, below=below), k)
 
-    law = enumerated(run)
-    assert sum(law.values()) == 1
-    a = [n + x for n, x in zip(dense(counts, k), alpha, strict=True)]
-    for sample, p in law.items():
-        assert p == dirichlet_multinomial(sample, a)
+    assert enumerated(run) == _shrunk_and_rejected(counts, alpha, keep, m, None)
 
 
-def _skipping(below, taken, edges):
-    """Answer the search for a fresh slot by its only empty slot (rejection would go on for ever in a tree)."""
-    (slot,) = [i for i in range(edges[-1]) if i not in taken]
-    group = next(range(a, b) for a, b in itertools.pairwise(edges) if a <= slot < b)
+def test_a_fresh_slot_is_uniform_among_those_nobody_has():
+    firsts = Counter(_fresh_or_none(answer) for answer in range(5))
+    assert firsts == {2: 1, 4: 1, 6: 1, None: 2}  # one try: free slots equally likely, taken ones tried again
 
-    def answer(total):
-        return slot - group.start if total == len(group) else below(total)
 
-    return answer
+def _fresh_or_none(answer):
+    answers = iter([answer])
+    try:
+        return urn._fresh(range(2, 7), {3, 5, 9}, lambda _: next(answers))
+    except StopIteration:
+        return None
 
 
 def test_the_worked_urn():  # [otm.urn]: both of two draws from block 0
-    law = enumerated(lambda below: tuple(urn_twin({0: 2, 1: 1}, [0, 2], [1], 2, [0], 2, below)))
+    law = enumerated(lambda below: tuple(urn_twin({0: 2, 1: 1}, [0, 2], [1], 2, [0], m=2, below=below)))
     assert law[(0, 0)] == F(7, 16)
 
 
 def test_a_kept_block_is_any_empty_block_with_equal_chance():
     def run(below):
-        return tuple(urn_twin({0: 1}, [0, 4], [1], 1, [2], 2, below))
+        return tuple(urn_twin({0: 1}, [0, 4], [1], 1, [2], m=2, below=below))
 
     # two of three empty blocks are kept; draws of the occupied slot 0 are rejected, so condition on none
     law = Counter()
     for first, second in itertools.product(range(4), range(5)):
         for fresh in itertools.permutations(range(1, 4), 2):
             answers = iter([first, *([fresh[0]] if first >= 2 else []), second, fresh[1] if first >= 2 else fresh[0]])
-            law[run(lambda total, answers=answers: next(answers))] += F(1, 4) * F(1, 5) * F(1, 6)
+            law[run(lambda _, answers=answers: next(answers))] += F(1, 4) * F(1, 5) * F(1, 6)
     for a, b in itertools.permutations(range(1, 4), 2):
         assert law[(a, b)] == law[(1, 2)] > 0
         assert law[(a, a)] == law[(1, 1)] > 0
@@ -208,7 +233,9 @@ def test_kernel_and_twin_agree_word_for_word():
         stream = Words(words)
         twin = []
         for d, people in enumerate(counts):
-            twin += urn_twin(people, edges.tolist(), tops[d].tolist(), int(bottoms[d]), kept[d].tolist(), m[d], stream.below)
+            twin += urn_twin(
+                people, edges.tolist(), tops[d].tolist(), int(bottoms[d]), kept[d].tolist(), m=m[d], below=stream.below
+            )
         found, used, done = _run_kernel(case, words, [words.size])
         assert (found, used, done) == (twin, stream.used, len(counts))
 
@@ -226,7 +253,9 @@ def test_running_out_of_words_changes_nothing():
 def test_words_near_the_top_are_refused_by_kernel_and_twin_alike():
     # n q + k p = 3 * 2^60: a quarter of all words is refused
     case = (np.array([0, 2]), [{0: 1}], np.array([[2**60]]), np.array([2**60]), np.array([[1]]), [3])
-    words = np.array([0, 1, 2**62 - 1, 2**62, 2**64 - 1, 2**63, 2**63 + 1, 7, 2**63 - 1, *range(40, 90)], dtype=np.uint64)
+    words = np.array(
+        [0, 1, 2**62 - 1, 2**62, 2**64 - 1, 2**63, 2**63 + 1, 7, 2**63 - 1, *range(40, 90)], dtype=np.uint64
+    )
     stream = Words(words)
     twin_law = _big_twin(stream)
     found, used, _ = _run_kernel(case, words, [words.size])
@@ -466,7 +495,7 @@ def test_urns_that_do_not_fit_are_refused():
 def test_trap_47_a_dirichlet_draw_in_floats_loses_blocks():
     p = np.random.default_rng(1).dirichlet([0.001] * 200)
     assert (p == 0).any()  # such a block can never be drawn, so whoever is drawn there must be real
-    law = enumerated(lambda below: tuple(urn_twin({0: 1, 1: 1}, [0, 2], [1], 1000, [0], 1, below)))
+    law = enumerated(lambda below: tuple(urn_twin({0: 1, 1: 1}, [0, 2], [1], 1000, [0], m=1, below=below)))
     assert law[(1,)] == F(1001, 2002)
 
 

@@ -13,10 +13,21 @@ __all__ = ["apply"]
 @click.argument("release", type=click.Path())
 @click.argument("data", type=click.Path())
 @click.option("-o", "--output", required=True, type=click.Path(), help="CSV file to write.")
-@click.option("--schema", type=click.Path(), help="Schema of the new rows (default: the public part saved with the release).")
+@click.option(
+    "--schema", type=click.Path(), help="Schema of the new rows (default: the public part saved with the release)."
+)
 @file_options
 @json_option
-def apply(release: str, data: str, output: str, schema: str | None, delimiter: str | None, encoding: str | None, header: bool | None, as_json: bool) -> None:
+def apply(
+    release: str,
+    data: str,
+    output: str,
+    schema: str | None,
+    delimiter: str | None,
+    encoding: str | None,
+    header: bool | None,
+    as_json: bool,
+) -> None:
     """Generalize next month's rows with the recoding of a saved release.
 
     Only public recodings are saved (global cuts). The new rows are generalized alike, but the claim of

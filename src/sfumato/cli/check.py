@@ -15,7 +15,9 @@ __all__ = ["check"]
 @click.argument("schema", type=click.Path())
 @file_options
 @json_option
-def check(data: str, schema: str, delimiter: str | None, encoding: str | None, header: bool | None, as_json: bool) -> int:
+def check(
+    data: str, schema: str, delimiter: str | None, encoding: str | None, header: bool | None, as_json: bool
+) -> int:
     """List every problem of a file and its schema at once: values a hierarchy lacks, nulls, roles, open decisions.
 
     Offending values are shown on this screen only; --json says how many there are.
@@ -31,7 +33,9 @@ def check(data: str, schema: str, delimiter: str | None, encoding: str | None, h
     except sf.SchemaError as error:
         return _report(error.problems, (), as_json=as_json)
     rows = None if problems else table.rows
-    return _report(problems, described.decisions(), as_json=as_json, rows=rows, left_out=0 if problems else table.left_out)
+    return _report(
+        problems, described.decisions(), as_json=as_json, rows=rows, left_out=0 if problems else table.left_out
+    )
 
 
 def _report(problems: object, warnings: object, *, as_json: bool, rows: int | None = None, left_out: int = 0) -> int:

@@ -27,9 +27,21 @@ def demo(output: str, as_json: bool) -> None:
     release.save(folder)
     verdict = sf.verify(folder)
     if as_json:
-        emit({"ok": verdict.holds, "folder": str(folder), "summary": release.summary().to_json(), "verdict": verdict.to_json()})
+        emit(
+            {
+                "ok": verdict.holds,
+                "folder": str(folder),
+                "summary": release.summary().to_json(),
+                "verdict": verdict.to_json(),
+            }
+        )
         return
-    rows = [("rows", table.rows), ("claim", release.claim.promise), ("folder", folder), ("verified", "holds" if verdict.holds else "does not hold")]
+    rows = [
+        ("rows", table.rows),
+        ("claim", release.claim.promise),
+        ("folder", folder),
+        ("verified", "holds" if verdict.holds else "does not hold"),
+    ]
     table_of("Adult, every quasi-identifier removed", rows)
     click.echo(release.frame().head(5))
     click.echo("Still missing from this demo: the frontier, the recommendation and report.html.")

@@ -15,7 +15,15 @@ __all__ = ["draft"]
 @click.option("--name", help="Name of the table (default: the file's).")
 @file_options
 @json_option
-def draft(data: str, output: str | None, name: str | None, delimiter: str | None, encoding: str | None, header: bool | None, as_json: bool) -> None:
+def draft(
+    data: str,
+    output: str | None,
+    name: str | None,
+    delimiter: str | None,
+    encoding: str | None,
+    header: bool | None,
+    as_json: bool,
+) -> None:
     """Propose roles, kinds, ranges and hierarchies for a CSV or Parquet file.
 
     The result is a commented TOML file. Each comment names a decision a person must take; what was read
@@ -35,9 +43,16 @@ def draft(data: str, output: str | None, name: str | None, delimiter: str | None
             with target.open("x", encoding="utf-8") as file:
                 file.write(text)
         except FileExistsError:
-            raise ParameterError("output", target.name, "exists already", hint="name another file, or move it away") from None
+            raise ParameterError(
+                "output", target.name, "exists already", hint="name another file, or move it away"
+            ) from None
         except OSError as error:
-            raise ParameterError("output", target.name, f"can not be written ({error.strerror})", hint="name a file in an existing folder") from None
+            raise ParameterError(
+                "output",
+                target.name,
+                f"can not be written ({error.strerror})",
+                hint="name a file in an existing folder",
+            ) from None
     if as_json:
         emit({"ok": True, "schema": text, "written": None if output is None else Path(output).name})
     elif output is None:

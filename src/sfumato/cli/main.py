@@ -26,6 +26,8 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "explain": ("explain", "explain", "What a claim, requirement or measure means, with its formula."),
 }
 
+_PARTS = {"publish": ("publish_partition",)}
+
 
 class _Lazy(click.Group):
     """A group that knows its commands' names and one-line helps without importing them."""
@@ -37,6 +39,8 @@ class _Lazy(click.Group):
         if cmd_name not in COMMANDS:
             return None
         module, function, _ = COMMANDS[cmd_name]
+        for more in _PARTS.get(module, ()):  # these hang their subcommands onto the group
+            import_module(f"sfumato.cli.{more}")
         command: click.Command = getattr(import_module(f"sfumato.cli.{module}"), function)
         return command
 
@@ -90,9 +94,16 @@ def _failed(error: Exception, *, as_json: bool) -> int:
         code = EXIT_CLAIM if isinstance(error, (Infeasible, BudgetExceeded)) else EXIT_INPUT
         message = f"Error: {error}"
     else:
-        answer = {"ok": False, "error": type(error).__name__, "message": "unexpected error", "hint": "set SFUMATO_DEBUG=1 and report it"}
+        answer = {
+            "ok": False,
+            "error": type(error).__name__,
+            "message": "unexpected error",
+            "hint": "set SFUMATO_DEBUG=1 and report it",
+        }
         code = EXIT_INPUT
-        message = f"Error: unexpected {type(error).__name__}. Hint: run again with SFUMATO_DEBUG=1 and report what it prints."
+        message = (
+            f"Error: unexpected {type(error).__name__}. Hint: run again with SFUMATO_DEBUG=1 and report what it prints."
+        )
     if as_json:
         click.echo(json.dumps(answer, indent=2))
     else:

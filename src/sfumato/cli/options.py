@@ -23,8 +23,12 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print one JS
 def file_options(function: F) -> F:
     """How a CSV is written, where it can not be told by looking at it."""
     for option in (
-        click.option("--no-header", "header", flag_value=False, default=None, type=bool, help="The first line is data."),
-        click.option("--header", "header", flag_value=True, default=None, type=bool, help="The first line names the columns."),
+        click.option(
+            "--no-header", "header", flag_value=False, default=None, type=bool, help="The first line is data."
+        ),
+        click.option(
+            "--header", "header", flag_value=True, default=None, type=bool, help="The first line names the columns."
+        ),
         click.option("--encoding", help="Encoding of a text file, such as latin-1."),
         click.option("--delimiter", help="Delimiter of a CSV file, such as ';'."),
     ):

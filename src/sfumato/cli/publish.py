@@ -32,9 +32,13 @@ def publish_options(function: F) -> F:
             click.argument("data", type=click.Path()),
             click.argument("schema", type=click.Path()),
             click.option("-o", "--output", type=click.Path(), help="Folder to write; it must not exist."),
-            click.option("--format", "file_format", type=click.Choice(["parquet", "csv"]), default="parquet", show_default=True),
+            click.option(
+                "--format", "file_format", type=click.Choice(["parquet", "csv"]), default="parquet", show_default=True
+            ),
             click.option("--dry-run", is_flag=True, help="Say what would be done and spent; read no data."),
-            click.option("--seed", type=int, help="Rehearse with a seed; such a release is stamped and not for publication."),
+            click.option(
+                "--seed", type=int, help="Rehearse with a seed; such a release is stamped and not for publication."
+            ),
             click.option("--allow-rehearsal", is_flag=True, help="Save a rehearsal all the same, with its stamp."),
             file_options,
             json_option,
@@ -53,14 +57,23 @@ def run(mechanism: Mechanism, **options: Any) -> None:
         _show_plan(sf.plan(schema, mechanism), mechanism.claim(schema), as_json=options["as_json"])
         return
     if options["output"] is None:
-        raise sf.ParameterError("output", "nothing", "a folder to write is needed", hint="-o out/, or --dry-run to only look")
+        raise sf.ParameterError(
+            "output", "nothing", "a folder to write is needed", hint="-o out/, or --dry-run to only look"
+        )
     given = given_options(**{name: options[name] for name in ("delimiter", "encoding", "header")})
     table = sf.read(options["data"], schema, **given)
     with _progress(shown=not options["as_json"]) as progress:
         release = sf.publish(table, mechanism, seed=options["seed"], progress=progress)
     release.save(options["output"], format=options["file_format"], allow_rehearsal=options["allow_rehearsal"])
     if options["as_json"]:
-        emit({"ok": True, "folder": options["output"], "summary": release.summary().to_json(), "claim": release.claim.to_json()})
+        emit(
+            {
+                "ok": True,
+                "folder": options["output"],
+                "summary": release.summary().to_json(),
+                "claim": release.claim.to_json(),
+            }
+        )
         return
     summary = release.summary()
     rows = [(name, value) for name, value in summary.to_json().items()]

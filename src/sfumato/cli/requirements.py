@@ -23,13 +23,25 @@ def requirement_options(function: F) -> F:
         (
             click.option("--k", help="k-anonymity: every class has at least k people."),
             click.option("--l", help="l-diversity of each sensitive attribute."),
-            click.option("--l-kind", type=click.Choice(["probability", "distinct", "entropy", "recursive"]), help="Which l-diversity (default: probability)."),
+            click.option(
+                "--l-kind",
+                type=click.Choice(["probability", "distinct", "entropy", "recursive"]),
+                help="Which l-diversity (default: probability).",
+            ),
             click.option("--c", help="The constant c of recursive (c, l)-diversity."),
             click.option("--t", help="t-closeness to the overall distribution."),
             click.option("--distance", type=click.Choice(["js", "emd"]), help="Distance of t-closeness (default: js)."),
             click.option("--delta", help="delta-disclosure (semantic privacy)."),
-            click.option("--sides", type=click.Choice(["two", "one"]), help="delta-disclosure: bound both sides (default) or one."),
-            click.option("--absent", type=click.Choice(["fail", "ignore"]), help="delta-disclosure: values absent from a class (default: fail)."),
+            click.option(
+                "--sides",
+                type=click.Choice(["two", "one"]),
+                help="delta-disclosure: bound both sides (default) or one.",
+            ),
+            click.option(
+                "--absent",
+                type=click.Choice(["fail", "ignore"]),
+                help="delta-disclosure: values absent from a class (default: fail).",
+            ),
             click.option("--alpha", help="With --k: (alpha, k)-anonymity, no value above the share alpha."),
             click.option("--beta", help="beta-likeness."),
         )
@@ -56,7 +68,11 @@ def requirement_of(asked: Mapping[str, str | None]) -> Requirement | None:
     if asked.get("t") is not None:
         parts.append(sf.TCloseness(_number("t", asked), distance=asked.get("distance") or "js"))
     if asked.get("delta") is not None:
-        parts.append(sf.SemanticPrivacy(_number("delta", asked), sides=asked.get("sides") or "two", absent=asked.get("absent") or "fail"))
+        parts.append(
+            sf.SemanticPrivacy(
+                _number("delta", asked), sides=asked.get("sides") or "two", absent=asked.get("absent") or "fail"
+            )
+        )
     if asked.get("beta") is not None:
         parts.append(sf.BetaLikeness(_number("beta", asked)))
     if not parts:

@@ -6,6 +6,7 @@ import codecs
 import csv
 import gzip
 import io
+import itertools
 import re
 import zlib
 from collections.abc import Iterator, Sequence
@@ -13,12 +14,13 @@ from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 
 from sfumato.counts.refusal import refused
-from sfumato.errors import ReadError
+from sfumato.errors import ReadError, SfumatoError
 
-__all__ = ["CsvForm", "decoded", "is_utf8", "sniff"]
+__all__ = ["CsvForm", "blank_tail", "decoded", "is_utf8", "sniff"]
 
 _SAMPLE = 1 << 18
 _LINES = 200
+_TAIL = 1 << 16
 _DELIMITERS = (",", ";", "\t", "|")
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?|", re.ASCII)
 _MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
@@ -58,7 +60,7 @@ def sniff(
     if not raw.strip():
         raise refused(path.name, "is empty", "give a file with a header line and rows")
     encoding, text = _text(path, raw, encoding, whole=whole)
-    lines = [line for line in text.splitlines(keepends=True)[: _LINES + 1] if line.strip()]
+    lines = [line for line in itertools.islice(io.StringIO(text, newline="\n"), _LINES + 1) if line.strip()]
     if not whole and len(lines) > 1 and len(lines) <= _LINES:
         lines.pop()  # the sample ends within a line
     mark = _delimiter(lines) if delimiter is None else delimiter
@@ -117,8 +119,26 @@ def is_utf8(path: Path) -> bool:
     return True
 
 
+def blank_tail(path: Path, form: CsvForm) -> int:
+    """Return how many lines at the end of a file hold nothing at all, not even a delimiter."""
+    tail = b""
+    try:
+        if path.suffix == ".zst" or not (form.utf8 or form.encoding in ("utf-8-sig", "latin-1")):
+            tail = decoded(path, form.encoding)[-_TAIL:]
+        else:
+            with _opened(path) as file:
+                if path.suffix != ".gz":
+                    file.seek(max(0, path.stat().st_size - _TAIL))
+                while part := file.read(1 << 20):
+                    tail = (tail + part)[-_TAIL:]
+    except (OSError, EOFError, zlib.error, SfumatoError):
+        return 0
+    lines = tail.replace(b"\r\n", b"\n").split(b"\n")[:-1] if tail.endswith(b"\n") else []
+    return next((at for at, line in enumerate(reversed(lines)) if line.strip()), len(lines))
+
+
 def _opened(path: Path) -> io.BufferedIOBase:
-    return gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb")  # type: ignore[return-value]
+    return gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb")
 
 
 def _head(path: Path) -> tuple[bytes, bool]:
@@ -187,20 +207,19 @@ def _delimiter(lines: Sequence[str]) -> str:
             widths = [len(row) for row in _parsed(lines, mark)]
         except csv.Error:
             return (0.0, 0)
-        if not widths or widths[0] < 2:
-            return (0.0, 0)
-        return (round(widths.count(widths[0]) / len(widths), 1), widths[0])
+        usual = max(set(widths), key=widths.count, default=0)
+        return (round(widths.count(usual) / len(widths), 1), usual) if usual > 1 else (0.0, 0)
 
     return max(_DELIMITERS, key=score)
 
 
 def _has_header(records: Sequence[Sequence[str]], expected: Sequence[str]) -> bool:
     first = [cell.strip() for cell in records[0]]
-    if any(name in first for name in expected):
-        return True
     positions = {f"column_{at}" for at in range(1, len(first) + 1)}
     if expected and all(name in positions for name in expected):
-        return False
+        return all(name in first for name in expected)
+    if any(name in first for name in expected):
+        return True
     if any(cell == "" or _NUMBER.fullmatch(cell) for cell in first) or len(set(first)) < len(first):
         return any(first) and len(set(first)) < len(first) and _names_like(first)
     below = [[cell.strip() for cell in record] for record in records[1:] if len(record) == len(first)]

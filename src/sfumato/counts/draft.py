@@ -1,1 +1,50 @@
-def draft(*a, **k): raise NotImplementedError
+"""A first schema from a file: roles, kinds, ranges and hierarchies proposed, every open decision named."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from os import PathLike, fspath
+from typing import Any
+
+from sfumato.counts.draft_columns import column_facts
+from sfumato.counts.draft_roles import proposals
+from sfumato.counts.draft_toml import toml_text
+from sfumato.counts.refusal import refused
+from sfumato.counts.source import open_source
+from sfumato.errors import ReadError
+
+__all__ = ["draft"]
+
+
+def draft(
+    data: Any,
+    *,
+    name: str | None = None,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    header: bool | Sequence[str] | None = None,
+) -> str:
+    """Return a commented TOML schema for a file or frame. It holds values of the data: it is confidential.
+
+    It loads, and reads the same file without error. What a person must decide stands in `decide`;
+    what was read off the data is marked `source = "data"`, which differentially private methods refuse.
+    """
+    source = open_source(data, delimiter=delimiter, encoding=encoding, header=header)
+    if not source.columns:
+        raise refused(source.name, "has no columns", "give a table with at least one column")
+    try:
+        facts = column_facts(source)
+    except ReadError:
+        again = source.in_latin1()
+        if again is None:
+            raise
+        facts = column_facts(again)
+    return toml_text(name or _name(data), proposals(facts))
+
+
+def _name(data: Any) -> str:
+    if not isinstance(data, str | PathLike):
+        return "table"
+    stem = re.split(r"[\\/]", str(fspath(data)))[-1].partition(".")[0]
+    return re.sub(r"[^\w-]+", "-", stem).strip("-") or "table"

@@ -22,6 +22,7 @@ import polars as pl
 
 from sfumato.counts.canonical import ASK, code_of, missing_result
 from sfumato.schema import Attribute, Days, Edges, Grid, Values
+from sfumato.schema.domain import decimal_or_none
 
 __all__ = ["Encoded", "code_type", "first_look", "settle", "supported"]
 
@@ -67,7 +68,8 @@ def first_look(attribute: Attribute, dtype: pl.DataType, *, padded: bool = False
         known = _decimals(attribute, domain, raw, dtype, padded=padded)
     code = known.fill_null(ASK)
     texts = _missing_texts(attribute, padded=padded)
-    if isinstance(dtype, pl.String | pl.Categorical | pl.Enum) and texts:
+    textual = isinstance(dtype, pl.String | pl.Categorical | pl.Enum)
+    if texts and textual and not isinstance(domain, Values):
         code = pl.when(raw.cast(pl.String).is_in(texts)).then(missing_result(attribute)).otherwise(code)
     empty = raw.is_null() | raw.is_nan() if dtype.is_float() else raw.is_null()
     code = pl.when(empty).then(missing_result(attribute)).otherwise(code)
@@ -117,11 +119,8 @@ def _missing_numbers(attribute: Attribute) -> list[Decimal]:
 
 
 def _listed(attribute: Attribute, domain: Values, raw: pl.Expr, dtype: pl.DataType, *, padded: bool) -> pl.Expr:
-    entries = dict(domain.index)
-    if padded and domain.size <= _PADDED_LIMIT:
-        entries.update({" " + name: code for name, code in domain.index.items()})
     texts = attribute.missing.texts if attribute.missing else ()
-    entries.update({text: missing_result(attribute) for text in texts})
+    text: pl.Expr
     if dtype.is_float() or dtype.is_decimal():
         whole = raw.cast(pl.Float64).cast(pl.Int64, strict=False)
         text = pl.when(whole.cast(pl.Float64) == raw.cast(pl.Float64)).then(whole.cast(pl.String))
@@ -129,6 +128,14 @@ def _listed(attribute: Attribute, domain: Values, raw: pl.Expr, dtype: pl.DataTy
         return pl.lit(ASK, dtype=pl.Int32)
     else:
         text = raw.cast(pl.String)
+    if not padded and not any(item in domain.index for item in texts):
+        # A fixed list of categories is the fastest dictionary: its physical numbers are our codes.
+        known = pl.Enum([*domain.names, *dict.fromkeys(texts)])
+        code = text.cast(known, strict=False).to_physical().cast(pl.Int32)
+        return pl.when(code >= domain.size).then(missing_result(attribute)).otherwise(code) if texts else code
+    entries = dict(domain.index) | dict.fromkeys(texts, missing_result(attribute))
+    if padded and domain.size <= _PADDED_LIMIT:
+        entries |= {" " + name: code for name, code in entries.items()}
     return text.replace_strict(
         pl.Series(list(entries), dtype=pl.String),
         pl.Series(list(entries.values()), dtype=pl.Int32),
@@ -171,9 +178,7 @@ def _integers(attribute: Attribute, domain: Grid, raw: pl.Expr, dtype: pl.DataTy
     return pl.when(number.is_in(missing)).then(missing_result(attribute)).otherwise(code) if missing else code
 
 
-def _decimals(
-    attribute: Attribute, domain: Grid | Edges, raw: pl.Expr, dtype: pl.DataType, *, padded: bool
-) -> pl.Expr:
+def _decimals(attribute: Attribute, domain: Grid | Edges, raw: pl.Expr, dtype: pl.DataType, *, padded: bool) -> pl.Expr:
     points = (domain.low, domain.high, domain.step) if isinstance(domain, Grid) else domain.points
     if isinstance(dtype, pl.Boolean | pl.Date | pl.Datetime | pl.Time) or not all(map(_plain, points)):
         return pl.lit(ASK, dtype=pl.Int32)

@@ -88,7 +88,7 @@ def _pandas_names(data: Any) -> tuple[str, ...] | None:
 def _series(column: Any) -> pl.Series:
     """Convert one narwhals column; what polars has no type for becomes canonical text, value by value."""
     try:
-        series = column.to_polars()
+        series: pl.Series | None = column.to_polars()
     except Exception:  # noqa: BLE001  (mixed objects, huge integers, odd categories: each library has its own error)
         series = None
     if series is not None and supported(series.dtype):

@@ -10,6 +10,7 @@ import polars as pl
 
 __all__ = ["group_codes", "packed"]
 
+_SORTED = 1 << 22  # rows up to which sorting the keys beats a hash table
 _DENSE = 1 << 22  # cells for which a table of all combinations is faster than a hash
 
 
@@ -29,6 +30,8 @@ def group_codes(
     if not columns:
         total = rows if weights is None else int(weights.sum())
         return np.zeros((int(total > 0), 0), np.int32), np.full(int(total > 0), total, np.int64)
+    if not len(columns[0]):
+        return np.zeros((0, len(sizes)), np.int32), np.zeros(0, np.int64)
     cells = math.prod(sizes)
     if cells >= 1 << 62:
         return _by_columns(columns, weights)
@@ -51,6 +54,10 @@ def _dense(key: np.ndarray, cells: int, weights: np.ndarray | None) -> tuple[np.
 
 
 def _sparse(key: np.ndarray, weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+    if weights is None and len(key) <= _SORTED:
+        key = np.sort(key)
+        first = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]]))
+        return key[first], np.diff(np.append(first, len(key)))
     if weights is None:
         found = pl.DataFrame({"key": key}).group_by("key").len("weight")
     else:

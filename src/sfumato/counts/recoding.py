@@ -91,7 +91,7 @@ class Tree:
 
     Node v: `attribute[v]` is -1 at a leaf. Its boundaries are `boundaries[offsets[v]:offsets[v + 1]]`; a code c goes to
     the child number (how many boundaries are <= c), and child j is `children[offsets[v] + v_inner + j]`, where v_inner
-    counts the inner nodes before v (an inner node has one child more than boundaries). `leaf[v]` is the group, -1 inside.
+    counts the inner nodes before v (an inner node has one child more than boundaries). `leaf[v]` is its group or -1.
     """
 
     names: tuple[str, ...]
@@ -118,7 +118,7 @@ class Tree:
         right: np.ndarray,
         leaf: np.ndarray,
     ) -> Tree:
-        """Return the tree of binary nodes: codes below `position` go left, the others right; leaves have attribute -1."""
+        """Return the tree of binary nodes: codes below `position` go left, others right; a leaf has attribute -1."""
         inner = np.asarray(attribute) >= 0
         offsets = np.concatenate([[0], np.cumsum(inner)]).astype(np.int64)
         children = np.column_stack([np.asarray(left)[inner], np.asarray(right)[inner]]).ravel()
@@ -154,7 +154,7 @@ class Tree:
             below = codes[active, walk.attribute[at]] < walk.position[at]
             node[active] = at = np.where(below, walk.left[at], walk.right[at])
             active = active[walk.attribute[at] >= 0]
-        return self.leaf[walk.origin[node]]
+        return np.asarray(self.leaf[walk.origin[node]])
 
     def route_frame(self, frame: Any) -> Any:
         """Add the column `group` to any frame that has the code columns."""
@@ -254,4 +254,3 @@ class Quota:
 
 
 Recoding = Cuts | Tree | Quota
-

@@ -26,7 +26,9 @@ def missing_columns(absent: Sequence[Attribute], columns: Sequence[str], *, gues
     if guessed:
         hint += "; if the file has no header line, say header=False"
     return [
-        Problem(attribute.where, f"the column {attribute.column or attribute.name} is missing", hint, values=tuple(columns))
+        Problem(
+            attribute.where, f"the column {attribute.column or attribute.name} is missing", hint, values=tuple(columns)
+        )
         for attribute in absent
     ]
 
@@ -45,9 +47,7 @@ def cell_problems(
             values = offending.get(sign, ())
             rule, hint = _worded(attribute, sign, len(values), rows)
             count = len(values) or None
-            problems.append(
-                Problem(attribute.where, rule, hint, count=count, rows=rows, values=values[:VALUES_KEPT])
-            )
+            problems.append(Problem(attribute.where, rule, hint, count=count, rows=rows, values=values[:VALUES_KEPT]))
     return problems
 
 

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import polars as pl
 
-from sfumato.counts.csv_form import CsvForm, decoded, is_utf8, sniff
+from sfumato.counts.csv_form import CsvForm, blank_tail, decoded, is_utf8, sniff
 from sfumato.counts.frames import ROWS, Grouped, InMemory, open_frame
 from sfumato.counts.refusal import refused
 from sfumato.errors import SfumatoError
@@ -64,9 +64,7 @@ class Source:
 
     def collect(self, query: pl.LazyFrame) -> pl.DataFrame:
         """Run a query on what `scan` returned."""
-        return guarded(
-            self.name, lambda: query.collect(engine="streaming" if self.streaming else "in-memory")
-        )
+        return guarded(self.name, lambda: query.collect(engine="streaming" if self.streaming else "in-memory"))
 
     def in_latin1(self) -> Source | None:
         """Return the same files read as Latin-1, where one is not UTF-8 throughout and nobody said what it is."""
@@ -76,7 +74,7 @@ class Source:
         )
         if self.encoding_given or forms == self.forms:
             return None
-        return replace(self, forms=forms, frame=pl.concat([_scan_csv(path, form) for path, form in forms]))
+        return replace(self, forms=forms, frame=_scan_all(forms))
 
 
 def guarded(where: str, action: Callable[[], Result]) -> Result:
@@ -154,16 +152,14 @@ def _open_paths(
         columns = [tuple(guarded(name, lambda frame=frame: frame.collect_schema().names())) for frame in frames]  # type: ignore[misc]
         _same_columns(paths, columns)
         return Source(name, columns=columns[0], frame=guarded(name, lambda: pl.concat(frames)))
-    forms = [
-        sniff(path, delimiter=delimiter, encoding=encoding, header=header, expected=expected) for path in paths
-    ]
+    forms = [sniff(path, delimiter=delimiter, encoding=encoding, header=header, expected=expected) for path in paths]
     _same_columns(paths, [form.names for form in forms])
-    scans = [guarded(path.name, lambda p=path, f=form: _scan_csv(p, f)) for path, form in zip(paths, forms, strict=True)]  # type: ignore[misc]
+    files = tuple(zip(paths, forms, strict=True))
     return Source(
         name,
         columns=forms[0].names,
-        frame=guarded(name, lambda: pl.concat(scans)),
-        forms=tuple(zip(paths, forms, strict=True)),
+        frame=guarded(name, lambda: _scan_all(files)),
+        forms=files,
         encoding_given=encoding is not None,
     )
 
@@ -199,6 +195,15 @@ def _scan_binary(path: Path, kind: str) -> pl.LazyFrame:
     except ModuleNotFoundError:
         raise refused(path.name, "needs the excel extra", "pip install 'sfumato[excel]'") from None
     return frame.lazy()
+
+
+def _scan_all(files: Sequence[tuple[Path, CsvForm]]) -> pl.LazyFrame:
+    """Chain files; blank lines that end one of them would stand in the middle, so they go here."""
+    frames = [guarded(path.name, lambda p=path, f=form: _scan_csv(p, f)) for path, form in files]  # type: ignore[misc]
+    for at, (path, form) in enumerate(files[:-1]):
+        if blank_tail(path, form):
+            frames[at] = frames[at].filter(~pl.all_horizontal(pl.all().is_null()))
+    return pl.concat(frames)
 
 
 def _scan_csv(path: Path, form: CsvForm) -> pl.LazyFrame:

@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from sfumato.counts.canonical import ASK, missing_result
+from sfumato.counts.csv_form import blank_tail
 from sfumato.counts.encoding import Encoded, first_look, settle, supported
 from sfumato.counts.refusal import cell_problems, missing_columns, refused
 from sfumato.counts.source import ROWS, Source
@@ -45,7 +46,7 @@ class Store:
         return [problem for attribute in attributes for problem in self.problems[attribute.name]]
 
     def _read(self, source: Source, attributes: Sequence[Attribute]) -> None:
-        wanted = [attribute for attribute in attributes if source.grouped or attribute.name not in self.problems]
+        wanted = [attribute for attribute in attributes if attribute.name not in self.problems]
         absent = [attribute for attribute in wanted if _column(attribute) not in source.columns]
         for problem, attribute in zip(
             missing_columns(absent, source.columns, guessed=source.guessed), absent, strict=True
@@ -60,11 +61,9 @@ class Store:
                 raise
             self.source = again
             encoded, weights, height = _encode(again, present)
-        if self.columns and not source.grouped and height != self.height:
+        if self.columns and height != self.height:
             raise refused(source.name, "has changed since it was first read", "read it again")
         self.weights, self.height = weights, height
-        if source.grouped:
-            self.columns = {}
         for attribute, column in zip(present, encoded, strict=True):
             self.columns[attribute.name] = column.codes
             self.problems[attribute.name] = cell_problems(attribute, column.codes, weights, column.offending)
@@ -74,9 +73,7 @@ def _column(attribute: Attribute) -> str:
     return attribute.column or attribute.name
 
 
-def _encode(
-    source: Source, attributes: Sequence[Attribute]
-) -> tuple[list[Encoded], np.ndarray | None, int]:
+def _encode(source: Source, attributes: Sequence[Attribute]) -> tuple[list[Encoded], np.ndarray | None, int]:
     """Scan once for the codes, and once more for the cells the expressions ask about."""
     frame = source.scan([_column(attribute) for attribute in attributes])
     types = source.types(frame)
@@ -126,13 +123,14 @@ def _blank_tail(source: Source, attributes: Sequence[Attribute], codes: dict[str
     last = [codes[a.name][-1] == missing_result(a) for a in attributes]
     if not all(last):
         return 0
+    path, form = source.forms[-1]
+    blank = blank_tail(path, form)
+    if not blank:
+        return 0
     height = len(codes[attributes[0].name])
     none = np.ones(height, dtype=bool)
     for attribute in attributes:
         none &= codes[attribute.name] == missing_result(attribute)
     filled = np.flatnonzero(~none)
     tail = height - (int(filled[-1]) + 1 if len(filled) else 0)
-    full = source.collect(source.scan(source.columns).slice(height - tail).select(pl.all().is_null()))
-    empty = full.select(pl.all_horizontal(pl.all())).to_series().to_numpy()
-    kept = np.flatnonzero(~empty)
-    return tail - (int(kept[-1]) + 1 if len(kept) else 0)
+    return min(tail, blank)

@@ -131,7 +131,8 @@ class Table:
     ) -> Table:
         """Return the table in other roles; a column named in none becomes `other` and is not published."""
         schema = self.schema.with_roles(quasi=quasi, sensitive=sensitive, target=target)
-        return Table(schema, self._store)
+        grouped = self._store.weights is not None  # its lines are combinations of the columns asked for
+        return Table(schema, Store(self._store.source) if grouped else self._store)
 
     def counts(self, names: str | Sequence[str] | None = None) -> Counts:
         """Return how many rows share each combination of codes; `names` default to all published attributes."""

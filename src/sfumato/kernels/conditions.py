@@ -170,25 +170,31 @@ def ratio(most: Fraction, *, sensitive: int = 0) -> Condition:
     return Condition(RATIO, sensitive=sensitive, limit=most)
 
 
+_FIELDS = (
+    ("operation", "i8"),
+    ("sensitive", "i8"),
+    ("numerator", "i8"),  # the limit, times the ground's scale
+    ("denominator", "i8"),
+    ("count", "i8"),
+    ("absent_fails", "i8"),
+    ("edge", "i8"),  # its edges: edge .. last_edge
+    ("last_edge", "i8"),
+    ("low", "f8"),
+    ("high", "f8"),
+)
+_EDGE = (("low", "i8"), ("high", "i8"), ("length", "i8"))
+
+
 class Conditions(NamedTuple):
     """A conjunction bound to a table: the arrays a compiled loop reads."""
 
-    operation: Ints
-    sensitive: Ints
-    numerator: Ints
-    denominator: Ints
-    count: Ints
-    low: Floats
-    high: Floats
-    absent_fails: Ints
-    edge_start: Ints  # edges of condition i: edge_start[i] .. edge_start[i + 1]
-    edge_low: Ints
-    edge_high: Ints
-    edge_length: Ints
+    table: npt.NDArray[np.void]
+    edges: npt.NDArray[np.void]
     offset: Ints  # codes of sensitive column j: offset[j] .. offset[j + 1] of a part's counts
     overall: Ints  # counts of the whole table, all sensitive columns one after another
     plogp: Floats  # sum of q ln q for each sensitive column
-    rows: Ints  # [rows of the table, fewest rows any part may have]
+    rows: int
+    fewest: int  # rows that any part must have
 
 
 def bind(conditions: Sequence[Condition], overall: Sequence[npt.ArrayLike], rows: int) -> Conditions:
@@ -196,30 +202,25 @@ def bind(conditions: Sequence[Condition], overall: Sequence[npt.ArrayLike], rows
     if rows > MOST_ROWS:
         raise ParameterError("rows", rows, f"must be at most {MOST_ROWS}", hint="split the table by a column")
     counts = [np.asarray(column, dtype=np.int64) for column in overall]
-    ordered = sorted(conditions, key=lambda c: c.operation)  # the cheap ones refuse first
-    for condition in ordered:
-        _check(condition, counts, rows)
-    edges = [(c.ground.edges if c.ground else ()) for c in ordered]
-    flat = np.array([edge for group in edges for edge in group], dtype=np.int64).reshape(-1, 3)
-    scaled = [c.limit * (c.ground.scale if c.ground else 1) for c in ordered]
-    fewest = max([1, *(c.count for c in ordered if c.operation in (SIZE, DISTINCT))])
+    table: list[tuple[float, ...]] = []
+    edges: list[tuple[int, int, int]] = []
+    for one in sorted(conditions, key=lambda c: c.operation):  # the cheap ones refuse first
+        _check(one, counts, rows)
+        ground = one.ground or Ground((), scale=1)
+        limit = one.limit * ground.scale
+        last = len(edges) + len(ground.edges)
+        integers = (one.count, int(one.absent_fails), len(edges), last)
+        asked = (one.operation, one.sensitive, limit.numerator, limit.denominator)
+        table.append((*asked, *integers, one.low, one.high))
+        edges.extend(ground.edges)
     return Conditions(
-        operation=_ints([c.operation for c in ordered]),
-        sensitive=_ints([c.sensitive for c in ordered]),
-        numerator=_ints([f.numerator for f in scaled]),
-        denominator=_ints([f.denominator for f in scaled]),
-        count=_ints([c.count for c in ordered]),
-        low=np.array([c.low for c in ordered], dtype=np.float64),
-        high=np.array([c.high for c in ordered], dtype=np.float64),
-        absent_fails=_ints([c.absent_fails for c in ordered]),
-        edge_start=_ints(np.cumsum([0, *map(len, edges)])),
-        edge_low=np.ascontiguousarray(flat[:, 0]),
-        edge_high=np.ascontiguousarray(flat[:, 1]),
-        edge_length=np.ascontiguousarray(flat[:, 2]),
+        table=np.array(table, dtype=list(_FIELDS)),
+        edges=np.array(edges, dtype=list(_EDGE)),
         offset=_ints(np.cumsum([0, *(c.size for c in counts)])),
         overall=np.concatenate([*counts, np.zeros(0, dtype=np.int64)]),
         plogp=np.array([_plogp(c) for c in counts], dtype=np.float64),
-        rows=_ints([rows, fewest]),
+        rows=rows,
+        fewest=max([1, *(c.count for c in conditions if c.operation in (SIZE, DISTINCT))]),
     )
 
 

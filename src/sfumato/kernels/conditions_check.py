@@ -77,7 +77,7 @@ def _entropy(n: int, counts: Ints, first: int, last: int) -> float:
 
 
 @inlined
-def _recursive(c: Conditions, i: int, n: int, counts: Ints, first: int, last: int) -> bool:
+def _recursive(one: np.void, n: int, counts: Ints, first: int, last: int) -> bool:
     """r_1 < c (n - r_1 - ... - r_(l-1)); an insertion sort, since compiling `np.sort` takes seconds."""
     falling = np.zeros(last - first, dtype=np.int64)
     for s in range(last - first):
@@ -87,74 +87,71 @@ def _recursive(c: Conditions, i: int, n: int, counts: Ints, first: int, last: in
             at -= 1
         falling[at] = counts[first + s]
     tail = np.int64(n)
-    for s in range(min(c.count[i] - 1, last - first)):
+    for s in range(min(one["count"] - 1, last - first)):
         tail -= falling[s]
-    return falling[0] * c.denominator[i] < c.numerator[i] * tail
+    return falling[0] * one["denominator"] < one["numerator"] * tail
 
 
 @inlined
-def _js(c: Conditions, n: int, counts: Ints, j: int) -> float:
+def _js(rows: int, overall: Ints, plogq: float, n: int, counts: Ints, first: int, last: int) -> float:
     """JS = 1/2 (sum p ln p + sum q ln q) - sum m ln m with m = (p + q) / 2."""
     ours, middle = 0.0, 0.0
-    for s in range(c.offset[j], c.offset[j + 1]):
-        p, q = counts[s] / n, c.overall[s] / c.rows[0]
+    for s in range(first, last):
+        p, q = counts[s] / n, overall[s] / rows
         if p > 0.0:
             ours += p * log(p)
         if p + q > 0.0:
             middle += 0.5 * (p + q) * log(0.5 * (p + q))
-    return 0.5 * (ours + c.plogp[j]) - middle
+    return 0.5 * (ours + plogq) - middle
 
 
 @inlined
-def _emd_at_most(c: Conditions, i: int, n: int, counts: Ints) -> bool:
-    """Sum over edges of length x |n_low..high N - N_low..high n|, kept as whole x nN + rest."""
-    j = c.sensitive[i]
-    unit = n * c.rows[0]
-    most = c.numerator[i] // c.denominator[i]
-    over = c.numerator[i] % c.denominator[i]
+def _emd_at_most(one: np.void, edges: np.ndarray, rows: int, overall: Ints, n: int, counts: Ints, first: int) -> bool:
+    """Sum over edges of length x |n_inside N - N_inside n|, kept as whole x nN + rest."""
+    unit = n * rows
+    most, over = one["numerator"] // one["denominator"], one["numerator"] % one["denominator"]
     whole, rest = np.int64(0), np.int64(0)
     inside, outside = np.int64(0), np.int64(0)
     low, high = np.int64(-1), np.int64(-1)
-    for edge in range(c.edge_start[i], c.edge_start[i + 1]):
-        if c.edge_low[edge] != low or c.edge_high[edge] < high:  # else go on from the last interval
-            inside, outside, high = np.int64(0), np.int64(0), c.edge_low[edge]
-        for s in range(c.offset[j] + high, c.offset[j] + c.edge_high[edge]):
+    for number in range(one["edge"], one["last_edge"]):
+        edge = edges[number]
+        if edge["low"] != low or edge["high"] < high:  # else go on from the last interval
+            inside, outside, high = np.int64(0), np.int64(0), edge["low"]
+        for s in range(first + high, first + edge["high"]):
             inside += counts[s]
-            outside += c.overall[s]
-        low, high = c.edge_low[edge], c.edge_high[edge]
-        crossing = abs(inside * c.rows[0] - outside * n)  # at most nN < 2^62
-        for _ in range(c.edge_length[edge]):
+            outside += overall[s]
+        low, high = edge["low"], edge["high"]
+        crossing = abs(inside * rows - outside * n)  # at most nN < 2^62
+        for _ in range(edge["length"]):
             rest += crossing
             if rest >= unit:
                 rest -= unit
                 whole += 1
         if whole > most:
             return False
-    return whole < most or (whole == most and product_at_most(rest, c.denominator[i], over, unit))
+    return whole < most or (whole == most and product_at_most(rest, one["denominator"], over, unit))
 
 
 @inlined
-def _delta(c: Conditions, i: int, n: int, counts: Ints) -> bool:
-    j = c.sensitive[i]
-    for s in range(c.offset[j], c.offset[j + 1]):
-        if c.overall[s] == 0:
+def _delta(one: np.void, rows: int, overall: Ints, n: int, counts: Ints, first: int, last: int) -> bool:
+    for s in range(first, last):
+        if overall[s] == 0:
             continue
         if counts[s] == 0:
-            if c.absent_fails[i]:
+            if one["absent_fails"]:
                 return False
             continue
-        lift = (counts[s] * c.rows[0]) / (n * c.overall[s])
-        if not c.low[i] < lift < c.high[i]:
+        lift = (counts[s] * rows) / (n * overall[s])
+        if not one["low"] < lift < one["high"]:
             return False
     return True
 
 
 @inlined
-def _ratio(c: Conditions, i: int, n: int, counts: Ints) -> bool:
-    j = c.sensitive[i]
-    for s in range(c.offset[j], c.offset[j + 1]):
-        left, right = counts[s] * c.rows[0], n * c.overall[s]
-        if not product_at_most(left, c.denominator[i], right, c.numerator[i]):
+def _ratio(one: np.void, rows: int, overall: Ints, n: int, counts: Ints, first: int, last: int) -> bool:
+    for s in range(first, last):
+        left, right = counts[s] * rows, n * overall[s]
+        if not product_at_most(left, one["denominator"], right, one["numerator"]):
             return False
     return True
 
@@ -162,31 +159,33 @@ def _ratio(c: Conditions, i: int, n: int, counts: Ints) -> bool:
 @inlined
 def holds(c: Conditions, n: int, counts: Ints) -> bool:
     """Say whether a part of n rows with these sensitive counts satisfies the whole conjunction."""
-    for i in range(c.operation.size):
-        operation = c.operation[i]
-        first, last = c.offset[c.sensitive[i]], c.offset[min(c.sensitive[i] + 1, c.offset.size - 1)]
+    for i in range(c.table.shape[0]):
+        one = c.table[i]
+        operation = one["operation"]
         if operation == SIZE:
-            kept = n >= c.count[i]
-        elif operation == DISTINCT:
-            kept = _distinct(counts, first, last) >= c.count[i]
+            if n < one["count"]:
+                return False
+            continue
+        j = one["sensitive"]
+        first, last = c.offset[j], c.offset[j + 1]
+        if operation == DISTINCT:
+            kept = _distinct(counts, first, last) >= one["count"]
         elif operation == FREQUENCY:
-            kept = _largest(counts, first, last) * c.denominator[i] <= n * c.numerator[i]
+            kept = _largest(counts, first, last) * one["denominator"] <= n * one["numerator"]
         elif operation == ENTROPY:
-            kept = _entropy(n, counts, first, last) >= c.low[i]
+            kept = _entropy(n, counts, first, last) >= one["low"]
         elif operation == RECURSIVE:
-            kept = _recursive(c, i, n, counts, first, last)
+            kept = _recursive(one, n, counts, first, last)
         elif operation == JS:
-            kept = _js(c, n, counts, c.sensitive[i]) <= c.high[i]
+            kept = _js(c.rows, c.overall, c.plogp[j], n, counts, first, last) <= one["high"]
         elif operation == EMD:
-            kept = _emd_at_most(c, i, n, counts)
+            kept = _emd_at_most(one, c.edges, c.rows, c.overall, n, counts, first)
         elif operation == DELTA:
-            kept = _delta(c, i, n, counts)
+            kept = _delta(one, c.rows, c.overall, n, counts, first, last)
         elif operation == RATIO:
-            kept = _ratio(c, i, n, counts)
+            kept = _ratio(one, c.rows, c.overall, n, counts, first, last)
         else:
             kept = False
         if not kept:
             return False
     return True
-
-

@@ -27,7 +27,7 @@ from sfumato.errors import Infeasible, ParameterError
 from sfumato.kernels.conditions import MOST_ROWS, SIZE, Condition, bind
 from sfumato.kernels.conditions_twin import all_hold
 from sfumato.kernels.mondrian_grow import BEST, LEAF, NOBODY, SUPPRESSED, WIDEST, Grown, grow
-from sfumato.kernels.mondrian_layout import Attribute, lay_out, scratch
+from sfumato.kernels.mondrian_layout import Attribute, lay_out, new_box, scratch
 
 __all__ = ["UNIFORMITY_WEIGHT", "CutTree", "Partition", "partition", "route"]
 
@@ -109,10 +109,10 @@ def partition(
         raise Infeasible("the requirement", "none", "the whole table as one class does not satisfy it")
     working = np.concatenate([table, carried, np.arange(len(counts), dtype=np.int32)[:, None]], axis=1)
     moving = counts.astype(np.int32)
-    room = scratch(layout, len(counts), int(bound.offset[-1]))
+    room = scratch(attributes, len(counts), int(bound.offset[-1]))
     budget = int(max_suppressed * rows)
     rule = BEST if cut == "best" else WIDEST
-    grown = grow(layout, bound, room, working, moving, rule, float(uniformity_weight), budget)
+    grown = grow(layout, bound, room, new_box(len(attributes)), working, moving, rule, float(uniformity_weight), budget)
     return _result(_trimmed(grown), working[:, -1], counts, carried, conditions, overall)
 
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from sfumato.kernels.cache import compiled, inlined
 from sfumato.kernels.conditions import Conditions
-from sfumato.kernels.mondrian_layout import Codes, Ints, Layout, Part, Scratch
+from sfumato.kernels.mondrian_layout import Codes, Ints, Layout, Part, Records, Scratch
 from sfumato.kernels.mondrian_median import choose_widest
 from sfumato.kernels.mondrian_sweep import choose_best
 
@@ -69,6 +69,21 @@ def _longer_table(old: Codes, length: int) -> Codes:
 
 
 @inlined
+def _new_nodes(room: int, q: int) -> _Nodes:
+    return _Nodes(
+        np.zeros(room, dtype=np.int32),
+        np.zeros(room, dtype=np.int64),
+        np.zeros(room, dtype=np.int64),
+        np.zeros((room, q), dtype=np.int32),
+        np.zeros((room, q), dtype=np.int32),
+        np.zeros((room, q), dtype=np.int32),
+        np.zeros(room, dtype=np.int64),
+        np.zeros(room, dtype=np.int64),
+        np.zeros(room, dtype=np.int64),
+    )
+
+
+@inlined
 def _more_nodes(nodes: _Nodes) -> _Nodes:
     length = 2 * nodes.start.size
     return _Nodes(
@@ -85,34 +100,36 @@ def _more_nodes(nodes: _Nodes) -> _Nodes:
 
 
 @inlined
-def _observe(rows: Codes, weights: Codes, least: Ints, most: Ints) -> int:
+def _observe(rows: Codes, weights: Codes, box: Records) -> int:
     """Fill the extremes of each attribute; return the part's weight."""
-    for a in range(least.size):
-        least[a] = rows[0, a]
-        most[a] = rows[0, a]
     n = np.int64(0)
     for i in range(rows.shape[0]):
         n += weights[i]
-        for a in range(least.size):
-            code = np.int64(rows[i, a])
-            least[a] = min(least[a], code)
-            most[a] = max(most[a], code)
+    for a in range(box.shape[0]):
+        least, most = rows[0, a], rows[0, a]
+        for i in range(rows.shape[0]):
+            least = min(least, rows[i, a])
+            most = max(most, rows[i, a])
+        box[a]["least"], box[a]["most"] = least, most
     return n
 
 
 @inlined
-def _narrowable(t: Layout, part: Part) -> int:
+def _narrowable(t: Layout, box: Records) -> int:
     """Return an attribute whose box can shrink although no rows part, or -1.
 
     A node whose rows lie below one child, or a whole domain of which only values, or only missing, occur.
     """
-    for a in range(part.low.size):
-        if t.root[a] >= 0:
-            for x in range(t.child_start[part.node[a]], t.child_start[part.node[a] + 1]):
-                if t.node_low[t.child[x]] <= part.least[a] and part.most[a] < t.node_high[t.child[x]]:
+    for a in range(box.shape[0]):
+        one, side = t.attribute[a], box[a]
+        if one["root"] >= 0:
+            parent = t.node[side["node"]]
+            for x in range(parent["child"], parent["last_child"]):
+                node = t.node[t.child[x]]
+                if node["low"] <= side["least"] and side["most"] < node["high"]:
                     return a
-        elif t.missing[a] and part.low[a] == 0 and part.high[a] == t.size[a] and t.size[a] > 1:
-            if part.most[a] < t.size[a] - 1 or part.least[a] == t.size[a] - 1:
+        elif one["missing"] and side["high"] - side["low"] == one["codes"] > 1:
+            if side["most"] < one["codes"] - 1 or side["least"] == one["codes"] - 1:
                 return a
     return -1
 
@@ -159,52 +176,38 @@ def _share_budget(
 
 @compiled
 def grow(
-    t: Layout, c: Conditions, s: Scratch, rows: Codes, weights: Codes, rule: int, weight: float, budget: int
+    t: Layout,
+    c: Conditions,
+    s: Scratch,
+    box: Records,
+    rows: Codes,
+    weights: Codes,
+    rule: int,
+    weight: float,
+    budget: int,
 ) -> Grown:
     """Cut until no cut is allowed; `rows` and `weights` are reordered so that each leaf is a stretch."""
-    q = t.size.size
-    room = 1024
-    nodes = _Nodes(
-        np.zeros(room, dtype=np.int32),
-        np.zeros(room, dtype=np.int64),
-        np.zeros(room, dtype=np.int64),
-        np.zeros((room, q), dtype=np.int32),
-        np.zeros((room, q), dtype=np.int32),
-        np.zeros((room, q), dtype=np.int32),
-        np.zeros(room, dtype=np.int64),
-        np.zeros(room, dtype=np.int64),
-        np.zeros(room, dtype=np.int64),
-    )
+    q, room = t.attribute.shape[0], 1024
+    nodes = _new_nodes(room, q)
     child_low, child_node = np.zeros(room, dtype=np.int32), np.zeros(room, dtype=np.int64)
     stack = np.zeros(room, dtype=np.int64)
     nodes.end[0], nodes.budget[0] = rows.shape[0], budget
     for a in range(q):
-        nodes.high[0, a] = t.size[a]
-        nodes.node[0, a] = t.root[a]
-    least, most = np.zeros(q, dtype=np.int64), np.zeros(q, dtype=np.int64)
-    box_low, box_high, box_node = least.copy(), least.copy(), least.copy()
+        nodes.high[0, a], nodes.node[0, a] = t.attribute[a]["codes"], t.attribute[a]["root"]
     used, children, waiting = 1, 0, 1
     while waiting > 0:
         waiting -= 1
         x = stack[waiting]
         start, end = nodes.start[x], nodes.end[x]
         for b in range(q):
-            box_low[b], box_high[b], box_node[b] = nodes.low[x, b], nodes.high[x, b], nodes.node[x, b]
-        part = Part(
-            rows[start:end],
-            weights[start:end],
-            box_low,
-            box_high,
-            box_node,
-            least,
-            most,
-        )
-        n = _observe(part.rows, part.weights, least, most)
-        a = _narrowable(t, part)
+            box[b]["low"], box[b]["high"], box[b]["node"] = nodes.low[x, b], nodes.high[x, b], nodes.node[x, b]
+        part = Part(rows[start:end], weights[start:end], box)
+        n = _observe(part.rows, part.weights, box)
         nodes.attribute[x] = LEAF
+        a = _narrowable(t, box)
         if a >= 0:
-            s.cut[0], s.cut[1], s.cut[2] = a, t.size[a] - 1 if t.root[a] < 0 else -1, -1
-        elif n < 2 * c.rows[1] and nodes.budget[x] == 0:
+            s.cut[0], s.cut[1], s.cut[2] = a, t.attribute[a]["codes"] - 1 if t.attribute[a]["root"] < 0 else -1, -1
+        elif n < 2 * c.fewest and nodes.budget[x] == 0:
             continue
         elif rule == BEST:
             if not choose_best(t, c, s, part, n, nodes.budget[x], weight):
@@ -212,7 +215,8 @@ def grow(
         elif not choose_widest(t, c, s, part, n):
             continue
         a, position, spared = s.cut[0], s.cut[1], s.cut[2]
-        count = 2 if position >= 0 else t.child_start[part.node[a] + 1] - t.child_start[part.node[a]]
+        parent_low, parent_high, parent = box[a]["low"], box[a]["high"], box[a]["node"]
+        count = 2 if position >= 0 else t.node[parent]["last_child"] - t.node[parent]["child"]
         while used + count > nodes.start.size:
             nodes = _more_nodes(nodes)
         while children + count > child_low.size:
@@ -220,14 +224,13 @@ def grow(
         while waiting + count > stack.size:
             stack = _longer(stack, 2 * stack.size)
         nodes.attribute[x], nodes.child_first[x], nodes.child_count[x] = a, children, count
-        begin, left_over = start, nodes.budget[x]
+        begin = start
         for j in range(count):
-            if position >= 0:
-                node = np.int64(-1)
-                low, high = (part.low[a], position) if j == 0 else (position, part.high[a])
-            else:
-                node = t.child[t.child_start[part.node[a]] + j]
-                low, high = t.node_low[node], t.node_high[node]
+            node = np.int64(-1)
+            low, high = (parent_low, position) if j == 0 else (position, parent_high)
+            if position < 0:
+                node = t.child[t.node[parent]["child"] + j]
+                low, high = t.node[node]["low"], t.node[node]["high"]
             stop = _split(rows, weights, begin, end, a, high) if j < count - 1 else end
             child_low[children] = low
             child_node[children] = NOBODY
@@ -235,7 +238,8 @@ def grow(
                 child_node[children] = used
                 nodes.start[used], nodes.end[used] = begin, stop
                 for b in range(q):
-                    nodes.low[used, b], nodes.high[used, b], nodes.node[used, b] = box_low[b], box_high[b], box_node[b]
+                    nodes.low[used, b], nodes.high[used, b] = box[b]["low"], box[b]["high"]
+                    nodes.node[used, b] = box[b]["node"]
                 nodes.low[used, a], nodes.high[used, a], nodes.node[used, a] = low, high, node
                 if spared == j:
                     nodes.attribute[used] = SUPPRESSED
@@ -245,8 +249,8 @@ def grow(
                 used += 1
             children += 1
             begin = stop
-        if left_over > 0:
-            _share_budget(nodes, weights, child_node, children - count, children, n, left_over)
+        if nodes.budget[x] > 0:
+            _share_budget(nodes, weights, child_node, children - count, children, n, nodes.budget[x])
     return Grown(
         nodes.attribute,
         nodes.start,

@@ -17,99 +17,93 @@ import numpy as np
 from sfumato.kernels.cache import inlined
 from sfumato.kernels.conditions import Conditions
 from sfumato.kernels.conditions_check import holds
-from sfumato.kernels.mondrian_layout import Layout, Part, Scratch
-from sfumato.kernels.mondrian_sweep import count_sensitive
+from sfumato.kernels.mondrian_counts import add_sensitive, dense
+from sfumato.kernels.mondrian_layout import Codes, Layout, Part, Scratch
 
 __all__ = ["choose_widest"]
 
 
 @inlined
-def _wider(t: Layout, part: Part, a: int, b: int) -> bool:
-    return (part.most[a] - part.least[a]) * (t.size[b] - 1) > (part.most[b] - part.least[b]) * (t.size[a] - 1)
-
-
-@inlined
-def _weight_below(part: Part, a: int, code: int) -> int:
+def _weight_below(rows: Codes, weights: Codes, a: int, code: int) -> int:
     weight = np.int64(0)
-    for i in range(part.rows.shape[0]):
-        if part.rows[i, a] < code:
-            weight += part.weights[i]
+    for i in range(rows.shape[0]):
+        if rows[i, a] < code:
+            weight += weights[i]
     return weight
 
 
 @inlined
-def _median(s: Scratch, part: Part, a: int, n: int) -> tuple[int, int, int]:
+def _median(rows: Codes, weights: Codes, seen: Codes, a: int, least: int, most: int, n: int) -> tuple[int, int, int]:
     """Return the median code of attribute a, the weight below it and the weight up to it."""
-    m, least = part.rows.shape[0], part.least[a]
-    span = part.most[a] - least + 1
-    below, code = np.int64(0), np.int64(0)
-    if span <= 4 * m + 64:
+    m, span = rows.shape[0], most - least + 1
+    if dense(span, m):
         for i in range(m):
-            s.seen[part.rows[i, a] - least] += part.weights[i]
-        while 2 * (below + s.seen[code]) < n:
-            below += s.seen[code]
+            seen[rows[i, a] - least] += weights[i]
+        below, code = np.int64(0), np.int64(0)
+        while 2 * (below + seen[code]) < n:
+            below += seen[code]
             code += 1
-        reached = below + s.seen[code]
+        reached = below + seen[code]
         for at in range(span):
-            s.seen[at] = 0
+            seen[at] = 0
         return least + code, below, reached
-    low, high = least, np.int64(part.most[a])  # few codes in a wide span: halve the span
+    low, high = least, most  # few codes in a wide span: halve the span
     while low < high:
         middle = (low + high) // 2
-        if 2 * _weight_below(part, a, middle + 1) >= n:
+        if 2 * _weight_below(rows, weights, a, middle + 1) >= n:
             high = middle
         else:
             low = middle + 1
-    return low, _weight_below(part, a, low), _weight_below(part, a, low + 1)
+    return low, _weight_below(rows, weights, a, low), _weight_below(rows, weights, a, low + 1)
 
 
 @inlined
 def _interval_holds(c: Conditions, s: Scratch, part: Part, a: int, low: int, high: int) -> bool:
     """Say whether the rows with low <= code < high in attribute a satisfy the conjunction; no rows do."""
-    n = np.int64(0)
-    for at in range(s.sensitive.shape[1]):
-        s.sensitive[1, at] = 0
-    for i in range(part.rows.shape[0]):
-        if low <= part.rows[i, a] < high:
-            n += part.weights[i]
-            if c.offset.size > 1:
-                count_sensitive(c, part, s.sensitive[1], i)
-    return n == 0 or (n >= c.rows[1] and holds(c, n, s.sensitive[1]))
-
-
-@inlined
-def _cut_at(c: Conditions, s: Scratch, part: Part, a: int, position: int, left: int, n: int) -> bool:
-    if left < c.rows[1] or n - left < c.rows[1]:
-        return False
-    s.cut[0], s.cut[1], s.cut[2] = a, position, -1
-    if c.offset.size == 1:  # nothing but the size is asked
-        return True
-    low, high = part.low[a], part.high[a]
-    return _interval_holds(c, s, part, a, low, position) and _interval_holds(c, s, part, a, position, high)
+    rows, weights, sensitive, q = part.rows, part.weights, s.sensitive, part.box.shape[0]
+    half, n = sensitive.size // 3, np.int64(0)
+    for at in range(half, 2 * half):
+        sensitive[at] = 0
+    for i in range(rows.shape[0]):
+        if low <= rows[i, a] < high:
+            n += weights[i]
+            if half > 0:
+                add_sensitive(rows[i], q, weights[i], c.offset, sensitive, half)
+    return n == 0 or (n >= c.fewest and holds(c, n, sensitive[half : 2 * half]))
 
 
 @inlined
 def _cut_median(t: Layout, c: Conditions, s: Scratch, part: Part, a: int, n: int) -> bool:
-    if t.missing[a] and part.most[a] == t.size[a] - 1:  # values and missing: cut between the two
-        code = t.size[a] - 1
-        return _cut_at(c, s, part, a, code, _weight_below(part, a, code), n)
-    code, below, reached = _median(s, part, a, n)
-    lower_first = n - 2 * below <= 2 * reached - n
-    for turn in range(2):
-        if lower_first == (turn == 0):
-            allowed = _cut_at(c, s, part, a, code, below, n)
-        else:
-            allowed = _cut_at(c, s, part, a, code + 1, reached, n)
-        if allowed:
+    """Try the two cuts beside the median, the more even one first; values and missing are cut apart."""
+    one, side, rows, weights = t.attribute[a], part.box[a], part.rows, part.weights
+    apart = one["missing"] and side["most"] == one["codes"] - 1
+    if apart:
+        code = one["codes"] - 1
+        below, reached = _weight_below(rows, weights, a, code), n
+    else:
+        code, below, reached = _median(rows, weights, s.seen, a, side["least"], side["most"], n)
+    lower_first = apart or n - 2 * below <= 2 * reached - n
+    for turn in range(1 if apart else 2):
+        lower = lower_first == (turn == 0)
+        position, left = (code, below) if lower else (code + 1, reached)
+        if left < c.fewest or n - left < c.fewest:
+            continue
+        s.cut[0], s.cut[1], s.cut[2] = a, position, -1
+        held = True
+        for right in range(2 if s.sensitive.size > 0 else 0):  # nothing but the size asked: already known
+            low, high = (position, side["high"]) if right else (side["low"], position)
+            held = held and _interval_holds(c, s, part, a, low, high)
+        if held:
             return True
     return False
 
 
 @inlined
 def _cut_children(t: Layout, c: Conditions, s: Scratch, part: Part, a: int) -> bool:
-    for x in range(t.child_start[part.node[a]], t.child_start[part.node[a] + 1]):
-        node = t.child[x]
-        if not _interval_holds(c, s, part, a, t.node_low[node], t.node_high[node]):
+    parent = t.node[part.box[a]["node"]]
+    for x in range(parent["child"], parent["last_child"]):
+        node = t.node[t.child[x]]
+        if not _interval_holds(c, s, part, a, node["low"], node["high"]):
             return False
     s.cut[0], s.cut[1], s.cut[2] = a, -1, -1
     return True
@@ -118,19 +112,21 @@ def _cut_children(t: Layout, c: Conditions, s: Scratch, part: Part, a: int) -> b
 @inlined
 def choose_widest(t: Layout, c: Conditions, s: Scratch, part: Part, n: int) -> bool:
     """Write the first allowed cut to `s.cut`; False where there is none."""
-    q = part.low.size
+    box, attribute, q = part.box, t.attribute, t.attribute.shape[0]
     tried = np.zeros(q, dtype=np.bool_)
     for _ in range(q):
-        widest = -1
+        widest, width, codes = np.int64(-1), np.int64(0), np.int64(2)
         for a in range(q):
-            if not tried[a] and part.most[a] > part.least[a] and (widest < 0 or _wider(t, part, a, widest)):
-                widest = a
+            own = box[a]["most"] - box[a]["least"]
+            if not tried[a] and own * (codes - 1) > width * (attribute[a]["codes"] - 1):
+                widest, width, codes = a, own, attribute[a]["codes"]
         if widest < 0:
             return False
         tried[widest] = True
-        if t.root[widest] < 0:
-            if _cut_median(t, c, s, part, widest, n):
-                return True
-        elif _cut_children(t, c, s, part, widest):
+        if attribute[widest]["root"] >= 0:
+            allowed = _cut_children(t, c, s, part, widest)
+        else:
+            allowed = _cut_median(t, c, s, part, widest, n)
+        if allowed:
             return True
     return False

@@ -20,131 +20,135 @@ import numpy as np
 from sfumato.kernels.cache import inlined
 from sfumato.kernels.conditions import Conditions
 from sfumato.kernels.conditions_check import holds
-from sfumato.kernels.mondrian_layout import BOX, SET, Codes, Layout, Part, Scratch, rank_codes
+from sfumato.kernels.mondrian_counts import add_sensitive, count_codes, sort_rows
+from sfumato.kernels.mondrian_layout import BOX, SET, Codes, Ints, Layout, Part, Scratch
 
-__all__ = ["choose_best", "count_sensitive"]
+__all__ = ["choose_best"]
 
 
 @inlined
-def _tight_width(t: Layout, s: Scratch, counts: Codes, b: int) -> int:
-    """Number of codes in the tight label of attribute b for these counts."""
-    first, last = s.first[b], s.first[b + 1]
-    if t.label[b] == SET:
-        found = np.int32(0)
+def _tight_widths(one: np.void, code: Codes, left: Codes, whole: Codes, first: int, last: int) -> tuple[int, int]:
+    """Return how many codes the tight label has on the left and on the right."""
+    if one["label"] == SET:
+        found, other = np.int32(0), np.int32(0)
         for at in range(first, last):
-            found += np.int32(counts[at] > 0)
-        width = np.int64(found)
+            found += np.int32(left[at] > 0)
+            other += np.int32(whole[at] > left[at])
+        widths = np.int64(found), np.int64(other)
     else:
-        low, high = first, last - 1
-        while low < high and counts[low] == 0:
+        low, high, low_right, high_right = first, last - 1, first, last - 1
+        while low < high and left[low] == 0:
             low += 1
-        while low < high and counts[high] == 0:
+        while low < high and left[high] == 0:
             high -= 1
-        width = np.int64(s.code[high]) - s.code[low] + 1
-    if t.missing[b] and width > 1 and s.code[last - 1] == t.size[b] - 1 and counts[last - 1] > 0:
-        width = t.size[b]
-    return width
+        while low_right < high_right and left[low_right] == whole[low_right]:
+            low_right += 1
+        while low_right < high_right and left[high_right] == whole[high_right]:
+            high_right -= 1
+        widths = np.int64(code[high]) - code[low] + 1, np.int64(code[high_right]) - code[low_right] + 1
+    if one["missing"] and code[last - 1] == one["codes"] - 1:
+        on_left, on_right = left[last - 1] > 0, whole[last - 1] > left[last - 1]
+        if on_left and widths[0] > 1:
+            widths = one["codes"], widths[1]
+        if on_right and widths[1] > 1:
+            widths = widths[0], one["codes"]
+    return widths
 
 
 @inlined
-def _term(t: Layout, s: Scratch, counts: Codes, b: int, n: int, width: int, weight: float) -> float:
-    """Cost of attribute b for n rows with these counts under a label of `width` codes."""
-    even = np.int32(n / width)  # exact: both are below 2^31
-    above, codes = np.int32(0), np.int32(0)
-    for at in range(s.first[b], s.first[b + 1]):
-        above += np.int32(max(np.int32(counts[at] - even), np.int32(0)))
-        codes += np.int32(counts[at] > even)
-    excess = width * np.int64(above) + (width * even - n) * np.int64(codes)
-    return (n * (width - 1)) / (t.size[b] - 1) + weight * (excess / width)
+def _term(codes: int, n: int, width: int, even: int, above: int, many: int, weight: float) -> float:
+    """n (w - 1) / (size - 1) + weight x excess / w, where `many` codes are `above` the even share in all."""
+    excess = width * np.int64(above) + (width * np.int64(even) - n) * np.int64(many)
+    return (n * (width - 1)) / (codes - 1) + weight * (excess / width)
 
 
 @inlined
-def _cost(t: Layout, s: Scratch, part: Part, counts: Codes, n: int, a: int, box: int, weight: float, most: float) -> float:
-    """Cost of n rows with these counts, whose box is `box` codes wide in attribute a; gives up above `most`."""
-    total = 0.0
-    for b in range(t.size.size):
-        if t.label[b] != BOX:
-            if s.first[b + 1] - s.first[b] == 1:
+def _costs(
+    attribute: np.ndarray,
+    box: np.ndarray,
+    first: Ints,
+    code: Codes,
+    left: Codes,
+    whole: Codes,
+    n_left: int,
+    n_right: int,
+    a: int,
+    position: int,
+    weight: float,
+    most: float,
+) -> tuple[float, float]:
+    """Costs of the two sides of a cut of attribute a at `position`; infinite once they reach `most`."""
+    cost_left, cost_right = 0.0, 0.0
+    for b in range(attribute.shape[0]):
+        one, begin, end = attribute[b], first[b], first[b + 1]
+        if one["label"] != BOX:
+            if end - begin == 1:
                 continue
-            width = _tight_width(t, s, counts, b)
+            width_left, width_right = _tight_widths(one, code, left, whole, begin, end)
+        elif b == a:
+            width_left, width_right = position - box[b]["low"], box[b]["high"] - position
         else:
-            width = box if b == a else part.high[b] - part.low[b]
-        if width > 1:
-            total += _term(t, s, counts, b, n, width, weight)
-            if total >= most:
-                return total
-    return total
+            width_left = box[b]["high"] - box[b]["low"]
+            width_right = width_left
+        if one["codes"] == 1:
+            continue
+        width_left, width_right = max(width_left, 1), max(width_right, 1)  # a side without rows
+        even_left, even_right = np.int32(n_left / width_left), np.int32(n_right / width_right)  # exact below 2^31
+        above_left, above_right, many_left, many_right = np.int32(0), np.int32(0), np.int32(0), np.int32(0)
+        for at in range(begin, end):
+            over_left = np.int32(left[at] - even_left)
+            over_right = np.int32(np.int32(whole[at] - left[at]) - even_right)
+            above_left += np.int32(max(over_left, np.int32(0)))
+            above_right += np.int32(max(over_right, np.int32(0)))
+            many_left += np.int32(over_left > 0)
+            many_right += np.int32(over_right > 0)
+        cost_left += _term(one["codes"], n_left, width_left, even_left, above_left, many_left, weight)
+        cost_right += _term(one["codes"], n_right, width_right, even_right, above_right, many_right, weight)
+        if cost_left + cost_right >= most:
+            return np.inf, np.inf
+    return cost_left, cost_right
 
 
 @inlined
-def count_sensitive(c: Conditions, part: Part, counts: np.ndarray, i: int) -> None:
-    """Add row i to a part's sensitive counts."""
-    q = part.low.size
-    for j in range(c.offset.size - 1):
-        counts[c.offset[j] + part.rows[i, q + j]] += part.weights[i]
-
-
-@inlined
-def _sort_rows(s: Scratch, part: Part, a: int) -> None:
-    """Counting sort: `order` lists the rows by their code of attribute a."""
-    first, last = s.first[a], s.first[a + 1]
-    at = np.int32(0)
-    for code in range(first, last):
-        s.left[code] = at
-        at += s.occurs[code]
-    for i in range(part.rows.shape[0]):
-        place = s.place[i, a]
-        s.order[s.left[place]] = i
-        s.left[place] += 1
-
-
-@inlined
-def _clear(s: Scratch, q: int, sensitive: int) -> None:
-    for at in range(s.first[q]):
-        s.left[at] = 0
-    for at in range(s.sensitive.shape[1]):
-        s.sensitive[sensitive, at] = 0
-
-
-@inlined
-def _move_code(c: Conditions, s: Scratch, part: Part, begin: int, end: int) -> int:
+def _move(part: Part, s: Scratch, offset: Ints, begin: int, end: int) -> int:
     """Move rows order[begin:end] to the left; return their weight."""
-    q = part.low.size
+    rows, weights, order, place, left, sensitive = part.rows, part.weights, s.order, s.place, s.left, s.sensitive
+    q, half = place.shape[1], sensitive.size // 3
     moved = np.int64(0)
     for at in range(begin, end):
-        i = s.order[at]
-        weight = part.weights[i]
+        i = order[at]
+        weight = weights[i]
         moved += weight
         for b in range(q):
-            s.left[s.place[i, b]] += weight
-        if c.offset.size > 1:
-            count_sensitive(c, part, s.sensitive[1], i)
+            left[place[i, b]] += weight
+        for j in range(offset.size - 1):
+            sensitive[half + offset[j] + rows[i, q + j]] += weight
     return moved
 
 
 @inlined
-def _take_right(s: Scratch, q: int) -> None:
-    for at in range(s.first[q]):
-        s.right[at] = s.whole[at] - s.left[at]
-    for at in range(s.sensitive.shape[1]):
-        s.sensitive[2, at] = s.sensitive[0, at] - s.sensitive[1, at]
+def _clear(left: Codes, codes: int, sensitive: Ints) -> None:
+    for at in range(codes):
+        left[at] = 0
+    for at in range(sensitive.size // 3, 2 * (sensitive.size // 3)):
+        sensitive[at] = 0
 
 
 @inlined
-def _may_cut(t: Layout, s: Scratch, part: Part, a: int, at: int) -> bool:
-    """A part that holds values and missing may only be cut between the two."""
-    last = s.first[a + 1] - 1
-    both = t.missing[a] and s.code[last] == t.size[a] - 1
-    return not both or at == last - 1
+def _take_right(sensitive: Ints) -> None:
+    half = sensitive.size // 3
+    for at in range(half):
+        sensitive[2 * half + at] = sensitive[at] - sensitive[half + at]
 
 
 @inlined
-def _spared(c: Conditions, s: Scratch, n_left: int, n_right: int, budget: int) -> int:
+def _spared(c: Conditions, sensitive: Ints, n_left: int, n_right: int, budget: int) -> int:
     """-1: both sides hold; 0 or 1: that side may be suppressed, the other holds; 2: not allowed."""
-    left = n_left >= c.rows[1] and holds(c, n_left, s.sensitive[1])
+    half = sensitive.size // 3
+    left = n_left >= c.fewest and holds(c, n_left, sensitive[half : 2 * half])
     if not left and n_left > budget:
         return 2
-    right = n_right >= c.rows[1] and holds(c, n_right, s.sensitive[2])
+    right = n_right >= c.fewest and holds(c, n_right, sensitive[2 * half :])
     if left and right:
         return -1
     if left and n_right <= budget:
@@ -153,41 +157,43 @@ def _spared(c: Conditions, s: Scratch, n_left: int, n_right: int, budget: int) -
 
 
 @inlined
-def _sweep_cuts(t: Layout, c: Conditions, s: Scratch, part: Part, n: int, a: int, budget: int, weight: float, best: float) -> float:
+def _sweep_cuts(
+    t: Layout, c: Conditions, s: Scratch, part: Part, n: int, a: int, budget: int, weight: float, best: float
+) -> float:
     """Try every cut of attribute a between two codes; return the least cost so far."""
-    q = part.low.size
-    lost = q * (1.0 + weight)  # what a suppressed row costs: every label *, nothing known
-    _sort_rows(s, part, a)
-    _clear(s, q, 1)
+    attribute, box, first, code, left, whole = t.attribute, part.box, s.first, s.code, s.left, s.whole
+    begin, end, one = first[a], first[a + 1], attribute[a]
+    lost = attribute.shape[0] * (1.0 + weight)  # what a suppressed row costs: every label *, nothing known
+    only = end - 2 if one["missing"] and code[end - 1] == one["codes"] - 1 else -1  # values | missing
+    sort_rows(s.place, part.rows.shape[0], a, begin, end, s.occurs, left, s.order)
+    _clear(left, first[attribute.shape[0]], s.sensitive)
     n_left, row = np.int64(0), np.int64(0)
-    for at in range(s.first[a], s.first[a + 1] - 1):
-        n_left += _move_code(c, s, part, row, row + s.occurs[at])
+    for at in range(begin, end - 1):
+        n_left += _move(part, s, c.offset, row, row + s.occurs[at])
         row += s.occurs[at]
         n_right = n - n_left
-        if n_left < c.rows[1] and n_left > budget:
+        if (n_left < c.fewest and n_left > budget) or (only >= 0 and at != only):
             continue
-        if n_right < c.rows[1] and n_right > budget:
+        if n_right < c.fewest and n_right > budget:
             if budget == 0:
                 break
             continue
-        if not _may_cut(t, s, part, a, at):
-            continue
-        _take_right(s, q)
-        side = _spared(c, s, n_left, n_right, budget) if budget > 0 else -1
+        _take_right(s.sensitive)
+        side = _spared(c, s.sensitive, n_left, n_right, budget) if budget > 0 else -1
         if side == 2:
             continue
-        least, most = np.int64(s.code[at]) + 1, np.int64(s.code[at + 1])
-        for turn in range(2 if t.label[a] == BOX and most > least else 1):
+        least, most = np.int64(code[at]) + 1, np.int64(code[at + 1])
+        for turn in range(2 if one["label"] == BOX and most > least else 1):
             position = most if turn else least
-            cost = n_left * lost
-            if side != 0:
-                cost = _cost(t, s, part, s.left, n_left, a, position - part.low[a], weight, best)
-            if side == 1:
-                cost += n_right * lost
-            elif cost < best:
-                cost += _cost(t, s, part, s.right, n_right, a, part.high[a] - position, weight, best - cost)
+            limit = best if side < 0 else np.inf
+            cost, other = _costs(attribute, box, first, code, left, whole, n_left, n_right, a, position, weight, limit)
+            if side == 0:
+                cost = n_left * lost
+            elif side == 1:
+                other = n_right * lost
+            cost += other
             if cost < best:
-                if budget == 0 and not (holds(c, n_left, s.sensitive[1]) and holds(c, n_right, s.sensitive[2])):
+                if budget == 0 and _spared(c, s.sensitive, n_left, n_right, budget) != -1:
                     break
                 best = cost
                 s.cut[0], s.cut[1], s.cut[2] = a, position, side
@@ -195,24 +201,30 @@ def _sweep_cuts(t: Layout, c: Conditions, s: Scratch, part: Part, n: int, a: int
 
 
 @inlined
-def _try_children(t: Layout, c: Conditions, s: Scratch, part: Part, a: int, weight: float, best: float) -> float:
+def _try_children(
+    t: Layout, c: Conditions, s: Scratch, part: Part, n: int, a: int, weight: float, best: float
+) -> float:
     """Try to cut attribute a's node into its children; every child with rows must hold."""
-    q = part.low.size
-    _sort_rows(s, part, a)
-    cost, row, at = 0.0, np.int64(0), s.first[a]
-    for x in range(t.child_start[part.node[a]], t.child_start[part.node[a] + 1]):
-        node = t.child[x]
+    attribute, box, first, code, left, whole = t.attribute, part.box, s.first, s.code, s.left, s.whole
+    parent, half = t.node[box[a]["node"]], s.sensitive.size // 3
+    sort_rows(s.place, part.rows.shape[0], a, first[a], first[a + 1], s.occurs, left, s.order)
+    cost, row, at = 0.0, np.int64(0), first[a]
+    for x in range(parent["child"], parent["last_child"]):
+        node = t.node[t.child[x]]
         begin = row
-        while at < s.first[a + 1] and s.code[at] < t.node_high[node]:
+        while at < first[a + 1] and code[at] < node["high"]:
             row += s.occurs[at]
             at += 1
         if row == begin:
             continue
-        _clear(s, q, 1)
-        n = _move_code(c, s, part, begin, row)
-        if n < c.rows[1] or not holds(c, n, s.sensitive[1]):
+        _clear(left, first[attribute.shape[0]], s.sensitive)
+        n_left = _move(part, s, c.offset, begin, row)
+        if n_left < c.fewest or not holds(c, n_left, s.sensitive[half : 2 * half]):
             return best
-        cost += _cost(t, s, part, s.left, n, a, t.node_high[node] - t.node_low[node], weight, np.inf)
+        position = box[a]["low"] + node["high"] - node["low"]  # the same width as the child
+        cost += _costs(
+            attribute, box, first, code, left, whole, n_left, n - n_left, a, position, weight, np.inf
+        )[0]
     if cost < best:
         best = cost
         s.cut[0], s.cut[1], s.cut[2] = a, -1, -1
@@ -222,19 +234,23 @@ def _try_children(t: Layout, c: Conditions, s: Scratch, part: Part, a: int, weig
 @inlined
 def choose_best(t: Layout, c: Conditions, s: Scratch, part: Part, n: int, budget: int, weight: float) -> bool:
     """Write the cheapest allowed cut to `s.cut`; False where no allowed cut lowers the cost."""
-    q = part.low.size
-    rank_codes(s, part)
-    for at in range(s.sensitive.shape[1]):
-        s.sensitive[0, at] = 0
+    first, sensitive, q = s.first, s.sensitive, t.attribute.shape[0]
+    count_codes(
+        part.rows, part.weights, part.box, first, s.code, s.place, s.order, s.seen, s.occurs, s.whole
+    )
+    for at in range(sensitive.size // 3):
+        sensitive[at] = 0
     for i in range(part.rows.shape[0] if c.offset.size > 1 else 0):
-        count_sensitive(c, part, s.sensitive[0], i)
-    start = _cost(t, s, part, s.whole, n, np.int64(0), part.high[0] - part.low[0], weight, np.inf)
+        add_sensitive(part.rows[i], q, part.weights[i], c.offset, sensitive, 0)
+    start, _ = _costs(
+        t.attribute, part.box, first, s.code, s.whole, s.whole, n, 0, np.int64(0), part.box[0]["high"], weight, np.inf
+    )
     best = start
     for a in range(q):
-        if s.first[a + 1] - s.first[a] < 2:
+        if first[a + 1] - first[a] < 2:
             continue
-        if t.root[a] < 0:
+        if t.attribute[a]["root"] < 0:
             best = _sweep_cuts(t, c, s, part, n, a, budget, weight, best)
         else:
-            best = _try_children(t, c, s, part, a, weight, best)
+            best = _try_children(t, c, s, part, n, a, weight, best)
     return best < start

@@ -18,6 +18,8 @@ empty block is a number until it is first drawn; then it becomes a uniformly ran
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,7 +55,7 @@ def _first_at_least(values: Ints, low: int, high: int, wanted: int) -> int:
 
 
 @inlined
-def _below(total: np.uint64, words: WordArray, at: int) -> tuple[int, int]:
+def _below(total: np.uint64, words: WordArray, at: int) -> tuple[Any, int]:
     """Return a uniform integer below `total` and the next position; -1 when the words ran out."""
     refuse = (np.uint64(0) - total) % total  # 2^64 mod total: below it a remainder would be too likely
     while at < words.size:
@@ -65,7 +67,7 @@ def _below(total: np.uint64, words: WordArray, at: int) -> tuple[int, int]:
 
 
 @compiled
-def kept_kernel(
+def kept_kernel(  # noqa: PLR0917  (numba knows no keyword-only arguments)
     empties: Ints, keep: Ints, bits: int, done: int, words: WordArray, kept: Ints
 ) -> tuple[int, int]:
     """Fill kept[i] ~ Binomial(empties[i], keep[i] / 2^bits); return (items done, words used).
@@ -104,7 +106,7 @@ def kept_kernel(
 
 
 @compiled
-def urn_kernel(
+def urn_kernel(  # noqa: PLR0917  (numba knows no keyword-only arguments)
     pairs: Ints,
     slots: Ints,
     people: Ints,
@@ -133,7 +135,7 @@ def urn_kernel(
     groups = strata.size - 1
     firsts = np.empty(groups + 1, np.int64)
     limits = np.empty(groups + 1, np.int64)
-    at = np.int64(0)
+    at = 0
     for d in range(destination, pairs.size - 1):
         low, high, stamp, q = pairs[d], pairs[d + 1], np.int64(d + 1), denominators[d]
         before = people[low - 1] if low > 0 else np.int64(0)
@@ -168,7 +170,7 @@ def urn_kernel(
                 continue
             number += strata[s] - occupied  # kept empty blocks of a stratum are numbered within its own range
             if scratch[1, number] != stamp:
-                slot = np.int64(-1)
+                slot = -1
                 while slot < 0 or scratch[0, slot] == stamp:
                     slot, at = _below(np.uint64(strata[s + 1] - strata[s]), words, at)
                     if slot < 0:
@@ -179,7 +181,7 @@ def urn_kernel(
                 scratch[2, number] = slot
             out[place + t] = scratch[2, number]
         drawn = 0
-    return pairs.size - 1, np.int64(0), at
+    return pairs.size - 1, 0, at
 
 
 class Words:
@@ -228,12 +230,13 @@ def urn_twin(
     numerators: Sequence[int],
     denominator: int,
     kept: Sequence[int],
+    *,
     m: int,
     below: Callable[[int], int],
 ) -> list[int]:
     """Say what urn_kernel does for one destination (slot -> people), in plain Python; `below` may be anything."""
     workers = [slot for slot in sorted(counts) for _ in range(counts[slot])]
-    groups = [range(*ends) for ends in zip(strata[:-1], strata[1:], strict=True)]
+    groups = [range(*ends) for ends in pairwise(strata)]
     prior: list[tuple[int, range, int]] = []  # one entry a block that takes part: (slot or -1, its stratum, p)
     for group, p, extra in zip(groups, numerators, kept, strict=True):
         prior += [(slot, group, p) for slot in sorted(counts) if slot in group]

@@ -66,7 +66,14 @@ def _checked(n: int, m: int | None, strata: Sequence[Stratum], epsilon: Number) 
 
 
 def _delta(
-    n: int, m: int, strata: Sequence[Stratum], odds: Fraction, rule: Rule, enough: float, *, flat: bool = False
+    n: int,
+    m: int,
+    strata: Sequence[Stratum],
+    odds: Fraction,
+    rule: Rule,
+    *,
+    enough: float = math.inf,
+    flat: bool = False,
 ) -> float:
     if all(s.keep == 1 for s in strata):
         return Domain.whole(n, m, strata).delta(odds, rule, enough=enough)
@@ -75,20 +82,18 @@ def _delta(
     return shrunk_delta(n, m, strata, odds, rule, enough=enough, flat=flat)
 
 
-def _accepted_delta(
-    n: int, m: int, strata: Sequence[Stratum], odds: Fraction, rule: Rule, gamma: Fraction
-) -> float:
+def _accepted_delta(n: int, m: int, strata: Sequence[Stratum], odds: Fraction, rule: Rule, *, gamma: Fraction) -> float:
     """Delta when samples outside gamma-Good are drawn anew (docs/theory/commuting.md, Accept/reject)."""
     reject: Rule = "theorem44" if rule == "theorem44" else "pdp"
-    p = _delta(n, m, strata, gamma + 1, reject, math.inf, flat=True)
+    p = _delta(n, m, strata, gamma + 1, reject, flat=True)
     left = odds * (1 - Fraction(p))
     if gamma + 1 <= left:  # Lemma 5.2 as it stands: pdp, hence DP, with delta = p
         return p
     if left <= 1:
         return 1.0
     if rule in {"pdp", "theorem44"}:
-        return _delta(n, m, strata, left, reject, math.inf, flat=True)
-    base = _delta(n, m, strata, left, rule, math.inf)
+        return _delta(n, m, strata, left, reject, flat=True)
+    base = _delta(n, m, strata, left, rule)
     return min(1.0, rounded_up((Fraction(p) + Fraction(base)) / (1 - Fraction(p))))
 
 
@@ -121,8 +126,8 @@ def certified_delta(
     if any(s.keep < 1 for s in strata):
         raise ParameterError("keep", min(s.keep for s in strata), "must be 1", hint="use shrunk_certificate")
     if gamma is None:
-        return _delta(n, size, strata, odds, rule, math.inf)
-    return _accepted_delta(n, size, strata, odds, rule, _exact("gamma", gamma))
+        return _delta(n, size, strata, odds, rule)
+    return _accepted_delta(n, size, strata, odds, rule, gamma=_exact("gamma", gamma))
 
 
 def shrunk_certificate(
@@ -139,9 +144,9 @@ def shrunk_certificate(
     domain, mass = epsilon_parts(n, size, strata)
     exact = _exact("epsilon", epsilon)
     if gamma is None:
-        delta = _delta(n, size, strata, odds, rule, math.inf)
+        delta = _delta(n, size, strata, odds, rule)
     else:
-        delta = _accepted_delta(n, size, strata, odds, rule, _exact("gamma", gamma))
+        delta = _accepted_delta(n, size, strata, odds, rule, gamma=_exact("gamma", gamma))
     return Shrunk(exact + domain + mass, delta=delta, synthesis=exact, domain=domain, mass=mass)
 
 
@@ -182,12 +187,12 @@ def smallest_scale(
         raise ParameterError("delta", delta, "must be at least 0 and below 1", hint="try 1e-5")
     if rule == "theorem44" and (odds <= 3 or size != n or len(shape) > 1):
         raise ParameterError("rule", rule, "needs epsilon above ln 3, m = n and a uniform prior", hint='try "pdp"')
-    return _smallest(n, size, tuple(shape), odds, exact, rule, accept_reject)
+    return _smallest(n, size, tuple(shape), odds, exact, rule=rule, reject=accept_reject)
 
 
 @lru_cache(maxsize=65536)
 def _smallest(
-    n: int, m: int, shape: tuple[Stratum, ...], odds: Fraction, delta: Fraction, rule: Rule, reject: bool
+    n: int, m: int, shape: tuple[Stratum, ...], odds: Fraction, delta: Fraction, *, rule: Rule, reject: bool
 ) -> Fraction | None:
     """Search multiples of 10^-6: candidates upwards to the first that passes, then bisection below it."""
     odds, target, rule, flat = _goal(odds, delta, rule) if reject else (odds, delta, rule, False)
@@ -200,7 +205,7 @@ def _smallest(
     def passes(units: int) -> bool:
         scale = Fraction(units, _UNIT)
         prior = [Stratum(s.alpha * scale, blocks=s.blocks, keep=s.keep) for s in shape]
-        return Fraction(_delta(n, m, prior, odds, rule, enough, flat=flat)) <= target
+        return Fraction(_delta(n, m, prior, odds, rule, enough=enough, flat=flat)) <= target
 
     if rule == "pure" or not target:
         return Fraction(pure, _UNIT)
@@ -244,7 +249,7 @@ def rejection_limit(
     low = 0
     while high - low > 1 and rule != "pure":
         middle = (low + high) // 2
-        p = _delta(n, size, strata, 1 + Fraction(middle, _GAMMA_UNIT), "pdp", rounded_up(exact / 2), flat=True)
+        p = _delta(n, size, strata, 1 + Fraction(middle, _GAMMA_UNIT), "pdp", enough=rounded_up(exact / 2), flat=True)
         low, high = (low, middle) if Fraction(p) <= exact / 2 else (middle, high)
     return Fraction(high, _GAMMA_UNIT)
 

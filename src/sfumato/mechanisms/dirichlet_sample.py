@@ -77,9 +77,7 @@ class Commuters:
         return Commuters(pairs, slots=self.slots[at], people=self.people[at])
 
 
-def urn_sample(
-    commuters: Commuters, laws: Sequence[Law], kinds: Ints, words: WordSource
-) -> tuple[Ints, Ints, Ints]:
+def urn_sample(commuters: Commuters, laws: Sequence[Law], kinds: Ints, words: WordSource) -> tuple[Ints, Ints, Ints]:
     """Draw every destination d by laws[kinds[d]]; return (destination, slot, people), sorted, no zeros.
 
     All laws share the public slots: stratum s has the same number of blocks in each. `words(n)` returns n uniform
@@ -217,9 +215,7 @@ def _draw(plan: _Plan, commuters: Commuters, kinds: Ints, stream: _Stream) -> tu
     return unique // plan.strata[-1], unique % plan.strata[-1], people.astype(np.int64)
 
 
-def _accepted(
-    plan: _Plan, commuters: Commuters, kinds: Ints, drawn: tuple[Ints, Ints, Ints]
-) -> NDArray[np.bool_]:
+def _accepted(plan: _Plan, commuters: Commuters, kinds: Ints, drawn: tuple[Ints, Ints, Ints]) -> NDArray[np.bool_]:
     """Say which destinations drew a sample in gamma-Good; those without gamma always did."""
     free = np.array([law.gamma is None for law in plan.laws])[kinds]
     if free.all():
@@ -236,6 +232,4 @@ def _accepted(
         return where, kinds[where] * groups + group, where * k + slots, people
 
     where = np.repeat(np.arange(kinds.size, dtype=np.int64), np.diff(commuters.pairs))
-    return free | good(
-        kinds.size, tables, entries(where, commuters.slots, commuters.people), entries(*drawn)
-    )
+    return free | good(kinds.size, tables, entries(where, commuters.slots, commuters.people), entries(*drawn))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +33,7 @@ def distance_weights(distances: Sequence[float], bands: Sequence[float], weights
     Distances are public geography. Farther blocks must keep a weight of at least 1: a block without prior mass
     would prove that whoever is drawn there is real.
     """
-    if len(weights) != len(bands) + 1 or any(b <= a for a, b in zip(bands, bands[1:], strict=False)):
+    if len(weights) != len(bands) + 1 or any(b <= a for a, b in pairwise(bands)):
         raise ParameterError("bands", len(bands), "must rise, and be one fewer than the weights")
     if min(weights) < 1:
         raise ParameterError("weights", min(weights), "must be at least 1 everywhere")

@@ -117,9 +117,7 @@ def shrunk_delta(
         weight = (levels[index + 1][1] if index + 1 < len(levels) else 1.0) - below
         if weight > 0.0:
             left = (enough - total) / weight
-            total += weight * Domain(n, m=m, strata=strata, mass=mass, flat=flat).delta(
-                widest, rule, enough=left
-            )
+            total += weight * Domain(n, m=m, strata=strata, mass=mass, flat=flat).delta(widest, rule, enough=left)
         if total > enough:
             break
     return min(1.0, total * (1.0 + 1e-12))

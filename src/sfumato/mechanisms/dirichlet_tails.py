@@ -84,9 +84,7 @@ def excess(odds: Fraction, base: Fraction, m: int, a: Fraction, b: Fraction) -> 
     return _sum_above(math.floor(limit), m, a, b, limit=limit, base=base)
 
 
-def _sum_above(
-    over: int, m: int, a: Fraction, b: Fraction, *, limit: Fraction | None, base: Fraction | None
-) -> float:
+def _sum_above(over: int, m: int, a: Fraction, b: Fraction, *, limit: Fraction | None, base: Fraction | None) -> float:
     """Sum pmf(j) w(j) over j > over; w = 1, or (j - limit) / (j + base), the part of a point beyond odds."""
     first = max(over + 1, 0)
     if first > m:
@@ -95,7 +93,7 @@ def _sum_above(
         return 1.0
     fa, fb = float(a), float(b)
     head, slack = log_pmf(first, m, fa, fb)
-    total, length = _scaled_sum(first, m, fa, fb, limit, base)
+    total, length = _scaled_sum(first, m, fa, fb, limit=limit, base=base)
     if not math.isfinite(total):
         return 1.0
     # 6 roundings for each ratio, one for each addition, the weight and its margin counted in _scaled_sum
@@ -104,7 +102,7 @@ def _sum_above(
 
 
 def _scaled_sum(
-    first: int, m: int, a: float, b: float, limit: Fraction | None, base: Fraction | None
+    first: int, m: int, a: float, b: float, *, limit: Fraction | None, base: Fraction | None
 ) -> tuple[float, int]:
     """Return the sum divided by pmf(first), rest included, and how many terms were added."""
     total, scale, start = 0.0, 1.0, first

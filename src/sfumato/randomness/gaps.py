@@ -17,6 +17,7 @@ import math
 from dataclasses import KW_ONLY, dataclass
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 from itertools import accumulate
 from typing import Any
 
@@ -31,8 +32,10 @@ __all__ = ["Hits", "hit_rate", "miss_rate"]
 
 NARROW = 1 << 42  # tables up to here are walked in int64
 BATCH = 1 << 18
+cache_of_parameters = lru_cache(maxsize=64)  # public parameters only, never data
 
 
+@cache_of_parameters
 def hit_rate(epsilon: Fraction, threshold: int, digits: int = 30) -> Decimal:
     """Return q = P(discrete Laplace >= threshold), threshold >= 1, with a relative error below 10^-digits."""
     power = epsilon * threshold
@@ -42,9 +45,11 @@ def hit_rate(epsilon: Fraction, threshold: int, digits: int = 30) -> Decimal:
     return work.divide(reach, work.add(Decimal(1), p))
 
 
+@cache_of_parameters
 def miss_rate(epsilon: Fraction, threshold: int) -> Rate:
     """Return r = -ln(1 - q) = q + q^2/2 + q^3/3 + ...; q is below 1/2, so the series halves at each term."""
 
+    @cache_of_parameters
     def enclosure(digits: int) -> tuple[Decimal, Decimal]:
         q = hit_rate(epsilon, threshold, digits + 15)
         work = context(digits + 15)

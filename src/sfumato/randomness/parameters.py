@@ -23,7 +23,7 @@ SMALLEST, LARGEST = Fraction(1, 10**12), Fraction(10**12)
 def exact(name: str, value: object) -> Fraction:
     """Return `value` as a fraction; a float is read as its shortest decimal, a text as written."""
     number = None
-    if isinstance(value, numbers.Real | Decimal | str) and type(value) is not bool:
+    if not isinstance(value, bool) and isinstance(value, numbers.Real | Decimal | str):
         with suppress(ValueError, ZeroDivisionError, OverflowError):
             number = Fraction(value if isinstance(value, numbers.Rational | Decimal) else str(value))
     if number is None:

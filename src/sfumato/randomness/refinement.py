@@ -10,7 +10,7 @@ Checked   tests/claims/test_exact_sampling.py::test_forced_refinement_equals_the
           tests/claims/test_exact_sampling.py::test_words_nearest_each_threshold
           tests/claims/test_exact_sampling.py::test_law_by_all_words_of_a_small_word_model
 Silent on timing: a refined draw takes longer, with a probability that does not depend on any data.
-Cost      One word and 0.02 us a draw; about 2^-42 / rate of the draws, and 2^-18, are refined.
+Cost      One word and 0.04 us a draw; about 2^-42 / rate of the draws, and 2^-18, are refined.
 """
 
 from __future__ import annotations

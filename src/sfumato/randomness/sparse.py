@@ -12,7 +12,7 @@ Checked   tests/claims/test_sparse_noise.py::test_pmf_is_the_law_of_noising_ever
           tests/claims/test_sparse_noise.py::test_gaps_have_their_law_at_every_scale
 Silent on timing, which follows the number of hits and of occupied cells; on the choice of the
           threshold, which must be public, as N and epsilon are.
-Cost      O(N q + occupied), about 0.3 us a hit for N below 2^42 and 2 us above, N up to 2^512.
+Cost      O(N q + occupied), about 0.2 us a hit for N below 2^42 and 0.5 us above, N up to 2^512.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ def dictionary(release: Release, files: Mapping[str, PublishedTable]) -> str:
     """Return the dictionary as Markdown; `files` names the data files."""
     schema = public_schema(release)
     lines = [f"# {_line(schema.name)}", "", _FORMS[release.form], ""]
-    lines += [f"- `{name}`: {table.rows} rows, {table.distinct.width} columns" for name, table in files.items()]
+    lines += [f"- `{name}`: {table.rows} rows, {len(table.columns)} columns" for name, table in files.items()]
     lines += ["- `manifest.json`: the same facts for programs, with the SHA-256 of every file", ""]
     lines += ["## What is promised", "", release.claim.describe().replace("\n", "\n\n"), ""]
     if release.left_out and release.claim.kind == "checked":

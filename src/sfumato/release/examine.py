@@ -8,20 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import polars as pl
 
 from sfumato.claims import VERIFY_TOLERANCE, Ground, Requirement
 from sfumato.errors import Problem
-from sfumato.release.files import TIMES, tally
+from sfumato.release.files import TIMES, distinct_texts, tally
 from sfumato.release.ground import ground_of
-from sfumato.release.parse import dense, distinct_texts, single_code
+from sfumato.release.parse import dense, single_code
 from sfumato.release.verdict import Finding
 from sfumato.schema import Attribute, Schema, parse_label
 
 __all__ = ["Examined", "examine_bucket_tables", "examine_rows", "label_problems", "unsorted"]
+
+
+Texts: TypeAlias = tuple[list[str | None], np.ndarray]
+"""The distinct texts of a column, and the place of each row's text among them."""
 
 
 @dataclass(slots=True)
@@ -50,12 +54,13 @@ def examine_rows(
     """Examine one table of rows; `columns` says where each attribute stands."""
     names = [*columns.values(), *([groups] if groups is not None else [])]
     rows = tally(frame, names, "data")
+    read = {column: distinct_texts(rows[column]) for column in names}
     by = [groups] if groups is not None else [columns[a.name] for a in schema.quasi if a.name in columns]
-    classes = dense([distinct_texts(rows[column])[1] for column in by], len(rows))
-    values = {a.name: rows[columns[a.name]] for a in schema.carried if a.name in columns}
+    classes = dense([read[column][1] for column in by], len(rows))
+    values = {a.name: read[columns[a.name]] for a in schema.carried if a.name in columns}
     times = rows[TIMES].to_numpy()
     examined = _weighed(schema, asked, classes, values, times)
-    examined.texts = {name: distinct_texts(rows[column])[0] for name, column in columns.items()}
+    examined.texts = {name: read[column][0] for name, column in columns.items()}
     examined.table_rows = {"data": int(times.sum())}
     return examined
 
@@ -76,13 +81,13 @@ def examine_bucket_tables(
     total = int(places.max()) + 1 if len(places) else 0
     sizes = np.bincount(here, weights=boxes[TIMES].to_numpy(), minlength=total)
     carried = np.bincount(there, weights=weights, minlength=total)
-    values = {attribute.name: held[attribute.name] for attribute in schema.carried}
+    values = {attribute.name: distinct_texts(held[attribute.name]) for attribute in schema.carried}
     examined = _weighed(schema, asked, there, values, weights)
     off = int((sizes != carried).sum())
     if off:
         examined.problems.append(Problem(group, f"{off} groups have other sizes in the two tables", count=off))
     examined.texts = {a.name: distinct_texts(boxes[a.name])[0] for a in schema.quasi}
-    examined.texts |= {name: distinct_texts(series)[0] for name, series in values.items()}
+    examined.texts |= {name: texts for name, (texts, _) in values.items()}
     examined.table_rows = {"data": int(boxes[TIMES].sum()), "groups": int(times.sum())}
     return examined
 
@@ -91,7 +96,7 @@ def _weighed(
     schema: Schema,
     asked: Requirement | None,
     classes: np.ndarray,
-    values: Mapping[str, pl.Series],
+    values: Mapping[str, Texts],
     times: np.ndarray,
 ) -> Examined:
     """Hold every part of the requirement against every sensitive attribute."""
@@ -125,7 +130,7 @@ def _histograms(
     part: Requirement,
     sensitive: Sequence[Attribute],
     classes: np.ndarray,
-    values: Mapping[str, pl.Series],
+    values: Mapping[str, Texts],
     times: np.ndarray,
 ) -> Iterator[tuple[str | None, Any, np.ndarray | None, Ground | None]]:
     """Yield what a part looks at: class sizes alone, or classes x values of each sensitive attribute."""
@@ -141,9 +146,9 @@ def _histograms(
         yield attribute.name, table, np.asarray(table.sum(axis=0)).ravel(), ground
 
 
-def _value_codes(attribute: Attribute, texts: pl.Series) -> tuple[np.ndarray, int, Ground]:
+def _value_codes(attribute: Attribute, read: Texts) -> tuple[np.ndarray, int, Ground]:
     """Number the values that occur, in the order of their codes and not of their texts; unknown ones stand last."""
-    distinct, places = distinct_texts(texts)
+    distinct, places = read
     codes = [_code(attribute, text) for text in distinct]
     ground = ground_of(attribute)
     if ground.kind == "hierarchical" and all(code is not None for code in codes):

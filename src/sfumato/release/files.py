@@ -10,11 +10,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from sfumato.errors import ReleaseError
 
-__all__ = ["TIMES", "as_texts", "digest", "scan", "tally"]
+__all__ = ["TIMES", "as_texts", "digest", "distinct_texts", "scan", "tally"]
 
 TIMES = "\0times"
 _SEPARATORS = (",", ";", "\t", "|")
@@ -82,7 +83,7 @@ def as_texts(frame: pl.LazyFrame, name: str) -> pl.LazyFrame:
 
 
 def tally(frame: pl.LazyFrame, columns: Sequence[str], name: str) -> pl.DataFrame:
-    """Return the distinct rows of some columns and, in `TIMES`, how often each stands there. Nulls count as a value."""
+    """Return the distinct rows of some columns, in any order, and how often each stands there; null is a value."""
     counted: Any = frame.group_by(list(columns)) if columns else frame
     count = pl.len().cast(pl.Int64).alias(TIMES)
     lazy = counted.agg(count) if columns else counted.select(count)
@@ -90,4 +91,12 @@ def tally(frame: pl.LazyFrame, columns: Sequence[str], name: str) -> pl.DataFram
         found: pl.DataFrame = lazy.collect(engine="streaming")
     except (pl.exceptions.PolarsError, OSError):
         raise _unreadable(name) from None
-    return found.sort(list(columns), nulls_last=True) if columns else found
+    return found
+
+
+def distinct_texts(texts: pl.Series) -> tuple[list[str | None], np.ndarray]:
+    """Return the distinct texts in byte order, null last, and the place of each row's text among them."""
+    known = texts.drop_nulls().unique().sort()
+    places = texts.cast(pl.Enum(known)).to_physical().cast(pl.Int64).fill_null(len(known)).to_numpy()
+    found: list[str | None] = known.to_list()
+    return (found if texts.null_count() == 0 else [*found, None]), places

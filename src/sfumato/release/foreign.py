@@ -15,8 +15,8 @@ import polars as pl
 
 from sfumato.claims import Claim, Nothing
 from sfumato.errors import ParameterError, Problem, ReleaseError
-from sfumato.release.files import as_texts, scan, tally
-from sfumato.release.parse import Reading, distinct_texts, rebuilt, suppressed_group, times_of
+from sfumato.release.files import as_texts, distinct_texts, scan, tally
+from sfumato.release.parse import Reading, rebuilt, suppressed_group, times_of
 from sfumato.release.release import Release
 from sfumato.schema import Attribute, Labels, Schema
 

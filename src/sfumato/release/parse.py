@@ -10,20 +10,12 @@ import numpy as np
 import polars as pl
 
 from sfumato.errors import Problem
-from sfumato.release.files import TIMES
+from sfumato.release.files import TIMES, distinct_texts
 from sfumato.release.release import Release, assemble
 from sfumato.schema import Attribute, Labels, Schema, parse_label
 from sfumato.schema.naming import Intervals, is_ambiguous
 
-__all__ = ["Reading", "dense", "distinct_texts", "rebuilt", "single_code", "suppressed_group", "times_of"]
-
-
-def distinct_texts(texts: pl.Series) -> tuple[list[str | None], np.ndarray]:
-    """Return the distinct texts in byte order, null last, and the place of each row's text among them."""
-    known = texts.drop_nulls().unique().sort()
-    places = texts.cast(pl.Enum(known)).to_physical().cast(pl.Int64).fill_null(len(known)).to_numpy()
-    found: list[str | None] = known.to_list()
-    return (found if texts.null_count() == 0 else [*found, None]), places
+__all__ = ["Reading", "dense", "rebuilt", "single_code", "suppressed_group", "times_of"]
 
 
 def single_code(intervals: Intervals | None) -> int | None:

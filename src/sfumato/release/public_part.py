@@ -107,8 +107,11 @@ def _told_values(attribute: Attribute, labels: Sequence[Intervals]) -> tuple[Dom
     """Return one value for each published name, and the groups that hold several of them."""
     named: dict[_Part, str] = {}
     spans: set[_Part] = set()
+    for label in labels:
+        spans |= set(label)
+        if attribute.ordered:  # "a | c" says that something lies between
+            spans |= {(before[1], after[0]) for before, after in pairwise(label)}
     for part in {part for label in labels for part in label}:
-        spans.add(part)
         named |= _names(attribute, part)
     ends = sorted({end for part in (*named, *spans) for end in part})
     cells = _inside(list(pairwise(ends)), spans)

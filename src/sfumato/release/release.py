@@ -69,6 +69,7 @@ class Release:
     savable: bool = True
     recoding: Any = field(default=None, repr=False)
     residence: Residence | None = field(default=None, repr=False)
+    account: Any = field(default=None, repr=False)  # the ledger's entry, told where the release is saved
 
     def __repr__(self) -> str:
         size = f"{len(self.groups)} groups, {self.rows} rows"
@@ -129,6 +130,8 @@ class Release:
         from sfumato.release.store import save
 
         save(self, folder, format=format, allow_rehearsal=allow_rehearsal)
+        if self.account is not None:
+            self.account.saved(folder)
 
     @classmethod
     def load(cls, folder: str | PathLike[str], *, schema: Schema | None = None) -> Release:

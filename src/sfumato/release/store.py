@@ -25,12 +25,12 @@ import polars as pl
 from sfumato.claims import Nothing
 from sfumato.errors import ParameterError, Problem, ReleaseError
 from sfumato.release.dictionary import dictionary
-from sfumato.release.files import digest, scan, tally
+from sfumato.release.files import digest, distinct_texts, scan, tally
 from sfumato.release.folder import whole_folder
 from sfumato.release.frames import PublishedTable, published_frames
 from sfumato.release.manifest import DICTIONARY, MANIFEST, FileEntry, Manifest, manifest_of
 from sfumato.release.manifest_reader import read_manifest
-from sfumato.release.parse import Reading, distinct_texts, rebuilt, suppressed_group, times_of
+from sfumato.release.parse import Reading, rebuilt, suppressed_group, times_of
 from sfumato.release.release import Release
 from sfumato.schema import Attribute, Schema
 
@@ -58,9 +58,7 @@ def save(
         text = dictionary(release, {file: table for file, (_, table) in tables.items()})
         (partial / DICTIONARY).write_text(text, encoding="utf-8", newline="\n")
         files = [
-            FileEntry(
-                file, sha256=digest(partial / file), table=name, rows=table.rows, columns=tuple(table.distinct.columns)
-            )
+            FileEntry(file, sha256=digest(partial / file), table=name, rows=table.rows, columns=table.names)
             for file, (name, table) in tables.items()
         ]
         files.append(FileEntry(DICTIONARY, sha256=digest(partial / DICTIONARY)))
@@ -84,7 +82,7 @@ def _write(table: PublishedTable, file: Path, format: Format) -> None:  # noqa: 
     try:
         if format == "csv":
             with file.open("wb") as out:
-                out.write(table.distinct.clear().write_csv().encode())
+                out.write(table.at(np.zeros(0, np.int64)).write_csv().encode())
                 for batch in table.batches(_BATCH):
                     batch.write_csv(out, include_header=False)
             return
@@ -101,8 +99,8 @@ def _lazy(table: PublishedTable) -> pl.LazyFrame:
         yield from table.batches(_BATCH)
 
     if not table.rows:
-        return table.distinct.clear().lazy()
-    return register_io_source(io_source=batches, schema=table.distinct.schema)
+        return table.at(np.zeros(0, np.int64)).lazy()
+    return register_io_source(io_source=batches, schema=table.at(np.zeros(0, np.int64)).schema)
 
 
 def load(folder: str | PathLike[str], *, schema: Schema | None = None) -> Release:

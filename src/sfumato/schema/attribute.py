@@ -49,6 +49,7 @@ class Attribute:
     hierarchy: str = field(default="", compare=False)  # the file's name as the schema writes it, for messages
     clamp: bool = False
     other: str | None = None
+    ground: Literal["equal", "hierarchical"] = "equal"
     decide: tuple[str, ...] = ()
 
     @property
@@ -115,6 +116,8 @@ class Attribute:
                 data["tree"] = self.tree.to_json()
         if self.missing is not None:
             data["missing"] = self.missing.action
+        if self.ground != "equal":
+            data["ground"] = self.ground
         return data
 
     @classmethod
@@ -136,4 +139,5 @@ class Attribute:
             declared_tree="tree" in data,
             missing=missing,
             source=data["source"],
+            ground=data.get("ground", "equal"),
         )

@@ -98,7 +98,7 @@ class _Builder:
             column=file.column or self.name,
             hierarchy=file.hierarchy if isinstance(file.hierarchy, str) else "",
             clamp=file.clamp,
-            other=file.other,
+            other=None if file.other is None else file.other.strip(),
             decide=tuple(file.decide),
         )
         return attribute, self.problems
@@ -280,7 +280,7 @@ class _Builder:
     # -- listed values ---------------------------------------------------------------------
 
     def _listed(self, missing: str | None) -> tuple[Domain | None, Tree | None, bool]:
-        file = self.file
+        file, before = self.file, len(self.problems)
         values = self._values()
         branch: Branch | None
         if file.mask is not None:
@@ -294,7 +294,7 @@ class _Builder:
             branch = Branch(ROOT, [Branch(value, []) for value in values])
         else:
             return None, None, False
-        if self.problems or branch is None:
+        if len(self.problems) > before or branch is None:
             return None, None, False
         declared = any(child.children for child in branch.children)
         leaves = list(branch.leaves())

@@ -36,7 +36,7 @@ __all__ = [
 CODES_LIMIT = 2**31
 DIGITS_LIMIT = 30  # of a declared number, before and after the point each
 _DIGITS_BELOW_STEP = 6
-_LARGEST_EXPONENT = 60  # a number above 10^60 is read as no number: writing it out could fill the memory
+_HUGE, _TINY = Decimal("1e60"), Decimal("1e-60")  # beyond what may be declared; 1e999999999 would fill the memory
 _EXACT = Context(prec=200)  # sums and products of numbers within the limits above never round
 _DAY = re.compile(r"(\d{4}-\d{2}-\d{2})(?:[T ].*)?", re.ASCII)
 
@@ -87,7 +87,8 @@ class Grid:
     @property
     def decimals(self) -> int:
         """Decimals a value is rounded to before it is coded: six more than low and step have."""
-        return _decimals(self.low, self.step)
+        exponents = (int(x.normalize(_EXACT).as_tuple().exponent) for x in (self.low, self.step))
+        return max(0, *(-exponent for exponent in exponents)) + _DIGITS_BELOW_STEP
 
     @property
     def whole(self) -> bool:
@@ -106,7 +107,7 @@ class Grid:
 
     def cell(self, value: Decimal) -> int:
         """Return the code of a decimal; outside 0 .. size - 1 when the value is outside the range."""
-        return math.floor(self.place(_rounded(value, self.decimals)))
+        return math.floor(self.place(value.quantize(Decimal(1).scaleb(-self.decimals), context=_EXACT)))
 
     def place(self, value: Decimal) -> Fraction:
         """Return how many steps a decimal lies above the low end, exactly."""
@@ -170,11 +171,6 @@ class Edges:
         """How many cells there are."""
         return len(self.points) - 1
 
-    @property
-    def decimals(self) -> int:
-        """Decimals a value is rounded to before it is coded: six more than the points have."""
-        return _decimals(*self.points)
-
     def edge(self, code: int) -> Decimal:
         """Lower end of a cell."""
         return self.points[code]
@@ -188,7 +184,7 @@ class Edges:
         value = decimal_or_none(text)
         if value is None or not self.points[0] <= value < self.points[-1]:
             return None
-        return min(bisect.bisect_right(self.points, _rounded(value, self.decimals)), self.size) - 1
+        return bisect.bisect_right(self.points, value) - 1
 
     def to_json(self) -> dict[str, Any]:
         """Return a plain mapping, decimals as text."""
@@ -210,16 +206,16 @@ def domain_from_json(data: Mapping[str, Any]) -> Domain:
 
 
 def decimal_or_none(text: str) -> Decimal | None:
-    """Return a finite number written as text, None when it is none (or beyond 10^60)."""
+    """Return a finite number written as text, else None; cut at 10^60, and 0 below 10^-60."""
     try:
         value = Decimal(text.strip())
     except ArithmeticError:
         return None
     if not value.is_finite():
         return None
-    if not value or value.adjusted() < -_LARGEST_EXPONENT:
+    if value.copy_abs() < _TINY:
         return Decimal(0)
-    return value if value.adjusted() <= _LARGEST_EXPONENT else None
+    return min(value.copy_abs(), _HUGE).copy_sign(value)
 
 
 def decimal_text(value: Decimal) -> str:
@@ -237,12 +233,3 @@ def value_text(value: Any) -> str:
     if isinstance(value, int):
         return format(Decimal(value), "f")  # str() refuses more than 4,300 digits
     return value.isoformat() if isinstance(value, dt.date | dt.time) else str(value).strip()
-
-
-def _decimals(*numbers: Decimal) -> int:
-    exponents = (int(number.normalize(_EXACT).as_tuple().exponent) for number in numbers)
-    return max(0, *(-exponent for exponent in exponents)) + _DIGITS_BELOW_STEP
-
-
-def _rounded(value: Decimal, decimals: int) -> Decimal:
-    return value.quantize(Decimal(1).scaleb(-decimals), context=_EXACT)

@@ -53,6 +53,7 @@ class AttributeFile(_Strict):
     source: Source = "public"
     clamp: bool = False
     other: str | None = None
+    ground: Literal["equal", "hierarchical"] = "equal"
     decide: list[str] = Field(default_factory=list)
 
 
@@ -85,6 +86,7 @@ _HINTS = {
     "column": 'column = "name of the column in the file"',
     "clamp": "clamp = true",
     "other": 'other = "Other"',
+    "ground": 'one of "equal", "hierarchical"',
     "decide": "a list of texts",
     "population": 'population = "adult-1994"',
 }
@@ -146,7 +148,7 @@ def _worded(item: Any) -> Problem:
             "is not a known key",
             f"did you mean {close}" if close else "see the schema reference",
         )
-    if kind == "missing":
+    if kind == "missing" and len(steps) <= depth:
         return Problem(path, "is missing", _HINTS.get(name, "add it"))
     return Problem(path, "has a value of the wrong form", _HINTS.get(name, "see the schema reference"))
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from sfumato.schema.tree import ROOT, Branch, Tree, branch_from_paths
 
 __all__ = ["arx_lines", "read_hierarchy", "read_text"]
 
+_QUOTED = re.compile(r'"[^"]*"')
 _EDGE_HEADERS = {("value", "parent"), ("child", "parent")}
 
 
@@ -41,7 +43,7 @@ def read_hierarchy(path: Path, where: str) -> tuple[Branch, list[Problem]]:
     text, problems = read_text(path, where)
     if problems:
         return Branch(ROOT, []), problems
-    delimiter = _delimiter([line for line in text.splitlines() if line.strip()])
+    delimiter = _delimiter([line for line in re.split(r"[\r\n]", _QUOTED.sub("", text)) if line.strip()])
     try:
         cells = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
         rows = [[cell.strip() for cell in row] for row in cells if len(row) > 1 or "".join(row).strip()]

@@ -146,7 +146,7 @@ def branch_from_paths(paths: Sequence[Sequence[str]], where: str) -> tuple[Branc
     above: dict[tuple[int, str], str] = {}
     nodes: dict[tuple[str, ...], Branch] = {(): root}
     leaves: dict[tuple[str, ...], None] = {}
-    top = _common_top(paths)
+    top = _shared_top(paths)
     for path in paths:
         names = list(path)
         if any(name == "" for name in names):
@@ -211,7 +211,7 @@ class _Faults:
         return found
 
 
-def _common_top(paths: Sequence[Sequence[str]]) -> str:
+def _shared_top(paths: Sequence[Sequence[str]]) -> str:
     """Return the one name all lines end in, when they do (a root that is not written `*`)."""
     tops = {path[-1] for path in paths if len(path) > 1}
     return tops.pop() if len(tops) == 1 and all(len(path) > 1 for path in paths) else ROOT

@@ -25,7 +25,7 @@ def as_frame(columns: dict, engine: str):
     if engine == "pyarrow":
         return frame.to_arrow()
     if engine == "duckdb":
-        return duckdb.from_arrow(frame.to_arrow())
+        return duckdb.connect().from_arrow(frame.to_arrow())
     return frame
 
 
@@ -75,9 +75,7 @@ def test_groups_can_be_merged() -> None:
 
 
 def test_a_tree_of_one_leaf() -> None:
-    tree = Tree.binary(
-        ("a",), attribute=[-1], position=[0], left=[0], right=[0], leaf=np.array([5])
-    )
+    tree = Tree.binary(("a",), attribute=[-1], position=[0], left=[0], right=[0], leaf=np.array([5]))
     assert tree.route(np.zeros((3, 1), np.int32)).tolist() == [5, 5, 5]
     assert to_rows(tree.route_frame(pl.DataFrame({"a": [0, 1]})))["group"].to_list() == [5, 5]
 
@@ -97,7 +95,11 @@ def random_tree(seed: int, size: int) -> Tree:
             found[node] = (-1, [], [], groups)
             groups += 1
             continue
-        cuts = sorted(rng.choice(np.arange(low + 1, high), size=min(high - low - 1, int(rng.integers(1, 5))), replace=False).tolist())
+        cuts = sorted(
+            rng.choice(
+                np.arange(low + 1, high), size=min(high - low - 1, int(rng.integers(1, 5))), replace=False
+            ).tolist()
+        )
         children = []
         for start, end in zip([low, *cuts], [*cuts, high], strict=True):
             children.append(nodes)
@@ -140,9 +142,7 @@ def test_a_walk_by_hand_ends_in_the_same_group(seed: int, size: int) -> None:
 
 def recodings() -> dict:
     quota_codes = np.array([[0, 0], [0, 0], [0, 1], [1, 0], [1, 1]], dtype=np.int32)
-    quota = Quota(
-        ("a", "b"), codes=quota_codes, group=np.array([2, 0, 1, 1, 0]), quota=np.array([3, 100, 5, 80, 90])
-    )
+    quota = Quota(("a", "b"), codes=quota_codes, group=np.array([2, 0, 1, 1, 0]), quota=np.array([3, 100, 5, 80, 90]))
     cuts = Cuts(("a", "b"), labels=(np.array([0, 0, 1, 1, 1, 2, 2, 2, 3, 3]), np.array([1, 0, 0])))
     return {"cuts": cuts, "tree": nary_tree(), "quota": quota, "deep": random_tree(3, 10)}
 

@@ -133,8 +133,12 @@ def test_flat():
 
 
 @pytest.mark.parametrize(
-    ("side", "above"), [("right", ["50951", "5095*", "509**", "50***", "5****"]), ("left", ["50951", "*0951", "**951", "***51", "****1"])]
-)  # fmt: skip
+    ("side", "above"),
+    [
+        ("right", ["50951", "5095*", "509**", "50***", "5****"]),
+        ("left", ["50951", "*0951", "**951", "***51", "****1"]),
+    ],
+)
 def test_masks_hide_one_more_character_each_level(side, above):
     root, problems = masked(["50951", "50952", "11111"], 5, side, "", "here")
     tree, _ = grow(root)

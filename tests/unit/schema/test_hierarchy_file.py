@@ -9,7 +9,17 @@ from sfumato.schema.hierarchy_file import arx_lines, read_hierarchy, read_text
 from sfumato.schema.tree import grow
 
 ARX = Path(__file__).resolve().parents[3].parent / "shared" / "data" / "adult" / "hierarchies_arx"
-ARX_FILES = ["age", "education", "marital-status", "native-country", "occupation", "race", "salary-class", "sex", "workclass"]
+ARX_FILES = [
+    "age",
+    "education",
+    "marital-status",
+    "native-country",
+    "occupation",
+    "race",
+    "salary-class",
+    "sex",
+    "workclass",
+]
 
 
 def read(tmp_path, text, encoding="utf-8"):
@@ -114,7 +124,12 @@ def test_the_arx_files_of_adult_load_and_round_trip(name, tmp_path):
     file = ARX / f"adult_hierarchy_{name}.csv"
     if not file.is_file():
         pytest.skip("the ARX hierarchy files of Adult are not beside the repository")
-    table = {"role": "quasi", "kind": "numeric" if name == "age" else "nominal", "hierarchy": str(file), "missing": ["?"]}
+    table = {
+        "role": "quasi",
+        "kind": "numeric" if name == "age" else "nominal",
+        "hierarchy": str(file),
+        "missing": ["?"],
+    }
     schema = Schema.parse({"name": "adult", "attribute": {name: table}})
     lines = [line.split(";") for line in file.read_text("utf-8").split("\n") if line.strip()]
     assert sorted(schema[name].values.names) == sorted(line[0].strip() for line in lines)

@@ -5,7 +5,9 @@ import pytest
 
 from sfumato.schema import Labels, Schema
 
-X = Schema.parse({"name": "t", "attribute": {"x": {"role": "quasi", "kind": "numeric", "range": [0, 10], "missing": ["?"]}}})["x"]
+X = Schema.parse(
+    {"name": "t", "attribute": {"x": {"role": "quasi", "kind": "numeric", "range": [0, 10], "missing": ["?"]}}}
+)["x"]
 
 
 def test_hulls_become_distinct_labels_in_order():
@@ -51,7 +53,9 @@ def test_no_labels_at_all():
 
 
 def test_the_largest_codes_do_not_overflow():
-    big = Schema.parse({"name": "t", "attribute": {"x": {"role": "quasi", "kind": "numeric", "range": [0, 2**31 - 1]}}})["x"]
+    big = Schema.parse(
+        {"name": "t", "attribute": {"x": {"role": "quasi", "kind": "numeric", "range": [0, 2**31 - 1]}}}
+    )["x"]
     top = 2**31 - 1
     labels, ids = Labels.from_hulls(big, np.array([top - 1, 0]), np.array([top, top]))
     assert [labels.intervals(at) for at in ids] == [((top - 1, top),), ((0, top),)]

@@ -77,6 +77,7 @@ def test_names_as_a_person_reads_them(table, intervals, name):
         (AGE, "", None),
         (AGE, "{}", None),
         (AGE, ">=1e999999999", None),
+        (AGE, "<1e999999999", ((0, 100),)),
         (TENTHS, "[0.3-0.5)", ((3, 5),)),
         (TENTHS, "0.3-0.5", ((3, 6),)),
         (EDGES, "[1-10]", ((1, 3),)),
@@ -106,7 +107,9 @@ def test_labels_of_other_tools(table, text, intervals):
     assert parse_label(attribute(**table), text) == intervals
 
 
-@pytest.mark.parametrize("text", ["{" * 5000 + "a" + "}" * 5000, "{" * 60 + "}" * 60, " | " * 5000, "\\" * 5000, "*" * 5000, ".." * 5000])
+@pytest.mark.parametrize(
+    "text", ["{" * 5000 + "a" + "}" * 5000, "{" * 60 + "}" * 60, " | " * 5000, "\\" * 5000, "*" * 5000, ".." * 5000]
+)
 def test_hostile_labels_are_refused_quickly(text):
     start = time.process_time()
     assert parse_label(attribute(**STATUS), text) is None

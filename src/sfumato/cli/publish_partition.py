@@ -1,0 +1,51 @@
+"""`sfumato publish mondrian` and its kin: partition-based methods."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sfumato.cli.publish import publish, publish_options, run
+from sfumato.cli.requirements import REQUIREMENT_FLAGS, requirement_of, requirement_options
+
+if TYPE_CHECKING:
+    from sfumato.claims import Requirement
+
+__all__ = ["mondrian"]
+
+
+def _required(options: dict[str, Any]) -> Requirement:
+    """Take the requirement flags out of the options; at least one must be given."""
+    from sfumato.errors import ParameterError
+
+    found = requirement_of({name: options.pop(name) for name in REQUIREMENT_FLAGS})
+    if found is None:
+        raise ParameterError("requirement", "none", "a requirement is needed", hint="--k 10, --l 3, --t 0.2, ...")
+    return found
+
+
+@publish.command()
+@publish_options
+@requirement_options
+@click.option(
+    "--cut", type=click.Choice(["best", "widest"]), default="best", show_default=True, help="Which cut is taken first."
+)
+@click.option(
+    "--nominal",
+    type=click.Choice(["leaves", "nodes"]),
+    default="leaves",
+    show_default=True,
+    help="Where nominal attributes may be cut.",
+)
+@click.option("--tight", is_flag=True, help="Publish the values that occur instead of declared intervals.")
+@click.option("--max-suppressed", default="0", show_default=True, help="Share of rows that may be suppressed.")
+def mondrian(cut: str, nominal: str, tight: bool, max_suppressed: str, **options: Any) -> None:
+    """Cut the table into classes that each satisfy the requirement.
+
+    Example: sfumato publish mondrian patients.csv patients.toml --k 10 --t 0.2 -o out/
+    """
+    import sfumato as sf
+
+    requirement = _required(options)
+    run(sf.Mondrian(requirement, cut=cut, nominal=nominal, tight=tight, max_suppressed=max_suppressed), **options)

@@ -1,0 +1,23 @@
+"""What was published about which population and what it cost, exactly; and the budget of one mechanism in memory."""
+
+from __future__ import annotations
+
+from sfumato.ledger.book import Ledger, Reservation, entered
+from sfumato.ledger.budget import Budget
+from sfumato.ledger.composition import Totals, Tree
+from sfumato.ledger.cost import Cost, cost_of, under
+from sfumato.ledger.entry import Entry, State
+
+__all__ = [
+    "Budget",
+    "Cost",
+    "Entry",
+    "Ledger",
+    "Reservation",
+    "State",
+    "Totals",
+    "Tree",
+    "cost_of",
+    "entered",
+    "under",
+]

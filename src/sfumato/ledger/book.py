@@ -1,0 +1,238 @@
+"""The ledger: reserve before the first draw, mark as spent before anyone looks.
+
+Source    design, section 4; Rogers, Roth, Ullman & Vadhan, Privacy Odometers and Filters, NIPS 2016: a filter.
+Claim     At every moment, kills included, the ledger says at least what was drawn; no limit is ever exceeded, however
+          many processes publish at once.
+Because   the check and the entry are one transaction, committed before the mechanism gets its counts; a reserved
+          entry counts as spent; it is refunded only where nothing was drawn, and then it never comes back into use.
+Checked   tests/claims/test_ledger.py::test_two_processes_never_overspend
+          tests/claims/test_ledger.py::test_killed_at_every_line_it_never_says_less_than_was_drawn
+          tests/claims/test_ledger.py::test_killed_at_random_moments_it_never_says_less_than_was_drawn
+          tests/unit/ledger/test_book.py::test_refund_only_before_the_first_draw
+Silent on releases made without this ledger; on what the steward sees (errors, measures, frontiers); on an error before
+          the first draw that depends on the data. A seeded release reads the same data and is charged the same.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import KW_ONLY, dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any, Literal
+
+from sfumato.claims import Claim
+from sfumato.claims.exact import Number, fraction
+from sfumato.errors import ParameterError
+from sfumato.ledger.composition import Charge, Totals, check, totals
+from sfumato.ledger.cost import Cost, cost_of
+from sfumato.ledger.entry import Entry, State
+from sfumato.ledger.store import read_charges, read_entries, read_entry, read_tree, reading, writing
+from sfumato.randomness import Entropy
+
+__all__ = ["Ledger", "Reservation", "entered"]
+
+
+class Ledger:
+    """One SQLite file. Any number of processes may use it at once; each call is a transaction of its own."""
+
+    __slots__ = ("_path",)
+
+    def __init__(self, path: str | PathLike[str]) -> None:
+        self._path = Path(path).resolve()
+
+    def __repr__(self) -> str:
+        return f"Ledger({self._path.name!r})"
+
+    def limit(self, population: str, epsilon: Number, delta: Number = 0) -> None:
+        """Set how much may ever be spent on a population, in the relation its releases share (see `Totals`)."""
+        most = Cost(
+            fraction("epsilon", epsilon, above=0, hint="try 1"), delta=fraction("delta", delta, least=0, below=1)
+        )
+        with writing(self._path) as connection:
+            _known(connection, population)
+            connection.execute(
+                "UPDATE population SET epsilon = ?, delta = ? WHERE name = ?",
+                (str(most.epsilon), str(most.delta), population),
+            )
+
+    def declare_parts(self, parent: str, parts: Iterable[str]) -> None:
+        """Declare that these are parts of a population which share nobody, and that who belongs where is public."""
+        names = [parts] if isinstance(parts, str) else list(parts)
+        with writing(self._path) as connection:
+            for name in (parent, *names):
+                _known(connection, name)
+            for name in names:
+                tree = read_tree(connection)
+                if tree.parents[name] not in (None, parent):
+                    raise ParameterError("parts", name, f"is a part of {tree.parents[name]} already")
+                if name == parent or name in tree.above(parent):
+                    raise ParameterError("parts", name, f"can not be a part of {parent}, which is a part of it")
+                connection.execute("UPDATE population SET part_of = ? WHERE name = ?", (parent, name))
+
+    def reserve(self, population: str, claim: Claim, mechanism: Any) -> Reservation:
+        """Enter a release before it is made; raise `BudgetExceeded` when a limit stands in the way."""
+        cost = cost_of(claim)
+        with writing(self._path) as connection:
+            _known(connection, population)
+            if cost is not None and claim.neighbours is not None:
+                asked = Charge(population, neighbours=claim.neighbours, cost=cost)
+                check(read_tree(connection), read_charges(connection), asked)
+            done = connection.execute(
+                "INSERT INTO entry (population, mechanism, promise, neighbours, epsilon, delta, state, reserved_at,"
+                " rehearsal) VALUES (?, ?, ?, ?, ?, ?, 'reserved', ?, ?)",
+                (
+                    population,
+                    json.dumps(_described(mechanism)),
+                    json.dumps(claim.promise.to_json()),
+                    None if claim.neighbours is None else claim.neighbours.value,
+                    None if cost is None else str(cost.epsilon),
+                    None if cost is None else str(cost.delta),
+                    _now(),
+                    claim.rehearsal,
+                ),
+            )
+            number = done.lastrowid
+        assert number is not None
+        return Reservation(number, ledger=self)
+
+    def entries(self, population: str | None = None) -> list[Entry]:
+        """Return every entry, or those of one population, oldest first."""
+        with reading(self._path) as connection:
+            return read_entries(connection, population)
+
+    def populations(self) -> list[str]:
+        """Return the names of all populations."""
+        with reading(self._path) as connection:
+            return list(read_tree(connection).parents)
+
+    def totals(self, population: str) -> Totals:
+        """Return what is spent on a population and what its limits leave; reserved entries count as spent."""
+        with reading(self._path) as connection:
+            tree, charges = read_tree(connection), read_charges(connection)
+        if population not in tree.parents:
+            known = ", ".join(tree.parents) or "none"
+            raise ParameterError("population", population, "is not in the ledger", hint=f"in it: {known}")
+        return totals(tree, population, charges)
+
+    def resolve(self, entry: int, state: Literal["spent", "refunded"], *, note: str) -> None:
+        """Decide, as a person who knows, about a reservation whose process died; the note says why."""
+        if state not in ("spent", "refunded"):
+            raise ParameterError("state", state, "must be spent or refunded")
+        if not note.strip():
+            raise ParameterError("note", "nothing", "must say why", hint="who found out what, and when")
+        with writing(self._path) as connection:
+            if (found := read_entry(connection, entry).state) != "reserved":
+                raise ParameterError("entry", entry, f"is {found} already")
+            _settle(connection, entry, state, note)
+
+    def record_saved(self, entry: int, name: str) -> None:
+        """Note the name of the folder (not where it is) a release was saved in."""
+        with writing(self._path) as connection:
+            read_entry(connection, entry)
+            connection.execute("INSERT INTO saved (entry, name, saved_at) VALUES (?, ?, ?)", (entry, name, _now()))
+
+
+@dataclass(frozen=True, slots=True)
+class Reservation:
+    """An amount set aside for one release. Until it is settled it counts as spent."""
+
+    entry: int
+    _: KW_ONLY
+    ledger: Ledger
+
+    def spend(self, claim: Claim | None = None) -> None:
+        """Mark the amount as spent, whatever happened to the entry meanwhile; say so if that was not as agreed.
+
+        `claim` is what the release came out with: it must cost what was reserved.
+        """
+        with writing(self.ledger._path) as connection:  # noqa: SLF001  (part of the ledger)
+            entry = read_entry(connection, self.entry)
+            told = _disagreement(entry, claim) if entry.state != "refunded" else "was refunded while it was in use"
+            _settle(connection, self.entry, "spent", told)
+            if claim is not None:
+                promise = claim.promise if cost_of(claim) is None and entry.cost is None else entry.promise
+                connection.execute(
+                    "UPDATE entry SET rehearsal = ?, promise = ? WHERE number = ?",
+                    (claim.rehearsal, json.dumps(promise.to_json()), self.entry),
+                )
+        if told:
+            raise ParameterError("entry", self.entry, told, hint="it is marked as spent; a person must look at it")
+
+    def refund(self, *, drew: bool) -> None:
+        """Give the amount back; refused once anything was drawn."""
+        if drew:
+            raise ParameterError("drew", drew, "what was drawn stays spent")
+        with writing(self.ledger._path) as connection:  # noqa: SLF001
+            if read_entry(connection, self.entry).state == "spent":
+                raise ParameterError("entry", self.entry, "is spent: it can not be refunded")
+            _settle(connection, self.entry, "refunded")
+
+    def failed(self, *, drew: bool) -> None:
+        """Settle after a failure: spent if anything was drawn, else refunded; what is settled stays as it is."""
+        with writing(self.ledger._path) as connection:  # noqa: SLF001
+            before = read_entry(connection, self.entry).state
+            if before == "reserved" or (drew and before == "refunded"):
+                _settle(connection, self.entry, "spent" if drew else "refunded", "failed")
+
+    def saved(self, folder: str | PathLike[str]) -> None:
+        """Note the folder a release was saved in, by its name."""
+        self.ledger.record_saved(self.entry, Path(folder).resolve().name)
+
+
+@contextmanager
+def entered(
+    ledger: Ledger | str | PathLike[str] | None, population: str, claim: Claim, mechanism: Any, entropy: Entropy
+) -> Iterator[Reservation | None]:
+    """Reserve for what happens in the block, which must end with `spend`; a failure before any draw refunds.
+
+    Without a ledger there is nothing to reserve, and None is given.
+    """
+    if ledger is None:
+        yield None
+        return
+    book = ledger if isinstance(ledger, Ledger) else Ledger(ledger)
+    account = book.reserve(population, claim, mechanism)
+    try:
+        yield account
+    except BaseException:
+        account.failed(drew=entropy.drew)
+        raise
+
+
+def _known(connection: sqlite3.Connection, population: str) -> None:
+    if not isinstance(population, str) or not population.strip():
+        raise ParameterError("population", population, "must be a name", hint="population = ... in the schema")
+    connection.execute("INSERT OR IGNORE INTO population (name) VALUES (?)", (population,))
+
+
+def _settle(connection: sqlite3.Connection, entry: int, state: State, note: str = "") -> None:
+    connection.execute(
+        "UPDATE entry SET state = ?1, settled_at = ?2, note = CASE WHEN ?3 = '' THEN note ELSE ?3 END WHERE number = ?4",
+        (state, _now(), note, entry),
+    )
+
+
+def _disagreement(entry: Entry, claim: Claim | None) -> str:
+    """Say so where a release came out under another guarantee than was reserved."""
+    if claim is None or (cost_of(claim), claim.neighbours) == (entry.cost, entry.neighbours):
+        return ""
+    return f"came out as {claim.promise}, which is not what was reserved"
+
+
+def _described(mechanism: Any) -> Any:
+    """Return name and parameters; never a seed or a path."""
+    from sfumato.release.manifest import plain_parameters
+
+    if isinstance(mechanism, str):
+        return {"name": mechanism}
+    told = mechanism.to_json() if hasattr(mechanism, "to_json") else mechanism
+    return plain_parameters(told) if isinstance(told, dict) else {"name": type(mechanism).__name__.lower()}
+
+
+def _now() -> str:
+    return dt.datetime.now(tz=dt.UTC).isoformat(timespec="seconds")

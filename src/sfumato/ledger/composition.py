@@ -1,0 +1,184 @@
+"""What all releases about a population cost together.
+
+Source    Dwork & Roth, The Algorithmic Foundations of Differential Privacy, 2014, theorem 3.16 (sequential);
+          McSherry, Privacy Integrated Queries, SIGMOD 2009, theorem 4 (parallel); Rogers, Roth, Ullman & Vadhan,
+          Privacy Odometers and Filters, NIPS 2016, section 3 (sums stay true where budgets are chosen on the way).
+Claim     Every person of a population is protected by `combined`, under `relation`.
+Because   a person belongs to the population, to all it is a part of, and to at most one of its parts, of theirs and
+          so on: releases about the former add up, of the latter only the dearest counts. All are first brought
+          to the weakest relation among them (`cost.under`), under which each of them holds.
+Checked   tests/unit/ledger/test_composition.py::test_totals_equal_the_dearest_person
+          tests/unit/ledger/test_composition.py::test_relations_are_never_added_silently
+Silent on whether parts are disjoint and populations different people: that is declared, not checked. Who belongs
+          to which part is taken as public, so replacing a person never moves them to another part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import KW_ONLY, dataclass
+from fractions import Fraction
+from functools import reduce
+from typing import Any
+
+from sfumato.claims import Neighbours
+from sfumato.errors import BudgetExceeded
+from sfumato.ledger.cost import Cost, under, weakest
+
+__all__ = ["Charge", "Totals", "Tree", "check", "totals"]
+
+NONE = Cost(Fraction(0))
+
+
+@dataclass(frozen=True, slots=True)
+class Charge:
+    """What one release took from one population; or several that took the same."""
+
+    population: str
+    _: KW_ONLY
+    neighbours: Neighbours
+    cost: Cost
+    times: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """Populations by name with what each is a part of, and their limits."""
+
+    parents: Mapping[str, str | None]
+    _: KW_ONLY
+    limits: Mapping[str, Cost]
+
+    def above(self, name: str) -> Iterator[str]:
+        """Everything the population is a part of, nearest first."""
+        parent = self.parents.get(name)
+        while parent is not None:
+            yield parent
+            parent = self.parents.get(parent)
+
+    def parts(self, name: str) -> list[str]:
+        """Return the disjoint parts of a population."""
+        return [part for part, parent in self.parents.items() if parent == name]
+
+    def below(self, name: str) -> Iterator[str]:
+        """Parts, and their parts."""
+        for part in self.parts(name):
+            yield part
+            yield from self.below(part)
+
+    def related(self, name: str) -> list[str]:
+        """Return all populations that share people with this one."""
+        return [name, *self.above(name), *self.below(name)]
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """What was spent on a population: by relation, and together under the weakest of them."""
+
+    population: str
+    _: KW_ONLY
+    spent: Mapping[Neighbours, Cost]
+    combined: Cost
+    relation: Neighbours | None
+    limit: Cost | None
+    left: Cost | None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a plain mapping; exact numbers as text."""
+        return {
+            "population": self.population,
+            "spent": {relation.value: cost.to_json() for relation, cost in self.spent.items()},
+            "combined": self.combined.to_json(),
+            "relation": None if self.relation is None else self.relation.value,
+            "limit": None if self.limit is None else self.limit.to_json(),
+            "left": None if self.left is None else self.left.to_json(),
+        }
+
+
+def totals(tree: Tree, name: str, charges: Iterable[Charge]) -> Totals:
+    """Return the totals of one population."""
+    every = list(charges)
+    near = _sharing(tree, name, every)
+    relation = weakest({charge.neighbours for charge in near})
+    present = [kind for kind in Neighbours if any(charge.neighbours is kind for charge in near)]
+    alone = {kind: [charge for charge in near if charge.neighbours is kind] for kind in present}
+    return Totals(
+        name,
+        spent={kind: _dearest(tree, name, _by_population(found, kind)) for kind, found in alone.items()},
+        combined=_dearest(tree, name, _by_population(near, relation)),
+        relation=relation,
+        limit=tree.limits.get(name),
+        left=_left(tree, name, every),
+    )
+
+
+def check(tree: Tree, charges: Iterable[Charge], asked: Charge) -> None:
+    """Raise `BudgetExceeded` when a further charge would break a limit of anyone it concerns."""
+    before = list(charges)
+    after = [*before, asked]
+    name = asked.population
+    above = {name, *tree.above(name)}
+    for other in tree.related(name):
+        limit = tree.limits.get(other)
+        if limit is None:
+            continue
+        near = _sharing(tree, other, after)
+        relation = weakest({charge.neighbours for charge in near})
+        if _dearest(tree, other, _by_population(near, relation)).within(limit):
+            continue
+        old = _by_population(_sharing(tree, other, before), relation)
+        (price,) = _by_population([asked], relation).values()
+        spent = _dearest(tree, name if other in above else other, old)
+        if (spent + price).within(limit):  # what another part spent is over the limit already
+            spent = _dearest(tree, other, old)
+        raise _exceeded(other, relation, spent=spent, asked=price, limit=limit)
+
+
+def _exceeded(name: str, relation: Neighbours | None, *, spent: Cost, asked: Cost, limit: Cost) -> BudgetExceeded:
+    """Say it in epsilon; where only delta is over, say both."""
+    if spent.epsilon + asked.epsilon > limit.epsilon:
+        error = BudgetExceeded(spent.epsilon, asked.epsilon, limit.epsilon)
+    else:
+        error = BudgetExceeded(spent, asked, limit)
+    error.add_note(f"The limit is that of the population {name}, counted for the relation {relation}.")
+    return error
+
+
+def _sharing(tree: Tree, name: str, charges: list[Charge]) -> list[Charge]:
+    people = set(tree.related(name))
+    return [charge for charge in charges if charge.population in people]
+
+
+def _by_population(charges: Iterable[Charge], relation: Neighbours | None) -> dict[str, Cost]:
+    """Add up, under one relation, what was charged to each population itself."""
+    found: dict[str, Cost] = {}
+    for charge in charges:
+        price = under(charge.cost, charge.neighbours, relation or charge.neighbours)
+        found[charge.population] = found.get(charge.population, NONE) + price.times(charge.times)
+    return found
+
+
+def _dearest(tree: Tree, name: str, own: Mapping[str, Cost]) -> Cost:
+    """Return what covers every person of the population: all above it, itself, and the dearest chain of parts."""
+    above = sum((own.get(other, NONE) for other in tree.above(name)), NONE)
+    return above + _downwards(tree, name, own)
+
+
+def _downwards(tree: Tree, name: str, own: Mapping[str, Cost]) -> Cost:
+    parts = (_downwards(tree, part, own) for part in tree.parts(name))
+    return own.get(name, NONE) + reduce(Cost.most, parts, NONE)
+
+
+def _left(tree: Tree, name: str, charges: list[Charge]) -> Cost | None:
+    """Return what every limit that concerns the population leaves to it, in the relations used so far."""
+    left: Cost | None = None
+    above = {name, *tree.above(name)}
+    for other in tree.related(name):
+        limit = tree.limits.get(other)
+        if limit is None:
+            continue
+        near = _sharing(tree, other, charges)
+        own = _by_population(near, weakest({charge.neighbours for charge in near}))
+        free = _dearest(tree, name if other in above else other, own).left_of(limit)
+        left = free if left is None else left.least(free)
+    return left

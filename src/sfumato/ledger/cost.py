@@ -1,0 +1,107 @@
+"""What one release costs, and what it costs under a weaker neighbour relation.
+
+Source    Dwork & Roth, The Algorithmic Foundations of Differential Privacy, 2014: theorem 3.16 (sums), theorem 2.2
+          and its (epsilon, delta) form (two steps from x to z cost 2 epsilon and (1 + e^epsilon) delta).
+          Machanavajjhala et al., ICDE 2008: probabilistic implies approximate with the same numbers.
+Claim     A release that costs c under its own relation costs at most `under(c, own, weaker)` under the weaker one.
+Because   replacing a person is removing one and adding one: two steps. One origin moved is one person's rows
+          changed. e^epsilon is rounded up to a rational; a delta above 1 says no more than 1.
+Checked   tests/unit/ledger/test_cost.py::test_replacing_a_person_is_two_steps
+          tests/unit/ledger/test_cost.py::test_delta_of_two_steps_is_never_rounded_down
+Silent on the way back: nothing follows from a weaker relation for a stronger one, and that is refused.
+"""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+from fractions import Fraction
+from math import ceil
+from typing import Any, Final
+
+from sfumato.claims import ApproxDP, Claim, Neighbours, ProbabilisticDP, PureDP, plain
+from sfumato.errors import ParameterError
+from sfumato.randomness.enclosure import exp_enclosure
+
+__all__ = ["Cost", "cost_of", "under", "weakest"]
+
+# Each relation protects less than the one before: a guarantee carries over to the right, never to the left.
+FROM_STRONG_TO_WEAK: Final = (Neighbours.ADD_OR_REMOVE_ONE, Neighbours.REPLACE_ONE, Neighbours.ONE_ORIGIN)
+DIGITS: Final = 12  # of e^epsilon, rounded up
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """An amount of epsilon and delta; both exact."""
+
+    epsilon: Fraction
+    _: KW_ONLY
+    delta: Fraction = Fraction(0)
+
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(self.epsilon + other.epsilon, delta=self.delta + other.delta)
+
+    def times(self, number: int) -> Cost:
+        """Return what so many releases of this cost come to."""
+        return Cost(number * self.epsilon, delta=number * self.delta)
+
+    def most(self, other: Cost) -> Cost:
+        """Return what covers both, epsilon and delta each taken by itself."""
+        return Cost(max(self.epsilon, other.epsilon), delta=max(self.delta, other.delta))
+
+    def least(self, other: Cost) -> Cost:
+        """Return what both leave, epsilon and delta each taken by itself."""
+        return Cost(min(self.epsilon, other.epsilon), delta=min(self.delta, other.delta))
+
+    def left_of(self, limit: Cost) -> Cost:
+        """Return what the limit leaves, never below 0."""
+        zero = Fraction(0)
+        return Cost(max(limit.epsilon - self.epsilon, zero), delta=max(limit.delta - self.delta, zero))
+
+    def within(self, limit: Cost) -> bool:
+        """Whether neither epsilon nor delta is above the limit."""
+        return self.epsilon <= limit.epsilon and self.delta <= limit.delta
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a plain mapping; exact numbers as text."""
+        return {"epsilon": str(self.epsilon), "delta": str(self.delta)}
+
+    def __str__(self) -> str:
+        return plain(self.epsilon) if self.delta == 0 else f"{plain(self.epsilon)} (delta {plain(self.delta)})"
+
+
+def cost_of(claim: Claim) -> Cost | None:
+    """Return what a claim costs; None for a claim that is not differentially private."""
+    promise = claim.promise
+    if isinstance(promise, PureDP):
+        return Cost(promise.epsilon)
+    if isinstance(promise, ApproxDP | ProbabilisticDP):
+        return Cost(promise.epsilon, delta=promise.delta)
+    return None
+
+
+def weakest(relations: set[Neighbours]) -> Neighbours | None:
+    """Return the one relation under which guarantees for all of these can be added up."""
+    return max(relations, key=FROM_STRONG_TO_WEAK.index, default=None)
+
+
+def under(cost: Cost, stated: Neighbours, relation: Neighbours) -> Cost:
+    """Return what a cost stated for one relation comes to under another that protects less."""
+    if FROM_STRONG_TO_WEAK.index(relation) < FROM_STRONG_TO_WEAK.index(stated):
+        rule = f"nothing follows from {stated} for it"
+        raise ParameterError("relation", relation, rule, hint="count in the weaker relation")
+    if stated is relation or stated is not Neighbours.ADD_OR_REMOVE_ONE:
+        return cost
+    return Cost(2 * cost.epsilon, delta=_two_steps(cost))
+
+
+def _two_steps(cost: Cost) -> Fraction:
+    """(1 + e^epsilon) delta, rounded up; 1 where it is more."""
+    one = Fraction(1)
+    if cost.delta == 0:
+        return cost.delta
+    if cost.epsilon >= cost.delta.denominator.bit_length():  # e^epsilon > 2^epsilon >= 1 / delta
+        return one
+    digits = DIGITS + ceil(cost.epsilon) + 5
+    below, _ = exp_enclosure(-cost.epsilon, digits)  # at least so many units of 10^-digits
+    power = Fraction(ceil(Fraction(10 ** (digits + DIGITS), below)), 10**DIGITS)
+    return min(one, (1 + power) * cost.delta)

@@ -1,0 +1,60 @@
+"""One line of the ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Literal, TypeAlias
+
+from sfumato.claims import Neighbours, Promise
+from sfumato.ledger.cost import Cost
+
+__all__ = ["Entry", "State"]
+
+State: TypeAlias = Literal["reserved", "spent", "refunded"]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What was published, under which promise, what it cost; `cost` is None where no epsilon is promised.
+
+    `reserved` counts as spent: nobody knows whether the process that reserved has drawn. `saved` holds names of
+    folders, not where they are.
+    """
+
+    number: int
+    _: KW_ONLY
+    population: str
+    mechanism: Mapping[str, Any]
+    promise: Promise
+    neighbours: Neighbours | None
+    cost: Cost | None
+    state: State
+    reserved_at: str
+    settled_at: str | None = None
+    saved: tuple[str, ...] = ()
+    rehearsal: bool = False
+    note: str = ""
+
+    @property
+    def counts(self) -> bool:
+        """Whether it takes from the budget."""
+        return self.cost is not None and self.state != "refunded"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a plain mapping; exact numbers as text."""
+        return {
+            "entry": self.number,
+            "population": self.population,
+            "mechanism": dict(self.mechanism),
+            "promise": self.promise.to_json(),
+            "neighbours": None if self.neighbours is None else self.neighbours.value,
+            "epsilon": None if self.cost is None else str(self.cost.epsilon),
+            "delta": None if self.cost is None else str(self.cost.delta),
+            "state": self.state,
+            "reserved_at": self.reserved_at,
+            "settled_at": self.settled_at,
+            "saved": list(self.saved),
+            "rehearsal": self.rehearsal,
+            "note": self.note,
+        }

@@ -1,0 +1,47 @@
+"""How private and how useful a release is, measured against the original. Every figure here is confidential."""
+
+from sfumato.measures.base import Measure, Measured
+from sfumato.measures.bound import dp_bound, proved_bound
+from sfumato.measures.distances import (
+    HistogramDistance,
+    ReconstructionDistance,
+    histogram_distance,
+    reconstruction_distance,
+)
+from sfumato.measures.divergence import city_block, js_divergence, kl_divergence
+from sfumato.measures.populations import Populations, large_populations
+from sfumato.measures.privacy import Driver, PrivacyLoss, privacy_loss
+from sfumato.measures.queries import QueryError, UnchangedAnswers, query_error, unchanged_answers
+from sfumato.measures.registry import REGISTRY, measure
+from sfumato.measures.utility import PopulationLoss, UtilityLoss, utility_loss
+from sfumato.measures.workload import Workload, workload
+
+__all__ = [
+    "REGISTRY",
+    "Driver",
+    "HistogramDistance",
+    "Measure",
+    "Measured",
+    "PopulationLoss",
+    "Populations",
+    "PrivacyLoss",
+    "QueryError",
+    "ReconstructionDistance",
+    "UnchangedAnswers",
+    "UtilityLoss",
+    "Workload",
+    "city_block",
+    "dp_bound",
+    "histogram_distance",
+    "js_divergence",
+    "kl_divergence",
+    "large_populations",
+    "measure",
+    "privacy_loss",
+    "proved_bound",
+    "query_error",
+    "reconstruction_distance",
+    "unchanged_answers",
+    "utility_loss",
+    "workload",
+]

@@ -1,0 +1,50 @@
+"""What a measure returns: a number with its unit, its formula and the mark that it is confidential."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Any, Protocol
+
+from sfumato.counts import Table
+from sfumato.release import Release
+
+__all__ = ["Measure", "Measured", "json_number"]
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One figure. Computed against the original, it is a statistic of the original: confidential."""
+
+    value: float
+    _: KW_ONLY
+    unit: str
+    formula: str
+    interval: tuple[float, float] | None = None
+    confidential: bool = True
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a plain mapping."""
+        return {
+            "value": json_number(self.value),
+            "unit": self.unit,
+            "formula": self.formula,
+            "interval": None if self.interval is None else [json_number(end) for end in self.interval],
+            "confidential": self.confidential,
+            "details": dict(self.details),
+        }
+
+
+class Measure(Protocol):
+    """A function of the table and a release of it; further parameters have defaults."""
+
+    def __call__(self, table: Table, release: Release) -> Any:
+        """Return a result with `measured()`, or a `Measured`."""
+        ...
+
+
+def json_number(value: float) -> float | str:
+    """Return a float as JSON may hold it: infinity and NaN as text."""
+    return value if math.isfinite(value) else str(value)

@@ -1,0 +1,55 @@
+"""Every measure that `measure` runs, by name. A new measure is one line here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from sfumato.counts import Table
+from sfumato.errors import NotComparable, ParameterError, SfumatoError
+from sfumato.measures.base import Measured
+from sfumato.measures.distances import histogram_distance, reconstruction_distance
+from sfumato.measures.memory import remembered
+from sfumato.measures.privacy import privacy_loss
+from sfumato.measures.queries import query_error, unchanged_answers
+from sfumato.measures.utility import utility_loss
+from sfumato.measures.workload import Workload, workload
+from sfumato.release import Release
+
+__all__ = ["REGISTRY", "default_workload", "measure"]
+
+MeasureFunction = Callable[[Table, Release], Measured]
+
+
+def default_workload(table: Table) -> Workload:
+    """Return the queries used where none are given: 1000 ranges over four attributes (or as many as there are)."""
+    names = [*(attribute.name for attribute in table.schema.quasi)]
+    if not names or not table.schema.carried:
+        raise NotComparable("queries need a quasi-identifier and a sensitive attribute.")
+    counts = table.counts(names)
+    return remembered(counts, "default workload", lambda: workload(table, dimension=min(4, len(names))))
+
+
+REGISTRY: dict[str, MeasureFunction] = {
+    "privacy_loss": lambda table, release: privacy_loss(table, release).measured(),
+    "utility_loss": lambda table, release: utility_loss(table, release).measured(),
+    "query_error": lambda table, release: query_error(table, release, default_workload(table)).measured(),
+    "unchanged_answers": lambda table, release: unchanged_answers(table, release, default_workload(table)).measured(),
+    "histogram_distance": lambda table, release: histogram_distance(table, release).measured(),
+    "reconstruction_distance": lambda table, release: reconstruction_distance(table, release).measured(),
+}
+
+
+def measure(table: Table, release: Release, names: Iterable[str] | None = None) -> dict[str, Measured]:
+    """Run measures by name, all of them unless told; one that can not be taken says why in its details."""
+    wanted = list(REGISTRY) if names is None else list(names)
+    for name in wanted:
+        if name not in REGISTRY:
+            raise ParameterError("names", name, "is no measure", hint=f"one of {', '.join(REGISTRY)}")
+    return {name: _taken(REGISTRY[name], table, release) for name in wanted}
+
+
+def _taken(function: MeasureFunction, table: Table, release: Release) -> Measured:
+    try:
+        return function(table, release)
+    except SfumatoError as error:
+        return Measured(float("nan"), unit="", formula="", details={"not measured": str(error)})

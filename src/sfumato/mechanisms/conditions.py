@@ -1,0 +1,136 @@
+"""Requirements as the compiled conditions Mondrian's loops check, one for each sensitive attribute.
+
+Source    claims/ for what each requirement means; kernels/conditions.py for how a loop decides it.
+Claim     A part that the compiled conditions accept is accepted by `Requirement.check`, so by the verifier.
+Because   integer definitions are decided by the same cross-multiplication on both sides; js, entropy and delta
+          keep a margin of 1e-9 here, and the verifier accepts within 1e-12.
+Checked   tests/claims/test_mondrian.py::test_compiled_conditions_agree_with_the_requirement
+Silent on several sensitive attributes together: each is checked separately.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+
+from sfumato.claims import (
+    AlphaK,
+    BetaLikeness,
+    KAnonymity,
+    LDiversity,
+    Requirement,
+    SemanticPrivacy,
+    TCloseness,
+    plain,
+)
+from sfumato.errors import Infeasible, ParameterError
+from sfumato.kernels import conditions as compiled
+from sfumato.kernels.conditions import Condition
+from sfumato.release import ground_of
+from sfumato.schema import Attribute
+
+__all__ = ["compile_requirement", "refuse_infeasible"]
+
+
+def compile_requirement(
+    requirement: Requirement,
+    sensitive: Sequence[Attribute],
+    overall: Sequence[np.ndarray],
+    rows_per_person: int,
+) -> list[Condition]:
+    """Return the conditions of a conjunction, bound to the table's overall counts where a distance needs them."""
+    found: list[Condition] = []
+    for part in requirement.parts:
+        if not part.reads_sensitive:
+            found += _on_attribute(part, 0, None, None, rows_per_person)
+            continue
+        if not sensitive:
+            hint = 'give a column role = "sensitive", or ask for k-anonymity only'
+            raise ParameterError("requirement", str(part), "needs a sensitive attribute", hint=hint)
+        for at, attribute in enumerate(sensitive):
+            found += _on_attribute(part, at, attribute, overall[at], rows_per_person)
+    return found
+
+
+def _on_attribute(
+    part: Requirement, at: int, attribute: Attribute | None, overall: np.ndarray | None, rows_per_person: int
+) -> list[Condition]:
+    match part:
+        case KAnonymity():
+            return [compiled.size(part.k * rows_per_person)]
+        case AlphaK():
+            return [compiled.size(part.k * rows_per_person), compiled.frequency(Fraction(part.alpha), sensitive=at)]
+        case LDiversity():
+            return [_diversity(part, at)]
+        case TCloseness(distance="js"):
+            return [compiled.js(Fraction(part.t), sensitive=at)]
+        case TCloseness():
+            assert attribute is not None
+            assert overall is not None
+            return [compiled.emd(Fraction(part.t), _ground(attribute, overall), sensitive=at)]
+        case SemanticPrivacy():
+            absent = part.absent == "fail"
+            two = part.sides == "two"
+            return [compiled.delta_disclosure(Fraction(part.delta), two_sided=two, absent_fails=absent, sensitive=at)]
+        case BetaLikeness():
+            return [compiled.ratio(1 + Fraction(part.beta), sensitive=at)]
+    raise ParameterError("requirement", str(part), "can not be enforced by cutting")
+
+
+def _diversity(part: LDiversity, at: int) -> Condition:
+    match part.kind:
+        case "probability":
+            return compiled.frequency(1 / Fraction(part.l), sensitive=at)
+        case "distinct":
+            return compiled.distinct(int(part.l), sensitive=at)
+        case "entropy":
+            return compiled.entropy(Fraction(part.l), sensitive=at)
+        case _:
+            assert part.c is not None
+            return compiled.recursive(Fraction(part.c), int(part.l), sensitive=at)
+
+
+def _ground(attribute: Attribute, overall: np.ndarray) -> compiled.Ground:
+    """Return the ground distance in the kernel's terms: over the values that occur, as the requirement has it."""
+    kind = ground_of(attribute).kind
+    if kind == "ordered":
+        return compiled.Ground.ordered(overall)
+    if kind == "hierarchical":
+        return compiled.Ground.hierarchical(attribute.nodes.low, attribute.nodes.high, attribute.nodes.parent)
+    return compiled.Ground.equal(attribute.size)
+
+
+def refuse_infeasible(
+    requirement: Requirement,
+    sensitive: Sequence[Attribute],
+    overall: Sequence[np.ndarray],
+    rows: int,
+    rows_per_person: int,
+) -> None:
+    """Raise `Infeasible` with the best attainable parameter when the whole table as one class does not satisfy it.
+
+    Requirements are closed under union (theory C3), so then no partition of all rows satisfies it.
+    """
+    for part in requirement.parts:
+        columns = list(zip(sensitive, overall, strict=True)) if part.reads_sensitive else [(None, np.array([rows]))]
+        for attribute, counts in columns:
+            table = np.asarray(counts, np.int64)[None, :]
+            ground = None if attribute is None else ground_of(attribute)
+            if part.holds(table[0], table[0], ground=ground, rows_per_person=rows_per_person):
+                continue
+            best = part.found(table, table[0], ground=ground, rows_per_person=rows_per_person)
+            about = f" of {attribute.name}" if attribute is not None else ""
+            why = f"the whole table as one class has {part.label}{about} {_shown(best)}, and no part can do better than all of them"
+            raise Infeasible(
+                part, best, why, hint=f"ask for at most {_shown(best)}" if part.at_least else "ask for more"
+            )
+
+
+def _shown(best: object) -> str:
+    if isinstance(best, tuple):
+        return ", ".join(_shown(part) for part in best)
+    if isinstance(best, Fraction) and best.denominator != 1:
+        return f"{float(best):.4g}"
+    return f"{best:.4g}" if isinstance(best, float) else plain(best)  # type: ignore[arg-type]

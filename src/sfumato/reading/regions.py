@@ -1,0 +1,112 @@
+"""Regions: what a question about a population asks for, one set of codes for each attribute it constrains."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
+
+import numpy as np
+
+from sfumato.errors import NotComparable
+from sfumato.schema import Attribute, Labels, Schema
+from sfumato.schema.naming import Intervals
+
+__all__ = ["ANY", "Regions", "overlaps"]
+
+ANY = -1  # the attribute is not constrained
+
+
+@dataclass(frozen=True)
+class Regions:
+    """Region i holds, for attribute j, the codes of label `ids[i, j]` of `tables[j]`, or any code (`ANY`)."""
+
+    tables: tuple[Labels, ...]
+    _: KW_ONLY
+    ids: np.ndarray
+
+    def __post_init__(self) -> None:
+        self.ids.setflags(write=False)
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @property
+    def attributes(self) -> tuple[Attribute, ...]:
+        """The attributes a region may constrain."""
+        return tuple(table.attribute for table in self.tables)
+
+    @classmethod
+    def of(cls, attributes: Sequence[Attribute], regions: Sequence[Mapping[str, Intervals]]) -> Regions:
+        """Return regions given as intervals by attribute name; an attribute not named is not constrained."""
+        tables, columns = [], []
+        for attribute in attributes:
+            here = [at for at, region in enumerate(regions) if attribute.name in region]
+            table, ids = Labels.from_sets(attribute, [regions[at][attribute.name] for at in here])
+            column = np.full(len(regions), ANY, np.int32)
+            column[here] = ids
+            tables.append(table)
+            columns.append(column)
+        stacked = np.column_stack(columns) if columns else np.zeros((len(regions), 0), np.int32)
+        return cls(tuple(tables), ids=stacked)
+
+    @classmethod
+    def points(cls, attributes: Sequence[Attribute], codes: np.ndarray) -> Regions:
+        """Return one region of single values for each row of codes."""
+        tables, columns = [], []
+        for at, attribute in enumerate(attributes):
+            table, column = Labels.from_hulls(attribute, codes[:, at], codes[:, at] + 1)
+            tables.append(table)
+            columns.append(column.reshape(-1))
+        stacked = np.column_stack(columns) if columns else np.zeros((len(codes), 0), np.int32)
+        return cls(tuple(tables), ids=stacked)
+
+    def take(self, places: Any) -> Regions:
+        """Return some of the regions."""
+        return Regions(self.tables, ids=self.ids[places])
+
+    def where(self, region: int) -> dict[str, Intervals]:
+        """Return the intervals of one region by attribute name."""
+        chosen = zip(self.tables, self.ids[region].tolist(), strict=True)
+        return {table.attribute.name: table.intervals(at) for table, at in chosen if at != ANY}
+
+    def flat(self) -> list[np.ndarray]:
+        """Return lengths, starts and ends of all intervals, region by region: equal for equal regions."""
+        found = []
+        for table, ids in zip(self.tables, self.ids.T, strict=True):
+            lengths = np.concatenate([np.diff(table.offsets), [0]])[ids]  # ANY is -1: the last, of no interval
+            first = np.cumsum(lengths) - lengths
+            total = int(lengths.sum())
+            pieces = np.arange(total) + np.repeat(np.append(table.offsets[:-1], 0)[ids] - first, lengths)
+            found += [lengths.astype(np.int64), table.starts[pieces], table.ends[pieces]]
+        return found
+
+    def to_json(self) -> list[dict[str, list[list[int]]]]:
+        """Return each region as a plain mapping from attribute name to code intervals."""
+        return [
+            {name: [list(pair) for pair in intervals] for name, intervals in self.where(at).items()}
+            for at in range(len(self))
+        ]
+
+    @classmethod
+    def from_json(cls, data: Sequence[Mapping[str, Any]], schema: Schema, names: Sequence[str]) -> Regions:
+        """Return the regions that `to_json` wrote, in the codes of the same schema."""
+        regions = [
+            {name: tuple((int(low), int(high)) for low, high in pairs) for name, pairs in region.items()}
+            for region in data
+        ]
+        attributes = [schema[name] for name in names]
+        for attribute in attributes:
+            held = [region[attribute.name] for region in regions if attribute.name in region]
+            if any(not 0 <= low < high <= attribute.size for pairs in held for low, high in pairs):
+                raise NotComparable(f"attribute {attribute.name}: the regions are written in other codes.")
+        return cls.of(attributes, regions)
+
+
+def overlaps(labels: Labels, table: Labels, used: np.ndarray) -> np.ndarray:
+    """Return how many codes each label shares with each of the regions `used`: labels x regions."""
+    lengths = np.diff(table.offsets)[used]
+    first = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    pieces = np.repeat(table.offsets[used] - first[:-1], lengths) + np.arange(first[-1])
+    shared = labels.overlap(table.starts[pieces], table.ends[pieces])
+    return np.add.reduceat(shared, first[:-1], axis=1) if len(used) else np.zeros((len(labels), 0), np.int64)

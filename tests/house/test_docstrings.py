@@ -1,0 +1,162 @@
+"""Whatever claims something says its source, its claim, its reason, the tests that check it and what it leaves open."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SRC = ROOT / "src" / "sfumato"
+LABELS = ("Source", "Claim", "Because", "Checked", "Silent on")
+FURTHER = ("Cost",)
+CLAIMING_ROOMS = ("mechanisms", "claims", "randomness", "attacks", "measures")
+
+# Modules of those rooms that claim nothing, each with the reason.
+CLAIMS_NOTHING = {
+    "claims/__init__.py": "re-exports",
+    "claims/attributes.py": "applies a requirement to each sensitive attribute",
+    "claims/classes.py": "the shape in which counts reach a requirement",
+    "claims/exact.py": "reads and writes numbers",
+    "claims/neighbours.py": "names relations; a mechanism claims under one",
+    "claims/notes.py": "sentences for people",
+    "claims/registry.py": "the list of promises",
+    "mechanisms/__init__.py": "re-exports",
+    "mechanisms/base.py": "the protocol",
+    "mechanisms/dirichlet_shape.py": "describes strata; dirichlet_rules claims about them",
+    "mechanisms/partition_release.py": "writes down a partition; the mechanism that made it claims",
+    "mechanisms/registry.py": "the list of mechanisms",
+    "randomness/candidates.py": "prepares weights; selection claims what is drawn from them",
+    "randomness/parameters.py": "checks parameters",
+    "attacks/__init__.py": "re-exports",
+    "attacks/base.py": "the protocol",
+    "attacks/registry.py": "the list of attacks",
+    "measures/__init__.py": "re-exports",
+    "measures/base.py": "the protocol",
+    "measures/drawing.py": "draws sets of values; workload claims what is made of them",
+    "measures/memory.py": "keeps what was worked out once",
+    "measures/registry.py": "the list of measures",
+}
+
+_LABEL = re.compile(rf"^({'|'.join((*LABELS, *FURTHER))})\b[ ]*(.*)$")
+_NAMED = re.compile(r"tests/[\w/.-]+?\.py(?:::\w+)?")
+
+
+def labelled(docstring: str) -> dict[str, str]:
+    """The labelled lines of a docstring with their continuation lines, in order."""
+    found: dict[str, str] = {}
+    at = ""
+    for line in docstring.splitlines():
+        label = _LABEL.match(line)
+        if label:
+            at = label[1]
+            found[at] = label[2].strip()
+        elif at and line.startswith("          "):
+            found[at] += " " + line.strip()
+        elif at:
+            at = ""
+    return found
+
+
+def functions_in(path: Path) -> set[str]:
+    """Names of the test functions in a file, those in classes included."""
+    return {node.name for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.FunctionDef)}
+
+
+def faults(docstring: str | None, root: Path = ROOT) -> list[str]:
+    """What is wrong with the docstring of a module that claims something."""
+    found = labelled(docstring or "")
+    order = [label for label in found if label in LABELS]
+    if order != list(LABELS):
+        absent = [label for label in LABELS if label not in found]
+        return [f"lacks {', '.join(absent)}" if absent else f"the order must be {', '.join(LABELS)}"]
+    wrong = [f"{label} says nothing" for label in LABELS if not found[label]]
+    named = _NAMED.findall(found["Checked"])
+    if not named:
+        wrong.append("Checked names no test (tests/claims/test_x.py::test_y)")
+    for name in named:
+        file, _, function = name.partition("::")
+        if not (root / file).is_file():
+            wrong.append(f"Checked names {file}, which does not exist")
+        elif function and function not in functions_in(root / file):
+            wrong.append(f"Checked names {name}, which does not exist in that file")
+    return wrong
+
+
+def defines_something_public(text: str) -> bool:
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    return any(isinstance(node, kinds) and not node.name.startswith("_") for node in ast.parse(text).body)
+
+
+def claiming() -> list[Path]:
+    files = [path for room in CLAIMING_ROOMS for path in (SRC / room).glob("**/*.py")]
+    return sorted(
+        path
+        for path in files
+        if path.relative_to(SRC).as_posix() not in CLAIMS_NOTHING and defines_something_public(path.read_text("utf-8"))
+    )
+
+
+@pytest.mark.parametrize("path", claiming(), ids=lambda path: path.relative_to(SRC).as_posix())
+def test_a_module_that_claims_has_its_labelled_lines(path):
+    assert faults(ast.get_docstring(ast.parse(path.read_text("utf-8")))) == [], path.relative_to(ROOT)
+
+
+def elsewhere() -> list[Path]:
+    """Modules of other rooms that chose to carry the lines: then they must be right as well."""
+    rest = set(SRC.rglob("*.py")) - set(claiming())
+    return sorted(path for path in rest if labelled(ast.get_docstring(ast.parse(path.read_text("utf-8"))) or ""))
+
+
+@pytest.mark.parametrize("path", elsewhere(), ids=lambda path: path.relative_to(SRC).as_posix())
+def test_labelled_lines_elsewhere_are_right_too(path):
+    assert faults(ast.get_docstring(ast.parse(path.read_text("utf-8")))) == [], path.relative_to(ROOT)
+
+
+@pytest.mark.parametrize("path", sorted(SRC.rglob("*.py")), ids=lambda path: path.relative_to(SRC).as_posix())
+def test_every_module_says_what_it_is(path):
+    text = path.read_text("utf-8")
+    assert not text.strip() or (ast.get_docstring(ast.parse(text)) or "").strip(), path.relative_to(ROOT)
+
+
+def test_there_is_something_to_check():
+    assert len(claiming()) >= 10
+
+
+GOOD = """Geometric counts.
+
+Source    Ghosh et al. 2012.
+Claim     epsilon-DP.
+Because   the rest
+          cancels.
+Checked   tests/claims/test_x.py::test_loss
+          tests/claims/test_x.py
+Silent on timing.
+Cost      one draw a cell.
+"""
+
+
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        (("", ""), None),
+        (("Silent on timing.\n", ""), "lacks Silent on"),
+        (("Claim     epsilon-DP.\n", ""), "lacks Claim"),
+        (("Source    Ghosh et al. 2012.\nClaim     epsilon-DP.", "Claim     a.\nSource    b."), "the order must be"),
+        (("Because   the rest\n          cancels.", "Because"), "Because says nothing"),
+        (("::test_loss", "::test_other"), "which does not exist in that file"),
+        (("tests/claims/test_x.py::test_loss", "tests/claims/test_y.py::test_loss"), "test_y.py, which does not exist"),
+        (("tests/claims/test_x.py::test_loss\n          tests/claims/test_x.py", "by hand"), "Checked names no test"),
+    ],
+)
+def test_wrong_lines_are_caught(change, fault, tmp_path):
+    (tmp_path / "tests" / "claims").mkdir(parents=True)
+    (tmp_path / "tests" / "claims" / "test_x.py").write_text("def test_loss(): ...", encoding="utf-8")
+    found = faults(GOOD.replace(*change) if change[0] else GOOD, tmp_path)
+    assert (found == []) if fault is None else (len(found) == 1 and fault in found[0])
+
+
+def test_no_docstring_at_all_is_caught():
+    assert faults(None) == ["lacks Source, Claim, Because, Checked, Silent on"]

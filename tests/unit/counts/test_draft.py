@@ -1,0 +1,231 @@
+"""Drafts load, read their own file, and name what a person must decide."""
+
+from __future__ import annotations
+
+import datetime as dt
+from decimal import Decimal
+from pathlib import Path
+
+import duckdb
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sfumato.counts import check, draft, read
+from sfumato.counts.draft_roles import public_looking
+from sfumato.errors import ReadError, SchemaError
+from sfumato.schema import Schema
+
+DATA = Path(__file__).resolve().parents[3].parent / "shared" / "data"
+PEOPLE = pl.DataFrame(
+    {
+        "person_id": range(1000, 1040),
+        "Full Name": [f"n{k}" for k in range(40)],
+        "age": [17 + k * 73 // 39 for k in range(40)],
+        "sex": ["F", "M"] * 20,
+        "zip": [f"0{k % 7}123" for k in range(40)],
+        "date of birth": [dt.date(1950 + k, 3, 1) for k in range(40)],
+        "occupation": ["baker", "smith", "?", "?"] * 10,
+        "height": [1.5 + k / 100 for k in range(40)],
+        "quote\"d\n'text'": ["a", 'b"', "c\\", "\x7f"] * 10,
+    }
+)
+
+
+def loaded(text: str, folder: Path) -> Schema:
+    path = folder / "draft.toml"
+    path.write_text(text, encoding="utf-8")
+    return Schema.load(path)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_a_draft_says_what_it_saw_and_what_is_open(tmp_path, suffix: str) -> None:
+    path = tmp_path / f"people.{suffix}"
+    PEOPLE.write_csv(path) if suffix == "csv" else PEOPLE.write_parquet(path)
+    text = draft(path)
+    schema = loaded(text, tmp_path)
+    roles = {attribute.name: (attribute.role, attribute.kind) for attribute in schema.attributes}
+    assert roles == {
+        "person_id": ("identifier", "nominal"),
+        "Full Name": ("identifier", "nominal"),
+        "age": ("quasi", "numeric"),
+        "sex": ("quasi", "nominal"),
+        "zip": ("quasi", "nominal"),
+        "date of birth": ("quasi", "date"),
+        "occupation": ("sensitive", "nominal"),
+        "height": ("other", "numeric"),
+        "quote\"d\n'text'": ("other", "nominal"),
+    }
+    assert "range = [0, 100]" in text
+    assert schema["age"].source == schema["sex"].source == schema["date of birth"].source == "data"
+    assert schema["zip"].source == "public"  # all five-digit codes: nothing of it was read off the file
+    assert schema["occupation"].missing is not None
+    assert check(path, schema) == []
+    assert read(path, schema).rows == 40
+    open_ones = schema.decisions()
+    assert all(any(p.path == a.where for p in open_ones) for a in schema.attributes)
+    assert "# decide:" in text
+    assert "n1" not in text.split()
+
+
+def test_frames_are_drafted_too(tmp_path) -> None:
+    people = PEOPLE.drop("zip")
+    arrow = people.to_arrow()
+    for data in (people, people.lazy(), people.to_pandas(), arrow, duckdb.connect().from_arrow(arrow)):
+        schema = loaded(draft(data, name="people"), tmp_path)
+        assert schema.name == "people"
+        assert [a.name for a in schema.quasi] == ["age", "sex", "date of birth"]
+        assert check(data, schema) == []
+
+
+def test_many_texts_are_not_listed(tmp_path) -> None:
+    frame = pl.DataFrame({"word": [f"w{k % 11_000}" for k in range(30_000)], "sex": ["F", "M"] * 15_000})
+    text = draft(frame)
+    schema = loaded(text, tmp_path)
+    assert schema["word"].role == "other"
+    assert schema["word"].decide
+    assert "w77" not in text
+
+
+def test_many_numbers_and_days_get_ranges(tmp_path) -> None:
+    frame = pl.DataFrame(
+        {
+            "income": [str(k * 3) if k % 100 else "NA" for k in range(20_000)],
+            "measure": [k / 7 - 100 if k % 9 else None for k in range(20_000)],
+            "visited": [
+                f"{2000 + k // 3000}-01-01T{k % 24:02d}:{k % 60:02d}:{k // 60 % 60:02d}.{k}" for k in range(20_000)
+            ],
+            "zip": ["12345"] * 20_000,
+        }
+    )
+    schema = loaded(draft(frame), tmp_path)
+    kinds = {a.name: a.kind for a in schema.attributes}
+    assert kinds == {"income": "numeric", "measure": "numeric", "visited": "date", "zip": "nominal"}
+    everything = schema.with_roles(quasi=["measure", "visited", "zip"], sensitive="income")
+    assert check(frame, everything) == []
+
+
+def test_nothing_named_like_a_quasi_identifier(tmp_path) -> None:
+    path = tmp_path / "t.data"
+    path.write_text("39, State-gov, 77516\n50, Private, 83311\n38, Private, 215646\n\n")
+    schema = loaded(draft(path), tmp_path)
+    assert schema.names == ("column_1", "column_2", "column_3")
+    assert len(schema.quasi) == 3
+    assert check(path, schema) == []
+    assert read(path, schema).rows == 3
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "whole", "expected"),
+    [
+        ("17", "90", True, ("0", "100", "1")),
+        ("1", "16", True, ("0", "20", "1")),
+        ("1994", "1995", True, ("1990", "2000", "1")),
+        ("0", "99999", True, ("0", "100000", "100")),
+        ("-5", "40", True, ("-10", "50", "1")),
+        ("5", "5", True, ("0", "10", "1")),
+        ("0.2", "1.15", False, ("0", "1.2", "0.01")),
+    ],
+)
+def test_bounds_look_public(low, high, whole, expected) -> None:
+    found = public_looking(Decimal(low), Decimal(high), whole=whole)
+    assert tuple(map(Decimal, expected)) == found
+
+
+@given(st.decimals(-(10**9), 10**9, places=3), st.decimals(0, 10**9, places=3))
+def test_bounds_hold_the_data_in_at_most_a_thousand_cells(low: Decimal, span: Decimal) -> None:
+    start, end, step = public_looking(low, low + span, whole=False)
+    assert start <= low
+    assert low + span < end
+    assert 1 <= (end - start) / step <= 1000
+    assert (end - start) % step == 0
+
+
+CELLS = [
+    "",
+    "a",
+    "1",
+    "01",
+    "-1",
+    "1.5",
+    "1e300",
+    "nan",
+    "inf",
+    "?",
+    "*",
+    "(missing)",
+    "NULL",
+    "2020-01-01",
+    "9999-12-31",
+]
+CELLS += [
+    "0001-01-01",
+    "True",
+    "9" * 20,
+    "é",
+    "\x7f",
+    "a,b",
+    'q"q',
+    "x\ny",
+    " a",
+    "\\",
+    "1_0",
+    "１",
+    "+5",
+    "\u2028",
+    "1.0",
+]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.sampled_from(CELLS), st.sampled_from(CELLS)), min_size=1, max_size=6), st.booleans())
+def test_any_table_can_be_drafted_and_read(tmp_path_factory, rows, typed: bool) -> None:
+    folder = tmp_path_factory.mktemp("draft")
+    frame = pl.DataFrame(rows, schema=["age", "some income"], orient="row")
+    if typed:
+        frame = frame.with_columns(pl.col("age").cast(pl.Float64, strict=False))
+    path = folder / "t.csv"
+    frame.write_csv(path)
+    for data in (frame, path):
+        try:
+            schema = loaded(draft(data), folder)
+        except ReadError:
+            continue
+        assert check(data, schema) == []
+
+
+def test_no_columns() -> None:
+    with pytest.raises(SchemaError, match="no columns"):
+        draft(pl.DataFrame())
+
+
+@pytest.mark.skipif(not DATA.exists(), reason="the shared data folder is not there")
+@pytest.mark.parametrize(
+    ("pattern", "columns"),
+    [
+        ("adult/adult.data", 15),
+        ("census_income_kdd/*.parquet", 43),
+        ("lodes_ri_2019/*main*.csv.gz", 13),
+        ("lodes_ri_2019/*xwalk.csv.gz", 43),
+    ],
+)
+def test_real_files(tmp_path, pattern: str, columns: int) -> None:
+    path = next(iter(sorted(DATA.glob(pattern))))
+    schema = loaded(draft(path), tmp_path)
+    assert len(schema.names) == columns
+    assert check(path, schema) == []
+    assert schema.decisions()
+    assert schema.quasi
+
+
+@pytest.mark.skipif(not DATA.exists(), reason="the shared data folder is not there")
+def test_a_real_hierarchy_with_three_lines_dropped(tmp_path) -> None:
+    source = next(DATA.glob("adult/hierarchies_arx/*education*.csv"))
+    lines = source.read_text().splitlines()
+    dropped = sorted(lines[at].split(";")[0] for at in (1, 5, 9))
+    (tmp_path / "education.csv").write_text("\n".join(line for line in lines if line.split(";")[0] not in dropped))
+    toml = 'name = "adult"\n[attribute.education]\nrole = "quasi"\ncolumn = "column_4"\nhierarchy = "education.csv"\n'
+    problems = check(DATA / "adult" / "adult.data", loaded(toml, tmp_path))
+    assert [(p.path, sorted(p.values)) for p in problems] == [("attribute.education", dropped)]
+    assert "hierarchy education.csv" in problems[0].rule

@@ -1,0 +1,153 @@
+"""Anyone's table becomes a release; what can not be read is listed at once."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from sfumato.claims import Nothing
+from sfumato.errors import ParameterError, ReleaseError
+from sfumato.release import Release
+from sfumato.schema import Schema
+
+ROWS = {
+    "age": ["[20, 40[", "20-39", ">=40", "*", "[40-100)", "[20-40)"],
+    "job": ["Clerical", "{Typist, Teller}", "Manual", "*", "{Mason, Miner, Smith}", "Typist | Teller"],
+    "seen": ["2020", "2020", "*", "*", "*", "[2020-01-01..2021-01-01)"],
+    "grade": ["low", "mid", "low", "high", "low", "low"],
+    "illness": ["flu", "flu", "asthma", "ulcer", "colitis, acute", "flu"],
+}
+
+
+@pytest.mark.parametrize("how", ["comma", "semicolon", "parquet", "pandas", "polars", "lazy", "arrow"])
+def test_forms_of_labels_and_of_tables(tmp_path, schema, how):
+    frame = pl.DataFrame(ROWS)
+    source = {"pandas": frame.to_pandas, "lazy": frame.lazy, "arrow": frame.to_arrow}.get(how, lambda: frame)()
+    if how in ("comma", "semicolon", "parquet"):
+        source = tmp_path / "t.file"
+        if how == "parquet":
+            frame.write_parquet(source)
+        else:
+            frame.write_csv(source, separator="," if how == "comma" else ";")
+    release = Release.read(source, schema)
+    assert len(release.groups) == 3
+    assert sorted(release.groups.weight.tolist()) == [1, 2, 3]
+    assert release.suppressed_group is not None
+    assert release.groups.weight[release.suppressed_group] == 1
+    assert isinstance(release.claim.promise, Nothing)
+    assert release.savable is False
+    assert release.frame()["age"].to_list() == ["*", "[20-40)", "[20-40)", "[20-40)", "[40-100)", "[40-100)"]
+    assert release.groups.overall["grade"].tolist() == [4, 1, 1]
+
+
+def test_our_own_tables(tmp_path, schema, make):
+    release = make(9, seed=2, sets=True)
+    release.frame().write_csv(tmp_path / "t.csv")
+    assert Release.read(tmp_path / "t.csv", schema).frame().equals(release.frame())
+
+
+def test_every_unread_label_is_listed_at_once(schema):
+    frame = pl.DataFrame({**ROWS, "age": ["twenty", *ROWS["age"][1:]], "job": ["Pope", "King", *ROWS["job"][2:]]})
+    frame = frame.with_columns(grade=pl.Series(["low..mid", *ROWS["grade"][1:]]))
+    with pytest.raises(ReleaseError) as caught:
+        Release.read(frame, schema)
+    found = {problem.path: problem for problem in caught.value.problems}
+    assert found["attribute.age"].values == ("twenty",)
+    assert set(found["attribute.job"].values) == {"King", "Pope"}
+    assert found["attribute.job"].count == 2
+    assert found["attribute.grade"].values == ("low..mid",)
+    for value in ("twenty", "Pope", "King", "low..mid"):
+        assert value not in str(caught.value)
+        assert value not in repr(caught.value)
+
+
+def test_blank_cells_are_missing_or_named(schema):
+    frame = pl.DataFrame({**ROWS, "job": [None, "?", "", "*", "Manual", "(missing)"]})
+    release = Release.read(frame, schema)
+    assert release.frame()["job"].to_list().count("(missing)") == 4
+    with pytest.raises(ReleaseError, match="blank cells"):
+        Release.read(frame.with_columns(age=pl.Series([None, *ROWS["age"][1:]])), schema)
+
+
+def test_what_the_table_lacks(schema):
+    release = Release.read(pl.DataFrame(ROWS).drop("seen", "illness").with_row_index(), schema)
+    assert release.frame().columns == ["age", "job", "seen", "grade"]
+    assert set(release.frame()["seen"]) == {"*"}
+    assert [note for note in release.notes if "seen" in note]
+    assert [note for note in release.notes if "illness" in note]
+    assert [note for note in release.notes if "index" in note]
+    with pytest.raises(ReleaseError, match="quasi-identifier"):
+        Release.read(pl.DataFrame({"grade": ["low"]}), schema)
+
+
+def test_columns_by_the_schema_column():
+    schema = Schema.parse(
+        {
+            "name": "t",
+            "attribute": {"age": {"role": "quasi", "kind": "numeric", "range": [0, 10], "column": "Age (years)"}},
+        }
+    )
+    release = Release.read(pd.DataFrame({"Age (years)": [1.0, 1.0, 7.0]}), schema)
+    assert release.groups.weight.tolist() == [2, 1]
+    assert release.boxes.low[:, 0].tolist() == [1, 7]
+
+
+def test_groups_link_rows(schema):
+    exact = {"age": ["21", "35", "50"], "job": ["Typist", "Mason", "Miner"], "seen": ["2020-03-01"] * 3}
+    carried = {"grade": ["low", "mid", "high"], "illness": ["flu", "flu", "ulcer"]}
+    release = Release.read(pl.DataFrame({**exact, **carried, "bucket": [7, 7, 9]}), schema, groups="bucket")
+    assert release.form == "buckets"
+    assert sorted(release.groups.weight.tolist()) == [1, 2]
+    assert len(release.boxes) == 3
+    pair = int(np.argmax(release.groups.weight))
+    assert release.groups.histogram("grade").toarray()[pair].tolist() == [1, 1, 0]
+    with pytest.raises(ParameterError, match="groups"):
+        Release.read(pl.DataFrame({**exact, **carried}), schema, groups="bucket")
+
+
+AMBIGUOUS = {
+    "name": "t",
+    "attribute": {
+        "x": {
+            "role": "quasi",
+            "kind": "nominal",
+            "hierarchy": {"A": {"B": ["a", "b"], "C": ["c"]}, "D": {"A": ["d", "e"], "E": ["f"]}},
+        }
+    },
+}
+
+
+def test_a_name_on_two_levels_is_read_by_the_level_of_its_column():
+    schema = Schema.parse(AMBIGUOUS)
+    upper = Release.read(pl.DataFrame({"x": ["A", "D", "*"]}), schema)
+    assert sorted(upper.boxes.high[:, 0].tolist()) == [3, 6, 6]
+    lower = Release.read(pl.DataFrame({"x": ["A", "B", "E"]}), schema)
+    assert sorted(zip(lower.boxes.low[:, 0].tolist(), lower.boxes.high[:, 0].tolist(), strict=True)) == [
+        (0, 2),
+        (3, 5),
+        (5, 6),
+    ]
+    with pytest.raises(ReleaseError, match="different levels") as caught:
+        Release.read(pl.DataFrame({"x": ["A", "B", "D"]}), schema)
+    assert caught.value.problems[0].values == ("A",)
+
+
+def test_what_is_no_table(tmp_path, schema):
+    (tmp_path / "empty.csv").write_text("")
+    (tmp_path / "latin.csv").write_bytes("age,job\n20,M\xfcller\n".encode("latin-1"))
+    for source in (tmp_path / "none.csv", tmp_path / "empty.csv", tmp_path, tmp_path / "latin.csv"):
+        with pytest.raises(ReleaseError) as caught:
+            Release.read(source, schema)
+        assert str(tmp_path) not in str(caught.value)
+    with pytest.raises(ParameterError, match="source"):
+        Release.read(42, schema)
+    with pytest.raises(ReleaseError, match="no plain values"):
+        Release.read(pl.DataFrame({"age": [[1]]}), schema)
+
+
+def test_nothing_but_suppressed_rows_is_one_class(schema):
+    release = Release.read(pl.DataFrame({"age": ["*", "*"], "grade": ["low", "mid"]}), schema)
+    assert release.suppressed_group is None
+    assert release.summary().classes == 1

@@ -1,0 +1,103 @@
+"""What is told of a domain that was read off the data: enough to read every published label, and no more."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sfumato.release.public_part import public_part
+from sfumato.schema import Schema, label_name, parse_label
+from sfumato.schema.naming import merged
+
+KINDS = {
+    "whole": {"kind": "numeric", "range": [10, 41]},
+    "half": {"kind": "numeric", "range": [0, 9], "step": "0.5"},
+    "tenth": {"kind": "numeric", "range": ["0.1", "2.1"], "step": "0.1", "missing": [""]},
+    "edges": {"kind": "numeric", "edges": [0, 1, 10, 100, 1000, 5000]},
+    "widths": {"kind": "numeric", "range": [0, 40], "intervals": [5, 10]},
+    "named": {"kind": "numeric", "range": [0, 6], "hierarchy": {"young": [0, 1, 2], "old": [3, 4, 5]}},
+    "days": {"kind": "date", "range": ["2020-01-01", "2020-04-01"], "missing": ["-"]},
+    "months": {"kind": "date", "range": ["2020-01-01", "2021-03-01"], "dates": ["month", "year"]},
+    "weeks": {"kind": "date", "range": ["2020-01-01", "2020-06-01"], "step": 7},
+    "rank": {"kind": "ordered", "values": list("abcdefgh"), "missing": ["?"]},
+    "rank tree": {"kind": "ordered", "hierarchy": {"first": ["a", "b", "c"], "last": ["d", "e"], "own": ["f"]}},
+    "flat": {"kind": "nominal", "values": list("abcdefg")},
+    "one": {"kind": "nominal", "values": ["a"]},
+    "tree": {
+        "kind": "nominal",
+        "hierarchy": {
+            "X": {"X1": ["a", "b"], "X2": ["c", "d", "e"]},
+            "Y": {"Y1": ["f", "g"], "Y2": ["h"]},
+            "X2b": ["i"],
+        },
+        "missing": ["?"],
+    },
+    "mask": {"kind": "nominal", "mask": {"length": 3, "alphabet": "012"}},
+}
+
+
+def attribute_of(kind: str, source: str = "data"):
+    given = {**KINDS[kind], "role": "quasi", "source": source}
+    return Schema.parse({"name": "t", "attribute": {"x": given}})["x"]
+
+
+@st.composite
+def published(draw, size: int):
+    """Draw some labels: intervals and unions of intervals."""
+    found = []
+    for _ in range(draw(st.integers(1, 5))):
+        ends = draw(st.lists(st.integers(0, size), min_size=2, max_size=4, unique=True))
+        ends = sorted(ends)[: len(ends) // 2 * 2]
+        found.append(merged(zip(ends[::2], ends[1::2], strict=True)))
+    return found
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@given(data=st.data())
+@settings(max_examples=100, deadline=None)
+def test_every_published_label_is_read_and_named_again(kind, data):
+    attribute = attribute_of(kind)
+    labels = data.draw(published(attribute.size))
+    told = public_part(attribute, labels)
+    back = [parse_label(told, label_name(attribute, label)) for label in labels]
+    for label, again in zip(labels, back, strict=True):
+        assert again is not None
+        assert label_name(told, again) == label_name(attribute, label)
+    for one, his in zip(labels, back, strict=True):  # distinct labels stay distinct, and in order
+        for other, hers in zip(labels, back, strict=True):
+            assert (his == hers) == (one == other)
+
+
+def test_only_published_names_are_told():
+    told = public_part(attribute_of("tree"), [((0, 2),), ((3, 4),)]).to_json()
+    text = json.dumps(told)
+    assert '"X1"' in text
+    assert '"d"' in text
+    for hidden in ("a", "b", "c", "e", "f", "X", "X2", "Y"):
+        assert f'"{hidden}"' not in text
+
+
+def test_ends_and_step_are_those_of_the_labels():
+    told = public_part(attribute_of("whole"), [((5, 10),), ((10, 20),)]).to_json()["domain"]
+    assert told == {"low": "15", "step": "5", "cells": 3}
+    edges = public_part(attribute_of("edges"), [((1, 3),)]).to_json()["domain"]
+    assert edges["edges"][:2] == ["1", "100"]
+    ranks = public_part(attribute_of("rank"), [((1, 6),)]).to_json()["domain"]["values"]
+    assert {"b", "f"} <= set(ranks)
+    assert not set("acdegh") & set(ranks)
+
+
+def test_nothing_is_told_where_all_is_suppressed():
+    for kind in KINDS:
+        attribute = attribute_of(kind)
+        told = public_part(attribute, [((0, attribute.size),)])
+        assert told.to_json()["domain"] == {"values": ["(any)"]}
+        assert parse_label(told, "*") == ((0, told.size),)
+
+
+def test_a_public_domain_is_told_whole():
+    attribute = attribute_of("tree", "public")
+    assert public_part(attribute, [((0, 1),)]) == attribute

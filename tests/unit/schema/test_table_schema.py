@@ -1,0 +1,160 @@
+from __future__ import annotations
+
+import pytest
+
+from sfumato.errors import ParameterError, SchemaError
+from sfumato.schema import Schema
+
+TEXT = """
+name = "people"
+rows_per_person = 2
+[attribute.id]
+role = "identifier"
+[attribute.age]
+role = "quasi"
+kind = "numeric"
+range = [17, 91]
+[attribute.job]
+role = "quasi"
+hierarchy = "job.csv"
+[attribute.grade]
+role = "sensitive"
+kind = "ordered"
+values = ["low", "mid", "high"]
+[attribute.zip]
+column = "postcode"
+mask = { length = 3, from = "right" }
+missing = ["?", ""]
+[attribute.income]
+role = "target"
+values = ["<=50K", ">50K"]
+source = "data"
+"""
+
+
+@pytest.fixture
+def schema(tmp_path):
+    (tmp_path / "job.csv").write_text("Clerk;White;*\nMiner;Blue;*\n", encoding="utf-8")
+    (tmp_path / "people.toml").write_text(TEXT, encoding="utf-8")
+    return Schema.load(tmp_path / "people.toml")
+
+
+def test_load(schema):
+    assert schema.names == ("id", "age", "job", "grade", "zip", "income")
+    assert (schema.name, schema.population, schema.rows_per_person) == ("people", "people", 2)
+    assert [a.name for a in schema.quasi] == ["age", "job"]
+    assert [a.name for a in schema.sensitive] == ["grade"]
+    assert [a.name for a in schema.carried] == ["grade", "income"]
+    assert [a.name for a in schema.published] == ["age", "job", "grade", "income"]
+    assert schema["zip"].column == "postcode"
+    assert schema["zip"].size == 1001
+    assert "age" in schema
+    assert "Age" not in schema
+
+
+def test_an_unknown_attribute_is_a_parameter_error(schema):
+    with pytest.raises(ParameterError, match="attribute = shoe: is not in the schema"):
+        schema["shoe"]
+
+
+def test_roles_given_replace_and_roles_not_given_stay(schema):
+    other = schema.with_roles(quasi=["zip", "age"])
+    assert [a.name for a in other.quasi] == ["age", "zip"]
+    assert [a.name for a in other.sensitive] == ["grade"]
+    assert other["job"].role == "other"
+    assert other["id"].role == "identifier"
+    assert [a.name for a in schema.with_roles(sensitive="job").quasi] == ["age"]
+    assert schema.with_roles(sensitive=()).sensitive == ()
+
+
+def test_roles_that_can_not_be(schema):
+    with pytest.raises(ParameterError, match="has no domain"):
+        schema.with_roles(quasi="id")
+    with pytest.raises(ParameterError, match="is also quasi"):
+        schema.with_roles(quasi="age", sensitive="age")
+    with pytest.raises(ParameterError, match="is not in the schema"):
+        schema.with_roles(quasi="shoe")
+
+
+def test_decisions_name_what_is_open(schema):
+    assert [(p.path, p.rule.partition(":")[0]) for p in schema.decisions()] == [
+        ("attribute.income", "its domain was read off the data")
+    ]
+    bare = Schema.parse({"name": "t", "attribute": {"a": {"decide": ["role"]}}})
+    assert [p.rule for p in bare.decisions()] == [
+        "undecided: role",
+        "no attribute is a quasi-identifier",
+        "no attribute is sensitive",
+    ]
+
+
+def test_domains_read_off_the_data_are_refused_by_name(schema):
+    schema.refuse_data_domains(["age", "job"])
+    with pytest.raises(SchemaError, match=r"attribute\.income: its domain or range was read off the data"):
+        schema.refuse_data_domains(["age", "income"])
+
+
+def test_all_problems_of_the_file_at_once():
+    data = {
+        "nam": "t",
+        "attribute": {
+            "a": {"role": "quassi"},
+            "b": {"role": "quasi", "kind": "numeric", "range": [5, 1]},
+            "c": {"role": "quasi", "hierarchy": "absent.csv"},
+            "d": {"role": "quasi", "values": ["x", "x"], "column": "b"},
+        },
+    }
+    with pytest.raises(SchemaError) as caught:
+        Schema.parse(data)
+    assert sorted(p.path for p in caught.value.problems) == [
+        "attribute.a.role", "attribute.b.range", "attribute.c.hierarchy", "attribute.d", "attribute.d", "nam", "name",
+    ]  # fmt: skip
+    assert str(caught.value).startswith("7 problems:\n  1. ")
+
+
+def test_files_that_are_no_schema(tmp_path):
+    for content, part in [
+        (None, "can not be read"),
+        (b"\0", "is not text"),
+        (b"[", "is not TOML"),
+        (b"", "is missing"),
+    ]:
+        if content is not None:
+            (tmp_path / "s.toml").write_bytes(content)
+        with pytest.raises(SchemaError, match=part):
+            Schema.load(tmp_path / "s.toml")
+    with pytest.raises(SchemaError, match="not a file"):
+        Schema.load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        {"kind": "numeric", "range": [0, 20]},  # dyadic: some intervals of one cell, some of two
+        {"kind": "numeric", "range": [0, 40], "intervals": [5, 10]},
+        {"kind": "ordered", "values": list("abcdefghij")},
+        {"values": ["a;b", 'c"d', "e"], "missing": ["?"]},
+        {"kind": "numeric", "range": [0, 1], "missing": ["?"]},
+    ],
+)
+def test_the_arx_export_lists_every_value_once_and_reads_back(table, tmp_path):
+    schema = Schema.parse({"name": "t", "attribute": {"x": {"role": "quasi", **table}}})
+    (tmp_path / "x.csv").write_text(schema.arx_hierarchy("x"), encoding="utf-8")
+    again = Schema.parse({"name": "t", "attribute": {"x": {"role": "quasi", "hierarchy": "x.csv"}}}, folder=tmp_path)[
+        "x"
+    ]
+    x = schema["x"]
+    assert list(again.values.names) == [x.values.text(code) for code in range(x.values.size)]
+    # every set of values with a name of its own keeps it, except the root
+    for node in range(1, len(x.nodes)):
+        part = (int(x.nodes.low[node]), int(x.nodes.high[node]))
+        if x.nodes.names[node] != "(missing)" and part != (0, x.values.size):
+            assert again.nodes.names[again.nodes.by_interval[part]] == x.nodes.names[node]
+
+
+def test_an_export_that_can_not_be(schema):
+    with pytest.raises(ParameterError, match="has no domain"):
+        schema.arx_hierarchy("id")
+    big = Schema.parse({"name": "t", "attribute": {"x": {"role": "quasi", "kind": "numeric", "range": [0, 2**31 - 1]}}})
+    with pytest.raises(ParameterError, match="has more than 10000000 values"):
+        big.arx_hierarchy("x")
