@@ -46,7 +46,7 @@ _HOMES = {
         "SchemaError",
         "SfumatoError",
     ),
-    "sfumato.mechanisms": ("Mondrian", "Raw", "Suppress"),
+    "sfumato.mechanisms": ("Anatomy", "Bucketize", "Mondrian", "Raw", "Suppress", "TopDown"),
     "sfumato.randomness": ("Entropy",),
     "sfumato.release": ("Release", "Verdict"),
     "sfumato.schema": ("Schema",),

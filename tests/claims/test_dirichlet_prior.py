@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import itertools
 import math
+from decimal import Context, Decimal
 from fractions import Fraction as F  # noqa: N817  (the tests are full of them)
 from functools import cache
 
@@ -21,12 +22,13 @@ from sfumato.commuting.prior import (
     smallest_alpha,
     smallest_alphas,
     smallest_scale,
+    union_delta,
 )
 from sfumato.errors import ParameterError
 from sfumato.mechanisms.dirichlet_rules import Domain, Stratum, reference_zero_samples
 from sfumato.mechanisms.dirichlet_shape import uniform_shape
 from sfumato.mechanisms.dirichlet_shrink import mass_part
-from sfumato.mechanisms.dirichlet_tails import ceilings, excess, exp_below, log_above, tail
+from sfumato.mechanisms.dirichlet_tails import ceilings, excess, exp_below, log_above, rounded_up, tail
 
 # ---------------------------------------------------------------------------- slow, obvious oracles
 
@@ -190,9 +192,13 @@ def test_ceilings_are_never_below_the_tail():
 
 
 def test_exp_and_log_round_to_the_safe_side():
-    assert F(0) < F(math.e) - exp_below(F(1)) + F(1, 10**15) < F(2, 10**15)
-    twice = exp_below(F(1, 2))
-    assert twice * twice <= exp_below(F(1)) * (1 + F(1, 10**36))
+    fine = Context(prec=70)
+    for text in ("0.001", "1", "4.6", "1/3", "20"):
+        value = F(text)
+        exact = F(fine.divide(Decimal(value.numerator), Decimal(value.denominator)).exp(fine))
+        assert 0 < exact - exp_below(value) < exact / 10**37
+        exact = F(fine.divide(Decimal(value.numerator), Decimal(value.denominator)).ln(fine))
+        assert value == 1 or 0 < log_above(value) - exact < abs(exact) / 10**37
     assert log_above(F(1)) == 0
     assert exp_below(log_above(F(2))) >= 2 - F(1, 10**35)
     assert abs(float(log_above(1 / F("0.0378"))) - 3.2754461763565947) < 1e-12
@@ -503,6 +509,7 @@ def test_trap_48_rejecting_against_rep_breaks_the_promise():
     [
         (6, 3, 2, F(3, 10), "tails"),  # passes at 34/200 of the range, fails again up to 66/200
         (12, 3, 2, F(3, 10), "tails"),
+        (12, 2, 2, F(3, 10), "tails"),  # found only at a jump of the saw-tooth; a grid gives twice as much
         (4, 1000, "4.6", F(1, 10**5), "hockey"),
         (3, 50, 3, F(1, 100), "pdp"),
     ],
@@ -643,18 +650,44 @@ def test_bad_parameters_are_named(arguments, named):
 
 
 def test_accept_reject_delta_is_its_formula():
-    n, k, alpha, odds = 12, 1000, F("0.05"), exp_below(F("4.6"))
-    domain = Domain.whole(n, n, (Stratum(alpha, blocks=k),))
-    for gamma in (odds - F(1, 2), F(120), F(200)):  # just above e^eps (1 - p) - 1, and far above
+    odds = exp_below(F("4.6"))
+    shapes = [(12, 1000, F("0.05"), odds - F(1, 2)), (12, 1000, F("0.05"), F(200)), (9, 20, F("0.03"), F(100))]
+    for n, k, alpha, gamma in shapes:  # just above e^eps (1 - p) - 1; far above; a large p
+        domain = Domain.whole(n, n, (Stratum(alpha, blocks=k),))
         p = F(domain.delta(gamma + 1, "pdp"))
         assert gamma + 1 > odds * (1 - p)
         base = F(domain.delta(odds * (1 - p), "hockey"))
         expected = (p + base) / (1 - p)
         assert F(certified_delta(n, k, "4.6", alpha, gamma=gamma)) >= expected
         assert certified_delta(n, k, "4.6", alpha, gamma=gamma) == pytest.approx(float(expected), rel=1e-12)
-    tied = odds - F(3, 2)
+    assert F(1, 100) < p < F(9, 10)  # of the last shape: leaving out 1 / (1 - p) would show
+    n, k, alpha, tied = 12, 1000, F("0.05"), odds - F(3, 2)
+    domain = Domain.whole(n, n, (Stratum(alpha, blocks=k),))
     assert certified_delta(n, k, "4.6", alpha, gamma=tied) == domain.delta(tied + 1, "pdp")  # Lemma 5.2
-    coarse = Domain.whole(3, 3, (Stratum(F(1, 2), blocks=3),))
-    p, base = (F(coarse.delta(odds, rule)) for odds, rule in ((F(3), "pdp"), (F(3), "hockey")))
-    assert p > F(1, 20)  # large enough that leaving out 1 / (1 - p) would show
-    del base
+
+
+def test_trap_50_disclosure_adds_up_over_destinations():
+    single = disclosure(all_laws(2, 2, [F(1)] * 2), F(2))
+    over_two = 1 - (1 - single) ** 2  # two destinations drawn independently: either may disclose
+    assert 0 < single < over_two < 1  # so the twin that reports one destination's delta falls short
+    assert F(union_delta([rounded_up(single)] * 2)) >= over_two
+    assert union_delta([1e-5] * 120) == pytest.approx(1.2e-3, rel=1e-12)
+    assert F(union_delta([1e-5] * 120)) >= 120 * F(1e-5)
+
+
+@pytest.mark.parametrize("rule", ["hockey", "tails", "pdp", "theorem44"])
+def test_a_prior_chosen_for_rejection_is_certified_with_its_gamma(rule):
+    n, k, epsilon, delta = 15, 1000, "4.6", F(1, 10**5)
+    alpha = smallest_alpha(n, k, epsilon, delta, rule=rule, accept_reject=True)
+    gamma = rejection_limit(n, strata([alpha] * k), epsilon, delta, rule=rule)
+    found = F(certified_delta(n, k, epsilon, alpha, rule=rule, gamma=gamma))
+    assert delta / 10 < found <= delta
+    assert smallest_alpha(n, k, epsilon, delta, rule=rule) <= alpha  # rejecting never comes for nothing
+
+
+def test_a_gamma_that_does_not_exist_is_refused():
+    assert smallest_alpha(5, 50, F(1, 100), F(1, 10), rule="pdp", accept_reject=True) is None
+    with pytest.raises(ParameterError, match="no gamma"):
+        rejection_limit(5, uniform_shape(50), F(1, 100), F(1, 10), rule="pdp")
+    with pytest.raises(ParameterError, match="rejection_limit"):
+        certified_delta(5, 50, 1, 1, gamma=0)

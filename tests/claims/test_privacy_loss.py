@@ -151,8 +151,8 @@ def test_residence_leaves_out_groups_that_hold_no_record():
 
 
 def test_drivers_name_groups_and_values():
-    table = small_table(11, rows=24)
-    release, _ = random_release(table, 11, "classes")
+    table = small_table(13, rows=24)
+    release, _ = random_release(table, 13, "classes")
     found = privacy_loss(table, release, drivers=2)
     first = found.drivers[0]
     assert first.loss == found.value

@@ -479,6 +479,18 @@ def test_what_is_drawn_is_good_and_some_draws_were_not():
         assert verdicts == ({True, False} if limit is None else {True})
 
 
+def test_no_destination_and_a_destination_without_people():
+    nobody, none = np.zeros(0, dtype=np.int64), np.zeros(1, dtype=np.int64)
+    law = Law((Stratum(F(1), blocks=5),), m=0)
+
+    def words(size):
+        return np.zeros(size, dtype=np.uint64)
+
+    for pairs, kinds in ((none, nobody), (np.zeros(2, dtype=np.int64), none)):
+        found = urn_sample(Commuters(pairs, slots=nobody, people=nobody), [law], kinds, words)
+        assert [column.size for column in found] == [0, 0, 0]
+
+
 def test_urns_that_do_not_fit_are_refused():
     commuters = _same_destination({0: 1}, 1)
     kinds, words = np.zeros(1, dtype=np.int64), np.random.default_rng(1).integers

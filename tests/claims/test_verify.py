@@ -45,6 +45,7 @@ SCHEMA = Schema.parse(
                 "role": "sensitive",
                 "kind": "nominal",
                 "hierarchy": {"Lung": ["flu", "asthma"], "Gut": ["ulcer", "colitis"]},
+                "ground": "hierarchical",
             },
         },
     }

@@ -23,6 +23,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "publish": ("publish", "publish", "Make a release and save it with its claim."),
     "verify": ("verify", "verify", "Check the claim of a release from the written files alone."),
     "apply": ("apply", "apply", "Put new rows through a public recoding."),
+    "ledger": ("ledger", "ledger", "What was published about whom, what it cost, what is left."),
     "explain": ("explain", "explain", "What a claim, requirement or measure means, with its formula."),
 }
 

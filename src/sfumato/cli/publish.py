@@ -40,6 +40,7 @@ def publish_options(function: F) -> F:
                 "--seed", type=int, help="Rehearse with a seed; such a release is stamped and not for publication."
             ),
             click.option("--allow-rehearsal", is_flag=True, help="Save a rehearsal all the same, with its stamp."),
+            click.option("--ledger", type=click.Path(), help="Ledger to account in; it is made where there is none."),
             file_options,
             json_option,
         )
@@ -63,7 +64,9 @@ def run(mechanism: Mechanism, **options: Any) -> None:
     given = given_options(**{name: options[name] for name in ("delimiter", "encoding", "header")})
     table = sf.read(options["data"], schema, **given)
     with _progress(shown=not options["as_json"]) as progress:
-        release = sf.publish(table, mechanism, seed=options["seed"], progress=progress)
+        release = sf.publish(
+            table, mechanism, seed=options["seed"], ledger=options["ledger"], progress=progress
+        )
     release.save(options["output"], format=options["file_format"], allow_rehearsal=options["allow_rehearsal"])
     if options["as_json"]:
         emit(

@@ -12,7 +12,7 @@ from sfumato.cli.requirements import REQUIREMENT_FLAGS, requirement_of, requirem
 if TYPE_CHECKING:
     from sfumato.claims import Requirement
 
-__all__ = ["mondrian"]
+__all__ = ["anatomy", "bucketize", "mondrian", "topdown"]
 
 
 def _required(options: dict[str, Any]) -> Requirement:
@@ -49,3 +49,43 @@ def mondrian(cut: str, nominal: str, tight: bool, max_suppressed: str, **options
 
     requirement = _required(options)
     run(sf.Mondrian(requirement, cut=cut, nominal=nominal, tight=tight, max_suppressed=max_suppressed), **options)
+
+
+@publish.command()
+@publish_options
+@requirement_options
+@click.option("--cut", type=click.Choice(["best", "widest"]), default="best", show_default=True, help="Which cut is taken first.")
+def bucketize(cut: str, **options: Any) -> None:
+    """Keep quasi-identifiers exact and break their link to the sensitive values inside groups.
+
+    Example: sfumato publish bucketize patients.csv patients.toml --l 3 -o out/
+    """
+    import sfumato as sf
+
+    run(sf.Bucketize(_required(options), cut=cut), **options)
+
+
+@publish.command()
+@publish_options
+@click.option("--l", required=True, help="Each group has l different sensitive values.")
+def anatomy(l: str, **options: Any) -> None:  # noqa: E741
+    """Put people with l different sensitive values into each group; keep quasi-identifiers exact.
+
+    Example: sfumato publish anatomy patients.csv patients.toml --l 3 -o out/
+    """
+    import sfumato as sf
+
+    run(sf.Anatomy(l), **options)
+
+
+@publish.command()
+@publish_options
+@click.option("--k", required=True, help="Every class has at least k people.")
+def topdown(k: str, **options: Any) -> None:
+    """Cut each attribute globally so that the target can still be told (top-down specialization).
+
+    Example: sfumato publish topdown patients.csv patients.toml --k 5 -o out/
+    """
+    import sfumato as sf
+
+    run(sf.TopDown(k), **options)

@@ -13,6 +13,7 @@ from sfumato.mechanisms.dirichlet import (
     smallest_alpha,
     smallest_alphas,
     smallest_scale,
+    union_delta,
 )
 from sfumato.mechanisms.dirichlet_good import is_good
 from sfumato.mechanisms.dirichlet_rules import Rule, Stratum, log_reference_zero_sample
@@ -28,4 +29,5 @@ __all__ = [
     "smallest_alpha",
     "smallest_alphas",
     "smallest_scale",
+    "union_delta",
 ]

@@ -24,7 +24,7 @@ from sfumato.counts.canonical import ASK, code_of, missing_result
 from sfumato.schema import Attribute, Days, Edges, Grid, Values
 from sfumato.schema.domain import decimal_or_none
 
-__all__ = ["Encoded", "code_type", "first_look", "settle", "supported"]
+__all__ = ["Encoded", "cell_and_certainty", "code_type", "exact_cells", "first_look", "settle", "supported"]
 
 _EXACT = Decimal(2**48)  # scaled units below which the float arithmetic is certain
 _MARGIN = 0.25  # of a scaled unit
@@ -212,15 +212,27 @@ def _plain(point: Decimal) -> bool:
 
 
 def _cells(domain: Grid, x: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
+    if not exact_cells(domain):
+        return pl.lit(ASK, dtype=pl.Int32), pl.lit(value=False)
+    code, sure = cell_and_certainty(domain, x)
+    return pl.min_horizontal(code, pl.lit(float(domain.size - 1))), sure
+
+
+def exact_cells(domain: Grid) -> bool:
+    """True when float arithmetic can place numbers of the range into cells with certainty."""
+    unit = Decimal(10) ** domain.decimals
+    points = (domain.low, domain.high, domain.step)
+    return all(map(_plain, points)) and max(abs(domain.low), abs(domain.high)) * unit < _EXACT
+
+
+def cell_and_certainty(domain: Grid, x: Any) -> tuple[Any, Any]:
+    """Return the cell of a float expression (polars or narwhals) of the range, and where that is certain."""
     unit = Decimal(10) ** domain.decimals
     scale, low, step = float(unit), float(domain.low * unit), float(domain.step * unit)
     scaled = x * scale + 0.5 - low
     code = ((scaled - _MARGIN) / step).floor()
     again = ((scaled + _MARGIN) / step).floor()
-    bound = float(_EXACT / unit)
-    within = max(abs(domain.low), abs(domain.high)) * unit < _EXACT
-    sure = (code == again) & (x.abs() < bound) if within else pl.lit(value=False)
-    return pl.min_horizontal(code, pl.lit(float(domain.size - 1))), sure
+    return code, (code == again) & (x.abs() < float(_EXACT / unit))
 
 
 def _in_range(attribute: Attribute, code: pl.Expr, below: pl.Expr, above: pl.Expr) -> pl.Expr:

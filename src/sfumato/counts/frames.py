@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,8 +10,9 @@ import narwhals as nw
 import polars as pl
 
 from sfumato.counts.canonical import canonical_text
-from sfumato.counts.encoding import supported
+from sfumato.counts.encoding import cell_and_certainty, supported
 from sfumato.counts.refusal import refused
+from sfumato.schema import Grid
 
 __all__ = ["ROWS", "Grouped", "InMemory", "open_frame"]
 
@@ -24,9 +25,13 @@ class InMemory:
 
     frame: Any
 
-    def rows(self, names: Sequence[str]) -> pl.DataFrame:
+    def rows(self, names: Sequence[str], _cells: Mapping[str, Grid]) -> pl.DataFrame:
         """Return the named columns."""
         return pl.DataFrame([_series(self.frame[name]).alias(name) for name in names])
+
+    def height(self) -> int:
+        """Return how many rows there are."""
+        return len(self.frame)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +40,21 @@ class Grouped:
 
     frame: Any
 
-    def rows(self, names: Sequence[str]) -> pl.DataFrame:
-        """Return the distinct combinations of raw values and, in `ROWS`, how many rows have each."""
-        if not names:
-            query = self.frame.select(nw.len().alias(ROWS))
-            return pl.DataFrame(query.collect(backend="polars").to_native())
-        query = self.frame.select(*names).group_by(*names).agg(nw.len().alias(ROWS))
+    def rows(self, names: Sequence[str], cells: Mapping[str, Grid]) -> pl.DataFrame:
+        """Return the distinct combinations of raw values and, in `ROWS`, how many rows have each.
+
+        Doubles of a column in `cells` become the middle of their cell first, so that few lines come back.
+        """
+        types = self.frame.collect_schema()
+        middles = [_middle(name, cells[name]) for name in names if name in cells and types[name] == nw.Float64]
+        frame = self.frame.select(*names)
+        query = (frame.with_columns(*middles) if middles else frame).group_by(*names).agg(nw.len().alias(ROWS))
         found = query.collect(backend="polars").to_native()
         return pl.DataFrame(found).with_columns(pl.col(ROWS).cast(pl.Int64))  # Decimal or unsigned, by engine
+
+    def height(self) -> int:
+        """Return how many rows there are."""
+        return int(self.frame.select(nw.len()).collect(backend="polars").item())
 
 
 def open_frame(data: Any) -> tuple[tuple[str, ...], pl.LazyFrame | InMemory | Grouped]:
@@ -67,6 +79,15 @@ def open_frame(data: Any) -> tuple[tuple[str, ...], pl.LazyFrame | InMemory | Gr
     if isinstance(frame, nw.LazyFrame):
         return columns, Grouped(frame)
     return columns, InMemory(frame)
+
+
+def _middle(name: str, grid: Grid) -> Any:
+    """Replace numbers by the middle of their cell where the cell is certain; the rest is left for the oracle."""
+    x = nw.col(name)
+    code, sure = cell_and_certainty(grid, x)
+    low, high, step = float(grid.low), float(grid.high), float(grid.step)
+    inside = (x >= low) & (x < high) & (code < grid.size) & sure
+    return nw.when(inside).then((code + 0.5) * step + low).otherwise(x).alias(name)
 
 
 def _check_names(names: Sequence[str]) -> None:

@@ -17,7 +17,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from sfumato.counts.walking import NODE, binary_nodes, join_each, place_in_order, row_numbers
+from sfumato.counts.walking import NODE, binary_nodes, join_each, place_in_order, row_ids, row_numbers
 from sfumato.errors import ParameterError
 
 __all__ = ["GROUP", "Cuts", "Quota", "Recoding", "Tree"]
@@ -221,8 +221,7 @@ class Quota:
         if not len(self.quota):
             return np.full(len(codes), -1, dtype=np.int32)
         table = np.column_stack([lines[name] for name in self.names])
-        _, which = np.unique(np.concatenate([table, codes]), axis=0, return_inverse=True)
-        which = which.ravel()
+        which = row_ids(np.concatenate([table, codes]))
         line_of, row_of = which[: len(table)], which[len(table) :]
         place = place_in_order(row_of)
         # Lines are sorted by combination and start, so one search on (combination, place) finds the line.

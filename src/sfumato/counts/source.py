@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import glob
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from os import PathLike, fspath
 from pathlib import Path
@@ -15,12 +15,14 @@ from sfumato.counts.csv_form import CsvForm, blank_tail, decoded, is_utf8, sniff
 from sfumato.counts.frames import ROWS, Grouped, InMemory, open_frame
 from sfumato.counts.refusal import refused
 from sfumato.errors import SfumatoError
+from sfumato.schema import Grid
 
 __all__ = ["ROWS", "Source", "guarded", "open_source"]
 
 _PARQUET = {".parquet", ".pq"}
 _EXCEL = {".xlsx", ".xls", ".xlsm", ".xlsb", ".ods"}
 _MAGIC = ((b"PAR1", "parquet"), (b"PK\x03\x04", "excel"))
+_FRAME = "the frame"
 Result = TypeVar("Result")
 
 
@@ -55,16 +57,27 @@ class Source:
         """Return the types of a frame's columns."""
         return guarded(self.name, lambda: dict(frame.collect_schema()))
 
-    def scan(self, columns: Sequence[str]) -> pl.LazyFrame:
-        """Return a lazy frame of the named columns; of an engine that groups, with the number of rows in `ROWS`."""
+    def scan(self, columns: Sequence[str], cells: Mapping[str, Grid] | None = None) -> pl.LazyFrame:
+        """Return a lazy frame of the named columns; of an engine that groups, with the number of rows in `ROWS`.
+
+        Such an engine may give the middle of a cell for any number of the cell in the columns `cells`.
+        """
         frame = self.frame
         if isinstance(frame, pl.LazyFrame):
             return frame.select(columns)
-        return guarded(self.name, lambda: frame.rows(columns)).lazy()
+        return guarded(self.name, lambda: frame.rows(columns, cells or {})).lazy()
 
     def collect(self, query: pl.LazyFrame) -> pl.DataFrame:
         """Run a query on what `scan` returned."""
         return guarded(self.name, lambda: query.collect(engine="streaming" if self.streaming else "in-memory"))
+
+    def height(self) -> int:
+        """Return how many rows there are, without reading a column."""
+        frame = self.frame
+        if not isinstance(frame, pl.LazyFrame):
+            return guarded(self.name, frame.height)
+        blank = blank_tail(*self.forms[-1]) if self.forms else 0
+        return max(0, int(self.collect(frame.select(pl.len())).item()) - blank)
 
     def in_latin1(self) -> Source | None:
         """Return the same files read as Latin-1, where one is not UTF-8 throughout and nobody said what it is."""
@@ -93,6 +106,8 @@ def guarded(where: str, action: Callable[[], Result]) -> Result:
     except Exception as error:  # noqa: BLE001  (five engines, each with its own tree of errors)
         kind = type(error).__name__
         hint = "check the delimiter, the quotes and the encoding, and that the file is whole"
+        if where == _FRAME:
+            hint = "check that its own library can still read it and that its columns hold plain values"
         raise refused(where, f"can not be read as a table ({kind})", hint) from None
 
 
@@ -109,8 +124,8 @@ def open_source(
         return _open_paths(_paths(fspath(data)), delimiter, encoding, header, expected)
     if delimiter is not None or encoding is not None or header is not None:
         raise refused("delimiter, encoding, header", "are for files", "leave them away for a frame")
-    columns, frame = guarded("the frame", lambda: open_frame(data))
-    return Source("the frame", columns=columns, frame=frame, streaming=isinstance(data, pl.LazyFrame))
+    columns, frame = guarded(_FRAME, lambda: open_frame(data))
+    return Source(_FRAME, columns=columns, frame=frame, streaming=isinstance(data, pl.LazyFrame))
 
 
 def _paths(text: str | bytes) -> list[Path]:

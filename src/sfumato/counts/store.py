@@ -9,11 +9,11 @@ import polars as pl
 
 from sfumato.counts.canonical import ASK, missing_result
 from sfumato.counts.csv_form import blank_tail
-from sfumato.counts.encoding import Encoded, first_look, settle, supported
+from sfumato.counts.encoding import Encoded, exact_cells, first_look, settle, supported
 from sfumato.counts.refusal import cell_problems, missing_columns, refused
 from sfumato.counts.source import ROWS, Source
 from sfumato.errors import Problem, ReadError
-from sfumato.schema import Attribute
+from sfumato.schema import Attribute, Grid
 
 __all__ = ["Store"]
 
@@ -36,8 +36,14 @@ class Store:
         store.problems = {name: [] for name in columns}
         return store
 
+    def __getstate__(self) -> dict[str, object]:
+        """Pickle the codes only: the source may hold columns nobody publishes."""
+        return {**self.__dict__, "source": None}
+
     def require(self, attributes: Sequence[Attribute]) -> list[Problem]:
         """Read what has not been read yet, in one pass; return everything wrong with the named attributes."""
+        if not attributes and not self.problems and self.source is not None:
+            self.height = self.source.height()
         if any(attribute.name not in self.problems for attribute in attributes):
             if self.source is None:
                 absent = [attribute for attribute in attributes if attribute.name not in self.problems]
@@ -53,6 +59,8 @@ class Store:
         ):
             self.problems[attribute.name] = [problem]
         present = [attribute for attribute in wanted if attribute not in absent]
+        if not present:
+            return
         try:
             encoded, weights, height = _encode(source, present)
         except ReadError:
@@ -75,7 +83,7 @@ def _column(attribute: Attribute) -> str:
 
 def _encode(source: Source, attributes: Sequence[Attribute]) -> tuple[list[Encoded], np.ndarray | None, int]:
     """Scan once for the codes, and once more for the cells the expressions ask about."""
-    frame = source.scan([_column(attribute) for attribute in attributes])
+    frame = source.scan([_column(attribute) for attribute in attributes], _grids(attributes))
     types = source.types(frame)
     odd = [attribute for attribute in attributes if not supported(types[_column(attribute)])]
     if odd:
@@ -89,10 +97,9 @@ def _encode(source: Source, attributes: Sequence[Attribute]) -> tuple[list[Encod
         )
     looks = {a.name: first_look(a, types[_column(a)], padded=source.padded) for a in attributes}
     extra = [pl.col(ROWS).cast(pl.Int64)] if source.grouped else []
-    count = [] if looks else [pl.len().alias(ROWS)]
-    found = source.collect(frame.select(*looks.values(), *(extra or count)))
+    found = source.collect(frame.select(*looks.values(), *extra))
     weights = found[ROWS].to_numpy() if source.grouped else None
-    height = int(found[ROWS][0]) if count and not extra else found.height
+    height = found.height
     codes = {name: found[name].to_numpy() for name in looks}
     blank = _blank_tail(source, attributes, codes) if source.forms else 0
     if blank:
@@ -109,6 +116,17 @@ def _encode(source: Source, attributes: Sequence[Attribute]) -> tuple[list[Encod
         ).to_series()
         encoded.append(settle(attribute, column, _plain(leftover)))
     return encoded, weights, height
+
+
+def _grids(attributes: Sequence[Attribute]) -> dict[str, Grid]:
+    """Columns whose numbers an engine may replace by the middle of their cell: no number among them means missing."""
+    return {
+        _column(attribute): attribute.values
+        for attribute in attributes
+        if isinstance(attribute.values, Grid)
+        and exact_cells(attribute.values)
+        and not (attribute.missing and attribute.missing.texts)
+    }
 
 
 def _plain(values: pl.Series) -> pl.Series:

@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from sfumato.counts.canonical import LEFT_OUT
 from sfumato.counts.counted import Counts, checked_names
 from sfumato.counts.grouping import group_codes
-from sfumato.counts.source import open_source
+from sfumato.counts.source import Source, open_source
 from sfumato.counts.store import Store
 from sfumato.errors import ParameterError, Problem, ReadError
 from sfumato.schema import Attribute, Schema
@@ -49,9 +50,14 @@ def check(
     encoding: str | None = None,
     header: bool | Sequence[str] | None = None,
 ) -> list[Problem]:
-    """Return every problem of the data against the schema, an empty list when there is none."""
+    """Return every problem of the data against the schema, an empty list when there is none.
+
+    Stricter than `read`: of a CSV file every line is cut into cells, published or not, so that a line
+    with too many cells is found wherever it stands.
+    """
     try:
-        return _open(data, schema, delimiter=delimiter, encoding=encoding, header=header).check()
+        table = _open(data, schema, delimiter=delimiter, encoding=encoding, header=header)
+        return [*table.check(), *table.uneven_lines()]
     except ReadError as error:
         return list(error.problems)
 
@@ -115,6 +121,22 @@ class Table:
             return self._store.require(self.schema.published)
         except ReadError as error:
             return list(error.problems)
+
+    def uneven_lines(self) -> list[Problem]:
+        """Return a problem when a line of a CSV file has more cells than there are columns."""
+        source = self._store.source
+        if source is None or not source.forms:
+            return []
+        form: Source | None = source
+        while form is not None:
+            try:
+                form.collect(form.scan(form.columns).select(pl.all().null_count()))
+            except ReadError:
+                form = form.in_latin1()  # None, unless one column nobody publishes was the reason
+            else:
+                return []
+        rule = f"has a line that can not be cut into {len(source.columns)} cells"
+        return [Problem(source.name, rule, "check the quotes and delimiters in the longest lines")]
 
     def require(self) -> None:
         """Read what is not read yet; raise one `ReadError` with every problem."""

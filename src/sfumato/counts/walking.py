@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
@@ -9,9 +10,10 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
+from sfumato.counts.grouping import packed
 from sfumato.errors import ParameterError
 
-__all__ = ["NODE", "Walk", "binary_nodes", "join_each", "place_in_order", "row_numbers"]
+__all__ = ["NODE", "Walk", "binary_nodes", "join_each", "place_in_order", "row_ids", "row_numbers"]
 
 NODE = "__node__"
 _ORDER = "__order__"
@@ -106,6 +108,15 @@ def _relation(table: Any, lookup: Mapping[str, np.ndarray]) -> Any:
     if table.implementation.is_duckdb():  # on the relation's own connection: relations of two can not be joined
         return nw.from_native(table.to_native().query("__unused__", "SELECT * FROM arrow"))
     return nw.from_native(arrow).lazy(backend=table.implementation)
+
+
+def row_ids(rows: np.ndarray) -> np.ndarray:
+    """Return a number for each row, equal for equal rows and rising in lexicographic order."""
+    sizes = [int(size) for size in rows.max(axis=0, initial=0) + 1]
+    if rows.shape[1] and rows.min(initial=0) >= 0 and math.prod(sizes) < 1 << 62:
+        keys = packed([rows[:, at] for at in range(rows.shape[1])], sizes)
+        return np.unique(keys, return_inverse=True)[1].ravel()
+    return np.unique(rows, axis=0, return_inverse=True)[1].ravel()
 
 
 def place_in_order(keys: np.ndarray) -> np.ndarray:

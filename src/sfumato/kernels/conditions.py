@@ -139,8 +139,8 @@ def frequency(most: Fraction, *, sensitive: int = 0) -> Condition:
 
 
 def entropy(l: Fraction, *, sensitive: int = 0) -> Condition:  # noqa: E741
-    """Entropy at least ln l, with the margin."""
-    return Condition(ENTROPY, sensitive=sensitive, low=log(l) + MARGIN)
+    """Entropy at least ln l, with the margin; l or more equally frequent codes are counted, not rounded."""
+    return Condition(ENTROPY, sensitive=sensitive, limit=l, low=log(l) + MARGIN)
 
 
 def recursive(c: Fraction, l: int, *, sensitive: int = 0) -> Condition:  # noqa: E741
@@ -149,7 +149,7 @@ def recursive(c: Fraction, l: int, *, sensitive: int = 0) -> Condition:  # noqa:
 
 
 def js(t: Fraction, *, sensitive: int = 0) -> Condition:
-    """Jensen-Shannon divergence to the overall distribution at most t nats, with the margin."""
+    """Jensen-Shannon divergence to the overall distribution at most t nats, with the margin; 0 is 0."""
     return Condition(JS, sensitive=sensitive, high=float(t) - MARGIN)
 
 
@@ -159,10 +159,13 @@ def emd(t: Fraction, ground: Ground, *, sensitive: int = 0) -> Condition:
 
 
 def delta_disclosure(delta: Fraction, *, two_sided: bool, absent_fails: bool, sensitive: int = 0) -> Condition:
-    """|ln(p/q)| < delta (or ln(p/q) < delta) for every code that occurs overall, with the margin."""
+    """|ln(p/q)| < delta (one-sided: ln(p/q) < delta) for every code that occurs overall, with the margin.
+
+    Two-sided with absent codes ignored is the one condition that a union of parts may break.
+    """
     low = exp(-float(delta) + MARGIN) if two_sided else 0.0
     high = exp(float(delta) - MARGIN)
-    return Condition(DELTA, sensitive=sensitive, low=low, high=high, absent_fails=two_sided and absent_fails)
+    return Condition(DELTA, sensitive=sensitive, low=low, high=high, absent_fails=absent_fails)
 
 
 def ratio(most: Fraction, *, sensitive: int = 0) -> Condition:
@@ -230,7 +233,8 @@ def _ints(values: npt.ArrayLike) -> Ints:
 
 def _plogp(counts: Ints) -> float:
     total = int(counts.sum())
-    return sum((c / total) * log(c / total) for c in counts.tolist() if c)
+    shares = [int(count) / total for count in counts if count]
+    return sum((share * log(share) for share in shares), 0.0)
 
 
 def _check(condition: Condition, counts: list[Ints], rows: int) -> None:
@@ -250,7 +254,7 @@ def _check(condition: Condition, counts: list[Ints], rows: int) -> None:
 
 
 def _check_ground(ground: Ground, codes: int) -> None:
-    if any(not (0 <= low < high <= codes and 0 <= length) for low, high, length in ground.edges):
+    if any(not (0 <= low < high <= codes and length >= 0) for low, high, length in ground.edges):
         raise ParameterError("ground", f"{len(ground.edges)} edges", f"must separate codes 0 to {codes - 1}")
     if ground.scale < 1 or ground.scale > 2**31:
         raise ParameterError("ground", ground.scale, "needs a scale from 1 to 2^31")

@@ -3,13 +3,18 @@
 The claim and its tests are those of `conditions`; the readable twin is `conditions_twin`.
 """
 
+# mypy: disable-error-code="arg-type, assignment, no-any-return, return-value"
+# ruff: noqa: PLR0917
+# Compiled code: numba's int64 is no `int` to mypy, and arrays are passed one by one because a compiled call with many
+# arrays in a tuple costs more than the work it does.
+
 from __future__ import annotations
 
 from math import log
 
 import numpy as np
 
-from sfumato.kernels.cache import inlined
+from sfumato.kernels.cache import compiled, inlined
 from sfumato.kernels.conditions import (
     DELTA,
     DISTINCT,
@@ -24,7 +29,7 @@ from sfumato.kernels.conditions import (
     Ints,
 )
 
-__all__ = ["holds", "product_at_most"]
+__all__ = ["check", "holds", "product_at_most"]
 
 _LOW32 = np.uint64(0xFFFFFFFF)
 _32 = np.uint64(32)
@@ -74,6 +79,22 @@ def _entropy(n: int, counts: Ints, first: int, last: int) -> float:
             p = counts[s] / n
             total -= p * log(p)
     return total
+
+
+@inlined
+def _evenly(one: np.void, n: int, counts: Ints, first: int, last: int) -> bool:
+    """Say whether at least l codes occur, all equally often: their entropy is ln(codes), no rounding."""
+    codes = _distinct(counts, first, last)
+    return _largest(counts, first, last) * codes == n and codes * one["denominator"] >= one["numerator"]
+
+
+@inlined
+def _same(rows: int, overall: Ints, n: int, counts: Ints, first: int, last: int) -> bool:
+    """Say whether a part is distributed exactly as the whole table."""
+    for s in range(first, last):
+        if counts[s] * rows != overall[s] * n:
+            return False
+    return True
 
 
 @inlined
@@ -173,11 +194,12 @@ def holds(c: Conditions, n: int, counts: Ints) -> bool:
         elif operation == FREQUENCY:
             kept = _largest(counts, first, last) * one["denominator"] <= n * one["numerator"]
         elif operation == ENTROPY:
-            kept = _entropy(n, counts, first, last) >= one["low"]
+            kept = _entropy(n, counts, first, last) >= one["low"] or _evenly(one, n, counts, first, last)
         elif operation == RECURSIVE:
             kept = _recursive(one, n, counts, first, last)
         elif operation == JS:
-            kept = _js(c.rows, c.overall, c.plogp[j], n, counts, first, last) <= one["high"]
+            near = _js(c.rows, c.overall, c.plogp[j], n, counts, first, last) <= one["high"]
+            kept = near or _same(c.rows, c.overall, n, counts, first, last)
         elif operation == EMD:
             kept = _emd_at_most(one, c.edges, c.rows, c.overall, n, counts, first)
         elif operation == DELTA:
@@ -189,3 +211,9 @@ def holds(c: Conditions, n: int, counts: Ints) -> bool:
         if not kept:
             return False
     return True
+
+
+@compiled
+def check(c: Conditions, n: int, counts: Ints) -> bool:
+    """`holds` for a caller in Python: n rows, counts of all sensitive columns one after another."""
+    return holds(c, n, counts)

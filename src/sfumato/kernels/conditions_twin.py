@@ -31,7 +31,9 @@ __all__ = ["all_hold", "earth_mover", "jensen_shannon", "one_holds"]
 Shares = list[Fraction]
 
 
-def all_hold(conditions: Sequence[Condition], parts: Sequence[npt.ArrayLike], overall: Sequence[npt.ArrayLike], n: int) -> bool:
+def all_hold(
+    conditions: Sequence[Condition], parts: Sequence[npt.ArrayLike], overall: Sequence[npt.ArrayLike], n: int
+) -> bool:
     """Say whether a part of n rows, one array of counts per sensitive column, satisfies every condition."""
     return all(
         n >= condition.count
@@ -52,11 +54,13 @@ def one_holds(condition: Condition, part: npt.ArrayLike, overall: npt.ArrayLike)
         case code if code == FREQUENCY:
             return falling[0] <= n * limit
         case code if code == ENTROPY:
-            return -sum(float(x) * log(x) for x in p if x) >= condition.low
+            held = [count for count in counts if count]
+            evenly = len(set(held)) == 1 and len(held) >= limit  # then the entropy is ln(codes), no rounding
+            return evenly or -sum(float(x) * log(x) for x in p if x) >= condition.low
         case code if code == RECURSIVE:
             return falling[0] < limit * sum(falling[condition.count - 1 :])
         case code if code == JS:
-            return jensen_shannon(p, q) <= condition.high
+            return p == q or jensen_shannon(p, q) <= condition.high
         case code if code == EMD:
             assert condition.ground is not None
             return earth_mover(p, q, condition.ground) <= limit
@@ -78,8 +82,10 @@ def jensen_shannon(p: Shares, q: Shares) -> float:
 
 def earth_mover(p: Shares, q: Shares, ground: Ground) -> Fraction:
     """Every edge carries the mass by which its two sides differ."""
-    crossing = (length * abs(sum(p[low:high]) - sum(q[low:high])) for low, high, length in ground.edges)
-    return sum(crossing, Fraction(0)) / ground.scale
+    work = Fraction(0)
+    for low, high, length in ground.edges:
+        work += length * abs(sum(p[low:high], Fraction(0)) - sum(q[low:high], Fraction(0)))
+    return work / ground.scale
 
 
 def _discloses_little(condition: Condition, x: Fraction, y: Fraction) -> bool:
@@ -92,5 +98,3 @@ def _shares(counts: npt.ArrayLike) -> Shares:
     whole = [int(count) for count in np.asarray(counts)]
     n = sum(whole)
     return [Fraction(count, n) if n else Fraction(0) for count in whole]
-
-

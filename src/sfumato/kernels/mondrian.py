@@ -111,9 +111,9 @@ def partition(
     moving = counts.astype(np.int32)
     room = scratch(attributes, len(counts), int(bound.offset[-1]))
     budget = int(max_suppressed * rows)
-    rule = BEST if cut == "best" else WIDEST
-    grown = grow(layout, bound, room, new_box(len(attributes)), working, moving, rule, float(uniformity_weight), budget)
-    return _result(_trimmed(grown), working[:, -1], counts, carried, conditions, overall)
+    best = BEST if cut == "best" else WIDEST
+    grown = grow(layout, bound, room, new_box(len(attributes)), working, moving, best, float(uniformity_weight), budget)
+    return _result(_trimmed(grown), working[:, -1], counts, carried=carried, conditions=conditions, overall=overall)
 
 
 def route(tree: CutTree, codes: npt.ArrayLike) -> Codes:
@@ -173,9 +173,7 @@ def _overall(carried: Codes, counts: Ints, sizes: Sequence[int]) -> list[Ints]:
 def _nothing(attributes: int) -> Partition:
     box, none, ints = np.zeros((0, attributes), np.int32), np.zeros(0, np.int32), np.zeros(0, np.int64)
     tree = CutTree(none, child_first=ints, child_count=ints, child_low=none, child_node=ints, leaf=none)
-    return Partition(
-        box, high=box, weight=ints, leaf=none, tree=tree, suppressed=0, suppressed_holds=True
-    )
+    return Partition(box, high=box, weight=ints, leaf=none, tree=tree, suppressed=0, suppressed_holds=True)
 
 
 def _trimmed(grown: Grown) -> Grown:
@@ -189,6 +187,7 @@ def _result(
     grown: Grown,
     numbers: Codes,
     counts: Ints,
+    *,
     carried: Codes,
     conditions: Sequence[Condition],
     overall: list[Ints],
@@ -231,5 +230,3 @@ def _assign(grown: Grown, leaf_of_node: Codes, numbers: Codes) -> Codes:
     leaf = np.empty(numbers.size, dtype=np.int32)
     leaf[numbers] = np.repeat(leaf_of_node[ends], grown.end[ends] - grown.start[ends])
     return leaf
-
-

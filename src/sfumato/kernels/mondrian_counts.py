@@ -3,6 +3,11 @@
 Only codes that occur take room, so a part of twenty rows costs twenty rows, however wide its domain.
 """
 
+# mypy: disable-error-code="arg-type, assignment, no-any-return, return-value"
+# ruff: noqa: PLR0917
+# Compiled code: numba's int64 is no `int` to mypy, and arrays are passed one by one because a compiled call with many
+# arrays in a tuple costs more than the work it does.
+
 from __future__ import annotations
 
 import numpy as np
@@ -47,7 +52,9 @@ def _heapsort(rows: Codes, order: Codes, a: int) -> None:
 
 
 @inlined
-def _list_codes(rows: Codes, a: int, least: int, most: int, start: int, code: Codes, place: Codes, order: Codes, seen: Codes) -> int:
+def _list_codes(
+    rows: Codes, a: int, least: int, most: int, start: int, code: Codes, place: Codes, order: Codes, seen: Codes
+) -> int:
     """Write the codes of attribute a that occur, rising, from `start` on, and each row's place; return the end."""
     m, span, end = rows.shape[0], most - least + 1, start
     if dense(span, m):

@@ -3,6 +3,11 @@
 The claim and its tests are those of `mondrian`.
 """
 
+# mypy: disable-error-code="arg-type, assignment, no-any-return, return-value"
+# ruff: noqa: PLR0917
+# Compiled code: numba's int64 is no `int` to mypy, and arrays are passed one by one because a compiled call with many
+# arrays in a tuple costs more than the work it does.
+
 from __future__ import annotations
 
 from typing import NamedTuple
@@ -128,9 +133,10 @@ def _narrowable(t: Layout, box: Records) -> int:
                 node = t.node[t.child[x]]
                 if node["low"] <= side["least"] and side["most"] < node["high"]:
                     return a
-        elif one["missing"] and side["high"] - side["low"] == one["codes"] > 1:
-            if side["most"] < one["codes"] - 1 or side["least"] == one["codes"] - 1:
-                return a
+            continue
+        whole = one["missing"] and side["high"] - side["low"] == one["codes"] > 1
+        if whole and (side["most"] < one["codes"] - 1 or side["least"] == one["codes"] - 1):
+            return a
     return -1
 
 
@@ -153,9 +159,7 @@ def _split(rows: Codes, weights: Codes, start: int, end: int, a: int, position: 
 
 
 @inlined
-def _share_budget(
-    nodes: _Nodes, weights: Codes, child_node: Ints, first: int, last: int, n: int, budget: int
-) -> None:
+def _share_budget(nodes: _Nodes, weights: Codes, child_node: Ints, first: int, last: int, n: int, budget: int) -> None:
     """What a cut suppressed is spent; the rest is shared by weight, rounded down."""
     kept = n
     for j in range(first, last):

@@ -81,7 +81,9 @@ class Scratch(NamedTuple):
 
 def lay_out(attributes: Sequence[Attribute]) -> Layout:
     """Return the attributes as arrays; refuse a tree that does not tile its domain."""
-    table, nodes, child = [], [], []
+    table: list[tuple[int, ...]] = []
+    nodes: list[tuple[int, ...]] = []
+    child: list[int] = []
     for number, attribute in enumerate(attributes):
         _check(number, attribute)
         offset = len(nodes)

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
+from itertools import pairwise
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -24,7 +25,7 @@ from sfumato.kernels.conditions import Condition
 from sfumato.kernels.conditions_twin import all_hold
 from sfumato.kernels.mondrian_layout import BOX, SET, Attribute
 
-__all__ = ["Best", "Cut", "Summary", "Widest", "part_cost"]
+__all__ = ["Best", "Cut", "Summary", "Widest", "label_width", "part_cost"]
 
 Ints = npt.NDArray[np.int64]
 
@@ -60,6 +61,7 @@ class Summary:
 
     @property
     def rows(self) -> int:
+        """Rows of the part."""
         return int(self.counts[0].sum())
 
     def codes(self, a: int) -> list[int]:
@@ -87,8 +89,7 @@ class Summary:
 
     def occupied(self, a: int, bounds: tuple[int, ...]) -> list[tuple[int, int]]:
         """The intervals between bounds that hold rows."""
-        pairs = zip(bounds[:-1], bounds[1:], strict=True)
-        return [(low, high) for low, high in pairs if self.size(a, low, high)]
+        return [(low, high) for low, high in pairwise(bounds) if self.size(a, low, high)]
 
 
 def label_width(attribute: Attribute, counts: Ints, low: int, high: int) -> int:
@@ -125,6 +126,7 @@ class Best:
     overall: Sequence[Ints]
 
     def choose(self, part: Summary) -> Cut | None:
+        """Return the cheapest allowed cut."""
         best, chosen = part_cost(part.attributes, part.counts, part.low, part.high, self.weight), None
         for cut in _candidates(part):
             allowed = self._allowed(part, cut)
@@ -133,6 +135,7 @@ class Best:
         return chosen
 
     def cost(self, part: Summary, cut: Cut) -> float:
+        """Return the cost of the parts that the cut makes."""
         total, a = 0.0, cut.attribute
         for number, (low, high) in enumerate(part.occupied(a, cut.bounds)):
             if number == cut.suppressed:
@@ -148,7 +151,9 @@ class Best:
         """Return the cut, with a side suppressed if that is what makes it allowed; else None."""
         a = cut.attribute
         sides = part.occupied(a, cut.bounds)
-        failing = [s for s, (low, high) in enumerate(sides) if not part.holds(a, low, high, self.conditions, self.overall)]
+        failing = [
+            s for s, (low, high) in enumerate(sides) if not part.holds(a, low, high, self.conditions, self.overall)
+        ]
         if not failing:
             return cut
         binary = not part.attributes[a].nodes
@@ -167,6 +172,7 @@ class Widest:
     overall: Sequence[Ints]
 
     def choose(self, part: Summary) -> Cut | None:
+        """Return the first allowed cut."""
         for a in self._by_width(part):
             for cut in self._cuts(part, a):
                 sides = part.occupied(a, cut.bounds)
@@ -195,12 +201,12 @@ class Widest:
 def _candidates(part: Summary) -> Iterator[Cut]:
     """All cuts, by attribute and position. An empty stretch goes whole to one side: its two ends are tried."""
     for a, attribute in enumerate(part.attributes):
-        codes = part.codes(a)
         if attribute.nodes:
-            if len(codes) > 1:
+            if len(part.occupied(a, part.children(a))) > 1:
                 yield Cut(a, bounds=part.children(a))
             continue
-        for before, after in zip(codes[:-1], codes[1:], strict=True):
+        codes = part.codes(a)
+        for before, after in pairwise(codes):
             if part.mixed(a) and after != attribute.size - 1:
                 continue
             for position in sorted({before + 1, after if attribute.label == BOX else before + 1}):

@@ -13,6 +13,11 @@ Silent on the best partition: the rule is greedy. An empty stretch between two c
 Cost      rows x attributes^2 + cuts x codes that occur, per part.
 """
 
+# mypy: disable-error-code="arg-type, assignment, no-any-return, return-value"
+# ruff: noqa: PLR0917
+# Compiled code: numba's int64 is no `int` to mypy, and arrays are passed one by one because a compiled call with many
+# arrays in a tuple costs more than the work it does.
+
 from __future__ import annotations
 
 import numpy as np
@@ -57,7 +62,7 @@ def _tight_widths(one: np.void, code: Codes, left: Codes, whole: Codes, first: i
 
 @inlined
 def _term(codes: int, n: int, width: int, even: int, above: int, many: int, weight: float) -> float:
-    """n (w - 1) / (size - 1) + weight x excess / w, where `many` codes are `above` the even share in all."""
+    """One term: n (w - 1) / (size - 1) + weight x excess / w, where `many` codes are `above` the even share in all."""
     excess = width * np.int64(above) + (width * np.int64(even) - n) * np.int64(many)
     return (n * (width - 1)) / (codes - 1) + weight * (excess / width)
 
@@ -222,9 +227,7 @@ def _try_children(
         if n_left < c.fewest or not holds(c, n_left, s.sensitive[half : 2 * half]):
             return best
         position = box[a]["low"] + node["high"] - node["low"]  # the same width as the child
-        cost += _costs(
-            attribute, box, first, code, left, whole, n_left, n - n_left, a, position, weight, np.inf
-        )[0]
+        cost += _costs(attribute, box, first, code, left, whole, n_left, n - n_left, a, position, weight, np.inf)[0]
     if cost < best:
         best = cost
         s.cut[0], s.cut[1], s.cut[2] = a, -1, -1
@@ -235,9 +238,7 @@ def _try_children(
 def choose_best(t: Layout, c: Conditions, s: Scratch, part: Part, n: int, budget: int, weight: float) -> bool:
     """Write the cheapest allowed cut to `s.cut`; False where no allowed cut lowers the cost."""
     first, sensitive, q = s.first, s.sensitive, t.attribute.shape[0]
-    count_codes(
-        part.rows, part.weights, part.box, first, s.code, s.place, s.order, s.seen, s.occurs, s.whole
-    )
+    count_codes(part.rows, part.weights, part.box, first, s.code, s.place, s.order, s.seen, s.occurs, s.whole)
     for at in range(sensitive.size // 3):
         sensitive[at] = 0
     for i in range(part.rows.shape[0] if c.offset.size > 1 else 0):
@@ -251,6 +252,6 @@ def choose_best(t: Layout, c: Conditions, s: Scratch, part: Part, n: int, budget
             continue
         if t.attribute[a]["root"] < 0:
             best = _sweep_cuts(t, c, s, part, n, a, budget, weight, best)
-        else:
+        elif t.node[part.box[a]["node"]]["child"] < t.node[part.box[a]["node"]]["last_child"]:
             best = _try_children(t, c, s, part, n, a, weight, best)
     return best < start

@@ -36,6 +36,7 @@ class WeightedTable:
     sensitive_sizes: Sequence[int]
 
     def overall(self) -> list[Ints]:
+        """Counts of the whole table for each sensitive column."""
         columns = zip(self.sensitive.T, self.sensitive_sizes, strict=True)
         return [np.bincount(column, self.weights, size).astype(np.int64) for column, size in columns]
 
@@ -83,7 +84,9 @@ def partition_twin(
         assert all_hold(conditions, overall, overall, total)
     while waiting:
         part = waiting.pop()
-        summary = summarize(table, attributes, part.rows, part.low, part.high, part.node, part.budget)
+        summary = summarize(
+            table, attributes, part.rows, low=part.low, high=part.high, node=part.node, budget=part.budget
+        )
         chosen = _narrowing(summary) or rule.choose(summary)
         if chosen is None:
             leaves.append(part)
@@ -96,6 +99,7 @@ def summarize(
     table: WeightedTable,
     attributes: Sequence[Attribute],
     rows: Ints,
+    *,
     low: tuple[int, ...],
     high: tuple[int, ...],
     node: tuple[int, ...],

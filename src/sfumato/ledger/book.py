@@ -6,7 +6,7 @@ Claim     At every moment, kills included, the ledger says at least what was dra
 Because   the check and the entry are one transaction, committed before the mechanism gets its counts; a reserved
           entry counts as spent; it is refunded only where nothing was drawn, and then it never comes back into use.
 Checked   tests/claims/test_ledger.py::test_two_processes_never_overspend
-          tests/claims/test_ledger.py::test_killed_at_every_line_it_never_says_less_than_was_drawn
+          tests/claims/test_ledger.py::test_killed_at_any_line_it_never_says_less_than_was_drawn
           tests/claims/test_ledger.py::test_killed_at_random_moments_it_never_says_less_than_was_drawn
           tests/unit/ledger/test_book.py::test_refund_only_before_the_first_draw
 Silent on releases made without this ledger; on what the steward sees (errors, measures, frontiers); on an error before
@@ -212,7 +212,7 @@ def _known(connection: sqlite3.Connection, population: str) -> None:
 
 def _settle(connection: sqlite3.Connection, entry: int, state: State, note: str = "") -> None:
     connection.execute(
-        "UPDATE entry SET state = ?1, settled_at = ?2, note = CASE WHEN ?3 = '' THEN note ELSE ?3 END WHERE number = ?4",
+        "UPDATE entry SET state = ?1, settled_at = ?2, note = CASE ?3 WHEN '' THEN note ELSE ?3 END WHERE number = ?4",
         (state, _now(), note, entry),
     )
 

@@ -30,6 +30,7 @@ __all__ = [
     "smallest_alpha",
     "smallest_alphas",
     "smallest_scale",
+    "union_delta",
 ]
 
 Number = int | float | str | Fraction
@@ -84,6 +85,8 @@ def _delta(
 
 def _accepted_delta(n: int, m: int, strata: Sequence[Stratum], odds: Fraction, rule: Rule, *, gamma: Fraction) -> float:
     """Delta when samples outside gamma-Good are drawn anew (docs/theory/commuting.md, Accept/reject)."""
+    if gamma <= 0:
+        raise ParameterError("gamma", gamma, "must be above 0", hint="use rejection_limit")
     reject: Rule = "theorem44" if rule == "theorem44" else "pdp"
     p = _delta(n, m, strata, gamma + 1, reject, flat=True)
     left = odds * (1 - Fraction(p))
@@ -162,8 +165,9 @@ def smallest_alpha(
 ) -> Fraction | None:
     """Return the smallest uniform alpha (a multiple of 10^-6) certified by `rule`, None where none is.
 
-    Only `theorem44` can return None (few people: f(x) = m can not be exceeded and is counted all the same);
-    `pure` always exists, and `pdp`, `tails`, `hockey` are never above it.
+    Only `theorem44` can return None (few people: f(x) = m can not be exceeded and is counted all the same), and
+    `pdp` with rejection where e^epsilon (1 - delta) <= 1. `pure` always exists, and without rejection `pdp`,
+    `tails` and `hockey` are never above it.
     """
     return smallest_scale(
         n, (Stratum(Fraction(1), blocks=k),), epsilon, delta, m=m, rule=rule, accept_reject=accept_reject
@@ -243,7 +247,9 @@ def rejection_limit(
     size, odds = _checked(n, m, strata, epsilon)
     exact = _exact("delta", delta)
     if rule in {"pdp", "theorem44"}:
-        return _tied_gamma(odds, exact)
+        if (tied := _tied_gamma(odds, exact)) <= 0:
+            raise ParameterError("epsilon", epsilon, "leaves no gamma above 0", hint='try rule "hockey"')
+        return tied
     # p falls as gamma grows and is 0 where no block can exceed its limit
     high = math.ceil(size * _GAMMA_UNIT / min(s.alpha for s in strata))
     low = 0
@@ -311,3 +317,11 @@ def smallest_alphas(
         options = [alpha for alpha in (pure, other) if alpha is not None]
         chosen[n] = min(options)
     return chosen
+
+
+def union_delta(deltas: Iterable[float]) -> float:
+    """Return P(Disc) over several destinations by the literal Definition 6, which unions over all people: the sum.
+
+    The delta of (epsilon, delta)-DP needs no sum: one person works at one destination, so the largest holds.
+    """
+    return min(1.0, rounded_up(sum((Fraction(delta) for delta in deltas), Fraction(0))))

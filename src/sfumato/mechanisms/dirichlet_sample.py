@@ -87,7 +87,8 @@ def urn_sample(commuters: Commuters, laws: Sequence[Law], kinds: Ints, words: Wo
     plan.check(commuters, kinds)
     waiting = np.arange(kinds.size, dtype=np.int64)
     stream = _Stream(words)
-    found: list[tuple[Ints, Ints, Ints]] = []
+    nobody = np.zeros(0, dtype=np.int64)
+    found: list[tuple[Ints, Ints, Ints]] = [(nobody, nobody, nobody)]
     while waiting.size:
         part = commuters.only(waiting)
         drawn = _draw(plan, part, kinds[waiting], stream)

@@ -2,8 +2,8 @@
 
 Source    Machanavajjhala et al., "Privacy: Theory meets Practice on the Map", ICDE 2008, sec. IV;
           the beta-binomial is the law of one block of a Dirichlet-multinomial sample.
-Claim     `tail` and `excess` are never below the exact value and above it by less than 1 part in
-          10^5 as long as |alpha| is at most 10^7; `ceilings` is never below `tail`.
+Claim     `tail` and `excess` are never below the exact value; as long as |alpha| is at most 10^7 they are above
+          it by less than 1 part in 10^5 (`excess`: and 10^-14 of the tail). `ceilings` is never below `tail`.
 Because   one term in log space, the rest by ratios of rational terms, the unsummed rest by a
           geometric series; every float error is counted and added (docs/theory/commuting.md, Floats).
 Checked   tests/claims/test_dirichlet_prior.py::test_tails_bound_the_exact_rational_value_closely

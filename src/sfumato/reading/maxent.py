@@ -125,7 +125,7 @@ def _groups(view: View) -> np.ndarray:
 
 def _sums(cells: Cells, attribute: int, labels: int) -> np.ndarray:
     sums = np.bincount(cells.keys[attribute], weights=cells.mass, minlength=labels * cells.values)
-    return sums.reshape(labels, cells.values)
+    return sums.reshape(labels, cells.values).astype(np.float64)  # of no cells at all, bincount gives whole numbers
 
 
 def _model_share(cells: Cells, inside: list[np.ndarray]) -> np.ndarray:
@@ -158,4 +158,4 @@ def _linked(view: View, cells: Cells, group: np.ndarray, inside: list[np.ndarray
 
 
 def _factor(wanted: np.ndarray, have: np.ndarray) -> np.ndarray:
-    return np.asarray(np.divide(wanted, have, where=have > 0, out=np.zeros_like(have)))
+    return np.asarray(np.divide(wanted, have, where=have > 0, out=np.zeros(len(have))))

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
+from sfumato.claims import promise_from_json
+from sfumato.errors import ParameterError
 from sfumato.release.frames import COUNT, GROUP, PublishedTable, free_name
-from sfumato.release.manifest import levels, plain_parameters, public_schema
+from sfumato.release.manifest import plain_parameters
+from sfumato.release.manifest_writer import levels, public_schema
 from sfumato.release.release import Release
 from sfumato.schema import KNOWN, MISSING, Attribute, Days, Edges, Grid, Values
 from sfumato.schema.domain import decimal_text
@@ -55,7 +59,19 @@ def _line(text: str) -> str:
 
 def _made(mechanism: Mapping[str, Any]) -> list[str]:
     told = plain_parameters(mechanism)
-    return [f"- {_line(str(name))}: {_line(str(value))}" for name, value in told.items()] or ["- not stated"]
+    return [f"- {_line(str(name))}: {_said(value)}" for name, value in told.items()] or ["- not stated"]
+
+
+def _said(value: Any) -> str:
+    """Write a parameter for people; a requirement as it is named everywhere."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, Mapping) and "kind" in value:
+        try:
+            return str(promise_from_json(value))
+        except ParameterError:
+            pass
+    return _line(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
 
 
 def _column(attribute: Attribute) -> list[str]:

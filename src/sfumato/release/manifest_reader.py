@@ -141,6 +141,8 @@ def _wrong(attribute: Attribute) -> str:
         return "has a role that is never published"
     if attribute.kind not in get_args(Kind) or attribute.source not in get_args(Source):
         return "has no valid kind or source"
+    if attribute.ground not in ("equal", "hierarchical"):
+        return "has no valid ground distance"
     if attribute.domain is None or _wrong_domain(attribute.domain):
         return "has no valid domain"
     if attribute.missing is not None and attribute.missing.action not in ("category", "suppress"):

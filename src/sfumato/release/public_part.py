@@ -17,14 +17,14 @@ import numpy as np
 
 from sfumato.schema import MISSING, ROOT, Attribute, Days, Domain, Edges, Grid, Tree, Values, label_name, parse_label
 from sfumato.schema.build import default_tree
-from sfumato.schema.builders import interval_name
+from sfumato.schema.builders import half_open, interval_name
 from sfumato.schema.naming import Intervals, merged
 
 __all__ = ["public_part"]
 
 _OTHER = "(other)"
 _ANY = "(any)"
-_BAR = re.compile(r"(?<!\\) \| ")
+_ESCAPE = re.compile(r"\\([\\|])")
 _Part = tuple[int, int]
 
 
@@ -59,11 +59,17 @@ def _told(attribute: Attribute, labels: Sequence[Intervals]) -> tuple[Domain, Tr
     if isinstance(attribute.domain, Values):
         return _told_values(attribute, labels)
     parts = {part for label in labels for part in label}
-    ends = sorted({end for part in parts for end in part})
+    named = {piece: name for part in parts for piece, name in _names(attribute, part).items()}
+    ends = sorted({end for part in (*parts, *named) for end in part})
     domain, place = _told_line(attribute.values, ends)
     if any(len(label) == 1 and (place[label[0][0]], place[label[0][1]]) == (0, domain.size) for label in labels):
         domain = _longer(domain)
-    nodes = [(place[low], place[high], name) for (low, high), name in _nodes(attribute, parts).items()]
+    plain = (interval_name, half_open)  # names which the ends alone give
+    nodes = [
+        (place[low], place[high], name)
+        for (low, high), name in named.items()
+        if name not in [rule(attribute.values, low, high) for rule in plain]
+    ]
     return domain, _tree(domain, nodes, attribute, leaves=False) if nodes else None
 
 
@@ -89,18 +95,6 @@ def _longer(domain: Domain) -> Domain:
         return Edges((*domain.points, 2 * domain.points[-1] - domain.points[-2]))
     assert isinstance(domain, Grid | Days)
     return replace(domain, size=domain.size + 1)
-
-
-def _nodes(attribute: Attribute, parts: Iterable[_Part]) -> dict[_Part, str]:
-    """Published parts that carry a name of the hierarchy which their ends alone do not give."""
-    tree, found = attribute.nodes, {}
-    for low, high in parts:
-        node = tree.by_interval.get((low, high))
-        if node is None or tree.names[node] == interval_name(attribute.values, low, high):
-            continue
-        if high - low == 1 or len(tree.by_name[tree.names[node]]) == 1:
-            found[low, high] = tree.names[node]
-    return found
 
 
 def _told_values(attribute: Attribute, labels: Sequence[Intervals]) -> tuple[Domain, Tree | None]:
@@ -132,10 +126,10 @@ def _names(attribute: Attribute, part: _Part) -> dict[_Part, str]:
     if attribute.ordered and high - low > 1 and text == interval_name(attribute.values, low, high):
         return {(code, code + 1): attribute.values.text(code) for code in (low, high - 1)}
     found = {}
-    for piece in _BAR.split(text):
+    for piece in text.split(" | "):  # a bar inside a name is escaped
         intervals = parse_label(attribute, piece)
         if intervals is not None and len(intervals) == 1:
-            found[intervals[0]] = piece.replace(" \\| ", " | ").replace("\\\\", "\\")
+            found[intervals[0]] = _ESCAPE.sub(r"\1", piece)
     return found
 
 

@@ -213,38 +213,40 @@ def _numbered(
     labels: np.ndarray,
     weight: np.ndarray,
     group: np.ndarray,
-    *,
     carried_group: np.ndarray,
     carried_codes: np.ndarray,
     carried_weight: np.ndarray,
     count: int,
 ) -> np.ndarray:
-    """Number groups by their boxes and carried counts: equal content in any order gives equal numbers."""
-    if count == 0:
-        return np.zeros(0, np.int64)
-    if len(group) == count:  # one box a group: its labels decide, ties by what it carries
-        first = np.empty(count, np.int64)
-        first[group] = np.arange(count)
-        keys = [labels[first, at] for at in range(labels.shape[1])]
-        order = np.lexsort((weight[first], *reversed(keys))) if keys else np.arange(count)
-        if keys and not _ties(labels[first][order]):
-            number = np.empty(count, np.int64)
-            number[order] = np.arange(count)
-            return number
-    content: list[list[Any]] = [[] for _ in range(count)]
-    for at in np.lexsort((weight, *(labels[:, j] for j in reversed(range(labels.shape[1]))))):
-        content[group[at]].append((*labels[at].tolist(), int(weight[at])))
-    carries: list[list[Any]] = [[] for _ in range(count)]
-    for at in range(len(carried_weight)):
-        carries[carried_group[at]].append((*carried_codes[at].tolist(), int(carried_weight[at])))
-    ranked = sorted(range(count), key=lambda g: (content[g], sorted(carries[g])))
+    """Number groups by their boxes, then by what they carry: equal content in any order gives equal numbers."""
+    if len(group) == count and labels.shape[1]:  # one box a group: where all labels differ, they decide
+        first = np.argsort(group)
+        order = np.lexsort(tuple(labels[first, at] for at in reversed(range(labels.shape[1]))))
+        if not (labels[first][order][1:] == labels[first][order][:-1]).all(axis=1).any():
+            return np.argsort(order)
+    boxes = _content(np.column_stack([labels, weight]), group, count)
+    carries = _content(np.column_stack([carried_codes, carried_weight]), carried_group, count)
+    table = np.column_stack([boxes, carries])
+    order = (
+        np.lexsort(tuple(table[:, at] for at in reversed(range(table.shape[1])))) if count else np.zeros(0, np.int64)
+    )
     number = np.empty(count, np.int64)
-    number[ranked] = np.arange(count)
+    number[order] = np.arange(count)
     return number
 
 
-def _ties(ordered: np.ndarray) -> bool:
-    return bool(len(ordered) > 1 and (ordered[1:] == ordered[:-1]).all(axis=1).any())
+def _content(rows: np.ndarray, group: np.ndarray, count: int) -> np.ndarray:
+    """One line a group: the ranks of its rows, sorted, padded with -1."""
+    if not len(rows):
+        return np.zeros((count, 0), np.int64)
+    _, rank = np.unique(rows, axis=0, return_inverse=True)
+    order = np.lexsort((rank.reshape(-1), group))
+    owner = np.asarray(group, np.int64)[order]
+    starts = np.searchsorted(owner, np.arange(count))
+    place = np.arange(len(owner)) - starts[owner]
+    lines = np.full((count, int(place.max()) + 1), -1, np.int64)
+    lines[owner, place] = rank.reshape(-1)[order]
+    return lines
 
 
 def _carried(attributes: tuple[Attribute, ...], group: np.ndarray, codes: np.ndarray, weight: np.ndarray) -> Carried:

@@ -28,9 +28,11 @@ from sfumato.release.dictionary import dictionary
 from sfumato.release.files import digest, distinct_texts, scan, tally
 from sfumato.release.folder import whole_folder
 from sfumato.release.frames import PublishedTable, published_frames
-from sfumato.release.manifest import DICTIONARY, MANIFEST, FileEntry, Manifest, manifest_of
+from sfumato.release.manifest import DICTIONARY, MANIFEST, FileEntry, Manifest
 from sfumato.release.manifest_reader import read_manifest
+from sfumato.release.manifest_writer import manifest_of
 from sfumato.release.parse import Reading, rebuilt, suppressed_group, times_of
+from sfumato.release.recoding_file import labels_with_recoding
 from sfumato.release.release import Release
 from sfumato.schema import Attribute, Schema
 
@@ -151,14 +153,14 @@ def _frames(folder: Path, manifest: Manifest) -> dict[str, pl.DataFrame]:
 
 def _release(manifest: Manifest, frames: dict[str, pl.DataFrame], **rest: Any) -> Release:
     schema, data, reading = manifest.schema, frames["data"], Reading()
-    labels = {attribute.name: reading.labels(attribute, data[attribute.name]) for attribute in schema.quasi}
+    labels, recoding = labels_with_recoding(schema, data, manifest.recoding, reading)
     source = frames.get("groups", data)
     codes = {attribute.name: reading.codes(attribute, source[attribute.name]) for attribute in schema.carried}
     group = carried_group = None
     times = carried_times = times_of(data)
     if manifest.form == "buckets":
         group, carried_group = _group_numbers(data[manifest.group], source[manifest.group])
-        carried_times = _counts(source[manifest.count], reading)
+        carried_times = _counts(source[manifest.count], reading) * times_of(source)
     if reading.problems:
         hint = "give the schema it was made with, or none"
         raise ReleaseError("the release does not fit the schema", hint=hint, problems=reading.problems)
@@ -170,7 +172,7 @@ def _release(manifest: Manifest, frames: dict[str, pl.DataFrame], **rest: Any) -
         mechanism=manifest.mechanism,
         left_out=manifest.left_out,
         notes=manifest.notes,
-        recoding=_recoding(manifest),
+        recoding=recoding,
         **rest,
     )
 
@@ -186,12 +188,3 @@ def _counts(texts: pl.Series, reading: Reading) -> np.ndarray:
     if counts.null_count() or (counts < 0).any():
         reading.problems.append(Problem(texts.name, "must hold counts of rows"))
     return counts.fill_null(0).to_numpy()
-
-
-def _recoding(manifest: Manifest) -> Any:
-    """Return the public recoding, where one was saved."""
-    if manifest.recoding is None:
-        return None
-    from sfumato.counts.recoding import Cuts
-
-    return Cuts.from_json(manifest.recoding)

@@ -129,9 +129,10 @@ def _from_edges(rows: Sequence[Sequence[str]], where: str) -> tuple[Branch, list
     return branch, problems + more
 
 
-def arx_lines(tree: Tree, leaves: Sequence[str]) -> list[str]:
-    """Return an ARX hierarchy file: one line a leaf, shorter lines padded by repeating the leaf.
+def arx_lines(tree: Tree, leaves: Sequence[str]) -> list[str] | None:
+    """Return an ARX hierarchy file, one line a leaf, all of one length; None where no such file means this tree.
 
+    Short lines end in more `*`, or begin with the leaf repeated where only that keeps equal names apart.
     Cells of a grid that are no node of the tree hang below the narrowest interval that holds them.
     """
     ways = []
@@ -144,7 +145,13 @@ def arx_lines(tree: Tree, leaves: Sequence[str]) -> list[str]:
             node = int(tree.parent[node])
         ways.append(way)
     depth = max((len(way) for way in ways), default=0)
-    return [";".join(_quoted(cell) for cell in [*way[:1] * (depth - len(way)), *way, ROOT]) for way in ways]
+    ended = [[*way, *[ROOT] * (depth - len(way) + 1)] for way in ways]
+    begun = [[*way[:1] * (depth - len(way)), *way, ROOT] for way in ways]
+    for rows in (ended, begun):
+        branch, problems = branch_from_paths(rows, "")
+        if not problems and list(branch.leaves()) == list(leaves):
+            return [";".join(_quoted(cell) for cell in row) for row in rows]
+    return None
 
 
 def _quoted(cell: str) -> str:

@@ -203,4 +203,8 @@ class Schema:
                 "attribute", name, rule, hint="a hierarchy file has a line for each: use a larger step"
             )
         leaves = [attribute.values.text(code) for code in range(attribute.values.size)]
-        return "\n".join(arx_lines(attribute.nodes, leaves)) + "\n"
+        lines = arx_lines(attribute.nodes, leaves)
+        if lines is None:
+            rule = "has one name under two parents, which an ARX file can not say"
+            raise ParameterError("attribute", name, rule, hint="give the groups names of their own")
+        return "\n".join(lines) + "\n"

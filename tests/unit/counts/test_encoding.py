@@ -157,6 +157,14 @@ def test_cells_at_the_edge_of_a_cell() -> None:
     assert encoded(column, pl.Series(floats)) == list(range(3, 15))
 
 
+def test_the_naive_twin_is_caught() -> None:
+    """floor((x - low) / step) in plain floats puts 0.3 into the cell below."""
+    column = ATTRIBUTES["tenths"]
+    floats = [k * 0.1 for k in range(12)]
+    naive = [int(np.floor((x + 0.3) / 0.1)) for x in floats]
+    assert naive != encoded(column, pl.Series(floats))
+
+
 def test_signs_of_the_oracle() -> None:
     age = ATTRIBUTES["age"]
     assert [code_of(age, value) for value in (17, 90, 91, None, "x", float("nan"))] == [

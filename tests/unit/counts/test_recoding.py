@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato.counts import Cuts, Quota, Tree
+from sfumato.counts.walking import row_ids
 from sfumato.errors import ParameterError
 
 ENGINES = ["polars", "lazy", "pandas", "pyarrow", "duckdb"]
@@ -180,6 +181,12 @@ def test_a_quota_serves_as_many_as_it_says() -> None:
     assert np.bincount(group[group >= 0]).tolist() == [100, 0, 3]
     assert (group == -1).sum() == 2
     assert quota.route(np.array([[7, 7]])).tolist() == [-1]
+
+
+def test_row_numbers_do_not_depend_on_packing() -> None:
+    small = codes_of(100, (3, 4, 2))
+    wide = small.astype(np.int64) * [2**30, 2**29, 2**30]
+    assert row_ids(small).tolist() == row_ids(wide).tolist()
 
 
 def test_a_database_needs_an_order_for_quotas() -> None:

@@ -211,6 +211,21 @@ def test_drafts_of_mangled_files_load_or_are_refused(tmp_path, name: str) -> Non
     assert check(path, Schema.load(schema_path)) == []
 
 
+def test_latin1_in_a_column_nobody_publishes(tmp_path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_bytes(b"id,age,town,job\n" + b"1,20,Ulm,smith\n" * 40_000 + b"\xe9,21,Ulm,baker\n")
+    assert check(path, SCHEMA) == []
+    assert read(path, SCHEMA).rows == 40_001
+
+
+def test_a_long_line_far_down_is_found_by_check(tmp_path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_bytes(GOOD + b"4,30,Ulm,baker\n" * 20_000 + b"5,30,Ulm,baker,x,y\n" + b"4,30,Ulm,baker\n" * 50)
+    problems = check(path, SCHEMA)
+    assert [problem.path for problem in problems] == ["t.csv"]
+    assert "into 4 cells" in problems[0].rule
+
+
 @pytest.mark.parametrize("delimiter", [";", "\t", "x"])
 def test_a_wrong_delimiter_names_all_missing_columns(tmp_path, delimiter: str) -> None:
     path = tmp_path / "t.csv"

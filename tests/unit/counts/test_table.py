@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import duckdb
 import numpy as np
 import polars as pl
@@ -10,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato.counts import Counts, Table, check, read
+from sfumato.counts.frames import Grouped
 from sfumato.counts.grouping import group_codes
 from sfumato.errors import ParameterError, ReadError
 from sfumato.schema import Schema
@@ -84,6 +87,18 @@ def test_parts_of_a_table() -> None:
         table.take(np.array([True]))
     with pytest.raises(ReadError, match="town is missing"):
         again.with_roles(quasi=["town"]).counts()
+
+
+def test_a_database_groups_numbers_by_their_cells(monkeypatch) -> None:
+    attributes = {"x": {"role": "quasi", "kind": "numeric", "range": ["-0.3", "1.2"], "step": "0.1", "clamp": True}}
+    schema = Schema.parse({"name": "t", "attribute": attributes})
+    frame = pl.DataFrame({"x": [*(k / 1000 for k in range(-300, 1200)), 0.29999995, -0.3000001, 1.2, 55.0]})
+    lines = []
+    rows = Grouped.rows
+    monkeypatch.setattr(Grouped, "rows", lambda *given: lines.append(rows(*given)) or lines[-1])
+    table = read(duckdb.connect().from_arrow(frame.to_arrow()), schema)
+    assert table.counts() == read(frame, schema).counts()
+    assert lines[0].height <= 15 + 4
 
 
 def test_parts_of_a_database_table() -> None:
@@ -205,6 +220,22 @@ def test_grouping_agrees_with_a_dictionary(sizes, rows: int, weighted: bool, see
 def test_no_attributes_at_all() -> None:
     counts = read(FRAME, SCHEMA).counts([])
     assert (counts.codes.shape, counts.weights.tolist()) == ((1, 0), [3])
+
+
+@pytest.mark.parametrize("make", [pl.DataFrame.lazy, pl.DataFrame.to_pandas, pl.DataFrame.to_arrow])
+def test_a_table_that_publishes_nothing_still_has_rows(make) -> None:
+    schema = Schema.parse({"name": "t", "attribute": {"id": {"role": "identifier"}}})
+    assert read(make(FRAME), schema).rows == 4
+    assert read(duckdb.connect().from_arrow(FRAME.to_arrow()), schema).rows == 4
+
+
+def test_a_pickled_table_holds_codes_only() -> None:
+    table = read(FRAME, SCHEMA)
+    raw = pickle.dumps(table)
+    again = pickle.loads(raw)
+    assert again._store.source is None
+    assert again.counts() == table.counts()
+    assert pickle.loads(pickle.dumps(table.counts())) == table.counts()
 
 
 def test_a_changed_file_is_noticed(tmp_path) -> None:

@@ -21,6 +21,7 @@ SCHEMA: dict[str, Any] = {
             "kind": "nominal",
             "hierarchy": {"Clerical": ["Typist", "Teller"], "Manual": ["Mason", "Miner", "Smith"]},
             "missing": ["?"],
+            "ground": "hierarchical",
         },
         "seen": {"role": "quasi", "kind": "date", "range": ["2020-01-01", "2022-01-01"], "dates": ["month", "year"]},
         "grade": {"role": "sensitive", "kind": "ordered", "values": ["low", "mid", "high"]},
@@ -28,6 +29,7 @@ SCHEMA: dict[str, Any] = {
             "role": "sensitive",
             "kind": "nominal",
             "hierarchy": {"Lung": ["flu", "asthma"], "Gut": ["ulcer", "colitis, acute"]},
+            "ground": "hierarchical",
         },
     },
 }

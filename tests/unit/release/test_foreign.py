@@ -21,6 +21,10 @@ ROWS = {
 }
 
 
+def offending(problem):
+    return problem.values  # noqa: PD011
+
+
 @pytest.mark.parametrize("how", ["comma", "semicolon", "parquet", "pandas", "polars", "lazy", "arrow"])
 def test_forms_of_labels_and_of_tables(tmp_path, schema, how):
     frame = pl.DataFrame(ROWS)
@@ -54,10 +58,12 @@ def test_every_unread_label_is_listed_at_once(schema):
     with pytest.raises(ReleaseError) as caught:
         Release.read(frame, schema)
     found = {problem.path: problem for problem in caught.value.problems}
-    assert found["attribute.age"].values == ("twenty",)
-    assert set(found["attribute.job"].values) == {"King", "Pope"}
+    assert {path: set(offending(problem)) for path, problem in found.items()} == {
+        "attribute.age": {"twenty"},
+        "attribute.job": {"King", "Pope"},
+        "attribute.grade": {"low..mid"},
+    }
     assert found["attribute.job"].count == 2
-    assert found["attribute.grade"].values == ("low..mid",)
     for value in ("twenty", "Pope", "King", "low..mid"):
         assert value not in str(caught.value)
         assert value not in repr(caught.value)
@@ -131,7 +137,7 @@ def test_a_name_on_two_levels_is_read_by_the_level_of_its_column():
     ]
     with pytest.raises(ReleaseError, match="different levels") as caught:
         Release.read(pl.DataFrame({"x": ["A", "B", "D"]}), schema)
-    assert caught.value.problems[0].values == ("A",)
+    assert [offending(problem) for problem in caught.value.problems] == [("A",)]
 
 
 def test_what_is_no_table(tmp_path, schema):

@@ -68,18 +68,28 @@ def test_holds_no_seed_no_path_no_uncovered_count(tmp_path, make):
 
 
 def test_dictionary_in_plain_words(tmp_path, make, make_buckets):
-    release = make(notes=("labels are exact hulls",))
+    given = {"name": "m", "tight": True, "requirement": KAnonymity(7).to_json(), "rest": {"d": [1]}}
+    release = make(notes=("labels are exact hulls",), mechanism=given)
     saved(tmp_path, release)
     text = (tmp_path / "out" / "dictionary.md").read_text()
-    for part in ("# clinic", "at least 1 people", "### age", "0 up to but not including 100", "exact hulls", "`*`"):
+    for part in (
+        "# clinic",
+        "at least 1 people",
+        "### age",
+        "0 up to but not including 100",
+        "exact hulls",
+        "`*`",
+        "k-anonymity(7)",
+        "tight: yes",
+    ):
         assert part in text
     make_buckets().save(tmp_path / "buckets")
     assert "number of the group" in (tmp_path / "buckets" / "dictionary.md").read_text()
 
 
 BROKEN = {
-    "not json": lambda m: "{",
-    "a list": lambda m: [],
+    "not json": lambda _: "{",
+    "a list": lambda _: [],
     "newer": lambda m: {**m, "format": 2},
     "no schema": lambda m: {k: v for k, v in m.items() if k != "schema"},
     "no files": lambda m: {**m, "files": {}},

@@ -35,6 +35,7 @@ KINDS = {
         },
         "missing": ["?"],
     },
+    "bars": {"kind": "nominal", "hierarchy": {"A | B": ["a | b", "a", "|"], "C\\": ["c\\", "\\| c", "..", "[1-2)"]}},
     "mask": {"kind": "nominal", "mask": {"length": 3, "alphabet": "012"}},
 }
 
@@ -57,7 +58,7 @@ def published(draw, size: int):
 
 @pytest.mark.parametrize("kind", KINDS)
 @given(data=st.data())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=3000, deadline=None)
 def test_every_published_label_is_read_and_named_again(kind, data):
     attribute = attribute_of(kind)
     labels = data.draw(published(attribute.size))

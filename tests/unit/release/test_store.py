@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from fractions import Fraction
 
 import numpy as np
 import polars as pl
 import pytest
 
-from sfumato.claims import Claim, KAnonymity, Neighbours, Nothing, PureDP
+from sfumato.claims import Claim, KAnonymity, Nothing
+from sfumato.counts.recoding import Cuts
 from sfumato.errors import ParameterError, ReleaseError
 from sfumato.release import Release, assemble, published_frames
 from sfumato.release.frames import PublishedTable
@@ -178,24 +178,49 @@ def test_load_with_a_schema_of_another_table(tmp_path, make):
     assert len(caught.value.problems) == 5
 
 
-def test_a_public_recoding_alone_is_saved(tmp_path, make, schema_of_data):
-    class Recoding:
-        public = True
+def cut_release(schema, source):
+    """Return a release by global cuts at 30 and 60 of which the middle one holds no row, and its recoding."""
+    age = {"role": "quasi", "kind": "numeric", "range": [0, 90], "source": source}
+    schema = Schema.parse({"name": "t", "attribute": {"age": age}})
+    table, _ = Labels.from_hulls(schema["age"], np.array([0, 30, 60]), np.array([30, 60, 90]))
+    release, _ = assemble(
+        schema,
+        tables=(table,),
+        labels=[[0], [2]],
+        weight=[4, 5],
+        group=[0, 1],
+        carried_group=[],
+        carried_codes=np.zeros((0, 0)),
+        carried_weight=[],
+        claim=Claim(KAnonymity(4)),
+    )
+    return replace(release, recoding=Cuts(("age",), labels=(np.repeat(np.arange(3, dtype=np.int32), 30),)))
 
-        def to_json(self):
-            return {"told": 1}
 
-    class Confidential(Recoding):
-        public = False
+def test_a_public_recoding_comes_back_in_terms_of_the_loaded_labels(tmp_path, schema):
+    cut_release(schema, "public").save(tmp_path / "out")
+    again = Release.load(tmp_path / "out")
+    assert again.frame().to_series().to_list() == ["[0-30)"] * 4 + ["[60-90)"] * 5
+    routed = again.recoding.route(np.array([[29], [30], [89]]))
+    assert [again.boxes.tables[0].names[label] for label in routed[:, 0]] == ["[0-30)", "[30-60)", "[60-90)"]
 
-    private = Claim(PureDP(1), neighbours=Neighbours.ADD_OR_REMOVE_ONE, trace=[("all", Fraction(1))])
-    make(claim=private, recoding=Recoding()).save(tmp_path / "told")
-    make(claim=private, recoding=Confidential()).save(tmp_path / "kept")
-    make(of=schema_of_data, recoding=Recoding()).save(tmp_path / "data")
-    told = json.loads((tmp_path / "told" / "manifest.json").read_text())
-    assert told["recoding"] == {"told": 1}
-    for name in ("kept", "data"):
+
+def test_no_other_recoding_is_saved(tmp_path, schema, make):
+    cut_release(schema, "data").save(tmp_path / "data")
+    make(recoding=object()).save(tmp_path / "tree")
+    for name in ("data", "tree"):
         assert "recoding" not in json.loads((tmp_path / name / "manifest.json").read_text())
+        assert Release.load(tmp_path / name).recoding is None
+
+
+def test_a_mangled_recoding_is_named(tmp_path, schema):
+    cut_release(schema, "public").save(tmp_path / "out")
+    file = tmp_path / "out" / "manifest.json"
+    manifest = json.loads(file.read_text())
+    for broken in ({}, {"cuts": 3}, {"cuts": {"age": {"size": 3, "runs": [[0, 7]]}}, "labels": {"age": ["*"]}}):
+        file.write_text(json.dumps({**manifest, "recoding": broken}))
+        with pytest.raises(ReleaseError, match="recoding"):
+            Release.load(tmp_path / "out")
 
 
 def test_rows_are_streamed(tmp_path, make, monkeypatch):
@@ -210,7 +235,7 @@ def test_rows_are_streamed(tmp_path, make, monkeypatch):
             yield batch
 
     monkeypatch.setattr(PublishedTable, "batches", watched)
-    monkeypatch.setattr(PublishedTable, "expanded", lambda self: pytest.fail("expanded whole"))
+    monkeypatch.setattr(PublishedTable, "expanded", lambda _: pytest.fail("expanded whole"))
     release = make(5)
     for form in ("csv", "parquet"):
         release.save(tmp_path / form, format=form)

@@ -6,7 +6,7 @@ import pytest
 
 from sfumato.schema import Schema
 from sfumato.schema.hierarchy_file import arx_lines, read_hierarchy, read_text
-from sfumato.schema.tree import grow
+from sfumato.schema.tree import branch_from_inline, grow
 
 ARX = Path(__file__).resolve().parents[3].parent / "shared" / "data" / "adult" / "hierarchies_arx"
 ARX_FILES = [
@@ -103,10 +103,23 @@ def test_files_that_can_not_be_read(tmp_path):
     assert "is not text" in read_text(tmp_path / "binary", "here")[1][0].rule
 
 
-def test_export_pads_short_lines_with_the_value(tmp_path):
+def test_export_pads_short_lines_with_the_root(tmp_path):
     branch, _ = read(tmp_path, "a;X;U;*\nb;Y;*\nc;*\n")
     tree, leaves = grow(branch, missing="(missing)")
-    assert arx_lines(tree, leaves) == ["a;X;U;*", "b;b;Y;*", "c;c;c;*"]
+    assert arx_lines(tree, leaves) == ["a;X;U;*", "b;Y;*;*", "c;*;*;*"]
+
+
+def test_export_keeps_equal_names_apart():
+    for data, lines in [
+        ({"X": {"G": ["a"]}, "Y": {"H": {"G": ["b"]}}}, ["a;a;G;X;*", "b;G;H;Y;*"]),
+        ({"X": ["a"], "Y": {"a": ["b"]}}, ["a;X;*;*", "b;a;Y;*"]),
+    ]:
+        branch, problems = branch_from_inline(data, "here")
+        assert problems == []
+        assert arx_lines(*grow(branch)) == lines
+    branch, problems = branch_from_inline({"X": {"G": ["a"]}, "Y": {"H": {"G": ["b"]}}, "Z": ["H"]}, "here")
+    assert problems == []
+    assert arx_lines(*grow(branch)) is None
 
 
 @pytest.mark.parametrize("text", ["a;a;*\nc;a;*\n", 'x"y;X;*\n"p;q";X;*\nz;*\n', '"two\nlines";X;*\nb;Y;*\n', "a;*\n"])

@@ -155,6 +155,10 @@ def test_the_arx_export_lists_every_value_once_and_reads_back(table, tmp_path):
 def test_an_export_that_can_not_be(schema):
     with pytest.raises(ParameterError, match="has no domain"):
         schema.arx_hierarchy("id")
+    twice = {"X": {"G": ["a"]}, "Y": {"H": {"G": ["b"]}}, "Z": ["H"]}
+    names = Schema.parse({"name": "t", "attribute": {"x": {"role": "quasi", "hierarchy": twice}}})
+    with pytest.raises(ParameterError, match="has one name under two parents"):
+        names.arx_hierarchy("x")
     big = Schema.parse({"name": "t", "attribute": {"x": {"role": "quasi", "kind": "numeric", "range": [0, 2**31 - 1]}}})
     with pytest.raises(ParameterError, match="has more than 10000000 values"):
         big.arx_hierarchy("x")

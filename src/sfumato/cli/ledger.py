@@ -1,0 +1,117 @@
+"""`sfumato ledger`: what was published, what it cost, what is left; limits, parts, and open reservations."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sfumato.cli.options import emit, json_option
+
+if TYPE_CHECKING:
+    from sfumato.ledger import Entry, Ledger, Totals
+
+__all__ = ["ledger"]
+
+
+@click.command(short_help="What was published about whom, what it cost, what is left.")
+@click.argument("file", metavar="LEDGER", type=click.Path())
+@click.option("--population", help="One population (default: all).")
+@click.option("--set-limit", metavar="EPSILON", help="Set the limit of --population, such as 1 or 1/2.")
+@click.option(
+    "--limit-delta", metavar="DELTA", default="0", show_default=True, help="Delta that belongs to --set-limit."
+)
+@click.option("--part", "parts", multiple=True, help="Declare a part of --population; parts share nobody. Repeatable.")
+@click.option(
+    "--resolve", type=int, metavar="ENTRY", help="Settle a reservation whose process died (with --as and --note)."
+)
+@click.option("--as", "state", type=click.Choice(["spent", "refunded"]), help="What became of it.")
+@click.option("--note", default="", help="Why, for whoever reads the ledger later.")
+@json_option
+def ledger(
+    file: str,
+    *,
+    population: str | None,
+    set_limit: str | None,
+    limit_delta: str,
+    parts: tuple[str, ...],
+    resolve: int | None,
+    state: Any,
+    note: str,
+    as_json: bool,
+) -> None:
+    """List what was published about each population, what it cost, and what its limit leaves.
+
+    A reservation that was never settled counts as spent. Neighbour relations are added up apart; "together" is a
+    figure that holds for all of them, under the weakest.
+
+    Example: sfumato ledger ledger.db --population adult-1994
+
+    Example: sfumato ledger ledger.db --population adult-1994 --set-limit 1
+    """
+    from sfumato.ledger import Ledger
+
+    book = Ledger(file)
+    if (set_limit is not None or parts) and population is None:
+        raise click.UsageError("--set-limit and --part need --population")
+    if resolve is not None and state is None:
+        raise click.UsageError("--resolve needs --as spent or --as refunded, and --note")
+    if set_limit is not None and population is not None:
+        book.limit(population, set_limit, limit_delta)
+    if parts and population is not None:
+        book.declare_parts(population, parts)
+    if resolve is not None:
+        book.resolve(resolve, state, note=note)
+    _show(book, population, as_json=as_json)
+
+
+def _show(book: Ledger, population: str | None, *, as_json: bool) -> None:
+    totals = [book.totals(name) for name in ([population] if population is not None else book.populations())]
+    entries = book.entries(population)
+    if as_json:
+        emit(
+            {
+                "ok": True,
+                "populations": [total.to_json() for total in totals],
+                "entries": [entry.to_json() for entry in entries],
+            }
+        )
+        return
+    _print(totals, entries)
+
+
+def _print(totals: list[Totals], entries: list[Entry]) -> None:
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    console = Console(highlight=False)
+    table = Table(
+        "entry", "population", "when (UTC)", "method", "promise", "neighbours", "epsilon", "state", "saved as"
+    )
+    for entry in entries:
+        state = f"{entry.state}{', rehearsal' if entry.rehearsal else ''}{f' ({entry.note})' if entry.note else ''}"
+        cells = (
+            entry.number,
+            entry.population,
+            entry.reserved_at[:16].replace("T", " "),
+            entry.mechanism.get("name", ""),
+            entry.promise,
+            entry.neighbours or "",
+            "none" if entry.cost is None else entry.cost,
+            state,
+            ", ".join(entry.saved),
+        )
+        table.add_row(*(escape(str(cell)) for cell in cells))
+    console.print(table)
+    for total in totals:
+        console.print(f"[bold]{escape(total.population)}[/]", soft_wrap=True)
+        for relation, cost in total.spent.items():
+            console.print(f"  spent, {relation}: epsilon {cost}", soft_wrap=True)
+        if len(total.spent) > 1:
+            console.print(f"  together, counted for {total.relation}: epsilon {total.combined}", soft_wrap=True)
+        if not total.spent:
+            console.print("  no epsilon spent")
+        limit = "none set" if total.limit is None else f"epsilon {total.limit}"
+        left = "" if total.left is None else f", left: epsilon {total.left}"
+        console.print(f"  limit: {limit}{left}", soft_wrap=True)

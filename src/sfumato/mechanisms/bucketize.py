@@ -1,0 +1,108 @@
+"""Bucketize: partition the people, keep their quasi-identifiers exact, break the link to what they carry.
+
+Source    Li & Li, KDD 2009, section 5.1 ("bucketization"); Xiao & Tao, "Anatomy", VLDB 2006, for the two tables.
+Claim     In every group the carried values satisfy the requirement; which row carries which value is not said.
+Because   groups are the classes of Mondrian under the same requirement, and the two tables meet in the group only.
+Checked   tests/claims/test_buckets.py::test_bucketize_verifies
+          tests/claims/test_buckets.py::test_the_link_inside_a_group_is_gone
+Silent on who is in the table: quasi-identifiers are exact, so membership is published; on what a reader infers about a
+          person from how groups differ.
+"""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from sfumato.claims import Claim, Requirement, requirement_notes
+from sfumato.counts import Counts
+from sfumato.errors import ParameterError
+from sfumato.mechanisms.base import Gathered, Plan, Stage
+from sfumato.mechanisms.mondrian import CutRule, cut_table
+from sfumato.mechanisms.partition_release import tree_recoding
+from sfumato.randomness import Entropy
+from sfumato.release import Outcome, Release, Residence, assemble
+from sfumato.schema import Labels, Schema
+
+__all__ = ["MEMBERSHIP", "Bucketize", "bucket_release"]
+
+MEMBERSHIP = "who is in the table: quasi-identifiers are published exactly"
+
+
+@dataclass(frozen=True, slots=True)
+class Bucketize:
+    """Two linked tables under any requirement: exact quasi-identifiers with a group, and what each group carries."""
+
+    requirement: Requirement
+    _: KW_ONLY
+    cut: CutRule = "best"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.requirement, Requirement):
+            hint = "Bucketize(LDiversity(3))"
+            raise ParameterError("requirement", type(self.requirement).__name__, "must be a requirement", hint=hint)
+
+    def claim(self, schema: Schema) -> Claim:
+        """Promise the requirement for every group."""
+        names = [attribute.name for attribute in schema.sensitive]
+        notes = requirement_notes(self.requirement, sensitive=names, rows_per_person=schema.rows_per_person)
+        return Claim(self.requirement, silent_on=(MEMBERSHIP, *notes))
+
+    def needs(self, schema: Schema) -> list[tuple[str, ...]]:
+        """Ask for the counts over all published attributes."""
+        return [tuple(attribute.name for attribute in schema.published)]
+
+    def plan(self, schema: Schema) -> Plan:
+        """Two stages; no budget is spent."""
+        cuts = Stage("partition", does=f"cuts {len(schema.quasi)} quasi-identifiers under {self.requirement}")
+        return Plan((cuts, Stage("separate", does="writes quasi-identifiers and carried values into two tables")))
+
+    def apply(self, counts: Gathered, entropy: Entropy) -> Outcome:
+        """Partition by Mondrian; publish the parts as groups of exact rows."""
+        table = counts.published
+        if not counts.schema.carried:
+            hint = 'give a column role = "sensitive"'
+            raise ParameterError("carried", "nothing", "there is no link to break", hint=hint)
+        parts, _ = cut_table(table, self.requirement, cut=self.cut)
+        release, number = bucket_release(
+            table,
+            np.arange(len(table.weights)),
+            parts.leaf,
+            table.weights,
+            claim=self.claim(counts.schema),
+            mechanism=self.to_json(),
+            left_out=counts.left_out,
+        )
+        home = number[parts.leaf].astype(np.int32) if len(number) else parts.leaf
+        release = replace(release, residence=Residence(table.names, table.codes, home, table.weights))
+        names = tuple(attribute.name for attribute in counts.schema.quasi)
+        return Outcome(release, recoding=tree_recoding(parts.tree, names).with_groups(number))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return name and parameters."""
+        return {"name": "bucketize", "requirement": self.requirement.to_json(), "cut": self.cut}
+
+
+def bucket_release(
+    table: Counts, row: np.ndarray, group: np.ndarray, weight: np.ndarray, **rest: Any
+) -> tuple[Release, np.ndarray]:
+    """Build a bucketized release: `weight[i]` people of the compact row `row[i]` are in `group[i]`."""
+    schema, width = table.schema, len(table.schema.quasi)
+    quasi = table.codes[row][:, :width].astype(np.int64)
+    keys = np.column_stack([np.asarray(group, np.int64), quasi])
+    boxes, box = np.unique(keys, axis=0, return_inverse=True)
+    box = box.reshape(-1)
+    return assemble(
+        schema,
+        tables=tuple(Labels.of_codes(attribute) for attribute in schema.quasi),
+        labels=boxes[:, 1:],
+        weight=np.bincount(box, weights=weight, minlength=len(boxes)).astype(np.int64),
+        group=boxes[:, 0],
+        carried_group=group,
+        carried_codes=table.codes[row][:, width:],
+        carried_weight=weight,
+        form="buckets",
+        **rest,
+    )

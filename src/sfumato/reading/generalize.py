@@ -1,0 +1,98 @@
+"""Rows the release was not made from, in the release's labels: `sf.apply`.
+
+A row goes to the class of the region that holds it. Where the labels are tight, or the region held nobody, no published
+label may hold the row: then it goes to the nearest class.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sfumato.counts import Cuts, Table
+from sfumato.errors import NotComparable, ParameterError
+from sfumato.release import Release
+from sfumato.schema import Attribute, Labels
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["generalize", "groups_of"]
+
+
+def generalize(release: Release, table: Table) -> pl.DataFrame:
+    """Return the rows of a table in the release's labels, in the table's own order, with what it carries beside."""
+    import polars as pl
+
+    names = [attribute.name for attribute in release.quasi]
+    columns = {}
+    ids = label_ids(release, table.codes(names))
+    for at, labels in enumerate(release.boxes.tables):
+        columns[names[at]] = pl.Series(names[at], labels.names, dtype=pl.String).gather(ids[:, at])
+    for attribute in table.schema.carried:
+        codes = table.codes([attribute.name])[:, 0]
+        texts = pl.Series(attribute.name, attribute.texts(), dtype=pl.String)
+        columns[attribute.name] = texts.gather(codes)
+    return pl.DataFrame(columns)
+
+
+def label_ids(release: Release, codes: np.ndarray) -> np.ndarray:
+    """Return the label id of each row for each quasi-identifier."""
+    if release.recoding is None:
+        hint = "publish it in this session; only public recodings are saved"
+        raise ParameterError("release", release.schema.name, "has no recoding", hint=hint)
+    if isinstance(release.recoding, Cuts):
+        return release.recoding.route(codes)
+    if release.form == "buckets":
+        hint = "buckets keep exact quasi-identifiers; new rows have no group"
+        raise NotComparable(f"a bucketized release does not recode rows ({hint})")
+    distinct, where = np.unique(codes, axis=0, return_inverse=True)
+    box_of = np.empty(len(release.groups), np.int64)
+    box_of[release.boxes.group] = np.arange(len(release.boxes))
+    return release.boxes.labels[box_of[groups_of(release, distinct)]][where.reshape(-1)]
+
+
+def groups_of(release: Release, codes: np.ndarray) -> np.ndarray:
+    """Return the group of each row: of the region that holds it if its labels do, else the nearest."""
+    box_of = np.empty(len(release.groups), np.int64)
+    box_of[release.boxes.group] = np.arange(len(release.boxes))
+    group = release.recoding.route(codes).astype(np.int64)
+    known = np.flatnonzero(group >= 0)
+    away = _distance(release.boxes.tables, release.boxes.labels[box_of[group[known]]], codes[known])
+    stray = np.concatenate([np.flatnonzero(group < 0), known[away > 0]])
+    for row in stray:
+        gaps = _distance(release.boxes.tables, release.boxes.labels, np.broadcast_to(codes[row], release.boxes.labels.shape))
+        if release.suppressed_group is not None and len(release.groups) > 1:
+            gaps[release.boxes.group == release.suppressed_group] = np.inf  # `*` holds everything, and says nothing
+        group[row] = release.boxes.group[int(np.argmin(gaps))]
+    return group
+
+
+def _distance(tables: tuple[Labels, ...], labels: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """Sum over attributes of how far a code lies outside its label: a share of the range, 1 for nominal values."""
+    total = np.zeros(len(labels))
+    for at, table in enumerate(tables):
+        total += _gap(table, labels[:, at], codes[:, at].astype(np.int64))
+    return total
+
+
+def _gap(table: Labels, labels: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    attribute: Attribute = table.attribute
+    held = np.zeros(len(labels), bool)
+    below = np.full(len(labels), np.iinfo(np.int64).max // 4)
+    most = int(np.diff(table.offsets).max(initial=0))
+    for piece in range(most):  # labels are unions of few intervals
+        at = table.offsets[labels] + piece
+        real = at < table.offsets[labels + 1]
+        at = np.minimum(at, len(table.starts) - 1)
+        start, end = table.starts[at], table.ends[at] - 1
+        gap = np.maximum(np.maximum(start - codes, codes - end), 0)
+        held |= real & (gap == 0)
+        below = np.where(real, np.minimum(below, gap), below)
+    if not attribute.ordered:
+        return np.where(held, 0.0, 1.0)
+    outside = below / max(1, attribute.values.size - 1)
+    if attribute.missing_code is not None:  # missing is next to nothing
+        outside = np.where(~held & (codes == attribute.missing_code), 1.0, outside)
+    return np.where(held, 0.0, outside)
