@@ -20,7 +20,7 @@ from typing import Any
 
 # public name -> where it lives
 _HOMES = {
-    "sfumato.api": ("apply", "draft", "explain", "plan", "publish", "read", "verify"),
+    "sfumato.api": ("apply", "check", "draft", "explain", "plan", "publish", "read", "verify"),
     "sfumato.claims": (
         "AlphaK",
         "ApproxDP",
@@ -46,7 +46,7 @@ _HOMES = {
         "SchemaError",
         "SfumatoError",
     ),
-    "sfumato.mechanisms": ("Anatomy", "Bucketize", "Mondrian", "Raw", "Suppress", "TopDown"),
+    "sfumato.mechanisms": ("Anatomy", "Bucketize", "DiffGen", "Mondrian", "NoisyTable", "Raw", "Suppress", "TopDown"),
     "sfumato.randomness": ("Entropy",),
     "sfumato.release": ("Release", "Verdict"),
     "sfumato.schema": ("Schema",),

@@ -7,7 +7,7 @@ from os import PathLike
 from typing import Any
 
 from sfumato.claims import Claim, Requirement
-from sfumato.counts import Table, draft, read
+from sfumato.counts import Table, check, draft, read
 from sfumato.ledger import Ledger, entered
 from sfumato.mechanisms import Gathered, Mechanism, Plan, Progress
 from sfumato.randomness import Entropy
@@ -17,7 +17,7 @@ from sfumato.release import verify as _verify
 from sfumato.report import explain
 from sfumato.schema import Schema
 
-__all__ = ["apply", "draft", "explain", "plan", "publish", "read", "verify"]
+__all__ = ["apply", "check", "draft", "explain", "plan", "publish", "read", "verify"]
 
 
 def plan(schema: Schema, mechanism: Mechanism) -> Plan:

@@ -30,6 +30,7 @@ __all__ = [
     "ReleaseError",
     "SchemaError",
     "SfumatoError",
+    "sentence",
 ]
 
 
@@ -41,6 +42,11 @@ class SfumatoError(Exception):
     def as_json(self) -> dict[str, Any]:
         """Return what `--json` and the web print; never a cell value."""
         return {"error": type(self).__name__, "message": str(self), "hint": self.hint}
+
+
+def sentence(text: str) -> str:
+    """End a text with a full stop, unless it ends a sentence already."""
+    return text if text.endswith((".", "?", "!")) else f"{text}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +65,8 @@ class Problem:
     values: tuple[str, ...] = field(default=(), repr=False, compare=False)
 
     def __str__(self) -> str:
-        text = f"{self.path}: {self.rule}"
-        return f"{text}. Hint: {self.hint}." if self.hint else f"{text}."
+        text = sentence(f"{self.path}: {self.rule}")
+        return f"{text} Hint: {sentence(self.hint)}" if self.hint else text
 
     def __getstate__(self) -> tuple[Any, ...]:
         return (self.path, self.rule, self.hint, self.count, self.rows)

@@ -1,6 +1,6 @@
 """What the processes of `test_ledger.py` run. Used as: python ledger_worker.py JOB FOLDER [TWIN] [NUMBER] [SEED].
 
-race     reserves one epsilon of each population named on standard input, and answers yes or no
+race     reserves epsilon 1 of each population on standard input (time to set off, name), and answers yes or no
 lines    publishes in a child that is killed at line 0, then at line STRIDE, ... of the ledger's own code
 moments  publishes in children that are killed after a random time
 
@@ -68,13 +68,14 @@ class Witnessed:
 
 
 def check_and_write_apart() -> None:
-    """Look in one transaction, write in the next."""
+    """Look in one transaction, write in the next; the pause between them is what a busy machine would add."""
     honest = Ledger.reserve
 
     def reserve(self: Ledger, population: str, claim: sf.Claim, mechanism: Any) -> Any:
         with reading(self._path) as connection:
             asked = Charge(population, neighbours=claim.neighbours, cost=cost_of(claim))
             whole_check(read_tree(connection), read_charges(connection), asked)
+        time.sleep(0.003)
         return honest(self, population, claim, mechanism)
 
     book.check = lambda *_: None
@@ -109,8 +110,11 @@ def race(folder: Path) -> None:
     ledger = Ledger(folder / "ledger.db")
     print("ready", flush=True)
     for line in sys.stdin:
+        start, name = line.split(maxsplit=1)
+        while time.monotonic() < float(start):  # one clock for all processes: they set off together
+            pass
         try:
-            ledger.reserve(line.strip(), ONE, "racer")
+            ledger.reserve(name.strip(), ONE, "racer")
         except sf.BudgetExceeded:
             print("no", flush=True)
         else:

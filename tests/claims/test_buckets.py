@@ -21,7 +21,9 @@ SMALL = {
         "y": {"role": "target", "values": ["no", "yes"]},
     },
 }
-ROWS = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 2), st.integers(0, 4), st.integers(0, 1)), min_size=2, max_size=60)
+ROWS = st.lists(
+    st.tuples(st.integers(0, 5), st.integers(0, 2), st.integers(0, 4), st.integers(0, 1)), min_size=2, max_size=60
+)
 
 
 def table(rows: list[tuple[int, ...]]) -> Table:
@@ -29,7 +31,9 @@ def table(rows: list[tuple[int, ...]]) -> Table:
 
 
 @settings(max_examples=60, deadline=None)
-@given(rows=ROWS, requirement=st.sampled_from([sf.KAnonymity(3), sf.LDiversity(2), sf.KAnonymity(2) & sf.TCloseness(0.2)]))
+@given(
+    rows=ROWS, requirement=st.sampled_from([sf.KAnonymity(3), sf.LDiversity(2), sf.KAnonymity(2) & sf.TCloseness(0.2)])
+)
 def test_any_bucketization(rows: list[tuple[int, ...]], requirement: sf.claims.Requirement) -> None:
     try:
         release = sf.publish(table(rows), sf.Bucketize(requirement))
@@ -88,7 +92,12 @@ def test_the_link_inside_a_group_is_gone() -> None:
     one = sf.publish(table(rows), sf.Bucketize(sf.KAnonymity(10)))
     home = one.residence
     group_of = {tuple(codes): int(g) for codes, g in zip(home.codes.tolist(), home.group.tolist(), strict=True)}
-    first = next((i, j) for i in range(60) for j in range(i) if group_of[rows[i]] == group_of[rows[j]] and rows[i][:2] != rows[j][:2])
+    first = next(
+        (i, j)
+        for i in range(60)
+        for j in range(i)
+        if group_of[rows[i]] == group_of[rows[j]] and rows[i][:2] != rows[j][:2]
+    )
     i, j = first
     swapped = list(rows)
     swapped[i], swapped[j] = (*rows[i][:2], *rows[j][2:]), (*rows[j][:2], *rows[i][2:])
@@ -97,7 +106,11 @@ def test_the_link_inside_a_group_is_gone() -> None:
         assert frame.equals(other.frames()[name])
 
 
-@pytest.mark.parametrize("mechanism", [sf.Bucketize(sf.LDiversity(3)), sf.Bucketize(sf.KAnonymity(10) & sf.TCloseness(0.1)), sf.Anatomy(5)], ids=str)
+@pytest.mark.parametrize(
+    "mechanism",
+    [sf.Bucketize(sf.LDiversity(3)), sf.Bucketize(sf.KAnonymity(10) & sf.TCloseness(0.1)), sf.Anatomy(5)],
+    ids=str,
+)
 def test_bucketize_verifies(mechanism: sf.mechanisms.Mechanism, tmp_path: Path) -> None:
     release = sf.publish(sf.datasets.adult(), mechanism)
     release.save(tmp_path / "out")

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 sys.path.insert(0, str(Path(__file__).parent))
 from small_worlds import estimate_slowly, publish, random_release, small_table
 
+from sfumato.claims import Claim, Nothing
+from sfumato.counts import Table
 from sfumato.measures.populations import large_populations
 from sfumato.mechanisms.raw import Raw
 from sfumato.reading import (
@@ -26,7 +28,10 @@ from sfumato.reading import (
     exact_view,
     expected_at,
     normalised,
+    units_of,
 )
+from sfumato.release import assemble
+from sfumato.schema import Labels
 from sfumato.schema.naming import merged
 
 KINDS = ("classes", "buckets", "noise")
@@ -100,7 +105,32 @@ def test_the_walk_equals_the_definition(kind, seed):
         }
         for row in found.members
     ]
-    assert walked == pytest.approx(estimate(view, Regions.of(found.quasi, regions)), abs=1e-9)
+    slow = estimate(view, Regions.of(found.quasi, regions))
+    assert walked == pytest.approx(slow, abs=1e-9)
+    assert estimates(units_of(view), found.steps, len(found)) == pytest.approx(slow, abs=1e-9)
+
+
+def test_many_groups_take_the_sparse_way():
+    rng = np.random.default_rng(0)
+    table = small_table(0, rows=1)
+    codes = np.column_stack([rng.integers(0, a.size, 6000) for a in table.schema.published])
+    table = Table.from_codes(table.schema, codes)
+    group = np.arange(6000) // 2
+    release, _ = assemble(
+        table.schema,
+        tables=tuple(Labels.of_codes(a) for a in table.schema.quasi),
+        labels=codes[:, :3],
+        weight=np.ones(6000),
+        group=group,
+        carried_group=group,
+        carried_codes=codes[:, 3:],
+        carried_weight=np.ones(6000),
+        claim=Claim(Nothing()),
+    )
+    found = large_populations(table, "1/20", "ill")
+    view = align(release, table.schema, "ill")
+    one = estimates(units_of(view), found.steps, len(found))
+    assert one == pytest.approx(estimates(cells_of(view, coverages(view)), found.steps, len(found)), abs=1e-9)
 
 
 @settings(deadline=None, max_examples=40)

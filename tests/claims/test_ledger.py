@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -38,8 +39,9 @@ def raced(folder, rounds, twin="", processes=2):
         got = []
         for at in range(rounds):
             ledger.limit(f"people {at}", 1)
+            start = time.monotonic() + 0.005
             for worker in workers:
-                worker.stdin.write(f"people {at}\n")
+                worker.stdin.write(f"{start} people {at}\n")
                 worker.stdin.flush()
             answers = [worker.stdout.readline().strip() for worker in workers]
             assert set(answers) <= {"yes", "no"}

@@ -102,9 +102,7 @@ def test_compiled_equals_the_twin(cut, label, tree, name):
     assert len(found.weight) > 1  # the last table was cut at all
 
 
-@QUIET
-@given(data=st.data())
-def test_compiled_equals_the_twin_on_any_table(data):
+def compare_any_table(data):
     sizes = data.draw(st.lists(st.integers(1, 7), min_size=1, max_size=4))
     label, missing = data.draw(st.sampled_from([BOX, SET, EXTREMES])), data.draw(st.booleans())
     attributes = [Attribute(size, label=label, missing=missing and size > 1) for size in sizes]
@@ -119,6 +117,19 @@ def test_compiled_equals_the_twin_on_any_table(data):
     suppress = Fraction(data.draw(st.integers(0, 4)), 10) if cut == "best" else Fraction(0)
     options = {"cut": cut, "weight": weight, "suppress": suppress}
     same(fast(table, attributes, [sc.size(k)], **options), slow(table, attributes, [sc.size(k)], **options))
+
+
+@QUIET
+@given(data=st.data())
+def test_compiled_equals_the_twin_on_any_table(data):
+    compare_any_table(data)
+
+
+@pytest.mark.full
+@settings(QUIET, max_examples=3000)
+@given(data=st.data())
+def test_compiled_equals_the_twin_on_thousands_of_tables(data):
+    compare_any_table(data)
 
 
 def shapes() -> dict[str, tuple[WeightedTable, list[Attribute]]]:

@@ -62,7 +62,7 @@ def slow_cut(rows: list[tuple[int, ...]], k: int) -> list[list[tuple[int, int]]]
 
     while True:
         best = None
-        for at, node in [(at, node) for at in (0, 1) for node in sorted(cuts[at])]:
+        for at, node in [(which, known) for which in (0, 1) for known in sorted(cuts[which])]:
             parts = children(at, node)
             trial = [list(c) for c in cuts]
             trial[at] = [n for n in trial[at] if n != node] + parts

@@ -26,6 +26,8 @@ CLAIMS_NOTHING = {
     "mechanisms/__init__.py": "re-exports",
     "mechanisms/base.py": "the protocol",
     "mechanisms/dirichlet_shape.py": "describes strata; dirichlet_rules claims about them",
+    "mechanisms/bucket_release.py": "writes down buckets; the mechanism that made them claims",
+    "mechanisms/partition.py": "calls the kernel; kernel and mechanism claim",
     "mechanisms/partition_release.py": "writes down a partition; the mechanism that made it claims",
     "mechanisms/registry.py": "the list of mechanisms",
     "randomness/candidates.py": "prepares weights; selection claims what is drawn from them",

@@ -51,6 +51,8 @@ BANS = (
 SHARED_BY_MECHANISMS = {
     "base": "the protocol and the plan",
     "conditions": "a requirement as the kernels take it",
+    "bucket_release": "from groups of exact rows to a release",
+    "partition": "cutting a table by the kernel",
     "partition_release": "from a partition to a release",
 }
 MAY_IMPORT_EVERY_MECHANISM = {

@@ -38,22 +38,48 @@ missing = ["?"]
 def rows(random_source: random.Random, count: int) -> list[list[str]]:
     """A header and good rows."""
     good = [["person", "age", "weight", "city", "seen", "smoker", "diagnosis"]]
-    for number in range(count):
-        good.append(
-            [
-                f"P{number}",
-                str(random_source.randrange(120)),
-                str(random_source.randrange(600) / 2),
-                random_source.choice(["Bern", "Genf", "Zürich"]),
-                f"2020-{random_source.randrange(1, 13):02d}-{random_source.randrange(1, 29):02d}",
-                random_source.choice(["true", "false"]),
-                random_source.choice(["flu", "gout", "none", "?"]),
-            ]
-        )
+    choose = random_source.choice
+    good += [
+        [
+            f"P{number}",
+            str(random_source.randrange(120)),
+            str(random_source.randrange(600) / 2),
+            choose(["Bern", "Genf", "Zürich"]),
+            f"2020-{random_source.randrange(1, 13):02d}-{random_source.randrange(1, 29):02d}",
+            choose(["true", "false"]),
+            choose(["flu", "gout", "none", "?"]),
+        ]
+        for number in range(count)
+    ]
     return good
 
 
-CELLS = ["", "NaN", "nan", "inf", "-1", "9" * 400, "1e400", "0x1F", "None", "null", "\t", '"', "'", "ß", "\u0000", "2020-13-45", "½", "﻿", "a,b", ";", "1,5", "-0", "1_000", "٣"]
+CELLS = [
+    "",
+    "NaN",
+    "nan",
+    "inf",
+    "-1",
+    "9" * 400,
+    "1e400",
+    "0x1F",
+    "None",
+    "null",
+    "\t",
+    '"',
+    "'",
+    "ß",
+    "\u0000",
+    "2020-13-45",
+    "½",
+    "﻿",
+    "a,b",
+    ";",
+    "1,5",
+    "-0",
+    "1_000",
+    "٣",
+]
 
 
 def mangled(seed: int, folder: Path) -> tuple[Path, Path]:
@@ -70,14 +96,27 @@ def mangled(seed: int, folder: Path) -> tuple[Path, Path]:
     if source.random() < 0.03:
         data.mkdir()
     elif source.random() > 0.02:
-        data.write_bytes(gzip.compress(raw)[: source.choice([None, 20])] if data.suffix == ".gz" and source.random() < 0.7 else raw)
+        data.write_bytes(
+            gzip.compress(raw)[: source.choice([None, 20])] if data.suffix == ".gz" and source.random() < 0.7 else raw
+        )
     schema = folder / f"{seed}.toml"
     described = SCHEMA.encode()
     if source.random() < 0.15:
         described = _hurt_bytes(source, described)
     if source.random() < 0.1:
         lines = SCHEMA.splitlines()
-        lines[source.randrange(len(lines))] = source.choice(["range = [5, 5]", "kind = 3", "step = 0", "x", "hierarchy = 'no.csv'", "role = 'quasi'", "values = []", "[attribute.age]"])
+        lines[source.randrange(len(lines))] = source.choice(
+            [
+                "range = [5, 5]",
+                "kind = 3",
+                "step = 0",
+                "x",
+                "hierarchy = 'no.csv'",
+                "role = 'quasi'",
+                "values = []",
+                "[attribute.age]",
+            ]
+        )
         described = "\n".join(lines).encode()
     schema.write_bytes(described)
     return data, schema

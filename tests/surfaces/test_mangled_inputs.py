@@ -58,7 +58,9 @@ def test_json_says_how_many_and_never_which(tmp_path: Path) -> None:
     from mangling import SCHEMA
 
     (tmp_path / "s.toml").write_text(SCHEMA)
-    (tmp_path / "d.csv").write_text("person,age,weight,city,seen,smoker,diagnosis\nP1,3,5,Atlantis,2020-01-01,true,flu\n")
+    (tmp_path / "d.csv").write_text(
+        "person,age,weight,city,seen,smoker,diagnosis\nP1,3,5,Atlantis,2020-01-01,true,flu\n"
+    )
     code, text = run(["check", str(tmp_path / "d.csv"), str(tmp_path / "s.toml"), "--json"])
     assert code == 2
     assert "Atlantis" not in text
@@ -71,7 +73,11 @@ def as_process(seeds: range, folder: Path) -> None:
     for seed in seeds:
         data, schema = mangled(seed, folder)
         done = subprocess.run(
-            [sys.executable, "-m", "sfumato", "check", str(data), str(schema)], capture_output=True, text=True, check=False, timeout=60
+            [sys.executable, "-m", "sfumato", "check", str(data), str(schema)],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
         )
         judge(seed, done.returncode, done.stdout + done.stderr)
 

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 import click
 
 from sfumato.cli.main import EXIT_INPUT
 from sfumato.cli.options import emit, file_options, given_options, json_option, print_problems
+
+if TYPE_CHECKING:
+    from sfumato.errors import Problem
 
 __all__ = ["check"]
 
@@ -26,20 +32,26 @@ def check(
     """
     import sfumato as sf
 
+    given = given_options(delimiter=delimiter, encoding=encoding, header=header)
     try:
         described = sf.Schema.load(schema)
-        table = sf.read(data, described, **given_options(delimiter=delimiter, encoding=encoding, header=header))
-        problems = table.check()
     except sf.SchemaError as error:
         return _report(error.problems, (), as_json=as_json)
-    rows = None if problems else table.rows
-    return _report(
-        problems, described.decisions(), as_json=as_json, rows=rows, left_out=0 if problems else table.left_out
-    )
+    problems = sf.check(data, described, **given)
+    if problems:
+        return _report(problems, described.decisions(), as_json=as_json)
+    table = sf.read(data, described, **given)
+    return _report((), described.decisions(), as_json=as_json, rows=table.rows, left_out=table.left_out)
 
 
-def _report(problems: object, warnings: object, *, as_json: bool, rows: int | None = None, left_out: int = 0) -> int:
-    problems, warnings = tuple(problems), tuple(warnings)  # type: ignore[call-overload]
+def _report(
+    problems: Sequence[Problem],
+    warnings: Sequence[Problem],
+    *,
+    as_json: bool,
+    rows: int | None = None,
+    left_out: int = 0,
+) -> int:
     if as_json:
         emit(
             {
@@ -52,11 +64,11 @@ def _report(problems: object, warnings: object, *, as_json: bool, rows: int | No
         )
         return EXIT_INPUT if problems else 0
     if problems:
-        print_problems(f"{len(problems)} problems to mend:", problems, reveal=True, style="red")
+        print_problems(f"To mend ({len(problems)}):", problems, reveal=True, style="red")
     else:
         click.echo(f"{rows} rows fit the schema.")
         if left_out:
             click.echo(f'{left_out} rows are left out: a value is missing where missing = "suppress".')
     if warnings:
-        print_problems(f"{len(warnings)} decisions are open:", warnings, reveal=False, style="yellow")
+        print_problems(f"Open decisions ({len(warnings)}):", warnings, reveal=False, style="yellow")
     return EXIT_INPUT if problems else 0

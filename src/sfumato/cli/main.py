@@ -76,6 +76,8 @@ def main(arguments: list[str] | None = None) -> None:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
+    except SystemExit as stopped:  # click's answer to a reader that went away (`| head`)
+        code = 0 if stopped.code == 1 else stopped.code
     except KeyboardInterrupt:
         click.echo("Stopped.", err=True)
         code = 130

@@ -51,16 +51,18 @@ def print_problems(title: str, problems: Iterable[Problem], *, reveal: bool, sty
     from rich.console import Console
     from rich.markup import escape
 
+    from sfumato.errors import sentence
+
     console = Console(highlight=False, soft_wrap=True)
     console.print(f"[bold {style}]{escape(title)}[/]")
     for number, problem in enumerate(problems, 1):
-        console.print(f"  {number}. [bold]{escape(problem.path)}[/]: {escape(problem.rule)}.")
+        console.print(f"  {number}. [bold]{escape(problem.path)}[/]: {escape(sentence(problem.rule))}")
         if reveal and problem.values:
             shown = ", ".join(repr(value) for value in problem.values[:200])
             more = f" and {len(problem.values) - 200} more" if len(problem.values) > 200 else ""
             console.print(f"     values: {escape(shown)}{more}")
         if problem.hint:
-            console.print(f"     [dim]{escape(problem.hint)}.[/]")
+            console.print(f"     [dim]{escape(sentence(problem.hint))}[/]")
 
 
 def table_of(title: str, rows: Iterable[tuple[str, object]]) -> None:

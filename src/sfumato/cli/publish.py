@@ -10,6 +10,7 @@ import click
 from sfumato.cli.options import emit, file_options, given_options, json_option, table_of
 
 if TYPE_CHECKING:
+    from sfumato.claims import Claim
     from sfumato.mechanisms import Mechanism
 
 __all__ = ["publish", "publish_options", "run"]
@@ -61,12 +62,11 @@ def run(mechanism: Mechanism, **options: Any) -> None:
         raise sf.ParameterError(
             "output", "nothing", "a folder to write is needed", hint="-o out/, or --dry-run to only look"
         )
+    _refuse_waste(mechanism.claim(schema), options)
     given = given_options(**{name: options[name] for name in ("delimiter", "encoding", "header")})
     table = sf.read(options["data"], schema, **given)
     with _progress(shown=not options["as_json"]) as progress:
-        release = sf.publish(
-            table, mechanism, seed=options["seed"], ledger=options["ledger"], progress=progress
-        )
+        release = sf.publish(table, mechanism, seed=options["seed"], ledger=options["ledger"], progress=progress)
     release.save(options["output"], format=options["file_format"], allow_rehearsal=options["allow_rehearsal"])
     if options["as_json"]:
         emit(
@@ -82,6 +82,21 @@ def run(mechanism: Mechanism, **options: Any) -> None:
     rows = [(name, value) for name, value in summary.to_json().items()]
     table_of(f"Published {schema.name}", [("claim", release.claim.promise), *rows])
     click.echo(f"Saved in {options['output']}. Check it with: sfumato verify {options['output']}")
+
+
+def _refuse_waste(claim: Claim, options: dict[str, Any]) -> None:
+    """Refuse before anything is spent what could not be saved afterwards."""
+    from pathlib import Path
+
+    from sfumato.errors import ReleaseError
+
+    target = Path(options["output"])
+    if target.exists() and not (target.is_dir() and not any(target.iterdir())):
+        raise ReleaseError(f"{target.name} exists already", hint="name a new folder; a release is never overwritten")
+    rehearsed = options["seed"] is not None and not options["allow_rehearsal"]
+    if options["ledger"] is not None and rehearsed and claim.kind == "proved":
+        hint = "leave out --seed or --ledger, or add --allow-rehearsal"
+        raise ReleaseError("a rehearsal would be charged to the ledger and not be saved", hint=hint)
 
 
 def _show_plan(plan: Any, claim: Any, *, as_json: bool) -> None:

@@ -54,7 +54,9 @@ def mondrian(cut: str, nominal: str, tight: bool, max_suppressed: str, **options
 @publish.command()
 @publish_options
 @requirement_options
-@click.option("--cut", type=click.Choice(["best", "widest"]), default="best", show_default=True, help="Which cut is taken first.")
+@click.option(
+    "--cut", type=click.Choice(["best", "widest"]), default="best", show_default=True, help="Which cut is taken first."
+)
 def bucketize(cut: str, **options: Any) -> None:
     """Keep quasi-identifiers exact and break their link to the sensitive values inside groups.
 

@@ -9,7 +9,9 @@ Because   counts are integers and parameters fractions. A product of two counts 
 Checked   tests/claims/test_mondrian_conditions.py::test_compiled_equals_the_exact_twin
           tests/claims/test_mondrian_conditions.py::test_emd_is_the_cheapest_transport
           tests/claims/test_mondrian_conditions.py::test_union_of_two_parts_that_hold_holds
-Silent on what the requirement is good for; see claims/.
+          tests/claims/test_mondrian_conditions.py::test_delta_that_ignores_absent_values_is_the_exception
+Silent on what the requirement is good for; see claims/. Two-sided delta that ignores absent values is not convex:
+          a partition under it is still right, but a cut below a forbidden one may be missed.
 """
 
 from __future__ import annotations

@@ -4,7 +4,6 @@ The claim and its tests are those of `conditions`; the readable twin is `conditi
 """
 
 # mypy: disable-error-code="arg-type, assignment, no-any-return, return-value"
-# ruff: noqa: PLR0917
 # Compiled code: numba's int64 is no `int` to mypy, and arrays are passed one by one because a compiled call with many
 # arrays in a tuple costs more than the work it does.
 
@@ -91,10 +90,10 @@ def _evenly(one: np.void, n: int, counts: Ints, first: int, last: int) -> bool:
 @inlined
 def _same(rows: int, overall: Ints, n: int, counts: Ints, first: int, last: int) -> bool:
     """Say whether a part is distributed exactly as the whole table."""
+    different = False
     for s in range(first, last):
-        if counts[s] * rows != overall[s] * n:
-            return False
-    return True
+        different = different or counts[s] * rows != overall[s] * n
+    return not different
 
 
 @inlined

@@ -4,7 +4,6 @@ The claim and its tests are those of `mondrian`.
 """
 
 # mypy: disable-error-code="arg-type, assignment, no-any-return, return-value"
-# ruff: noqa: PLR0917
 # Compiled code: numba's int64 is no `int` to mypy, and arrays are passed one by one because a compiled call with many
 # arrays in a tuple costs more than the work it does.
 

@@ -11,7 +11,6 @@ Cost      rows x attributes per part.
 """
 
 # mypy: disable-error-code="arg-type, assignment, no-any-return, return-value"
-# ruff: noqa: PLR0917
 # Compiled code: numba's int64 is no `int` to mypy, and arrays are passed one by one because a compiled call with many
 # arrays in a tuple costs more than the work it does.
 

@@ -14,7 +14,6 @@ Cost      rows x attributes^2 + cuts x codes that occur, per part.
 """
 
 # mypy: disable-error-code="arg-type, assignment, no-any-return, return-value"
-# ruff: noqa: PLR0917
 # Compiled code: numba's int64 is no `int` to mypy, and arrays are passed one by one because a compiled call with many
 # arrays in a tuple costs more than the work it does.
 

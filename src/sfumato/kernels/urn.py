@@ -67,9 +67,7 @@ def _below(total: np.uint64, words: WordArray, at: int) -> tuple[Any, int]:
 
 
 @compiled
-def kept_kernel(  # noqa: PLR0917  (numba knows no keyword-only arguments)
-    empties: Ints, keep: Ints, bits: int, done: int, words: WordArray, kept: Ints
-) -> tuple[int, int]:
+def kept_kernel(empties: Ints, keep: Ints, bits: int, done: int, words: WordArray, kept: Ints) -> tuple[int, int]:
     """Fill kept[i] ~ Binomial(empties[i], keep[i] / 2^bits); return (items done, words used).
 
     Every empty block compares a uniform binary fraction with keep, all blocks one bit at a time; a bit settles
@@ -106,7 +104,7 @@ def kept_kernel(  # noqa: PLR0917  (numba knows no keyword-only arguments)
 
 
 @compiled
-def urn_kernel(  # noqa: PLR0917  (numba knows no keyword-only arguments)
+def urn_kernel(
     pairs: Ints,
     slots: Ints,
     people: Ints,

@@ -2,6 +2,8 @@
 
 from sfumato.measures.base import Measure, Measured
 from sfumato.measures.bound import dp_bound, proved_bound
+from sfumato.measures.classification import Classification, classification
+from sfumato.measures.cross_validation import CrossValidation, cross_validate
 from sfumato.measures.distances import (
     HistogramDistance,
     ReconstructionDistance,
@@ -18,6 +20,8 @@ from sfumato.measures.workload import Workload, workload
 
 __all__ = [
     "REGISTRY",
+    "Classification",
+    "CrossValidation",
     "Driver",
     "HistogramDistance",
     "Measure",
@@ -31,6 +35,8 @@ __all__ = [
     "UtilityLoss",
     "Workload",
     "city_block",
+    "classification",
+    "cross_validate",
     "dp_bound",
     "histogram_distance",
     "js_divergence",

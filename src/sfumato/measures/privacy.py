@@ -11,7 +11,7 @@ Checked   tests/claims/test_privacy_loss.py::test_equals_the_definition_record_b
           tests/claims/test_privacy_loss.py::test_wrong_twins_are_caught
 Silent on what a reader knows beside the release, on several releases together, and on learning across groups: it
           is no upper bound on leakage. JS hides large changes of rare values; see `largest_ratio`. For a noisy
-          release false information counts as loss; `bound` is what its claim proves, and the two do not compare.
+          release false information counts as loss; rows that were left out have no group and are not counted; `bound` is what its claim proves, and the two do not compare.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from sfumato.release import Release
 
 __all__ = ["Driver", "PrivacyLoss", "Shift", "privacy_loss"]
 
+_ENTRIES = 4_000_000  # of a groups x values matrix held at a time
 _QUANTILES = (0.0, 0.25, 0.5, 0.75, 0.9, 0.99, 1.0)
 
 
@@ -138,10 +139,12 @@ def privacy_loss(
         raise NotComparable("the table has no rows, so there is no overall distribution.")
     records = _records(view, release)
     live = np.flatnonzero((records > 0) & (np.diff(view.histogram.indptr) > 0))
-    counts = np.asarray(view.histogram[live].toarray(), np.int64)
-    losses = np.zeros(len(records))
-    losses[live] = distances(distance, counts, overall, wanted)
-    ratios = _ratios(counts, overall)
+    losses, ratios = np.zeros(len(records)), [1.0]
+    step = max(1, _ENTRIES // wanted.size)
+    for part in (live[start : start + step] for start in range(0, len(live), step)):
+        counts = np.asarray(view.histogram[part].toarray(), np.int64)
+        losses[part] = distances(distance, counts, overall, wanted)
+        ratios += _extremes(counts, overall)
     worst = live[np.lexsort((live, -losses[live]))][:listed]
     return PrivacyLoss(
         float(losses[live].max(initial=0.0)),
@@ -149,8 +152,8 @@ def privacy_loss(
         distance=distance,
         per_group=losses,
         records=records,
-        largest_ratio=float(ratios.max(initial=1.0)),
-        smallest_ratio=float(ratios.min(initial=1.0)),
+        largest_ratio=max(ratios),
+        smallest_ratio=min(ratios),
         drivers=tuple(_driver(view, release, group, overall, (losses, records)) for group in worst.tolist()),
         bound=proved_bound(release.claim),
         found_by="published rows" if release.residence is None else "residence",
@@ -167,12 +170,12 @@ def _records(view: View, release: Release) -> np.ndarray:
     return found.astype(np.int64)
 
 
-def _ratios(counts: np.ndarray, overall: np.ndarray) -> np.ndarray:
-    """p(s) / q(s) for every group and every value that either has; infinite where the table lacks the value."""
+def _extremes(counts: np.ndarray, overall: np.ndarray) -> list[float]:
+    """Smallest and largest p(s) / q(s) over groups and values that either has; infinite where the table has none."""
     either = (counts > 0) | (overall > 0)
     p, q = row_shares(counts), np.broadcast_to(row_shares(overall), counts.shape)
     ratio = np.divide(p, q, where=q > 0, out=np.full(p.shape, np.inf))
-    return np.asarray(ratio[either])
+    return [float(ratio[either].min()), float(ratio[either].max())]
 
 
 def _driver(

@@ -27,7 +27,7 @@ from sfumato.errors import Infeasible
 from sfumato.measures.base import Measured
 from sfumato.measures.divergence import js_rows, row_shares
 from sfumato.measures.populations import Populations, large_populations
-from sfumato.reading import View, align, cells_of, coverages, estimates, fit_maxent, normalised
+from sfumato.reading import View, align, estimates, fit_maxent, normalised, units_of
 from sfumato.release import Release
 
 __all__ = ["Estimator", "PopulationLoss", "UtilityLoss", "utility_loss"]
@@ -118,5 +118,5 @@ def utility_loss(
 
 
 def _estimated(view: View, found: Populations, estimator: Estimator) -> np.ndarray:
-    cells = cells_of(view, coverages(view)) if estimator == "uniform" else fit_maxent(view).cells
+    cells = units_of(view) if estimator == "uniform" else fit_maxent(view).cells
     return estimates(cells, found.steps, len(found))

@@ -74,7 +74,15 @@ class Workload:
     @cached_property
     def key(self) -> str:
         """A digest of all queries and parameters, for comparing and remembering."""
-        said = [self.kind, self.attribute, dict(self.sizes), self.dimension, str(self.selectivity), self.reading, self.seed]
+        said = [
+            self.kind,
+            self.attribute,
+            dict(self.sizes),
+            self.dimension,
+            str(self.selectivity),
+            self.reading,
+            self.seed,
+        ]
         digest = hashlib.blake2b(json.dumps(said).encode(), digest_size=16)
         for regions in (self.regions, self.values):
             for array in regions.flat():

@@ -23,7 +23,7 @@ from sfumato.counts import Quota
 from sfumato.errors import Infeasible, ParameterError
 from sfumato.kernels.anatomy import bucket_values
 from sfumato.mechanisms.base import Gathered, Plan, Stage
-from sfumato.mechanisms.bucketize import MEMBERSHIP, bucket_release
+from sfumato.mechanisms.bucket_release import MEMBERSHIP, bucket_release
 from sfumato.randomness import Entropy
 from sfumato.release import Outcome, Residence
 from sfumato.schema import Schema
@@ -35,7 +35,7 @@ __all__ = ["Anatomy"]
 class Anatomy:
     """Bucket creation by the l most frequent values; who goes where is drawn with the release's entropy."""
 
-    l: int
+    l: int  # noqa: E741
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "l", whole("l", self.l, least=2, hint="3 means no value above a third"))

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Protocol, runtime_checkable
 
 from sfumato.claims import Claim
-from sfumato.counts import Counts
+from sfumato.counts import Counts, Table
 from sfumato.errors import ParameterError
 from sfumato.randomness import Entropy
-from sfumato.release import Outcome
+from sfumato.release import Outcome, Release
 from sfumato.schema import Schema
 
-__all__ = ["Gathered", "Mechanism", "Plan", "Progress", "Stage"]
+__all__ = ["Gathered", "Mechanism", "Plan", "Progress", "Stage", "gather", "run"]
 
 Progress = Callable[[float, str], None]  # share done, what is being done
 
@@ -95,3 +95,21 @@ class Mechanism(Protocol):
     def apply(self, counts: Gathered, entropy: Entropy) -> Outcome:
         """Make the release."""
         ...
+
+
+def gather(mechanism: Mechanism, table: Table, *, progress: Progress | None = None) -> Gathered:
+    """Fetch the counts a mechanism asks for."""
+    return Gathered(
+        table.schema,
+        by_names={names: table.counts(names) for names in mechanism.needs(table.schema)},
+        left_out=table.left_out,
+        progress=progress,
+    )
+
+
+def run(mechanism: Mechanism, counts: Gathered, entropy: Entropy) -> Release:
+    """Make the release, with its recoding; where a known seed was drawn from, the claim says it is a rehearsal."""
+    outcome = mechanism.apply(counts, entropy)
+    claim = outcome.release.claim or mechanism.claim(counts.schema)
+    stamped = replace(claim, rehearsal=claim.rehearsal or (entropy.seeded and entropy.drew))
+    return replace(outcome.release, claim=stamped, recoding=outcome.recoding)

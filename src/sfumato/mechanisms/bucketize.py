@@ -17,18 +17,17 @@ from typing import Any
 import numpy as np
 
 from sfumato.claims import Claim, Requirement, requirement_notes
-from sfumato.counts import Counts
 from sfumato.errors import ParameterError
 from sfumato.mechanisms.base import Gathered, Plan, Stage
-from sfumato.mechanisms.mondrian import CutRule, cut_table
+from sfumato.mechanisms.bucket_release import MEMBERSHIP, bucket_release
+from sfumato.mechanisms.conditions import refuse_no_requirement
+from sfumato.mechanisms.partition import CutRule, cut_table
 from sfumato.mechanisms.partition_release import tree_recoding
 from sfumato.randomness import Entropy
-from sfumato.release import Outcome, Release, Residence, assemble
-from sfumato.schema import Labels, Schema
+from sfumato.release import Outcome, Residence
+from sfumato.schema import Schema
 
-__all__ = ["MEMBERSHIP", "Bucketize", "bucket_release"]
-
-MEMBERSHIP = "who is in the table: quasi-identifiers are published exactly"
+__all__ = ["Bucketize"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +39,7 @@ class Bucketize:
     cut: CutRule = "best"
 
     def __post_init__(self) -> None:
-        if not isinstance(self.requirement, Requirement):
-            hint = "Bucketize(LDiversity(3))"
-            raise ParameterError("requirement", type(self.requirement).__name__, "must be a requirement", hint=hint)
+        refuse_no_requirement(self.requirement, "Bucketize(LDiversity(3))")
 
     def claim(self, schema: Schema) -> Claim:
         """Promise the requirement for every group."""
@@ -83,26 +80,3 @@ class Bucketize:
     def to_json(self) -> dict[str, Any]:
         """Return name and parameters."""
         return {"name": "bucketize", "requirement": self.requirement.to_json(), "cut": self.cut}
-
-
-def bucket_release(
-    table: Counts, row: np.ndarray, group: np.ndarray, weight: np.ndarray, **rest: Any
-) -> tuple[Release, np.ndarray]:
-    """Build a bucketized release: `weight[i]` people of the compact row `row[i]` are in `group[i]`."""
-    schema, width = table.schema, len(table.schema.quasi)
-    quasi = table.codes[row][:, :width].astype(np.int64)
-    keys = np.column_stack([np.asarray(group, np.int64), quasi])
-    boxes, box = np.unique(keys, axis=0, return_inverse=True)
-    box = box.reshape(-1)
-    return assemble(
-        schema,
-        tables=tuple(Labels.of_codes(attribute) for attribute in schema.quasi),
-        labels=boxes[:, 1:],
-        weight=np.bincount(box, weights=weight, minlength=len(boxes)).astype(np.int64),
-        group=boxes[:, 0],
-        carried_group=group,
-        carried_codes=table.codes[row][:, width:],
-        carried_weight=weight,
-        form="buckets",
-        **rest,
-    )

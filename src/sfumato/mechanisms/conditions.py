@@ -4,7 +4,7 @@ Source    claims/ for what each requirement means; kernels/conditions.py for how
 Claim     A part that the compiled conditions accept is accepted by `Requirement.check`, so by the verifier.
 Because   integer definitions are decided by the same cross-multiplication on both sides; js, entropy and delta
           keep a margin of 1e-9 here, and the verifier accepts within 1e-12.
-Checked   tests/claims/test_mondrian.py::test_compiled_conditions_agree_with_the_requirement
+Checked   tests/claims/test_mondrian_releases.py::test_compiled_conditions_agree_with_the_requirement
 Silent on several sensitive attributes together: each is checked separately.
 """
 
@@ -31,7 +31,7 @@ from sfumato.kernels.conditions import Condition
 from sfumato.release import ground_of
 from sfumato.schema import Attribute
 
-__all__ = ["compile_requirement", "refuse_infeasible"]
+__all__ = ["compile_requirement", "refuse_infeasible", "refuse_no_requirement"]
 
 
 def compile_requirement(
@@ -102,6 +102,12 @@ def _ground(attribute: Attribute, overall: np.ndarray) -> compiled.Ground:
     return compiled.Ground.equal(attribute.size)
 
 
+def refuse_no_requirement(given: object, hint: str) -> None:
+    """Raise when something else was given in a requirement's place (`Mondrian(10)`)."""
+    if not isinstance(given, Requirement):
+        raise ParameterError("requirement", type(given).__name__, "must be a requirement", hint=hint)
+
+
 def refuse_infeasible(
     requirement: Requirement,
     sensitive: Sequence[Attribute],
@@ -122,7 +128,8 @@ def refuse_infeasible(
                 continue
             best = part.found(table, table[0], ground=ground, rows_per_person=rows_per_person)
             about = f" of {attribute.name}" if attribute is not None else ""
-            why = f"the whole table as one class has {part.label}{about} {_shown(best)}, and no part can do better than all of them"
+            has = f"{part.label}{about} {_shown(best)}"
+            why = f"the whole table as one class has {has}, and no partition can do better"
             raise Infeasible(
                 part, best, why, hint=f"ask for at most {_shown(best)}" if part.at_least else "ask for more"
             )

@@ -51,7 +51,9 @@ class TopDown:
     def needs(self, schema: Schema) -> list[tuple[str, ...]]:
         """Ask for the counts over all published attributes."""
         if not schema.role("target"):
-            raise ParameterError("target", "none", "TopDown needs a class to tell", hint='give a column role = "target"')
+            raise ParameterError(
+                "target", "none", "TopDown needs a class to tell", hint='give a column role = "target"'
+            )
         return [tuple(attribute.name for attribute in schema.published)]
 
     def plan(self, schema: Schema) -> Plan:
@@ -169,10 +171,14 @@ class Specialization:
     def _node(self, at: int, low: int, high: int) -> _Node | None:
         """Return the node with its children: a tree's, or for numbers the split that tells most."""
         attribute, table = self.quasi[at], self.one_way[at]
-        children = _tree_children(attribute, low, high) if not _splits(attribute) else _best_split(attribute, table, low, high)
+        children = (
+            _tree_children(attribute, low, high) if not _splits(attribute) else _best_split(attribute, table, low, high)
+        )
         if len(children) < 2:
             return None
-        return _Node(at, low, high, children, class_gain(np.array([table[start:end].sum(axis=0) for start, end in children])))
+        return _Node(
+            at, low, high, children, class_gain(np.array([table[start:end].sum(axis=0) for start, end in children]))
+        )
 
     def cuts(self) -> list[list[tuple[int, int]]]:
         """The labels of each attribute, in code order."""

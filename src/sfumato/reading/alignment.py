@@ -7,9 +7,9 @@ value by value, or by its name. An attribute the release lacks is `*` everywhere
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
-from functools import cached_property
+from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,7 +17,7 @@ import numpy as np
 from sfumato.counts import Counts
 from sfumato.errors import NotComparable
 from sfumato.release import Release
-from sfumato.schema import Attribute, Labels, Schema, Values, parse_label
+from sfumato.schema import Attribute, Labels, Schema, Values, label_name, parse_label
 from sfumato.schema.naming import Intervals, merged
 
 if TYPE_CHECKING:
@@ -156,7 +156,8 @@ def _translated(attribute: Attribute, table: Labels, column: np.ndarray) -> tupl
     own = table.attribute
     if _same_codes(own, attribute):
         return Labels(attribute, table.offsets, table.starts, table.ends), column
-    sets = [_label(own, attribute, table.intervals(label)) for label in range(len(table))]
+    read = cache(lambda text: parse_label(attribute, text))  # a value stands in many labels
+    sets = [_label(own, attribute, table.intervals(label), read) for label in range(len(table))]
     unknown = sum(label is None for label in sets)
     if unknown:
         raise NotComparable(
@@ -171,7 +172,9 @@ def _same_codes(own: Attribute, other: Attribute) -> bool:
     return own is other or (own.domain == other.domain and own.missing_code == other.missing_code)
 
 
-def _label(own: Attribute, other: Attribute, intervals: Intervals) -> Intervals | None:
+def _label(
+    own: Attribute, other: Attribute, intervals: Intervals, read: Callable[[str], Intervals | None]
+) -> Intervals | None:
     """Return the codes of `other` that a label of `own` stands for."""
     if intervals == ((0, own.size),):
         return ((0, other.size),)
@@ -179,10 +182,10 @@ def _label(own: Attribute, other: Attribute, intervals: Intervals) -> Intervals 
         return ((0, other.values.size),)
     if isinstance(own.domain, Values):
         codes = [code for low, high in intervals for code in range(low, high)]
-        found = [parse_label(other, own.text(code)) for code in codes]
+        found = [read(own.text(code)) for code in codes]
         if all(found):
             return merged(pair for label in found if label is not None for pair in label)
-    return parse_label(other, Labels.from_sets(own, [intervals])[0].names[0])
+    return read(label_name(own, intervals))
 
 
 def _histogram(release: Release, attribute: Attribute) -> csr_matrix:
@@ -196,7 +199,8 @@ def _histogram(release: Release, attribute: Attribute) -> csr_matrix:
         return histogram
     entries = histogram.tocoo()
     codes, places = np.unique(entries.col, return_inverse=True)
-    found = [_label(own, attribute, ((code, code + 1),)) for code in codes.tolist()]
+    read = partial(parse_label, attribute)
+    found = [_label(own, attribute, ((code, code + 1),), read) for code in codes.tolist()]
     single = [label[0][0] if label and label[0][1] - label[0][0] == 1 and len(label) == 1 else -1 for label in found]
     if -1 in single:
         raise NotComparable(

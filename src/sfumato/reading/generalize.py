@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sfumato.counts import Cuts, Table
+from sfumato.counts import Cuts, Table, Tree
 from sfumato.errors import NotComparable, ParameterError
 from sfumato.release import Release
+from sfumato.release.frames import GROUP
 from sfumato.schema import Attribute, Labels
 
 if TYPE_CHECKING:
@@ -27,14 +28,22 @@ def generalize(release: Release, table: Table) -> pl.DataFrame:
 
     names = [attribute.name for attribute in release.quasi]
     columns = {}
+    if release.form == "buckets" and isinstance(release.recoding, Tree):
+        group = release.recoding.route(table.codes(names))  # exact rows beside the group of the region that holds them
+        exact = {a.name: _texts(a).gather(table.codes([a.name])[:, 0]) for a in release.quasi}
+        return pl.DataFrame({**exact, GROUP: pl.Series(GROUP, group, dtype=pl.Int64)})
     ids = label_ids(release, table.codes(names))
     for at, labels in enumerate(release.boxes.tables):
         columns[names[at]] = pl.Series(names[at], labels.names, dtype=pl.String).gather(ids[:, at])
     for attribute in table.schema.carried:
-        codes = table.codes([attribute.name])[:, 0]
-        texts = pl.Series(attribute.name, attribute.texts(), dtype=pl.String)
-        columns[attribute.name] = texts.gather(codes)
+        columns[attribute.name] = _texts(attribute).gather(table.codes([attribute.name])[:, 0])
     return pl.DataFrame(columns)
+
+
+def _texts(attribute: Attribute) -> pl.Series:
+    import polars as pl
+
+    return pl.Series(attribute.name, attribute.texts(), dtype=pl.String)
 
 
 def label_ids(release: Release, codes: np.ndarray) -> np.ndarray:
@@ -43,14 +52,13 @@ def label_ids(release: Release, codes: np.ndarray) -> np.ndarray:
         hint = "publish it in this session; only public recodings are saved"
         raise ParameterError("release", release.schema.name, "has no recoding", hint=hint)
     if isinstance(release.recoding, Cuts):
-        return release.recoding.route(codes)
+        return np.asarray(release.recoding.route(codes))
     if release.form == "buckets":
-        hint = "buckets keep exact quasi-identifiers; new rows have no group"
-        raise NotComparable(f"a bucketized release does not recode rows ({hint})")
+        raise NotComparable("groups that were drawn have no room for new rows: Anatomy can not be applied to them.")
     distinct, where = np.unique(codes, axis=0, return_inverse=True)
     box_of = np.empty(len(release.groups), np.int64)
     box_of[release.boxes.group] = np.arange(len(release.boxes))
-    return release.boxes.labels[box_of[groups_of(release, distinct)]][where.reshape(-1)]
+    return np.asarray(release.boxes.labels[box_of[groups_of(release, distinct)]][where.reshape(-1)])
 
 
 def groups_of(release: Release, codes: np.ndarray) -> np.ndarray:
@@ -62,11 +70,13 @@ def groups_of(release: Release, codes: np.ndarray) -> np.ndarray:
     away = _distance(release.boxes.tables, release.boxes.labels[box_of[group[known]]], codes[known])
     stray = np.concatenate([np.flatnonzero(group < 0), known[away > 0]])
     for row in stray:
-        gaps = _distance(release.boxes.tables, release.boxes.labels, np.broadcast_to(codes[row], release.boxes.labels.shape))
+        gaps = _distance(
+            release.boxes.tables, release.boxes.labels, np.broadcast_to(codes[row], release.boxes.labels.shape)
+        )
         if release.suppressed_group is not None and len(release.groups) > 1:
             gaps[release.boxes.group == release.suppressed_group] = np.inf  # `*` holds everything, and says nothing
         group[row] = release.boxes.group[int(np.argmin(gaps))]
-    return group
+    return np.asarray(group)
 
 
 def _distance(tables: tuple[Labels, ...], labels: np.ndarray, codes: np.ndarray) -> np.ndarray:

@@ -14,12 +14,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sfumato.reading.alignment import View
 
-__all__ = ["Cells", "Step", "cells_of", "coverages", "estimates"]
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+__all__ = ["Buckets", "Cells", "Step", "cells_of", "coverages", "estimates", "units_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +77,57 @@ class Cells:
         return np.asarray(cover[self.labels[at, attribute], self.value[at], node])
 
 
+@dataclass(frozen=True)
+class Buckets:
+    """As `Cells`, where groups have many boxes: boxes carry their share of a group, the histogram enters last."""
+
+    labels: np.ndarray
+    _: KW_ONLY
+    group: np.ndarray
+    mass: np.ndarray
+    histogram: csr_matrix
+    coverage: tuple[np.ndarray, ...]
+
+    @property
+    def values(self) -> int:
+        """How many values the carried attribute may take."""
+        return int(self.histogram.shape[1])
+
+    def table(self, at: np.ndarray, mass: np.ndarray, attribute: int) -> np.ndarray:
+        """Sum the shares of some boxes by (label, group), then spread them over the values."""
+        from scipy.sparse import csr_matrix
+
+        labels, groups = self.coverage[attribute].shape[0], self.histogram.shape[0]
+        column = self.labels[at, attribute]
+        if labels * groups <= 4 * len(at) + 10_000:
+            keys = column.astype(np.int64) * groups + self.group[at]
+            sums = np.bincount(keys, weights=mass, minlength=labels * groups).reshape(labels, groups)
+            return np.asarray(sums @ self.histogram)
+        return np.asarray((csr_matrix((mass, (column, self.group[at])), (labels, groups)) @ self.histogram).toarray())
+
+    def nodes(self, table: np.ndarray, attribute: int, nodes: np.ndarray) -> np.ndarray:
+        """Return nodes x values: what each node holds of a table of sums."""
+        return np.asarray(self.coverage[attribute][:, nodes].T @ table)
+
+    def inside(self, at: np.ndarray, attribute: int, node: int) -> np.ndarray:
+        """Return the share of each box that lies in a node."""
+        return np.asarray(self.coverage[attribute][self.labels[at, attribute], node])
+
+
+def units_of(view: View) -> Cells | Buckets:
+    """Return the release as `estimates` walks it, under the uniform reading."""
+    if view.one_box_each:
+        return cells_of(view, coverages(view))
+    of = view.group_weight[view.group].astype(np.float64)
+    return Buckets(
+        view.labels,
+        group=view.group,
+        mass=np.divide(view.weight, of, where=of > 0, out=np.zeros(len(of))),
+        histogram=view.histogram.astype(np.float64),
+        coverage=coverages(view),
+    )
+
+
 def cells_of(view: View, coverage: tuple[np.ndarray, ...]) -> Cells:
     """Spread each group's histogram over its boxes: mass(b, s) = weight_b H_g(s) / weight_g."""
     histogram = view.histogram
@@ -100,7 +155,7 @@ def coverages(view: View) -> tuple[np.ndarray, ...]:
     )
 
 
-def estimates(cells: Cells, steps: Sequence[Step], populations: int) -> np.ndarray:
+def estimates(cells: Cells | Buckets, steps: Sequence[Step], populations: int) -> np.ndarray:
     """Return est(s | y) for every population of the tree: populations x values."""
     found = np.zeros((populations, cells.values))
     if len(cells.mass):
@@ -108,7 +163,9 @@ def estimates(cells: Cells, steps: Sequence[Step], populations: int) -> np.ndarr
     return found
 
 
-def _descend(cells: Cells, steps: Sequence[Step], at: np.ndarray, mass: np.ndarray, found: np.ndarray) -> None:
+def _descend(
+    cells: Cells | Buckets, steps: Sequence[Step], at: np.ndarray, mass: np.ndarray, found: np.ndarray
+) -> None:
     for step in steps:
         table = cells.table(at, mass, step.attribute)
         found[step.first : step.first + len(step.nodes)] = cells.nodes(table, step.attribute, step.nodes)

@@ -123,7 +123,8 @@ def _names(attribute: Attribute, part: _Part) -> dict[_Part, str]:
     """Return what stands in the published text of one interval: names of nodes, or of both ends."""
     text = label_name(attribute, [part])
     low, high = part
-    if attribute.ordered and high - low > 1 and text == interval_name(attribute.values, low, high):
+    listed = isinstance(attribute.domain, Values) and attribute.ordered
+    if listed and high - low > 1 and text == interval_name(attribute.values, low, high):
         return {(code, code + 1): attribute.values.text(code) for code in (low, high - 1)}
     found = {}
     for piece in text.split(" | "):  # a bar inside a name is escaped

@@ -69,3 +69,13 @@ def test_the_oracle_walks_all_boxes() -> None:
             if (boxes.tables[0].names[labels[0]], boxes.tables[1].names[labels[1]]) == found
         ]
         assert min(gaps[i] for i in at) == pytest.approx(min(gaps)), (row, best)
+
+
+def test_buckets_keep_exact_rows_and_their_group() -> None:
+    rng = np.random.default_rng(2)
+    original = table(np.column_stack([rng.integers(0, 20, 90), rng.integers(0, 3, 90), rng.integers(0, 2, 90)]).tolist())
+    release = sf.publish(original, sf.Bucketize(sf.KAnonymity(9)))
+    again = sf.apply(release, original)
+    assert again.sort(again.columns).equals(release.frame().select(again.columns).sort(again.columns))
+    with pytest.raises(sf.NotComparable, match="Anatomy"):
+        sf.apply(sf.publish(table([[0, 0, 0], [1, 0, 1]]), sf.Anatomy(2)), original)

@@ -226,7 +226,7 @@ def test_rows_per_person_multiplies_k() -> None:
 
 def test_weights_and_expanded_rows_give_the_same_boxes(adult: Table) -> None:
     """The compact table and one row for each record cut alike."""
-    from sfumato.mechanisms.mondrian import cut_table
+    from sfumato.mechanisms.partition import cut_table
 
     part = adult.take(np.arange(5000))
     compact = part.counts()

@@ -1,0 +1,89 @@
+"""Shares and their intervals: what every attack counts with.
+
+Source    Wilson, J. Am. Stat. Assoc. 22, 1927 (the score interval); Newcombe, Stat. Med. 17, 1998, method 10 (the
+          difference of two shares from their score intervals).
+Claim     The interval of x successes in n trials holds every share p with |x/n - p| <= z sqrt(p (1 - p) / n); it lies in
+          [0, 1], begins at 0 for x = 0, ends at 1 for x = n, and is [0, 1] for n = 0.
+Because   the score test is inverted, so the spread is that of p, not of x/n: it does not vanish at 0 or at n.
+Checked   tests/unit/attacks/test_statistics.py::test_wilson_inverts_the_score_test
+          tests/unit/attacks/test_statistics.py::test_wilson_at_none_and_all
+          tests/claims/test_composition_attack.py::test_interval_covers
+Silent on victims that share a class: their outcomes go together, so the true spread may be larger.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import KW_ONLY, dataclass
+from statistics import NormalDist
+from typing import Any
+
+from sfumato.errors import ParameterError
+
+__all__ = ["LEVEL", "Share", "difference", "wilson"]
+
+LEVEL = 0.95
+
+
+def wilson(successes: int, trials: int, level: float = LEVEL) -> tuple[float, float]:
+    """Return the score interval of a share; sound for no success and for nothing but successes."""
+    if not 0 <= successes <= trials:
+        raise ParameterError("successes", successes, f"must be in 0 .. {trials}")
+    if not 0 < level < 1:
+        raise ParameterError("level", level, "must be between 0 and 1", hint="try 0.95")
+    if trials == 0:
+        return 0.0, 1.0
+    z = NormalDist().inv_cdf((1 + level) / 2)
+    rate, widen = successes / trials, z * z / trials
+    middle = (rate + widen / 2) / (1 + widen)
+    half = z / (1 + widen) * math.sqrt(rate * (1 - rate) / trials + widen / (4 * trials))
+    low = 0.0 if successes == 0 else max(0.0, middle - half)
+    high = 1.0 if successes == trials else min(1.0, middle + half)
+    return low, high
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """How many of how many."""
+
+    successes: int
+    _: KW_ONLY
+    trials: int
+
+    @property
+    def rate(self) -> float:
+        """The share; NaN where there was no trial."""
+        return self.successes / self.trials if self.trials else math.nan
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The 95 % score interval."""
+        return wilson(self.successes, self.trials)
+
+    def __float__(self) -> float:
+        return self.rate
+
+    def __str__(self) -> str:
+        low, high = self.interval
+        return f"{100 * self.rate:.2f} % ({100 * low:.2f} to {100 * high:.2f} %; {self.successes} of {self.trials})"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a plain mapping."""
+        rate = self.rate if self.trials else None
+        return {
+            "rate": rate,
+            "interval": list(self.interval),
+            "successes": self.successes,
+            "trials": self.trials,
+        }
+
+
+def difference(first: Share, second: Share) -> tuple[float, tuple[float, float]]:
+    """Return first - second and its 95 % interval."""
+    gap = first.rate - second.rate
+    (low, high), (other_low, other_high) = first.interval, second.interval
+    if not first.trials or not second.trials:
+        return gap, (-1.0, 1.0)
+    down = math.hypot(first.rate - low, other_high - second.rate)
+    up = math.hypot(high - first.rate, second.rate - other_low)
+    return gap, (max(-1.0, gap - down), min(1.0, gap + up))

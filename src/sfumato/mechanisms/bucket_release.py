@@ -1,0 +1,38 @@
+"""Buckets as a release: exact boxes in groups. What Bucketize and Anatomy share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sfumato.counts import Counts
+from sfumato.release import Release, assemble
+from sfumato.schema import Labels
+
+__all__ = ["MEMBERSHIP", "bucket_release"]
+
+MEMBERSHIP = "who is in the table: quasi-identifiers are published exactly"
+
+
+def bucket_release(
+    table: Counts, row: np.ndarray, group: np.ndarray, weight: np.ndarray, **rest: Any
+) -> tuple[Release, np.ndarray]:
+    """Build a bucketized release: `weight[i]` people of the compact row `row[i]` are in `group[i]`."""
+    schema, width = table.schema, len(table.schema.quasi)
+    quasi = table.codes[row][:, :width].astype(np.int64)
+    keys = np.column_stack([np.asarray(group, np.int64), quasi])
+    boxes, box = np.unique(keys, axis=0, return_inverse=True)
+    box = box.reshape(-1)
+    return assemble(
+        schema,
+        tables=tuple(Labels.of_codes(attribute) for attribute in schema.quasi),
+        labels=boxes[:, 1:],
+        weight=np.bincount(box, weights=weight, minlength=len(boxes)).astype(np.int64),
+        group=boxes[:, 0],
+        carried_group=group,
+        carried_codes=table.codes[row][:, width:],
+        carried_weight=weight,
+        form="buckets",
+        **rest,
+    )

@@ -1,0 +1,311 @@
+"""DiffGen: specialize a generalized table under differential privacy, then publish its noisy counts.
+
+Source    Mohammed, Chen, Fung & Yu, "Differentially private data release for data mining", KDD 2011, algorithm 1.
+          `paper=True` is that algorithm with its scores and its budget; other choices: docs/theory/diffgen.md.
+Claim     epsilon-DP when one person is added or removed.
+Because   the budget is handed out exactly: so much for each choice (diffgen_growth), the rest for the counts
+          (noisy_cells), which are noised in every cell of the cross product. How much a run leaves unspent follows
+          from its own choices, so the counts may have it (docs/theory/diffgen.md, filter).
+Checked   tests/claims/test_diffgen.py::test_the_whole_mechanism_keeps_its_epsilon
+          tests/claims/test_diffgen.py::test_the_trace_sums_to_epsilon
+          tests/claims/test_diffgen_paper.py::test_example_three
+          tests/claims/test_audit.py::test_every_trap_has_a_twin_that_is_caught
+Silent on replacing a person (twice the epsilon); on an h, a score or a schema that was chosen by looking at the data;
+          on how well a learner will do.
+Cost      One group-by; one-way scores cost domain sizes, scores in cells one pass for each step and attribute.
+"""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+from fractions import Fraction
+from typing import Any, Literal
+
+import numpy as np
+
+from sfumato.claims import Claim, Neighbours, PureDP
+from sfumato.claims.exact import Number, choice, fraction, number_to_json, whole
+from sfumato.errors import ParameterError
+from sfumato.ledger.budget import Budget
+from sfumato.mechanisms.base import Gathered, Plan, Stage
+from sfumato.mechanisms.diffgen_counts import choose_prefix
+from sfumato.mechanisms.diffgen_cuts import Cut, by_splits, cut_labels, public_recoding
+from sfumato.mechanisms.diffgen_growth import CellTables, Draw, Drawn, Growth, OneWay, Steps, grow
+from sfumato.mechanisms.diffgen_scores import SCORES, ScoreName, information_gain, max_score, score_of
+from sfumato.mechanisms.noisy_cells import (
+    Cells,
+    Threshold,
+    cells_schema,
+    expected_error,
+    public_inputs,
+    read_threshold,
+    release_cells,
+    silences,
+    threshold_for,
+)
+from sfumato.randomness import Entropy
+from sfumato.release import Outcome
+from sfumato.schema import Labels, Schema
+
+__all__ = ["DiffGen", "Structure", "information_gain", "max_score", "step_epsilon"]
+
+LEAVES = "leaves"
+HALF = Fraction(1, 2)
+
+
+def step_epsilon(epsilon: Number, numeric: int, specializations: int) -> Fraction:
+    """Return line 3 of algorithm 1: the budget of one choice, epsilon / (2 (|A_n| + 2h)).
+
+    >>> step_epsilon("0.5", 6, 15)
+    Fraction(1, 144)
+    """
+    return fraction("epsilon", epsilon, above=0) / (2 * (numeric + 2 * specializations))
+
+
+@dataclass(frozen=True)
+class Structure:
+    """What is decided before the counts are drawn: the cells, what a row's count gets, and who drew how much."""
+
+    cells: Cells
+    _: KW_ONLY
+    cuts: tuple[Cut, ...] | None  # None: every value by itself
+    epsilon: Fraction
+    threshold: int
+    trace: tuple[tuple[str, Fraction], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DiffGen:
+    """Specialize, then count with noise.
+
+    specializations  how many; "leaves" publishes every value and pays for no choice.
+    score      "max" (the largest class of each child), "gain" (max less the parent's), "infogain", "gini".
+    paper      the printed algorithm: its sensitivities, half the budget for the cuts, what is left unspent is lost,
+               every positive count is reported.
+    scored     by the "one-way" tables, as the paper does, or inside the "cells" of the cuts made so far (max, gini).
+    splits     draw the split of an interval "ahead" and pay for it, or choose value and split "together".
+    selection  "exponential" or "permute-and-flip" (never worse, for the same epsilon).
+    structure  share of the budget for the cuts.
+    prefix     share of the budget for choosing how many of the specializations are kept; 0 keeps all.
+    threshold  smallest count reported; "auto" takes it from the number of cells.
+    """
+
+    epsilon: Number
+    _: KW_ONLY
+    specializations: int | Literal["leaves"] = 10
+    score: ScoreName = "max"
+    paper: bool = False
+    scored: Literal["one-way", "cells"] = "one-way"
+    splits: Literal["ahead", "together"] = "ahead"
+    selection: Literal["exponential", "permute-and-flip"] = "exponential"
+    structure: Number = HALF
+    prefix: Number = 0
+    threshold: Threshold | None = None
+
+    def __post_init__(self) -> None:
+        put = object.__setattr__
+        put(self, "epsilon", fraction("epsilon", self.epsilon, above=0, hint="try 1/2"))
+        if self.specializations != LEAVES:
+            put(
+                self, "specializations", whole("specializations", self.specializations, least=1, hint='10, or "leaves"')
+            )
+        put(self, "structure", fraction("structure", self.structure, above=0, below=1, hint="1/2 is the paper's"))
+        put(self, "prefix", fraction("prefix", self.prefix, least=0, below=1, hint="1/20, or 0"))
+        if self.threshold is None:
+            put(self, "threshold", 1 if self.paper else "auto")
+        put(self, "threshold", read_threshold(self.threshold))
+        choice("score", self.score, SCORES)
+        choice("scored", self.scored, ("one-way", "cells"))
+        choice("splits", self.splits, ("ahead", "together"))
+        choice("selection", self.selection, ("exponential", "permute-and-flip"))
+        self._check_together()
+
+    def _check_together(self) -> None:
+        if self.scored == "cells" and self.score not in ("max", "gini"):
+            raise ParameterError("score", self.score, "can not be summed over cells", hint='"max" or "gini"')
+        if self.splits == "together" and self.selection == "permute-and-flip":
+            hint = 'selection="exponential"'
+            raise ParameterError("selection", self.selection, "has no base measure for split points", hint=hint)
+        if Fraction(self.structure) + Fraction(self.prefix) >= 1:
+            raise ParameterError("prefix", self.prefix, "leaves nothing for the counts", hint="take less for the cuts")
+        if self.paper:
+            printed = DiffGen(self.epsilon, specializations=self.specializations, score=self.score)
+            own = ("scored", "splits", "selection", "structure", "prefix")
+            for name in own:
+                if getattr(self, name) != getattr(printed, name):
+                    raise ParameterError(name, getattr(self, name), "is not in the paper", hint="leave paper=True out")
+            if self.score not in ("max", "infogain"):
+                raise ParameterError("score", self.score, "is not in the paper", hint='"max" or "infogain"')
+
+    @classmethod
+    def recommended(cls, epsilon: Number) -> DiffGen:
+        """Return the one configuration we stand for, for every epsilon; decision 002 says how it was fixed."""
+        return cls(
+            epsilon,
+            specializations=6,
+            score="max",
+            scored="cells",
+            splits="together",
+            structure=Fraction(7, 10),
+        )
+
+    @property
+    def budget(self) -> Fraction:
+        """Epsilon, exactly."""
+        return Fraction(self.epsilon)
+
+    # -- before any data ---------------------------------------------------------------------
+
+    def claim(self, schema: Schema) -> Claim:
+        """Promise pure differential privacy; the trace is what would be spent if every choice is made."""
+        return self._claimed(cells_schema(schema), self._planned(cells_schema(schema)))
+
+    def needs(self, schema: Schema) -> list[tuple[str, ...]]:
+        """Ask for one group-by; the one-way tables follow from it."""
+        return [tuple(attribute.name for attribute in cells_schema(schema).published)]
+
+    def plan(self, schema: Schema) -> Plan:
+        """Tell what each stage gets, if every choice is made."""
+        kept = cells_schema(schema)
+        does = {
+            "initial splits": "draws a split of each grid",
+            "selections": f"selects {self.specializations} values by {self.score}",
+            "later splits": "draws splits of new intervals",
+            "prefix": "chooses how many specializations to keep",
+            "counts": "noises every cell",
+            "unspent": "is lost, as in the paper",
+        }
+        trace = self._planned(kept)
+        row = {stage: amount / kept.rows_per_person for stage, amount in trace}
+        stages = tuple(
+            Stage(
+                stage,
+                does=does[stage],
+                budget=amount,
+                expected_error=expected_error(row[stage]) if stage == "counts" else "",
+            )
+            for stage, amount in trace
+        )
+        notes = () if self.paper else ("What a run does not spend on cuts goes to the counts.",)
+        return Plan(stages, notes=notes)
+
+    def step(self, schema: Schema) -> Fraction:
+        """Return what one choice costs."""
+        h = self.specializations
+        if h == LEAVES:
+            return Fraction(0)
+        grids = sum(by_splits(attribute) for attribute in schema.quasi)
+        if self.paper:
+            return step_epsilon(self.epsilon, grids, int(h))
+        choices = int(h) if self.splits == "together" else grids + 2 * int(h) - 1
+        return self.budget * Fraction(self.structure) / choices
+
+    # -- with data ---------------------------------------------------------------------------
+
+    def decide(self, counts: Gathered, draw: Draw) -> Structure:
+        """Make every choice but the counts."""
+        kept = cells_schema(counts.schema)
+        table = counts[self.needs(counts.schema)[0]]
+        person = kept.rows_per_person
+        budget = Budget(self.epsilon)
+        if self.specializations == LEAVES:
+            tables = tuple(Labels.of_codes(attribute) for attribute in kept.quasi)
+            recoding = public_recoding(kept.quasi, None)
+            cells, cuts = Cells.counted(kept, table, tables, recoding), None
+        else:
+            growth = self._grown(kept, table, draw)
+            self._pay(budget, kept, growth)
+            cuts = growth.cuts[-1]
+            cells = self._cells(kept, table, cuts)
+            if self.prefix:
+                amount = budget.draw("prefix", self.budget * Fraction(self.prefix))
+                later = budget.rest() / person
+                chosen = choose_prefix(cells, growth.cuts, amount / person, later, draw=draw)
+                cuts, cells = growth.cuts[chosen], self._cells(kept, table, growth.cuts[chosen])
+        rate = budget.draw("counts", self.budget * HALF if self.paper else budget.rest()) / person
+        if budget.rest():
+            budget.draw("unspent", budget.rest())
+        threshold = threshold_for(cells.number, rate, self.threshold or 1)
+        return Structure(cells, cuts=cuts, epsilon=rate, threshold=threshold, trace=budget.trace)
+
+    def apply(self, counts: Gathered, entropy: Entropy) -> Outcome:
+        """Choose the cuts, count, noise, release."""
+        found = self.decide(counts, Drawn(entropy.child("structure")))
+        return release_cells(
+            found.cells,
+            epsilon=found.epsilon,
+            threshold=found.threshold,
+            entropy=entropy,
+            claim=self._claimed(found.cells.schema, found.trace),
+            mechanism=self.to_json(),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return name and parameters."""
+        return {
+            "name": "diffgen",
+            "epsilon": number_to_json(self.budget),
+            "specializations": self.specializations,
+            "score": self.score,
+            "paper": self.paper,
+            "scored": self.scored,
+            "splits": self.splits,
+            "selection": self.selection,
+            "structure": number_to_json(Fraction(self.structure)),
+            "prefix": number_to_json(Fraction(self.prefix)),
+            "threshold": self.threshold,
+        }
+
+    def _grown(self, schema: Schema, table: Any, draw: Draw) -> Growth:
+        width, label = len(schema.quasi), np.zeros(len(table.weights), np.int64)
+        classes = 1
+        for at, attribute in enumerate(schema.carried):
+            label = label * attribute.size + table.codes[:, width + at]
+            classes *= attribute.size
+        form = CellTables if self.scored == "cells" else OneWay
+        tables = form([a.size for a in schema.quasi], table.codes[:, :width], table.weights, label, classes)
+        steps = Steps(
+            int(self.specializations),
+            epsilon=self.step(schema) / schema.rows_per_person,
+            score=score_of(self.score, classes=classes, in_cells=self.scored == "cells", paper=self.paper),
+            splits=self.splits,
+            selection=self.selection,
+        )
+        return grow(schema.quasi, tables, steps=steps, draw=draw)
+
+    def _pay(self, budget: Budget, schema: Schema, growth: Growth) -> None:
+        step = self.step(schema)
+        for stage, many in (
+            ("initial splits", growth.initial_splits),
+            ("selections", growth.selections),
+            ("later splits", growth.later_splits),
+        ):
+            if many:
+                budget.draw(stage, many * step)
+
+    def _planned(self, schema: Schema) -> tuple[tuple[str, Fraction], ...]:
+        budget = Budget(self.epsilon)
+        if self.specializations != LEAVES:
+            h, grids = int(self.specializations), sum(by_splits(a) for a in schema.quasi)
+            ahead = self.splits == "ahead"
+            most = Growth((), initial_splits=grids * ahead, selections=h, later_splits=(h - 1) * ahead * (grids > 0))
+            self._pay(budget, schema, most)
+            if self.prefix:
+                budget.draw("prefix", self.budget * Fraction(self.prefix))
+        budget.draw("counts", self.budget * HALF if self.paper else budget.rest())
+        if budget.rest():
+            budget.draw("unspent", budget.rest())
+        return budget.trace
+
+    def _claimed(self, schema: Schema, trace: tuple[tuple[str, Fraction], ...]) -> Claim:
+        return Claim(
+            PureDP(self.epsilon),
+            neighbours=Neighbours.ADD_OR_REMOVE_ONE,
+            public_inputs=(*public_inputs(schema), "the parameters of the mechanism"),
+            silent_on=silences(schema),
+            trace=trace,
+        )
+
+    def _cells(self, schema: Schema, table: Any, cuts: tuple[Cut, ...]) -> Cells:
+        tables = tuple(cut_labels(attribute, cut) for attribute, cut in zip(schema.quasi, cuts, strict=True))
+        return Cells.counted(schema, table, tables, public_recoding(schema.quasi, cuts))

@@ -1,0 +1,264 @@
+"""Grow the cuts: select a value, specialize it, again. Every choice goes through a `Draw`.
+
+Source    Mohammed, Chen, Fung & Yu, KDD 2011, algorithm 1, lines 4-11. One-way tables instead of a tree of records:
+          cuts are global, so every score is a sum over one attribute's (code x class) table.
+Claim     The choices made are epsilon-DP for the sum of what they draw: a step for each selection, and with splits
+          drawn ahead one for each grid attribute and one for each specialization of an interval.
+Because   candidates follow from the schema and from earlier choices, never from the data; each choice is an
+          exponential mechanism on scores of known sensitivity. The two halves of an interval share no row, so both
+          splits together cost one step.
+Checked   tests/claims/test_diffgen.py::test_the_whole_mechanism_keeps_its_epsilon
+          tests/claims/test_diffgen.py::test_one_way_tables_score_as_the_tree_of_records
+          tests/claims/test_audit.py::test_every_trap_has_a_twin_that_is_caught
+Silent on how good the cuts are.
+Cost      One-way: O(rows x attributes) once, then domain sizes. In cells: one pass a step and attribute.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass
+from fractions import Fraction
+from typing import Literal, Protocol
+
+import numpy as np
+
+from sfumato.mechanisms.diffgen_cuts import Cut, Node, by_splits, replaced, root_cut
+from sfumato.mechanisms.diffgen_scores import Score
+from sfumato.randomness import Entropy, exponential_choice, permute_and_flip
+from sfumato.schema import Attribute
+
+__all__ = ["CellTables", "Draw", "Drawn", "Growth", "OneWay", "Steps", "Tables", "grow"]
+
+WHOLE = 1 << 32  # base measure of one value; an interval shares it among its split points
+CHUNK = 1 << 21  # entries of a table of cells held at once
+
+
+class Draw(Protocol):
+    """Makes the choices: from entropy, or (in an audit) by walking all of them."""
+
+    def choose(self, scores: np.ndarray, *, epsilon: Fraction, score: Score, weights: np.ndarray | None = None) -> int:
+        """Exponential mechanism; `weights` is a base measure."""
+        ...
+
+    def flip(self, scores: np.ndarray, *, epsilon: Fraction, score: Score) -> int:
+        """Permute and flip."""
+        ...
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Choices drawn from entropy."""
+
+    entropy: Entropy
+
+    def choose(self, scores: np.ndarray, *, epsilon: Fraction, score: Score, weights: np.ndarray | None = None) -> int:
+        """Exponential mechanism."""
+        return exponential_choice(
+            scores, epsilon, score.sensitivity, self.entropy, monotone=score.monotone, weights=weights
+        )
+
+    def flip(self, scores: np.ndarray, *, epsilon: Fraction, score: Score) -> int:
+        """Permute and flip."""
+        return permute_and_flip(scores, epsilon, score.sensitivity, self.entropy, monotone=score.monotone)
+
+
+class Tables(Protocol):
+    """Running class counts along the codes of an attribute, for each cell: cells x (size + 1) x classes."""
+
+    def along(self, at: int) -> Iterator[np.ndarray]:
+        """Yield them, some cells at a time."""
+        ...
+
+    def specialize(self, at: int, node: Node, children: Sequence[Node]) -> None:
+        """Take note of a specialization."""
+        ...
+
+
+class OneWay:
+    """The d one-way tables, each as one cell that holds all rows. Specializing changes nothing."""
+
+    def __init__(self, sizes: Sequence[int], codes: np.ndarray, weights: np.ndarray, label: np.ndarray, classes: int):
+        self._tables = []
+        for at, size in enumerate(sizes):
+            key = codes[:, at].astype(np.int64) * classes + label
+            self._tables.append(_running(_summed(key, weights, size * classes).reshape(1, size, classes)))
+
+    def along(self, at: int) -> Iterator[np.ndarray]:
+        """Yield the table of one attribute."""
+        yield self._tables[at]
+
+    def specialize(self, at: int, node: Node, children: Sequence[Node]) -> None:
+        """Do nothing: a score does not depend on the other attributes' cuts."""
+
+
+class CellTables:
+    """The tables of one attribute inside each cell of the cuts so far."""
+
+    def __init__(self, sizes: Sequence[int], codes: np.ndarray, weights: np.ndarray, label: np.ndarray, classes: int):
+        self._sizes, self._codes, self._weights, self._label = sizes, codes, weights, label
+        self._classes = classes
+        self._cell, self._cells = np.zeros(len(weights), np.int64), 1
+
+    def along(self, at: int) -> Iterator[np.ndarray]:
+        """Yield the tables of one attribute; cells in chunks, so that memory stays bounded."""
+        size, classes = self._sizes[at], self._classes
+        many = max(1, CHUNK // (size * classes))
+        key = (self._cell * size + self._codes[:, at]) * classes + self._label
+        for first in range(0, self._cells, many):
+            count = min(many, self._cells - first)
+            held = slice(None) if count == self._cells else (self._cell >= first) & (self._cell < first + count)
+            part = _summed(key[held] - first * size * classes, self._weights[held], count * size * classes)
+            yield _running(part.reshape(count, size, classes))
+
+    def specialize(self, at: int, node: Node, children: Sequence[Node]) -> None:
+        """Divide the cells below the node; cells are numbered again, those without a row left out."""
+        bounds = np.array([child.low for child in children[1:]])
+        part = np.searchsorted(bounds, self._codes[:, at], side="right")
+        outside = (self._codes[:, at] < node.low) | (self._codes[:, at] >= node.high)
+        part[outside] = len(children)
+        # Where the attribute was cut before, other nodes are cells of their own already.
+        key = self._cell * (len(children) + 1) + part
+        used = np.zeros(self._cells * (len(children) + 1), bool)
+        used[key] = True
+        number = np.cumsum(used) - 1
+        self._cell, self._cells = number[key], max(1, int(used.sum()))
+
+
+def _summed(key: np.ndarray, weights: np.ndarray, length: int) -> np.ndarray:
+    # float64 sums of whole weights are exact below 2^53 rows.
+    return np.bincount(key, weights=weights, minlength=length).astype(np.int64)
+
+
+def _running(tables: np.ndarray) -> np.ndarray:
+    found = np.zeros((tables.shape[0], tables.shape[1] + 1, tables.shape[2]), np.int64)
+    np.cumsum(tables, axis=1, out=found[:, 1:])
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """The public rules of a growth."""
+
+    specializations: int
+    _: KW_ONLY
+    epsilon: Fraction  # of one step, for one row
+    score: Score
+    splits: Literal["ahead", "together"]
+    selection: Literal["exponential", "permute-and-flip"]
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """The cuts after each specialization, the topmost first, and how many steps were paid for."""
+
+    cuts: tuple[tuple[Cut, ...], ...]
+    _: KW_ONLY
+    initial_splits: int
+    selections: int
+    later_splits: int
+
+
+def grow(attributes: Sequence[Attribute], tables: Tables, *, steps: Steps, draw: Draw) -> Growth:
+    """Run the algorithm; it stops early where nothing is left to specialize."""
+    growing = _Growing(attributes, tables, steps, draw)
+    initial = growing.initial_splits()
+    selections = later = 0
+    for step in range(steps.specializations):
+        candidates = growing.candidates()
+        if not candidates:
+            break
+        at, node, children = growing.select(candidates)
+        selections += 1
+        growing.specialize(at, node, children)
+        if steps.splits == "ahead" and step + 1 < steps.specializations:  # line 9; useless in the last round
+            later += growing.draw_splits(at, children)
+    return Growth(tuple(growing.history), initial_splits=initial, selections=selections, later_splits=later)
+
+
+# attribute, node, the borders of each way to specialize it (ways x (children + 1))
+Candidate = tuple[int, Node, np.ndarray]
+
+
+class _Growing:
+    def __init__(self, attributes: Sequence[Attribute], tables: Tables, steps: Steps, draw: Draw) -> None:
+        self.attributes, self.tables, self.steps, self.draw = attributes, tables, steps, draw
+        self.cuts = [root_cut(attribute) for attribute in attributes]
+        self.history = [tuple(self.cuts)]
+        self.points: dict[tuple[int, Node], int] = {}
+
+    def initial_splits(self) -> int:
+        """Line 4: a split for each grid attribute, one step each, also where there is but one cell."""
+        if self.steps.splits == "together":
+            return 0
+        for at, attribute in enumerate(self.attributes):
+            if by_splits(attribute):
+                self.draw_splits(at, self.cuts[at])
+        return sum(by_splits(attribute) for attribute in self.attributes)
+
+    def draw_splits(self, at: int, nodes: Sequence[Node]) -> bool:
+        """Draw the split of each interval that has one; they share no row, so it is one step. Tell whether any had."""
+        drawn = False
+        for node in nodes:
+            points = node.splits()
+            if len(points):
+                [scores] = self.scored(at, [_at_points(node, points)])
+                chosen = self.draw.choose(scores, epsilon=self.steps.epsilon, score=self.steps.score)
+                self.points[at, node] = int(points[chosen])
+                drawn = True
+        return drawn
+
+    def candidates(self) -> list[Candidate]:
+        """Every value of every cut that can be specialized by a public rule, empty ones included."""
+        found = []
+        for at, attribute in enumerate(self.attributes):
+            for node in self.cuts[at]:
+                children, points = node.children(attribute), node.splits()
+                if children:
+                    found.append((at, node, np.array([[*(child.low for child in children), node.high]])))
+                elif len(points):
+                    if self.steps.splits == "ahead":
+                        points = np.array([self.points[at, node]])
+                    found.append((at, node, _at_points(node, points)))
+        return found
+
+    def select(self, candidates: list[Candidate]) -> tuple[int, Node, tuple[Node, ...]]:
+        """Line 7. With splits chosen together, each way to specialize a value is a candidate of its own."""
+        scores: list[np.ndarray] = []
+        for at in range(len(self.attributes)):
+            scores += self.scored(at, [borders for place, _, borders in candidates if place == at])
+        ways = np.array([len(borders) for _, _, borders in candidates])
+        flat, rules = np.concatenate(scores), self.steps
+        if rules.selection == "permute-and-flip":
+            chosen = self.draw.flip(flat, epsilon=rules.epsilon, score=rules.score)
+        else:
+            weights = np.repeat(WHOLE // ways, ways) if rules.splits == "together" else None
+            chosen = self.draw.choose(flat, epsilon=rules.epsilon, score=rules.score, weights=weights)
+        which = int(np.searchsorted(np.cumsum(ways), chosen, side="right"))
+        at, node, borders = candidates[which]
+        children = node.children(self.attributes[at])
+        if not children:
+            children = node.split(int(borders[chosen - int(ways[:which].sum()), 1]))
+        return at, node, children
+
+    def scored(self, at: int, asked: list[np.ndarray]) -> list[np.ndarray]:
+        """Return the scores of each way to specialize, summed over the cells."""
+        totals = [np.zeros(len(borders), np.int64) for borders in asked]
+        for running in self.tables.along(at) if asked else ():
+            for total, borders in zip(totals, asked, strict=True):
+                counts = running[:, borders[:, 1:]] - running[:, borders[:, :-1]]  # cells x ways x children x classes
+                cells = len(counts)
+                each = self.steps.score.of(counts.reshape(-1, *counts.shape[2:]))
+                total += each.reshape(cells, len(borders)).sum(axis=0)
+        return totals
+
+    def specialize(self, at: int, node: Node, children: Sequence[Node]) -> None:
+        """Line 8."""
+        self.cuts[at] = replaced(self.cuts[at], node, children)
+        self.history.append(tuple(self.cuts))
+        self.tables.specialize(at, node, children)
+
+
+def _at_points(node: Node, points: np.ndarray) -> np.ndarray:
+    ends = np.ones(len(points), np.int64)
+    return np.column_stack([node.low * ends, points, node.high * ends])

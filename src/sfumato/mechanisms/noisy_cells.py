@@ -1,0 +1,171 @@
+"""Noise on every cell of a generalized table, and the release that comes of it. Shared by DiffGen and NoisyTable.
+
+Source    Dwork, McSherry, Nissim & Smith, TCC 2006; sparse form: Cormode et al., ICDT 2012 (randomness/sparse.py).
+Claim     Given cuts that are public, releasing the noisy cells is epsilon-DP when one row is added or removed; what
+          leaves is a function of the noisy counts alone.
+Because   one row is in one cell, whose count moves by one; every cell of the cross product gets the same law, the
+          empty ones too; the threshold follows from the number of cells; cells leave in the order of their number.
+Checked   tests/claims/test_noisy_table.py::test_no_output_is_e_to_the_epsilon_times_as_likely
+          tests/claims/test_noisy_table.py::test_a_small_twin_of_a_huge_table_has_the_exact_law
+          tests/claims/test_audit.py::test_every_trap_has_a_twin_that_is_caught
+Silent on who chose the cuts and what that cost; on time, which follows the number of cells reported.
+Cost      O(rows) for the group-by, O(cells reported) after it, however many cells there are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, replace
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, Literal
+
+import numpy as np
+
+from sfumato.claims import Claim
+from sfumato.claims.exact import whole
+from sfumato.counts import Counts, Cuts
+from sfumato.counts.grouping import group_codes
+from sfumato.errors import ParameterError
+from sfumato.randomness import Entropy, sparse_noise
+from sfumato.release import Outcome, assemble
+from sfumato.schema import Labels, Schema
+
+__all__ = [
+    "FALSE_CELLS", "Cells", "Threshold", "cells_schema", "decoded", "expected_error", "public_inputs", "radices", "read_threshold",
+    "release_cells", "silences", "threshold_for",
+]  # fmt: skip
+
+FALSE_CELLS = 10  # empty cells that noise alone may report, expected, under threshold="auto"
+Threshold = int | Literal["auto"]
+
+
+@dataclass(frozen=True)
+class Cells:
+    """The cells of a generalized table: how many there are, and (confidential) which hold rows.
+
+    Cell number = labels in mixed radix, first attribute highest, then the codes of what is carried.
+    """
+
+    schema: Schema
+    _: KW_ONLY
+    tables: tuple[Labels, ...]
+    recoding: Cuts
+    where: np.ndarray
+    counts: np.ndarray
+
+    @classmethod
+    def counted(cls, schema: Schema, table: Counts, tables: tuple[Labels, ...], recoding: Cuts) -> Cells:
+        """Group rows of codes (quasi-identifiers first, then what is carried) by their cells."""
+        radix = radices(schema, tables)
+        columns = [lookup[table.codes[:, at]] for at, lookup in enumerate(recoding.labels)]
+        columns += [table.codes[:, at] for at in range(len(columns), table.codes.shape[1])]
+        told = [at for at, size in enumerate(radix) if size > 1]  # an attribute of one label tells no cells apart
+        rows, counts = group_codes(
+            [columns[at] for at in told], [radix[at] for at in told], rows=table.rows, weights=table.weights
+        )
+        kind = np.int64 if math.prod(radix) < 1 << 62 else object
+        where = np.zeros(len(rows), kind)
+        for at, size in enumerate(radix[i] for i in told):
+            where = where * size + rows[:, at].astype(kind)
+        return cls(schema, tables=tables, recoding=recoding, where=where, counts=counts)
+
+    @property
+    def number(self) -> int:
+        """How many cells there are, empty ones included. Public, as the cuts are."""
+        return math.prod(radices(self.schema, self.tables))
+
+
+def radices(schema: Schema, tables: Sequence[Labels]) -> list[int]:
+    """How many labels each quasi-identifier has, then how many codes each carried attribute has."""
+    return [*(len(labels) for labels in tables), *(attribute.size for attribute in schema.carried)]
+
+
+def cells_schema(schema: Schema) -> Schema:
+    """Return the schema of what a differentially private table publishes: quasi-identifiers and the class.
+
+    The class is the target attributes; without one, the sensitive attributes jointly. Nothing else is paid for,
+    so nothing else is published. Domains read off the data are refused.
+    """
+    if not schema.carried:
+        hint = 'give a column role = "target"'
+        raise ParameterError("target", "none", "the cells need a class to count", hint=hint)
+    kept = schema.with_roles(sensitive=()) if schema.role("target") else schema
+    schema.refuse_data_domains([attribute.name for attribute in kept.published])
+    return replace(kept, attributes=kept.published)
+
+
+def threshold_for(cells: int, epsilon: Fraction, asked: Threshold) -> int:
+    """Return the smallest count reported: as asked, or such that at most 10 empty cells are expected."""
+    if asked != "auto":
+        return asked
+    # cells p^t <= FALSE_CELLS, p = e^-epsilon. Decimal, so that every platform finds the same number.
+    surplus = Decimal(cells) / FALSE_CELLS
+    if surplus <= 1:
+        return 1
+    return max(1, math.ceil(Fraction(surplus.ln()) / epsilon))
+
+
+def read_threshold(value: object) -> Threshold:
+    """Return a threshold as written: a whole number of at least 1, or "auto"."""
+    return "auto" if value == "auto" else whole("threshold", value, least=1, hint='1, or "auto"')  # type: ignore[arg-type]
+
+
+def expected_error(epsilon: Fraction) -> str:
+    """Say how far a noisy count is off: mean and standard deviation of the discrete Laplace law."""
+    p = math.exp(-float(epsilon))
+    return f"{2 * p / (1 - p * p):.3g} rows a cell on average, standard deviation {math.sqrt(2 * p) / (1 - p):.3g}"
+
+
+def public_inputs(schema: Schema) -> tuple[str, ...]:
+    """What the claim takes as public: the domains and hierarchies, by attribute."""
+    return tuple(f"domain and hierarchy of {attribute.name}" for attribute in schema.published)
+
+
+def silences(schema: Schema) -> tuple[str, ...]:
+    """What the claim of noisy cells does not cover."""
+    found = ["replacing a person's row by another, which costs twice as much", "how long it took to make"]
+    if schema.rows_per_person > 1:
+        found.append(f"people with more than {schema.rows_per_person} rows; the budget of a row is a part of theirs")
+    if any(a.missing is not None and a.missing.action == "suppress" for a in schema.published):
+        found.append("rows left out because a value is missing: not even their number is told")
+    return tuple(found)
+
+
+def release_cells(
+    cells: Cells, *, epsilon: Fraction, threshold: int, entropy: Entropy, claim: Claim, mechanism: Mapping[str, Any]
+) -> Outcome:
+    """Noise every cell, keep what reaches the threshold, and assemble the release."""
+    occupied = (cells.where, cells.counts)
+    where, noisy = sparse_noise(cells.number, occupied, epsilon, threshold, entropy.child("counts"))
+    schema, width = cells.schema, len(cells.tables)
+    columns = decoded(where, radices(schema, cells.tables))
+    labels = np.column_stack([*columns[:width], np.zeros(len(where), np.int64)])[:, :width]
+    fresh = np.ones(len(where), bool)  # cells of one combination of labels stand together
+    fresh[1:] = (labels[1:] != labels[:-1]).any(axis=1)
+    group = np.cumsum(fresh) - 1
+    release, _ = assemble(
+        schema,
+        tables=cells.tables,
+        labels=labels[fresh],
+        weight=np.bincount(group, weights=noisy, minlength=int(fresh.sum())).astype(np.int64),
+        group=np.arange(int(fresh.sum())),
+        carried_group=group,
+        carried_codes=np.column_stack(columns[width:]) if len(where) else np.zeros((0, len(schema.carried)), np.int32),
+        carried_weight=noisy,
+        claim=claim,
+        mechanism=dict(mechanism),
+        form="cells",
+        left_out=None,
+    )
+    return Outcome(release, recoding=cells.recoding)
+
+
+def decoded(where: np.ndarray, radix: Sequence[int]) -> list[np.ndarray]:
+    """Cell numbers back to a column for each place of the mixed radix."""
+    columns = []
+    for size in reversed(radix):
+        where, digit = where // size, where % size
+        columns.append(digit.astype(np.int64))
+    return columns[::-1]

@@ -1,0 +1,159 @@
+"""NoisyTable: the contingency table of all values, or of a declared generalization, with noise on every cell.
+
+Source    Dwork, McSherry, Nissim & Smith, TCC 2006; the strawman of Mohammed et al., KDD 2011, sections 1.1 and 5.
+Claim     epsilon-DP when one person is added or removed.
+Because   the cuts are declared, so public, and cost nothing; the cells are noised with the whole budget (noisy_cells).
+Checked   tests/claims/test_noisy_table.py::test_no_output_is_e_to_the_epsilon_times_as_likely
+          tests/claims/test_noisy_table.py::test_a_small_twin_of_a_huge_table_has_the_exact_law
+          tests/claims/test_audit.py::test_every_trap_has_a_twin_that_is_caught
+Silent on replacing a person (twice the epsilon); on small counts: a cell below the threshold is not told from an
+          empty one.
+Cost      O(rows) and O(cells reported); more than 10^12 cells take seconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from sfumato.claims import Claim, Neighbours, PureDP
+from sfumato.claims.exact import Number, fraction, number_to_json
+from sfumato.counts import Cuts
+from sfumato.errors import ParameterError
+from sfumato.ledger.budget import Budget
+from sfumato.mechanisms.base import Gathered, Plan, Stage
+from sfumato.mechanisms.noisy_cells import (
+    Cells,
+    Threshold,
+    cells_schema,
+    expected_error,
+    public_inputs,
+    radices,
+    read_threshold,
+    release_cells,
+    silences,
+    threshold_for,
+)
+from sfumato.randomness import Entropy
+from sfumato.release import Outcome
+from sfumato.schema import Attribute, Labels, Schema, parse_label
+
+__all__ = ["NoisyTable"]
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class NoisyTable:
+    """Noise on every cell of a fixed table.
+
+    cuts       labels by attribute, such as {"age": ["[17-40)", "[40-91)"], "race": ["*"]}; together they must hold
+               each value once. Attributes not named keep all their values. It must be fixed without looking at the
+               data.
+    threshold  smallest count that is reported; "auto" takes it from the number of cells.
+    """
+
+    epsilon: Fraction
+    _: KW_ONLY
+    cuts: tuple[tuple[str, tuple[str, ...]], ...] | None
+    threshold: Threshold
+
+    def __init__(
+        self, epsilon: Number, *, cuts: Mapping[str, Sequence[str]] | None = None, threshold: Threshold = "auto"
+    ) -> None:
+        object.__setattr__(self, "epsilon", fraction("epsilon", epsilon, above=0, hint="try 1/2"))
+        object.__setattr__(self, "cuts", None if cuts is None else _read_cuts(cuts))
+        object.__setattr__(self, "threshold", read_threshold(threshold))
+
+    def claim(self, schema: Schema) -> Claim:
+        """Promise pure differential privacy, all of it spent on the counts."""
+        kept = cells_schema(schema)
+        budget = Budget(self.epsilon)
+        budget.draw("counts", budget.rest())
+        return Claim(
+            PureDP(self.epsilon),
+            neighbours=Neighbours.ADD_OR_REMOVE_ONE,
+            public_inputs=(*public_inputs(kept), *(() if self.cuts is None else ("the declared cuts",))),
+            silent_on=silences(kept),
+            trace=budget.trace,
+        )
+
+    def needs(self, schema: Schema) -> list[tuple[str, ...]]:
+        """Ask for one group-by, over what is published."""
+        return [tuple(attribute.name for attribute in cells_schema(schema).published)]
+
+    def plan(self, schema: Schema) -> Plan:
+        """One stage."""
+        kept = cells_schema(schema)
+        cells, rate = int(np.prod([*radices(kept, self._labels(kept))], dtype=object)), self._rate(kept)
+        does = f"noises {cells} cells and reports counts from {threshold_for(cells, rate, self.threshold)}"
+        return Plan((Stage("counts", does=does, budget=self.epsilon, expected_error=expected_error(rate)),))
+
+    def cells(self, counts: Gathered) -> tuple[Cells, Fraction, int]:
+        """Return the cells, the epsilon a row's count gets and the threshold; nothing is drawn yet."""
+        kept = cells_schema(counts.schema)
+        tables = self._labels(kept)
+        lookup = [np.empty(a.size, np.int32) for a in kept.quasi]
+        for codes, labels in zip(lookup, tables, strict=True):
+            owner = np.repeat(np.arange(len(labels)), np.diff(labels.offsets))
+            for start, end, label in zip(labels.starts, labels.ends, owner, strict=True):
+                codes[start:end] = label
+        recoding = Cuts(tuple(a.name for a in kept.quasi), labels=tuple(lookup))
+        found = Cells.counted(kept, counts[self.needs(counts.schema)[0]], tables, recoding)
+        rate = self._rate(kept)
+        return found, rate, threshold_for(found.number, rate, self.threshold)
+
+    def apply(self, counts: Gathered, entropy: Entropy) -> Outcome:
+        """Group, noise, release."""
+        cells, rate, threshold = self.cells(counts)
+        claim = self.claim(counts.schema)
+        return release_cells(
+            cells, epsilon=rate, threshold=threshold, entropy=entropy, claim=claim, mechanism=self.to_json()
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return name and parameters."""
+        cuts = None if self.cuts is None else {name: list(labels) for name, labels in self.cuts}
+        return {
+            "name": "noisy-table",
+            "epsilon": number_to_json(self.epsilon),
+            "cuts": cuts,
+            "threshold": self.threshold,
+        }
+
+    def _rate(self, schema: Schema) -> Fraction:
+        return self.epsilon / schema.rows_per_person
+
+    def _labels(self, schema: Schema) -> tuple[Labels, ...]:
+        cuts = dict(self.cuts or ())
+        strangers = [name for name in cuts if name not in {a.name for a in schema.quasi}]
+        if strangers:
+            raise ParameterError("cuts", strangers[0], "is no quasi-identifier", hint="name quasi-identifiers only")
+        return tuple(_declared(a, cuts[a.name]) if a.name in cuts else Labels.of_codes(a) for a in schema.quasi)
+
+
+def _read_cuts(cuts: Mapping[str, Sequence[str]]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    if not isinstance(cuts, Mapping) or any(isinstance(labels, str) for labels in cuts.values()):
+        raise ParameterError(
+            "cuts", type(cuts).__name__, "must list the labels of each attribute", hint='{"sex": ["*"]}'
+        )
+    return tuple((str(name), tuple(str(label) for label in labels)) for name, labels in cuts.items())
+
+
+def _declared(attribute: Attribute, texts: Sequence[str]) -> Labels:
+    """Return the labels of a declared cut; they must hold each value exactly once."""
+    found = [parse_label(attribute, text) for text in texts]
+    unread = sum(label is None for label in found)
+    if unread:
+        raise ParameterError("cuts", attribute.name, f"{unread} labels can not be read")
+    sets = [label for label in found if label is not None]
+    held = np.zeros(attribute.size, np.int64)
+    for label in sets:
+        for low, high in label:
+            held[low:high] += 1
+    if not (held == 1).all():
+        rule = f"its labels hold {int((held == 0).sum())} values not at all and {int((held > 1).sum())} more than once"
+        raise ParameterError("cuts", attribute.name, rule, hint="each value belongs to one label")
+    return Labels.from_sets(attribute, sets)[0]

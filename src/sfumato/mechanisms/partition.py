@@ -1,0 +1,113 @@
+"""Cutting a table of counts by Mondrian's kernel: what Mondrian, Bucketize and DLink share.
+
+Suppressed rows stay as one group with every label `*` where they satisfy the requirement themselves, and are left out
+where they do not.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Literal
+
+import numpy as np
+
+from sfumato.claims import Requirement
+from sfumato.counts import Counts
+from sfumato.errors import ParameterError
+from sfumato.kernels.mondrian import Partition, partition
+from sfumato.kernels.mondrian_layout import BOX, EXTREMES, SET
+from sfumato.kernels.mondrian_layout import Attribute as Axis
+from sfumato.mechanisms.conditions import compile_requirement, refuse_infeasible
+from sfumato.schema import Attribute, Values
+
+__all__ = ["CutRule", "NominalCuts", "cut_table"]
+
+CutRule = Literal["best", "widest"]
+NominalCuts = Literal["leaves", "nodes"]
+
+
+def cut_table(
+    table: Counts,
+    requirement: Requirement,
+    *,
+    cut: CutRule = "best",
+    nominal: NominalCuts = "leaves",
+    tight: bool = False,
+    max_suppressed: Fraction = Fraction(0),
+) -> tuple[Partition, int]:
+    """Partition the rows of a table of counts; return it and how many suppressed rows must be left out altogether.
+
+    Once rows are left out, the overall distribution is that of the rows that stay, so the rest is cut anew.
+    """
+    schema = table.schema
+    quasi, sensitive = schema.quasi, schema.sensitive
+    if not quasi:
+        hint = 'give a column role = "quasi"'
+        raise ParameterError("quasi", "none", "a partition needs at least one quasi-identifier", hint=hint)
+    axes = [_axis(attribute, nominal=nominal, tight=tight) for attribute in quasi]
+    places = [table.names.index(attribute.name) for attribute in sensitive]
+    stays = np.ones(len(table.weights), bool)
+    left_out = 0
+    while True:
+        codes, weights = table.codes[stays], table.weights[stays]
+        overall = [_histogram(codes[:, at], weights, table.schema[table.names[at]].size) for at in places]
+        rows = int(weights.sum())
+        if rows:
+            refuse_infeasible(requirement, sensitive, overall, rows, schema.rows_per_person)
+        found = partition(
+            np.ascontiguousarray(codes[:, : len(quasi)]),
+            weights,
+            axes,
+            conditions=compile_requirement(requirement, sensitive, overall, schema.rows_per_person),
+            sensitive=np.ascontiguousarray(codes[:, places]),
+            sensitive_sizes=[attribute.size for attribute in sensitive],
+            cut=cut,
+            max_suppressed=Fraction(0) if left_out else max_suppressed,
+        )
+        if found.suppressed_holds:
+            return _spread(found, stays), left_out
+        left_out = found.suppressed
+        stays[np.flatnonzero(stays)[found.leaf < 0]] = False
+
+
+def _spread(found: Partition, stays: np.ndarray) -> Partition:
+    """Number the rows of the whole table again: -2 for those left out."""
+    if stays.all():
+        return found
+    leaf = np.full(len(stays), -2, np.int32)
+    leaf[stays] = found.leaf
+    return Partition(
+        found.low,
+        high=found.high,
+        weight=found.weight,
+        leaf=leaf,
+        tree=found.tree,
+        suppressed=0,
+        suppressed_holds=True,
+    )
+
+
+def _histogram(codes: np.ndarray, weights: np.ndarray, size: int) -> np.ndarray:
+    return np.bincount(codes, weights=weights, minlength=size).astype(np.int64)
+
+
+def _axis(attribute: Attribute, *, nominal: NominalCuts, tight: bool) -> Axis:
+    label = BOX
+    if tight:
+        label = SET if isinstance(attribute.domain, Values) else EXTREMES
+    nodes = _nodes(attribute) if nominal == "nodes" and attribute.kind == "nominal" else ()
+    return Axis(attribute.size, label=label, missing=attribute.missing_code is not None, nodes=nodes)
+
+
+def _nodes(attribute: Attribute) -> tuple[tuple[int, int, tuple[int, ...]], ...]:
+    """The public tree without single-child chains: (low, high, children)."""
+    tree = attribute.nodes
+    kept = np.flatnonzero(tree.distinct)
+    number = {int(node): at for at, node in enumerate(kept)}
+    children: list[list[int]] = [[] for _ in kept]
+    for node in kept[1:]:
+        above = int(tree.parent[node])
+        while above not in number:
+            above = int(tree.parent[above])
+        children[number[above]].append(number[int(node)])
+    return tuple((int(tree.low[n]), int(tree.high[n]), tuple(children[number[int(n)]])) for n in kept)

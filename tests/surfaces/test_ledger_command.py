@@ -1,0 +1,129 @@
+"""`sfumato ledger` and `sfumato publish --ledger`: the same figures as the library."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+
+import pytest
+
+import sfumato as sf
+from sfumato.cli.main import main
+from sfumato.ledger import Ledger
+
+SCHEMA = """
+name = "clinic"
+population = "patients"
+[attribute.age]
+role = "quasi"
+kind = "numeric"
+range = [0, 100]
+[attribute.illness]
+role = "sensitive"
+values = ["flu", "gout"]
+"""
+ADD, REPLACE = sf.Neighbours.ADD_OR_REMOVE_ONE, sf.Neighbours.REPLACE_ONE
+
+
+@pytest.fixture
+def run(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def call(*arguments):
+        with pytest.raises(SystemExit) as done:
+            main([str(argument) for argument in arguments])
+        captured = capsys.readouterr()
+        return done.value.code, captured.out, captured.err
+
+    return call
+
+
+def test_publish_enters_and_the_command_lists(run, tmp_path):
+    (tmp_path / "s.toml").write_text(SCHEMA)
+    (tmp_path / "d.csv").write_text("age,illness\n30,flu\n40,gout\n")
+    code, _, error = run("publish", "suppress", "d.csv", "s.toml", "-o", "out", "--ledger", "ledger.db")
+    assert (code, error) == (0, "")
+    code, out, _ = run("ledger", "ledger.db", "--json")
+    told = json.loads(out)
+    assert code == 0
+    assert [(entry["population"], entry["state"], entry["saved"]) for entry in told["entries"]] == [
+        ("patients", "spent", ["out"])
+    ]
+    assert told["entries"][0]["epsilon"] is None
+    code, out, _ = run("ledger", "ledger.db")
+    assert code == 0
+    assert "suppress" in out
+    assert "no epsilon spent" in out
+    assert sf.Release.load(tmp_path / "out").claim.accounted
+
+
+def test_command_and_library_say_the_same(run):
+    book = Ledger("ledger.db")
+    book.limit("patients", 2)
+    book.reserve("patients", sf.Claim(sf.PureDP("1/3"), neighbours=ADD), "a").spend()
+    book.reserve("patients", sf.Claim(sf.PureDP("1/2"), neighbours=REPLACE), "b")
+    _, out, _ = run("ledger", "ledger.db", "--json", "--population", "patients")
+    told = json.loads(out)
+    assert told["populations"] == [book.totals("patients").to_json()]
+    assert told["entries"] == [entry.to_json() for entry in book.entries()]
+    assert told["populations"][0]["combined"]["epsilon"] == "7/6"
+    _, out, _ = run("ledger", "ledger.db")
+    for text in ("spent, add-or-remove-one: epsilon 1/3", "together, counted for replace-one: epsilon 7/6", "reserved"):
+        assert text in out
+    assert "limit: epsilon 2, left: epsilon 5/6" in out
+
+
+def test_limits_parts_and_open_reservations(run):
+    assert (
+        run("ledger", "ledger.db", "--population", "country", "--set-limit", "1/2", "--part", "n", "--part", "s")[0]
+        == 0
+    )
+    book = Ledger("ledger.db")
+    assert book.totals("country").limit.epsilon == Fraction(1, 2)
+    lost = book.reserve("n", sf.Claim(sf.PureDP("1/2"), neighbours=ADD), "a")
+    assert book.totals("n").left.epsilon == 0
+    assert book.totals("s").left.epsilon == Fraction(1, 2)
+    assert run("ledger", "ledger.db", "--resolve", lost.entry, "--as", "refunded")[0] == 2  # no note
+    assert run("ledger", "ledger.db", "--resolve", lost.entry, "--as", "refunded", "--note", "power cut")[0] == 0
+    assert book.totals("n").left.epsilon == Fraction(1, 2)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        ("ledger.db",),
+        ("ledger.db", "--set-limit", "1"),
+        ("ledger.db", "--set-limit", "x", "--population", "p"),
+        ("ledger.db", "--resolve", "1"),
+    ],
+)
+def test_wrong_input_is_told_and_makes_no_ledger(run, tmp_path, wrong):
+    code, out, _ = run("ledger", *wrong, "--json")
+    assert code == 2
+    assert "Traceback" not in out
+    assert not (tmp_path / "ledger.db").exists()
+
+
+@pytest.mark.parametrize("waste", [("-o", "taken"), ("-o", "out", "--seed", "1")])
+def test_nothing_is_spent_on_what_could_not_be_saved(run, tmp_path, monkeypatch, waste):
+    (tmp_path / "s.toml").write_text(SCHEMA)
+    (tmp_path / "d.csv").write_text("age,illness\n30,flu\n")
+    (tmp_path / "taken").write_text("")
+    monkeypatch.setattr(sf.Suppress, "claim", lambda *_: sf.Claim(sf.PureDP(1), neighbours=ADD))
+    code, out, _ = run("publish", "suppress", "d.csv", "s.toml", *waste, "--ledger", "ledger.db", "--json")
+    assert (code, json.loads(out)["error"]) == (2, "ReleaseError")
+    assert not (tmp_path / "ledger.db").exists()
+
+
+def test_a_broken_limit_exits_with_three(run, tmp_path, monkeypatch):
+    (tmp_path / "s.toml").write_text(SCHEMA)
+    (tmp_path / "d.csv").write_text("age,illness\n30,flu\n")
+    Ledger("ledger.db").limit("patients", "1/2")
+    costly = sf.Claim(sf.PureDP(1), neighbours=ADD)
+    monkeypatch.setattr(sf.Suppress, "claim", lambda *_: costly)
+    code, out, _ = run("publish", "suppress", "d.csv", "s.toml", "-o", "out", "--ledger", "ledger.db", "--json")
+    assert code == 3
+    assert json.loads(out)["error"] == "BudgetExceeded"
+    assert not (tmp_path / "out").exists()
+    assert Ledger("ledger.db").entries() == []
