@@ -51,7 +51,7 @@ _HOMES = {
     "sfumato.release": ("Release", "Verdict"),
     "sfumato.schema": ("Schema",),
 }
-_ROOMS = ("datasets",)
+_ROOMS = ("attacks", "datasets")
 _WHERE = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = sorted([*_WHERE, *_ROOMS])  # noqa: PLE0605  (the names are listed once, above)

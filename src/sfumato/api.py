@@ -6,10 +6,11 @@ from dataclasses import replace
 from os import PathLike
 from typing import Any
 
-from sfumato.claims import Claim, Requirement
+from sfumato.claims import Requirement
 from sfumato.counts import Table, check, draft, read
 from sfumato.ledger import Ledger, entered
-from sfumato.mechanisms import Gathered, Mechanism, Plan, Progress
+from sfumato.mechanisms import Mechanism, Plan, Progress
+from sfumato.mechanisms.base import gather, run
 from sfumato.randomness import Entropy
 from sfumato.reading.generalize import generalize
 from sfumato.release import Release, Verdict
@@ -42,21 +43,11 @@ def publish(
     claim = mechanism.claim(schema)
     entropy = Entropy.system() if seed is None else Entropy.seeded(seed)
     with entered(ledger, schema.population or schema.name, claim, mechanism, entropy) as account:
-        counts = Gathered(
-            schema,
-            by_names={names: table.counts(names) for names in mechanism.needs(schema)},
-            left_out=table.left_out,
-            progress=progress,
-        )
-        outcome = mechanism.apply(counts, entropy)
-        stamped = _stamped(outcome.release.claim or claim, entropy, accounted=account is not None)
+        release = run(mechanism, gather(mechanism, table, progress=progress), entropy)
+        stamped = replace(release.claim, accounted=account is not None)
         if account is not None:
             account.spend(stamped)
-    return replace(outcome.release, claim=stamped, recoding=outcome.recoding, account=account)
-
-
-def _stamped(claim: Claim, entropy: Entropy, *, accounted: bool) -> Claim:
-    return replace(claim, rehearsal=claim.rehearsal or (entropy.seeded and entropy.drew), accounted=accounted)
+    return replace(release, claim=stamped, account=account)
 
 
 def verify(

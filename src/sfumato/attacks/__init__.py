@@ -2,17 +2,28 @@
 
 from sfumato.attacks.base import Estimate, Rated
 from sfumato.attacks.composition import composition
+from sfumato.attacks.composition_against import Against, against
+from sfumato.attacks.composition_files import open_releases, read_victims
 from sfumato.attacks.composition_outcome import Composition, Records, Tally
+from sfumato.attacks.experiment import OverlapRow, Samples, draw_samples, overlap_experiment
 from sfumato.attacks.statistics import Share, difference, wilson
 
 __all__ = [
+    "Against",
     "Composition",
     "Estimate",
+    "OverlapRow",
     "Rated",
     "Records",
+    "Samples",
     "Share",
     "Tally",
+    "against",
     "composition",
     "difference",
+    "draw_samples",
+    "open_releases",
+    "overlap_experiment",
+    "read_victims",
     "wilson",
 ]

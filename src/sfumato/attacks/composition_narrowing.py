@@ -48,7 +48,8 @@ class Narrowed:
 
     def held(self, who: np.ndarray, value: np.ndarray) -> np.ndarray:
         """Return whether a value is among those left to a victim."""
-        return (self.values[who, value >> 3] >> (7 - (value & 7)).astype(np.uint8)) & 1 > 0
+        bit = self.values[who, value >> 3] >> (7 - (value & 7)).astype(np.uint8)
+        return np.asarray(bit & 1 > 0)
 
 
 def narrow(
@@ -67,8 +68,8 @@ def narrow(
         belief = np.repeat(prior[None, :], many, axis=0)
         matched = np.zeros(many, bool)
         for view, found, positive, own in zip(views, classes, present, alone, strict=True):
-            held = np.asarray((found.holds[part] @ positive).toarray()) > 0
-            said = held.any(axis=1)
+            held = np.asarray((found.holds[part] @ positive).toarray() > 0)
+            said = np.asarray(held.any(axis=1))
             held |= ~said[:, None] & (overall > 0)
             mixed = _mixture(found, view, part, said, held, prior)
             _write(own, part, held, mixed, prior, said)

@@ -1,9 +1,9 @@
 """What a composition attack found: shares, and a line for each victim.
 
 Source    the dLink paper, definitions 2 and 3 and section 6 (accuracy of the attack).
-Claim     rate = share of victims with exactly one value left. Below d: at least one and fewer than d left. Exposed: below
-          d, and the true value is one of them. Right: exactly one left, and it is the true one. Guessed: the most likely
-          value is the true one.
+Claim     rate = share of victims with exactly one value left. Below d: at least one and fewer than d left. Exposed:
+          below d, and the true value is one of them. Right: exactly one left, and it is the true one. Guessed: the most
+          likely value is the true one.
 Because   someone who truly is in every release always keeps the true value, where counts are not noisy; where the true
           value is gone, or nothing is left, the attacker was wrong about the victim and has learnt nothing of them.
 Checked   tests/claims/test_composition_attack.py::test_shares_equal_their_definitions
@@ -191,14 +191,14 @@ class Composition:
 
     def describe(self) -> str:
         """Say in plain words what the releases together give away."""
-        many = len(self.records)
+        size = f"{len(self.alone)} releases, {len(self.records)} victims"
         lines = [
-            f"Composition attack on {self.attribute}: {len(self.alone)} releases, {many} victims, read by {self.reading}.",
+            f"Composition attack on {self.attribute}: {size}, classes found by {self.reading}.",
             f"Exactly one value left: {self.tally.one}.",
             f"Fewer than {self.d} left: {self.tally.below_d}.",
         ]
         lines += [
-            f"Release {at} alone: one value {100 * part.rate:.2f} %, fewer than {self.d} {100 * part.below_d.rate:.2f} %."
+            f"Release {at} alone: one left to {_percent(part.one)} %, fewer than {self.d} to {_percent(part.below_d)} %."
             for at, part in enumerate(self.alone, 1)
         ]
         if self.control is not None:
@@ -210,3 +210,7 @@ class Composition:
                 lines.append("The attack guesses no better than someone who has seen no class.")
         lines.append("Confidential: computed from the original. One value left is certainty only for true members.")
         return "\n".join(lines)
+
+
+def _percent(share: Share) -> str:
+    return f"{100 * share.rate:.2f}"

@@ -22,6 +22,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "check": ("check", "check", "List every problem of a file and its schema at once."),
     "publish": ("publish", "publish", "Make a release and save it with its claim."),
     "verify": ("verify", "verify", "Check the claim of a release from the written files alone."),
+    "attack": ("attack", "attack", "Find out what releases give away together."),
     "apply": ("apply", "apply", "Put new rows through a public recoding."),
     "ledger": ("ledger", "ledger", "What was published about whom, what it cost, what is left."),
     "explain": ("explain", "explain", "What a claim, requirement or measure means, with its formula."),

@@ -42,12 +42,27 @@ def publish_options(function: F) -> F:
             ),
             click.option("--allow-rehearsal", is_flag=True, help="Save a rehearsal all the same, with its stamp."),
             click.option("--ledger", type=click.Path(), help="Ledger to account in; it is made where there is none."),
+            click.option(
+                "--against",
+                multiple=True,
+                type=click.Path(),
+                help="Earlier release, folder or table: warn when both together leave anyone fewer than d values.",
+            ),
+            click.option("--refuse", is_flag=True, help="With --against: write nothing instead of warning."),
+            *_d_option(function),
             file_options,
             json_option,
         )
     ):
         function = option(function)
     return function
+
+
+def _d_option(function: Any) -> tuple[Any, ...]:
+    """`--d` for `--against`, unless the method has a d of its own."""
+    if "d" in [known.name for known in getattr(function, "__click_params__", [])]:
+        return ()
+    return (click.option("--d", default=4, show_default=True, help="With --against: how many values must be left."),)
 
 
 def run(mechanism: Mechanism, **options: Any) -> None:
@@ -65,8 +80,12 @@ def run(mechanism: Mechanism, **options: Any) -> None:
     _refuse_waste(mechanism.claim(schema), options)
     given = given_options(**{name: options[name] for name in ("delimiter", "encoding", "header")})
     table = sf.read(options["data"], schema, **given)
+    earlier = _earlier(schema, options)
     with _progress(shown=not options["as_json"]) as progress:
         release = sf.publish(table, mechanism, seed=options["seed"], ledger=options["ledger"], progress=progress)
+    beside = None if earlier is None else sf.attacks.against(release, earlier, table, options.get("d", 4))
+    if beside is not None and options["refuse"]:
+        beside.require()
     release.save(options["output"], format=options["file_format"], allow_rehearsal=options["allow_rehearsal"])
     if options["as_json"]:
         emit(
@@ -75,9 +94,12 @@ def run(mechanism: Mechanism, **options: Any) -> None:
                 "folder": options["output"],
                 "summary": release.summary().to_json(),
                 "claim": release.claim.to_json(),
+                **({} if beside is None else {"against": beside.to_json()}),
             }
         )
         return
+    if beside is not None:
+        click.echo(beside.describe() if beside.holds else f"Warning: {beside.describe()}", err=not beside.holds)
     summary = release.summary()
     rows = [(name, value) for name, value in summary.to_json().items()]
     table_of(f"Published {schema.name}", [("claim", release.claim.promise), *rows])
@@ -97,6 +119,17 @@ def _refuse_waste(claim: Claim, options: dict[str, Any]) -> None:
     if options["ledger"] is not None and rehearsed and claim.kind == "proved":
         hint = "leave out --seed or --ledger, or add --allow-rehearsal"
         raise ReleaseError("a rehearsal would be charged to the ledger and not be saved", hint=hint)
+
+
+def _earlier(schema: Any, options: dict[str, Any]) -> Any:
+    """Open the releases of --against, before anything is spent."""
+    import sfumato as sf
+
+    if options["against"]:
+        return sf.attacks.open_releases(options["against"], schema)
+    if options["refuse"]:
+        raise sf.ParameterError("refuse", "given", "needs --against", hint="--against earlier/")
+    return None
 
 
 def _show_plan(plan: Any, claim: Any, *, as_json: bool) -> None:

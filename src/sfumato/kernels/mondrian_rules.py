@@ -207,7 +207,9 @@ def _candidates(part: Summary) -> Iterator[Cut]:
             continue
         codes = part.codes(a)
         for before, after in pairwise(codes):
-            if part.mixed(a) and after != attribute.size - 1:
+            if part.mixed(a):  # missing alone: the empty stretch before it belongs to the values
+                if after == attribute.size - 1:
+                    yield Cut(a, bounds=(part.low[a], after, part.high[a]))
                 continue
             for position in sorted({before + 1, after if attribute.label == BOX else before + 1}):
                 yield Cut(a, bounds=(part.low[a], position, part.high[a]))

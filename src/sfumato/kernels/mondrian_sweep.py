@@ -186,7 +186,8 @@ def _sweep_cuts(
         side = _spared(c, s.sensitive, n_left, n_right, budget) if budget > 0 else -1
         if side == 2:
             continue
-        least, most = np.int64(code[at]) + 1, np.int64(code[at + 1])
+        most = np.int64(code[at + 1])
+        least = np.int64(code[at]) + 1 if only < 0 else most  # missing alone: the empty stretch belongs to the values
         for turn in range(2 if one["label"] == BOX and most > least else 1):
             position = most if turn else least
             limit = best if side < 0 else np.inf

@@ -7,8 +7,8 @@ Claim     Every person of a population is protected by `combined`, under `relati
 Because   a person belongs to the population, to all it is a part of, and to at most one of its parts, of theirs and
           so on: releases about the former add up, of the latter only the dearest counts. All are first brought
           to the weakest relation among them (`cost.under`), under which each of them holds.
-Checked   tests/unit/ledger/test_composition.py::test_totals_equal_the_dearest_person
-          tests/unit/ledger/test_composition.py::test_relations_are_never_added_silently
+Checked   tests/unit/ledger/test_ledger_composition.py::test_totals_equal_the_dearest_person
+          tests/unit/ledger/test_ledger_composition.py::test_relations_are_never_added_silently
 Silent on whether parts are disjoint and populations different people: that is declared, not checked. Who belongs
           to which part is taken as public, so replacing a person never moves them to another part.
 """

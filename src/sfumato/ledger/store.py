@@ -7,7 +7,7 @@ Because   the write lock is taken before the first read. A connection lives as l
           threads nor processes share one. Triggers refuse to delete an entry or to change what it took.
 Checked   tests/claims/test_ledger.py::test_two_processes_never_overspend
           tests/claims/test_ledger.py::test_a_ledger_that_checks_and_writes_apart_is_caught
-          tests/unit/ledger/test_store.py::test_the_file_refuses_to_forget
+          tests/unit/ledger/test_ledger_file.py::test_the_file_refuses_to_forget
 Silent on file systems without working locks (some network drives), and on who may write the file: a person who can
           edit, copy back or delete it can spend twice.
 """

@@ -14,6 +14,11 @@ Checked   tests/claims/test_classification.py::test_the_tree_on_raw_adult_is_the
 Silent on other learners and on other splits (the interval is of the test rows drawn, not of the training rows). The
           predictors are the quasi-identifiers; a second carried attribute is not used. Accuracy on private test rows is
           a statistic of them: it is confidential and no claim of the release covers it.
+
+On Adult (45,222 complete rows, 14 predictors) the paper prints BA 85.3 and LA 75.5. The majority class is 0.7522 of all
+rows and 0.7543 of UCI's test file; neither prints as 75.5. A random third, as the paper tests on, has a share whose
+standard deviation is 0.0029, so 0.755 is one deviation from 0.7522: what one drawn split gives. Averaged over ten
+independent splits it would be three deviations away. So the figure is read as that of one split, and is no target.
 """
 
 from __future__ import annotations
@@ -32,9 +37,8 @@ from sfumato.measures.learners import MODELS, Lines, Model, Predictor, fit, majo
 from sfumato.measures.memory import remembered
 from sfumato.measures.target import Bins, Target, target_of
 from sfumato.reading import View, align, cells_of, exact_view
-from sfumato.reading.features import feature_columns, features, row_features
+from sfumato.reading.features import exact_features, feature_columns, features, row_features
 from sfumato.release import Release
-from sfumato.schema import Labels
 
 __all__ = ["Classification", "classification", "wilson"]
 
@@ -44,7 +48,7 @@ _NORMAL = 1.959963984540054  # two-sided 95 %
 
 @dataclass(frozen=True, slots=True)
 class Classification:
-    """Shares of test rows told rightly; `interval` is the 95 % interval (Wilson) of `accuracy` over `rows` test rows."""
+    """Shares of `rows` test rows told rightly; `interval` is the 95 % interval (Wilson) of `accuracy`."""
 
     accuracy: float
     _: KW_ONLY
@@ -66,7 +70,8 @@ class Classification:
 
     def measured(self) -> Measured:
         """Return the figure with its unit and formula."""
-        details = {name: getattr(self, name) for name in ("baseline", "lower_bound", "model", "target", "classes", "rows")}
+        named = ("baseline", "lower_bound", "model", "target", "classes", "rows")
+        details = {name: getattr(self, name) for name in named}
         return Measured(self.accuracy, unit=self.unit, formula=self.formula, interval=self.interval, details=details)
 
     def to_json(self) -> dict[str, Any]:
@@ -86,8 +91,8 @@ def classification(
 ) -> Classification:
     """Train a learner on a release of `train`, ask it about the rows of `test`, which `train` must not hold.
 
-    `target` is the class (default: the attribute in that role); `bins` cuts it into fewer classes. Buckets, and releases
-    that were loaded without their recoding, are asked about the exact test rows.
+    `target` is the class (default: the attribute in that role); `bins` cuts it into fewer classes. Of buckets, and of
+    releases that were loaded without their recoding, the exact test rows are asked.
     """
     choice("model", model, MODELS)
     if train is test:
@@ -104,7 +109,7 @@ def classification(
     right = _weight(asked, learned(row_features(release_of_train, train.schema, codes)) == truth)
     return Classification(
         right / asked.rows,
-        baseline=_weight(asked, raw(_exact_features(train, codes)) == truth) / asked.rows,
+        baseline=_weight(asked, raw(exact_features(train.schema, codes)) == truth) / asked.rows,
         lower_bound=_weight(asked, truth == majority(goal.of_code[known.codes[:, -1]], known.weights)) / asked.rows,
         interval=wilson(right, asked.rows),
         model=model,
@@ -144,17 +149,11 @@ def _lines(view: View, goal: Target) -> Lines:
 
 def _raw_learner(known: Counts, goal: Target, model: Model, seed: int) -> Predictor:
     """Trained once for a table, however many releases of it are measured."""
-    key = ("raw learner", model, seed, goal.of_code.tobytes())
-    view = lambda: exact_view(known, known.names[:-1], goal.attribute)  # noqa: E731  (made only where it is needed)
-    return remembered(known, key, lambda: fit(model, _lines(view(), goal), seed=seed))
 
+    def train() -> Predictor:
+        return fit(model, _lines(exact_view(known, known.names[:-1], goal.attribute), goal), seed=seed)
 
-def _exact_features(table: Table, codes: np.ndarray) -> np.ndarray:
-    made = [
-        Labels.from_hulls(attribute, codes[:, at], codes[:, at] + 1) for at, attribute in enumerate(table.schema.quasi)
-    ]
-    ids = np.column_stack([ids.reshape(-1) for _, ids in made]) if made else np.zeros((len(codes), 0), np.int32)
-    return features([labels for labels, _ in made], ids)
+    return remembered(known, ("raw learner", model, seed, goal.of_code.tobytes()), train)
 
 
 def _weight(counts: Counts, which: np.ndarray) -> int:

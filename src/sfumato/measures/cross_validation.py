@@ -95,7 +95,7 @@ def cross_validate(
         inside = np.ones(table.rows, bool)
         inside[test] = False
         training = table.take(inside)
-        release = run(mechanism, gather(mechanism, training), entropy.child(f"release {place}"))
+        release = run(mechanism, gather(mechanism, training), Entropy.seeded(seed).child(f"release {place}"))
         runs.append(
             classification(
                 training, table.take(test), release, model=model, target=target, bins=bins, seed=seed + len(runs)

@@ -28,7 +28,7 @@ from sfumato.measures.pruning import chosen_alpha, weakest_links
 from sfumato.randomness import Entropy
 from sfumato.reading.features import Columns
 
-__all__ = ["MODELS", "Lines", "Model", "Predictor", "fit"]
+__all__ = ["MODELS", "Lines", "Model", "Predictor", "fit", "majority"]
 
 Model = Literal["tree", "bayes", "logistic", "svm"]
 MODELS: tuple[Model, ...] = ("tree", "bayes", "logistic", "svm")
@@ -136,7 +136,7 @@ def _links(grown: Any, x: np.ndarray, y: np.ndarray, weight: np.ndarray) -> tupl
 # -- naive Bayes ---------------------------------------------------------------------------
 
 
-def _bayes(lines: Lines, entropy: Entropy) -> Predictor:
+def _bayes(lines: Lines, _: Entropy) -> Predictor:
     """One multinomial for each attribute: log P(c) + sum over attributes and parts of share * log P(part | c)."""
     from sklearn.naive_bayes import MultinomialNB
 
@@ -182,7 +182,7 @@ def _edges(places: np.ndarray, weight: np.ndarray) -> np.ndarray:
 # -- linear --------------------------------------------------------------------------------
 
 
-def _logistic(lines: Lines, entropy: Entropy) -> Predictor:
+def _logistic(lines: Lines, _: Entropy) -> Predictor:
     from sklearn.linear_model import LogisticRegression
 
     return _scaled(lines, LogisticRegression(max_iter=2000))

@@ -10,8 +10,9 @@ Checked   tests/claims/test_privacy_loss.py::test_equals_the_definition_record_b
           tests/claims/test_privacy_loss.py::test_suppress_is_exactly_zero
           tests/claims/test_privacy_loss.py::test_wrong_twins_are_caught
 Silent on what a reader knows beside the release, on several releases together, and on learning across groups: it
-          is no upper bound on leakage. JS hides large changes of rare values; see `largest_ratio`. For a noisy
-          release false information counts as loss; rows that were left out have no group and are not counted; `bound` is what its claim proves, and the two do not compare.
+          is no upper bound on leakage. JS hides large changes of rare values; see `largest_ratio`. Rows that were
+          left out have no group and are not counted. For a noisy release false information counts as loss;
+          `bound` is what its claim proves, and the two do not compare.
 """
 
 from __future__ import annotations

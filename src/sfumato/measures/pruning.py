@@ -21,7 +21,7 @@ __all__ = ["chosen_alpha", "weakest_links"]
 
 
 def chosen_alpha(alphas: np.ndarray, losses: np.ndarray) -> float:
-    """Return the alpha of least loss, the largest of several; in the middle (geometric) of where its subtree is best."""
+    """Return the alpha of least loss, the largest of several: the geometric middle of where its subtree is best."""
     at = len(losses) - 1 - int(np.argmin(losses[::-1]))
     if at == len(alphas) - 1:
         return float(alphas[at])
@@ -74,7 +74,7 @@ class _Subtrees:
         heapq.heapify(self.heap)
 
     def _link(self, node: int) -> float:
-        return (self.cost[node] - self.cost_below[node]) / (self.leaves[node] - 1)
+        return float(self.cost[node] - self.cost_below[node]) / (self.leaves[node] - 1)
 
     def collapse(self, node: int) -> None:
         """Make a node a leaf."""

@@ -11,15 +11,17 @@ Silent on which classes make sense.
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from sfumato.errors import ParameterError
 from sfumato.schema import Attribute, Schema, Values, parse_label
-from sfumato.schema.domain import value_text
+from sfumato.schema.domain import decimal_or_none, value_text
 
 __all__ = ["Bins", "Target", "target_of"]
 
@@ -44,18 +46,17 @@ class Target:
 def target_of(schema: Schema, target: str | None, bins: Bins | None) -> Target:
     """Return the class: the attribute named, else the first in the role `target`.
 
-    `bins` is a list of numbers or ISO dates, at which an ordered attribute is cut, or a list of labels of the attribute
-    (values, nodes of its tree, intervals) that together hold every value once.
+    `bins` is a list of numbers (or dates) at which the attribute is cut, or a list of texts, each a label of the
+    attribute (a value, a node of its tree, an interval), that together hold every value once.
     """
     attribute = _attribute(schema, target)
     if bins is None:
         return Target(attribute, of_code=np.arange(attribute.size), names=tuple(attribute.texts()))
-    listed = [value_text(part) for part in bins]
-    if not listed:
-        raise ParameterError("bins", "nothing", "must name at least one edge or label", hint="leave it out")
-    if attribute.ordered and not isinstance(attribute.domain, Values) and not any(map(_is_label, listed)):
-        return _cut(attribute, listed)
-    return _named(attribute, listed)
+    if isinstance(bins, str) or not len(bins):
+        raise ParameterError("bins", bins or "nothing", "must be a list of edges or labels", hint="[30, 50]")
+    if any(isinstance(part, str) for part in bins):
+        return _named(attribute, [str(part) for part in bins])
+    return _cut(attribute, bins)
 
 
 def _attribute(schema: Schema, target: str | None) -> Attribute:
@@ -71,24 +72,26 @@ def _attribute(schema: Schema, target: str | None) -> Attribute:
     return found
 
 
-def _is_label(text: str) -> bool:
-    return text[:1] in "[({<>*" or text == ""
-
-
-def _cut(attribute: Attribute, edges: list[str]) -> Target:
+def _cut(attribute: Attribute, edges: Bins) -> Target:
     domain = attribute.values
-    starts = []
-    for edge in edges:
-        code = domain.code(edge)
-        if code is None or value_text(domain.edge(code)) != edge:  # type: ignore[union-attr]
-            raise ParameterError("bins", edge, f"is no edge of a cell of {attribute.name} inside its range")
-        starts.append(code)
-    bounds = [0, *starts, domain.size]
+    if isinstance(domain, Values):
+        raise ParameterError("bins", "numbers", f"{attribute.name} has named values", hint="list labels instead")
+    bounds = [0, *(_start(attribute, edge) for edge in edges), domain.size]
     if sorted(set(bounds)) != bounds:
         raise ParameterError("bins", len(edges), "must ascend and lie inside the range", hint="for instance [30, 50]")
-    sets = [((low, high),) for low, high in zip(bounds, bounds[1:], strict=False)]
-    texts = [f"{domain.text(low)} to {domain.text(high - 1)}" for ((low, high),) in sets]
-    return _classes(attribute, sets, texts)
+    sets = [((low, high),) for low, high in pairwise(bounds)]
+    return _classes(attribute, sets, [f"{domain.text(low)} to {domain.text(high - 1)}" for ((low, high),) in sets])
+
+
+def _start(attribute: Attribute, edge: Any) -> int:
+    """The cell that begins at an edge."""
+    domain = attribute.values
+    code = domain.code(value_text(edge))
+    begins = None if code is None or isinstance(domain, Values) else domain.edge(code)
+    given = edge if isinstance(edge, dt.date) else decimal_or_none(value_text(edge))
+    if code is None or begins is None or begins != given:
+        raise ParameterError("bins", edge, f"is no edge of a cell of {attribute.name} inside its range")
+    return code
 
 
 def _named(attribute: Attribute, labels: list[str]) -> Target:

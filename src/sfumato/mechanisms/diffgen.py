@@ -34,6 +34,7 @@ from sfumato.mechanisms.diffgen_growth import CellTables, Draw, Drawn, Growth, O
 from sfumato.mechanisms.diffgen_scores import SCORES, ScoreName, information_gain, max_score, score_of
 from sfumato.mechanisms.noisy_cells import (
     Cells,
+    Decided,
     Threshold,
     cells_schema,
     expected_error,
@@ -47,7 +48,7 @@ from sfumato.randomness import Entropy
 from sfumato.release import Outcome
 from sfumato.schema import Labels, Schema
 
-__all__ = ["DiffGen", "Structure", "information_gain", "max_score", "step_epsilon"]
+__all__ = ["DiffGen", "information_gain", "max_score", "step_epsilon"]
 
 LEAVES = "leaves"
 HALF = Fraction(1, 2)
@@ -60,18 +61,6 @@ def step_epsilon(epsilon: Number, numeric: int, specializations: int) -> Fractio
     Fraction(1, 144)
     """
     return fraction("epsilon", epsilon, above=0) / (2 * (numeric + 2 * specializations))
-
-
-@dataclass(frozen=True)
-class Structure:
-    """What is decided before the counts are drawn: the cells, what a row's count gets, and who drew how much."""
-
-    cells: Cells
-    _: KW_ONLY
-    cuts: tuple[Cut, ...] | None  # None: every value by itself
-    epsilon: Fraction
-    threshold: int
-    trace: tuple[tuple[str, Fraction], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +191,7 @@ class DiffGen:
 
     # -- with data ---------------------------------------------------------------------------
 
-    def decide(self, counts: Gathered, draw: Draw) -> Structure:
+    def decide(self, counts: Gathered, draw: Draw) -> Decided:
         """Make every choice but the counts."""
         kept = cells_schema(counts.schema)
         table = counts[self.needs(counts.schema)[0]]
@@ -211,34 +200,27 @@ class DiffGen:
         if self.specializations == LEAVES:
             tables = tuple(Labels.of_codes(attribute) for attribute in kept.quasi)
             recoding = public_recoding(kept.quasi, None)
-            cells, cuts = Cells.counted(kept, table, tables, recoding), None
+            cells = Cells.counted(kept, table, tables, recoding)
         else:
             growth = self._grown(kept, table, draw)
             self._pay(budget, kept, growth)
-            cuts = growth.cuts[-1]
-            cells = self._cells(kept, table, cuts)
+            cells = self._cells(kept, table, growth.cuts[-1])
             if self.prefix:
                 amount = budget.draw("prefix", self.budget * Fraction(self.prefix))
                 later = budget.rest() / person
                 chosen = choose_prefix(cells, growth.cuts, amount / person, later, draw=draw)
-                cuts, cells = growth.cuts[chosen], self._cells(kept, table, growth.cuts[chosen])
+                cells = self._cells(kept, table, growth.cuts[chosen])
         rate = budget.draw("counts", self.budget * HALF if self.paper else budget.rest()) / person
         if budget.rest():
             budget.draw("unspent", budget.rest())
         threshold = threshold_for(cells.number, rate, self.threshold or 1)
-        return Structure(cells, cuts=cuts, epsilon=rate, threshold=threshold, trace=budget.trace)
+        return Decided(cells, epsilon=rate, threshold=threshold, trace=budget.trace)
 
     def apply(self, counts: Gathered, entropy: Entropy) -> Outcome:
         """Choose the cuts, count, noise, release."""
         found = self.decide(counts, Drawn(entropy.child("structure")))
-        return release_cells(
-            found.cells,
-            epsilon=found.epsilon,
-            threshold=found.threshold,
-            entropy=entropy,
-            claim=self._claimed(found.cells.schema, found.trace),
-            mechanism=self.to_json(),
-        )
+        claim = self._claimed(found.cells.schema, found.trace)
+        return release_cells(found, entropy=entropy, claim=claim, mechanism=self.to_json())
 
     def to_json(self) -> dict[str, Any]:
         """Return name and parameters."""

@@ -33,7 +33,7 @@ from sfumato.release import Outcome, assemble
 from sfumato.schema import Labels, Schema
 
 __all__ = [
-    "FALSE_CELLS", "Cells", "Threshold", "cells_schema", "decoded", "expected_error", "public_inputs", "radices", "read_threshold",
+    "FALSE_CELLS", "Cells", "Decided", "Threshold", "cells_schema", "decoded", "expected_error", "public_inputs", "radices", "read_threshold",
     "release_cells", "silences", "threshold_for",
 ]  # fmt: skip
 
@@ -75,6 +75,26 @@ class Cells:
     def number(self) -> int:
         """How many cells there are, empty ones included. Public, as the cuts are."""
         return math.prod(radices(self.schema, self.tables))
+
+
+@dataclass(frozen=True)
+class Decided:
+    """What is fixed before the counts are drawn: the cells, what a row's count gets, and who drew how much.
+
+    All but the cells' counts is public once it is decided.
+    """
+
+    cells: Cells
+    _: KW_ONLY
+    epsilon: Fraction
+    threshold: int
+    trace: tuple[tuple[str, Fraction], ...]
+
+    @property
+    def said(self) -> tuple[Any, ...]:
+        """What a reader sees of it: the labels of each attribute, the threshold and the trace of the budget."""
+        labels = tuple(tuple(zip(t.starts.tolist(), t.ends.tolist(), strict=True)) for t in self.cells.tables)
+        return labels, self.threshold, self.trace
 
 
 def radices(schema: Schema, tables: Sequence[Labels]) -> list[int]:
@@ -133,12 +153,11 @@ def silences(schema: Schema) -> tuple[str, ...]:
     return tuple(found)
 
 
-def release_cells(
-    cells: Cells, *, epsilon: Fraction, threshold: int, entropy: Entropy, claim: Claim, mechanism: Mapping[str, Any]
-) -> Outcome:
+def release_cells(decided: Decided, *, entropy: Entropy, claim: Claim, mechanism: Mapping[str, Any]) -> Outcome:
     """Noise every cell, keep what reaches the threshold, and assemble the release."""
+    cells, stream = decided.cells, entropy.child("counts")
     occupied = (cells.where, cells.counts)
-    where, noisy = sparse_noise(cells.number, occupied, epsilon, threshold, entropy.child("counts"))
+    where, noisy = sparse_noise(cells.number, occupied, decided.epsilon, decided.threshold, stream)
     schema, width = cells.schema, len(cells.tables)
     columns = decoded(where, radices(schema, cells.tables))
     labels = np.column_stack([*columns[:width], np.zeros(len(where), np.int64)])[:, :width]

@@ -28,6 +28,7 @@ from sfumato.ledger.budget import Budget
 from sfumato.mechanisms.base import Gathered, Plan, Stage
 from sfumato.mechanisms.noisy_cells import (
     Cells,
+    Decided,
     Threshold,
     cells_schema,
     expected_error,
@@ -91,8 +92,8 @@ class NoisyTable:
         does = f"noises {cells} cells and reports counts from {threshold_for(cells, rate, self.threshold)}"
         return Plan((Stage("counts", does=does, budget=self.epsilon, expected_error=expected_error(rate)),))
 
-    def cells(self, counts: Gathered) -> tuple[Cells, Fraction, int]:
-        """Return the cells, the epsilon a row's count gets and the threshold; nothing is drawn yet."""
+    def decide(self, counts: Gathered, draw: object = None) -> Decided:  # noqa: ARG002  (nothing is chosen here)
+        """Fix the cells, what a row's count gets and the threshold; there is no choice to draw."""
         kept = cells_schema(counts.schema)
         tables = self._labels(kept)
         lookup = [np.empty(a.size, np.int32) for a in kept.quasi]
@@ -103,15 +104,13 @@ class NoisyTable:
         recoding = Cuts(tuple(a.name for a in kept.quasi), labels=tuple(lookup))
         found = Cells.counted(kept, counts[self.needs(counts.schema)[0]], tables, recoding)
         rate = self._rate(kept)
-        return found, rate, threshold_for(found.number, rate, self.threshold)
+        threshold = threshold_for(found.number, rate, self.threshold)
+        return Decided(found, epsilon=rate, threshold=threshold, trace=(("counts", self.epsilon),))
 
     def apply(self, counts: Gathered, entropy: Entropy) -> Outcome:
         """Group, noise, release."""
-        cells, rate, threshold = self.cells(counts)
-        claim = self.claim(counts.schema)
-        return release_cells(
-            cells, epsilon=rate, threshold=threshold, entropy=entropy, claim=claim, mechanism=self.to_json()
-        )
+        decided, claim = self.decide(counts), self.claim(counts.schema)
+        return release_cells(decided, entropy=entropy, claim=claim, mechanism=self.to_json())
 
     def to_json(self) -> dict[str, Any]:
         """Return name and parameters."""

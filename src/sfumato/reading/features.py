@@ -24,7 +24,7 @@ from sfumato.reading.generalize import label_ids
 from sfumato.release import Release
 from sfumato.schema import Attribute, Labels, Schema
 
-__all__ = ["Columns", "feature_columns", "features", "recodes", "row_features"]
+__all__ = ["Columns", "exact_features", "feature_columns", "features", "recodes", "row_features"]
 
 _WIDE = 512  # columns of one nominal attribute
 
@@ -58,12 +58,14 @@ def row_features(release: Release, schema: Schema, codes: np.ndarray) -> np.ndar
 
     Buckets keep exact values and a release that was loaded may have no recoding: then the rows stay exact.
     """
+    if not recodes(release, schema):
+        return exact_features(schema, codes)
     tables, columns = [], []
     own = [attribute.name for attribute in release.quasi]
     names = [attribute.name for attribute in schema.quasi]
-    ids = label_ids(release, codes[:, [names.index(name) for name in own]]) if recodes(release, schema) else None
+    ids = label_ids(release, codes[:, [names.index(name) for name in own]])
     for at, attribute in enumerate(schema.quasi):
-        if ids is not None and attribute.name in own:
+        if attribute.name in own:
             place = own.index(attribute.name)
             tables.append(release.boxes.tables[place])
             columns.append(ids[:, place])
@@ -71,7 +73,13 @@ def row_features(release: Release, schema: Schema, codes: np.ndarray) -> np.ndar
             table, column = Labels.from_hulls(attribute, codes[:, at], codes[:, at] + 1)
             tables.append(table)
             columns.append(column.reshape(-1))
-    return features(tables, np.column_stack(columns) if columns else np.zeros((len(codes), 0), np.int32))
+    return features(tables, _stacked(columns, len(codes)))
+
+
+def exact_features(schema: Schema, codes: np.ndarray) -> np.ndarray:
+    """Return the numbers of rows of codes as they are."""
+    made = [Labels.from_hulls(attribute, codes[:, at], codes[:, at] + 1) for at, attribute in enumerate(schema.quasi)]
+    return features([labels for labels, _ in made], _stacked([ids.reshape(-1) for _, ids in made], len(codes)))
 
 
 def recodes(release: Release, schema: Schema) -> bool:
@@ -102,8 +110,8 @@ def label_features(table: Labels) -> np.ndarray:
     total = np.add.reduceat(sums, table.offsets[:-1])
     middle = np.divide(total, held, where=held > 0, out=np.full(len(table), (top - 1) / 2))
     if missing is None:
-        return middle[:, None].astype(np.float32)
-    return np.column_stack([middle, 1 - held / table.size]).astype(np.float32)
+        return np.asarray(middle[:, None], np.float32)
+    return np.asarray(np.column_stack([middle, 1 - held / table.size]), np.float32)
 
 
 def _parts(attribute: Attribute) -> tuple[np.ndarray, np.ndarray]:
@@ -118,6 +126,10 @@ def _parts(attribute: Attribute) -> tuple[np.ndarray, np.ndarray]:
         if len(finer) > _WIDE or finer == level:
             return np.asarray(tree.low)[level], np.asarray(tree.high)[level]
         level = finer
+
+
+def _stacked(columns: list[np.ndarray], rows: int) -> np.ndarray:
+    return np.column_stack(columns) if columns else np.zeros((rows, 0), np.int32)
 
 
 def _same_codes(own: Attribute, other: Attribute) -> bool:

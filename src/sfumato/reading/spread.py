@@ -98,8 +98,7 @@ class _Model:
         uniform = self.labels.coverage(nodes.low, nodes.high)[:, None, :]
         part = self.inside(nodes.low, nodes.high)
         found = np.where(whole > 0, np.divide(part, whole, where=whole > 0, out=np.zeros_like(part)), uniform)
-        # A node that holds all of a label, or nothing of it, does so whatever the model says, to the last digit.
-        return np.where((uniform == 0) | (uniform == 1), uniform, np.clip(found, 0.0, 1.0))
+        return np.asarray(np.minimum(found, 1.0))
 
 
 def _uniform(labels: Labels, values: int) -> _Model:

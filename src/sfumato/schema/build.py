@@ -99,6 +99,7 @@ class _Builder:
             hierarchy=file.hierarchy if isinstance(file.hierarchy, str) else "",
             clamp=file.clamp,
             other=None if file.other is None else file.other.strip(),
+            ground=file.ground,
             decide=tuple(file.decide),
         )
         return attribute, self.problems

@@ -92,3 +92,11 @@ def test_many_boxes_fill_their_bytes():
     expected = [(a, b) for a in range(20) for b in range(count) if b <= a < b + 2]
     assert sorted(zip(person.tolist(), box.tolist(), strict=True)) == expected
     assert len(holding_boxes(align(release, SCHEMA), people[:0])[0]) == 0
+
+
+def test_without_quasi_identifiers_every_box_holds_everyone():
+    bare = SCHEMA.with_roles(quasi=[])
+    view = align(overlapping(), bare)
+    person, box = holding_boxes(view, np.zeros((3, 0), int))
+    assert sorted(zip(person.tolist(), box.tolist(), strict=True)) == [(p, b) for p in range(3) for b in range(2)]
+    assert person_distribution(view, by_labels(view, np.zeros((1, 0), int))).tolist() == [[0.5, 0.5]]

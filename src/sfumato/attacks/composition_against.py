@@ -1,0 +1,126 @@
+"""A new release beside earlier ones: whom would they leave fewer than d values together?
+
+Source    the dLink paper, definition 3 (privacy breach), turned into a check before publishing.
+Claim     Counts the rows of the table whose own value is among at least one and fewer than d values left, after
+          intersecting the new release with all earlier ones, for any sensitive attribute.
+Because   a person who truly is in all of them keeps their own value; where it is gone, they were not in all.
+Checked   tests/claims/test_composition_against.py::test_counts_people_below_d
+          tests/claims/test_composition_against.py::test_people_who_are_not_in_the_earlier_release_do_not_count
+          tests/surfaces/test_attack_command.py::test_refuse_stops_before_anything_is_written
+Silent on who truly is in the earlier releases: every row is tried as if it were; on releases that nobody named. To
+          publish or not by this count is a choice that depends on the data, which no claim covers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
+
+import numpy as np
+
+from sfumato.attacks.composition import composition
+from sfumato.attacks.composition_outcome import Composition
+from sfumato.counts import Table
+from sfumato.errors import Infeasible, NotComparable, ParameterError
+from sfumato.release import Release
+
+__all__ = ["Against", "against"]
+
+
+@dataclass(frozen=True)
+class Against:
+    """`people` rows are below d together, `alone` of the table's rows already by the new release. Confidential."""
+
+    people: int
+    _: KW_ONLY
+    alone: int
+    certain: int
+    rows: int
+    d: int
+    earlier: int
+    estimates: Mapping[str, Composition]
+    notes: tuple[str, ...] = ()
+    confidential: bool = True
+
+    @property
+    def holds(self) -> bool:
+        """Whether nobody is below d."""
+        return self.people == 0
+
+    def require(self) -> None:
+        """Raise `Infeasible` when anyone is below d."""
+        if self.holds:
+            return
+        least = min(int(found.records.left[_exposed(found)].min(initial=self.d)) for found in self.estimates.values())
+        why = f"{self.people} of {self.rows} people keep fewer together with {self.earlier} earlier release(s)"
+        hint = "merge classes with dlink, ask for a larger k, or publish under differential privacy"
+        raise Infeasible(f"at least {self.d} values left to everyone", least, why, hint=hint)
+
+    def describe(self) -> str:
+        """Say whether the new release adds to what the earlier ones give away."""
+        first = f"Nobody of {self.rows} people is left fewer than {self.d} values"
+        if not self.holds:
+            first = (
+                f"{self.people} of {self.rows} people are left fewer than {self.d} values ({self.certain} of them one)"
+            )
+        beside = f"{first} by this release together with {self.earlier} earlier one(s); {self.alone} by this one alone."
+        return "\n".join([beside, *self.notes])
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a plain mapping."""
+        return {
+            "people": self.people,
+            "alone": self.alone,
+            "certain": self.certain,
+            "rows": self.rows,
+            "d": self.d,
+            "earlier": self.earlier,
+            "holds": self.holds,
+            "notes": list(self.notes),
+            "attributes": {name: found.to_json() for name, found in self.estimates.items()},
+            "confidential": self.confidential,
+        }
+
+
+def against(release: Release, earlier: Release | Sequence[Release], table: Table, d: int = 4) -> Against:
+    """Attack a new release together with earlier ones on every row of its table.
+
+    Each sensitive attribute is tried with the earlier releases that carry it; classes are found by label, as an
+    outsider finds them.
+    """
+    others = [earlier] if isinstance(earlier, Release) else list(earlier)
+    if not others:
+        raise ParameterError("earlier", "none", "at least one earlier release is needed")
+    estimates, notes = {}, []
+    below, certain, alone = (np.zeros(table.rows, bool) for _ in range(3))
+    for attribute in table.schema.sensitive:
+        beside = [known for known in others if attribute.name in [carried.name for carried in known.carried]]
+        if len(beside) < len(others):
+            notes.append(f"{len(others) - len(beside)} earlier release(s) do not carry {attribute.name}.")
+        if not beside:
+            continue
+        found = composition([release, *beside], table, d=d, attribute=attribute.name)
+        own = composition([release], table, d=d, attribute=attribute.name)
+        estimates[attribute.name] = found
+        below |= _exposed(found)
+        certain |= _exposed(found) & (found.records.left == 1)
+        alone |= _exposed(own)
+    if not estimates:
+        raise NotComparable("no earlier release carries a sensitive attribute of this table.")
+    return Against(
+        int(below.sum()),
+        alone=int(alone.sum()),
+        certain=int(certain.sum()),
+        rows=table.rows,
+        d=d,
+        earlier=len(others),
+        estimates=estimates,
+        notes=tuple(notes),
+    )
+
+
+def _exposed(found: Composition) -> np.ndarray:
+    records = found.records
+    assert records.held is not None  # the table has its own values
+    return np.asarray((records.left >= 1) & (records.left < found.d) & records.held)

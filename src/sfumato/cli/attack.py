@@ -1,0 +1,75 @@
+"""`sfumato attack`: one subcommand for each attack."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sfumato.cli.options import emit, file_options, given_options, json_option
+
+if TYPE_CHECKING:
+    from sfumato.attacks import Composition
+
+__all__ = ["attack", "composition"]
+
+
+@click.group(short_help="Find out what releases give away together.")
+def attack() -> None:
+    """Attack releases as an outsider would. Results are confidential: they speak about the original.
+
+    Example: sfumato attack composition a/ b/ --victims people.csv
+    """
+
+
+@attack.command()
+@click.argument("releases", nargs=-1, required=True, type=click.Path())
+@click.option("--victims", required=True, type=click.Path(), help="People who are in all releases, one row each.")
+@click.option("--control", type=click.Path(), help="People who are in one of the releases only.")
+@click.option("--schema", type=click.Path(), help="Schema of all files; the first folder's own unless given.")
+@click.option("--attribute", help="The confidential attribute; the first that all releases carry unless named.")
+@click.option("--d", default=4, show_default=True, help="Fewer than d values left count as a breach.")
+@click.option("--prior", type=click.Choice(["overall", "uniform"]), default="overall", show_default=True)
+@click.option("--groups", help="Column of group numbers in tables where values are linked to groups only.")
+@click.option("--records", type=click.Path(), help="Write a CSV file with a line for each victim (confidential).")
+@file_options
+@json_option
+def composition(releases: tuple[str, ...], victims: str, control: str | None, **options: Any) -> None:
+    """Keep, for each victim, the values that all releases allow: folders of ours, or anyone's CSV.
+
+    The victims' file has the quasi-identifiers that are known and, to judge the attack, the true values.
+
+    Example: sfumato attack composition a/ b/ --victims people.csv --control others.csv
+    """
+    import sfumato as sf
+
+    schema = None if options["schema"] is None else sf.Schema.load(options["schema"])
+    opened = sf.attacks.open_releases(releases, schema, groups=options["groups"])
+    known = schema or opened[0].schema
+    given = given_options(**{name: options[name] for name in ("delimiter", "encoding", "header")})
+    found = sf.attacks.composition(
+        opened,
+        sf.attacks.read_victims(victims, known, **given),
+        control=None if control is None else sf.attacks.read_victims(control, known, **given),
+        d=options["d"],
+        attribute=options["attribute"],
+        prior=options["prior"],
+    )
+    if options["records"]:
+        _write_records(found, options["records"])
+    if options["as_json"]:
+        emit({"ok": True, **found.to_json()})
+        return
+    click.echo(found.describe())
+
+
+def _write_records(found: Composition, path: str) -> None:
+    """Write what the attack says of each victim, in the order of the victims' file."""
+    import csv
+
+    with open(path, "x", newline="", encoding="utf-8") as file:  # noqa: PTH123
+        lines = csv.writer(file)
+        lines.writerow(["victim", "values_left", "guess", "posterior"])
+        records = found.records
+        rows = zip(records.left.tolist(), records.guesses(), records.posterior.tolist(), strict=True)
+        lines.writerows([at, left, guess, f"{sure:.6f}"] for at, (left, guess, sure) in enumerate(rows, 1))

@@ -1,0 +1,171 @@
+"""Origin-destination data as it comes: LODES files, or any two columns and a count. Confidential."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sfumato.claims.exact import whole
+from sfumato.commuting.geography import ELSEWHERE, Geography
+from sfumato.counts import Table
+from sfumato.counts.source import ROWS, open_source
+from sfumato.errors import ParameterError, Problem, ReadError
+from sfumato.schema import Schema
+
+__all__ = ["Flows", "read_flows"]
+
+Ints = NDArray[np.int64]
+Unit = Literal["job", "person"]
+_DESTINATIONS = ("w_geocode", "destination", "work")
+_ORIGINS = ("h_geocode", "origin", "home")
+_COUNTS = ("S000", "count", "people", "jobs", "commuters")
+
+
+@dataclass(frozen=True, eq=False)
+class Flows:
+    """Who goes where, as a table over a public geography. `sf.publish(flows.table, sf.Synthesize(...))`."""
+
+    table: Table
+    _: KW_ONLY
+    geography: Geography
+    unit: Unit
+    cap: int = 1
+    _pairs: tuple[Ints, Ints, Ints] | None = field(default=None, repr=False)
+
+    def __repr__(self) -> str:
+        return f"Flows({len(self.geography)} blocks, unit {self.unit}, confidential)"
+
+    @property
+    def schema(self) -> Schema:
+        """Destination and origin, over the public list of blocks."""
+        return self.table.schema
+
+    @property
+    def pairs(self) -> tuple[Ints, Ints, Ints]:
+        """Confidential: destination, origin and people of every pair that occurs, sorted."""
+        counts = self.table.counts(("destination", "origin"))
+        codes = counts.codes.astype(np.int64)
+        return codes[:, 0], codes[:, 1], counts.weights
+
+    def sizes(self) -> tuple[Ints, Ints]:
+        """Return the destinations and how many go to each: public under the claim of `Synthesize`."""
+        where, _, people = self.pairs
+        destinations, at = np.unique(where, return_inverse=True)
+        return destinations, np.bincount(at.reshape(-1), weights=people, minlength=destinations.size).astype(np.int64)
+
+    def only(self, destinations: Ints) -> Flows:
+        """Return the flows of some destinations, by code."""
+        where, origin, people = self.pairs
+        keep = np.isin(where, destinations)
+        return _flows(self.geography, where[keep], origin[keep], people[keep], self.schema, self.unit, self.cap)
+
+
+def read_flows(
+    data: Any,
+    geography: Geography,
+    *,
+    destination: str | None = None,
+    origin: str | None = None,
+    count: str | None = None,
+    person: str | None = None,
+    unit: Unit = "job",
+    cap: int | None = None,
+    unknown: Literal["refuse", "elsewhere"] = "refuse",
+    name: str = "commuting",
+    population: str = "",
+) -> Flows:
+    """Read origin-destination counts; the geography alone says which places there are.
+
+    Columns of LODES files (`w_geocode`, `h_geocode`, `S000`) are found by themselves; without a count every line is
+    one. `unit="person"` needs `cap`, the most destinations a person may have (1 for primary jobs); where `person`
+    names a column of identities the cap is checked. An origin that is not listed is refused, or `elsewhere`.
+    """
+    rows = _cap(unit, cap)
+    source = open_source(data, expected=[*_DESTINATIONS, *_ORIGINS, *_COUNTS])
+    to = _found(source.columns, "destination", destination, _DESTINATIONS)
+    home = _found(source.columns, "origin", origin, _ORIGINS)
+    many = count or next((column for column in _COUNTS if column in source.columns), None)
+    if many is not None and many not in source.columns:
+        raise ReadError(Problem("count", f"no column {many}", "name the column of counts, or leave it away"))
+    wanted = [to, home, *([many] if many else []), *([person] if person else [])]
+    frame = source.collect(source.scan(wanted))
+    if person is not None:
+        _check_cap(frame, person, to, rows)
+    pairs = _grouped(frame, to, home, many)
+    where = geography.lookup(pairs[to])
+    _refuse("destination", where < 0, pairs["people"], "add it to the geography: a destination needs a place")
+    at = geography.lookup(pairs[home])
+    if unknown == "refuse":
+        _refuse("origin", at < 0, pairs["people"], 'unknown="elsewhere" puts all such people into one public block')
+    at = np.where(at < 0, geography.elsewhere, at)
+    schema = geography.schema(name=name, population=population, rows_per_person=rows)
+    return _flows(geography, where, at, pairs["people"].to_numpy(), schema, unit, rows)
+
+
+def _flows(
+    geography: Geography, where: Ints, origin: Ints, people: Ints, schema: Schema, unit: Unit, cap: int
+) -> Flows:
+    codes = np.repeat(np.column_stack([where, origin]), people, axis=0)
+    return Flows(
+        Table.from_codes(schema, codes, ("destination", "origin")), geography=geography, unit=unit, cap=cap
+    )
+
+
+def _cap(unit: Unit, cap: int | None) -> int:
+    if unit not in ("job", "person"):
+        raise ParameterError("unit", unit, "must be job or person")
+    if unit == "job":
+        if cap is not None:
+            raise ParameterError("cap", cap, "is for persons", hint='unit="person"')
+        return 1
+    if cap is None:
+        hint = "cap=1 for a file of primary jobs; LODES JT00 holds all jobs"
+        raise ParameterError("cap", "nothing", "say how many destinations a person may have", hint=hint)
+    return whole("cap", cap, least=1)
+
+
+def _grouped(frame: pl.DataFrame, to: str, home: str, many: str | None) -> pl.DataFrame:
+    if many is None:
+        people = pl.col(ROWS) if ROWS in frame.columns else pl.lit(1)
+    else:
+        people = pl.col(many).cast(pl.Int64, strict=False)
+        if ROWS in frame.columns:
+            people = people * pl.col(ROWS)
+    frame = frame.with_columns(people.cast(pl.Int64).alias("people"))
+    bad = frame.filter(pl.col("people").is_null() | (pl.col("people") < 0)).height
+    if bad:
+        raise ReadError(Problem(many or "count", "must hold whole numbers of 0 or above", "check the column", rows=bad))
+    columns = [pl.col(to).cast(pl.String).str.strip_chars(), pl.col(home).cast(pl.String).str.strip_chars()]
+    grouped = frame.select(*columns, "people").group_by(to, home).agg(pl.col("people").sum())
+    empty = grouped.filter(pl.col(to).is_null() | pl.col(home).is_null()).height
+    if empty:
+        hint = f"write {ELSEWHERE}, or leave the line away"
+        raise ReadError(Problem(f"{to}, {home}", "must not be empty", hint, rows=empty))
+    return grouped.filter(pl.col("people") > 0)
+
+
+def _check_cap(frame: pl.DataFrame, person: str, to: str, rows: int) -> None:
+    """A person may have `rows` destinations, one row at each."""
+    each = frame.group_by(person).agg(pl.len().alias("rows"), pl.col(to).n_unique().alias("places"))
+    over = each.filter((pl.col("places") > rows) | (pl.col("rows") > pl.col("places"))).height
+    if over:
+        rule = f"{over} people have more than {rows} destinations, or two rows at one"
+        raise ReadError(Problem(person, rule, "keep primary jobs, or declare a larger cap", count=over))
+
+
+def _refuse(name: str, wrong: NDArray[np.bool_], people: pl.Series, hint: str) -> None:
+    if wrong.any():
+        rule = f"has {int(wrong.sum())} pairs whose code is not in the geography"
+        raise ReadError(Problem(name, rule, hint, count=int(wrong.sum()), rows=int(people.to_numpy()[wrong].sum())))
+
+
+def _found(columns: Sequence[str], name: str, given: str | None, likely: Sequence[str]) -> str:
+    for wanted in [given] if given is not None else likely:
+        if wanted in columns:
+            return str(wanted)
+    raise ReadError(Problem(name, f"no column for the {name}", f"name it: {name}=..."))
