@@ -46,12 +46,12 @@ _HOMES = {
         "SchemaError",
         "SfumatoError",
     ),
-    "sfumato.mechanisms": ("Anatomy", "Bucketize", "DiffGen", "Mondrian", "NoisyTable", "Raw", "Suppress", "TopDown"),
+    "sfumato.mechanisms": ("Anatomy", "Bucketize", "DiffGen", "Mondrian", "NoisyTable", "Raw", "Suppress", "Synthesize", "TopDown"),
     "sfumato.randomness": ("Entropy",),
     "sfumato.release": ("Release", "Verdict"),
     "sfumato.schema": ("Schema",),
 }
-_ROOMS = ("attacks", "datasets")
+_ROOMS = ("attacks", "commuting", "datasets")
 _WHERE = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = sorted([*_WHERE, *_ROOMS])  # noqa: PLE0605  (the names are listed once, above)

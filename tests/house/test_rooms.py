@@ -52,6 +52,12 @@ SHARED_BY_MECHANISMS = {
     "base": "the protocol and the plan",
     "conditions": "a requirement as the kernels take it",
     "bucket_release": "from groups of exact rows to a release",
+    "dirichlet": "the certified prior of the urn",
+    "dirichlet_rules": "what a prior guarantees",
+    "dirichlet_sample": "drawing from the urn",
+    "dirichlet_shape": "public shapes of a prior",
+    "dirichlet_shrink": "the prior on a shrunk domain",
+    "dirichlet_tails": "bounds rounded outward",
     "partition": "cutting a table by the kernel",
     "partition_release": "from a partition to a release",
 }

@@ -30,6 +30,7 @@ from sfumato.reading import View
 __all__ = ["Narrowed", "narrow"]
 
 _ENTRIES = 1 << 22  # of a victims x values matrix held at a time
+_TIE = 1e-12
 
 
 @dataclass(frozen=True)
@@ -115,8 +116,10 @@ def _write(into: Narrowed, part: slice, left: np.ndarray, belief: np.ndarray, pr
         kept[lost] = np.where(some[:, None], left[lost].astype(np.float64), prior)
     kept = _normalised(kept)
     into.left[part] = left.sum(axis=1)
-    into.guess[part] = kept.argmax(axis=1)
-    into.posterior[part] = kept.max(axis=1)
+    best = kept.max(axis=1)
+    # Equally likely values may differ in the last digit: the first of them is the guess.
+    into.guess[part] = (kept >= best[:, None] * (1 - _TIE)).argmax(axis=1)
+    into.posterior[part] = best
     into.values[part] = np.packbits(left, axis=1)
     into.matched[part] = said
 

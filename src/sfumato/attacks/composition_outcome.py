@@ -198,7 +198,7 @@ class Composition:
             f"Fewer than {self.d} left: {self.tally.below_d}.",
         ]
         lines += [
-            f"Release {at} alone: one left to {_percent(part.one)} %, fewer than {self.d} to {_percent(part.below_d)} %."
+            f"Release {at} alone: one left to {_percent(part.one)} %, below {self.d} {_percent(part.below_d)} %."
             for at, part in enumerate(self.alone, 1)
         ]
         if self.control is not None:

@@ -24,6 +24,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "verify": ("verify", "verify", "Check the claim of a release from the written files alone."),
     "attack": ("attack", "attack", "Find out what releases give away together."),
     "apply": ("apply", "apply", "Put new rows through a public recoding."),
+    "synthesize": ("synthesize", "synthesize", "Make synthetic commuting patterns with a proved (epsilon, delta)."),
     "ledger": ("ledger", "ledger", "What was published about whom, what it cost, what is left."),
     "explain": ("explain", "explain", "What a claim, requirement or measure means, with its formula."),
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -35,7 +35,6 @@ class Flows:
     geography: Geography
     unit: Unit
     cap: int = 1
-    _pairs: tuple[Ints, Ints, Ints] | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
         return f"Flows({len(self.geography)} blocks, unit {self.unit}, confidential)"

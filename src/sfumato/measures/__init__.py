@@ -11,6 +11,13 @@ from sfumato.measures.distances import (
     reconstruction_distance,
 )
 from sfumato.measures.divergence import city_block, js_divergence, kl_divergence
+from sfumato.measures.loss import (
+    average_class_size,
+    certainty_penalty,
+    discernibility,
+    generalization_steps,
+    precision,
+)
 from sfumato.measures.populations import Populations, large_populations
 from sfumato.measures.privacy import Driver, PrivacyLoss, privacy_loss
 from sfumato.measures.queries import QueryError, UnchangedAnswers, query_error, unchanged_answers
@@ -34,15 +41,20 @@ __all__ = [
     "UnchangedAnswers",
     "UtilityLoss",
     "Workload",
+    "average_class_size",
+    "certainty_penalty",
     "city_block",
     "classification",
     "cross_validate",
+    "discernibility",
     "dp_bound",
+    "generalization_steps",
     "histogram_distance",
     "js_divergence",
     "kl_divergence",
     "large_populations",
     "measure",
+    "precision",
     "privacy_loss",
     "proved_bound",
     "query_error",

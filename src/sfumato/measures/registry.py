@@ -8,6 +8,13 @@ from sfumato.counts import Table
 from sfumato.errors import NotComparable, ParameterError, SfumatoError
 from sfumato.measures.base import Measured
 from sfumato.measures.distances import histogram_distance, reconstruction_distance
+from sfumato.measures.loss import (
+    average_class_size,
+    certainty_penalty,
+    discernibility,
+    generalization_steps,
+    precision,
+)
 from sfumato.measures.memory import remembered
 from sfumato.measures.privacy import privacy_loss
 from sfumato.measures.queries import query_error, unchanged_answers
@@ -36,6 +43,11 @@ REGISTRY: dict[str, MeasureFunction] = {
     "unchanged_answers": lambda table, release: unchanged_answers(table, release, default_workload(table)).measured(),
     "histogram_distance": lambda table, release: histogram_distance(table, release).measured(),
     "reconstruction_distance": lambda table, release: reconstruction_distance(table, release).measured(),
+    "certainty_penalty": certainty_penalty,
+    "discernibility": discernibility,
+    "average_class_size": average_class_size,
+    "precision": precision,
+    "generalization_steps": generalization_steps,
 }
 
 

@@ -8,6 +8,8 @@ from sfumato.mechanisms.mondrian import Mondrian
 from sfumato.mechanisms.noisy_table import NoisyTable
 from sfumato.mechanisms.raw import Raw
 from sfumato.mechanisms.suppress import Suppress
+from sfumato.mechanisms.synthesize import Synthesize
+from sfumato.mechanisms.synthesize_cells import Cells, Prior, Uniform
 from sfumato.mechanisms.topdown import TopDown
 
 REGISTRY: dict[str, type] = {
@@ -18,6 +20,7 @@ REGISTRY: dict[str, type] = {
     "noisy-table": NoisyTable,
     "raw": Raw,
     "suppress": Suppress,
+    "synthesize": Synthesize,
     "topdown": TopDown,
 }
 
@@ -25,15 +28,19 @@ __all__ = [
     "REGISTRY",
     "Anatomy",
     "Bucketize",
+    "Cells",
     "DiffGen",
     "Gathered",
     "Mechanism",
     "Mondrian",
     "NoisyTable",
     "Plan",
+    "Prior",
     "Progress",
     "Raw",
     "Stage",
     "Suppress",
+    "Synthesize",
     "TopDown",
+    "Uniform",
 ]

@@ -78,7 +78,9 @@ class Tables(Protocol):
 class OneWay:
     """The d one-way tables, each as one cell that holds all rows. Specializing changes nothing."""
 
-    def __init__(self, sizes: Sequence[int], codes: np.ndarray, weights: np.ndarray, label: np.ndarray, classes: int):
+    def __init__(
+        self, sizes: Sequence[int], codes: np.ndarray, weights: np.ndarray, label: np.ndarray, classes: int
+    ) -> None:
         self._tables = []
         for at, size in enumerate(sizes):
             key = codes[:, at].astype(np.int64) * classes + label
@@ -95,7 +97,9 @@ class OneWay:
 class CellTables:
     """The tables of one attribute inside each cell of the cuts so far."""
 
-    def __init__(self, sizes: Sequence[int], codes: np.ndarray, weights: np.ndarray, label: np.ndarray, classes: int):
+    def __init__(
+        self, sizes: Sequence[int], codes: np.ndarray, weights: np.ndarray, label: np.ndarray, classes: int
+    ) -> None:
         self._sizes, self._codes, self._weights, self._label = sizes, codes, weights, label
         self._classes = classes
         self._cell, self._cells = np.zeros(len(weights), np.int64), 1
@@ -245,11 +249,11 @@ class _Growing:
         """Return the scores of each way to specialize, summed over the cells."""
         totals = [np.zeros(len(borders), np.int64) for borders in asked]
         for running in self.tables.along(at) if asked else ():
-            for total, borders in zip(totals, asked, strict=True):
+            for place, borders in enumerate(asked):
                 counts = running[:, borders[:, 1:]] - running[:, borders[:, :-1]]  # cells x ways x children x classes
                 cells = len(counts)
                 each = self.steps.score.of(counts.reshape(-1, *counts.shape[2:]))
-                total += each.reshape(cells, len(borders)).sum(axis=0)
+                totals[place] += each.reshape(cells, len(borders)).sum(axis=0)
         return totals
 
     def specialize(self, at: int, node: Node, children: Sequence[Node]) -> None:

@@ -33,8 +33,8 @@ from sfumato.release import Outcome, assemble
 from sfumato.schema import Labels, Schema
 
 __all__ = [
-    "FALSE_CELLS", "Cells", "Decided", "Threshold", "cells_schema", "decoded", "expected_error", "public_inputs", "radices", "read_threshold",
-    "release_cells", "silences", "threshold_for",
+    "FALSE_CELLS", "Cells", "Decided", "Threshold", "cells_schema", "decoded", "expected_error", "public_inputs",
+    "radices", "read_threshold", "release_cells", "silences", "threshold_for",
 ]  # fmt: skip
 
 FALSE_CELLS = 10  # empty cells that noise alone may report, expected, under threshold="auto"

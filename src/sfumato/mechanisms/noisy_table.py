@@ -92,7 +92,7 @@ class NoisyTable:
         does = f"noises {cells} cells and reports counts from {threshold_for(cells, rate, self.threshold)}"
         return Plan((Stage("counts", does=does, budget=self.epsilon, expected_error=expected_error(rate)),))
 
-    def decide(self, counts: Gathered, draw: object = None) -> Decided:  # noqa: ARG002  (nothing is chosen here)
+    def decide(self, counts: Gathered, draw: object = None) -> Decided:
         """Fix the cells, what a row's count gets and the threshold; there is no choice to draw."""
         kept = cells_schema(counts.schema)
         tables = self._labels(kept)

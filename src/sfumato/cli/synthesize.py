@@ -1,0 +1,163 @@
+"""`sfumato synthesize`: synthetic commuting patterns from origin-destination counts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sfumato.cli.options import emit, json_option, table_of
+
+if TYPE_CHECKING:
+    from sfumato.commuting import Geography
+    from sfumato.mechanisms import Synthesize
+    from sfumato.release import Release
+
+__all__ = ["synthesize"]
+
+_RULES = ("hockey", "tails", "pdp", "theorem44", "pure")
+
+
+class _Numbers(click.ParamType):
+    """Numbers with commas between them: 5,20,50."""
+
+    name = "numbers"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:
+        """Split the text; each part is read by what takes it."""
+        return value if isinstance(value, tuple) else tuple(part.strip() for part in str(value).split(","))
+
+
+@click.command(short_help="Synthetic commuting patterns with a proved (epsilon, delta).")
+@click.argument("data", type=click.Path())
+@click.option("--geography", required=True, type=click.Path(), help="Public list of blocks: code, latitude, longitude.")
+@click.option("--epsilon", required=True, help="Epsilon of the urn; shrinking the domain adds to it.")
+@click.option("--delta", required=True, help="Delta of the claim.")
+@click.option("-o", "--output", type=click.Path(), help="Folder to write; it must not exist.")
+@click.option("--format", "file_format", type=click.Choice(["parquet", "csv"]), default="parquet", show_default=True)
+@click.option("--rule", type=click.Choice(_RULES), default="hockey", show_default=True, help="What certifies the prior.")
+@click.option("--destination", help="Column of destinations (default: w_geocode, destination or work).")
+@click.option("--origin", help="Column of origins (default: h_geocode, origin or home).")
+@click.option("--count", help="Column of counts (default: S000, count or people; else each line is one).")
+@click.option("--person", help="Column of identities, to check the cap with.")
+@click.option("--unit", type=click.Choice(["job", "person"]), default="job", show_default=True, help="What is protected.")
+@click.option("--cap", type=int, help="With --unit person: the most destinations a person has.")
+@click.option(
+    "--unknown", type=click.Choice(["refuse", "elsewhere"]), default="refuse", show_default=True,
+    help="What becomes of origins that are not in the geography.",
+)  # fmt: skip
+@click.option("--by", help="Region level: destinations of one region share a prior.")
+@click.option("--bands", type=_Numbers(), help="Distance bands in miles: 5,20.")
+@click.option("--weights", type=_Numbers(), help="Prior weights by band, one more than bands: 8,2,1.")
+@click.option("--keep", type=_Numbers(), help="Chance that an empty origin takes part, by band, or one for all.")
+@click.option("--max-distance", type=float, help="Origins beyond so many miles are `elsewhere`.")
+@click.option("--coarsen", help="Region level at which origins are drawn; they are then placed inside.")
+@click.option("--far", type=(float, str), help="MILES LEVEL: beyond so many miles draw regions of this level.")
+@click.option("--accept-reject", is_flag=True, help="Draw unlikely samples anew (sec. V-A of the paper).")
+@click.option("--map", "map_file", type=click.Path(), help="Write a page with a map.")
+@click.option(
+    "--audience", type=click.Choice(["public", "steward"]), default="public", show_default=True,
+    help="The steward's map compares with the original and must not leave the house.",
+)  # fmt: skip
+@click.option("--seed", type=int, help="Rehearse with a seed; such a release is stamped.")
+@click.option("--allow-rehearsal", is_flag=True, help="Save a rehearsal all the same, with its stamp.")
+@click.option("--ledger", type=click.Path(), help="Ledger to account in.")
+@click.option("--dry-run", is_flag=True, help="Say what would be done and spent; read no flows.")
+@json_option
+def synthesize(**options: Any) -> None:
+    """Draw synthetic origins for every destination and save them with their claim.
+
+    Destinations and their totals are public; where people come from is the secret.
+
+    Example: sfumato synthesize od.csv.gz --geography xwalk.csv.gz --epsilon 4.6 --delta 1e-5 -o out/
+    """
+    import sfumato as sf
+
+    geography = sf.commuting.Geography.read(options["geography"])
+    mechanism = _mechanism(geography, options)
+    if options["dry_run"]:
+        _show_plan(mechanism, geography, options)
+        return
+    if options["output"] is None:
+        raise sf.ParameterError("output", "nothing", "a folder to write is needed", hint="-o out/, or --dry-run")
+    if options["seed"] is not None and not options["allow_rehearsal"]:
+        rule = "a seeded release is a rehearsal and is not saved"
+        raise sf.ParameterError("seed", options["seed"], rule, hint="leave it away, or add --allow-rehearsal")
+    named = {name: options[name] for name in ("destination", "origin", "count", "person", "unit", "cap", "unknown")}
+    flows = sf.commuting.read_flows(options["data"], geography, **named)
+    release = sf.publish(flows.table, mechanism, seed=options["seed"], ledger=options["ledger"])
+    release.save(options["output"], format=options["file_format"], allow_rehearsal=options["allow_rehearsal"])
+    if options["map_file"] is not None:
+        _map(flows, release, geography, options)
+    _show(release, options)
+
+
+def _mechanism(geography: Geography, options: dict[str, Any]) -> Synthesize:
+    import sfumato as sf
+
+    bands = [_number("bands", part, float) for part in options["bands"] or ()]
+    weights = None if options["weights"] is None else [_number("weights", part, int) for part in options["weights"]]
+    keep = options["keep"] or ("1",)
+    prior = sf.commuting.Shape(
+        geography,
+        by=options["by"],
+        bands=bands,
+        weights=weights,
+        keep=keep if len(keep) > 1 else keep[0],
+        max_distance=options["max_distance"],
+        coarsen=options["coarsen"],
+        far=options["far"],
+    )
+    return sf.Synthesize(
+        options["epsilon"],
+        options["delta"],
+        rule=options["rule"],
+        prior=prior,
+        accept_reject=options["accept_reject"],
+        unit=options["unit"],
+    )
+
+
+def _number(name: str, text: str, kind: type[float] | type[int]) -> Any:
+    import sfumato as sf
+
+    try:
+        return kind(text)
+    except ValueError:
+        raise sf.ParameterError(name, text, "must be numbers with commas between them", hint="5,20") from None
+
+
+def _show_plan(mechanism: Synthesize, geography: Geography, options: dict[str, Any]) -> None:
+    import sfumato as sf
+
+    schema = geography.schema(rows_per_person=options["cap"] or 1)
+    plan, claim = sf.plan(schema, mechanism), mechanism.claim(schema)
+    if options["as_json"]:
+        emit({"ok": True, "plan": plan.to_json(), "claim": claim.to_json()})
+        return
+    for stage in plan.stages:
+        spends = "" if stage.budget is None else f" Spends epsilon {float(stage.budget):.6g}."
+        click.echo(f"{stage.name}: {stage.does}.{spends}")
+    click.echo(claim.describe())
+
+
+def _map(flows: Any, release: Release, geography: Geography, options: dict[str, Any]) -> None:
+    import sfumato as sf
+
+    original = flows if options["audience"] == "steward" else None
+    sf.commuting.write_map(release, geography, options["map_file"], original=original)
+
+
+def _show(release: Release, options: dict[str, Any]) -> None:
+    summary = release.summary()
+    if options["as_json"]:
+        answer = {"ok": True, "folder": options["output"], "summary": summary.to_json()}
+        emit({**answer, "notes": list(release.notes), "claim": release.claim.to_json(), "map": options["map_file"]})
+        return
+    rows = [("pairs", summary.classes), (f"synthetic {options['unit']}s", summary.rows)]
+    table_of("Synthetic commuting patterns", [("claim", release.claim.promise), *rows])
+    for note in release.notes:
+        click.echo(f"  {note}.")
+    click.echo(f"Saved in {options['output']}. Check it with: sfumato verify {options['output']}")
+    if options["map_file"] is not None:
+        click.echo(f"Map: {options['map_file']}")

@@ -1,0 +1,40 @@
+"""Origin-destination data: public geography, flows as they come, public priors, what a map needs."""
+
+from sfumato.commuting.flows import Flows, read_flows
+from sfumato.commuting.geography import ELSEWHERE, Geography, Regions, haversine
+from sfumato.commuting.prior import (
+    Rule,
+    Stratum,
+    certified_delta,
+    is_good,
+    log_reference_zero_sample,
+    rejection_limit,
+    shrunk_certificate,
+    smallest_alpha,
+    smallest_alphas,
+    smallest_scale,
+    union_delta,
+)
+from sfumato.commuting.shapes import OlderFlows, Shape
+
+__all__ = [
+    "ELSEWHERE",
+    "Flows",
+    "Geography",
+    "OlderFlows",
+    "Regions",
+    "Rule",
+    "Shape",
+    "Stratum",
+    "certified_delta",
+    "haversine",
+    "is_good",
+    "log_reference_zero_sample",
+    "read_flows",
+    "rejection_limit",
+    "shrunk_certificate",
+    "smallest_alpha",
+    "smallest_alphas",
+    "smallest_scale",
+    "union_delta",
+]

@@ -1,0 +1,434 @@
+"""The composition attack equals its definition: brute force over all boxes, in fractions."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import sys
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+sys.path.insert(0, str(Path(__file__).parent))
+from paper_tables import (
+    TABLE_1A,
+    TABLE_1B,
+    TABLE_2A,
+    TABLE_2B,
+    TABLE_3A,
+    TABLE_3B,
+    VALUES,
+    noisy,
+    paper_schema,
+    people,
+    published,
+    with_homes,
+)
+from small_worlds import random_release, small_schema, small_table
+
+from sfumato.attacks import Estimate, composition, wilson
+from sfumato.attacks.composition_classes import by_label
+from sfumato.claims import Claim, KAnonymity, Nothing
+from sfumato.counts import Table
+from sfumato.datasets import adult
+from sfumato.errors import NotComparable, ParameterError
+from sfumato.mechanisms import Anatomy, Mondrian
+from sfumato.mechanisms.base import gather, run
+from sfumato.randomness import Entropy
+from sfumato.reading import align
+from sfumato.release import assemble
+from sfumato.schema import Labels, Schema
+
+seeds = st.integers(0, 2**32 - 1)
+KINDS = ("classes", "buckets", "noise")
+
+# -- the slow attack ------------------------------------------------------------------------
+
+
+def groups_by_label(release, known):
+    """{group: density} of the boxes whose labels hold all known codes. Box by box."""
+    found = {}
+    boxes = release.boxes
+    for b in range(len(boxes)):
+        density = Fraction(int(boxes.weight[b]))
+        for at, table in enumerate(boxes.tables):
+            label = {c for low, high in table.intervals(int(boxes.labels[b, at])) for c in range(low, high)}
+            density = density / len(label) if known[at] in label else Fraction(0)
+        if density:
+            g = int(boxes.group[b])
+            found[g] = found.get(g, 0) + density / int(release.groups.weight[g])
+    return found
+
+
+def groups_by_residence(release, known, value):
+    found = {}
+    width = len(release.quasi)
+    landed = release.residence
+    for row, g, weight in zip(landed.codes, landed.group, landed.weight, strict=True):
+        if row[:width].tolist() == list(known) and row[width] == value:
+            found[int(g)] = found.get(int(g), 0) + Fraction(int(weight), int(release.groups.weight[g]))
+    return found
+
+
+def attack_slowly(releases, known, value, reading, prior):
+    """(values left, posterior) of one victim from the definitions."""
+    histograms = [release.groups.histogram("ill").toarray().tolist() for release in releases]
+    overall = [sum(row[s] for h in histograms for row in h) for s in range(4)]
+    weights = overall if prior == "overall" else [1] * 4
+    p = [Fraction(w, sum(weights)) for w in weights]
+    left, belief = {s for s in range(4) if overall[s]}, list(p)
+    for release, h in zip(releases, histograms, strict=True):
+        homes = (
+            groups_by_label(release, known) if reading == "label" else groups_by_residence(release, known, value)
+        )
+        allowed = {s for g in homes for s in range(4) if h[g][s] > 0}
+        if not allowed:
+            continue
+        left &= allowed
+        mixed = [sum(share * h[g][s] for g, share in homes.items()) for s in range(4)]
+        belief = [b * Fraction(m) / q if q else Fraction(0) for b, m, q in zip(belief, mixed, p, strict=True)]
+    belief = [b if s in left else Fraction(0) for s, b in enumerate(belief)] if left else p
+    total = sum(belief)
+    return left, [b / total for b in belief]
+
+
+def releases_of(seed, kinds):
+    """Releases of one small table, with their residence where they have one."""
+    table = small_table(seed)
+    found = []
+    for at, kind in enumerate(kinds):
+        release, landed = random_release(table, seed + at, kind)
+        found.append(replace(release, residence=landed))
+    return table, found
+
+
+@settings(max_examples=60, deadline=None)
+@given(seeds, st.lists(st.sampled_from(KINDS), min_size=1, max_size=3), st.sampled_from(["overall", "uniform"]))
+def test_equals_the_slow_attack(seed, kinds, prior):
+    table, releases = releases_of(seed, kinds)
+    if not sum(release.groups.histogram("ill").sum() for release in releases):
+        return
+    check_against_slow(releases, table, "label", prior)
+    if "noise" not in kinds:
+        check_against_slow(releases, table, "residence", prior)
+
+
+def check_against_slow(releases, table, reading, prior):
+    found = composition(releases, table, reading=reading, prior=prior, d=2, attribute="ill")
+    width = len(table.schema.quasi)
+    for at, row in enumerate(table.codes().tolist()):
+        left, belief = attack_slowly(releases, row[:width], row[width], reading, prior)
+        texts = {table.schema["ill"].text(s) for s in left}
+        assert set(found.records.candidates(at)) == texts
+        assert found.records.left[at] == len(left)
+        assert found.records.posterior[at] == pytest.approx(float(max(belief)), rel=1e-9)
+        assert float(belief[found.records.guess[at]]) == pytest.approx(float(max(belief)), rel=1e-9)
+        assert found.records.held[at] == (row[width] in left)
+        if reading == "residence":
+            assert row[width] in left
+
+
+@settings(max_examples=30, deadline=None)
+@given(seeds)
+def test_one_more_release_never_leaves_more(seed):
+    table, releases = releases_of(seed, ("classes", "buckets", "classes"))
+    left = [composition(releases[:many], table).records.left for many in (1, 2, 3)]
+    assert (left[0] >= left[1]).all()
+    assert (left[1] >= left[2]).all()
+
+
+@settings(max_examples=30, deadline=None)
+@given(seeds)
+def test_shares_equal_their_definitions(seed):
+    table, releases = releases_of(seed, ("classes", "classes"))
+    others = small_table(seed + 1)
+    found = composition(releases, table, d=3, control=others)
+    records = found.records
+    n = table.rows
+    assert found.rate == sum(records.left == 1) / n
+    assert found.below_d == sum(1 <= left < 3 for left in records.left.tolist()) / n
+    assert found.tally.right.rate == sum((records.left == 1) & records.held) / n
+    assert found.tally.exposed.rate == sum((records.left >= 1) & (records.left < 3) & records.held) / n
+    assert found.tally.guessed.rate == sum(records.guess == records.truth) / n
+    assert found.confidence == pytest.approx(records.posterior.mean())
+    alone = composition(releases[:1], table, d=3)
+    assert replace(found.alone[0], confidence=0) == replace(alone.tally, confidence=0)
+    assert found.alone[0].confidence == pytest.approx(alone.confidence)
+    assert found.control == composition(releases, others, d=3).tally
+    counts = releases[0].groups.overall["ill"] + releases[1].groups.overall["ill"]
+    assert found.baseline.rate == sum(records.truth == counts.argmax()) / n
+
+
+# -- the paper's example ---------------------------------------------------------------------
+
+
+def test_alice_and_emu():
+    # dlink.alice, dlink.emu, dlink.attack_accuracy, dlink.breach.d2
+    victims = people(TABLE_1A, "Emu", "Alice")  # in this order
+    a, b = with_homes(published(TABLE_2A), TABLE_1A), with_homes(published(TABLE_2B), TABLE_1B)
+    for reading in ("label", "residence"):
+        found = composition([a, b], victims, d=2, reading=reading)
+        assert found.records.left.tolist() == [3, 1]
+        assert found.records.candidates(1) == ("Diabetes",)
+        assert set(found.records.candidates(0)) == {"Cough", "Diabetes", "Flu"}
+        assert 100 * found.rate == 50.0
+        assert (found.records.left < 2).tolist() == [False, True]
+        assert found.below_d == 0.5
+        assert found.records.guesses()[1] == "Diabetes"
+        assert found.records.posterior[1] == 1.0
+        assert [part.rate for part in found.alone] == [0.0, 0.0]
+    assert isinstance(found, Estimate)
+    assert found.confidential
+
+
+def test_emu_matches_two_classes():
+    schema = paper_schema()
+    victims = people(TABLE_1A, "Emu", "Alice").codes(["age", "sex", "zip"])
+    first = by_label(align(published(TABLE_2A), schema), victims).holds
+    second = by_label(align(published(TABLE_2B), schema), victims).holds
+    assert np.diff(first.indptr).tolist() == [1, 1]
+    assert np.diff(second.indptr).tolist() == [2, 1]
+
+
+def test_noisy_counts_leave_alice_every_value():
+    found = composition([noisy(TABLE_3A), noisy(TABLE_3B)], people(TABLE_1A, "Emu", "Alice"))
+    # Emu by label: the men of 3(a) have no Flu; the second class of 3(b) has everything.
+    assert found.records.left.tolist() == [5, 6]
+    assert set(found.records.candidates(0)) == set(VALUES) - {"Flu"}
+
+
+def test_victims_in_another_schema():
+    # The same people, values listed in another order: codes differ, results do not.
+    other = paper_schema(sorted(VALUES, reverse=True))
+    found = composition(
+        [published(TABLE_2A), published(TABLE_2B)], people(TABLE_1A, "Emu", "Alice", schema=other), d=2
+    )
+    assert found.records.candidates(1) == ("Diabetes",)
+    assert found.tally.right.rate == 0.5
+
+
+def test_without_the_truth_the_attack_is_the_same():
+    victims = people(TABLE_1A, "Emu", "Alice").with_roles(sensitive=[])
+    found = composition([published(TABLE_2A), published(TABLE_2B)], victims)
+    assert found.rate == 0.5
+    assert (found.tally.right, found.tally.guessed, found.baseline, found.records.truth) == (None, None, None, None)
+    assert found.to_json()["together"]["right"] is None
+    assert "Exactly one value left: 50.00 %" in found.describe()
+
+
+def test_a_victim_no_class_holds_is_not_narrowed():
+    tight = published({"age": ["15"], "sex": ["F"], "zip": ["5001"], "diagnosis": ["Flu"]})
+    found = composition([published(TABLE_2A), tight], people(TABLE_1A, "Alice"))
+    assert set(found.records.candidates(0)) == {"Diabetes", "Fever"}
+    assert found.alone[1].unmatched.rate == 1.0
+    assert found.tally.unmatched.rate == 0.0
+
+
+def test_when_nothing_is_left_nobody_is_below_d():
+    wrong = published({"age": ["*"], "sex": ["*"], "zip": ["*"], "diagnosis": ["Hepatitis"]})
+    found = composition([published(TABLE_2A), wrong], people(TABLE_1A, "Alice"))
+    assert found.records.left.tolist() == [0]
+    assert (found.rate, found.below_d, found.tally.nothing.rate) == (0.0, 0.0, 1.0)
+    assert found.records.candidates(0) == ()
+
+
+# -- the posterior ---------------------------------------------------------------------------
+
+
+def flat_release(histograms):
+    """One class for each age, with the given counts of `ill`."""
+    schema = small_schema().with_roles(quasi=["age"], sensitive="ill", target=[])
+    many = len(histograms)
+    table, ids = Labels.from_hulls(schema["age"], np.arange(many), np.arange(many) + 1)
+    entries = [(g, s, c) for g, h in enumerate(histograms) for s, c in enumerate(h) if c]
+    release, _ = assemble(
+        schema,
+        tables=(table,),
+        labels=ids[:, None],
+        weight=np.array([sum(h) for h in histograms]),
+        group=np.arange(many),
+        carried_group=np.array([e[0] for e in entries]),
+        carried_codes=np.array([[e[1]] for e in entries]),
+        carried_weight=np.array([e[2] for e in entries]),
+        claim=Claim(Nothing()),
+    )
+    return release, Table.from_codes(schema, np.array([[0, 0]]))
+
+
+def test_nine_to_one_twice_is_eighty_one_to_one():
+    # dlink.posterior_skew: two values left are not 1/2 each.
+    release, victim = flat_release([[9, 1, 0, 0]])
+    found = composition([release, release], victim, prior="uniform")
+    assert found.records.left.tolist() == [2]
+    assert found.confidence == pytest.approx(0.9878048780487805, abs=1e-12)
+
+
+def test_posterior_is_bayes_by_enumeration():
+    # Two classes of 3 people at age 0, and enough others that the overall distribution is known.
+    mine, theirs = [2, 1, 0, 0], [1, 1, 1, 0]
+    first, victim = flat_release([mine, [4, 6, 3, 1]])
+    second, _ = flat_release([theirs, [2, 5, 6, 2]])
+    overall = first.groups.overall["ill"] + second.groups.overall["ill"]
+    prior = [Fraction(int(c), int(overall.sum())) for c in overall]
+    chance = [Fraction(0)] * 4
+    for value in range(4):
+        # The victim has `value` in both classes; two others in each are drawn from the prior.
+        for others in itertools.product(range(4), repeat=4):
+            counts = [[value, *others[:2]], [value, *others[2:]]]
+            if [[c.count(s) for s in range(4)] for c in counts] == [mine, theirs]:
+                chance[value] += prior[value] * math.prod(prior[s] for s in others)
+    expected = [float(c / sum(chance)) for c in chance]
+    found = composition([first, second], victim)
+    assert found.records.left.tolist() == [2]
+    assert found.records.guess[0] == int(np.argmax(expected))
+    assert found.confidence == pytest.approx(max(expected), rel=1e-12)
+
+
+def test_interval_covers():
+    """Exact coverage over a grid; the textbook interval is the wrong twin."""
+    n = 40
+
+    def coverage(p, interval):
+        return sum(
+            math.comb(n, x) * p**x * (1 - p) ** (n - x)
+            for x in range(n + 1)
+            if interval(x)[0] <= p <= interval(x)[1]
+        )
+
+    def wald(x):
+        half = 1.96 * math.sqrt(x / n * (1 - x / n) / n)
+        return x / n - half, x / n + half
+
+    grid = [0.03, 0.1, 0.2, 0.3, 0.5, 0.8, 0.97]
+    assert min(coverage(p, lambda x: wilson(x, n)) for p in grid) >= 0.92
+    assert min(coverage(p, wald) for p in grid) < 0.75
+
+
+# -- wrong twins, refusals, anchors ------------------------------------------------------------
+
+
+def test_wrong_twins_are_caught():
+    # Trap 22: releases about different attributes can not be intersected, whatever their codes.
+    table = small_table(5, rows=20)
+    by_illness = random_release(table.with_roles(sensitive="ill", target=[]), 1, "classes")[0]
+    by_pay = random_release(table.with_roles(sensitive="pay", target=[]), 1, "classes")[0]
+    with pytest.raises(NotComparable, match=r"nothing to intersect\. Carried: release 1 ill; release 2 pay"):
+        composition([by_illness, by_pay], table)
+    # Trap 23: by label Clara may be in two classes of the second release, by residence in one. A twin that mixes the
+    # readings gives neither figure.
+    b = {**TABLE_2B, "diagnosis": ["Cough", "Cough", "Flu", "Flu", "Diabetes", "Diabetes", "Fever", "Fever"]}
+    first, second = with_homes(published(TABLE_2A), TABLE_1A), with_homes(published(b), TABLE_1B)
+    emu = people(TABLE_1A, "Emu")
+    assert composition([first, second], emu, reading="label").records.left.tolist() == [3]
+    landed = with_homes(published(b), [*TABLE_1B])
+    assert composition([first, landed], emu, reading="residence").records.left.tolist() == [2]
+    with pytest.raises(NotComparable, match="where rows landed"):
+        composition([first, replace(landed, residence=None)], emu, reading="residence")
+    # Trap 25 is in test_overlap_experiment.py.
+
+
+def test_bad_parameters():
+    a, victims = published(TABLE_2A), people(TABLE_1A)
+    with pytest.raises(ParameterError, match="d = 1"):
+        composition([a], victims, d=1)
+    with pytest.raises(ParameterError, match="reading"):
+        composition([a], victims, reading="both")
+    with pytest.raises(ParameterError, match="releases"):
+        composition([], victims)
+    with pytest.raises(ParameterError, match="releases"):
+        composition(a, victims)
+    with pytest.raises(NotComparable, match="age is not carried"):
+        composition([a], victims, attribute="age")
+    with pytest.raises(ParameterError, match="no quasi-identifier"):
+        composition([a], victims.with_roles(quasi=[]))
+
+
+def test_nobody_and_everybody():
+    a = published(TABLE_2A)
+    nobody = composition([a, a], people(TABLE_1A).take(np.zeros(0, int)))
+    assert math.isnan(nobody.rate)
+    assert nobody.interval == (0.0, 1.0)
+    assert nobody.to_json()["rate"] is None
+    one = published({"age": ["*"], "sex": ["*"], "zip": ["*"], "diagnosis": ["Flu"]})
+    all_of_them = composition([one, one], people(TABLE_1A))
+    assert all_of_them.rate == 1.0
+    assert all_of_them.interval[1] == 1.0
+    assert 0.6 < all_of_them.interval[0] < 1
+
+
+def test_equal_rows_in_several_groups_keep_all_of_them():
+    schema = Schema.parse(
+        {
+            "name": "t",
+            "attribute": {
+                "q": {"role": "quasi", "kind": "nominal", "values": ["a", "b"]},
+                "s": {"role": "sensitive", "kind": "nominal", "values": ["x", "y", "z"]},
+            },
+        }
+    )
+    codes = np.array([[0, 0], [0, 0], [0, 1], [0, 1], [1, 2], [1, 2]])
+    table = Table.from_codes(schema, codes)
+    mechanism = Anatomy(3)
+    release = run(mechanism, gather(mechanism, table), Entropy.seeded(1))
+    found = composition([release], table, reading="residence", d=3)
+    assert found.records.held.all()
+    assert found.records.left.tolist() == [3] * 6
+
+
+def test_many_attributes_do_not_underflow():
+    # The density of a box over 200 attributes is far below the smallest float.
+    count = 200
+    attributes = {f"q{i}": {"role": "quasi", "kind": "numeric", "range": [0, 1000], "step": 1} for i in range(count)}
+    attributes["s"] = {"role": "sensitive", "kind": "nominal", "values": ["x", "y"]}
+    schema = Schema.parse({"name": "wide", "attribute": attributes})
+    made = [Labels.from_hulls(a, np.array([0, 0]), np.array([999, 998])) for a in schema.quasi]
+    release, _ = assemble(
+        schema,
+        tables=tuple(m[0] for m in made),
+        labels=np.column_stack([m[1] for m in made]),
+        weight=np.array([4, 4]),
+        group=np.arange(2),
+        carried_group=np.array([0, 1, 1]),
+        carried_codes=np.array([[0], [0], [1]]),
+        carried_weight=np.array([4, 1, 3]),
+        claim=Claim(Nothing()),
+    )
+    found = composition([release], Table.from_codes(schema, np.zeros((1, count + 1), int)))
+    assert found.records.left.tolist() == [2]
+    ratio = (999 / 998) ** count  # the smaller box is denser
+    assert found.confidence == pytest.approx((1 + ratio / 4) / (1 + ratio), rel=1e-9)
+
+
+# Two 10,000-row samples of Adult that share 1,000 people, Mondrian alone, exactly one occupation left.
+ANCHORS = {2: (0.30, 0.62), 5: (0.04, 0.10), 10: (0.002, 0.008), 20: (0.0, 0.001)}
+
+
+@pytest.mark.parametrize("cut", ["widest", "best"])
+def test_adult_anchors(cut):
+    table = adult().with_roles(sensitive="occupation", target=[])
+    order = np.random.default_rng(0).permutation(table.rows)
+    pool, a, b = order[:1000], order[1000:10_000], order[10_000:19_000]
+    samples = [table.take(np.concatenate([pool, part])) for part in (a, b)]
+    victims, control = table.take(pool), table.take(a[:1000])
+    below = []
+    for k, (least, most) in ANCHORS.items():
+        mechanism = Mondrian(KAnonymity(k), cut=cut)
+        releases = [run(mechanism, gather(mechanism, part), Entropy.seeded(0)) for part in samples]
+        found = composition(releases, victims, control=control)
+        low, high = found.interval
+        assert low <= most, f"k={k}"
+        assert high >= least, f"k={k}"
+        # Those who truly are in both always keep their own value; others need not.
+        assert found.records.held.all()
+        assert found.tally.right == found.tally.one
+        assert found.tally.guessed.rate > found.baseline.rate + 0.1
+        below.append(found.below_d)
+        if k <= 5:
+            assert found.tally.right.rate > found.control.right.rate
+            assert found.above_control[0] > 0
+    assert below == sorted(below, reverse=True)
