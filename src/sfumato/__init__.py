@@ -20,7 +20,7 @@ from typing import Any
 
 # public name -> where it lives
 _HOMES = {
-    "sfumato.api": ("apply", "check", "draft", "explain", "plan", "publish", "read", "verify"),
+    "sfumato.api": ("apply", "check", "draft", "explain", "mapping", "plan", "publish", "read", "verify"),
     "sfumato.claims": (
         "AlphaK",
         "ApproxDP",
@@ -46,7 +46,17 @@ _HOMES = {
         "SchemaError",
         "SfumatoError",
     ),
-    "sfumato.mechanisms": ("Anatomy", "Bucketize", "DiffGen", "Mondrian", "NoisyTable", "Raw", "Suppress", "Synthesize", "TopDown"),
+    "sfumato.mechanisms": (
+        "Anatomy",
+        "Bucketize",
+        "DiffGen",
+        "Mondrian",
+        "NoisyTable",
+        "Raw",
+        "Suppress",
+        "Synthesize",
+        "TopDown",
+    ),
     "sfumato.randomness": ("Entropy",),
     "sfumato.release": ("Release", "Verdict"),
     "sfumato.schema": ("Schema",),

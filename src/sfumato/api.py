@@ -12,13 +12,13 @@ from sfumato.ledger import Ledger, entered
 from sfumato.mechanisms import Mechanism, Plan, Progress
 from sfumato.mechanisms.base import gather, run
 from sfumato.randomness import Entropy
-from sfumato.reading.generalize import generalize
+from sfumato.reading.generalize import generalize, mapping
 from sfumato.release import Release, Verdict
 from sfumato.release import verify as _verify
 from sfumato.report import explain
 from sfumato.schema import Schema
 
-__all__ = ["apply", "check", "draft", "explain", "plan", "publish", "read", "verify"]
+__all__ = ["apply", "check", "draft", "explain", "mapping", "plan", "publish", "read", "verify"]
 
 
 def plan(schema: Schema, mechanism: Mechanism) -> Plan:

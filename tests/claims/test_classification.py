@@ -25,16 +25,29 @@ def adult(split: str = "all") -> Table:
 
 def two_thirds(seed: int) -> tuple[Table, Table]:
     order = np.random.default_rng(seed).permutation(45_222)
-    return adult().take(np.sort(order[:30_148])), adult().take(np.sort(order[30_148:]))
+    inside = np.isin(np.arange(45_222), order[:30_148])
+    return adult().take(inside), adult().take(~inside)
 
 
-@pytest.mark.parametrize("split", ["uci", 1, pytest.param(2, marks=pytest.mark.full), pytest.param(3, marks=pytest.mark.full)])
-def test_the_tree_on_raw_adult_is_the_papers_baseline(split):
-    """The paper prints 85.3; a test third of 15,060 rows has a deviation of 0.003 of its own."""
-    train, test = (adult("train"), adult("test")) if split == "uci" else two_thirds(split)
+def accuracy_on_raw(train: Table, test: Table) -> float:
     found = classification(train, test, sf.publish(train, sf.Raw()))
-    assert found.accuracy == pytest.approx(0.853, abs=0.005)
     assert found.baseline == found.accuracy
+    return found.accuracy
+
+
+def test_the_tree_on_raw_adult_is_the_papers_baseline():
+    """The paper prints 85.3, for two thirds and one third. UCI's own split, then the mean of three random ones."""
+    assert accuracy_on_raw(adult("train"), adult("test")) == pytest.approx(0.853, abs=0.005)
+    found = [accuracy_on_raw(*two_thirds(seed)) for seed in range(3)]
+    assert np.mean(found) == pytest.approx(0.853, abs=0.005)
+
+
+@pytest.mark.full
+def test_ten_runs_on_raw_adult_as_in_the_paper():
+    """One third has a deviation of 0.003 of its own, so single runs may leave the band; their mean must not."""
+    found = [accuracy_on_raw(*two_thirds(seed)) for seed in range(10)]
+    assert np.mean(found) == pytest.approx(0.853, abs=0.005)
+    assert np.std(found, ddof=1) < 0.006
 
 
 def test_an_unpruned_tree_would_not_be():
@@ -92,7 +105,7 @@ def test_releases_of_adult_lie_between_the_bounds():
     }
     accuracy = [one.accuracy for one in found.values()]
     assert accuracy == sorted(accuracy, reverse=True)
-    assert found["k=5"].lower_bound + 0.05 < accuracy[0] < found["k=5"].baseline
+    assert found["k=5"].lower_bound + 0.05 < accuracy[0] < found["k=5"].baseline + 0.005
     assert accuracy[-1] >= found["k=5"].lower_bound - 0.01
 
 

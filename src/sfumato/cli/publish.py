@@ -41,6 +41,7 @@ def publish_options(function: F) -> F:
                 "--seed", type=int, help="Rehearse with a seed; such a release is stamped and not for publication."
             ),
             click.option("--allow-rehearsal", is_flag=True, help="Save a rehearsal all the same, with its stamp."),
+            click.option("--mapping", type=click.Path(), help="Also write, for you alone, which row got which label."),
             click.option("--ledger", type=click.Path(), help="Ledger to account in; it is made where there is none."),
             click.option(
                 "--against",
@@ -87,6 +88,8 @@ def run(mechanism: Mechanism, **options: Any) -> None:
     if beside is not None and options["refuse"]:
         beside.require()
     release.save(options["output"], format=options["file_format"], allow_rehearsal=options["allow_rehearsal"])
+    if options["mapping"] is not None:
+        sf.mapping(release).write_csv(options["mapping"])
     if options["as_json"]:
         emit(
             {
@@ -103,6 +106,8 @@ def run(mechanism: Mechanism, **options: Any) -> None:
     summary = release.summary()
     rows = [(name, value) for name, value in summary.to_json().items()]
     table_of(f"Published {schema.name}", [("claim", release.claim.promise), *rows])
+    if options["mapping"] is not None:
+        click.echo(f"Wrote the applied mapping to {options['mapping']}: it undoes the release, keep it to yourself.")
     click.echo(f"Saved in {options['output']}. Check it with: sfumato verify {options['output']}")
 
 
@@ -116,6 +121,8 @@ def _refuse_waste(claim: Claim, options: dict[str, Any]) -> None:
     if target.exists() and not (target.is_dir() and not any(target.iterdir())):
         raise ReleaseError(f"{target.name} exists already", hint="name a new folder; a release is never overwritten")
     rehearsed = options["seed"] is not None and not options["allow_rehearsal"]
+    if options["mapping"] is not None and Path(options["mapping"]).exists():
+        raise ReleaseError(f"{Path(options['mapping']).name} exists already", hint="name a new file for --mapping")
     if options["ledger"] is not None and rehearsed and claim.kind == "proved":
         hint = "leave out --seed or --ledger, or add --allow-rehearsal"
         raise ReleaseError("a rehearsal would be charged to the ledger and not be saved", hint=hint)

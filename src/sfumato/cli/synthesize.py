@@ -35,12 +35,16 @@ class _Numbers(click.ParamType):
 @click.option("--delta", required=True, help="Delta of the claim.")
 @click.option("-o", "--output", type=click.Path(), help="Folder to write; it must not exist.")
 @click.option("--format", "file_format", type=click.Choice(["parquet", "csv"]), default="parquet", show_default=True)
-@click.option("--rule", type=click.Choice(_RULES), default="hockey", show_default=True, help="What certifies the prior.")
+@click.option(
+    "--rule", type=click.Choice(_RULES), default="hockey", show_default=True, help="What certifies the prior."
+)
 @click.option("--destination", help="Column of destinations (default: w_geocode, destination or work).")
 @click.option("--origin", help="Column of origins (default: h_geocode, origin or home).")
 @click.option("--count", help="Column of counts (default: S000, count or people; else each line is one).")
 @click.option("--person", help="Column of identities, to check the cap with.")
-@click.option("--unit", type=click.Choice(["job", "person"]), default="job", show_default=True, help="What is protected.")
+@click.option(
+    "--unit", type=click.Choice(["job", "person"]), default="job", show_default=True, help="What is protected."
+)
 @click.option("--cap", type=int, help="With --unit person: the most destinations a person has.")
 @click.option(
     "--unknown", type=click.Choice(["refuse", "elsewhere"]), default="refuse", show_default=True,
@@ -78,11 +82,7 @@ def synthesize(**options: Any) -> None:
     if options["dry_run"]:
         _show_plan(mechanism, geography, options)
         return
-    if options["output"] is None:
-        raise sf.ParameterError("output", "nothing", "a folder to write is needed", hint="-o out/, or --dry-run")
-    if options["seed"] is not None and not options["allow_rehearsal"]:
-        rule = "a seeded release is a rehearsal and is not saved"
-        raise sf.ParameterError("seed", options["seed"], rule, hint="leave it away, or add --allow-rehearsal")
+    _refuse_waste(options)
     named = {name: options[name] for name in ("destination", "origin", "count", "person", "unit", "cap", "unknown")}
     flows = sf.commuting.read_flows(options["data"], geography, **named)
     release = sf.publish(flows.table, mechanism, seed=options["seed"], ledger=options["ledger"])
@@ -90,6 +90,25 @@ def synthesize(**options: Any) -> None:
     if options["map_file"] is not None:
         _map(flows, release, geography, options)
     _show(release, options)
+
+
+def _refuse_waste(options: dict[str, Any]) -> None:
+    """Refuse before anything is spent what could not be saved afterwards."""
+    from pathlib import Path
+
+    import sfumato as sf
+
+    if options["output"] is None:
+        raise sf.ParameterError("output", "nothing", "a folder to write is needed", hint="-o out/, or --dry-run")
+    if options["seed"] is not None and not options["allow_rehearsal"]:
+        rule = "a seeded release is a rehearsal and is not saved"
+        raise sf.ParameterError("seed", options["seed"], rule, hint="leave it away, or add --allow-rehearsal")
+    target = Path(options["output"])
+    if target.exists() and not (target.is_dir() and not any(target.iterdir())):
+        hint = "name a new folder; a release is never overwritten"
+        raise sf.ReleaseError(f"{target.name} exists already", hint=hint)
+    if options["map_file"] is not None and Path(options["map_file"]).exists():
+        raise sf.ReleaseError(f"{Path(options['map_file']).name} exists already", hint="name a new file")
 
 
 def _mechanism(geography: Geography, options: dict[str, Any]) -> Synthesize:

@@ -110,9 +110,7 @@ def _flows(
     geography: Geography, where: Ints, origin: Ints, people: Ints, schema: Schema, unit: Unit, cap: int
 ) -> Flows:
     codes = np.repeat(np.column_stack([where, origin]), people, axis=0)
-    return Flows(
-        Table.from_codes(schema, codes, ("destination", "origin")), geography=geography, unit=unit, cap=cap
-    )
+    return Flows(Table.from_codes(schema, codes, ("destination", "origin")), geography=geography, unit=unit, cap=cap)
 
 
 def _cap(unit: Unit, cap: int | None) -> int:

@@ -174,12 +174,8 @@ class Geography:
         for column, more in (("destination", ()), ("origin", (ELSEWHERE,))):
             domain = Values((*self.codes, *more))
             tree = default_tree(domain, "nominal", None)
-            attributes.append(
-                Attribute(column, role="quasi", kind="nominal", domain=domain, tree=tree, column=column)
-            )
-        return Schema(
-            tuple(attributes), name=name, population=population or name, rows_per_person=rows_per_person
-        )
+            attributes.append(Attribute(column, role="quasi", kind="nominal", domain=domain, tree=tree, column=column))
+        return Schema(tuple(attributes), name=name, population=population or name, rows_per_person=rows_per_person)
 
     def miles(self, destinations: Ints, origins: Ints) -> Floats:
         """Return the distance of each pair of codes; `elsewhere` has none (NaN)."""
@@ -197,7 +193,9 @@ class Geography:
     def level(self, name: str) -> Regions:
         """Return one level of regions."""
         if name not in self.regions:
-            raise ParameterError("region", name, "is not a level of this geography", hint=f"one of {list(self.regions)}")
+            raise ParameterError(
+                "region", name, "is not a level of this geography", hint=f"one of {list(self.regions)}"
+            )
         return self.regions[name]
 
     def points(self, level: str) -> tuple[Floats, Floats]:

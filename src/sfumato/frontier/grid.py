@@ -1,10 +1,10 @@
 """`sweep`: lists of mechanisms to compare, written as grids.
 
-    sweep("tradeoff")                                    a paper's own grid
-    sweep(Mondrian, t=["0.1", "0.2"])                    one mechanism for each value
-    sweep(Mondrian, Bucketize, k=[10, 100], t="0.2")     every combination, for each method
-    sweep(DiffGen, epsilon=["0.5", 1], specializations=10)
-    sweep(sweep("tradeoff"), Suppress(), Anatomy(3))     anything together, each once
+sweep("tradeoff")                                    a paper's own grid
+sweep(Mondrian, t=["0.1", "0.2"])                    one mechanism for each value
+sweep(Mondrian, Bucketize, k=[10, 100], t="0.2")     every combination, for each method
+sweep(DiffGen, epsilon=["0.5", 1], specializations=10)
+sweep(sweep("tradeoff"), Suppress(), Anatomy(3))     anything together, each once
 """
 
 from __future__ import annotations
@@ -82,7 +82,9 @@ def _grid(kind: Any, grid: Mapping[str, Any]) -> Iterable[Mechanism]:
         if name not in known and name not in short:
             options = [*known, *(_REQUIREMENTS if "requirement" in known else ())]
             raise ParameterError(name, kind.__name__, "is no parameter of it", hint=f"one of {', '.join(options)}")
-    return [_made(kind, dict(zip(grid, values, strict=True)), short) for values in product(*map(_values, grid.values()))]
+    return [
+        _made(kind, dict(zip(grid, values, strict=True)), short) for values in product(*map(_values, grid.values()))
+    ]
 
 
 def _values(given: Any) -> list[Any]:

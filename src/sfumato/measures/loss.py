@@ -40,7 +40,7 @@ def average_class_size(table: Table, release: Release) -> Measured:
 
 
 def certainty_penalty(table: Table, release: Release) -> Measured:
-    """The share of its domain that a label covers, averaged over rows and quasi-identifiers: 0 exact, 1 nothing said."""
+    """The share of its domain that a label covers, a mean over rows and attributes: 0 exact, 1 nothing said."""
     by_attribute = _averaged(release, lambda labels: (labels.size - 1) / max(1, labels.attribute.size - 1))
     formula = "NCP = mean over rows and quasi-identifiers of (codes in the label - 1) / (codes of the domain - 1)"
     return Measured(_mean(by_attribute), unit="share", formula=formula, details=by_attribute)

@@ -296,9 +296,7 @@ def _drawn(
     certified, kinds = laws_for(cells, n, asked)
     _, slots = cells.strata()
     commuters = _commuters(pairs[0], slots[cells.cell[pairs[1]]], pairs[2], n.size, cells.k)
-    where, slot, people = urn_sample(
-        commuters, [known.law for known in certified], kinds, entropy.child("urn").words
-    )
+    where, slot, people = urn_sample(commuters, [known.law for known in certified], kinds, entropy.child("urn").words)
     of_slot = np.empty(cells.k, dtype=np.int64)
     of_slot[slots] = np.arange(cells.k)
     placed = _placed(cells, where, of_slot[slot], people, entropy.child("placing"))
@@ -320,4 +318,3 @@ def _placed(cells: Cells, where: Ints, cell: Ints, people: Ints, entropy: Entrop
     size = np.int64(cells.cell.size)
     keys, many = np.unique(where[everyone] * size + origins, return_counts=True)
     return keys // size, keys % size, many.astype(np.int64)
-

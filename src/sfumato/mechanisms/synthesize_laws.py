@@ -140,7 +140,9 @@ def _again(n: int, strata: tuple[Stratum, ...], best: Certified, asked: Asked) -
     if strata == best.law.strata:
         return best
     law = Law(strata, m=n, gamma=best.law.gamma)
-    found = certified_delta(n, sum(s.blocks for s in strata), best.epsilon, strata, m=n, rule=best.rule, gamma=law.gamma)
+    found = certified_delta(
+        n, sum(s.blocks for s in strata), best.epsilon, strata, m=n, rule=best.rule, gamma=law.gamma
+    )
     assert Fraction(found) <= asked.delta  # the same blocks, listed apart
     return Certified(law, rule=best.rule, epsilon=best.epsilon, delta=found, disclosure=best.disclosure)
 

@@ -19,7 +19,7 @@ from sfumato.schema import Attribute, Labels
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["generalize", "groups_of"]
+__all__ = ["generalize", "groups_of", "mapping"]
 
 
 def generalize(release: Release, table: Table) -> pl.DataFrame:
@@ -38,6 +38,37 @@ def generalize(release: Release, table: Table) -> pl.DataFrame:
     for attribute in table.schema.carried:
         columns[attribute.name] = _texts(attribute).gather(table.codes([attribute.name])[:, 0])
     return pl.DataFrame(columns)
+
+
+def mapping(release: Release) -> pl.DataFrame:
+    """Return, for the steward only, which published labels each original combination of quasi-identifiers got.
+
+    Confidential: it undoes the release. Known after `publish`, never saved with it.
+    """
+    import polars as pl
+
+    home = release.residence
+    if home is None:
+        hint = "only a release made in this session knows where its rows went"
+        raise ParameterError("release", release.schema.name, "has no residence", hint=hint)
+    width = len(release.quasi)
+    stays = home.group >= 0
+    keys = np.column_stack([home.codes[stays][:, :width], home.group[stays]])
+    lines, which = np.unique(keys, axis=0, return_inverse=True)
+    rows = np.bincount(which.reshape(-1), weights=home.weight[stays], minlength=len(lines)).astype(np.int64)
+    exact = {a.name: _texts(a).gather(lines[:, at]) for at, a in enumerate(release.quasi)}
+    if release.form == "buckets":
+        labels = {GROUP: pl.Series(GROUP, lines[:, width], dtype=pl.Int64)}
+    else:
+        box_of = np.empty(len(release.groups), np.int64)
+        box_of[release.boxes.group] = np.arange(len(release.boxes))
+        ids = release.boxes.labels[box_of[lines[:, width]]]
+        tables = release.boxes.tables
+        labels = {
+            f"{t.attribute.name} published": pl.Series(t.names, dtype=pl.String).gather(ids[:, at])
+            for at, t in enumerate(tables)
+        }
+    return pl.DataFrame({**exact, **labels, "rows": rows})
 
 
 def _texts(attribute: Attribute) -> pl.Series:

@@ -29,7 +29,9 @@ def test_each_learns_an_easy_rule(model):
 def test_a_weight_counts_as_equal_lines(model):
     given, unseen = lines(), lines(seed=1)
     times = given.weight.astype(int)
-    many = Lines(np.repeat(given.x, times, axis=0), y=np.repeat(given.y, times), weight=np.ones(times.sum()), columns=COLUMNS)
+    many = Lines(
+        np.repeat(given.x, times, axis=0), y=np.repeat(given.y, times), weight=np.ones(times.sum()), columns=COLUMNS
+    )
     one, other = fit(model, given)(unseen.x), fit(model, many)(unseen.x)
     if model == "tree":  # its held-out third is drawn row by row: another draw, the same rule
         assert (one == other).mean() > 0.95

@@ -1,0 +1,141 @@
+"""A point of the picture: one mechanism and what its releases measured."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Any
+
+from sfumato.frontier.naming import family_of, label_of, python_of, written_as
+from sfumato.measures.base import json_number
+from sfumato.mechanisms import Mechanism
+
+__all__ = ["Point", "Reference", "Spread", "nothing_measured"]
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """The figure of each run; `mean` is what is drawn and compared. A method that draws nothing has one run."""
+
+    values: tuple[float, ...]
+
+    @property
+    def mean(self) -> float:
+        """The average over runs."""
+        return self.values[0] if len(self.values) == 1 else statistics.fmean(self.values)
+
+    @property
+    def low(self) -> float:
+        """The smallest run."""
+        return min(self.values)
+
+    @property
+    def high(self) -> float:
+        """The largest run."""
+        return max(self.values)
+
+    @property
+    def deviation(self) -> float:
+        """The sample standard deviation, 0 for one run."""
+        finite = all(math.isfinite(value) for value in self.values)
+        return statistics.stdev(self.values) if len(self.values) > 1 and finite else 0.0
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a plain mapping."""
+        return {
+            "mean": json_number(self.mean),
+            "low": json_number(self.low),
+            "high": json_number(self.high),
+            "deviation": self.deviation,
+            "runs": len(self.values),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A mark that tells what a number on an axis means on the steward's own table."""
+
+    name: str
+    _: KW_ONLY
+    axis: str
+    value: float
+    formula: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a plain mapping."""
+        value = json_number(self.value)
+        return {"name": self.name, "axis": self.axis, "value": value, "formula": self.formula}
+
+
+@dataclass(frozen=True)
+class Point:
+    """A mechanism with its place in the picture. Confidential: every figure is a statistic of the original.
+
+    `bound` is what a differential privacy claim proves about the privacy loss. It is no measurement, is drawn apart
+    and takes no part in any comparison. A point that could not be made or measured says why in `failed`.
+    """
+
+    mechanism: Mechanism
+    _: KW_ONLY
+    number: int
+    privacy: Spread
+    utility: Spread
+    bound: float | None = None
+    efficient: bool = False
+    savable: bool = True
+    drew: bool = False
+    failed: str = ""
+    form: str = ""
+    claim: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    promise: str = ""
+    promises: str = field(default="", repr=False)
+    summary: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    panel: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    seconds: float = field(default=0.0, repr=False)
+    confidential: bool = True
+
+    @property
+    def label(self) -> str:
+        """Name and parameters."""
+        return label_of(self.mechanism)
+
+    @property
+    def family(self) -> str:
+        """The method and the kind of its requirement."""
+        return family_of(self.mechanism)
+
+    @property
+    def python(self) -> str:
+        """Python that makes the mechanism."""
+        return python_of(self.mechanism)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a plain mapping; the bound stands apart from what was measured."""
+        return {
+            "number": self.number,
+            "label": self.label,
+            "family": self.family,
+            "mechanism": written_as(self.mechanism),
+            "python": self.python,
+            "efficient": self.efficient,
+            "privacy": self.privacy.to_json(),
+            "utility": self.utility.to_json(),
+            "proved_bound": self.bound,
+            "drew": self.drew,
+            "savable": self.savable,
+            "failed": self.failed,
+            "form": self.form,
+            "promise": self.promise,
+            "promises": self.promises,
+            "claim": dict(self.claim),
+            "summary": dict(self.summary),
+            "panel": dict(self.panel),
+            "confidential": self.confidential,
+        }
+
+
+def nothing_measured() -> Spread:
+    """Return the spread of a point that has no figure."""
+    return Spread((math.nan,))

@@ -1,0 +1,75 @@
+"""A new release beside earlier ones: who would be left fewer than d values."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+sys.path.insert(0, str(Path(__file__).parent))
+from paper_tables import TABLE_1A, TABLE_2A, TABLE_2B, people, published
+from small_worlds import random_release, small_table
+
+from sfumato.attacks import against, composition
+from sfumato.errors import Infeasible, NotComparable, ParameterError
+
+
+def test_counts_people_below_d():
+    found = against(published(TABLE_2A), published(TABLE_2B), people(TABLE_1A), d=3)
+    # The women of A have {Fever, Diabetes} alone. B's second class has {Cough, Diabetes}: Diabetes is left to all four.
+    # Mina and Anju have Fever, which is gone, so they can not be in both: only Alice and Sofia count.
+    assert (found.people, found.certain, found.alone) == (2, 2, 4)
+    assert not found.holds
+    with pytest.raises(Infeasible, match="2 of 8 people keep fewer together with 1 earlier release") as caught:
+        found.require()
+    assert caught.value.best == 1
+    assert "2 of 8 people" in found.describe()
+    assert found.to_json()["people"] == 2
+    assert found.confidential
+
+
+def test_people_who_are_not_in_the_earlier_release_do_not_count():
+    # A twin that counts everyone with few values left counts two women who demonstrably are not in B.
+    estimate = composition([published(TABLE_2A), published(TABLE_2B)], people(TABLE_1A), d=2)
+    assert estimate.tally.below_d.successes == 4
+    assert against(published(TABLE_2A), [published(TABLE_2B)], people(TABLE_1A), d=2).people == 2
+
+
+def test_nobody_below_d():
+    one = {**TABLE_2A, "sex": ["*"] * 8}
+    found = against(published(one), published(one), people(TABLE_1A), d=4)
+    assert found.holds
+    assert found.people == 0
+    found.require()
+    assert found.describe().startswith("Nobody of 8 people is left fewer than 4 values")
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 2**32 - 1))
+def test_equals_the_definition(seed):
+    """Two sensitive attributes, the second carried by one of two earlier releases only."""
+    table = small_table(seed).with_roles(sensitive=["ill", "pay"], target=[])
+    new, old = (random_release(table, seed + at, "classes")[0] for at in (0, 1))
+    ill_only = random_release(table.with_roles(sensitive="ill", target=[]), seed + 2, "buckets")[0]
+    found = against(new, [old, ill_only], table, d=2)
+    expected = set()
+    for name, releases in (("ill", [new, old, ill_only]), ("pay", [new, old])):
+        records = composition(releases, table, d=2, attribute=name).records
+        for at, value in enumerate(table.codes([name])[:, 0].tolist()):
+            left = records.candidates(at)
+            if 1 <= len(left) < 2 and table.schema[name].text(value) in left:
+                expected.add(at)
+    assert found.people == len(expected)
+    assert found.notes == ("1 earlier release(s) do not carry pay.",)
+
+
+def test_refusals():
+    table = people(TABLE_1A)
+    with pytest.raises(ParameterError, match="earlier"):
+        against(published(TABLE_2A), [], table)
+    other = {name: column for name, column in TABLE_2B.items() if name != "diagnosis"}
+    with pytest.raises(NotComparable, match="no earlier release carries"):
+        against(published(TABLE_2A), [published(other)], table)
