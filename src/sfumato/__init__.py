@@ -15,12 +15,33 @@ Names are imported when they are first used, so that `import sfumato` costs noth
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 # public name -> where it lives
 _HOMES = {
-    "sfumato.api": ("apply", "check", "draft", "explain", "mapping", "plan", "publish", "read", "verify"),
+    "sfumato.api": (
+        "apply",
+        "check",
+        "draft",
+        "explain",
+        "frontier",
+        "mapping",
+        "measure",
+        "plan",
+        "privacy_loss",
+        "publish",
+        "query_error",
+        "read",
+        "report",
+        "sweep",
+        "unchanged_answers",
+        "utility_loss",
+        "verify",
+        "workload",
+    ),
     "sfumato.claims": (
         "AlphaK",
         "ApproxDP",
@@ -66,6 +87,17 @@ _WHERE = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = sorted([*_WHERE, *_ROOMS])  # noqa: PLE0605  (the names are listed once, above)
 __version__ = "0.1.0"
+
+
+class _Package(ModuleType):
+    """Importing the room `sfumato.frontier` would put the room where the verb `sf.frontier` is; the verb stays."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not (name in _WHERE and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package
 
 
 def __getattr__(name: str) -> Any:

@@ -8,17 +8,38 @@ from typing import Any
 
 from sfumato.claims import Requirement
 from sfumato.counts import Table, check, draft, read
+from sfumato.frontier import frontier, sweep
 from sfumato.ledger import Ledger, entered
+from sfumato.measures import measure, privacy_loss, query_error, unchanged_answers, utility_loss, workload
 from sfumato.mechanisms import Mechanism, Plan, Progress
 from sfumato.mechanisms.base import gather, run
 from sfumato.randomness import Entropy
 from sfumato.reading.generalize import generalize, mapping
 from sfumato.release import Release, Verdict
 from sfumato.release import verify as _verify
-from sfumato.report import explain
+from sfumato.report import explain, report
 from sfumato.schema import Schema
 
-__all__ = ["apply", "check", "draft", "explain", "mapping", "plan", "publish", "read", "verify"]
+__all__ = [
+    "apply",
+    "check",
+    "draft",
+    "explain",
+    "frontier",
+    "mapping",
+    "measure",
+    "plan",
+    "privacy_loss",
+    "publish",
+    "query_error",
+    "read",
+    "report",
+    "sweep",
+    "unchanged_answers",
+    "utility_loss",
+    "verify",
+    "workload",
+]
 
 
 def plan(schema: Schema, mechanism: Mechanism) -> Plan:

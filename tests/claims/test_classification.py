@@ -155,7 +155,7 @@ def watched(monkeypatch, gather=None) -> tuple[list[frozenset[int]], list[frozen
 
     monkeypatch.setattr(cross_validation, "classification", noted)
     if gather is not None:
-        monkeypatch.setattr(cross_validation, "gather", lambda mechanism, training: gather(mechanism, table))
+        monkeypatch.setattr(cross_validation, "gather", lambda mechanism, _: gather(mechanism, table))
     cross_validate(table, mechanism, folds=5, repeats=2, seed=3)
     return mechanism.seen, tested
 

@@ -131,6 +131,35 @@ def check_against_slow(releases, table, reading, prior):
             assert row[width] in left
 
 
+@settings(max_examples=60, deadline=None)
+@given(seeds)
+def test_joined_boxes_are_the_boxes_that_hold(seed):
+    """Single values (joined), pairs of values and whole domains, in any mixture over the attributes."""
+    rng = np.random.default_rng(seed)
+    schema = small_schema()
+    many = int(rng.integers(1, 12))
+    made = []
+    for attribute in schema.quasi:
+        width = {0: 1, 1: 1, 2: 2, 3: attribute.size}[int(rng.integers(4))]
+        low = rng.integers(0, attribute.size - width + 1, many)
+        made.append(Labels.from_hulls(attribute, low, low + width))
+    release, _ = assemble(
+        schema,
+        tables=tuple(m[0] for m in made),
+        labels=np.column_stack([m[1] for m in made]),
+        weight=rng.integers(1, 4, many),
+        group=np.arange(many),
+        carried_group=np.arange(many),
+        carried_codes=np.column_stack([rng.integers(0, a.size, many) for a in schema.carried]),
+        carried_weight=np.ones(many, int),
+        claim=Claim(Nothing()),
+    )
+    victims = np.column_stack([rng.integers(0, a.size, 15) for a in schema.quasi])
+    found = by_label(align(release, schema), victims).holds.toarray()
+    expected = [set(groups_by_label(release, row)) for row in victims.tolist()]
+    assert [set(np.flatnonzero(row).tolist()) for row in found] == expected
+
+
 @settings(max_examples=30, deadline=None)
 @given(seeds)
 def test_one_more_release_never_leaves_more(seed):
@@ -231,6 +260,17 @@ def test_when_nothing_is_left_nobody_is_below_d():
     assert found.records.left.tolist() == [0]
     assert (found.rate, found.below_d, found.tally.nothing.rate) == (0.0, 0.0, 1.0)
     assert found.records.candidates(0) == ()
+
+
+def test_drawn_counts_are_noted():
+    drawn = replace(noisy(TABLE_3A), form="cells", left_out=3)
+    found = composition([published(TABLE_2A), drawn], people(TABLE_1A))
+    assert [note.split(":")[0] for note in found.notes] == [
+        "Release 2 holds drawn counts",
+        "Release 2 left out 3 rows",
+    ]
+    assert found.notes[0] in found.describe()
+    assert composition([published(TABLE_2A)], people(TABLE_1A)).notes == ()
 
 
 # -- the posterior ---------------------------------------------------------------------------

@@ -69,6 +69,8 @@ def test_rows_of_one_person_share_the_budget(kind):
     rows = [(0, 0, 0, 0), (3, 2, 2, 1)]
     one, two = (gathered(mechanism, schema, [*rows, *more]) for more in ([], [(1, 1, 0, 1), (1, 1, 0, 1)]))
     assert exact_audit(mechanism, one, two).holds
+    if kind != "max":
+        return
     # The same budget for each single row, had the rows of a person been forgotten:
     single = tiny_schema()
     one, two = (gathered(mechanism, single, [*rows, *more]) for more in ([], [(1, 1, 0, 1), (1, 1, 0, 1)]))

@@ -1,4 +1,4 @@
-"""Synthetic commuters: the exact law of what the mechanism draws, its true delta, and broken twins that must be caught."""
+"""Synthetic commuters: the exact law of what is drawn, its true delta, and broken twins that must be caught."""
 
 from __future__ import annotations
 
@@ -389,7 +389,13 @@ def test_trap_51_a_domain_read_off_the_data_is_refused():
     assert "between 5 and 5 public cells" in release.notes[0]
     # the twin whose domain is the occupied blocks publishes with certainty where nobody lives
     law = laws_for(Cells.of_blocks(2), np.array([3]), sf.Synthesize("1.1", "0.05").asked)[0][0].law
-    one, two = cell_law((2, 1), law), cell_law((3, 0), replace(law, strata=(replace(law.strata[0], blocks=1), replace(law.strata[0], alpha=F(0), blocks=1))))  # noqa: E501
+    one, two = (
+        cell_law((2, 1), law),
+        cell_law(
+            (3, 0),
+            replace(law, strata=(replace(law.strata[0], blocks=1), replace(law.strata[0], alpha=F(0), blocks=1))),
+        ),
+    )
     assert hockey(one, two, exp_below(F("1.1"))) > F("0.05")
 
 

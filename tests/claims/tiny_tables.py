@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sfumato.counts import Table
-from sfumato.mechanisms.base import Gathered
+from sfumato.mechanisms.base import Gathered, gather
 from sfumato.schema import Schema
 
 TINY = {
@@ -44,8 +44,7 @@ def tiny_schema(**changes) -> Schema:
 def gathered(mechanism, schema: Schema, rows) -> Gathered:
     """The counts a mechanism asks for, from rows of codes of the published attributes."""
     codes = np.array(rows, np.int64).reshape(len(rows), len(schema.published))
-    table = Table.from_codes(schema, codes)
-    return Gathered(schema, by_names={names: table.counts(names) for names in mechanism.needs(schema)})
+    return gather(mechanism, Table.from_codes(schema, codes))
 
 
 def pair(mechanism, rows, extra, schema: Schema | None = None) -> tuple[Gathered, Gathered]:

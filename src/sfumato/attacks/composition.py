@@ -20,7 +20,7 @@ landed (definition 2), which only the publisher knows. One attack uses one readi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -83,7 +83,19 @@ def composition(
         attribute=target.attribute.name,
         reading=reading,
         prior=prior,
+        notes=tuple(_notes(releases)),
     )
+
+
+def _notes(releases: Sequence[Release]) -> Iterator[str]:
+    for at, release in enumerate(releases, 1):
+        if release.form in ("cells", "synthetic"):
+            yield (
+                f"Release {at} holds drawn counts: a value that is not there is not excluded, and one that is left may "
+                "be noise. Compare with the control and with the baseline."
+            )
+        if release.left_out:
+            yield f"Release {at} left out {release.left_out} rows: someone among them is in none of its classes."
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ Claim     `by_label`: every group that has a box of at least one row whose label
           victim. `by_home`: every group in which a row with the victim's values landed.
 Because   labels are looked up attribute by attribute, and boxes of single values are joined; both equal the definition.
 Checked   tests/claims/test_composition_attack.py::test_equals_the_slow_attack
+          tests/claims/test_composition_attack.py::test_joined_boxes_are_the_boxes_that_hold
           tests/claims/test_composition_attack.py::test_emu_matches_two_classes
 Silent on rows that were left out of a release: no class holds them. Where equal rows landed in several groups (Anatomy
           may do so), `by_home` returns all of them.

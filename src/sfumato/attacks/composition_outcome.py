@@ -140,6 +140,7 @@ class Composition:
     attribute: str
     reading: str
     prior: str
+    notes: tuple[str, ...] = ()
     formula: str = FORMULA
     confidential: bool = True
 
@@ -186,6 +187,7 @@ class Composition:
             "alone": [part.to_json() for part in self.alone],
             "control": None if self.control is None else self.control.to_json(),
             "baseline": None if self.baseline is None else self.baseline.to_json(),
+            "notes": list(self.notes),
             "confidential": self.confidential,
         }
 
@@ -197,19 +199,24 @@ class Composition:
             f"Exactly one value left: {self.tally.one}.",
             f"Fewer than {self.d} left: {self.tally.below_d}.",
         ]
+        if self.tally.right is not None and self.tally.exposed is not None:
+            lines.append(f"One left and it is the true one: {_percent(self.tally.right)} %.")
+            lines.append(f"Fewer than {self.d} left, the true one among them: {_percent(self.tally.exposed)} %.")
         lines += [
             f"Release {at} alone: one left to {_percent(part.one)} %, below {self.d} {_percent(part.below_d)} %."
             for at, part in enumerate(self.alone, 1)
         ]
         if self.control is not None:
             lines.append(f"People who are not in all releases, one value left: {self.control.one}.")
+            if self.control.right is not None:
+                lines.append(f"For them it is the true one: {_percent(self.control.right)} %.")
         lines.append(f"Mean confidence of the best guess: {100 * self.confidence:.2f} %.")
         if self.tally.guessed is not None and self.baseline is not None:
             lines.append(f"Best guess right: {self.tally.guessed}; guessing the most frequent value: {self.baseline}.")
             if self.tally.guessed.rate <= self.baseline.rate:
                 lines.append("The attack guesses no better than someone who has seen no class.")
         lines.append("Confidential: computed from the original. One value left is certainty only for true members.")
-        return "\n".join(lines)
+        return "\n".join([*lines, *self.notes])
 
 
 def _percent(share: Share) -> str:

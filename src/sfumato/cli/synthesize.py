@@ -18,7 +18,7 @@ __all__ = ["synthesize"]
 _RULES = ("hockey", "tails", "pdp", "theorem44", "pure")
 
 
-class _Numbers(click.ParamType):
+class _Numbers(click.ParamType):  # type: ignore[type-arg]
     """Numbers with commas between them: 5,20,50."""
 
     name = "numbers"
@@ -127,7 +127,7 @@ def _mechanism(geography: Geography, options: dict[str, Any]) -> Synthesize:
         coarsen=options["coarsen"],
         far=options["far"],
     )
-    return sf.Synthesize(
+    mechanism: Synthesize = sf.Synthesize(
         options["epsilon"],
         options["delta"],
         rule=options["rule"],
@@ -135,9 +135,10 @@ def _mechanism(geography: Geography, options: dict[str, Any]) -> Synthesize:
         accept_reject=options["accept_reject"],
         unit=options["unit"],
     )
+    return mechanism
 
 
-def _number(name: str, text: str, kind: type[float] | type[int]) -> Any:
+def _number(name: str, text: str, kind: type[float | int]) -> Any:
     import sfumato as sf
 
     try:
@@ -162,9 +163,10 @@ def _show_plan(mechanism: Synthesize, geography: Geography, options: dict[str, A
 
 def _map(flows: Any, release: Release, geography: Geography, options: dict[str, Any]) -> None:
     import sfumato as sf
+    from sfumato.report.map import write_map
 
     original = flows if options["audience"] == "steward" else None
-    sf.commuting.write_map(release, geography, options["map_file"], original=original)
+    write_map(sf.commuting.map_data(release, geography, original=original), options["map_file"])
 
 
 def _show(release: Release, options: dict[str, Any]) -> None:

@@ -188,7 +188,8 @@ class Geography:
 
     def miles_from(self, latitude: float, longitude: float) -> Floats:
         """Return the distance of every block from a point."""
-        return haversine(np.float64(latitude), np.float64(longitude), self.latitude, self.longitude)
+        here = np.array([latitude, longitude], dtype=np.float64)
+        return haversine(here[:1], here[1:], self.latitude, self.longitude)
 
     def level(self, name: str) -> Regions:
         """Return one level of regions."""

@@ -93,7 +93,7 @@ class Shape:
         density: Ints | None = None,
     ) -> None:
         several = isinstance(keep, Sequence) and not isinstance(keep, str)
-        chances = list(keep) if several else [keep] * (len(bands) + 1)  # type: ignore[arg-type,list-item]
+        chances = list(keep) if several else [keep] * (len(bands) + 1)  # type: ignore[arg-type]
         values: dict[str, Any] = {
             "geography": geography,
             "by": by or (older.level if older is not None else None),

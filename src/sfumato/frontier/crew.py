@@ -34,7 +34,6 @@ def evaluated_all(
         for place, mechanism in enumerate(mechanisms):
             yield place, evaluated(task, mechanism)
         return
-    # Later points of a grid are often the cheaper ones, and a long one at the end would keep a core idle.
     waiting: SimpleQueue[tuple[int, Mechanism]] = SimpleQueue()
     for job in enumerate(mechanisms):
         waiting.put(job)
@@ -101,11 +100,11 @@ class _Worker(Thread):
 
     def _running(self) -> subprocess.Popen[bytes]:
         if self._process is None:
-            command = [sys.executable, "-m", "sfumato.frontier.worker"]
-            there = {**os.environ, **dict.fromkeys(_ONE_THREAD, "1"), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+            command = [sys.executable, "-P", "-m", "sfumato.frontier.worker"]
+            path = os.pathsep.join(filter(None, sys.path))  # what can be imported here can be imported there
+            there = {**os.environ, **dict.fromkeys(_ONE_THREAD, "1"), "PYTHONPATH": path}
             self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=there)  # noqa: S603
             assert self._process.stdin is not None
-            pickle.dump(sys.path, self._process.stdin)
             self._process.stdin.write(self._told)
             self._process.stdin.flush()
         return self._process

@@ -54,9 +54,9 @@ def _measured(task: Task, mechanism: Mechanism) -> dict[str, Any]:
         again = rehearsed(task.table, mechanism, task.seed + turn)
         figures.append((task.privacy(task.table, again), task.utility(task.table, again)))
     privacy, utility = figures[0]
-    for axis, taken in ((task.privacy, privacy), (task.utility, utility)):
-        if math.isnan(taken.value):
-            return {"failed": str(taken.details.get("not measured", f"{axis.name} has no value here"))}
+    for axis, taken in zip((task.privacy, task.utility), zip(*figures, strict=True), strict=True):
+        if any(math.isnan(one.value) for one in taken):
+            return {"failed": str(taken[0].details.get("not measured", f"{axis.name} has no value here"))}
     return {
         "failed": "",
         "privacy": [json_number(one.value) for one, _ in figures],

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import MISSING, fields
+from dataclasses import fields
 from fractions import Fraction
 from typing import Any
 
 from sfumato.claims import Requirement, plain
+from sfumato.errors import SfumatoError
 
 __all__ = ["family_of", "label_of", "python_of", "written_as"]
 
@@ -21,14 +22,13 @@ def written_as(mechanism: Any) -> dict[str, Any]:
 def label_of(mechanism: Any) -> str:
     """Return name and parameters that are not the default: `Mondrian t-closeness(0.1), cut=widest`."""
     said = []
-    for field in fields(mechanism):
-        value = getattr(mechanism, field.name)
+    for name, value in _given(mechanism):
         if isinstance(value, Requirement):
             said.insert(0, str(value))
         elif hasattr(value, "apply"):
             said.append(f"over {label_of(value)}")
-        elif field.default is MISSING or (value != field.default and value is not None):
-            said.append(f"{field.name}={_plain(value)}")
+        else:
+            said.append(f"{name}={_plain(value)}")
     return " ".join([type(mechanism).__name__, ", ".join(said)]).strip()
 
 
@@ -46,15 +46,20 @@ def family_of(mechanism: Any) -> str:
 
 def python_of(mechanism: Any) -> str:
     """Return Python that makes the mechanism, where `sf` is sfumato."""
-    first, said = True, []
-    for field in fields(mechanism):
-        value = getattr(mechanism, field.name)
-        if first:
-            said.append(_code(value))
-            first = False
-        elif value != field.default:
-            said.append(f"{field.name}={_code(value)}")
+    first = fields(mechanism)[0].name if fields(mechanism) else ""
+    said = [_code(value) if name == first else f"{name}={_code(value)}" for name, value in _given(mechanism)]
     return f"sf.{type(mechanism).__name__}({', '.join(said)})"
+
+
+def _given(mechanism: Any) -> list[tuple[str, Any]]:
+    """The first parameter, and those that differ from what it alone would give."""
+    names = [field.name for field in fields(mechanism)]
+    values = [(name, getattr(mechanism, name)) for name in names]
+    try:
+        alone = type(mechanism)(*[value for _, value in values[:1]])
+    except (TypeError, SfumatoError):
+        return values
+    return values[:1] + [(name, value) for name, value in values[1:] if value != getattr(alone, name)]
 
 
 def _kind(part: Requirement) -> str:
@@ -87,11 +92,6 @@ def _code(value: Any) -> str:
 
 
 def _requirement_code(part: Any) -> str:
-    known = fields(part)
-    said = [_code(getattr(part, known[0].name))]
-    said += [
-        f"{field.name}={_code(getattr(part, field.name))}"
-        for field in known[1:]
-        if getattr(part, field.name) != field.default and getattr(part, field.name) is not None
-    ]
+    (_, first), *rest = _given(part)
+    said = [_code(first), *(f"{name}={_code(value)}" for name, value in rest)]
     return f"sf.{type(part).__name__}({', '.join(said)})"

@@ -16,11 +16,10 @@ __all__ = ["main"]
 
 def main() -> None:
     """Answer until the other side closes."""
-    sys.path[:] = pickle.load(sys.stdin.buffer)  # noqa: S301  (from the process that started this one)
     answers = _private_output()
     from sfumato.frontier.evaluate import evaluated
 
-    task = pickle.load(sys.stdin.buffer)  # noqa: S301
+    task = pickle.load(sys.stdin.buffer)  # noqa: S301  (from the process that started this one)
     while True:
         try:
             mechanism = pickle.load(sys.stdin.buffer)  # noqa: S301

@@ -255,12 +255,15 @@ class Synthesize:
         added = sum(float(law.added) * times for law, times in laws) / many
         after = sum(float(law.added_after) * times for law, times in laws) / many
         epsilon = max(law.epsilon for law, _ in laws)
+        disclosing = (
+            f"{ProbabilisticDP.label}, before placing: at epsilon {float(epsilon):.6g} the probability of a disclosing "
+            f"draw is at most {worst:.3g} at one destination and at most {summed:.3g} at any of the {many} (the sum)"
+        )
         return (
             f"{many} destinations; between {min(sizes)} and {max(sizes)} public cells of origins for each",
             f"least alpha between {float(min(alphas)):.6g} and {float(max(alphas)):.6g}",
             f"the prior adds {added:.1f} people to a destination on average, {after:.1f} after shrinking",
-            f"{ProbabilisticDP.label}, before placing: at epsilon {float(epsilon):.6g} the probability of a disclosing "
-            f"draw is at most {worst:.3g} at one destination and at most {summed:.3g} at any of the {many} (the sum)",
+            disclosing,
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -292,7 +295,7 @@ def laws_for(cells: Cells, n: Ints, asked: Asked) -> tuple[list[Certified], Ints
 def _drawn(
     cells: Cells, pairs: tuple[Ints, Ints, Ints], n: Ints, asked: Asked, entropy: Entropy
 ) -> tuple[tuple[Ints, Ints, Ints], list[tuple[Certified, int]]]:
-    """Draw the destinations of one group; return (destination, origin, people) and each law with how often it is used."""
+    """Draw one group; return (destination, origin, people), and each law with how often it is used."""
     certified, kinds = laws_for(cells, n, asked)
     _, slots = cells.strata()
     commuters = _commuters(pairs[0], slots[cells.cell[pairs[1]]], pairs[2], n.size, cells.k)

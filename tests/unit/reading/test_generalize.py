@@ -73,7 +73,9 @@ def test_the_oracle_walks_all_boxes() -> None:
 
 def test_buckets_keep_exact_rows_and_their_group() -> None:
     rng = np.random.default_rng(2)
-    original = table(np.column_stack([rng.integers(0, 20, 90), rng.integers(0, 3, 90), rng.integers(0, 2, 90)]).tolist())
+    original = table(
+        np.column_stack([rng.integers(0, 20, 90), rng.integers(0, 3, 90), rng.integers(0, 2, 90)]).tolist()
+    )
     release = sf.publish(original, sf.Bucketize(sf.KAnonymity(9)))
     again = sf.apply(release, original)
     assert again.sort(again.columns).equals(release.frame().select(again.columns).sort(again.columns))

@@ -1,0 +1,70 @@
+"""The command that makes a release again."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any
+
+from sfumato.claims import (
+    AlphaK,
+    BetaLikeness,
+    KAnonymity,
+    LDiversity,
+    Requirement,
+    SemanticPrivacy,
+    TCloseness,
+    plain,
+)
+from sfumato.mechanisms import Anatomy, Bucketize, Mondrian, Suppress, TopDown
+
+__all__ = ["publish_command"]
+
+
+def publish_command(mechanism: Any, data: str, schema: str) -> str | None:
+    """Return the `sfumato publish` line, None for a method that has no such command."""
+    words: list[str] | None = None
+    if isinstance(mechanism, Mondrian):
+        words = ["mondrian", *_requirement(mechanism.requirement), *_changed(mechanism, "cut", "nominal")]
+        words += ["--tight"] if mechanism.tight else []
+        words += ["--max-suppressed", plain(mechanism.max_suppressed)] if mechanism.max_suppressed else []
+    elif isinstance(mechanism, Bucketize):
+        words = ["bucketize", *_requirement(mechanism.requirement), *_changed(mechanism, "cut")]
+    elif isinstance(mechanism, Anatomy):
+        words = ["anatomy", "--l", str(mechanism.l)]
+    elif isinstance(mechanism, TopDown):
+        words = ["topdown", "--k", str(mechanism.k)]
+    elif isinstance(mechanism, Suppress):
+        words = ["suppress"]
+    if words is None:
+        return None
+    return shlex.join(["sfumato", "publish", words[0], data, schema, *words[1:], "-o", "out/"])
+
+
+def _changed(mechanism: Any, *names: str) -> list[str]:
+    plainly = type(mechanism)(mechanism.requirement)
+    changed = [name for name in names if getattr(mechanism, name) != getattr(plainly, name)]
+    return [word for name in changed for word in (f"--{name}", str(getattr(mechanism, name)))]
+
+
+def _requirement(requirement: Requirement) -> list[str]:
+    return [word for part in requirement.parts for word in _flags(part)]
+
+
+def _flags(part: Requirement) -> list[str]:
+    match part:
+        case KAnonymity():
+            return ["--k", str(part.k)]
+        case AlphaK():
+            return ["--alpha", plain(part.alpha), "--k", str(part.k)]
+        case LDiversity():
+            kind = [] if part.kind == "probability" else ["--l-kind", part.kind]
+            return ["--l", plain(part.l), *kind, *([] if part.c is None else ["--c", plain(part.c)])]
+        case TCloseness():
+            return ["--t", plain(part.t), *([] if part.distance == "js" else ["--distance", part.distance])]
+        case SemanticPrivacy():
+            sides = [] if part.sides == "two" else ["--sides", part.sides]
+            absent = [] if part.absent == "fail" else ["--absent", str(part.absent)]
+            return ["--delta", plain(part.delta), *sides, *absent]
+        case BetaLikeness():
+            return ["--beta", plain(part.beta)]
+    return []

@@ -1,0 +1,56 @@
+"use strict";
+(() => {
+  const held = JSON.parse(document.getElementById("held").textContent);
+  const dark = window.matchMedia("(prefers-color-scheme: dark)");
+  const shown = new Map();
+
+  const look = () => {
+    const page = getComputedStyle(document.documentElement);
+    const is = (name) => page.getPropertyValue(name).trim();
+    const words = { labelColor: is("--soft"), titleColor: is("--soft"), labelFont: is("--sans"), titleFont: is("--sans") };
+    return {
+      background: "transparent",
+      font: is("--sans"),
+      view: { stroke: null },
+      axis: { ...words, domainColor: is("--line"), tickColor: is("--line"), gridColor: is("--faint"), gridOpacity: 0.55,
+        labelFontSize: 12, titleFontSize: 13, titleFontWeight: 500, titlePadding: 10, tickCount: 8 },
+      legend: { ...words, labelFontSize: 12, titleFontSize: 12, titleFontWeight: 600, orient: "bottom", columns: window.innerWidth < 700 ? 1 : 3,
+        symbolSize: 80, labelLimit: 320, columnPadding: 24, symbolFillColor: is("--soft"), symbolStrokeColor: is("--soft") },
+      range: { category: is("--series").split(/\s+/) },
+      bar: { fill: is("--series").split(/\s+/)[0] },
+      line: { stroke: is("--line") },
+      point: { stroke: is("--accent") },
+      rule: { stroke: is("--line") },
+      text: { fill: is("--soft"), font: is("--sans") },
+    };
+  };
+
+  const draw = async (place) => {
+    const spec = structuredClone(held.charts[place.dataset.chart]);
+    const rows = held.rows[place.dataset.release];
+    if (rows) spec.datasets = { rows: rows[place.dataset.chart] };
+    spec.config = look();
+    const made = await vegaEmbed(place, spec, { actions: false, renderer: "svg", ast: true, tooltip: { theme: "custom" } });
+    shown.get(place)?.finalize();
+    shown.set(place, made);
+    if (place.dataset.chart === "frontier") made.view.addEventListener("click", (_, item) => visit(item?.datum?.number));
+    place.dataset.drawn = "yes";
+  };
+
+  const visit = (number) => {
+    const panel = number === undefined ? null : document.getElementById(`release-${number}`);
+    if (!panel) return;
+    panel.open = true;
+    panel.scrollIntoView({ block: "start" });
+    panel.querySelector("summary").focus({ preventScroll: true });
+  };
+
+  const drawInside = (panel) => panel.querySelectorAll("[data-chart]:not([data-drawn])").forEach(draw);
+  document.querySelectorAll("[data-chart]").forEach((place) => { if (!place.closest("details:not([open])")) draw(place); });
+  document.querySelectorAll("details").forEach((panel) => panel.addEventListener("toggle", () => panel.open && drawInside(panel)));
+  document.querySelectorAll("a[href^='#release-']").forEach((link) => link.addEventListener("click", (event) => {
+    event.preventDefault();
+    visit(link.hash.replace("#release-", ""));
+  }));
+  dark.addEventListener("change", () => [...shown.keys()].forEach(draw));
+})();

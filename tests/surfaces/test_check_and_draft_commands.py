@@ -1,0 +1,121 @@
+"""`draft` and `check` on real files, as the steward sees them."""
+
+import json
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+from click.testing import CliRunner
+
+import sfumato as sf
+from sfumato.cli.main import app
+
+SHARED = Path(__file__).resolve().parents[2].parent / "shared" / "data"
+REAL = [
+    "adult/adult.data",
+    "census_income_kdd/census_income_kdd.parquet",
+    "lodes_ri_2019/ri_od_main_JT00_2019.csv.gz",
+    "lodes_ri_2019/ri_xwalk.csv.gz",
+]
+
+
+def run(*arguments: str) -> tuple[int, str]:
+    done = CliRunner().invoke(app, list(arguments), standalone_mode=False)
+    assert done.exception is None, done.exception
+    return done.return_value or 0, done.output
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_draft_then_check(name: str, tmp_path: Path) -> None:
+    if not (SHARED / name).exists():
+        pytest.skip("the shared data folder is not beside this checkout")
+    schema = str(tmp_path / "s.toml")
+    run("draft", str(SHARED / name), "-o", schema)
+    code, text = run("check", str(SHARED / name), schema, "--json")
+    answer = json.loads(text)
+    assert code == 0
+    assert answer["ok"]
+    assert answer["decisions"]
+    code, text = run("check", str(SHARED / name), schema)
+    assert code == 0
+    assert "Open decisions" in text
+
+
+def test_a_dp_claim_on_a_drafted_schema_is_refused_by_name(tmp_path: Path) -> None:
+    pl.DataFrame({"age": list(range(20, 60)), "sex": ["m", "f"] * 20, "illness": ["a", "b", "c", "d"] * 10}).write_csv(
+        tmp_path / "d.csv"
+    )
+    (tmp_path / "s.toml").write_text(sf.draft(tmp_path / "d.csv"))
+    drafted = sf.Schema.load(tmp_path / "s.toml").with_roles(quasi=["age", "sex"], target="illness", sensitive=[])
+    table = sf.read(tmp_path / "d.csv", drafted)
+    for mechanism in (sf.DiffGen(1), sf.NoisyTable(1)):
+        with pytest.raises(sf.SchemaError) as caught:
+            sf.publish(table, mechanism)
+        assert {problem.path for problem in caught.value.problems} == {
+            "attribute.age",
+            "attribute.sex",
+            "attribute.illness",
+        }
+
+
+@pytest.fixture
+def arx_copy(tmp_path: Path) -> Path:
+    """A hierarchy as ARX writes it, three lines short."""
+    lines = [f"{group}{leaf};{group};*" for group in "abcd" for leaf in range(4)]
+    (tmp_path / "h.csv").write_text("\n".join(line for line in lines if not line.startswith(("a0", "b2", "d3"))))
+    (tmp_path / "d.csv").write_text("x,y\n" + "\n".join(f"{line.split(';')[0]},1" for line in lines * 3))
+    (tmp_path / "s.toml").write_text(
+        'name="t"\n[attribute.x]\nrole="quasi"\nhierarchy="h.csv"\n[attribute.y]\nrole="sensitive"\nvalues=["1"]\n'
+    )
+    return tmp_path
+
+
+def test_check_names_column_and_hierarchy_and_lists_every_value(arx_copy: Path) -> None:
+    code, text = run("check", str(arx_copy / "d.csv"), str(arx_copy / "s.toml"))
+    assert code == 2
+    for word in ("x", "h.csv", "'a0'", "'b2'", "'d3'", "9 rows"):
+        assert word in text
+    code, text = run("check", str(arx_copy / "d.csv"), str(arx_copy / "s.toml"), "--json")
+    assert json.loads(text)["problems"][0]["count"] == 3
+    assert "a0" not in text
+
+
+def test_the_same_on_the_real_arx_files(tmp_path: Path) -> None:
+    files = SHARED / "adult" / "hierarchies_arx"
+    if not files.exists():
+        pytest.skip("the shared data folder is not beside this checkout")
+    lines = (files / "adult_hierarchy_education.csv").read_text().splitlines()
+    (tmp_path / "h.csv").write_text("\n".join(lines[3:]))
+    frame = sf.datasets.adult_frame().select("age", "education", "occupation")
+    frame.write_csv(tmp_path / "d.csv")
+    occupation = files / "adult_hierarchy_occupation.csv"
+    (tmp_path / "s.toml").write_text(
+        f'name="t"\n[attribute.education]\nrole="quasi"\nhierarchy="h.csv"\n[attribute.occupation]\nrole="sensitive"\nhierarchy="{occupation}"\n'
+    )
+    code, text = run("check", str(tmp_path / "d.csv"), str(tmp_path / "s.toml"))
+    assert code == 2
+    for line in lines[:3]:
+        assert f"'{line.split(';')[0]}'" in text
+
+
+def test_help_is_quick_and_imports_nothing_heavy() -> None:
+    heavy = "{'polars', 'pydantic', 'numba', 'rich', 'numpy'} & set(sys.modules)"
+    code = (
+        f"import sys; from sfumato.cli import main\ntry: main(['--help'])\nexcept SystemExit: print('LOADED', {heavy})"
+    )
+    used = []
+    for _ in range(3):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        used.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    assert "LOADED set()" in done.stdout
+    assert min(used) < 0.3
+
+
+@pytest.mark.parametrize("command", ["demo", "draft", "check", "publish", "verify", "apply", "explain"])
+def test_every_help_has_an_example(command: str) -> None:
+    assert "Example:" in run(command, "--help")[1]
