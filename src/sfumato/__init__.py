@@ -18,7 +18,11 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # rooms have the same names; the verbs are meant
+    from sfumato.api import frontier as frontier
+    from sfumato.api import report as report
 
 # public name -> where it lives
 _HOMES = {

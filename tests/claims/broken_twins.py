@@ -35,7 +35,7 @@ class Twin:
     """How to break the code, and where it shows."""
 
     mechanism: Any
-    break_it: Callable[[Any, Any], Any] = lambda patch, mechanism: mechanism
+    break_it: Callable[[Any, Any], Any] = lambda _patch, mechanism: mechanism
     rows: list[tuple[int, ...]] = field(default_factory=lambda: list(ROWS))
     extra: tuple[int, ...] = EXTRA
     schema: Schema | None = None
@@ -224,14 +224,14 @@ def many_falling() -> Twin:
     return Twin(mechanism, without_the_two, rows=rows, extra=(0, 0, 0, 0, 1, 0), schema=schema)
 
 
-INNER = lambda ages, node: np.arange(ages.min() + 1, ages.max() + 1)  # noqa: E731
+INNER = lambda ages, _node: np.arange(ages.min() + 1, ages.max() + 1)  # noqa: E731
 TWINS = {
     1: Twin(maxed(), range_from_data),
     2: Twin(maxed(), splits_among(INNER)),
     3: Twin(NOISY, options={"count_law": empty_cells_stay}),
     4: Twin(NOISY, options={"count_law": truncated_on_empty}),
     5: Twin(maxed(prefix="1/4", structure="1/4"), best_prefix, rows=[(0, 0, 0, 0)], extra=(3, 2, 2, 1)),
-    6: Twin(maxed(), splits_among(lambda ages, node: ages), extra=(3, 2, 1, 1)),
+    6: Twin(maxed(), splits_among(lambda ages, _node: ages), extra=(3, 2, 1, 1)),
     7: Twin(
         sf.DiffGen(8, specializations=1, splits="together", score="max"),
         rows=[(0, 0, 0, 0)] * 176 + [(1, 0, 0, 1)],

@@ -32,6 +32,7 @@ KINDS = {
     "flip": {"selection": "permute-and-flip"},
     "together": {"splits": "together", "score": "gini", "threshold": 2},
     "cells": {"scored": "cells", "splits": "together", "structure": "7/10"},
+    "recommended": {"scored": "cells", "splits": "together", "first": "gini", "structure": "7/10"},
     "cells-ahead": {"scored": "cells", "score": "gini"},
     "prefix": {"prefix": "1/4", "structure": "1/4"},
     "mostly-cuts": {"structure": "19/20", "score": "infogain"},
@@ -160,7 +161,7 @@ def test_scores_in_cells_are_those_of_the_refined_table():
     for a in (codes[:, 0] < 2, codes[:, 0] >= 2):
         for j in (codes[:, 2] < 2, codes[:, 2] == 2):
             here = a & j
-            most = lambda rows: max((weights[rows & (label == k)].sum() for k in (0, 1)))  # noqa: E731
+            most = lambda rows: max(weights[rows & (label == k)].sum() for k in (0, 1))  # noqa: E731
             before += most(here)
             after += most(here & (codes[:, 1] < 1)) + most(here & (codes[:, 1] >= 1))
     assert found == after - before

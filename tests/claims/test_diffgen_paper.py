@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import sys
 from decimal import Decimal
@@ -108,11 +109,14 @@ def test_continuous_split_law_is_the_limit_of_the_grid():
     ages, labels = [34, 50, 38, 33, 20, 37, 32, 25], "YNNYYNYN"
     edges = [18, *sorted(ages), 65]
     scores = []
-    for low, high in zip(edges[:-1], edges[1:], strict=True):
+    for low, high in itertools.pairwise(edges):
         s = (low + high) / 2
-        sides = [[sum((a < s) == left and c == k for a, c in zip(ages, labels, strict=True)) for k in "YN"] for left in (True, False)]
+        sides = [
+            [sum((a < s) == left and c == k for a, c in zip(ages, labels, strict=True)) for k in "YN"]
+            for left in (True, False)
+        ]
         scores.append(max_score(sides))
-    lengths = [high - low for low, high in zip(edges[:-1], edges[1:], strict=True)]
+    lengths = [high - low for low, high in itertools.pairwise(edges)]
     law = exponential_choice_pmf(scores, "1/2", 1, weights=lengths)
     assert scores == [4, 5, 4, 5, 6, 7, 6, 5, 4]
     assert [float(p) for p in law] == pytest.approx(
@@ -177,7 +181,13 @@ def test_paper_mode_is_the_printed_algorithm():
         score = score_of(name, classes=2, paper=True)
         assert (score.monotone, score.sensitivity) == (False, sensitivity)
     assert score_of("max", classes=2).monotone
-    for option in ({"score": "gini"}, {"scored": "cells"}, {"splits": "together"}, {"structure": "1/3"}, {"prefix": "1/9"}):
+    for option in (
+        {"score": "gini"},
+        {"scored": "cells"},
+        {"splits": "together"},
+        {"structure": "1/3"},
+        {"prefix": "1/9"},
+    ):
         with pytest.raises(sf.ParameterError, match="not in the paper"):
             sf.DiffGen(1, paper=True, **option)
 

@@ -40,7 +40,9 @@ def test_no_row_moves_a_score_by_more_than_its_sensitivity(name, paper):
 
 @given(
     st.integers(2, 4).flatmap(
-        lambda classes: st.lists(st.lists(st.integers(0, 60), min_size=classes, max_size=classes), min_size=2, max_size=4)
+        lambda classes: st.lists(
+            st.lists(st.integers(0, 60), min_size=classes, max_size=classes), min_size=2, max_size=4
+        )
     )
 )
 @settings(max_examples=150)

@@ -258,3 +258,19 @@ def test_suppression_is_counted_and_bounded(adult: Table) -> None:
     summary = release.summary()
     assert 0 < summary.suppressed <= Fraction(2, 100) * adult.rows
     assert release.rows + (release.left_out or 0) == adult.rows
+
+
+def test_few_missing_values_do_not_block_an_attribute() -> None:
+    """Missing is parted from values first; cut last, its few rows would be scattered and the attribute stay *."""
+    rng = np.random.default_rng(7)
+    schema = sf.Schema.parse(
+        {**SMALL, "attribute": {**SMALL["attribute"], "a": {**SMALL["attribute"]["a"], "missing": ["?"]}}}
+    )
+    rows = np.column_stack(
+        [rng.integers(0, 6, 900), rng.integers(0, 5, 900), rng.integers(0, 4, 900), rng.integers(0, 3, 900)]
+    )
+    rows[:22, 0] = 6
+    release = sf.publish(Table.from_codes(schema, rows), sf.Mondrian(sf.KAnonymity(10)))
+    labels = release.frame()["a"]
+    assert (labels == "(missing)").sum() == 22
+    assert (labels == "*").sum() == 0

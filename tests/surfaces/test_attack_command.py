@@ -74,6 +74,8 @@ def test_the_paper_by_command(desk, capsys):
     lines = (desk / "records.csv").read_text(encoding="utf-8").splitlines()
     assert lines[0] == "victim,values_left,guess,posterior"
     assert lines[2] == "2,1,Diabetes,1.000000"
+    assert command("attack", "composition", *files, "--records", desk / "records.csv") == 2
+    assert "records" in capsys.readouterr().err
     assert command("attack", "composition", *files, "--control", desk / "one_b.csv") == 0
     said = capsys.readouterr().out
     assert "Exactly one value left: 50.00 %" in said

@@ -27,7 +27,7 @@ from typing import Literal
 import numpy as np
 
 from sfumato.attacks.composition_classes import by_home, by_label
-from sfumato.attacks.composition_narrowing import Narrowed, narrow
+from sfumato.attacks.composition_narrowing import Narrowed, Prior, narrow
 from sfumato.attacks.composition_outcome import Composition, Records, tally
 from sfumato.attacks.statistics import Share
 from sfumato.claims.exact import choice, whole
@@ -38,10 +38,9 @@ from sfumato.reading import View, align
 from sfumato.release import Release
 from sfumato.schema import Attribute, Schema
 
-__all__ = ["Prior", "Reading", "composition"]
+__all__ = ["Reading", "composition"]
 
 Reading = Literal["label", "residence"]
-Prior = Literal["overall", "uniform"]
 
 
 def composition(
@@ -52,26 +51,27 @@ def composition(
     reading: Reading = "label",
     control: Table | None = None,
     attribute: str | None = None,
-    prior: Prior = "overall",
+    prior: Prior = "local",
 ) -> Composition:
     """Attack any number of releases at once; return an `Estimate` with a record for each victim.
 
     `victims` holds the quasi-identifiers the attacker knows and, where the attack is to be judged, the true values.
     `control` holds people who are in one of the releases only (or in none); they are always looked for by label, since
     they reside nowhere else. `attribute` is the confidential one, the first that all releases carry unless named.
+    `prior` says what a class is compared with to tell how likely each value is (see `composition_narrowing`).
     """
     choice("reading", reading, ("label", "residence"))
-    choice("prior", prior, ("overall", "uniform"))
+    choice("prior", prior, ("local", "overall", "uniform"))
     least = whole("d", d, least=2, hint="the paper uses 4")
     if isinstance(releases, Release) or not releases:
         raise ParameterError("releases", "one" if releases else "none", "must be a list", hint="[a, b]")
-    target = _target(releases, victims, attribute, prior)
+    target = _target(releases, victims, attribute)
     people = _people(target, victims)
-    together, alone, which = _attacked(target, releases, people, reading)
+    together, alone, which = _attacked(target, releases, people, reading, prior)
     controlled = None
     if control is not None:
         others = _people(target, control)
-        found, _, lines = _attacked(target, releases, others, "label")
+        found, _, lines = _attacked(target, releases, others, "label", prior)
         controlled = tally(found, lines, others.truth, least)
     return Composition(
         tally(together, which, people.truth, least),
@@ -106,7 +106,6 @@ class _Target:
     attribute: Attribute
     views: tuple[View, ...]
     overall: np.ndarray
-    prior: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -115,7 +114,7 @@ class _People:
     truth: np.ndarray | None
 
 
-def _target(releases: Sequence[Release], victims: Table, attribute: str | None, prior: Prior) -> _Target:
+def _target(releases: Sequence[Release], victims: Table, attribute: str | None) -> _Target:
     schema, wanted = _confidential(releases, victims.schema, attribute)
     if not schema.quasi:
         raise ParameterError("victims", schema.name, "has no quasi-identifier", hint="the attacker must know something")
@@ -123,8 +122,7 @@ def _target(releases: Sequence[Release], victims: Table, attribute: str | None, 
     overall = np.sum([view.overall for view in views], axis=0)
     if not overall.any():
         raise NotComparable("the releases hold no rows.")
-    weights = overall if prior == "overall" else np.ones(len(overall))
-    return _Target(schema, schema[wanted], views, overall, weights / weights.sum())
+    return _Target(schema, schema[wanted], views, overall)
 
 
 def _confidential(releases: Sequence[Release], schema: Schema, attribute: str | None) -> tuple[Schema, str]:
@@ -166,7 +164,7 @@ def _people(target: _Target, table: Table) -> _People:
 
 
 def _attacked(
-    target: _Target, releases: Sequence[Release], people: _People, reading: Reading
+    target: _Target, releases: Sequence[Release], people: _People, reading: Reading, prior: Prior
 ) -> tuple[Narrowed, list[Narrowed], np.ndarray]:
     """Attack each distinct victim once; return also the line of each victim."""
     by_truth = reading == "residence" and people.truth is not None
@@ -181,7 +179,7 @@ def _attacked(
         names = tuple(attribute.name for attribute in target.schema.quasi)
         names = (*names, target.attribute.name) if by_truth else names
         classes = [by_home(release, target.schema, names, distinct) for release in releases]
-    together, alone = narrow(target.views, classes, target.overall, target.prior)
+    together, alone = narrow(target.views, classes, target.overall, prior)
     return together, alone, which
 
 

@@ -4,16 +4,22 @@ Source    Ganta, Kasiviswanathan & Smith, KDD 2008 (the intersection attack); th
           posterior is ours.
 Claim     left = intersection over releases j of S_j, the values with a positive published count in some class that may
           hold the victim. A release of which no class holds the victim does not narrow.
-          P(s | all) is proportional to prior(s) x product over j of h_j(s) / prior(s), on the values left, where h_j is
-          the mixture of the histograms of the victim's classes in release j.
-Because   in a class of people drawn independently with P(s) = prior(s), one of them the victim, the chance of the
-          published histogram given that the victim has s is proportional to h(s) / prior(s); releases are taken as
-          independent given the victim's value. With the uniform prior it is the plain product of the histograms.
+          P(s | all) is proportional, on the values left, to the product of the counts n_j(s) of the m releases that
+          hold the victim, with the prior taken out m - 1 times: product over j of n_j(s) / product over i = 1 .. m - 1
+          of q_i(s). "uniform": q_i = 1. "overall": q_i(s) = p(s), the published distribution. "local": q_i(s) = max(0,
+          sum over j of n_j(s) - i) + 10 p(s). Where several classes may hold the victim, n_j is their mean, weighted
+          by how many rows are expected at the victim's point.
+Because   let a class be people drawn independently, one of them the victim: given that the victim has s, the chance of
+          its counts is proportional to n(s) / P(s), and the victim is drawn once, not m times. "local" is the same with
+          P unknown, one law for all the victim's classes, with a Dirichlet prior worth 10 rows around p.
 Checked   tests/claims/test_composition_attack.py::test_equals_the_slow_attack
           tests/claims/test_composition_attack.py::test_nine_to_one_twice_is_eighty_one_to_one
           tests/claims/test_composition_attack.py::test_posterior_is_bayes_by_enumeration
-Silent on how the other people of a class depend on the quasi-identifiers, and on noise: a positive noisy count is read
-          as a count. No float decides what is left: that is counted in integers.
+          tests/claims/test_composition_attack.py::test_the_local_posterior_is_an_urn_by_enumeration
+          tests/claims/test_composition_attack.py::test_the_local_prior_is_calibrated
+Silent on noise: a positive noisy count is read as a count, so confidence in noisy releases is too high; on classes that
+          share further people, as when one table is published twice. No float decides what is left: that is counted in
+          integers.
 Cost      victims x values for each release, some at a time.
 """
 
@@ -21,16 +27,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
+from typing import Literal
 
 import numpy as np
 
 from sfumato.attacks.composition_classes import Classes
 from sfumato.reading import View
 
-__all__ = ["Narrowed", "narrow"]
+__all__ = ["LOCAL_ROWS", "Narrowed", "Prior", "narrow"]
 
 _ENTRIES = 1 << 22  # of a victims x values matrix held at a time
 _TIE = 1e-12
+# Rows of the Dirichlet prior. Between 2 and 20 the confidence on Adult and census data stays within two points of how
+# often the guess is right; without it (the overall prior) it is 10 to 15 points too high.
+LOCAL_ROWS = 10
+
+Prior = Literal["local", "overall", "uniform"]
 
 
 @dataclass(frozen=True)
@@ -54,40 +66,54 @@ class Narrowed:
 
 
 def narrow(
-    views: Sequence[View], classes: Sequence[Classes], overall: np.ndarray, prior: np.ndarray
+    views: Sequence[View], classes: Sequence[Classes], overall: np.ndarray, prior: Prior
 ) -> tuple[Narrowed, list[Narrowed]]:
     """Return what all releases together leave each victim, and what each alone does."""
     people, size = classes[0].holds.shape[0], len(overall)
     together = _blank(people, size)
     alone = [_blank(people, size) for _ in views]
     present = [_positive(view) for view in views]
+    published = overall / overall.sum()
     step = max(1, _ENTRIES // max(size, 1))
     for start in range(0, people, step):
         part = slice(start, min(start + step, people))
-        many = part.stop - part.start
-        left = np.repeat((overall > 0)[None, :], many, axis=0)
-        belief = np.repeat(prior[None, :], many, axis=0)
-        matched = np.zeros(many, bool)
+        left = np.repeat((overall > 0)[None, :], part.stop - part.start, axis=0)
+        belief, total = np.ones(left.shape), np.zeros(left.shape)
+        holding = np.zeros(len(left), np.int64)
         for view, found, positive, own in zip(views, classes, present, alone, strict=True):
             held = np.asarray((found.holds[part] @ positive).toarray() > 0)
             said = np.asarray(held.any(axis=1))
+            counts = _mean_counts(found, view, part)
             held |= ~said[:, None] & (overall > 0)
-            mixed = _mixture(found, view, part, said, held, prior)
-            _write(own, part, held, mixed, prior, said)
+            _write(own, part, held, np.where(said[:, None], counts, published), published, said)
             left &= held
-            ratio = np.divide(mixed, prior, where=prior > 0, out=np.zeros_like(mixed))
-            belief = _normalised(belief * np.where(said[:, None], ratio, 1.0))
-            matched |= said
-        _write(together, part, left, belief, prior, matched)
+            belief = _normalised(np.where(said[:, None], belief * counts, belief))
+            total += counts * said[:, None]
+            holding += said
+        _divide(belief, total, holding, published, prior)
+        belief[holding == 0] = published
+        _write(together, part, left, belief, published, holding > 0)
     return together, alone
 
 
-def _mixture(
-    found: Classes, view: View, part: slice, said: np.ndarray, held: np.ndarray, prior: np.ndarray
-) -> np.ndarray:
-    """h_j: the mixture of the victims' classes as a distribution; the prior where the release says nothing."""
-    mixed = np.asarray((found.share[part] @ view.histogram).toarray(), np.float64) * held
-    return np.where(said[:, None], _normalised(mixed), prior)
+def _mean_counts(found: Classes, view: View, part: slice) -> np.ndarray:
+    """n_j: the counts of the classes that may hold each victim, averaged by how likely each class is."""
+    share = found.share[part]
+    totals = np.asarray(share.sum(axis=1), np.float64)
+    return np.asarray((share @ view.histogram).toarray() / np.where(totals > 0, totals, 1.0))
+
+
+def _divide(belief: np.ndarray, total: np.ndarray, holding: np.ndarray, published: np.ndarray, prior: Prior) -> None:
+    """Take the prior out m - 1 times, in place: the victim is one person, however many releases hold them."""
+    if prior == "uniform":
+        return
+    for i in range(1, int(holding.max(initial=0))):
+        again = holding > i
+        divisor = np.repeat(published[None, :], int(again.sum()), axis=0)
+        if prior == "local":
+            divisor = np.maximum(total[again] - i, 0.0) + LOCAL_ROWS * divisor
+        taken = np.divide(belief[again], divisor, where=divisor > 0, out=np.zeros_like(divisor))
+        belief[again] = _normalised(taken)
 
 
 def _positive(view: View) -> object:

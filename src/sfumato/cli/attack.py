@@ -29,7 +29,13 @@ def attack() -> None:
 @click.option("--schema", type=click.Path(), help="Schema of all files; the first folder's own unless given.")
 @click.option("--attribute", help="The confidential attribute; the first that all releases carry unless named.")
 @click.option("--d", default=4, show_default=True, help="Fewer than d values left count as a breach.")
-@click.option("--prior", type=click.Choice(["overall", "uniform"]), default="overall", show_default=True)
+@click.option(
+    "--prior",
+    type=click.Choice(["local", "overall", "uniform"]),
+    default="local",
+    show_default=True,
+    help="What classes are compared with to weigh the values left.",
+)
 @click.option("--groups", help="Column of group numbers in tables where values are linked to groups only.")
 @click.option("--records", type=click.Path(), help="Write a CSV file with a line for each victim (confidential).")
 @file_options
@@ -66,10 +72,17 @@ def composition(releases: tuple[str, ...], victims: str, control: str | None, **
 def _write_records(found: Composition, path: str) -> None:
     """Write what the attack says of each victim, in the order of the victims' file."""
     import csv
+    from pathlib import Path
 
-    with open(path, "x", newline="", encoding="utf-8") as file:  # noqa: PTH123
-        lines = csv.writer(file)
-        lines.writerow(["victim", "values_left", "guess", "posterior"])
-        records = found.records
-        rows = zip(records.left.tolist(), records.guesses(), records.posterior.tolist(), strict=True)
-        lines.writerows([at, left, guess, f"{sure:.6f}"] for at, (left, guess, sure) in enumerate(rows, 1))
+    from sfumato.errors import ParameterError
+
+    records = found.records
+    rows = zip(records.left.tolist(), records.guesses(), records.posterior.tolist(), strict=True)
+    try:
+        with Path(path).open("x", newline="", encoding="utf-8") as file:
+            lines = csv.writer(file)
+            lines.writerow(["victim", "values_left", "guess", "posterior"])
+            lines.writerows([at, left, guess, f"{sure:.6f}"] for at, (left, guess, sure) in enumerate(rows, 1))
+    except OSError:
+        hint = "a new file in a folder that exists"
+        raise ParameterError("records", path, "can not be written", hint=hint) from None

@@ -22,14 +22,16 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "check": ("check", "check", "List every problem of a file and its schema at once."),
     "publish": ("publish", "publish", "Make a release and save it with its claim."),
     "verify": ("verify", "verify", "Check the claim of a release from the written files alone."),
+    "measure": ("measure", "measure", "Privacy and utility of a release, ours or anyone's."),
     "attack": ("attack", "attack", "Find out what releases give away together."),
+    "frontier": ("frontier", "frontier", "Compare releases, find the efficient ones, recommend one."),
     "apply": ("apply", "apply", "Put new rows through a public recoding."),
     "synthesize": ("synthesize", "synthesize", "Make synthetic commuting patterns with a proved (epsilon, delta)."),
     "ledger": ("ledger", "ledger", "What was published about whom, what it cost, what is left."),
     "explain": ("explain", "explain", "What a claim, requirement or measure means, with its formula."),
 }
 
-_PARTS = {"publish": ("publish_partition",)}
+_PARTS = {"publish": ("publish_partition", "publish_dp")}
 
 
 class _Lazy(click.Group):

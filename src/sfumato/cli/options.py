@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["emit", "file_options", "given_options", "json_option", "print_problems", "table_of"]
 
 F = TypeVar("F", bound=Callable[..., Any])
+_LISTED, _SAMPLE = 200, 20  # offending values that are all shown; how many are where there are more
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 
@@ -55,14 +56,24 @@ def print_problems(title: str, problems: Iterable[Problem], *, reveal: bool, sty
 
     console = Console(highlight=False, soft_wrap=True)
     console.print(f"[bold {style}]{escape(title)}[/]")
+    last: tuple[tuple[str, ...], str] = ((), "")
     for number, problem in enumerate(problems, 1):
         console.print(f"  {number}. [bold]{escape(problem.path)}[/]: {escape(sentence(problem.rule))}")
+        if (problem.values, problem.hint) == last:  # said just above, as when every column is absent
+            continue
+        last = (problem.values, problem.hint)
         if reveal and problem.values:
-            shown = ", ".join(repr(value) for value in problem.values[:200])
-            more = f" and {len(problem.values) - 200} more" if len(problem.values) > 200 else ""
-            console.print(f"     values: {escape(shown)}{more}")
+            console.print(f"     values: {escape(_listed(problem))}")
         if problem.hint:
             console.print(f"     [dim]{escape(sentence(problem.hint))}[/]")
+
+
+def _listed(problem: Problem) -> str:
+    """Name every value where the list can be read; of thousands, the first few and how many more there are."""
+    total = max(problem.count or 0, len(problem.values))
+    shown = problem.values if total <= _LISTED else problem.values[:_SAMPLE]
+    more = f" and {total - len(shown)} more" if total > len(shown) else ""
+    return ", ".join(repr(value) for value in shown) + more
 
 
 def table_of(title: str, rows: Iterable[tuple[str, object]]) -> None:

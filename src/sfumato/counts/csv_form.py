@@ -55,7 +55,7 @@ def sniff(
 ) -> CsvForm:
     """Look at the first lines; `expected` are column names a header would carry."""
     if delimiter is not None and (len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n'):
-        raise refused("delimiter", "must be one ASCII character", 'delimiter=";"')
+        raise refused("delimiter", "must be one ASCII character", "such as ; or ,")
     raw, whole = _head(path)
     if not raw.strip():
         raise refused(path.name, "is empty", "give a file with a header line and rows")

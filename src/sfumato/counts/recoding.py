@@ -133,7 +133,9 @@ class Tree:
 
     def with_groups(self, groups: np.ndarray) -> Tree:
         """Return the same cuts with leaf group g renamed `groups[g]` (DLink merges leaves)."""
-        leaf = np.where(self.leaf >= 0, np.asarray(groups)[np.maximum(self.leaf, 0)], -1).astype(np.int32)
+        leaf = np.append(np.asarray(groups, np.int64), -1)[self.leaf].astype(
+            np.int32
+        )  # -1 stays -1, also without groups
         return Tree(
             self.names,
             attribute=self.attribute.copy(),

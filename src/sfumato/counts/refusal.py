@@ -22,9 +22,10 @@ def refused(where: str, rule: str, hint: str, *, values: Sequence[str] = (), cou
 
 def missing_columns(absent: Sequence[Attribute], columns: Sequence[str], *, guessed: bool) -> list[Problem]:
     """One problem for each attribute whose column is not there; names found are kept behind `reveal()`."""
-    hint = f"the table has {len(columns)} columns; set `column` in the schema, or check the delimiter"
+    many = f"{len(columns)} column{'s' if len(columns) != 1 else ''}"
+    hint = f"the table has {many}; set `column` in the schema, or check the delimiter"
     if guessed:
-        hint += "; if the file has no header line, say header=False"
+        hint += "; if the file has no header line, say header=False (--no-header)"
     return [
         Problem(
             attribute.where, f"the column {attribute.column or attribute.name} is missing", hint, values=tuple(columns)
@@ -74,5 +75,5 @@ def _worded(attribute: Attribute, sign: int, count: int, rows: int) -> tuple[str
             f"{column} has {many} not among its declared values",
             'add them to `values`, or other = "Other" to collect them',
         )
-    what = "an ISO date" if isinstance(domain, Days) else "a number"
-    return f"{column} has {many} that are not {what}", "correct them, or name them in `missing`"
+    what, form = ("an ISO date", "2024-05-31") if isinstance(domain, Days) else ("a number", "1234.5")
+    return f"{column} has {many} that are not {what}", f"write them as {form}, or name them in `missing`"

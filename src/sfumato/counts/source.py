@@ -136,8 +136,8 @@ def _paths(text: str | bytes) -> list[Path]:
     path = Path(text)
     try:
         if path.is_dir():
-            hint = f"name the files in it: {path.name}/*.parquet or {path.name}/*.csv"
-            raise refused(path.name or text, "is a directory", hint)
+            folder = path.name or text
+            raise refused(folder, "is a directory", f"name the files in it: {folder}/*.parquet or {folder}/*.csv")
         if path.exists():
             return [path]
     except OSError as error:

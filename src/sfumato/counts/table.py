@@ -182,6 +182,7 @@ class Table:
 
     def take(self, rows: np.ndarray) -> Table:
         """Return the table of some rows, by their place (or a boolean mask); a row may be taken twice."""
+        self.require()
         rows = np.asarray(rows)
         if rows.dtype == bool and rows.shape != (self.rows,):
             raise ParameterError("rows", f"mask of shape {rows.shape}", f"must have {self.rows} entries")

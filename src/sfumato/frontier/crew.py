@@ -8,7 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from queue import Empty, SimpleQueue
-from threading import Thread
+from threading import Event, Thread
 from typing import Any
 
 from sfumato.frontier.evaluate import Task, evaluated
@@ -26,9 +26,7 @@ _ONE_THREAD = (
 _STOPPED = "the process that made this release stopped (too little memory?)"
 
 
-def evaluated_all(
-    task: Task, mechanisms: Sequence[Mechanism], *, workers: int
-) -> Iterator[tuple[int, dict[str, Any]]]:
+def evaluated_all(task: Task, mechanisms: Sequence[Mechanism], *, workers: int) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield (place, result) as they come; with no workers everything runs in this process, in order."""
     if workers < 1 or len(mechanisms) < 2:
         for place, mechanism in enumerate(mechanisms):
@@ -58,21 +56,18 @@ class _Worker(Thread):
         super().__init__(daemon=True)
         self._told, self._waiting, self._done = told, waiting, done
         self._process: subprocess.Popen[bytes] | None = None
-        self._stopping = False
+        self._stopping = Event()
         self.start()
 
     def run(self) -> None:
         """Take one job after another; a process that dies takes its job with it and is replaced."""
         try:
-            while not self._stopping:
+            while not self._stopping.is_set():
                 try:
                     place, mechanism = self._waiting.get_nowait()
                 except Empty:
                     break
-                found = self._asked(mechanism)
-                if self._stopping:
-                    break
-                self._done.put((place, found))
+                self._done.put((place, self._asked(mechanism)))
         except BaseException as error:  # noqa: BLE001  (handed to the caller's thread, which raises it)
             self._done.put(error)
         finally:
@@ -80,7 +75,7 @@ class _Worker(Thread):
 
     def stop(self) -> None:
         """End the process, whatever it is doing."""
-        self._stopping = True
+        self._stopping.set()
         if self._process is not None and self._process.poll() is None:
             self._process.kill()
         self.join(timeout=5)

@@ -21,7 +21,7 @@ def written_as(mechanism: Any) -> dict[str, Any]:
 
 def label_of(mechanism: Any) -> str:
     """Return name and parameters that are not the default: `Mondrian t-closeness(0.1), cut=widest`."""
-    said = []
+    said: list[str] = []
     for name, value in _given(mechanism):
         if isinstance(value, Requirement):
             said.insert(0, str(value))

@@ -9,7 +9,7 @@ import numpy as np
 
 from sfumato.counts import Table
 from sfumato.errors import SfumatoError
-from sfumato.measures import Measured, measure, query_error, workload
+from sfumato.measures import Measured, Workload, measure, query_error, workload
 from sfumato.measures.memory import remembered
 from sfumato.release import Release
 
@@ -71,19 +71,22 @@ def sample_rows(release: Release, number: int = SAMPLE) -> dict[str, Any]:
 
 def _by_selectivity(table: Table, release: Release) -> list[dict[str, Any]]:
     """Return the query error for small and large regions; the same queries for every release."""
-    names = [attribute.name for attribute in table.schema.quasi]
     found: list[dict[str, Any]] = []
     for selectivity in SELECTIVITIES:
         try:
-            work = remembered(
-                table.counts(names),
-                ("panel", selectivity),
-                lambda share=selectivity: workload(
-                    table, dimension=min(4, len(names)), selectivity=share, queries=QUERIES
-                ),
-            )
+            work = _queries(table, selectivity)
             error = query_error(table, release, work)
         except SfumatoError:
             continue
         found.append({"selectivity": selectivity, "error": error.value, "median": error.median, "queries": len(work)})
     return found
+
+
+def _queries(table: Table, selectivity: str) -> Workload:
+    """Draw the queries of one selectivity, once for a table."""
+    names = [attribute.name for attribute in table.schema.quasi]
+
+    def draw() -> Workload:
+        return workload(table, dimension=min(4, len(names)), selectivity=selectivity, queries=QUERIES)
+
+    return remembered(table.counts(names), ("panel", selectivity), draw)

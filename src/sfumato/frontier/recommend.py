@@ -120,7 +120,9 @@ def recommended(
     x, y = axes
     open_to_choice = [point for point in points if point.savable and not point.failed]
     if not open_to_choice:
-        raise Infeasible("a recommendation", "none", "no release could be made and measured", hint="sweep other methods")
+        raise Infeasible(
+            "a recommendation", "none", "no release could be made and measured", hint="sweep other methods"
+        )
     within = [point for point in open_to_choice if _keeps(point, axes, privacy_limit, utility_limit)]
     if not within:
         raise _unreachable(open_to_choice, axes, privacy_limit, utility_limit)

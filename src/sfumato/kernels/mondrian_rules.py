@@ -126,7 +126,13 @@ class Best:
     overall: Sequence[Ints]
 
     def choose(self, part: Summary) -> Cut | None:
-        """Return the cheapest allowed cut."""
+        """Return the cheapest allowed cut; one that parts missing from values comes before all others."""
+        for cut in _candidates(part):
+            attribute = part.attributes[cut.attribute]
+            if not attribute.nodes and part.mixed(cut.attribute):
+                allowed = self._allowed(part, cut)
+                if allowed is not None and allowed.suppressed < 0:
+                    return allowed
         best, chosen = part_cost(part.attributes, part.counts, part.low, part.high, self.weight), None
         for cut in _candidates(part):
             allowed = self._allowed(part, cut)

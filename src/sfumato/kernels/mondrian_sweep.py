@@ -243,6 +243,11 @@ def choose_best(t: Layout, c: Conditions, s: Scratch, part: Part, n: int, budget
         sensitive[at] = 0
     for i in range(part.rows.shape[0] if c.offset.size > 1 else 0):
         add_sensitive(part.rows[i], q, part.weights[i], c.offset, sensitive, 0)
+    for a in range(q):  # missing leaves first: once its rows are scattered over parts, it never can
+        last = first[a + 1] - 1
+        mixed = t.attribute[a]["missing"] and last > first[a] and s.code[last] == t.attribute[a]["codes"] - 1
+        if mixed and t.attribute[a]["root"] < 0 and _sweep_cuts(t, c, s, part, n, a, 0, weight, np.inf) < np.inf:
+            return True
     start, _ = _costs(
         t.attribute, part.box, first, s.code, s.whole, s.whole, n, 0, np.int64(0), part.box[0]["high"], weight, np.inf
     )

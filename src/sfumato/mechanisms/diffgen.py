@@ -71,6 +71,7 @@ class DiffGen:
     score      "max" (the largest class of each child), "gain" (max less the parent's), "infogain", "gini".
     paper      the printed algorithm: its sensitivities, half the budget for the cuts, what is left unspent is lost,
                every positive count is reported.
+    first      another score for the first selection: where one class is large everywhere, max sees no difference.
     scored     by the "one-way" tables, as the paper does, or inside the "cells" of the cuts made so far (max, gini).
     splits     draw the split of an interval "ahead" and pay for it, or choose value and split "together".
     selection  "exponential" or "permute-and-flip" (never worse, for the same epsilon).
@@ -84,6 +85,7 @@ class DiffGen:
     specializations: int | Literal["leaves"] = 10
     score: ScoreName = "max"
     paper: bool = False
+    first: ScoreName | None = None
     scored: Literal["one-way", "cells"] = "one-way"
     splits: Literal["ahead", "together"] = "ahead"
     selection: Literal["exponential", "permute-and-flip"] = "exponential"
@@ -104,14 +106,16 @@ class DiffGen:
             put(self, "threshold", 1 if self.paper else "auto")
         put(self, "threshold", read_threshold(self.threshold))
         choice("score", self.score, SCORES)
+        choice("first", self.first or self.score, SCORES)
         choice("scored", self.scored, ("one-way", "cells"))
         choice("splits", self.splits, ("ahead", "together"))
         choice("selection", self.selection, ("exponential", "permute-and-flip"))
         self._check_together()
 
     def _check_together(self) -> None:
-        if self.scored == "cells" and self.score not in ("max", "gini"):
-            raise ParameterError("score", self.score, "can not be summed over cells", hint='"max" or "gini"')
+        for name in ("score", "first"):
+            if self.scored == "cells" and getattr(self, name) not in ("max", "gini", None):
+                raise ParameterError(name, getattr(self, name), "can not be summed over cells", hint='"max" or "gini"')
         if self.splits == "together" and self.selection == "permute-and-flip":
             hint = 'selection="exponential"'
             raise ParameterError("selection", self.selection, "has no base measure for split points", hint=hint)
@@ -119,7 +123,7 @@ class DiffGen:
             raise ParameterError("prefix", self.prefix, "leaves nothing for the counts", hint="take less for the cuts")
         if self.paper:
             printed = DiffGen(self.epsilon, specializations=self.specializations, score=self.score)
-            own = ("scored", "splits", "selection", "structure", "prefix")
+            own = ("first", "scored", "splits", "selection", "structure", "prefix")
             for name in own:
                 if getattr(self, name) != getattr(printed, name):
                     raise ParameterError(name, getattr(self, name), "is not in the paper", hint="leave paper=True out")
@@ -128,10 +132,11 @@ class DiffGen:
 
     @classmethod
     def recommended(cls, epsilon: Number) -> DiffGen:
-        """Return the one configuration we stand for, for every epsilon; decision 002 says how it was fixed."""
+        """Return the one configuration we stand for, for every epsilon; docs/decisions/003 says how it was fixed."""
         return cls(
             epsilon,
-            specializations=6,
+            specializations=4,
+            first="gini",
             score="max",
             scored="cells",
             splits="together",
@@ -230,6 +235,7 @@ class DiffGen:
             "specializations": self.specializations,
             "score": self.score,
             "paper": self.paper,
+            "first": self.first,
             "scored": self.scored,
             "splits": self.splits,
             "selection": self.selection,
@@ -246,10 +252,15 @@ class DiffGen:
             classes *= attribute.size
         form = CellTables if self.scored == "cells" else OneWay
         tables = form([a.size for a in schema.quasi], table.codes[:, :width], table.weights, label, classes)
+        score, first = (
+            score_of(name, classes=classes, in_cells=self.scored == "cells", paper=self.paper)
+            for name in (self.score, self.first or self.score)
+        )
         steps = Steps(
             int(self.specializations),
             epsilon=self.step(schema) / schema.rows_per_person,
-            score=score_of(self.score, classes=classes, in_cells=self.scored == "cells", paper=self.paper),
+            score=score,
+            first=first,
             splits=self.splits,
             selection=self.selection,
         )

@@ -148,6 +148,7 @@ class Steps:
     _: KW_ONLY
     epsilon: Fraction  # of one step, for one row
     score: Score
+    first: Score  # of the first selection
     splits: Literal["ahead", "together"]
     selection: Literal["exponential", "permute-and-flip"]
 
@@ -172,7 +173,7 @@ def grow(attributes: Sequence[Attribute], tables: Tables, *, steps: Steps, draw:
         candidates = growing.candidates()
         if not candidates:
             break
-        at, node, children = growing.select(candidates)
+        at, node, children = growing.select(candidates, steps.score if step else steps.first)
         selections += 1
         growing.specialize(at, node, children)
         if steps.splits == "ahead" and step + 1 < steps.specializations:  # line 9; useless in the last round
@@ -206,7 +207,7 @@ class _Growing:
         for node in nodes:
             points = node.splits()
             if len(points):
-                [scores] = self.scored(at, [_at_points(node, points)])
+                [scores] = self.scored(at, [_at_points(node, points)], self.steps.score)
                 chosen = self.draw.choose(scores, epsilon=self.steps.epsilon, score=self.steps.score)
                 self.points[at, node] = int(points[chosen])
                 drawn = True
@@ -226,18 +227,18 @@ class _Growing:
                     found.append((at, node, _at_points(node, points)))
         return found
 
-    def select(self, candidates: list[Candidate]) -> tuple[int, Node, tuple[Node, ...]]:
+    def select(self, candidates: list[Candidate], score: Score) -> tuple[int, Node, tuple[Node, ...]]:
         """Line 7. With splits chosen together, each way to specialize a value is a candidate of its own."""
         scores: list[np.ndarray] = []
         for at in range(len(self.attributes)):
-            scores += self.scored(at, [borders for place, _, borders in candidates if place == at])
+            scores += self.scored(at, [borders for place, _, borders in candidates if place == at], score)
         ways = np.array([len(borders) for _, _, borders in candidates])
         flat, rules = np.concatenate(scores), self.steps
         if rules.selection == "permute-and-flip":
-            chosen = self.draw.flip(flat, epsilon=rules.epsilon, score=rules.score)
+            chosen = self.draw.flip(flat, epsilon=rules.epsilon, score=score)
         else:
             weights = np.repeat(WHOLE // ways, ways) if rules.splits == "together" else None
-            chosen = self.draw.choose(flat, epsilon=rules.epsilon, score=rules.score, weights=weights)
+            chosen = self.draw.choose(flat, epsilon=rules.epsilon, score=score, weights=weights)
         which = int(np.searchsorted(np.cumsum(ways), chosen, side="right"))
         at, node, borders = candidates[which]
         children = node.children(self.attributes[at])
@@ -245,14 +246,14 @@ class _Growing:
             children = node.split(int(borders[chosen - int(ways[:which].sum()), 1]))
         return at, node, children
 
-    def scored(self, at: int, asked: list[np.ndarray]) -> list[np.ndarray]:
+    def scored(self, at: int, asked: list[np.ndarray], score: Score) -> list[np.ndarray]:
         """Return the scores of each way to specialize, summed over the cells."""
         totals = [np.zeros(len(borders), np.int64) for borders in asked]
         for running in self.tables.along(at) if asked else ():
             for place, borders in enumerate(asked):
                 counts = running[:, borders[:, 1:]] - running[:, borders[:, :-1]]  # cells x ways x children x classes
                 cells = len(counts)
-                each = self.steps.score.of(counts.reshape(-1, *counts.shape[2:]))
+                each = score.of(counts.reshape(-1, *counts.shape[2:]))
                 totals[place] += each.reshape(cells, len(borders)).sum(axis=0)
         return totals
 

@@ -31,7 +31,7 @@ from sfumato.mechanisms.dirichlet_tails import log_above
 __all__ = ["Asked", "Certified", "domain_part", "law_of"]
 
 _GRID = 1.06  # ratio of the numbers of people for which a shaped prior is searched
-_MASS_BITS = 4  # leading bits kept of the prior mass in that search
+_MASS_BITS = 3  # leading bits kept of the prior mass in that search
 _DECIMALS = 10**6
 
 
@@ -94,16 +94,17 @@ def law_of(n: int, shape: tuple[Stratum, ...], asked: Asked) -> Certified:
             return found
     # not shrunk: the whole epsilon of the claim is there for the urn
     whole = tuple(Stratum(s.alpha, blocks=s.blocks) for s in shape)
+    joined = _joined(whole)
     rules: tuple[Rule, ...] = ("pure",) if asked.rule == "pure" else (asked.rule, "pure")
-    options = [_law(n, _joined(whole), asked, rule, asked.total) for rule in rules]
-    usable = [option for option in options if option is not None]
-    if not usable:
-        why = f"no prior keeps epsilon {float(asked.epsilon):.4g} with accept_reject by rule {asked.rule}"
-        raise Infeasible("synthesis", "none", why, hint='rule="hockey", or accept_reject=False')
-    best = min(usable, key=lambda option: option.added)
-    # the strata of the law are those of the shape, in its order, so that slots stay what they are
-    scale = best.law.strata[0].alpha / min(s.alpha for s in shape)
-    return _again(n, scaled(whole, scale), best, asked)
+    scales = [(scale, rule) for rule in rules if (scale := _scale(n, joined, asked, rule)) is not None]
+    for scale, rule in sorted(scales):
+        strata = scaled(whole, scale)  # in the order of the shape, so that slots stay what they are
+        gamma = rejection_limit(n, strata, asked.total, asked.delta, rule=rule) if asked.accept_reject else None
+        found = _certified(n, Law(strata, m=n, gamma=gamma), rule, asked)
+        if found is not None:
+            return found
+    why = f"no prior keeps epsilon {float(asked.epsilon):.4g} with accept_reject by rule {asked.rule}"
+    raise Infeasible("synthesis", "none", why, hint='rule="hockey", or accept_reject=False')
 
 
 def _joined(shape: Sequence[Stratum]) -> tuple[Stratum, ...]:
@@ -114,37 +115,22 @@ def _joined(shape: Sequence[Stratum]) -> tuple[Stratum, ...]:
     return tuple(Stratum(alpha, blocks=blocks) for alpha, blocks in sorted(sizes.items()))
 
 
-def _law(n: int, shape: tuple[Stratum, ...], asked: Asked, rule: Rule, epsilon: Fraction) -> Certified | None:
-    quick = len(shape) > 1 and not asked.accept_reject and rule != "pure"
-    scale = _quick(n, shape, asked, rule, epsilon) if quick else None
-    if scale is None:
-        scale = smallest_scale(n, shape, epsilon, asked.delta, rule=rule, accept_reject=asked.accept_reject)
-    if scale is None:
-        return None
-    strata = scaled(shape, scale)
-    gamma = rejection_limit(n, strata, epsilon, asked.delta, rule=rule) if asked.accept_reject else None
-    return _certified(n, Law(strata, m=n, gamma=gamma), rule, epsilon, asked.delta)
+def _scale(n: int, shape: tuple[Stratum, ...], asked: Asked, rule: Rule) -> Fraction | None:
+    if len(shape) > 1 and not asked.accept_reject and rule in {"hockey", "tails"}:
+        quick = _quick(n, shape, asked, rule)
+        if quick is not None:
+            return quick
+    return smallest_scale(n, shape, asked.total, asked.delta, rule=rule, accept_reject=asked.accept_reject)
 
 
-def _certified(n: int, law: Law, rule: Rule, epsilon: Fraction, delta: Fraction) -> Certified | None:
+def _certified(n: int, law: Law, rule: Rule, asked: Asked) -> Certified | None:
     """Certify a law as it stands; None where its delta is above the one asked for."""
     k = sum(s.blocks for s in law.strata)
-    found = certified_delta(n, k, epsilon, law.strata, m=law.m, rule=rule, gamma=law.gamma)
-    if Fraction(found) > delta:
+    found = certified_delta(n, k, asked.total, law.strata, m=law.m, rule=rule, gamma=law.gamma)
+    if Fraction(found) > asked.delta:
         return None
-    disclosure = certified_delta(n, k, epsilon, law.strata, m=law.m, rule="pdp", gamma=law.gamma)
-    return Certified(law, rule=rule, epsilon=epsilon, delta=found, disclosure=disclosure)
-
-
-def _again(n: int, strata: tuple[Stratum, ...], best: Certified, asked: Asked) -> Certified:
-    if strata == best.law.strata:
-        return best
-    law = Law(strata, m=n, gamma=best.law.gamma)
-    found = certified_delta(
-        n, sum(s.blocks for s in strata), best.epsilon, strata, m=n, rule=best.rule, gamma=law.gamma
-    )
-    assert Fraction(found) <= asked.delta  # the same blocks, listed apart
-    return Certified(law, rule=best.rule, epsilon=best.epsilon, delta=found, disclosure=best.disclosure)
+    disclosure = certified_delta(n, k, asked.total, law.strata, m=law.m, rule="pdp", gamma=law.gamma)
+    return Certified(law, rule=rule, epsilon=asked.total, delta=found, disclosure=disclosure)
 
 
 def _shrunk(n: int, shape: tuple[Stratum, ...], asked: Asked) -> Certified | None:
@@ -166,16 +152,14 @@ def _shrunk(n: int, shape: tuple[Stratum, ...], asked: Asked) -> Certified | Non
     return Certified(law, rule=asked.rule, epsilon=proof.epsilon, delta=proof.delta, disclosure=disclosure)
 
 
-def _quick(n: int, shape: tuple[Stratum, ...], asked: Asked, rule: Rule, epsilon: Fraction) -> Fraction | None:
+def _quick(n: int, shape: tuple[Stratum, ...], asked: Asked, rule: Rule) -> Fraction | None:
     """Guess a scale from a coarse grid of n and of prior mass; None where the guess is not certified for this n."""
-    if rule == "theorem44":
-        return None
     grid = math.ceil(_GRID ** math.ceil(math.log(n) / math.log(_GRID) - 1e-9)) if n > 16 else n
-    scale = smallest_scale(grid, _coarse(shape), epsilon, asked.delta, rule=rule)
+    scale = smallest_scale(grid, _coarse(shape), asked.total, asked.delta, rule=rule)
     if scale is None:
         return None
     k = sum(s.blocks for s in shape)
-    proof = certified_delta(n, k, epsilon, scaled(shape, scale), rule=rule)
+    proof = certified_delta(n, k, asked.total, scaled(shape, scale), rule=rule)
     return scale if Fraction(proof) <= asked.delta else None
 
 

@@ -6,6 +6,7 @@ text of its own. Each sensitive attribute is looked at separately, over publishe
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -23,6 +24,8 @@ from sfumato.schema import Attribute, Schema, parse_label
 
 __all__ = ["Examined", "examine_bucket_tables", "examine_rows", "label_problems", "unsorted"]
 
+
+_NUMBER = re.compile(r"0|[1-9]\d*", re.ASCII)
 
 Texts: TypeAlias = tuple[list[str | None], np.ndarray]
 """The distinct texts of a column, and the place of each row's text among them."""
@@ -75,7 +78,7 @@ def examine_bucket_tables(
     times = held[TIMES].to_numpy()
     if counts.null_count() or (counts < 0).any():
         return Examined(problems=[Problem(count, "must hold whole numbers of rows, 0 or more")])
-    _, places = distinct_texts(pl.concat([boxes[group].alias("group"), held[group].alias("group")]))
+    numbers, places = distinct_texts(pl.concat([boxes[group].alias("group"), held[group].alias("group")]))
     here, there = places[: len(boxes)], places[len(boxes) :]
     weights = counts.to_numpy() * times
     total = int(places.max()) + 1 if len(places) else 0
@@ -83,6 +86,11 @@ def examine_bucket_tables(
     carried = np.bincount(there, weights=weights, minlength=total)
     values = {attribute.name: distinct_texts(held[attribute.name]) for attribute in schema.carried}
     examined = _weighed(schema, asked, there, values, weights)
+    if not all(number is not None and _NUMBER.fullmatch(number) for number in numbers):
+        examined.problems.append(Problem(group, "must hold whole numbers, which say nothing about a group"))
+    if (times > 1).any() or held.select(group, *values).is_duplicated().any():
+        rule = "tells some values of a group on several lines, whose order could link them to people"
+        examined.problems.append(Problem(count, rule, "publish the file as it was saved"))
     off = int((sizes != carried).sum())
     if off:
         examined.problems.append(Problem(group, f"{off} groups have other sizes in the two tables", count=off))
@@ -147,18 +155,24 @@ def _histograms(
 
 
 def _value_codes(attribute: Attribute, read: Texts) -> tuple[np.ndarray, int, Ground]:
-    """Number the values that occur, in the order of their codes and not of their texts; unknown ones stand last."""
+    """Number the values that occur, in the order of their codes and not of their texts; unknown ones stand last.
+
+    Two spellings of one value (`3` and `3.0`, a blank and `(missing)`) are one value: else a class could look diverse.
+    """
     distinct, places = read
     codes = [_code(attribute, text) for text in distinct]
     ground = ground_of(attribute)
     if ground.kind == "hierarchical" and all(code is not None for code in codes):
         whole = np.array(codes, dtype=np.int64)
         return whole[places] if len(whole) else whole, attribute.size, ground
-    order = sorted(range(len(codes)), key=lambda at: (codes[at] is None, codes[at] or 0, at))
-    rank = np.empty(len(order), np.int64)
-    rank[order] = np.arange(len(order))
+    keys = [
+        (code is None, code or 0, "" if code is not None else (text or "").strip())
+        for code, text in zip(codes, distinct, strict=True)
+    ]
+    known = {key: at for at, key in enumerate(sorted(set(keys)))}
+    rank = np.array([known[key] for key in keys], np.int64)
     ranked = rank[places] if len(rank) else rank
-    return ranked, max(1, len(order)), Ground.equal() if ground.kind == "hierarchical" else ground
+    return ranked, max(1, len(known)), Ground.equal() if ground.kind == "hierarchical" else ground
 
 
 def _code(attribute: Attribute, text: str | None) -> int | None:
@@ -167,8 +181,11 @@ def _code(attribute: Attribute, text: str | None) -> int | None:
     return single_code(parse_label(attribute, text))
 
 
-def label_problems(schema: Schema, texts: Mapping[str, list[str | None]]) -> list[Problem]:
-    """Return the attributes with texts that the schema can not understand."""
+def label_problems(schema: Schema, texts: Mapping[str, list[str | None]], *, as_saved: bool = False) -> list[Problem]:
+    """Return the attributes with texts that the schema can not understand.
+
+    With `as_saved` values must stand there as we write them: a second spelling could mark people inside a class.
+    """
     problems = []
     for attribute in schema.published:
         known = texts.get(attribute.name, [])
@@ -176,8 +193,9 @@ def label_problems(schema: Schema, texts: Mapping[str, list[str | None]]) -> lis
             wrong = [text for text in known if text is None or parse_label(attribute, text) is None]
             rule = "labels are not in the schema"
         else:
-            wrong = [text for text in known if _code(attribute, text) is None]
-            rule = "values are not in the schema"
+            codes = [(text, _code(attribute, text)) for text in known]
+            wrong = [text for text, code in codes if code is None or (as_saved and attribute.text(code) != text)]
+            rule = "values are not in the schema" + (", or not spelled as it does" if as_saved else "")
         if wrong:
             told = tuple(text or "" for text in wrong)
             problems.append(Problem(attribute.where, f"{len(wrong)} {rule}", count=len(wrong), values=told))

@@ -5,6 +5,7 @@ Errors of the reader are reworded, since theirs may quote a cell.
 
 from __future__ import annotations
 
+import codecs
 import hashlib
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,6 +21,7 @@ __all__ = ["TIMES", "as_texts", "digest", "distinct_texts", "scan", "tally"]
 TIMES = "\0times"
 _SEPARATORS = (",", ";", "\t", "|")
 _EXACT_FLOATS = 2**53
+_PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd")  # gzip, zstandard
 
 
 def digest(path: Path) -> str:
@@ -36,11 +38,18 @@ def scan(path: Path, *, separator: str | None = None) -> pl.LazyFrame:
     except OSError as error:
         raise ReleaseError(f"{path.name} can not be read ({error.strerror})", hint="check the path") from None
     if head[:4] == b"PAR1":
-        return as_texts(_schemed(pl.scan_parquet(path), path.name), path.name)
+        return as_texts(_schemed(pl.scan_parquet(path, glob=False), path.name), path.name)
     if not head.strip():
         raise ReleaseError(f"{path.name} is empty", hint="a published table has a header line")
     found = separator or _separator(head)
-    return _schemed(pl.scan_csv(path, infer_schema=False, separator=found), path.name)
+    # A name like out[1] is no pattern: the file that is hashed is the file that is read.
+    source = path if separator or b"\0" in head or head.startswith(_PACKED) else _in_utf8(path)
+    frame = _schemed(pl.scan_csv(source, infer_schema=False, separator=found, glob=False), path.name)
+    names = frame.collect_schema().names()
+    doubled = {
+        name: name.replace('""', '"') for name in names if '""' in name
+    }  # polars leaves quotes in a header doubled
+    return frame if len({doubled.get(name, name) for name in names}) < len(names) else frame.rename(doubled)
 
 
 def _schemed(frame: pl.LazyFrame, name: str) -> pl.LazyFrame:
@@ -50,6 +59,19 @@ def _schemed(frame: pl.LazyFrame, name: str) -> pl.LazyFrame:
     except (pl.exceptions.PolarsError, OSError):
         raise _unreadable(name) from None
     return frame
+
+
+def _in_utf8(path: Path) -> Path | bytes:
+    """Return a text file as UTF-8: anyone's table may be Latin-1, as it was for the commands that made it."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    try:
+        with path.open("rb") as file:
+            while part := file.read(1 << 20):
+                decoder.decode(part)
+        decoder.decode(b"", final=True)
+    except UnicodeDecodeError:
+        return path.read_bytes().decode("latin-1").encode()
+    return path
 
 
 def _unreadable(name: str) -> ReleaseError:

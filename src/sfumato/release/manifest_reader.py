@@ -29,12 +29,21 @@ def read_manifest(folder: Path) -> Manifest:
     if not folder.is_dir():
         raise ReleaseError(f"{folder.name} is no folder", hint="name the folder a release was saved to")
     try:
-        data = json.loads((folder / MANIFEST).read_bytes())
+        data = json.loads((folder / MANIFEST).read_bytes(), object_pairs_hook=_once)
     except OSError:
         raise ReleaseError(f"{folder.name} holds no {MANIFEST}", hint="name a saved release") from None
     except (ValueError, RecursionError):
         raise ReleaseError(f"{MANIFEST} of {folder.name} is not JSON", hint=_HINT) from None
     return _Reader().manifest(data)
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Refuse a key that is told twice: readers differ in which of the two they take."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        msg = "a key is told twice"
+        raise ValueError(msg)
+    return found
 
 
 class _Reader:

@@ -14,16 +14,17 @@ from __future__ import annotations
 
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 from sfumato.claims import Claim, Requirement
 from sfumato.errors import ParameterError, Problem, ReleaseError
 from sfumato.release.examine import Examined, examine_bucket_tables, examine_rows, label_problems, unsorted
 from sfumato.release.files import digest, scan
 from sfumato.release.foreign import columns_of
-from sfumato.release.manifest import MANIFEST, Manifest
+from sfumato.release.manifest import DICTIONARY, MANIFEST, Manifest
 from sfumato.release.manifest_reader import read_manifest
 from sfumato.release.verdict import Verdict
-from sfumato.schema import Schema
+from sfumato.schema import Attribute, Schema
 
 __all__ = ["verify"]
 
@@ -46,7 +47,7 @@ def verify(
         raise ReleaseError(f"{path.name} does not exist", hint="name a saved folder, a CSV or a Parquet file")
     if schema is None or requirement is None:
         missing = "schema" if schema is None else "requirement"
-        raise ParameterError(missing, None, "a bare file states no claim", hint="--schema s.toml --k 10")
+        raise ParameterError(missing, "not given", "a bare file states no claim", hint="--schema s.toml --k 10")
     return _file(path, schema, requirement, groups)
 
 
@@ -91,8 +92,15 @@ def _claim(manifest: Manifest) -> tuple[Claim | None, list[Problem]]:
 def _listed_files(folder: Path, manifest: Manifest) -> tuple[list[Problem], list[str]]:
     """The folder must hold the files of the manifest, unchanged, and no other."""
     problems, notes = [], []
+    covered = {DICTIONARY, *(entry.name for name in manifest.expected if (entry := manifest.table(name)) is not None)}
     for entry in manifest.files:
         file = folder / entry.name
+        if entry.name not in covered or (entry.name == DICTIONARY and entry.table is not None):
+            problems.append(
+                Problem(entry.name, "is listed, but no table of this release", "publish only what was saved")
+            )
+        if file.is_symlink():
+            problems.append(Problem(entry.name, "is a link: what it leads to may change", "publish the file itself"))
         if not file.is_file():
             problems.append(Problem(entry.name, "is missing"))
         elif digest(file) != entry.sha256:
@@ -107,17 +115,28 @@ def _listed_files(folder: Path, manifest: Manifest) -> tuple[list[Problem], list
 
 
 def _roles(published: Schema, given: Schema | None) -> list[Problem]:
-    """A schema that is given must see the columns in the same roles, and a domain that holds them."""
+    """A schema that is given must say the same of every column: role, kind, distance; where public, the domain too."""
     if given is None:
         return []
     problems = []
+    if published.rows_per_person != given.rows_per_person:
+        rule = f"is {published.rows_per_person} in the manifest, in the schema it is {given.rows_per_person}"
+        problems.append(Problem("rows_per_person", rule))
     for attribute in published.attributes:
         if attribute.name not in given:
             problems.append(Problem(attribute.where, "is published but not in the schema"))
         elif given[attribute.name].role != attribute.role:
             role = given[attribute.name].role
             problems.append(Problem(attribute.where, f"is published as {attribute.role}, in the schema it is {role}"))
+        elif _declared(attribute) != _declared(given[attribute.name]):
+            problems.append(Problem(attribute.where, "is declared otherwise in the schema"))
     return problems
+
+
+def _declared(attribute: Attribute) -> dict[str, Any]:
+    """What both schemas must say; of a domain that was read off the data the manifest tells only a part."""
+    part = () if attribute.source == "public" else ("domain", "tree")
+    return {key: value for key, value in attribute.to_json().items() if key not in part}
 
 
 def _bookkeeping(claim: Claim, manifest: Manifest) -> tuple[list[Problem], list[str]]:
@@ -165,12 +184,16 @@ def _tables(folder: Path, manifest: Manifest, asked: Requirement | None) -> Exam
             if not set(columns) <= set(present):
                 return Examined(problems=problems)
     schema = manifest.schema
-    if manifest.form == "buckets":
-        examined = examine_bucket_tables(
-            schema, frames["data"], frames["groups"], asked, group=manifest.group, count=manifest.count
-        )
-    else:
-        examined = examine_rows(schema, frames["data"], {name: name for name in manifest.expected["data"]}, asked)
+    try:
+        if manifest.form == "buckets":
+            examined = examine_bucket_tables(
+                schema, frames["data"], frames["groups"], asked, group=manifest.group, count=manifest.count
+            )
+        else:
+            examined = examine_rows(schema, frames["data"], {name: name for name in manifest.expected["data"]}, asked)
+    except ReleaseError as error:  # a header that can be read and a body that can not: damage, so the claim fails
+        rule = f"{str(error).partition('. Hint:')[0]}: its rows are damaged"
+        return Examined(problems=[*problems, Problem("data", rule, "take the folder as it was saved")])
     problems += examined.problems
     numbers = (manifest.group, manifest.count)
     for name, frame in frames.items():
@@ -178,9 +201,13 @@ def _tables(folder: Path, manifest: Manifest, asked: Requirement | None) -> Exam
         rows = examined.table_rows.get(name)
         if entry is not None and rows is not None and entry.rows != rows:
             problems.append(Problem(entry.name, "has another number of rows than its manifest says"))
-        if unsorted(frame, manifest.expected[name], numbers=numbers):
+        if not unsorted(frame, manifest.expected[name], numbers=numbers):
+            continue
+        if manifest.form == "buckets":  # lines of the two tables in one order would be the link that was cut
+            problems.append(Problem(name, "is not sorted by its content: its order could link people to values"))
+        else:
             examined.notes.append(f"{name}: rows are not sorted by their content, so their order may say more")
-    problems += label_problems(schema, examined.texts)
+    problems += label_problems(schema, examined.texts, as_saved=True)
     examined.problems = problems
     return examined
 

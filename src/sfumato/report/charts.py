@@ -1,4 +1,4 @@
-"""Chart specifications, by Altair. Colours and fonts are the page's own: it fills them in for light and dark."""
+"""Chart specifications, by Altair. Fonts and colours are the page's own: it fills in `@ink`, `@accent`, `@first`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def javascript() -> str:
     """Return Vega, Vega-Lite and Vega-Embed as one script, taken from the installed vl-convert."""
     import vl_convert
 
-    bundle: str = vl_convert.javascript_bundle()
+    bundle: str = vl_convert.javascript_bundle(None)
     return bundle.replace("</script", "<\\/script")
 
 
@@ -37,13 +37,13 @@ def frontier_chart(story: Mapping[str, Any]) -> dict[str, Any]:
     data = alt.Data(values=rows)
     points = (
         alt.Chart(data)
-        .mark_point(filled=True, size=75, strokeWidth=1)
+        .mark_point(filled=True, size=75)
         .encode(
             x=x,
             y=y,
             color=colour,
             shape=shape,
-            opacity=alt.condition("datum.efficient", alt.value(1), alt.value(0.38)),
+            opacity=alt.condition("datum.efficient", alt.value(1), alt.value(0.5)),
             tooltip=_tooltip(story),
         )
         .properties(name="points")
@@ -51,7 +51,7 @@ def frontier_chart(story: Mapping[str, Any]) -> dict[str, Any]:
     line = (
         alt.Chart(data)
         .transform_filter("datum.efficient")
-        .mark_line(interpolate="step-after", strokeWidth=1.6, clip=True)
+        .mark_line(interpolate="step-after", color="@ink", opacity=0.7, strokeWidth=1.4, clip=True)
         .encode(x=x, y=y, order=alt.Order("privacy:Q"))
         .properties(name="efficient")
     )
@@ -81,9 +81,13 @@ def frontier_chart(story: Mapping[str, Any]) -> dict[str, Any]:
     chosen = [row for row in rows if row["recommended"]]
     if chosen:
         ring = alt.Chart(alt.Data(values=chosen)).encode(x=x, y=y)
-        layers.append(ring.mark_point(size=420, strokeWidth=2, filled=False, shape="circle").properties(name="ring"))
         layers.append(
-            ring.mark_text(align="left", dx=16, dy=-12, fontSize=13, fontWeight=600)
+            ring.mark_point(
+                size=420, filled=False, shape="circle", color="@accent", strokeWidth=2.2, opacity=1
+            ).properties(name="ring")
+        )
+        layers.append(
+            ring.mark_text(align="left", dx=16, dy=-12, color="@accent", fontSize=13, fontWeight=600)
             .encode(text=alt.value("recommended"))
             .properties(name="chosen")
         )
@@ -119,13 +123,15 @@ def _marks(story: Mapping[str, Any], alt: Any) -> list[Any]:
             continue
         base = alt.Chart(alt.Data(values=here))
         place = {"x": "number:Q"} if axis == "privacy" else {"y": "number:Q"}
-        rule = base.mark_rule(strokeDash=[3, 4], strokeWidth=1).encode(**place, tooltip=["name:N", "text:N"])
+        rule = base.mark_rule(strokeDash=[3, 4], strokeWidth=1, color="@line").encode(
+            **place, tooltip=["name:N", "text:N"]
+        )
         if axis == "privacy":
-            name = base.mark_text(angle=270, align="right", baseline="bottom", dx=-4, dy=-4, fontSize=11)
+            name = base.mark_text(angle=270, align="right", baseline="bottom", dx=-4, dy=-4, fontSize=11, color="@soft")
             name = name.encode(**place, y=alt.value(0), text="name:N")
         else:
-            name = base.mark_text(align="right", baseline="bottom", dx=-4, dy=-4, fontSize=11)
-            name = name.encode(**place, x=alt.value("width"), text="name:N")
+            name = base.mark_text(align="center", baseline="bottom", dy=-4, fontSize=11, color="@soft")
+            name = name.encode(**place, x=alt.value(alt.expr("width * 0.42")), text="name:N")
         layers += [rule, name]
     return layers
 
@@ -136,7 +142,7 @@ def sizes_chart() -> dict[str, Any]:
 
     bars = (
         alt.Chart(alt.NamedData(name="rows"))
-        .mark_bar(cornerRadiusEnd=2)
+        .mark_bar(cornerRadiusEnd=2, size=22, color="@first")
         .encode(
             x=alt.X("size:N", title="rows in a group", sort=None, axis=alt.Axis(labelAngle=0, labelOverlap=True)),
             y=alt.Y("groups:Q", title="groups", axis=alt.Axis(tickCount=4, format="~s")),
@@ -165,7 +171,10 @@ def query_chart() -> dict[str, Any]:
             alt.Tooltip("queries:Q"),
         ],
     )
-    layers = alt.layer(base.mark_line(strokeWidth=1.6), base.mark_point(filled=True, size=50))
+    layers = alt.layer(
+        base.mark_line(color="@first", strokeWidth=1.6),
+        base.mark_point(filled=True, size=50, color="@first", opacity=1),
+    )
     return _plain(layers.properties(width="container", height=150))
 
 

@@ -26,7 +26,7 @@ def publish_command(mechanism: Any, data: str, schema: str) -> str | None:
     if isinstance(mechanism, Mondrian):
         words = ["mondrian", *_requirement(mechanism.requirement), *_changed(mechanism, "cut", "nominal")]
         words += ["--tight"] if mechanism.tight else []
-        words += ["--max-suppressed", plain(mechanism.max_suppressed)] if mechanism.max_suppressed else []
+        words += ["--max-suppressed", str(mechanism.max_suppressed)] if mechanism.max_suppressed else []
     elif isinstance(mechanism, Bucketize):
         words = ["bucketize", *_requirement(mechanism.requirement), *_changed(mechanism, "cut")]
     elif isinstance(mechanism, Anatomy):

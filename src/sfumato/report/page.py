@@ -17,7 +17,9 @@ from sfumato.release import Release
 from sfumato.report.charts import frontier_chart, javascript, query_chart, sizes_chart
 from sfumato.report.story import Audience, public_story, steward_story
 
-__all__ = ["report"]
+__all__ = ["LARGEST_PAGE", "report"]
+
+LARGEST_PAGE = 1_500_000  # bytes; above it only efficient releases are shown in full
 
 
 def report(
@@ -47,7 +49,10 @@ def report(
         story = public_story(front, release)
     else:
         story = steward_story(front, recommendation or _knee(front), command=command, source=source)
-    _write(target, writers[target.suffix.lower()](story))
+    text = writers[target.suffix.lower()](story)
+    if writers[target.suffix.lower()] is _html and len(text.encode()) > LARGEST_PAGE:
+        text = _html({**story, "short": True})
+    _write(target, text, mode=0o644 if audience == "public" else 0o600)
     return target
 
 
@@ -68,7 +73,8 @@ def _html(story: dict[str, Any]) -> str:
         rows["published"] = {} if steward else {"sizes": story["release"]["sizes"]}
     if shown and steward:
         charts["frontier"], charts["queries"] = frontier_chart(story), query_chart()
-        rows = {str(one["number"]): {"sizes": one["sizes"], "queries": one["queries"]} for one in story["releases"]}
+        full = [one for one in story["releases"] if one["efficient"] or one["recommended"] or not story["short"]]
+        rows = {str(one["number"]): {"sizes": one["sizes"], "queries": one["queries"]} for one in full}
     return _render(
         "page.html.j2",
         story=story,
@@ -94,12 +100,12 @@ def _json(story: dict[str, Any]) -> str:
 
 
 def _render(template: str, **values: Any) -> str:
-    from jinja2 import DictLoader, Environment, StrictUndefined
+    from jinja2 import DictLoader, Environment, StrictUndefined, select_autoescape
 
     texts = {name: _text(name) for name in ("page.html.j2", "page.md.j2", "parts.html.j2")}
     there = Environment(
         loader=DictLoader(texts),
-        autoescape=lambda name: bool(name) and ".html" in str(name),
+        autoescape=select_autoescape(("html.j2",)),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -112,11 +118,11 @@ def _text(name: str) -> str:
     return (files("sfumato.report") / "templates" / name).read_text("utf-8")
 
 
-def _write(target: Path, text: str) -> None:
+def _write(target: Path, text: str, *, mode: int) -> None:
     """Write the whole file or none of it."""
     target.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=".", suffix=".part")
     with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
         file.write(text)
-    Path(name).chmod(0o644)
+    Path(name).chmod(mode)
     Path(name).replace(target)

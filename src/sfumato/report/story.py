@@ -37,6 +37,7 @@ def steward_story(
     return {
         "audience": "steward",
         "confidential": True,
+        "short": False,
         "table": front.table,
         "rows": f"{front.rows:,}",
         "quasi": list(front.quasi),
@@ -225,13 +226,16 @@ def _command(point: Point, source: tuple[str, str]) -> str:
 
 def _sweep_python(front: Frontier) -> str:
     lines: Sequence[str] = [f"    {point.python}," for point in front.points]
-    options = f'privacy="{front.privacy.name}", utility="{front.utility.name}", repeats={front.repeats}, seed={front.seed}'
+    options = (
+        f'privacy="{front.privacy.name}", utility="{front.utility.name}", repeats={front.repeats}, seed={front.seed}'
+    )
     return "\n".join(["front = sf.frontier(table, [", *lines, f"], {options})"])
 
 
 def _published(release: Release) -> dict[str, Any]:
     """What the release itself shows."""
     return {
+        "method": str(release.mechanism.get("name", "")),
         "promise": str(release.claim.promise),
         "claim": release.claim.describe().splitlines(),
         "form": FORMS.get(release.form, release.form),

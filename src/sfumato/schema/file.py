@@ -146,11 +146,11 @@ def _worded(item: Any) -> Problem:
         return Problem(
             ".".join(steps),
             "is not a known key",
-            f"did you mean {close}" if close else "see the schema reference",
+            f"did you mean {close}" if close else "`sfumato explain schema` lists the keys",
         )
     if kind == "missing" and len(steps) <= depth:
         return Problem(path, "is missing", _HINTS.get(name, "add it"))
-    return Problem(path, "has a value of the wrong form", _HINTS.get(name, "see the schema reference"))
+    return Problem(path, "has a value of the wrong form", _HINTS.get(name, "`sfumato explain schema` lists the keys"))
 
 
 def _closest(name: str) -> str:

@@ -245,3 +245,11 @@ def test_a_changed_file_is_noticed(tmp_path) -> None:
     FRAME.head(2).write_csv(path)
     with pytest.raises(ReadError, match="changed"):
         table.with_roles(quasi=["town"]).counts()
+
+
+def test_rows_can_be_taken_after_a_change_of_roles():
+    import sfumato as sf
+
+    table = sf.datasets.adult().with_roles(quasi=["age", "hours-per-week"], sensitive="relationship", target=[])
+    part = table.take(np.arange(10))
+    assert part.counts().rows == 10

@@ -4,29 +4,30 @@
   const dark = window.matchMedia("(prefers-color-scheme: dark)");
   const shown = new Map();
 
+  const is = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  const series = () => is("--series").split(/\s+/);
+
   const look = () => {
-    const page = getComputedStyle(document.documentElement);
-    const is = (name) => page.getPropertyValue(name).trim();
     const words = { labelColor: is("--soft"), titleColor: is("--soft"), labelFont: is("--sans"), titleFont: is("--sans") };
     return {
       background: "transparent",
       font: is("--sans"),
       view: { stroke: null },
       axis: { ...words, domainColor: is("--line"), tickColor: is("--line"), gridColor: is("--faint"), gridOpacity: 0.55,
-        labelFontSize: 12, titleFontSize: 13, titleFontWeight: 500, titlePadding: 10, tickCount: 8 },
+        labelFontSize: 12, titleFontSize: 13, titleFontWeight: 500, titlePadding: 10 },
+      axisXQuantitative: { tickCount: 8 },
+      axisYQuantitative: { tickCount: 6 },
       legend: { ...words, labelFontSize: 12, titleFontSize: 12, titleFontWeight: 600, orient: "bottom", columns: window.innerWidth < 700 ? 1 : 3,
         symbolSize: 80, labelLimit: 320, columnPadding: 24, symbolFillColor: is("--soft"), symbolStrokeColor: is("--soft") },
-      range: { category: is("--series").split(/\s+/) },
-      bar: { fill: is("--series").split(/\s+/)[0] },
-      line: { stroke: is("--line") },
-      point: { stroke: is("--accent") },
-      rule: { stroke: is("--line") },
+      range: { category: series() },
       text: { fill: is("--soft"), font: is("--sans") },
     };
   };
 
   const draw = async (place) => {
-    const spec = structuredClone(held.charts[place.dataset.chart]);
+    const colours = { ink: is("--ink"), accent: is("--accent"), line: is("--line"), soft: is("--soft"), first: series()[0] };
+    const painted = (_, value) => (typeof value === "string" && value[0] === "@" ? colours[value.slice(1)] ?? value : value);
+    const spec = JSON.parse(JSON.stringify(held.charts[place.dataset.chart]), painted);
     const rows = held.rows[place.dataset.release];
     if (rows) spec.datasets = { rows: rows[place.dataset.chart] };
     spec.config = look();

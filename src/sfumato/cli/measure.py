@@ -1,0 +1,70 @@
+"""`sfumato measure`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sfumato.cli.options import emit, file_options, given_options, json_option
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sfumato.measures import Measured
+
+__all__ = ["measure"]
+
+
+@click.command(short_help="Privacy and utility of a release, ours or anyone's.")
+@click.argument("data", type=click.Path())
+@click.argument("schema", type=click.Path())
+@click.argument("release", type=click.Path())
+@click.option("--measure", "names", multiple=True, help="One measure by name; may be given several times.")
+@click.option("--groups", help="Column of a foreign file that numbers its groups (buckets).")
+@file_options
+@json_option
+def measure(
+    data: str, schema: str, release: str, names: tuple[str, ...], groups: str | None, as_json: bool, **form: Any
+) -> None:
+    """Measure a release against the table it was made from. The figures are confidential.
+
+    RELEASE is a folder that sfumato saved, or a CSV or Parquet file of any other tool (ARX, anonypy, ...), whose labels
+    are read through the schema.
+
+    Example: sfumato measure patients.csv patients.toml out/
+
+    Example: sfumato measure patients.csv patients.toml arx.csv --measure privacy_loss --json
+    """
+    from pathlib import Path
+
+    import sfumato as sf
+
+    described = sf.Schema.load(schema)
+    table = sf.read(data, described, **given_options(**form))
+    if Path(release).is_dir():
+        made = sf.Release.load(release, schema=described)
+    else:
+        made = sf.Release.read(release, described, groups=groups)
+    found = sf.measure(table, made, names or None)
+    if as_json:
+        measured = {name: figure.to_json() for name, figure in found.items()}
+        emit({"ok": True, "confidential": True, "summary": made.summary().to_json(), "measures": measured})
+    else:
+        _show(found)
+
+
+def _show(found: Mapping[str, Measured]) -> None:
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    shown = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+    for column in ("measure", "value", "unit", "formula"):
+        shown.add_column(column, justify="right" if column == "value" else "left")
+    for name, figure in found.items():
+        missing = figure.details.get("not measured")
+        value = "-" if missing else f"{figure.value:.6g}"
+        shown.add_row(name, value, escape(figure.unit), escape(str(missing) if missing else figure.formula))
+    Console(highlight=False).print(shown)
+    click.echo("Computed from the original: confidential.")
