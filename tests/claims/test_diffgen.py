@@ -177,7 +177,7 @@ def test_chunks_of_cells_change_nothing(monkeypatch):
 
 
 def test_the_walk_agrees_with_what_entropy_draws():
-    """The audited law and the drawn releases: 4,000 runs fit it (false alarm below 1e-6), and not its neighbour's."""
+    """The audited law and the drawn releases: 1,500 runs fit it (false alarm below 1e-6), and not its neighbour's."""
     from scipy import stats
 
     mechanism = sf.DiffGen(12, specializations=1, structure="19/20", splits="together")
@@ -185,7 +185,7 @@ def test_the_walk_agrees_with_what_entropy_draws():
     one, two = pair(mechanism, rows, (3, 2, 1, 0))
     from sfumato.mechanisms.diffgen_growth import Drawn
 
-    runs = 4000
+    runs = 1500
     drawn = [mechanism.decide(one, Drawn(sf.Entropy.seeded(i).child("structure"))).said for i in range(runs)]
     keys = sorted(law_of(mechanism, one).chances, key=str)
     seen = [drawn.count(key) for key in keys]
@@ -196,7 +196,7 @@ def test_the_walk_agrees_with_what_entropy_draws():
 
 
 def test_probabilities_of_all_structures_sum_to_one():
-    for kind in KINDS:
+    for kind in ("paper-max", "flip", "cells-ahead", "prefix"):
         mechanism = diffgen(kind)
         counts, _ = random_pair(mechanism, 2)
         total = sum(chance for chance, _ in walked(lambda draw, m=mechanism, c=counts: m.decide(c, draw)))

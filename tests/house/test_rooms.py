@@ -51,6 +51,7 @@ BANS = (
 SHARED_BY_MECHANISMS = {
     "base": "the protocol and the plan",
     "conditions": "a requirement as the kernels take it",
+    "noisy_cells": "noise on every cell of a table whose cuts are public",
     "bucket_release": "from groups of exact rows to a release",
     "dirichlet": "the certified prior of the urn",
     "dirichlet_rules": "what a prior guarantees",

@@ -29,11 +29,11 @@ import numpy as np
 from sfumato.attacks.composition_classes import by_home, by_label
 from sfumato.attacks.composition_narrowing import Narrowed, Prior, narrow
 from sfumato.attacks.composition_outcome import Composition, Records, tally
-from sfumato.attacks.statistics import Share
 from sfumato.claims.exact import choice, whole
 from sfumato.counts import Table
 from sfumato.counts.walking import row_ids
 from sfumato.errors import NotComparable, ParameterError
+from sfumato.measures.shares import Share
 from sfumato.reading import View, align
 from sfumato.release import Release
 from sfumato.schema import Attribute, Schema

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.attacks.composition_narrowing import Narrowed
-from sfumato.attacks.statistics import Share, difference
+from sfumato.measures.shares import Share, difference
 from sfumato.schema import Attribute
 
 __all__ = ["Composition", "Records", "Tally", "tally"]

@@ -24,11 +24,11 @@ import numpy as np
 
 from sfumato.attacks.composition import Reading, composition
 from sfumato.attacks.composition_outcome import Composition
-from sfumato.attacks.statistics import Share
 from sfumato.claims.exact import whole
 from sfumato.counts import Table
 from sfumato.errors import ParameterError
 from sfumato.measures import Workload, query_error, workload
+from sfumato.measures.shares import Share
 from sfumato.mechanisms import Mechanism
 from sfumato.mechanisms.base import gather, run
 from sfumato.randomness import Entropy

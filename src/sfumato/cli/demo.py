@@ -39,8 +39,8 @@ def demo(output: str, quick: bool, as_json: bool) -> None:
     release = sf.publish(table, chosen.mechanism)
     release.save(folder / "release")
     verdict = sf.verify(folder / "release")
-    told = {"command": f"sfumato demo -o {output}", "source": ("adult.csv", "adult.toml")}
-    sf.report(front, folder / "report.html", recommendation=chosen, **told)
+    again = f"sfumato demo -o {output}"
+    sf.report(front, folder / "report.html", recommendation=chosen, command=again, source=("adult.csv", "adult.toml"))
     sf.report(front, folder / "public.html", audience="public", release=release)
     if as_json:
         emit(

@@ -54,9 +54,8 @@ def frontier(data: str, schema: str, as_json: bool, **options: Any) -> None:
     try:
         reached = front.recommend(privacy_loss=options["privacy_loss"], utility_loss=options["utility_loss"])
     finally:  # a limit that no release keeps is an error, but what was computed is written all the same
-        told = {"command": _command(), "source": (data, schema)}
         if options["output"]:
-            sf.report(front, options["output"], recommendation=reached, **told)
+            sf.report(front, options["output"], recommendation=reached, command=_command(), source=(data, schema))
         if options["public"]:
             sf.report(front, options["public"], audience="public")
     if as_json:

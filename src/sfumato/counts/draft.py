@@ -11,7 +11,7 @@ from sfumato.counts.draft_columns import column_facts
 from sfumato.counts.draft_roles import proposals
 from sfumato.counts.draft_toml import toml_text
 from sfumato.counts.refusal import refused
-from sfumato.counts.source import open_source
+from sfumato.counts.source import Source, open_source
 from sfumato.errors import ReadError
 
 __all__ = ["draft"]
@@ -40,7 +40,18 @@ def draft(
         if again is None:
             raise
         facts = column_facts(again)
-    return toml_text(name or _name(data), proposals(facts))
+        source = again
+    return toml_text(name or _name(data), proposals(facts), read_as=_read_as(source))
+
+
+def _read_as(source: Source) -> str:
+    """Say how a text file was understood, so that a wrong guess is seen before anything rests on it."""
+    if not source.forms:
+        return ""
+    _, form = source.forms[0]
+    mark = {"\t": "tab"}.get(form.delimiter, form.delimiter)
+    first = "names the columns" if form.header else "is data"
+    return f"{form.encoding} text cut at {mark!r} into {len(form.names)} columns; the first line {first}"
 
 
 def _name(data: Any) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from dataclasses import KW_ONLY, dataclass
 from decimal import Decimal
 from typing import Any
@@ -21,6 +22,11 @@ __all__ = ["LISTED", "NO_VALUE", "ColumnFacts", "column_facts"]
 LISTED = 10_000  # distinct values looked at one by one
 _LAST_DAY = dt.date.max.isoformat()
 _OTHERS = 50  # distinct texts among numbers that are looked at
+_STRAYS, _NUMBERS = 3, 100  # so few texts among so many numbers are no numbers gone wrong, but a word for none
+_FORMS = (
+    ("dates: write them as 2024-05-31", "", re.compile(r"\d{1,2}[./-]\d{1,2}[./-]\d{4}|\d{4}[./]\d{1,2}[./]\d{1,2}")),
+    ("numbers with a decimal comma: write them as 1234.5", ",", re.compile(r"[-+]?\d+(,\d+)?")),
+)
 NO_VALUE = frozenset(
     {"", "?", "NA", "N/A", "n/a", "NULL", "null", "NaN", "nan", "None", ".", "-", "inf", "-inf", ROOT, MISSING, KNOWN}
 )
@@ -28,7 +34,11 @@ NO_VALUE = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class ColumnFacts:
-    """One column: how many values, which, and whether they are numbers or days."""
+    """One column: how many values, which, and whether they are numbers or days.
+
+    `strays` is how many texts among numbers were taken for no value; `form` says how dates or numbers are
+    written that can not be read as they stand.
+    """
 
     name: str
     _: KW_ONLY
@@ -41,6 +51,8 @@ class ColumnFacts:
     whole: bool = False
     days: tuple[dt.date, dt.date] | None = None
     plain: bool = True
+    strays: int = 0
+    form: str = ""
 
     @property
     def uniqueness(self) -> float:
@@ -98,6 +110,8 @@ def _from_texts(name: str, known: list[str], rows: int, distinct: int, nulls: in
     dated = [text for text in texts if day_of(text) is not None]
     if len(dated) == len(texts) and _LAST_DAY in dated:  # how many programs write "no end"
         no_value, texts = (*no_value, _LAST_DAY), tuple(text for text in texts if text != _LAST_DAY)
+    strays = _strays(texts)
+    no_value, texts = (*no_value, *strays), tuple(text for text in texts if text not in strays)
     numbers = [decimal_or_none(text) for text in texts]
     found = [number for number in numbers if number is not None]
     padded = any(_zero_led(text) for text in texts)
@@ -114,7 +128,27 @@ def _from_texts(name: str, known: list[str], rows: int, distinct: int, nulls: in
         numbers=(min(found), max(found)) if numeric else None,
         whole=numeric and all(number == number.to_integral_value() for number in found),
         days=(min(days), max(days)) if days and len(days) == len(texts) else None,
+        strays=len(strays),
+        form=_form(texts),
     )
+
+
+def _form(texts: tuple[str, ...]) -> str:
+    """Say what most values look like, where it is a form that is not read."""
+    for form, mark, looks in _FORMS:
+        fitting = [text for text in texts if looks.fullmatch(text)]
+        if any(mark in text for text in fitting) and len(texts) - len(fitting) <= min(_STRAYS, len(fitting) // 10):
+            return form
+    return ""
+
+
+def _strays(texts: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the few texts among many numbers: how an office writes that there is no value (k.A., unknown)."""
+    numbers = [number for text in texts if (number := decimal_or_none(text)) is not None]
+    few = len(texts) - len(numbers) <= _STRAYS and len(numbers) >= _NUMBERS
+    if not few or any(_zero_led(text) for text in texts) or any(abs(number) >= 10**15 for number in numbers):
+        return ()
+    return tuple(text for text in texts if decimal_or_none(text) is None)
 
 
 def _zero_led(text: str) -> bool:

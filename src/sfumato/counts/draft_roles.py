@@ -90,6 +90,8 @@ def _proposal(column: ColumnFacts, role: Role) -> Proposal:
     made = _described(column, role)
     if made is None:
         why = "too many values to list" if column.plain and column.distinct else "no plain values in it"
+        if column.form:
+            why += f"; they look like {column.form} and draft again"
         decide = ("role and domain: give it values, a mask or groups before it can be published",)
         return Proposal(column.name, role="other", kind="nominal", why=why, decide=decide)
     question = {
@@ -118,6 +120,7 @@ def _described(column: ColumnFacts, role: Role) -> Proposal | None:
         kind="nominal",
         lines=(*lines, *_missing(column)),
         decide=decide if role == "quasi" else (),
+        why=f"they look like {column.form} and draft again" if column.form else "",
     )
 
 
@@ -158,13 +161,10 @@ def _numeric(column: ColumnFacts, role: Role, low: Decimal, high: Decimal) -> Pr
     widths = [width for width in (step * 5, step * 10, step * 20, step * 100) if width * 2 <= end - start]
     if role == "quasi" and widths:
         lines.append(("intervals", widths, "widths of the hierarchy's intervals"))
-    return Proposal(
-        column.name,
-        role=role,
-        kind="numeric",
-        lines=(*lines, *_missing(column)),
-        decide=("range: is it known without the file?",),
-    )
+    decide = ("range: is it known without the file?",)
+    if column.strays:
+        decide += ("missing: do the texts in it say that there is no value?",)
+    return Proposal(column.name, role=role, kind="numeric", lines=(*lines, *_missing(column)), decide=decide)
 
 
 def public_looking(low: Decimal, high: Decimal, *, whole: bool) -> tuple[Decimal, Decimal, Decimal]:

@@ -63,7 +63,7 @@ def _worded(attribute: Attribute, sign: int, count: int, rows: int) -> tuple[str
         if isinstance(domain, Grid | Edges | Days):
             return (
                 f"{column} has {many} outside the declared range",
-                "widen `range`, or clamp = true to move them to its ends",
+                "widen `range`, name them in `missing`, or clamp = true to move them to its ends",
             )
         if attribute.declared_tree:
             file = f" {attribute.hierarchy}" if attribute.hierarchy else ""

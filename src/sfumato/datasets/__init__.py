@@ -2,6 +2,7 @@
 
 from sfumato.datasets.adult import ADULT_COLUMNS, ADULT_SCHEMA, Split, adult_frame
 from sfumato.datasets.census import CENSUS_COLUMNS, CENSUS_SCHEMA, census_frame, census_parameters
+from sfumato.datasets.commuting import CommutingFrames, commuting
 from sfumato.datasets.information import KDD, census_information, mutual_information
 from sfumato.datasets.tables import adult, census
 
@@ -11,6 +12,7 @@ __all__ = [
     "CENSUS_COLUMNS",
     "CENSUS_SCHEMA",
     "KDD",
+    "CommutingFrames",
     "Split",
     "adult",
     "adult_frame",
@@ -18,5 +20,6 @@ __all__ = [
     "census_frame",
     "census_information",
     "census_parameters",
+    "commuting",
     "mutual_information",
 ]

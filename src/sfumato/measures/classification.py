@@ -23,7 +23,6 @@ independent splits it would be three deviations away. So the figure is read as t
 
 from __future__ import annotations
 
-import math
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
@@ -35,15 +34,15 @@ from sfumato.errors import NotComparable, ParameterError
 from sfumato.measures.base import Measured
 from sfumato.measures.learners import MODELS, Lines, Model, Predictor, fit, majority
 from sfumato.measures.memory import remembered
+from sfumato.measures.shares import wilson
 from sfumato.measures.target import Bins, Target, target_of
 from sfumato.reading import View, align, cells_of, exact_view
 from sfumato.reading.features import exact_features, feature_columns, features, row_features
 from sfumato.release import Release
 
-__all__ = ["Classification", "classification", "wilson"]
+__all__ = ["Classification", "classification"]
 
 _FORMULA = "share of test rows whose class a learner trained on the release tells rightly"
-_NORMAL = 1.959963984540054  # two-sided 95 %
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,14 +116,6 @@ def classification(
         classes=goal.classes,
         rows=asked.rows,
     )
-
-
-def wilson(right: int, rows: int) -> tuple[float, float]:
-    """Return the 95 % score interval of a share (Wilson, JASA 22, 1927)."""
-    share, square = right / rows, _NORMAL**2 / rows
-    middle = (share + square / 2) / (1 + square)
-    half = math.sqrt(square * (share * (1 - share) + square / 4)) / (1 + square)
-    return max(0.0, middle - half), min(1.0, middle + half)
 
 
 def _predictors(train: Table, test: Table, goal: Target) -> tuple[str, ...]:

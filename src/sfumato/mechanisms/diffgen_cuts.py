@@ -1,7 +1,12 @@
 """The cut of each attribute as DiffGen grows it: nodes of public trees, intervals of public grids.
 
-Nothing here looks at data: which nodes there are, and how each may be specialized, follows from the schema and
-from the choices already made.
+Source    Mohammed, Chen, Fung & Yu, KDD 2011, definition 3.3 and section 4.1 (cuts); outer runs of splits: eq. (7).
+Claim     Which nodes there are, and every way to specialize each, follows from the schema and from the choices already
+          made; a cut always holds each code once.
+Because   nothing here takes data. A node is replaced by children that divide it.
+Checked   tests/unit/mechanisms/test_diffgen_parameters.py::test_nodes
+          tests/unit/mechanisms/test_diffgen_parameters.py::test_cuts_and_labels_agree
+Silent on who chooses, and by which law.
 """
 
 from __future__ import annotations

@@ -82,7 +82,9 @@ def by_residence(release: Release, names: Sequence[str], codes: np.ndarray) -> c
     if missing:
         raise NotComparable(f"the release does not say where rows landed by {', '.join(missing)}.")
     columns = [residence.names.index(name) for name in names]
-    key, theirs = _keys(np.asarray(codes), residence.codes[:, columns])
+    stays = residence.group >= 0  # rows that were left out landed nowhere
+    home, weight = residence.group[stays], residence.weight[stays]
+    key, theirs = _keys(np.asarray(codes), residence.codes[stays][:, columns])
     order = np.argsort(theirs, kind="stable")
     first = np.searchsorted(theirs[order], key, side="left")
     last = np.searchsorted(theirs[order], key, side="right")
@@ -90,9 +92,9 @@ def by_residence(release: Release, names: Sequence[str], codes: np.ndarray) -> c
     person = np.repeat(np.arange(len(key)), lengths)
     ends = np.cumsum(lengths)
     entry = order[np.arange(ends[-1] if len(ends) else 0) + np.repeat(first - (ends - lengths), lengths)]
-    share = _ratio(residence.weight, release.groups.weight[residence.group])
+    share = _ratio(weight, release.groups.weight[home])
     shape = (len(key), len(release.groups))
-    return csr_matrix((share[entry], (person, residence.group[entry])), shape=shape)
+    return csr_matrix((share[entry], (person, home[entry])), shape=shape)
 
 
 def _keys(codes: np.ndarray, others: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

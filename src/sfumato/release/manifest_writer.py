@@ -74,6 +74,6 @@ def public_schema(release: Release) -> Schema:
         known.append(public_part(table.attribute, [table.intervals(int(label)) for label in used]))
     for at, attribute in enumerate(carried.attributes):
         codes = np.unique(carried.codes[:, at]).tolist()
-        known.append(public_part(attribute, [((code, code + 1),) for code in codes]))
+        known.append(public_part(attribute, [((code, code + 1),) for code in codes], exact=True))
     schema = release.schema
     return Schema(tuple(known), name=schema.name, population=schema.population, rows_per_person=schema.rows_per_person)

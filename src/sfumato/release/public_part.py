@@ -15,6 +15,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from sfumato.release.frames import free_name
 from sfumato.schema import MISSING, ROOT, Attribute, Days, Domain, Edges, Grid, Tree, Values, label_name, parse_label
 from sfumato.schema.build import default_tree
 from sfumato.schema.builders import half_open, interval_name
@@ -28,14 +29,19 @@ _ESCAPE = re.compile(r"\\([\\|])")
 _Part = tuple[int, int]
 
 
-def public_part(attribute: Attribute, said: Iterable[Intervals]) -> Attribute:
-    """Return the attribute as the public may know it, when the labels `said` are published."""
+def public_part(attribute: Attribute, said: Iterable[Intervals], *, exact: bool = False) -> Attribute:
+    """Return the attribute as the public may know it, when the labels `said` are published.
+
+    With `exact` values are published as they are: the only value of a domain stands there by name, not as `*`.
+    """
     if attribute.source == "public":
         return replace(attribute, decide=())
     size = attribute.values.size
-    labels = [_clipped(label, size) for label in said]
-    labels = [label for label in labels if label and label != ((0, size),)]
-    domain, tree = _told(attribute, labels)
+    labels = [label for given in said if (label := _clipped(given, size))]
+    if exact and size == 1 and labels:
+        domain, tree = attribute.values, None
+    else:
+        domain, tree = _told(attribute, [label for label in labels if label != ((0, size),)])
     missing = MISSING if attribute.missing_code is not None else None
     return replace(
         attribute,
@@ -109,11 +115,12 @@ def _told_values(attribute: Attribute, labels: Sequence[Intervals]) -> tuple[Dom
         named |= _names(attribute, part)
     ends = sorted({end for part in (*named, *spans) for end in part})
     cells = _inside(list(pairwise(ends)), spans)
-    names = [named.get(cell) or f"(part {at})" for at, cell in enumerate(cells, 1)]
+    taken = set(named.values())
+    names = [named.get(cell) or free_name(f"(part {at})", taken) for at, cell in enumerate(cells, 1)]
     starts = np.array([low for low, _ in cells])
     place = {end: int(np.searchsorted(starts, end)) for end in ends}
     if any(sum(place[high] - place[low] for low, high in label) == len(cells) for label in labels):
-        names.append(_OTHER)
+        names.append(free_name(_OTHER, names))
     domain = Values(tuple(names))
     nodes = [(place[low], place[high], name) for (low, high), name in named.items() if place[high] - place[low] > 1]
     return domain, _tree(domain, nodes, attribute, leaves=True) if nodes else None

@@ -191,9 +191,9 @@ def _tables(folder: Path, manifest: Manifest, asked: Requirement | None) -> Exam
             )
         else:
             examined = examine_rows(schema, frames["data"], {name: name for name in manifest.expected["data"]}, asked)
-    except ReleaseError as error:  # a header that can be read and a body that can not: damage, so the claim fails
-        rule = f"{str(error).partition('. Hint:')[0]}: its rows are damaged"
-        return Examined(problems=[*problems, Problem("data", rule, "take the folder as it was saved")])
+    except ReleaseError:  # a header that can be read over rows that can not: damage, so the claim fails
+        damaged = Problem("data", "can not be read: its rows are damaged", "take the folder as it was saved")
+        return Examined(problems=[*problems, damaged])
     problems += examined.problems
     numbers = (manifest.group, manifest.count)
     for name, frame in frames.items():

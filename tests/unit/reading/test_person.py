@@ -100,3 +100,24 @@ def test_without_quasi_identifiers_every_box_holds_everyone():
     person, box = holding_boxes(view, np.zeros((3, 0), int))
     assert sorted(zip(person.tolist(), box.tolist(), strict=True)) == [(p, b) for p in range(3) for b in range(2)]
     assert person_distribution(view, by_labels(view, np.zeros((1, 0), int))).tolist() == [[0.5, 0.5]]
+
+
+def test_rows_that_were_left_out_landed_nowhere():
+    from dataclasses import replace
+
+    import numpy as np
+
+    import sfumato as sf
+    from sfumato.reading import by_residence
+
+    adult = sf.datasets.adult().take(np.arange(500))
+    release = sf.publish(adult, sf.Mondrian(sf.KAnonymity(5)))
+    home = release.residence
+    group = home.group.copy()
+    group[0] = -1
+    names = [attribute.name for attribute in release.quasi]
+    found = by_residence(
+        replace(release, residence=replace(home, group=group)), [*names, "occupation", "income"], home.codes
+    )
+    assert found[0].nnz == 0
+    assert found[1].nnz == 1
