@@ -15,7 +15,11 @@ __all__ = ["explain"]
 def explain(name: str | None, as_json: bool) -> None:
     """Say in plain words what a requirement, guarantee, mechanism or measure means, or list the names.
 
+    `schema` lists every key of a schema file.
+
     Example: sfumato explain t-closeness
+
+    Example: sfumato explain schema
     """
     import sfumato as sf
 

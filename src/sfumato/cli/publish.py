@@ -71,6 +71,10 @@ def run(mechanism: Mechanism, **options: Any) -> None:
     import sfumato as sf
 
     schema = sf.Schema.load(options["schema"])
+    undecided = sum(len(attribute.decide) for attribute in schema.attributes)
+    if undecided and not options["as_json"]:
+        listed = f"sfumato check {options['data']} {options['schema']}"
+        click.echo(f"Warning: {undecided} decisions of the schema are open. They are listed by: {listed}", err=True)
     if options["dry_run"]:
         _show_plan(sf.plan(schema, mechanism), mechanism.claim(schema), as_json=options["as_json"])
         return
@@ -97,6 +101,8 @@ def run(mechanism: Mechanism, **options: Any) -> None:
                 "folder": options["output"],
                 "summary": release.summary().to_json(),
                 "claim": release.claim.to_json(),
+                "not_published": _withheld(schema),
+                "undecided": undecided,
                 **({} if beside is None else {"against": beside.to_json()}),
             }
         )
@@ -106,9 +112,16 @@ def run(mechanism: Mechanism, **options: Any) -> None:
     summary = release.summary()
     rows = [(name, value) for name, value in summary.to_json().items()]
     table_of(f"Published {schema.name}", [("claim", release.claim.promise), *rows])
+    if withheld := _withheld(schema):
+        click.echo(f"Not published, by role: {', '.join(withheld)}.")
     if options["mapping"] is not None:
         click.echo(f"Wrote the applied mapping to {options['mapping']}: it undoes the release, keep it to yourself.")
     click.echo(f"Saved in {options['output']}. Check it with: sfumato verify {options['output']}")
+
+
+def _withheld(schema: Any) -> list[str]:
+    """Name the columns that no release carries: identifiers, and what has no other role."""
+    return [attribute.name for attribute in schema.attributes if attribute.role in ("identifier", "other")]
 
 
 def _refuse_waste(claim: Claim, options: dict[str, Any]) -> None:

@@ -2,6 +2,7 @@
 
 from sfumato.commuting.flows import Flows, read_flows
 from sfumato.commuting.geography import ELSEWHERE, Geography, Regions, haversine
+from sfumato.commuting.map_data import MapData, map_data
 from sfumato.commuting.prior import (
     Rule,
     Stratum,
@@ -21,6 +22,7 @@ __all__ = [
     "ELSEWHERE",
     "Flows",
     "Geography",
+    "MapData",
     "OlderFlows",
     "Regions",
     "Rule",
@@ -30,6 +32,7 @@ __all__ = [
     "haversine",
     "is_good",
     "log_reference_zero_sample",
+    "map_data",
     "read_flows",
     "rejection_limit",
     "shrunk_certificate",

@@ -84,14 +84,15 @@ def _could_be_quasi(column: ColumnFacts) -> bool:
 
 
 def _proposal(column: ColumnFacts, role: Role) -> Proposal:
+    looks = f"they look like {column.form} and draft again" if column.form else ""
     if role == "identifier":
         why = f"{column.distinct} distinct values in {column.rows} rows, or a name that points to a person"
+        why = f"{why}; {looks}" if looks else why
         return Proposal(column.name, role=role, kind="nominal", why=why, decide=("role: does it point to one person?",))
     made = _described(column, role)
     if made is None:
         why = "too many values to list" if column.plain and column.distinct else "no plain values in it"
-        if column.form:
-            why += f"; they look like {column.form} and draft again"
+        why = f"{why}; {looks}" if looks else why
         decide = ("role and domain: give it values, a mask or groups before it can be published",)
         return Proposal(column.name, role="other", kind="nominal", why=why, decide=decide)
     question = {
@@ -99,7 +100,7 @@ def _proposal(column: ColumnFacts, role: Role) -> Proposal:
         "sensitive": "role: must it stay unlinked to the person? else quasi or other",
         "other": "role: other is not published; quasi if an outsider could know it, sensitive if it must stay unlinked",
     }[role]
-    return replace(made, decide=(question, *made.decide))
+    return replace(made, decide=(question, *made.decide), why=looks)
 
 
 def _described(column: ColumnFacts, role: Role) -> Proposal | None:
@@ -120,7 +121,6 @@ def _described(column: ColumnFacts, role: Role) -> Proposal | None:
         kind="nominal",
         lines=(*lines, *_missing(column)),
         decide=decide if role == "quasi" else (),
-        why=f"they look like {column.form} and draft again" if column.form else "",
     )
 
 
@@ -161,9 +161,8 @@ def _numeric(column: ColumnFacts, role: Role, low: Decimal, high: Decimal) -> Pr
     widths = [width for width in (step * 5, step * 10, step * 20, step * 100) if width * 2 <= end - start]
     if role == "quasi" and widths:
         lines.append(("intervals", widths, "widths of the hierarchy's intervals"))
-    decide = ("range: is it known without the file?",)
-    if column.strays:
-        decide += ("missing: do the texts in it say that there is no value?",)
+    doubt = ("missing: do the texts in it say that there is no value?",) if column.strays else ()
+    decide = ("range: is it known without the file?", *doubt)
     return Proposal(column.name, role=role, kind="numeric", lines=(*lines, *_missing(column)), decide=decide)
 
 

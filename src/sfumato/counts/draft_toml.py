@@ -24,8 +24,8 @@ def toml_text(name: str, proposals: Sequence[Proposal], *, read_as: str = "") ->
         "# Drafted from a data file. It lists values of the data: keep it as confidential as the data.\n"
         + (f"# Read as {read_as}.\n" if read_as else "")
         + "# Go through every `decide`, change what is wrong, and delete the entry. All keys: sfumato explain schema\n"
-        '# role = "quasi": an outsider could know it, so it is made coarser. "sensitive": published, but not linked to\n'
-        '# one person. "target": what a learner should still tell. "identifier" and "other": never published.\n'
+        '# role = "quasi": an outsider could know it, so it is made coarser. "sensitive": published, but not linked\n'
+        '# to one person. "target": what a learner should still tell. "identifier" and "other": never published.\n'
         '# source = "data" marks what was read off the file; differentially private methods refuse it until a\n'
         '# person has put in publicly known bounds or values and written source = "public".'
     )

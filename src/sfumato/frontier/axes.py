@@ -33,16 +33,17 @@ class HeldOut:
     test: Table
     _: KW_ONLY
     model: Any = "tree"
+    target: str | None = None
     name: str = "classification"
 
     @property
     def key(self) -> str:
         """What tells two of them apart."""
-        return f"{self.name} {self.model} {table_fingerprint(self.test)}"
+        return f"{self.name} {self.model} {self.target} {table_fingerprint(self.test)}"
 
     def __call__(self, table: Table, release: Release) -> Any:
         """Train on the release, ask about the held-out rows."""
-        return classification(table, self.test, release, model=self.model)
+        return classification(table, self.test, release, model=self.model, target=self.target)
 
 
 @dataclass(frozen=True, slots=True)

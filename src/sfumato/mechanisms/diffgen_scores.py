@@ -48,8 +48,10 @@ class Score:
         """Return the score of each candidate as int64."""
         if self.summed is None:
             return _information_steps(children)
-        found = self.summed(children).sum(axis=1)
-        return found - self.summed(children.sum(axis=1)) if self.minus_parent else found
+        found: np.ndarray = self.summed(children).sum(axis=1)
+        if self.minus_parent:
+            found = found - self.summed(children.sum(axis=1))
+        return found
 
 
 def score_of(name: ScoreName, *, classes: int, in_cells: bool = False, paper: bool = False) -> Score:
@@ -86,7 +88,7 @@ def information_gain(child_class_counts: Sequence[Sequence[int]]) -> float:
     total = sum(whole)
     if total == 0:
         return 0.0
-    return _entropy(whole) - sum(sum(counts) / total * _entropy(counts) for counts in children)
+    return _entropy(whole) - math.fsum(sum(counts) / total * _entropy(counts) for counts in children)
 
 
 def _entropy(counts: Sequence[int]) -> float:

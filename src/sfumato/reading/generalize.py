@@ -13,7 +13,7 @@ import numpy as np
 from sfumato.counts import Cuts, Table, Tree
 from sfumato.errors import NotComparable, ParameterError
 from sfumato.release import Release
-from sfumato.release.frames import GROUP
+from sfumato.release.frames import GROUP, free_name
 from sfumato.schema import Attribute, Labels
 
 if TYPE_CHECKING:
@@ -31,7 +31,8 @@ def generalize(release: Release, table: Table) -> pl.DataFrame:
     if release.form == "buckets" and isinstance(release.recoding, Tree):
         group = release.recoding.route(table.codes(names))  # exact rows beside the group of the region that holds them
         exact = {a.name: _texts(a).gather(table.codes([a.name])[:, 0]) for a in release.quasi}
-        return pl.DataFrame({**exact, GROUP: pl.Series(GROUP, group, dtype=pl.Int64)})
+        number = _added(GROUP, release)
+        return pl.DataFrame({**exact, number: pl.Series(number, group, dtype=pl.Int64)})
     ids = label_ids(release, table.codes(names))
     for at, labels in enumerate(release.boxes.tables):
         columns[names[at]] = pl.Series(names[at], labels.names, dtype=pl.String).gather(ids[:, at])
@@ -58,7 +59,7 @@ def mapping(release: Release) -> pl.DataFrame:
     rows = np.bincount(which.reshape(-1), weights=home.weight[stays], minlength=len(lines)).astype(np.int64)
     exact = {a.name: _texts(a).gather(lines[:, at]) for at, a in enumerate(release.quasi)}
     if release.form == "buckets":
-        labels = {GROUP: pl.Series(GROUP, lines[:, width], dtype=pl.Int64)}
+        labels = {_added(GROUP, release): pl.Series(GROUP, lines[:, width], dtype=pl.Int64)}
     else:
         box_of = np.empty(len(release.groups), np.int64)
         box_of[release.boxes.group] = np.arange(len(release.boxes))
@@ -68,7 +69,12 @@ def mapping(release: Release) -> pl.DataFrame:
             f"{t.attribute.name} published": pl.Series(t.names, dtype=pl.String).gather(ids[:, at])
             for at, t in enumerate(tables)
         }
-    return pl.DataFrame({**exact, **labels, "rows": rows})
+    return pl.DataFrame({**exact, **labels, _added("rows", release): rows})
+
+
+def _added(name: str, release: Release) -> str:
+    """Return the name of a column we add, as the release itself has it: never that of an attribute."""
+    return free_name(name, [attribute.name for attribute in (*release.quasi, *release.carried)])
 
 
 def _texts(attribute: Attribute) -> pl.Series:

@@ -1,14 +1,17 @@
-"""Plain words for anything the library speaks about: claims, requirements, mechanisms, releases."""
+"""Plain words for anything the library speaks about: claims, requirements, mechanisms, measures, releases, schemas."""
 
 from __future__ import annotations
 
 import inspect
+from difflib import get_close_matches
 from typing import Any
 
+from sfumato import measures
 from sfumato.claims import GUARANTEES, REQUIREMENTS, Claim
 from sfumato.errors import ParameterError
 from sfumato.mechanisms import REGISTRY as MECHANISMS
 from sfumato.release import Release
+from sfumato.schema.reference import REFERENCE
 
 __all__ = ["explain"]
 
@@ -16,7 +19,7 @@ __all__ = ["explain"]
 def explain(thing: Any = None) -> str:
     """Say what a name, claim, requirement, mechanism or release means; without an argument, list the names."""
     if thing is None:
-        return "Names that can be explained:\n" + "\n".join(f"  {name}" for name in sorted(_names()))
+        return _listing()
     if isinstance(thing, str):
         return _named(thing)
     if isinstance(thing, Release):
@@ -27,17 +30,32 @@ def explain(thing: Any = None) -> str:
 
 
 def _names() -> dict[str, Any]:
-    return {**REQUIREMENTS, **GUARANTEES, **MECHANISMS}
+    return {**REQUIREMENTS, **GUARANTEES, **MECHANISMS, **{name: getattr(measures, name) for name in measures.REGISTRY}}
+
+
+def _listing() -> str:
+    lines = [("schema", "Every key of a schema file."), *((name, _first_line(kind)) for name, kind in _names().items())]
+    width = max(len(name) for name, _ in lines)
+    return "Names that can be explained:\n" + "\n".join(f"  {name:{width}}  {line}" for name, line in lines)
+
+
+def _first_line(kind: Any) -> str:
+    return next(iter((inspect.getdoc(kind) or "").splitlines()), "")
 
 
 def _named(name: str) -> str:
     wanted = _plain(name)
+    if wanted == "schema":
+        return REFERENCE
     for known, kind in _names().items():
         if wanted in (_plain(known), _plain(kind.__name__)):
             module = inspect.getmodule(kind)
             about = inspect.getdoc(kind) or ""
             return f"{known}: {about}\n\n{inspect.getdoc(module) or ''}"
-    raise ParameterError("name", name, "is not known", hint=f"one of {', '.join(sorted(_names()))}")
+    names = sorted(["schema", *_names()])
+    close = get_close_matches(name.lower(), names, n=3)
+    hint = f"did you mean {' or '.join(close)}" if close else f"one of {', '.join(names)}"
+    raise ParameterError("name", name, "is not known", hint=hint)
 
 
 def _plain(name: str) -> str:

@@ -28,7 +28,7 @@ def read_text(path: Path, where: str) -> tuple[str, list[Problem]]:
     except (OSError, ValueError) as error:  # ValueError: a path that no file system takes
         raw, reason = b"", getattr(error, "strerror", None) or "no such file"
     if reason:
-        hint = "check the path; it is relative to the schema file"
+        hint = "check the path" if where == path.name else "check the path; it is relative to the schema file"
         return "", [Problem(where, f"the file {path.name} can not be read ({reason})", hint)]
     if b"\0" in raw:
         return "", [Problem(where, f"the file {path.name} is not text", "save it as UTF-8 text, one value a line")]

@@ -1,0 +1,67 @@
+"""`sfumato reproduce`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sfumato.cli.options import emit, json_option
+
+if TYPE_CHECKING:
+    from sfumato.reproduce import Reproduction
+
+__all__ = ["reproduce"]
+
+PAPERS = ("diffgen", "dlink", "tradeoff", "onthemap")
+
+
+@click.command(short_help="The papers' figures again, printed numbers beside ours.")
+@click.argument("paper", type=click.Choice(PAPERS))
+@click.option("--quick", is_flag=True, help="Every curve, at least half of the x values, a few minutes.")
+@click.option("--tiny", is_flag=True, hidden=True, help="A test run: verdicts mean nothing.")
+@click.option("-o", "--output", type=click.Path(), help="Page to write, .html or .json (default: PAPER.html).")
+@click.option("--data", type=click.Path(), help="dlink: census_income_kdd.parquet; onthemap: a folder of LODES files.")
+@click.option("--keep", type=click.Path(), help="Folder for results; a stopped run goes on from it.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of everything drawn.")
+@json_option
+def reproduce(paper: str, quick: bool, tiny: bool, output: str | None, as_json: bool, **options: Any) -> None:
+    """Recompute the figures of a paper and judge, by rules in code, whether they agree with what it prints.
+
+    Example: sfumato reproduce tradeoff --quick -o tradeoff.html
+
+    Example: sfumato reproduce onthemap --data lodes_ri_2019/ --keep kept/
+    """
+    from sfumato.cli.progress import bar
+    from sfumato.reproduce import reproduce as computed
+    from sfumato.reproduce import reproduction_page
+
+    options["size"] = "tiny" if tiny else "quick" if quick else "full"
+    if as_json:
+        found = computed(paper, **options)
+    else:
+        with bar() as progress:
+            found = computed(paper, progress=progress, **options)
+    page = reproduction_page(found, output or f"{paper}.html")
+    if as_json:
+        emit({"ok": True, "page": str(page), **found.to_json()})
+        return
+    _show(found)
+    click.echo(f"Page: {page}")
+
+
+def _show(found: Reproduction) -> None:
+    """Print what was said, printed, found and judged."""
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for head in ("Where", "What the paper says", "Printed", "Ours", "Verdict"):
+        table.add_column(head)
+    colours = {"agrees": "green", "same shape": "cyan", "differs": "yellow"}
+    for one in found.statements:
+        word = one.judged.word
+        table.add_row(*map(escape, (one.where, one.says, one.printed, one.ours)), f"[{colours[word]}]{word}[/]")
+    Console(highlight=False).print(table)
+    click.echo(", ".join(f"{many} {word}" for word, many in found.tally().items()) + ".")

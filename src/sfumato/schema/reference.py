@@ -1,0 +1,55 @@
+"""Every key of a schema file in plain words; `sfumato explain schema` prints it."""
+
+from __future__ import annotations
+
+__all__ = ["REFERENCE"]
+
+REFERENCE = """\
+schema: a TOML file that says what each column of a table is. `sfumato draft data.csv -o s.toml` proposes one.
+
+For the whole table
+  name = "members"             what the table is called
+  population = "members-2024"  who the rows are about; the ledger adds up what is published of them
+  rows_per_person = 1          at most how many rows one person has
+
+For each column: [attribute.NAME]
+  role     "quasi"       an outsider could know it of a person: it is made coarser
+           "sensitive"   published, but not linked to one person
+           "target"      what a learner should still be able to tell
+           "identifier"  points to one person: never published
+           "other"       not published (the default)
+  kind     "nominal" (the default), "ordered", "numeric" or "date"
+  column = "Alter"             name of the column in the file, where it is not NAME
+  source = "public"            or "data": its values were read off the file; differentially private methods refuse that
+  decide = ["..."]             questions a person has yet to answer; delete each when it is decided
+
+Which values there may be (one of these)
+  range = [0, 100]             numeric: from 0 up to but not including 100; date: ["2004-01-01", "2025-01-01"],
+                               the day after the last
+  step = 1                     width of a cell of the range; "0.5" for a half; for dates whole days
+  edges = [0, 1, 10, 100]      numeric: cells of unequal width
+  values = ["d", "m", "w"]     nominal or ordered, in their order; or values = "file.csv", one to a line
+
+How values are made coarser (at most one; else a range is halved again and again, a value kept or replaced by *)
+  intervals = [5, 10, 20]      numeric: widths, each a multiple of the one before
+  dates = ["month", "year"]    date: of week, month, quarter, year, decade
+  groups = { work = ["office", "craft"], learn = ["school"] }
+                               named groups; they list the values too, so that `values` is not needed
+  mask = { length = 5, from = "right" }
+                               codes such as postcodes: the last digits are hidden first. Any code of that length
+                               fits, unless `values` lists those there are. alphabet = "0123456789" unless given
+  hierarchy = "file.csv"       one line for each value: value;group;wider group;*   (ARX's files as they are),
+                               or a table in a table: { work = { indoors = ["office"] } }
+
+What does not fit
+  missing = ["", "k.A."]       texts that mean no value: a category of its own
+  missing = "suppress"         rows with an empty cell are left out
+  missing = { values = ["k.A."], action = "suppress" }
+                               rows with these texts are left out
+  clamp = true                 numeric, date: what lies outside the range is moved to its ends
+  other = "Other"              listed values: collects whatever is not listed
+
+How far values are apart, for t-closeness with --distance emd
+  ground = "equal"             or "hierarchical": nearer where they meet lower in the hierarchy
+
+Numbers are written 1234.5 and dates 2024-05-31. Check a file against its schema: sfumato check data.csv s.toml"""

@@ -1,0 +1,71 @@
+"""A small table with something to hide, for sweeps that take moments."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import sfumato as sf
+from sfumato.counts import Table
+from sfumato.schema import Schema
+
+CLINIC = """
+name = "clinic"
+
+[attribute.age]
+role = "quasi"
+kind = "numeric"
+range = [20, 60]
+step = 1
+
+[attribute.town]
+role = "quasi"
+kind = "nominal"
+hierarchy = { North = ["a", "b"], South = ["c", "d"] }
+
+[attribute.ill]
+role = "sensitive"
+kind = "nominal"
+values = ["flu", "cold", "asthma", "gout"]
+"""
+
+ILLS = ("flu", "cold", "asthma", "gout")
+
+
+def clinic_codes(seed, rows):
+    rng = np.random.default_rng(seed)
+    age, town = rng.integers(0, 40, rows), rng.integers(0, 4, rows)
+    ill = np.where(rng.random(rows) < 0.5, (age // 10 + town) % 4, rng.integers(0, 4, rows))
+    return np.column_stack([age, town, ill])
+
+
+@pytest.fixture(scope="session")
+def clinic_files(tmp_path_factory):
+    """The table and its schema as a steward has them: (data.csv, schema.toml)."""
+    folder = tmp_path_factory.mktemp("clinic")
+    (folder / "clinic.toml").write_text(CLINIC)
+    lines = [f"{20 + age},{'abcd'[town]},{ILLS[ill]}" for age, town, ill in clinic_codes(3, 600)]
+    (folder / "clinic.csv").write_text("\n".join(["age,town,ill", *lines]) + "\n")
+    return folder / "clinic.csv", folder / "clinic.toml"
+
+
+@pytest.fixture(scope="session")
+def clinic(clinic_files):
+    return Table.from_codes(Schema.load(clinic_files[1]), clinic_codes(3, 600))
+
+
+@pytest.fixture(scope="session")
+def another_clinic(clinic):
+    return Table.from_codes(clinic.schema, clinic_codes(11, 500))
+
+
+@pytest.fixture(scope="session")
+def clinic_front(clinic):
+    """Generalization, buckets, noise and a method that can not be applied, with everything a report shows."""
+    points = sf.sweep(
+        sf.sweep(sf.Mondrian, k=[5, 20, 60, 5000]),
+        sf.sweep(sf.Mondrian, sf.Bucketize, t=["0.03", "0.1"]),
+        sf.sweep(sf.DiffGen, epsilon=["0.5", 2]),
+        sf.Suppress(),
+    )
+    return sf.frontier(clinic, points, workers=0, repeats=3, progress=False)

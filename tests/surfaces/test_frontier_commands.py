@@ -1,0 +1,162 @@
+"""`measure`, `frontier` and `demo`: the same figures by library and by command."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from math import log
+
+import polars as pl
+import pytest
+from click.testing import CliRunner
+
+import sfumato as sf
+from sfumato.cli.main import app
+from sfumato.errors import Infeasible
+
+
+def run(*arguments):
+    done = CliRunner().invoke(app, [str(word) for word in arguments], standalone_mode=False)
+    if done.exception is not None:
+        raise done.exception
+    return done.output
+
+
+@pytest.fixture(scope="module")
+def saved(clinic, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("saved") / "out"
+    release = sf.publish(clinic, sf.Mondrian(sf.KAnonymity(20)))
+    release.save(folder)
+    return folder, release
+
+
+def test_measure_is_sf_measure(clinic, clinic_files, saved):
+    folder, release = saved
+    answer = json.loads(run("measure", *clinic_files, folder, "--json"))
+    here = {name: figure.to_json() for name, figure in sf.measure(clinic, release).items()}
+    assert answer["confidential"] is True
+    assert set(answer["measures"]) == set(here)
+    for name in ("privacy_loss", "utility_loss", "query_error"):
+        assert answer["measures"][name]["value"] == pytest.approx(here[name]["value"], rel=1e-12)
+        assert answer["measures"][name]["formula"] == here[name]["formula"]
+
+
+def test_measure_shows_value_unit_and_formula(clinic_files, saved):
+    text = run("measure", *clinic_files, saved[0], "--measure", "privacy_loss")
+    assert "privacy_loss" in text
+    assert "nats" in text
+    assert "max over" in text
+    assert "confidential" in text
+    assert "query_error" not in text
+
+
+@pytest.mark.parametrize(
+    ("tool", "interval"),
+    [("arx", "[{}, {}["), ("anonypy", "{}-{}")],
+)
+def test_measure_reads_anyones_csv(clinic, clinic_files, tmp_path, tool, interval):
+    """The same classes as other tools write them have the same privacy loss."""
+    decade = (clinic.codes()[:, 0] // 10) * 10 + 20
+    last = 10 if tool == "arx" else 9
+    frame = pl.DataFrame(
+        {
+            "age": [interval.format(low, low + last) for low in decade.tolist()],
+            "town": ["*"] * clinic.rows,
+            "ill": [clinic.schema["ill"].text(code) for code in clinic.codes()[:, 2].tolist()],
+        }
+    )
+    frame.write_csv(tmp_path / f"{tool}.csv")
+    answer = json.loads(run("measure", *clinic_files, tmp_path / f"{tool}.csv", "--json"))
+    assert answer["summary"]["classes"] == 4
+    counts = [[0] * 4 for _ in range(4)]
+    for age, _, ill in clinic.codes().tolist():
+        counts[age // 10][ill] += 1
+    overall = [sum(column) / clinic.rows for column in zip(*counts, strict=True)]
+    losses = [js([c / sum(row) for c in row], overall) for row in counts]
+    assert answer["measures"]["privacy_loss"]["value"] == pytest.approx(max(losses), rel=1e-9)
+
+
+def js(p, q):
+    middle = [(a + b) / 2 for a, b in zip(p, q, strict=True)]
+    return sum(a * log(a / m) for side in (p, q) for a, m in zip(side, middle, strict=True) if a) / 2
+
+
+def test_frontier_is_sf_frontier(clinic, clinic_files, tmp_path):
+    options = ("--preset", "diffgen", "--repeats", 2, "--workers", 0)
+    answer = json.loads(run("frontier", *clinic_files, *options, "-o", tmp_path / "r.html", "--json"))
+    front = sf.frontier(clinic, "diffgen", repeats=2, workers=0, progress=False)
+    assert answer["ok"]
+    assert answer["efficient"] == [point.number for point in front.efficient]
+    for shown, point in zip(answer["points"], front.points, strict=True):
+        assert shown["privacy"] == json.loads(json.dumps(point.privacy.to_json()))
+        assert shown["proved_bound"] == point.bound
+    assert answer["recommendation"]["label"] == front.recommend().point.label
+    assert (tmp_path / "r.html").stat().st_size > 500_000
+
+
+def test_a_limit_no_release_keeps_is_an_error_after_the_report(clinic_files, tmp_path):
+    with pytest.raises(Infeasible):
+        run("frontier", *clinic_files, "--preset", "tradeoff-readings", "--utility-loss", "-1", "--workers", 0,
+            "-o", tmp_path / "r.md", "--public", tmp_path / "p.md")  # fmt: skip
+    assert "Confidential" in (tmp_path / "r.md").read_text()
+    assert "Nothing here was computed" in (tmp_path / "p.md").read_text()
+
+
+def test_demo_compares_publishes_verifies_and_never_overwrites(tmp_path):
+    first, second = (json.loads(run("demo", "--quick", "--json", "-o", tmp_path / "out")) for _ in range(2))
+    assert first["ok"]
+    assert first["verdict"]["holds"]
+    assert (first["folder"], second["folder"]) == (str(tmp_path / "out"), str(tmp_path / "out-2"))
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["public.html", "release", "report.html"]
+    assert sf.verify(tmp_path / "out" / "release").holds
+    text = run("demo", "--quick", "-o", tmp_path / "out")
+    assert "Recommended: Mondrian t-closeness" in text
+    assert "the claim holds" in text
+
+
+@pytest.mark.full
+def test_the_32_releases_of_figure_2_in_a_minute():
+    quasi = ("age", "workclass", "education", "marital-status", "race", "sex")
+    adult = sf.datasets.adult().with_roles(quasi=quasi, sensitive="occupation", target=())
+    started = time.perf_counter()
+    front = sf.frontier(adult, "tradeoff", workers=2, progress=False)
+    assert time.perf_counter() - started < 60
+    assert len(front.points) == 32
+    assert front.failed == ()
+
+
+@pytest.mark.full
+def test_the_demo_takes_less_than_two_minutes(tmp_path):
+    started = time.perf_counter()
+    answer = json.loads(run("demo", "--json", "-o", tmp_path / "out"))
+    assert time.perf_counter() - started < 120
+    assert answer["releases"] == 52
+    assert answer["recommendation"]["label"] == "Bucketize t-closeness(0.15)"
+    assert (tmp_path / "out" / "report.html").stat().st_size < 1_500_000
+
+
+SCRIPT = """
+import sfumato.frontier
+import sfumato.report
+import sfumato as sf
+from sfumato import frontier
+assert callable(sf.frontier) and callable(sf.report) and frontier is sf.frontier
+front = sf.frontier(sf.datasets.census(200), sf.sweep(sf.Mondrian, k=[5, 50]), workers=2, progress=False)
+assert len(front.points) == 2 and front.failed == (), [point.failed for point in front.points]
+print(sf.report(front, "r.json").name)
+"""
+
+
+@pytest.mark.parametrize("way", ["file", "stdin", "-c"])
+def test_a_script_needs_no_guard_and_verbs_are_not_rooms(tmp_path, way):
+    """Workers are fresh interpreters that do not run the caller's script again."""
+    (tmp_path / "script.py").write_text(SCRIPT)
+    command = {"file": ["script.py"], "stdin": ["-"], "-c": ["-c", SCRIPT]}[way]
+    done = subprocess.run(
+        [sys.executable, *command], cwd=tmp_path, input=SCRIPT if way == "stdin" else None,
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == ["r.json"]

@@ -1,0 +1,115 @@
+"""`sfumato publish diffgen` and `noisy-table`: the plan comes first, flags become parameters, errors are messages."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import sfumato as sf
+from sfumato.cli.main import main
+
+SCHEMA = """
+name = "small"
+[attribute.age]
+role = "quasi"
+kind = "numeric"
+range = [20, 28]
+[attribute.job]
+role = "quasi"
+kind = "nominal"
+values = ["clerk", "boss", "smith"]
+[attribute.pay]
+role = "target"
+kind = "nominal"
+values = ["no", "yes"]
+"""
+
+
+@pytest.fixture
+def files(tmp_path):
+    (tmp_path / "schema.toml").write_text(SCHEMA, "utf-8")
+    rows = [f"{20 + i % 8},{('clerk', 'boss', 'smith')[i % 3]},{('no', 'yes')[i // 3 % 2]}" for i in range(300)]
+    (tmp_path / "data.csv").write_text("\n".join(["age,job,pay", *rows]), "utf-8")
+    return tmp_path
+
+
+def command(capsys, *arguments):
+    with pytest.raises(SystemExit) as stopped:
+        main([str(argument) for argument in arguments])
+    return stopped.value.code, capsys.readouterr()
+
+
+def test_the_plan_is_printed_before_anything_is_spent(files, capsys):
+    out = files / "out"
+    code, said = command(
+        capsys,
+        "publish",
+        "diffgen",
+        files / "data.csv",
+        files / "schema.toml",
+        "--epsilon",
+        "1",
+        "--recommended",
+        "-o",
+        out,
+    )
+    assert code == 0
+    assert said.out.index("Spends epsilon 7/10") < said.out.index("Published small")
+    assert "rows a cell on average" in said.out
+    assert sf.Release.load(out).claim.promise == sf.PureDP(1)
+
+
+def test_dry_run_reads_no_data(files, capsys):
+    (files / "data.csv").unlink()
+    arguments = (
+        "--epsilon",
+        "1/2",
+        "--specializations",
+        "3",
+        "--score",
+        "gini",
+        "--prefix",
+        "1/10",
+        "--dry-run",
+        "--json",
+    )
+    code, said = command(capsys, "publish", "diffgen", files / "data.csv", files / "schema.toml", *arguments)
+    assert code == 0
+    answer = json.loads(said.out)
+    mechanism = sf.DiffGen("1/2", specializations=3, score="gini", prefix="1/10")
+    assert answer["plan"] == mechanism.plan(sf.Schema.load(files / "schema.toml")).to_json()
+
+
+def test_command_and_library_give_the_same_rehearsal(files, capsys):
+    cut = ("--cut", "age=[20-24);[24-28)", "--cut", "job=*", "--threshold", "1")
+    out = files / "out"
+    code, _ = command(
+        capsys, "publish", "noisy-table", files / "data.csv", files / "schema.toml", "--epsilon", "2", *cut,
+        "--seed", "5", "--allow-rehearsal", "--json", "-o", out,
+    )  # fmt: skip
+    assert code == 0
+    table = sf.read(files / "data.csv", sf.Schema.load(files / "schema.toml"))
+    cuts = {"age": ["[20-24)", "[24-28)"], "job": ["*"]}
+    release = sf.publish(table, sf.NoisyTable(2, cuts=cuts, threshold=1), seed=5)
+    assert sf.Release.load(out).frame().equals(release.frame())
+
+
+@pytest.mark.parametrize(
+    ("method", "flags", "message"),
+    [
+        ("diffgen", ("--epsilon", "0"), "must be above 0"),
+        ("diffgen", ("--epsilon", "1", "--recommended", "--score", "max"), "fixed by --recommended"),
+        ("diffgen", ("--epsilon", "1", "--threshold", "few"), "whole number"),
+        ("diffgen", ("--epsilon", "1", "--paper", "--splits", "together"), "not in the paper"),
+        ("noisy-table", ("--epsilon", "1", "--cut", "age"), "attribute=label"),
+        ("diffgen", (), "--epsilon"),
+    ],
+)
+def test_errors_are_messages(files, capsys, method, flags, message):
+    code, said = command(
+        capsys, "publish", method, files / "data.csv", files / "schema.toml", *flags, "-o", files / "out"
+    )
+    assert code == 2
+    assert message in said.out + said.err
+    assert not (files / "out").exists()

@@ -1,0 +1,191 @@
+from __future__ import annotations
+
+import json
+import stat
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+import sfumato as sf
+from sfumato.errors import ParameterError
+from sfumato.frontier import CHOSEN
+from sfumato.report.page import LARGEST_PAGE
+
+
+@pytest.fixture(scope="module")
+def written(clinic_front, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("report")
+    for name in ("page.html", "page.md", "page.json"):
+        sf.report(clinic_front, folder / name, command="sfumato frontier clinic.csv clinic.toml -o page.html")
+    return folder
+
+
+class Links(HTMLParser):
+    """Everything in a page that could make a browser ask for something, and every id."""
+
+    def __init__(self):
+        super().__init__()
+        self.asked, self.ids, self.targets = [], [], []
+
+    def handle_starttag(self, tag, attrs):
+        for name, value in attrs:
+            if name in ("src", "href", "action", "srcset", "data", "poster") and not (value or "").startswith("#"):
+                self.asked.append((tag, name, value))
+            if name == "href" and (value or "").startswith("#"):
+                self.targets.append(value[1:])
+            if name == "id":
+                self.ids.append(value)
+
+
+def test_the_page_is_one_small_file_that_asks_for_nothing(written):
+    page = (written / "page.html").read_bytes()
+    assert len(page) < 1_500_000
+    links = Links()
+    links.feed(page.decode())
+    assert links.asked == [("link", "href", "data:,")]
+    assert "default-src 'none'" in page.decode()
+    assert "connect-src" not in page.decode()[:3000]
+    assert set(links.targets) <= set(links.ids)
+    assert len(links.ids) == len(set(links.ids))
+
+
+def test_the_javascript_is_embedded_once(written):
+    page = (written / "page.html").read_text()
+    assert page.count('<script type="module">') == 2
+    assert page.lower().count("</script>") == 3
+
+
+def test_numbers_formulas_and_commands_stand_in_the_page(written, clinic_front):
+    page = (written / "page.html").read_text()
+    best = clinic_front.recommend()
+    for text in (
+        best.point.label,
+        clinic_front.privacy.formula.split(",")[0],
+        "Confidential",
+        "not made or not measured",
+    ):
+        assert text.lower() in page.lower(), text
+    assert "sfumato publish mondrian data.csv schema.toml --k 5 -o out/" in page
+    assert "sfumato frontier clinic.csv clinic.toml -o page.html" in page
+    assert "Mondrian k-anonymity(5000)</strong>: k-anonymity(5000) can not be reached" in page
+
+
+def test_the_twins_say_the_same(written, clinic_front):
+    story = json.loads((written / "page.json").read_text())
+    markdown = (written / "page.md").read_text()
+    assert story["audience"] == "steward"
+    assert story["confidential"] is True
+    made = [point for point in clinic_front.points if not point.failed]
+    assert sorted(one["number"] for one in story["releases"]) == [point.number for point in made]
+    for one in story["releases"]:
+        assert f"| {one['label']} | {one['privacy']} | {one['utility']} |" in markdown
+    assert story["recommendation"]["label"] in markdown
+    assert story["recommendation"]["reason"] in markdown
+    assert story["efficient"] == [point.number for point in clinic_front.efficient]
+
+
+def test_each_release_has_its_panel(written):
+    story = json.loads((written / "page.json").read_text())
+    noisy = next(one for one in story["releases"] if one["label"] == "DiffGen epsilon=2")
+    exact = next(one for one in story["releases"] if one["label"] == "Mondrian k-anonymity(5)")
+    assert noisy["bound"]
+    assert "3 runs" in noisy["privacy"]
+    assert exact["bound"] is None
+    assert sum(one["rows"] for one in exact["sizes"]) == 600
+    assert exact["drivers"][0]["values"]
+    assert exact["worst"][0]["where"]
+    assert [one["selectivity"] for one in exact["queries"]] == ["0.01", "0.05", "0.1", "0.2"]
+    assert exact["sample"]["columns"] == ["age", "town", "ill"]
+    assert len(exact["sample"]["rows"]) == 6
+
+
+def test_a_bound_is_never_written_as_a_measurement(written):
+    story = json.loads((written / "page.json").read_text())
+    for row in story["plotted"]:
+        if row["bound"] is not None:
+            assert row["privacy"] != row["bound"]
+            assert row["privacy_low"] <= row["privacy"] <= row["privacy_high"]
+    noisy = [one for one in story["releases"] if one["bound"]]
+    page = (written / "page.html").read_text()
+    assert len(noisy) == 2
+    assert page.count("Not measured, and not comparable with what was.") == 2
+
+
+def test_the_stewards_page_is_for_the_steward_only(written):
+    assert not stat.S_IMODE((written / "page.html").stat().st_mode) & 0o077
+
+
+def fronts_of(tables, points):
+    return [sf.frontier(table, points, workers=0, repeats=2, progress=False) for table in tables]
+
+
+@pytest.mark.parametrize("ending", ["html", "md", "json"])
+def test_the_public_report_does_not_depend_on_the_data(clinic, another_clinic, tmp_path, ending):
+    points = sf.sweep(sf.sweep(sf.Mondrian, k=[5, 550]), sf.DiffGen(1))  # 550 is reached on one table only
+    one, two = fronts_of([clinic, another_clinic], points)
+    assert len(one.failed) != len(two.failed)
+    for front, name in ((one, "one"), (two, "two")):
+        sf.report(front, tmp_path / f"{name}.{ending}", audience="public")
+        sf.report(front, tmp_path / f"steward-{name}.{ending}")
+    assert (tmp_path / f"one.{ending}").read_bytes() == (tmp_path / f"two.{ending}").read_bytes()
+    assert (tmp_path / f"steward-one.{ending}").read_bytes() != (tmp_path / f"steward-two.{ending}").read_bytes()
+
+
+def test_with_a_release_the_public_report_is_a_function_of_that_release(clinic, another_clinic, tmp_path):
+    points = sf.sweep(sf.Mondrian, k=[5, 20])
+    release = sf.publish(clinic, points[1])
+    for front, name in zip(fronts_of([clinic, another_clinic], points), ("one", "two"), strict=True):
+        sf.report(front, tmp_path / f"{name}.html", audience="public", release=release)
+        sf.report(front, tmp_path / f"{name}.json", audience="public", release=release)
+    assert (tmp_path / "one.html").read_bytes() == (tmp_path / "two.html").read_bytes()
+    story = json.loads((tmp_path / "one.json").read_text())
+    assert story["release"]["promise"] == "k-anonymity(20)"
+    assert story["choosing"] == f"No claim covers {CHOSEN}."
+    assert story["confidential"] is False
+
+
+def test_a_page_that_would_be_too_large_shows_efficient_releases_only(clinic_front, tmp_path, monkeypatch):
+    monkeypatch.setitem(sf.report.__globals__, "LARGEST_PAGE", 950_000)
+    short = sf.report(clinic_front, tmp_path / "short.html").read_text()
+    monkeypatch.setitem(sf.report.__globals__, "LARGEST_PAGE", LARGEST_PAGE)
+    full = sf.report(clinic_front, tmp_path / "full.html").read_text()
+    shown = len(clinic_front.efficient)
+    assert full.count('<details id="release-') == len(clinic_front.points) - 1 > shown
+    assert short.count('<details id="release-') == shown
+    assert "only efficient releases are shown in full" in short
+
+
+def test_values_of_cells_can_not_break_out_of_the_page(clinic, tmp_path):
+    evil = "</script><script>alert(1)</script><img src=x onerror=alert(1)>"
+    schema = {
+        "name": evil,
+        "attribute": {
+            "town": {"role": "quasi", "kind": "nominal", "values": [evil, "b|c"]},
+            "ill": {"role": "sensitive", "kind": "nominal", "values": [evil, "x"]},
+        },
+    }
+    codes = [[at % 2, (at // 3) % 2] for at in range(60)]
+    table = type(clinic).from_codes(sf.Schema.parse(schema), np.array(codes))
+    front = sf.frontier(table, sf.sweep(sf.Mondrian, k=[2, 40]), workers=0, progress=False)
+    page = sf.report(front, tmp_path / "evil.html").read_text()
+    assert page.lower().count("</script>") == 3
+    assert "<img src=x" not in page
+    markdown = sf.report(front, tmp_path / "evil.md").read_text()
+    assert "b|c" not in markdown.replace("b\\|c", "")
+
+
+def test_nothing_measured_still_makes_a_report(clinic, tmp_path):
+    front = sf.frontier(clinic, [sf.Mondrian(sf.KAnonymity(9999))], workers=0, progress=False)
+    for ending in ("html", "md", "json"):
+        text = sf.report(front, tmp_path / f"none.{ending}").read_text()
+        assert "can not be reached" in text
+    assert len((tmp_path / "none.html").read_bytes()) < 100_000  # no chart, no chart library
+
+
+def test_wrong_parameters_are_named(clinic_front, tmp_path):
+    with pytest.raises(ParameterError, match="audience"):
+        sf.report(clinic_front, tmp_path / "x.html", audience="everyone")
+    with pytest.raises(ParameterError, match="path"):
+        sf.report(clinic_front, tmp_path / "x.pdf")
+    assert list(tmp_path.iterdir()) == []
