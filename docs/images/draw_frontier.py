@@ -46,7 +46,11 @@ def frontier() -> dict[str, Any]:
 
 def chart(rows: list[dict[str, Any]], ends: dict[str, Any]) -> alt.LayerChart:
     """Draw points, the efficient line, the recommended release and the two ends of the table."""
-    x = alt.X("privacy:Q", title="privacy loss of the worst-placed person, nats (less is better)")
+    x = alt.X(
+        "privacy:Q",
+        title="privacy loss of the worst-placed person, nats (less is better)",
+        scale=alt.Scale(domain=[0, 0.84]),
+    )
     y = alt.Y("utility:Q", title="utility loss over large populations, nats (less is better)")
     colour = alt.Color("method:N", title=None, legend=alt.Legend(orient="top"), sort=list(NAMES.values()))
     base = alt.Chart(alt.Data(values=rows)).encode(x=x, y=y)
@@ -73,8 +77,7 @@ def chart(rows: list[dict[str, Any]], ends: dict[str, Any]) -> alt.LayerChart:
                 text=alt.value("recommended")
             ),
             two.mark_point(shape="cross", filled=True, size=90, color="#222222", opacity=1),
-            two.transform_filter("datum.privacy < 0.3").mark_text(align="left", dx=9).encode(text="name:N"),
-            two.transform_filter("datum.privacy >= 0.3").mark_text(align="right", dx=-9, dy=-8).encode(text="name:N"),
+            two.mark_text(align="left", dx=9, dy=-7).encode(text="name:N"),
         )
         .properties(width=620, height=330, background="white")
         .configure_axis(grid=False, labelFontSize=12, titleFontSize=12)
@@ -90,7 +93,7 @@ def main() -> None:
     # Names for readers of the file only; without them it is half as large and the same in every run.
     svg = re.sub(r' (aria-[a-z]+|role)="[^"]*"', "", svg)
     title = "<title>Releases of Adult by privacy loss and utility loss, with the efficient ones joined</title>"
-    svg = re.sub(r"(<svg [^>]*>)", rf'\1{title}', svg, count=1)
+    svg = re.sub(r"(<svg [^>]*>)", rf"\1{title}", svg, count=1)
     (HERE / "frontier.svg").write_text(svg + "\n", "utf-8")
 
 

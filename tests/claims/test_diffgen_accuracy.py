@@ -69,3 +69,35 @@ def test_the_printed_accuracy_is_reached(adult):
 def test_recommended_on_adult_at_length(adult):
     assert mean_accuracy(sf.DiffGen.recommended(1), adult, 10) >= 0.83
     assert mean_accuracy(sf.DiffGen.recommended("0.1"), adult, 10) >= 0.82
+
+
+EPSILONS = ("0.1", "0.25", "0.5", "1")
+STEPS = (4, 7, 10, 13, 16)
+
+
+def curves(adult, score, runs):
+    """Accuracy by (epsilon, h) in paper mode."""
+    return {
+        epsilon: [
+            mean_accuracy(sf.DiffGen(epsilon, paper=True, score=score, specializations=h), adult, runs) for h in STEPS
+        ]
+        for epsilon in EPSILONS
+    }
+
+
+@pytest.mark.full
+def test_the_curves_have_the_papers_shape(adult):
+    """Figure 3: more budget is better; past some h the noise wins, sooner for little budget; Max beats InfoGain.
+
+    Means over h smooth what a few runs leave of chance (three runs a point; the printed figure has ten).
+    """
+    found = {score: curves(adult, score, 3) for score in ("max", "infogain")}
+    print({score: {e: [round(v, 3) for v in values] for e, values in of.items()} for score, of in found.items()})
+    level = {score: [float(np.mean(of[epsilon])) for epsilon in EPSILONS] for score, of in found.items()}
+    assert level["max"] == sorted(level["max"])
+    assert level["infogain"][0] < level["infogain"][-1]
+    assert level["max"][-1] > level["infogain"][-1]
+    small, large = found["max"]["0.1"], found["max"]["1"]
+    assert int(np.argmax(small)) <= int(np.argmax(large))  # the turn comes sooner with little budget
+    assert small[-1] < max(small)  # and after it accuracy falls
+    assert max(large) >= 0.82

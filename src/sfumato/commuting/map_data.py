@@ -51,9 +51,7 @@ class MapData:
     bands: tuple[str, ...]
 
 
-def map_data(
-    release: Release, geography: Geography, *, original: Flows | None = None, most: int = 150_000
-) -> MapData:
+def map_data(release: Release, geography: Geography, *, original: Flows | None = None, most: int = 150_000) -> MapData:
     """Return what the map shows: the largest destinations, as many as have `most` pairs together.
 
     With `original` the distance histograms of the confidential flows stand beside the synthetic ones: the steward's

@@ -16,7 +16,7 @@ def warm() -> None:
     """Run each kernel on a tiny table."""
     codes = np.array([[0], [1]], np.int32)
     for cut in ("best", "widest"):
-        partition(codes, np.array([1, 1]), [Attribute(2)], conditions=[size(1)], cut=cut)  # type: ignore[arg-type]
+        partition(codes, np.array([1, 1]), [Attribute(2)], conditions=[size(1)], cut=cut)
     bucket_values(np.array([2, 2], np.int64), 2)
 
 

@@ -1,0 +1,119 @@
+"""The map page in a real browser: it opens, asks the network for nothing, and a destination can be picked."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import stat
+
+import pytest
+
+import sfumato as sf
+from sfumato.commuting import Geography, Shape, map_data, read_flows
+from sfumato.report.map import map_page, write_map
+
+CHROMIUM = shutil.which("chromium")
+ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
+needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed (apt-get install chromium)")
+
+
+@pytest.fixture(scope="module")
+def world():
+    data = sf.datasets.commuting(400, 4000, 2)
+    geography = Geography.read(data.geography)
+    flows = read_flows(data.flows, geography)
+    release = sf.publish(flows.table, sf.Synthesize("4.6", "1e-5", prior=Shape(geography, coarsen="tract")))
+    return flows, release, geography
+
+
+def test_the_public_page_holds_nothing_of_the_original(world, tmp_path):
+    flows, release, geography = world
+    data = map_data(release, geography)
+    assert not data.confidential
+    assert {line["kind"] for line in data.histogram} == {"synthetic"}
+    # the same release, another original: the same page
+    assert map_page(data) == map_page(map_data(release, geography))
+    write_map(data, tmp_path / "map.html")
+    text = (tmp_path / "map.html").read_text("utf-8")
+    assert "For the steward only" not in text
+    assert not re.search(r"<(?:link|img|iframe)|src=|@import", text.split("</style>")[0] + text.split("</script>")[-1])
+    with pytest.raises(sf.ReleaseError, match="exists already"):
+        write_map(data, tmp_path / "map.html")
+
+
+def test_the_stewards_page_is_marked_and_only_readable_by_its_owner(world, tmp_path):
+    flows, release, geography = world
+    data = map_data(release, geography, original=flows)
+    assert data.confidential
+    real = sum(line["people"] for line in data.histogram if line["kind"] == "original" and line["destination"] == "all")
+    assert real == flows.table.rows
+    write_map(data, tmp_path / "map.html")
+    assert "For the steward only" in (tmp_path / "map.html").read_text("utf-8")
+    assert stat.S_IMODE((tmp_path / "map.html").stat().st_mode) == 0o600
+
+
+def test_the_largest_destinations_are_shown_as_far_as_pairs_fit(world):
+    _, release, geography = world
+    few = map_data(release, geography, most=300)
+    assert 0 < len(few.destinations) < few.total_destinations
+    assert sum(len(line["at"]) for line in few.pairs) <= 300
+    people = [line["people"] for line in few.destinations]
+    assert people == sorted(people, reverse=True)
+    assert few.shown_people == sum(people)
+    assert len(map_data(release, geography, most=1).destinations) == 1
+
+
+def test_counties_are_cut_to_what_is_shown():
+    from sfumato.commuting.counties import county_shapes
+
+    shapes = county_shapes((-71.9, 41.1, -71.1, 42.0))  # Rhode Island and its neighbours
+    found = {shape["id"] for shape in shapes["objects"]["counties"]["geometries"]}
+    assert {"44001", "44003", "44005", "44007", "44009"} <= found
+    assert len(found) < 30
+    used = [arc for shape in shapes["objects"]["counties"]["geometries"] for arc in _flat(shape["arcs"])]
+    assert {arc if arc >= 0 else ~arc for arc in used} == set(range(len(shapes["arcs"])))
+    assert county_shapes((0.0, 0.0, 0.1, 0.1))["arcs"] == []
+
+
+def _flat(nested):
+    return [nested] if isinstance(nested, int) else [arc for part in nested for arc in _flat(part)]
+
+
+@needs_browser
+@pytest.mark.parametrize("audience", ["public", "steward"])
+def test_it_opens_and_a_destination_can_be_picked(world, audience, tmp_path):
+    from playwright.sync_api import sync_playwright
+
+    flows, release, geography = world
+    data = map_data(release, geography, original=flows if audience == "steward" else None)
+    file = tmp_path / "map.html"
+    write_map(data, file)
+    said, asked = [], []
+    with sync_playwright() as tools:
+        browser = tools.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        page = browser.new_page(viewport={"width": 1240, "height": 1000})
+        page.on("console", lambda message: said.append(message.text))
+        page.on("pageerror", lambda error: said.append(str(error)))
+        page.on("request", lambda request: asked.append(request.url))
+        page.goto(file.as_uri())
+        page.wait_for_function("window.sfumatoView !== undefined", timeout=60_000)
+        before = _chosen(page)
+        bars = page.locator("#map g.mark-rect.list_marks path, #map g[class*='list_marks'] path")
+        assert bars.count() == min(25, len(data.destinations))
+        bars.nth(3).click()
+        page.wait_for_function(f"JSON.stringify(sfumatoView.data('pick_store')) !== {before!r}", timeout=10_000)
+        after = _chosen(page)
+        homes = page.locator("#map path[aria-label*='synthetic people']").count()
+        land = page.locator("#map g.mark-shape path").count()
+        browser.close()
+    assert said == []
+    assert asked == [file.as_uri()]
+    assert data.destinations[0]["destination"] in before
+    assert data.destinations[3]["destination"] in after
+    expected = next(line for line in data.pairs if line["destination"] == data.destinations[3]["destination"])
+    assert homes == len(expected["at"])
+    assert land == len(data.counties["objects"]["counties"]["geometries"])
+
+
+def _chosen(page) -> str:
+    return page.evaluate("JSON.stringify(sfumatoView.data('pick_store'))")

@@ -1,0 +1,113 @@
+"""`sfumato synthesize` as a steward types it, and the same by the library."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+from click.testing import CliRunner
+
+import sfumato as sf
+from sfumato.cli.main import app
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[str]:
+    data = sf.datasets.commuting(300, 2000, 1)
+    data.flows.write_csv(tmp_path / "od.csv")
+    data.geography.write_csv(tmp_path / "blocks.csv")
+    return [str(tmp_path / "od.csv"), "--geography", str(tmp_path / "blocks.csv")]
+
+
+def run(*arguments: str, code: int = 0) -> dict:
+    done = CliRunner().invoke(app, ["synthesize", *arguments, "--json"])
+    if code == 0:
+        assert done.exit_code == 0, (done.output, done.exception)
+        return json.loads(done.output)
+    assert done.exception is not None
+    return {"error": done.exception}
+
+
+OPTIONS = {
+    "plain": [],
+    "coarse": ["--coarsen", "tract"],
+    "bands": ["--by", "tract", "--bands", "2,5", "--weights", "4,2,1"],
+    "shrunk": ["--keep", "0.2"],
+    "cut": ["--by", "tract", "--max-distance", "3"],
+    "far": ["--by", "tract", "--far", "3", "tract"],
+    "person": ["--unit", "person", "--cap", "2"],
+    "rejecting": ["--accept-reject"],
+}
+
+
+@pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
+def test_synthesize_then_verify(options, files, tmp_path):
+    out = str(tmp_path / "out")
+    answer = run(*files, "--epsilon", "4.6", "--delta", "1e-5", *options, "-o", out)
+    assert answer["ok"]
+    assert answer["summary"]["rows"] == 2000
+    done = CliRunner().invoke(app, ["verify", out, "--json"])
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.output)["kind"] == "proved"
+
+
+def test_totals_stay_and_the_file_holds_two_columns(files, tmp_path):
+    run(*files, "--epsilon", "4.6", "--delta", "1e-5", "-o", str(tmp_path / "out"), "--format", "csv")
+    real = pl.read_csv(files[0], schema_overrides={"w_geocode": str}).group_by("w_geocode").agg(pl.col("S000").sum())
+    drawn = pl.read_csv(tmp_path / "out" / "data.csv", infer_schema=False)
+    assert drawn.columns == ["destination", "origin"]
+    totals = drawn.group_by("destination").len()
+    assert dict(totals.iter_rows()) == dict(real.iter_rows())
+
+
+def test_command_and_library_draw_the_same(files, tmp_path):
+    out = tmp_path / "out"
+    run(*files, "--epsilon", "4.6", "--delta", "1e-5", "--coarsen", "tract", "--seed", "5", "--allow-rehearsal",
+        "-o", str(out))  # fmt: skip
+    geography = sf.commuting.Geography.read(files[2])
+    flows = sf.commuting.read_flows(files[0], geography)
+    shape = sf.commuting.Shape(geography, coarsen="tract")
+    release = sf.publish(flows.table, sf.Synthesize("4.6", "1e-5", prior=shape), seed=5)
+    assert sf.Release.load(out).frame().equals(release.frame())
+
+
+def test_dry_run_reads_no_flows(files):
+    answer = run("no-such-file.csv", *files[1:], "--epsilon", "4.6", "--delta", "1e-5", "--keep", "0.1", "--dry-run")
+    stages = [stage["name"] for stage in answer["plan"]["stages"]]
+    assert stages == ["prior", "domain", "synthesis", "placing"]
+    assert answer["claim"]["promise"]["kind"] == "approx-dp"
+    shown = CliRunner().invoke(
+        app, ["synthesize", "x.csv", *files[1:], "--epsilon", "4.6", "--delta", "1e-5", "--dry-run"]
+    )
+    assert "Neighbours" in shown.output
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        (["--epsilon", "0", "--delta", "1e-5"], sf.ParameterError),
+        (["--epsilon", "1", "--delta", "1e-5", "--bands", "two"], sf.ParameterError),
+        (["--epsilon", "1", "--delta", "1e-5", "--coarsen", "parish"], sf.ParameterError),
+        (["--epsilon", "1", "--delta", "1e-5", "--unit", "person"], sf.ParameterError),
+        (["--epsilon", "1", "--delta", "1e-5", "--seed", "1"], sf.ParameterError),
+    ],
+)
+def test_wrong_options_are_named_and_nothing_is_written(options, error, files, tmp_path):
+    found = run(*files, *options, "-o", str(tmp_path / "out"), code=2)["error"]
+    assert isinstance(found, error)
+    assert not (tmp_path / "out").exists()
+
+
+def test_nothing_is_drawn_where_nothing_could_be_saved(files, tmp_path):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "x").write_text("x")
+    found = run(*files, "--epsilon", "4.6", "--delta", "1e-5", "-o", str(tmp_path / "out"), code=2)["error"]
+    assert isinstance(found, sf.ReleaseError)
+
+
+def test_a_ledger_is_charged(files, tmp_path):
+    book = str(tmp_path / "book.sqlite")
+    run(*files, "--epsilon", "4.6", "--delta", "1e-5", "-o", str(tmp_path / "out"), "--ledger", book)
+    assert sf.Release.load(tmp_path / "out").claim.accounted
