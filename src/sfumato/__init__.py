@@ -29,6 +29,8 @@ _HOMES = {
     "sfumato.api": (
         "apply",
         "check",
+        "classification",
+        "cross_validate",
         "draft",
         "explain",
         "frontier",
@@ -71,6 +73,7 @@ _HOMES = {
         "SchemaError",
         "SfumatoError",
     ),
+    "sfumato.ledger": ("Ledger",),
     "sfumato.mechanisms": (
         "Anatomy",
         "Bucketize",

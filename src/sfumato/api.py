@@ -10,7 +10,16 @@ from sfumato.claims import Requirement
 from sfumato.counts import Table, check, draft, read
 from sfumato.frontier import frontier, sweep
 from sfumato.ledger import Ledger, entered
-from sfumato.measures import measure, privacy_loss, query_error, unchanged_answers, utility_loss, workload
+from sfumato.measures import (
+    classification,
+    cross_validate,
+    measure,
+    privacy_loss,
+    query_error,
+    unchanged_answers,
+    utility_loss,
+    workload,
+)
 from sfumato.mechanisms import Mechanism, Plan, Progress
 from sfumato.mechanisms.base import gather, run
 from sfumato.randomness import Entropy
@@ -23,6 +32,8 @@ from sfumato.schema import Schema
 __all__ = [
     "apply",
     "check",
+    "classification",
+    "cross_validate",
     "draft",
     "explain",
     "frontier",

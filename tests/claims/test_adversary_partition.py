@@ -102,12 +102,12 @@ def holds(part: Any, counts: Counter, overall: Counter, ground: Any) -> bool:
 
 
 def _delta(part: Any, p: dict, q: dict) -> bool:
-    for value in q:
+    for value, share in q.items():
         if p[value] == 0:
             if part.absent == "fail":
                 return False
             continue
-        log = math.log(p[value] / q[value])
+        log = math.log(p[value] / share)
         if (abs(log) if part.sides == "two" else log) >= float(part.delta) + 1e-12:
             return False
     return True
@@ -126,9 +126,9 @@ def _diverse(part: Any, p: dict) -> bool:
 
 def _js(p: dict, q: dict) -> float:
     terms = []
-    for value in q:
-        middle = (p[value] + q[value]) / 2
-        terms += [float(x) * math.log(x / middle) / 2 for x in (p[value], q[value]) if x]
+    for value, share in q.items():
+        middle = (p[value] + share) / 2
+        terms += [float(x) * math.log(x / middle) / 2 for x in (p[value], share) if x]
     return math.fsum(terms)
 
 
@@ -161,10 +161,50 @@ def _tree_cost(extra: dict, tree: Any, top: int) -> tuple[Fraction, Fraction]:
 # -- odd tables ----------------------------------------------------------------------------
 
 ODD = [
-    "a,b", 'he said "x"', '"', "line\nbreak", "cr\rinside", "semi;colon", "tab\tin", "A", "\uff21", "\u00e9", "e\u0301", "[1-2)",
-    "1-2", ">=40", "a | b", "|", "a\\|b", "\\", "50*", "*5", "{a, b}", "1..2", "null", "NA", "NaN", "0", "00", "1.0", "a  b", "-",
-    "group", "(any)", "(other)", "(part 1)", "#x", "'", "=1+1", "missing", "None", "a\u00a0b", "\u200bzero", "..", "x..y",
-]  # fmt: skip
+    "a,b",
+    'he said "x"',
+    '"',
+    "line\nbreak",
+    "cr\rinside",
+    "semi;colon",
+    "tab\tin",
+    "A",
+    "\uff21",
+    "\u00e9",
+    "e\u0301",
+    "[1-2)",
+    "1-2",
+    ">=40",
+    "a | b",
+    "|",
+    "a\\|b",
+    "\\",
+    "50*",
+    "*5",
+    "{a, b}",
+    "1..2",
+    "null",
+    "NA",
+    "NaN",
+    "0",
+    "00",
+    "1.0",
+    "a  b",
+    "-",
+    "group",
+    "(any)",
+    "(other)",
+    "(part 1)",
+    "#x",
+    "'",
+    "=1+1",
+    "missing",
+    "None",
+    "a\u00a0b",
+    "\u200bzero",
+    "..",
+    "x..y",
+]
 
 
 @st.composite
@@ -246,12 +286,27 @@ def tables(draw: Any, *, sensitive: int | None = None, target: bool | None = Non
 
 
 PARTS = [
-    claims.KAnonymity(2), claims.KAnonymity(5), claims.LDiversity(2), claims.LDiversity("1.5"), claims.LDiversity(2, kind="distinct"),
-    claims.LDiversity("1.4", kind="entropy"), claims.LDiversity(2, kind="entropy"), claims.LDiversity(2, kind="recursive", c=2),
-    claims.LDiversity(1, kind="recursive", c="1.5"), claims.TCloseness("0.1"), claims.TCloseness(0), claims.TCloseness("0.3", distance="emd"),
-    claims.TCloseness("1/7", distance="emd"), claims.SemanticPrivacy(1), claims.SemanticPrivacy("0.5", sides="one"),
-    claims.SemanticPrivacy(1, absent="ignore"), claims.SemanticPrivacy(2, sides="one", absent="fail"), claims.AlphaK("2/3", k=2), claims.BetaLikeness(1), claims.BetaLikeness("0.3"),
-]  # fmt: skip
+    claims.KAnonymity(2),
+    claims.KAnonymity(5),
+    claims.LDiversity(2),
+    claims.LDiversity("1.5"),
+    claims.LDiversity(2, kind="distinct"),
+    claims.LDiversity("1.4", kind="entropy"),
+    claims.LDiversity(2, kind="entropy"),
+    claims.LDiversity(2, kind="recursive", c=2),
+    claims.LDiversity(1, kind="recursive", c="1.5"),
+    claims.TCloseness("0.1"),
+    claims.TCloseness(0),
+    claims.TCloseness("0.3", distance="emd"),
+    claims.TCloseness("1/7", distance="emd"),
+    claims.SemanticPrivacy(1),
+    claims.SemanticPrivacy("0.5", sides="one"),
+    claims.SemanticPrivacy(1, absent="ignore"),
+    claims.SemanticPrivacy(2, sides="one", absent="fail"),
+    claims.AlphaK("2/3", k=2),
+    claims.BetaLikeness(1),
+    claims.BetaLikeness("0.3"),
+]
 PLAIN = [part for part in PARTS if not part.reads_sensitive]
 
 
@@ -393,9 +448,9 @@ def larger(seed: int) -> tuple[dict, list[dict], dict]:
         "vote": {"role": "target", "kind": "nominal", "values": ["l", "r"]},
     }
     grounds: dict[str, Any] = {"ill": tree, "pain": [*ranks, "(missing)"].index}
-    for name in attributes:
+    for name, declared in attributes.items():
         if rng.random() < 0.3:
-            attributes[name]["missing"] = ["?"]
+            declared["missing"] = ["?"]
             if name == "ill":
                 grounds["ill"] = {**tree, "\0": "(missing)"}
     if rng.random() < 0.5:
@@ -502,3 +557,22 @@ def test_columns_we_add_never_replace_an_attribute(mechanism: Any) -> None:
     if release.form == "buckets":
         assert generalize(release, table)["group"].to_list() == [line["group"] for line in LINES]
         assert "group_" in told.columns
+
+
+def test_the_note_counts_only_rows_that_did_not_fit() -> None:
+    """Rows without a value are left out for another reason than rows that no class can hold."""
+    declared = {"kind": "numeric", "range": [0, 10], "missing": "suppress"}
+    schema = {
+        "name": "left",
+        "rows_per_person": 1,
+        "attribute": {
+            "age": {"role": "quasi", **declared},
+            "ill": {"role": "sensitive", "kind": "nominal", "values": ["p", "q"]},
+        },
+    }
+    rows = [{"age": age, "ill": ill} for age in "12" for ill in "ppqq"] + [{"age": "9", "ill": "p"}]
+    rows += [{"age": None, "ill": "p"}] * 2
+    mechanism = mechanisms.Mondrian(claims.KAnonymity(2), max_suppressed="0.2")
+    release = judge(read(schema, rows), mechanism, schema, rows, {"ill": None})
+    assert release.left_out == 3
+    assert [note for note in release.notes if note.startswith("1 rows were left out")]

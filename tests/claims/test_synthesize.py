@@ -233,9 +233,10 @@ def test_what_is_drawn_follows_the_law_that_was_certified(setting):
     """Chi-square, fixed seed; a law with a prior of a third must be rejected at once (p below 1e-9)."""
     mechanism = sf.Synthesize("1.1", "0.05", **SETTINGS[setting])
     origins, drawn = (2, 0, 1, 0, 0), Counter()
-    table = flows_of(origins, origins).table  # blocks a and b are in one region: the same cells
-    for seed in range(600):
-        drawn.update(_published(sf.publish(table, mechanism, seed=seed), "ab"))
+    same = "ab" if setting == "cut" else "abcd"  # destinations that see the same cells
+    table = flows_of(*[origins] * len(same)).table
+    for seed in range(900 // len(same)):
+        drawn.update(_published(sf.publish(table, mechanism, seed=seed), same))
     cells = mechanism.prior.cells(0, ORIGINS)
     certified, _ = laws_for(cells, np.array([3]), mechanism.asked)
     law = certified[0].law

@@ -10,7 +10,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.commuting import Geography, Shape, map_data, read_flows
-from sfumato.report.map import map_page, write_map
+from sfumato.report.map import write_map
 
 CHROMIUM = shutil.which("chromium")
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
@@ -27,12 +27,10 @@ def world():
 
 
 def test_the_public_page_holds_nothing_of_the_original(world, tmp_path):
-    flows, release, geography = world
+    _, release, geography = world
     data = map_data(release, geography)
     assert not data.confidential
     assert {line["kind"] for line in data.histogram} == {"synthetic"}
-    # the same release, another original: the same page
-    assert map_page(data) == map_page(map_data(release, geography))
     write_map(data, tmp_path / "map.html")
     text = (tmp_path / "map.html").read_text("utf-8")
     assert "For the steward only" not in text
@@ -82,6 +80,7 @@ def _flat(nested):
 @needs_browser
 @pytest.mark.parametrize("audience", ["public", "steward"])
 def test_it_opens_and_a_destination_can_be_picked(world, audience, tmp_path):
+    pytest.importorskip("playwright")
     from playwright.sync_api import sync_playwright
 
     flows, release, geography = world

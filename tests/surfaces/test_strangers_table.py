@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import random
 import re
+import tomllib
 from datetime import date, timedelta
 from pathlib import Path
 
@@ -207,6 +208,23 @@ def test_a_wrong_delimiter_is_explained_once(folder: Path, capsys) -> None:
     assert "--no-header" in text
 
 
+@pytest.mark.parametrize("kind", ["probability", "entropy"])
+def test_the_figure_of_a_hint_can_be_reached(kind: str, tmp_path: Path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    topics = ["a"] * 151 + ["b"] * 150 + ["c"] * 150 + ["d"] * 149  # 600/151 = 3.97351: rounded up, out of reach
+    Path("t.csv").write_text("age,topic\n" + "".join(f"{at % 50},{topic}\n" for at, topic in enumerate(topics)))
+    Path("t.toml").write_text(
+        'name = "t"\n[attribute.age]\nrole = "quasi"\nkind = "numeric"\nrange = [0, 50]\n'
+        '[attribute.topic]\nrole = "sensitive"\nvalues = ["a", "b", "c", "d"]\n'
+    )
+    asked = ["publish", "mondrian", "t.csv", "t.toml", "--l-kind", kind, "-o", "out", "--l"]
+    code, text = run(capsys, *asked, "5")
+    assert code == 3
+    best = re.search(r"ask for at most ([\d.]+)\.", text)[1]  # type: ignore[index]
+    assert float(best) > 3.9
+    assert run(capsys, *asked, best)[0] == 0
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
@@ -216,7 +234,7 @@ def test_a_wrong_delimiter_is_explained_once(folder: Path, capsys) -> None:
         (["check", "members.csv", "nothere.toml"], 2, "check the path."),
         (["check", "members.csv", "steward.toml", "--delimiter", ";;"], 2, "such as ; or ,"),
         (["publish", "mondrian", "members.csv", "steward.toml", "--k", "7000", "-o", "x"], 3, "ask for at most 598"),
-        (["publish", "mondrian", "members.csv", "steward.toml", "--k", "ten", "-o", "x"], 2, "is not a number"),
+        (["publish", "mondrian", "members.csv", "steward.toml", "--k", "ten", "-o", "x"], 2, "Hint: --k 10."),
         (["publish", "mondrian", "members.csv", "steward.toml", "-o", "x"], 2, "a requirement is needed"),
         (["publish", "suppress", "members.csv", "steward.toml", "-o", "."], 2, "exists already"),
         (["verify", "nowhere"], 2, "does not exist"),
@@ -253,8 +271,12 @@ def test_every_listed_name_can_be_explained(capsys) -> None:
         assert len(sf.explain(name)) > 100
 
 
-def test_the_story_names_commands_that_exist() -> None:
-    story = Path(__file__).resolve().parents[2] / "docs" / "a-strangers-table.md"
-    commands = set(re.findall(r"^\$ sfumato (\w+)", story.read_text(encoding="utf-8"), re.MULTILINE))
-    assert {"draft", "check", "publish", "verify", "explain"} <= commands
+def test_the_story_names_commands_that_exist_and_a_schema_that_loads() -> None:
+    story = (Path(__file__).resolve().parents[2] / "docs" / "a-strangers-table.md").read_text(encoding="utf-8")
+    (written,) = re.findall(r"```toml\n(.*?)```", story, re.DOTALL)
+    schema = sf.Schema.parse(tomllib.loads(written))
+    assert schema.decisions() == []
+    assert [attribute.name for attribute in schema.sensitive] == ["Thema"]
+    commands = set(re.findall(r"^\$ sfumato (\w+)", story, re.MULTILINE))
+    assert {"draft", "check", "publish", "verify"} <= commands
     assert all(app.get_command(None, name) is not None for name in commands)  # type: ignore[arg-type]

@@ -53,6 +53,17 @@ def test_synthesize_then_verify(options, files, tmp_path):
     assert json.loads(done.output)["kind"] == "proved"
 
 
+def test_older_flows_shape_the_prior(files, tmp_path):
+    older = pl.read_csv(files[0], infer_schema=False).select(
+        pl.col("w_geocode").str.slice(0, 11).alias("w_tract"), pl.col("h_geocode").str.slice(0, 11).alias("h_tract"),
+        "S000",
+    )  # fmt: skip
+    older.write_csv(tmp_path / "older.csv")  # a stand-in for last year's
+    options = ["--older", str(tmp_path / "older.csv"), "tract", "--coarsen", "tract", "--dry-run"]
+    answer = run(*files, "--epsilon", "4.6", "--delta", "1e-5", *options)
+    assert any("older public flows" in text for text in answer["claim"]["public_inputs"])
+
+
 def test_totals_stay_and_the_file_holds_two_columns(files, tmp_path):
     run(*files, "--epsilon", "4.6", "--delta", "1e-5", "-o", str(tmp_path / "out"), "--format", "csv")
     real = pl.read_csv(files[0], schema_overrides={"w_geocode": str}).group_by("w_geocode").agg(pl.col("S000").sum())

@@ -93,7 +93,8 @@ def _number(name: str, asked: Mapping[str, str | None]) -> Any:
     try:
         value = Fraction(text)
     except (ValueError, ZeroDivisionError):
-        raise ParameterError(name, text, "is not a number", hint=f"--{name} 0.2 or --{name} 1/5") from None
+        hint = f"--{name} 10" if name == "k" else f"--{name} 0.2 or --{name} 1/5"
+        raise ParameterError(name, text, "is not a number", hint=hint) from None
     return int(value) if value.denominator == 1 else value
 
 

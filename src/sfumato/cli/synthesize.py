@@ -53,6 +53,7 @@ class _Numbers(click.ParamType):  # type: ignore[type-arg]
 @click.option("--by", help="Region level: destinations of one region share a prior.")
 @click.option("--bands", type=_Numbers(), help="Distance bands in miles: 5,20.")
 @click.option("--weights", type=_Numbers(), help="Prior weights by band, one more than bands: 8,2,1.")
+@click.option("--older", type=(click.Path(), str), help="FILE LEVEL: prior weights from older public flows.")
 @click.option("--keep", type=_Numbers(), help="Chance that an empty origin takes part, by band, or one for all.")
 @click.option("--max-distance", type=float, help="Origins beyond so many miles are `elsewhere`.")
 @click.option("--coarsen", help="Region level at which origins are drawn; they are then placed inside.")
@@ -117,12 +118,14 @@ def _mechanism(geography: Geography, options: dict[str, Any]) -> Synthesize:
     bands = [_number("bands", part, float) for part in options["bands"] or ()]
     weights = None if options["weights"] is None else [_number("weights", part, int) for part in options["weights"]]
     keep = options["keep"] or ("1",)
+    older = None if options["older"] is None else sf.commuting.OlderFlows.read(*options["older"])
     prior = sf.commuting.Shape(
         geography,
         by=options["by"],
         bands=bands,
         weights=weights,
         keep=keep if len(keep) > 1 else keep[0],
+        older=older,
         max_distance=options["max_distance"],
         coarsen=options["coarsen"],
         far=options["far"],

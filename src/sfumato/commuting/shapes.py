@@ -19,15 +19,22 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.commuting.geography import Geography
-from sfumato.errors import ParameterError
+from sfumato.counts.source import open_source
+from sfumato.errors import ParameterError, Problem, ReadError
 from sfumato.mechanisms.dirichlet_sample import keep_probability
 from sfumato.mechanisms.synthesize_cells import ALWAYS, Cells
 
 __all__ = ["OlderFlows", "Shape"]
 
+_LIKELY = {
+    "destination": ("w_{level}", "w_geocode", "destination", "work"),
+    "origin": ("h_{level}", "h_geocode", "origin", "home"),
+    "count": ("S000", "count", "people", "jobs", "commuters"),
+}
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
@@ -43,6 +50,41 @@ class OlderFlows:
     level: str
     cap: int = 64
     name: str = "older public flows"
+
+    @classmethod
+    def read(
+        cls,
+        data: Any,
+        level: str,
+        *,
+        destination: str | None = None,
+        origin: str | None = None,
+        count: str | None = None,
+        cap: int = 64,
+        name: str = "older public flows",
+    ) -> OlderFlows:
+        """Read public flows between regions: columns such as w_tract, h_tract and S000 are found by themselves."""
+        named = {"destination": destination, "origin": origin, "count": count}
+        source = open_source(data, expected=[column for likely in _LIKELY.values() for column in likely])
+        columns = []
+        for what, given in named.items():
+            likely = [given] if given is not None else [text.format(level=level) for text in _LIKELY[what]]
+            found = next((column for column in likely if column in source.columns), None)
+            if found is None:
+                raise ReadError(Problem(what, f"no column for the {what} of older flows", f"name it: {what}=..."))
+            columns.append(found)
+        frame = source.collect(source.scan(columns)).select(
+            pl.col(columns[0]).cast(pl.String).str.strip_chars(),
+            pl.col(columns[1]).cast(pl.String).str.strip_chars(),
+            pl.col(columns[2]).cast(pl.Int64, strict=False),
+        )
+        wrong = frame.filter(pl.any_horizontal(pl.all().is_null()) | (pl.col(columns[2]) < 0)).height
+        if wrong:
+            raise ReadError(Problem(columns[2], "must be whole numbers between two regions", "check it", rows=wrong))
+        people: dict[tuple[str, str], int] = {}
+        for to, home, many in frame.iter_rows():
+            people[to, home] = people.get((to, home), 0) + many
+        return cls(people, level, cap, name)
 
     def weights(self, destination: str, names: Sequence[str], region: Ints, size: Ints) -> Ints:
         """Return the weight of each cell; `region` is -1 for `elsewhere`, `size` how many cells its region has."""

@@ -10,6 +10,7 @@ Silent on several sensitive attributes together: each is checked separately.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 
@@ -131,8 +132,15 @@ def refuse_infeasible(
             has = f"{part.label}{about} {_shown(best)}"
             why = f"the whole table as one class has {has}, and no partition can do better"
             raise Infeasible(
-                part, best, why, hint=f"ask for at most {_shown(best)}" if part.at_least else "ask for more"
+                part, best, why, hint=f"ask for at most {_reachable(best)}" if part.at_least else "ask for more"
             )
+
+
+def _reachable(best: object) -> str:
+    """Round down: who asks for the figure of the hint must get it."""
+    if isinstance(best, int | float | Fraction) and math.isfinite(best):
+        return plain(Fraction(math.floor(Fraction(best) * 1000), 1000))
+    return _shown(best)
 
 
 def _shown(best: object) -> str:

@@ -191,6 +191,9 @@ class _Growing:
         self.cuts = [root_cut(attribute) for attribute in attributes]
         self.history = [tuple(self.cuts)]
         self.points: dict[tuple[int, Node], int] = {}
+        for at, cut in enumerate(self.cuts):
+            if len(cut) > 1:  # missing values: without cells of their own the current table's sum does not cancel
+                tables.specialize(at, Node(0, high=attributes[at].size), cut)
 
     def initial_splits(self) -> int:
         """Line 4: a split for each grid attribute, one step each, also where there is but one cell."""

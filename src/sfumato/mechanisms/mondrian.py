@@ -94,7 +94,7 @@ class Mondrian:
             parts,
             tight=self.tight,
             left_out=counts.left_out + left_out,
-            suppressed_out=left_out > 0,
+            suppressed_out=left_out,
             claim=self.claim(counts.schema),
             mechanism=self.to_json(),
         )

@@ -25,7 +25,7 @@ def released(
     *,
     tight: bool,
     left_out: int,
-    suppressed_out: bool,
+    suppressed_out: int,
     claim: Claim,
     mechanism: dict[str, Any],
 ) -> Outcome:
@@ -43,7 +43,7 @@ def released(
     weight = np.bincount(group[stays], weights=table.weights[stays], minlength=leaves).astype(np.int64)
     notes = (TIGHT,) if tight else ()
     if suppressed_out:
-        notes = (*notes, f"{left_out} rows were left out: they do not satisfy the requirement even together")
+        notes = (*notes, f"{suppressed_out} rows were left out: they do not satisfy the requirement even together")
     release, number = assemble(
         schema,
         tables=tuple(tables),

@@ -7,16 +7,17 @@ Because   classes and histograms are counted anew from the rows; blank cells are
 Checked   tests/claims/test_verify.py::test_edits_are_caught
           tests/claims/test_verify.py::test_recomputes_what_pycanon_finds
 Silent on whether the rows are true, on who wrote the manifest, and on differential privacy: for a proved claim it
-          checks hashes, public domains, counts, the budget's sum and the rehearsal stamp.
+          checks hashes, public domains, cuts, counts, the budget's sum and the rehearsal stamp.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from sfumato.claims import Claim, Requirement
+from sfumato.claims import ApproxDP, Claim, ProbabilisticDP, PureDP, Requirement, number_from_json
 from sfumato.errors import ParameterError, Problem, ReleaseError
 from sfumato.release.examine import Examined, examine_bucket_tables, examine_rows, label_problems, unsorted
 from sfumato.release.files import digest, scan
@@ -67,6 +68,8 @@ def _folder(folder: Path, schema: Schema | None, requirement: Requirement | None
         notes += said
     examined = _tables(folder, manifest, asked)
     problems += examined.problems
+    if claim is not None and claim.kind == "proved":
+        problems += _outside_cuts(manifest, examined.texts)
     holds = not problems and all(finding.holds for finding in examined.findings)
     return Verdict(
         "checked" if requirement is not None else claim.kind if claim is not None else "none",
@@ -149,6 +152,8 @@ def _bookkeeping(claim: Claim, manifest: Manifest) -> tuple[list[Problem], list[
     problems = []
     if claim.rehearsal:
         problems.append(Problem("claim.rehearsal", "it was made with a known seed and protects nobody"))
+    if "rehearsal" not in manifest.claim_json:
+        problems.append(Problem("claim.rehearsal", "does not say whether the randomness can be repeated"))
     if claim.kind == "estimate":
         return problems, ["the estimate is not checkable on the file; only what it rests on was checked"]
     notes = ["not checkable on the file: differential privacy is a property of the mechanism, proved for it"]
@@ -156,12 +161,42 @@ def _bookkeeping(claim: Claim, manifest: Manifest) -> tuple[list[Problem], list[
         notes.append("not accounted in any ledger")
     if not claim.trace:
         problems.append(Problem("claim.trace", "no step of the budget is stated"))
+    if manifest.left_out is not None:
+        problems.append(Problem("left_out", "tells a number of rows which the claim does not cover"))
+    if not _as_given(claim, manifest):
+        problems.append(Problem("mechanism.epsilon", "is more than the claim says, or no number"))
     problems += [
         Problem(attribute.where, "its domain was read off the data, so the claim is false")
         for attribute in manifest.schema.attributes
         if attribute.source != "public"
     ]
     return problems, notes
+
+
+def _as_given(claim: Claim, manifest: Manifest) -> bool:
+    """Whether the mechanism was given no more epsilon than the claim says (a mechanism may add to what it is given)."""
+    if "epsilon" not in manifest.mechanism:
+        return True
+    try:
+        given = number_from_json("epsilon", manifest.mechanism["epsilon"])
+    except (ParameterError, TypeError, ValueError):
+        return False
+    return isinstance(claim.promise, PureDP | ApproxDP | ProbabilisticDP) and 0 < given <= claim.promise.epsilon
+
+
+def _outside_cuts(manifest: Manifest, texts: Mapping[str, list[str | None]]) -> list[Problem]:
+    """Where cuts are published, every label is one of them: another would stand for a row that no noise made."""
+    told = None if manifest.recoding is None else manifest.recoding.get("labels", {})
+    if told is None:
+        return []
+    if not isinstance(told, dict) or not all(isinstance(labels, list) for labels in told.values()):
+        return [Problem("recoding", "can not be read", "take the folder as it was saved")]
+    strange = {name: sum(text not in told[name] for text in texts.get(name, [])) for name in told}
+    return [
+        Problem(f"attribute.{name}", f"{many} labels are none of the published cuts", count=many)
+        for name, many in strange.items()
+        if many
+    ]
 
 
 def _tables(folder: Path, manifest: Manifest, asked: Requirement | None) -> Examined:

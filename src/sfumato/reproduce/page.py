@@ -65,7 +65,7 @@ def reproduction_page(found: Reproduction, path: str | PathLike[str]) -> Path:
 
     target = Path(path)
     if target.suffix == ".json":
-        _write(target, json.dumps({"sfumato": __version__, **found.to_json()}, indent=2) + "\n")
+        _write(target, json.dumps({"sfumato": __version__, **found.to_json()}, indent=2) + "\n", mode=0o600 if found.data else 0o644)
         return target
     if target.suffix not in (".html", ".htm"):
         raise ParameterError("path", target.name, "must end with .html or .json")
@@ -81,7 +81,7 @@ def reproduction_page(found: Reproduction, path: str | PathLike[str]) -> Path:
         bundle=javascript(),
         script=_text("page.js"),
     )
-    _write(target, text)
+    _write(target, text, mode=0o600 if found.data else 0o644)
     return target
 
 
@@ -124,9 +124,10 @@ def _text(name: str) -> str:
     return (files("sfumato.report") / "templates" / name).read_text("utf-8")
 
 
-def _write(target: Path, text: str) -> None:
+def _write(target: Path, text: str, *, mode: int) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=".", suffix=".part")
     with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
         file.write(text)
+    Path(name).chmod(mode)
     Path(name).replace(target)

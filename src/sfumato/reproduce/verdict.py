@@ -28,6 +28,7 @@ __all__ = [
     "below",
     "direction",
     "hump",
+    "less",
     "near",
     "related",
     "together",
@@ -76,6 +77,13 @@ def at_most(printed: float, ours: float, *, factor: float = 2.0) -> Judged:
         return Judged("agrees", because=told)
     word: Word = "same shape" if ours <= factor * printed else "differs"
     return Judged(word, because=f"{told}; same shape up to {_text(factor * printed)}")
+
+
+def less(smaller: float, larger: float, *, factor: float = 1.0) -> Judged:
+    """The paper says that one of our numbers is below another (up to a factor); no number is printed."""
+    told = f"{_text(smaller)} against {_text(larger)}"
+    told += f", up to a factor {_text(factor)}" if factor != 1 else ""
+    return Judged("same shape" if smaller <= factor * larger else "differs", because=told)
 
 
 def trend(points: Points) -> float:

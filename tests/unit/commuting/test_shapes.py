@@ -86,6 +86,17 @@ def test_older_flows_give_powers_of_two_with_a_floor_and_a_cap():
     assert coarse.weight.tolist() == [16, 8, 1, 1]
 
 
+def test_older_flows_are_read_and_added_up(tmp_path):
+    file = tmp_path / "older.csv"
+    file.write_text("h_tract,w_tract,S000\nr,s,3\nr,s,4\ns,s,1\n")
+    assert OlderFlows.read(file, "tract").people == {("s", "r"): 7, ("s", "s"): 1}
+    with pytest.raises(sf.ReadError, match="older flows"):
+        OlderFlows.read(file, "county")
+    file.write_text("h_tract,w_tract,S000\nr,s,many\n")
+    with pytest.raises(sf.ReadError, match="whole numbers"):
+        OlderFlows.read(file, "tract")
+
+
 def test_cells_do_not_depend_on_who_lives_where():
     """Two neighbouring tables, the same cells: a shape never sees a table."""
     import inspect

@@ -34,14 +34,14 @@ def test_a_place_is_drawn_by_its_density_exactly():
     cells = some()
     first = (2**63 // 8 + 1) * 8  # a multiple of 8, the total of cell 2, far above what is refused
     words = iter([np.arange(first, first + 8, dtype=np.uint64)])
-    found = cells.place(np.full(8, 2), lambda size: next(words))
+    found = cells.place(np.full(8, 2), lambda _: next(words))
     assert Counter(found.tolist()) == {4: 5, 5: 3}  # block 3 has density 0
 
 
 def test_words_that_would_favour_small_remainders_are_drawn_again():
     cells = some()  # cell 0 has 3 units; 2^64 mod 3 = 1, so the word 0 is refused
     words = iter([np.array([0], dtype=np.uint64), np.array([5], dtype=np.uint64)])
-    assert cells.place(np.array([0]), lambda size: next(words)).tolist() == [1]
+    assert cells.place(np.array([0]), lambda _: next(words)).tolist() == [1]
 
 
 def test_a_cell_of_one_origin_draws_nothing():
