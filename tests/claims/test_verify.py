@@ -215,8 +215,13 @@ def test_the_suppressed_group_counts_too(tmp_path):
 def test_order_and_index_of_rows(folder):
     edit(folder, lambda frame: frame.reverse(), rehash=True)
     verdict = verify(folder)
-    assert verdict.holds is True
-    assert [note for note in verdict.notes if "sorted" in note]
+    assert verdict.holds is False
+    assert [problem for problem in verdict.problems if "sorted" in problem.rule]
+
+
+def test_a_hidden_file_is_not_overlooked(folder):
+    (folder / ".raw.csv").write_text("age\n3\n")
+    assert verify(folder).holds is False
 
 
 def test_a_requirement_may_be_asked_of_any_folder(folder):

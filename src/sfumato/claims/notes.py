@@ -10,7 +10,11 @@ __all__ = ["requirement_notes"]
 
 
 def requirement_notes(
-    requirement: Requirement, *, sensitive: Sequence[str] = (), rows_per_person: int = 1
+    requirement: Requirement,
+    *,
+    sensitive: Sequence[str] = (),
+    target: Sequence[str] = (),
+    rows_per_person: int = 1,
 ) -> tuple[str, ...]:
     """Return what the requirement does not cover, for these sensitive attributes and rows per person."""
     notes: list[str] = []
@@ -27,6 +31,9 @@ def requirement_notes(
             notes.append(
                 f"shares of sensitive values count rows, and one person may own {rows_per_person} rows of a class"
             )
+    if target:
+        names = ", ".join(target)
+        notes.append(f"a reader who knows a person's {names}: it is published as it is, beside the sensitive values")
     if labels == {"k-anonymity"}:
         notes.append("what the people of one class have in common: sensitive values are not looked at")
     notes.append("what a reader knows from elsewhere, including other releases about the same people")

@@ -24,7 +24,7 @@ __all__ = ["BANDS", "MapData", "map_data"]
 Ints = NDArray[np.int64]
 BANDS = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0)
 _NAMES = ("0-1", "1-2", "2-5", "5-10", "10-20", "20-50", "50+", "elsewhere")
-_MARGIN = 0.05  # degrees around the points
+_MARGIN = 0.04  # of the width, around the points
 _REACH = 0.995  # share of the points that the map must hold
 
 
@@ -128,7 +128,8 @@ def _box(geography: Geography, codes: Ints) -> tuple[float, float, float, float]
     low, high = (1 - _REACH) / 2, (1 + _REACH) / 2
     west, east = np.quantile(geography.longitude[codes], [low, high])
     south, north = np.quantile(geography.latitude[codes], [low, high])
-    return float(west) - _MARGIN, float(south) - _MARGIN, float(east) + _MARGIN, float(north) + _MARGIN
+    edge = _MARGIN * max(float(east - west), float(north - south), 0.1)
+    return float(west) - edge, float(south) - edge, float(east) + edge, float(north) + edge
 
 
 def _histogram(kind: str, pairs: Pairs, shown: Ints, geography: Geography) -> list[dict[str, Any]]:

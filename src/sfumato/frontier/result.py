@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any
 
@@ -54,7 +53,6 @@ class Frontier:
     carried: tuple[str, ...] = ()
     repeats: int = 1
     seed: int = 0
-    about: Mapping[str, Any] = field(default_factory=dict, repr=False)
     confidential: bool = True
 
     def __repr__(self) -> str:

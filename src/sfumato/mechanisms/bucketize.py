@@ -44,7 +44,12 @@ class Bucketize:
     def claim(self, schema: Schema) -> Claim:
         """Promise the requirement for every group."""
         names = [attribute.name for attribute in schema.sensitive]
-        notes = requirement_notes(self.requirement, sensitive=names, rows_per_person=schema.rows_per_person)
+        notes = requirement_notes(
+            self.requirement,
+            sensitive=names,
+            target=[attribute.name for attribute in schema.role("target")],
+            rows_per_person=schema.rows_per_person,
+        )
         return Claim(self.requirement, silent_on=(MEMBERSHIP, *notes))
 
     def needs(self, schema: Schema) -> list[tuple[str, ...]]:

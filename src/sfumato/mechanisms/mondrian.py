@@ -65,6 +65,7 @@ class Mondrian:
         notes = requirement_notes(
             self.requirement,
             sensitive=[attribute.name for attribute in schema.sensitive],
+            target=[attribute.name for attribute in schema.role("target")],
             rows_per_person=schema.rows_per_person,
         )
         return Claim(self.requirement, silent_on=notes)

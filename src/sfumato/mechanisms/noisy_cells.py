@@ -139,8 +139,10 @@ def expected_error(epsilon: Fraction) -> str:
 
 
 def public_inputs(schema: Schema) -> tuple[str, ...]:
-    """What the claim takes as public: the domains and hierarchies, by attribute."""
-    return tuple(f"domain and hierarchy of {attribute.name}" for attribute in schema.published)
+    """What the claim takes as public: how the input is written, the domains and hierarchies by attribute."""
+    # An encoding that is guessed follows from all rows: one of them can change how the others are read.
+    written = "delimiter, encoding and header of the input (name them where rows could change the guess)"
+    return (*(f"domain and hierarchy of {attribute.name}" for attribute in schema.published), written)
 
 
 def silences(schema: Schema) -> tuple[str, ...]:

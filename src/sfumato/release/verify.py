@@ -30,6 +30,9 @@ from sfumato.schema import Attribute, Schema
 __all__ = ["verify"]
 
 
+_SYSTEM_FILES = {".DS_Store", "Thumbs.db", "desktop.ini"}
+
+
 def verify(
     target: str | PathLike[str],
     *,
@@ -110,8 +113,8 @@ def _listed_files(folder: Path, manifest: Manifest) -> tuple[list[Problem], list
             problems.append(Problem(entry.name, "was changed after it was saved: its SHA-256 differs"))
     listed = {MANIFEST, *(entry.name for entry in manifest.files)}
     for found in sorted(item.name for item in folder.iterdir() if item.name not in listed):
-        if found.startswith("."):
-            notes.append(f"{found}: a hidden file which the manifest does not list")
+        if found in _SYSTEM_FILES:
+            notes.append(f"{found}: a file of the operating system, not listed in the manifest")
         else:
             problems.append(Problem(found, "is not listed in the manifest", "publish only what was saved"))
     return problems, notes
@@ -238,10 +241,8 @@ def _tables(folder: Path, manifest: Manifest, asked: Requirement | None) -> Exam
             problems.append(Problem(entry.name, "has another number of rows than its manifest says"))
         if not unsorted(frame, manifest.expected[name], numbers=numbers):
             continue
-        if manifest.form == "buckets":  # lines of the two tables in one order would be the link that was cut
-            problems.append(Problem(name, "is not sorted by its content: its order could link people to values"))
-        else:
-            examined.notes.append(f"{name}: rows are not sorted by their content, so their order may say more")
+        # What we save is sorted; another order may be that of the people, or link the two tables of buckets.
+        problems.append(Problem(name, "is not sorted by its content: its order could link people to values"))
     problems += label_problems(schema, examined.texts, as_saved=True)
     examined.problems = problems
     return examined

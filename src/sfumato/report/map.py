@@ -84,11 +84,10 @@ def write_map(data: MapData, file: str | PathLike[str]) -> None:
 def map_page(data: MapData) -> str:
     """Return the whole page as text."""
     where = "original beside synthetic" if data.confidential else "synthetic"
-    shown = f"{len(data.destinations):,} of {data.total_destinations:,} destinations"
-    what = (
-        f"Where the people of each destination live ({where}): the {shown} with most people, "
-        f"{data.shown_people:,} of {data.total_people:,} people."
-    )
+    few = f"the {len(data.destinations):,} largest of {data.total_destinations:,} destinations"
+    shown = few if len(data.destinations) < data.total_destinations else f"all {data.total_destinations:,} destinations"
+    people = f"{data.shown_people:,} of {data.total_people:,} people"
+    what = f"Where the people of each destination live ({where}): {shown}, {people}."
     return _PAGE.format(
         title=html.escape(f"Commuting patterns: {data.title}"),
         ink=_INK,
@@ -185,19 +184,21 @@ def _map(alt: Any, data: MapData, pick: Any) -> Any:
             tooltip=[alt.Tooltip("origin:N"), alt.Tooltip("people:Q", title="synthetic people")],
         )
     )
+    told = [alt.Tooltip("destination:N"), alt.Tooltip("people:Q", title="people (public)", format=",")]
+    point = {"filled": True, "shape": "diamond", "color": _WORK, "clip": True}
+    place = {"longitude": "lon:Q", "latitude": "lat:Q", "tooltip": told}
     works = (
         alt.Chart(alt.NamedData("destinations"), name="works")
-        .mark_point(filled=True, stroke="white", strokeWidth=0.6, shape="diamond", clip=True)
-        .encode(
-            longitude="lon:Q",
-            latitude="lat:Q",
-            color=alt.value(_WORK),
-            size=alt.condition(pick, alt.value(320), alt.value(55)),
-            opacity=alt.condition(pick, alt.value(1.0), alt.value(0.55)),
-            tooltip=[alt.Tooltip("destination:N"), alt.Tooltip("people:Q", title="people (public)", format=",")],
-        )
+        .mark_point(size=40, opacity=0.4, cursor="pointer", **point)
+        .encode(**place)
     )
-    layers = alt.layer(land, homes, works)
+    chosen = (
+        alt.Chart(alt.NamedData("destinations"))
+        .mark_point(size=330, opacity=1, stroke="white", strokeWidth=1.5, **point)
+        .transform_filter(pick)
+        .encode(**place)
+    )
+    layers = alt.layer(land, works, homes, chosen)
     return layers.properties(width=_MAP, height=_MAP, projection=_projection(alt, data))
 
 

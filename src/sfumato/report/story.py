@@ -92,9 +92,21 @@ def figure(value: float) -> str:
 
 def spread(values: Spread) -> str:
     """Write a mean with the range of its runs."""
-    if len(values.values) == 1:
-        return figure(values.mean)
-    return f"{figure(values.mean)} ({figure(values.low)} to {figure(values.high)}, {len(values.values)} runs)"
+    return figure(values.mean) + (f" ({around(values)})" if around(values) else "")
+
+
+def around(values: Spread) -> str:
+    """Write the range of several runs, nothing for one."""
+    runs = len(values.values)
+    return f"{figure(values.low)} to {figure(values.high)}, {runs} runs" if runs > 1 else ""
+
+
+def _figures(point: Point) -> dict[str, Any]:
+    """Both figures of a point: mean and range together, and each alone."""
+    found: dict[str, Any] = {"runs": len(point.privacy.values)}
+    for name, values in (("privacy", point.privacy), ("utility", point.utility)):
+        found |= {name: spread(values), f"{name}_mean": figure(values.mean), f"{name}_range": around(values)}
+    return found
 
 
 def _number(value: float) -> float | None:
@@ -113,8 +125,7 @@ def _recommendation(chosen: Recommendation, source: tuple[str, str]) -> dict[str
         "reason": chosen.reason,
         "caution": chosen.caution,
         "promises": point.promises,
-        "privacy": spread(point.privacy),
-        "utility": spread(point.utility),
+        **_figures(point),
         "bound": None if point.bound is None else figure(point.bound),
         "command": _command(point, source),
         "alternatives": [
@@ -139,8 +150,7 @@ def _release(point: Point, source: tuple[str, str], *, recommended: bool) -> dic
         "efficient": point.efficient,
         "recommended": recommended,
         "savable": point.savable,
-        "privacy": spread(point.privacy),
-        "utility": spread(point.utility),
+        **_figures(point),
         "bound": None if point.bound is None else figure(point.bound),
         "promises": point.promises,
         "kind": point.claim.get("kind", ""),

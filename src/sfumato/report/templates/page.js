@@ -30,6 +30,7 @@
     const spec = JSON.parse(JSON.stringify(held.charts[place.dataset.chart]), painted);
     const rows = held.rows[place.dataset.release];
     if (rows) spec.datasets = { rows: rows[place.dataset.chart] };
+    if (window.innerWidth < 700) (spec.layer ?? []).forEach((layer) => { if (layer.encoding?.shape) layer.encoding.shape.legend = null; });
     spec.config = look();
     const made = await vegaEmbed(place, spec, { actions: false, renderer: "svg", ast: true, tooltip: { theme: "custom" } });
     shown.get(place)?.finalize();
