@@ -7,7 +7,7 @@ export NUMBA_NUM_THREADS ?= 2
 export OMP_NUM_THREADS ?= 2
 export POLARS_MAX_THREADS ?= 2
 
-.PHONY: demo test check claims bench docs sizes lint unit clean
+.PHONY: demo test check claims bench docs pages sizes lint unit clean
 
 $(STAMP): constraints.txt pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
@@ -36,6 +36,14 @@ claims: lint warm
 
 bench: warm
 	$(BIN)/python benchmarks/run.py
+
+# Pages that the code writes: commands, methods, claims, schema keys. A test fails when one is stale.
+pages: $(STAMP)
+	$(BIN)/python docs/generate.py
+
+docs: pages
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	@echo "docs/_build/html/index.html"
 
 sizes:
 	@find src -name '*.py' | xargs wc -l | sort -rn | sed -n '2,11p'

@@ -69,12 +69,12 @@ def commands() -> str:
         NOTE,
         "# Commands\n",
         (
-            "Every command has `--help` with an example, and `--json` for one machine-readable object. Exit codes: 0 done, "
-            "2 your input, 3 the claim does not hold or can not be reached.\n"
+            "Every command has `--help` with an example, and `--json` for one machine-readable object. Exit codes: 0 "
+            "done, 2 your input, 3 the claim does not hold or can not be reached.\n"
         ),
     ]
     for path, command in _every_command():
-        heading = "#" * (1 + len(path))
+        heading = "#" * len(path)  # commands below the title, their subcommands below them
         parts.append(f"{heading} {' '.join(path)}\n\n```text\n{_help(path, command)}\n```\n")
     return "\n".join(parts)
 

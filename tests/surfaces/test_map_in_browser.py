@@ -104,11 +104,17 @@ def test_it_opens_and_a_destination_can_be_picked(world, audience, tmp_path):
         after = _chosen(page)
         homes = page.locator("#map path[aria-label*='synthetic people']").count()
         land = page.locator("#map g.mark-shape path").count()
+        points = page.locator("#map g[class*='works_marks'] path")
+        assert points.count() == len(data.destinations)
+        points.nth(points.count() - 1).click()  # the smallest is drawn last, above the others
+        page.wait_for_function(f"JSON.stringify(sfumatoView.data('pick_store')) !== {after!r}", timeout=10_000)
+        clicked = _chosen(page)
         browser.close()
     assert said == []
     assert asked == [file.as_uri()]
     assert data.destinations[0]["destination"] in before
     assert data.destinations[3]["destination"] in after
+    assert data.destinations[-1]["destination"] in clicked
     expected = next(line for line in data.pairs if line["destination"] == data.destinations[3]["destination"])
     assert homes == len(expected["at"])
     assert land == len(data.counties["objects"]["counties"]["geometries"])

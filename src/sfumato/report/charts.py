@@ -16,7 +16,7 @@ def javascript() -> str:
     """Return Vega, Vega-Lite and Vega-Embed as one script, taken from the installed vl-convert."""
     import vl_convert
 
-    bundle: str = vl_convert.javascript_bundle()  # type: ignore[call-arg]  (its stub knows no default)
+    bundle: str = vl_convert.javascript_bundle()  # type: ignore[call-arg]  # the stub knows no default
     return bundle.replace("</script", "<\\/script")
 
 

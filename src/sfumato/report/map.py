@@ -131,6 +131,9 @@ def _spec(data: MapData) -> dict[str, Any]:
         .configure_legend(labelColor=_INK, titleColor=_INK)
     )
     spec: dict[str, Any] = chart.to_dict()
+    for layer in spec["hconcat"][0]["layer"]:
+        if str(layer.get("name", "")).startswith("works"):
+            layer["name"] = "works"  # Altair numbers the names of layers; the selection is asked for by this one
     first = data.destinations[0]["destination"] if data.destinations else ""
     spec["params"] = [
         {
@@ -198,7 +201,7 @@ def _map(alt: Any, data: MapData, pick: Any) -> Any:
         .transform_filter(pick)
         .encode(**place)
     )
-    layers = alt.layer(land, works, homes, chosen)
+    layers = alt.layer(land, homes, works, chosen)  # what can be clicked lies above
     return layers.properties(width=_MAP, height=_MAP, projection=_projection(alt, data))
 
 
