@@ -94,7 +94,7 @@ def _every_command() -> Iterator[tuple[tuple[str, ...], click.Command]]:
 
 
 def _help(path: tuple[str, ...], command: click.Command) -> str:
-    parent = click.Context(app, info_name=" ".join(path[:-1]))
+    parent = click.Context(app, info_name=" ".join(path[:-1]), **app.context_settings)
     return command.get_help(click.Context(command, info_name=path[-1], parent=parent, terminal_width=100)).rstrip()
 
 
@@ -214,8 +214,8 @@ def claims() -> str:
         NOTE,
         "# Claims\n",
         (
-            "What a release may promise. Requirements are checked on the published file by anyone; guarantees are proved "
-            "for the mechanism and can not be read off a file. Requirements are joined with `&`.\n"
+            "What a release may promise. Requirements are checked on the published file by anyone; guarantees are "
+            "proved for the mechanism and can not be read off a file. Requirements are joined with `&`.\n"
         ),
     ]
     for title, names in (("Requirements", REQUIREMENTS), ("Guarantees", GUARANTEES)):

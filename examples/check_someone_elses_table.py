@@ -6,13 +6,14 @@ from pathlib import Path
 import sfumato as sf
 
 schema = sf.Schema.load("patients.toml")
-Path("theirs.csv").write_text(
-    "age,sex,town,diagnosis\n"
-    + 'female,West,asthma\nfemale,West,flu\nmale,East,flu\nmale,East,migraine\n'.replace("female", '"[18, 40[",female').replace(
-        "\nmale", '\n"[40, 95[",male'
-    ),
-    "utf-8",
-)
+THEIRS = """\
+age,sex,town,diagnosis
+"[18, 40[",female,West,asthma
+"[18, 40[",female,West,flu
+">=40",*,East,flu
+">=40",*,East,migraine
+"""
+Path("theirs.csv").write_text(THEIRS, "utf-8")
 for requirement in (sf.KAnonymity(2), sf.KAnonymity(3), sf.LDiversity(2)):
     print(sf.verify("theirs.csv", schema=schema, requirement=requirement))
 theirs = sf.Release.read("theirs.csv", schema)

@@ -2,7 +2,7 @@
 """Synthetic commuting patterns with a proved (epsilon, delta), from flows in the form of LODES."""
 
 import sfumato as sf
-from sfumato.measures import commuting
+from sfumato.measures.commuting import distance_shares, fictitious_people
 
 made = sf.datasets.commuting(blocks=300, jobs=3_000, seed=3)  # or the paths of real files below
 geography = sf.commuting.Geography.read(made.geography)
@@ -14,4 +14,5 @@ release.save("synthetic-commuters")
 print(release.claim)
 print(*release.notes, sep="\n")
 print(sf.verify("synthetic-commuters"))
-print("measures of commuting:", ", ".join(commuting.__all__))
+print("confidential: shares by distance", distance_shares(flows.table, release, geography, [1, 2, 5]))
+print("confidential: share of synthetic people on pairs nobody real has", fictitious_people(flows.table, release).value)

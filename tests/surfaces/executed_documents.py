@@ -102,7 +102,7 @@ def _python(block: Block, names: dict[str, object], where: str) -> str:
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
         try:
-            exec(compile("\n" * block.line + block.text, where, "exec"), names)  # noqa: S102
+            exec(compile("\n" * block.line + block.text, where, "exec"), names)
         except Exception as error:
             raise NotRun(f"{where}: {type(error).__name__}: {error}") from error
     return out.getvalue()

@@ -32,7 +32,15 @@ RUN = [
 ]
 SCRIPTS = sorted((ROOT / "examples").glob("*.py"))
 # A page that loses its examples would pass unseen: these have some.
-MUST_RUN = {"README.md", "how-it-works.md", "1-first-release.md", "2-frontier.md", "3-budget.md", "4-again.md", "5-commuting.md"}
+MUST_RUN = {
+    "README.md",
+    "how-it-works.md",
+    "1-first-release.md",
+    "2-frontier.md",
+    "3-budget.md",
+    "4-again.md",
+    "5-commuting.md",
+}
 
 
 @pytest.fixture

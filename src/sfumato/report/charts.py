@@ -131,7 +131,7 @@ def _marks(story: Mapping[str, Any], alt: Any) -> list[Any]:
             name = name.encode(**place, y=alt.value(0), text="name:N")
         else:
             name = base.mark_text(align="center", baseline="bottom", dy=-4, fontSize=11, color="@soft")
-            name = name.encode(**place, x=alt.value(alt.expr("width * 0.42")), text="name:N")
+            name = name.encode(**place, x=alt.value(alt.expr("width * 0.36")), text="name:N")
         layers += [rule, name]
     return layers
 

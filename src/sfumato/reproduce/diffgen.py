@@ -65,7 +65,9 @@ def _steps(settings: Settings) -> list[Step]:
     table = _table(settings.size == "tiny")
     runs = settings.pick(full=10, quick=3, tiny=1)
     depths = settings.pick(full=_SPECIALIZATIONS, quick=_SPECIALIZATIONS, tiny=(4, 7, 10))
-    folds = settings.pick(full=[(r, f) for r in range(10) for f in range(10)], quick=[(0, 0), (0, 1), (0, 2)], tiny=[(0, 0)])
+    folds = settings.pick(
+        full=[(r, f) for r in range(10) for f in range(10)], quick=[(0, 0), (0, 1), (0, 2)], tiny=[(0, 0)]
+    )
     compared = settings.pick(full=_COMPARED, quick=("0.75", "1", "2", "4"), tiny=("1", "4"))
 
     def by_thirds(mechanism: Mechanism) -> Callable[[], float]:
@@ -245,7 +247,9 @@ def _by_specializations(figure: Figure) -> list[tuple[float, float]]:
 
 
 def _notes(settings: Settings) -> tuple[str, ...]:
-    runs = settings.pick(full="10 runs, 10 x 10 folds", quick="3 runs, 3 of 10 folds", tiny="3,000 rows, one run: for tests only")
+    runs = settings.pick(
+        full="10 runs, 10 x 10 folds", quick="3 runs, 3 of 10 folds", tiny="3,000 rows, one run: for tests only"
+    )
     there = "written for this purpose in benchmarks/diffp_c45.py from its description, audited there, without pruning"
     return (
         f"Bundled UCI Adult, {_ROWS:,} complete rows, 6 numeric and 8 categorical predictors; {runs}.",

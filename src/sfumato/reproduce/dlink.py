@@ -44,7 +44,10 @@ def _steps(settings: Settings) -> list[Step]:
     for table in tables(settings):
         for method in _methods():
             for share in shares:
-                add(f"{table}|{method}|share|{share}", lambda t=table, m=method, s=share: measured(settings, t, m, share=s))
+                add(
+                    f"{table}|{method}|share|{share}",
+                    lambda t=table, m=method, s=share: measured(settings, t, m, share=s),
+                )
             for k in ks:
                 add(f"{table}|{method}|k|{k}", lambda t=table, m=method, k=k: measured(settings, t, m, k=k))
             add(f"{table}|{method}|distance|0", lambda t=table, m=method: distances(settings, t, m))
@@ -107,13 +110,27 @@ def _figures(results: Mapping[str, Any], settings: Settings) -> tuple[Figure, ..
     ]  # fmt: skip
     if "dLink" in methods:
         for number, y, title in (("10", "risk", _RISK), ("11 and 13", "accuracy", _CORRECT), ("12", "error", _ERROR)):
-            note = "The paper prints figures 11 and 13 with one caption; both are this one." if number != "10" and y == "accuracy" else ""
+            note = (
+                "The paper prints figures 11 and 13 with one caption; both are this one."
+                if number != "10" and y == "accuracy"
+                else ""
+            )
             for axis in ("d", "alpha"):
                 found.append(Figure(f"Figure {number}, {axis}", about=f"dLink by {axis}", x=axis, y=title, note=note,
                                     curves=curves(axis, y, [first], ["dLink"])))  # fmt: skip
-    found.append(Figure("Figure 14", about="time", x=overlap, y="seconds", curves=curves("time", "seconds", [first], methods)))
+    found.append(
+        Figure("Figure 14", about="time", x=overlap, y="seconds", curves=curves("time", "seconds", [first], methods))
+    )
     if "dLink" in methods:
-        found.append(Figure("Figure 15", about="time by d", x="d", y="seconds", curves=curves("time d", "seconds", [first], ["dLink"])))
+        found.append(
+            Figure(
+                "Figure 15",
+                about="time by d",
+                x="d",
+                y="seconds",
+                curves=curves("time d", "seconds", [first], ["dLink"]),
+            )
+        )
     return tuple(figure for figure in found if figure.curves)
 
 
@@ -122,7 +139,11 @@ def _distance_curves(results: Mapping[str, Any], every: list[str], private: list
     for table in every:
         known = {m: results.get(f"{table}|{m}|distance|0") for m in (*private, "dLink", "Mondrian")}
         by_epsilon = tuple(
-            sorted((float(m.split(" ")[1]), float(held["city block"])) for m, held in known.items() if held and m in private)
+            sorted(
+                (float(m.split(" ")[1]), float(held["city block"]))
+                for m, held in known.items()
+                if held and m in private
+            )
         )
         own = known["dLink"] or known["Mondrian"]
         curves.append(Curve(f"{table}, DP", points=by_epsilon))
@@ -133,17 +154,23 @@ def _distance_curves(results: Mapping[str, Any], every: list[str], private: list
 
 
 def _notes(settings: Settings) -> tuple[str, ...]:
-    size = settings.pick(full="five samples of 100,000", quick="three samples of 40,000", tiny="two samples of 1,500: for tests only")
+    size = settings.pick(
+        full="five samples of 100,000", quick="three samples of 40,000", tiny="two samples of 1,500: for tests only"
+    )
     source = "UCI Census-Income (KDD) as given, people with an occupation, samples of at most a third of the rows"
     found = [
-        f"Data: {source}." if settings.data is not None else f"Data: generated census-like rows, domains of table 7; {size}.",
+        f"Data: {source}."
+        if settings.data is not None
+        else f"Data: generated census-like rows, domains of table 7; {size}.",
         "Differential privacy is DiffGen as printed (h = 10), the implementation the paper used.",
         "Attack accuracy is the share of overlapping people with one common value, in the class where each truly resides.",
         "Classification: the pruned tree of this library in the place of J48; salary cut at the middle of its 50 classes.",
         "k, d and alpha on the axes are ours; the paper's text does not print them.",
     ]
     if "dlink" not in REGISTRY:
-        found.append("dLink itself is not in this version, so its curves and verdicts are left out; none is drawn from memory.")
+        found.append(
+            "dLink itself is not in this version, so its curves and verdicts are left out; none is drawn from memory."
+        )
     return tuple(found)
 
 

@@ -52,7 +52,9 @@ def _by_k(known: Mapping[str, Figure]) -> Iterable[Statement]:
 def _unchanged(known: Mapping[str, Figure]) -> Iterable[Statement]:
     points = known["Figure 7"].curves[0].points
     at = dict(points)[0.1]
-    yield Statement("Figure 7", says="more answers stay unchanged for a larger epsilon", judged=direction(points, "rises"))
+    yield Statement(
+        "Figure 7", says="more answers stay unchanged for a larger epsilon", judged=direction(points, "rises")
+    )
     yield Statement("Figure 7", says="about 30 % of answers stay unchanged at epsilon = 0.1", printed="30 %",
                     ours=f"{at:.1f} %", judged=near(30, at, within=5),
                     why="queries of points with at least one person are asked; the paper does not say how its queries are drawn")  # fmt: skip
@@ -139,7 +141,9 @@ def _times(known: Mapping[str, Figure]) -> Iterable[Statement]:
                     printed="below 1", ours=f"x {extra:.2f}", judged=at_most(1.0, extra),
                     why="our Mondrian is compiled and takes a fraction of a second, so the same merging weighs more")  # fmt: skip
     if "Figure 15" in known:
-        yield Statement("Figure 15", says="time rises with d", judged=direction(known["Figure 15"].curves[0].points, "rises"))
+        yield Statement(
+            "Figure 15", says="time rises with d", judged=direction(known["Figure 15"].curves[0].points, "rises")
+        )
 
 
 def _mean(values: list[float]) -> float:

@@ -41,7 +41,9 @@ _FIGURES = (("Figure 1", 0, False), ("Figure 2", 0, True), ("Figure 3", 1, False
 
 
 def _steps(settings: Settings) -> list[Step]:
-    sizes = settings.pick(full=(2, 3, 4, 6, 8, 10, 12, 15, 20, 30, 50, 100, 200), quick=(4, 8, 12, 15, 30, 100), tiny=(12, 15))
+    sizes = settings.pick(
+        full=(2, 3, 4, 6, 8, 10, 12, 15, 20, 30, 50, 100, 200), quick=(4, 8, 12, 15, 30, 100), tiny=(12, 15)
+    )
     steps = [Step(f"alpha {k} {n}", run=_alphas(k, n)) for k in _DOMAINS for n in sizes]
     steps.append(Step("numbers", run=_numbers))
     both = cache(lambda: drawn(settings))
@@ -214,7 +216,9 @@ def _by_size(figure: Figure) -> list[tuple[float, float]]:
 
 
 def _notes(settings: Settings) -> tuple[str, ...]:
-    blocks = settings.pick(full="233,726 blocks, 1,155,000 jobs", quick="20,000 blocks, 100,000 jobs", tiny="600 blocks")
+    blocks = settings.pick(
+        full="233,726 blocks, 1,155,000 jobs", quick="20,000 blocks, 100,000 jobs", tiny="600 blocks"
+    )
     source = "LODES files as given" if settings.data is not None else f"generated flows on made-up blocks: {blocks}"
     return (
         f"Figures 1 to 4: {source}; 120 destinations drawn uniformly among those with jobs.",

@@ -71,7 +71,9 @@ def _generated(settings: Settings) -> Flows:
 def _lodes(folder: Path) -> Flows:
     """The main origin-destination file and the crosswalk of one state."""
     if not folder.is_dir():
-        raise ParameterError("data", folder.name, "must be a folder", hint="it holds *_od_main_*.csv.gz and *xwalk*.csv.gz")
+        raise ParameterError(
+            "data", folder.name, "must be a folder", hint="it holds *_od_main_*.csv.gz and *xwalk*.csv.gz"
+        )
     flows, places = sorted(folder.glob("*od_main*")), sorted(folder.glob("*xwalk*"))
     if not flows or not places:
         raise ParameterError("data", folder.name, "must hold *_od_main_*.csv.gz and *xwalk*.csv.gz")

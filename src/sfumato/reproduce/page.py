@@ -65,7 +65,11 @@ def reproduction_page(found: Reproduction, path: str | PathLike[str]) -> Path:
 
     target = Path(path)
     if target.suffix == ".json":
-        _write(target, json.dumps({"sfumato": __version__, **found.to_json()}, indent=2) + "\n", mode=0o600 if found.data else 0o644)
+        _write(
+            target,
+            json.dumps({"sfumato": __version__, **found.to_json()}, indent=2) + "\n",
+            mode=0o600 if found.data else 0o644,
+        )
         return target
     if target.suffix not in (".html", ".htm"):
         raise ParameterError("path", target.name, "must end with .html or .json")

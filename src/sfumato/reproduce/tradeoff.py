@@ -103,7 +103,9 @@ def _steps(settings: Settings) -> list[Step]:
     steps += [step(Bucketize, "l", value, [_DEFAULT]) for value in _values("l", settings)]
     steps += [step(Bucketize, "t", value, wide) for value in _values("t", settings)]
     steps.append(Step("Suppress", run=lambda: _measured(Suppress(), [_DEFAULT], queries)))
-    steps.append(Step("one class below delta = 1", run=lambda: _measured(Mondrian(SemanticPrivacy("0.9")), [], queries)))
+    steps.append(
+        Step("one class below delta = 1", run=lambda: _measured(Mondrian(SemanticPrivacy("0.9")), [], queries))
+    )
     steps.append(Step("one value revealed", run=_revealed))
     steps.append(Step("direct comparison", run=lambda: direct_comparison(settings)))
     return steps

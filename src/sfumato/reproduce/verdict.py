@@ -67,7 +67,9 @@ def at_least(printed: float, ours: float, *, zero: float = 0.0) -> Judged:
     told = f"ours {_text(ours)}, the paper at least {_text(printed)}"
     if ours >= printed:
         return Judged("agrees", because=told)
-    return Judged("same shape" if ours > zero else "differs", because=f"{told}; the direction needs above {_text(zero)}")
+    return Judged(
+        "same shape" if ours > zero else "differs", because=f"{told}; the direction needs above {_text(zero)}"
+    )
 
 
 def at_most(printed: float, ours: float, *, factor: float = 2.0) -> Judged:

@@ -1,0 +1,212 @@
+"""The documents hold together: generated pages are fresh, links lead somewhere, the site builds, words are spelt."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+
+import pytest
+
+import sfumato
+from sfumato.cli.main import COMMANDS
+from sfumato.mechanisms import REGISTRY
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+PAGES = [
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")),
+    *sorted(page for page in DOCS.rglob("*.md") if "_build" not in page.parts),
+]
+_LINK = re.compile(r"!?\[(?:[^\]\\]|\\.)*\]\(([^)\s]+)\)")
+_FENCED = re.compile(r"^(`{3,}).*?^\1$", re.MULTILINE | re.DOTALL)
+_CODE = re.compile(r"`[^`\n]*`")
+_LIST = re.compile(r"^```\{toctree\}\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def _generate():
+    spec = spec_from_file_location("generate_documents", DOCS / "generate.py")
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def generated():
+    return _generate()
+
+
+def stale(pages: dict[str, str], folder: Path) -> list[str]:
+    """Names of pages that are not what the code would write."""
+    return [
+        name
+        for name, text in pages.items()
+        if not (folder / name).exists() or (folder / name).read_text("utf-8") != text
+    ]
+
+
+def broken(page: Path, text: str) -> list[str]:
+    """Links of a page to files or headings that are not there; links to other sites are not looked at."""
+    found = []
+    for link in _LINK.findall(_CODE.sub("", _FENCED.sub("", text))):
+        if re.match(r"[a-z]+:", link):
+            continue
+        name, _, heading = link.partition("#")
+        target = (page.parent / name).resolve()
+        there = text if not name else target.read_text("utf-8") if heading and target.is_file() else ""
+        if (name and not target.exists()) or (heading and heading not in headings(there)):
+            found.append(link)
+    return found
+
+
+def headings(text: str) -> set[str]:
+    """The anchors that a page's headings get."""
+    lines = re.findall(r"^#+ (.+)$", _FENCED.sub("", text), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", line.strip().lower()).replace(" ", "-") for line in lines}
+
+
+def test_generated_pages_are_fresh(generated):
+    assert stale(generated.kept_pages(), DOCS) == [], "run `make pages`"
+
+
+def test_no_generated_page_is_left_over(generated):
+    kept = set(generated.kept_pages())
+    there = {f"mechanisms/{page.name}" for page in (DOCS / "mechanisms").glob("*.md")}
+    assert there - kept == set(), "these describe what does not exist"
+
+
+def test_a_stale_page_is_caught(generated, tmp_path):
+    pages = {"a.md": "one\n", "b.md": "two\n"}
+    (tmp_path / "a.md").write_text("one\n")
+    (tmp_path / "b.md").write_text("two, as it was\n")
+    assert stale(pages, tmp_path) == ["b.md"]
+    assert stale({"c.md": ""}, tmp_path) == ["c.md"]
+
+
+def test_every_command_has_a_heading(generated):
+    text = generated.commands()
+    assert [name for name in COMMANDS if f"\n## sfumato {name}\n" not in text] == []
+    assert text.count("Example: sfumato") >= len(COMMANDS)
+
+
+def test_every_mechanism_page_says_what_is_promised_and_what_is_not(generated):
+    pages = generated.kept_pages()
+    for name in REGISTRY:
+        page = pages[f"mechanisms/{name}.md"]
+        for part in (
+            "**What it promises.**",
+            "**Why that is so.**",
+            "**It is silent on**",
+            "**Source.**",
+            "**Checked by**",
+        ):
+            assert part in page, (name, part)
+
+
+def test_every_public_name_is_documented(generated):
+    text = generated.api()
+    for name in sfumato.__all__:
+        assert f"\n### sf.{name}\n" in text, name
+        assert (getattr(sfumato, name).__doc__ or "").strip(), f"sf.{name} has no docstring"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page):
+    assert broken(page, page.read_text("utf-8")) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("[a](no-such-page.md)", ["no-such-page.md"]),
+        ("![a](images/none.svg)", ["images/none.svg"]),
+        ("[a](limits.md#no-such-heading)", ["limits.md#no-such-heading"]),
+        ("[a](limits.md#floats) [b](limits.md) [c](https://example.org/none)", []),
+        ("`[a](none.md)`\n\n```text\n[a](none.md)\n```\n", []),
+    ],
+)
+def test_broken_links_are_caught(text, wrong):
+    assert broken(DOCS / "here.md", text) == wrong
+
+
+def test_every_page_can_be_reached():
+    """Each page of docs stands in a list of contents."""
+    listed: set[Path] = set()
+    for page in DOCS.rglob("*.md"):
+        if "_build" in page.parts:
+            continue
+        for block in _LIST.findall(page.read_text("utf-8")):
+            for line in block.splitlines():
+                if line == "*":
+                    listed |= {other.resolve() for other in page.parent.glob("*.md")}
+                elif line and not line.startswith(":"):
+                    listed.add((page.parent / f"{line}.md").resolve())
+    pages = {page.resolve() for page in DOCS.rglob("*.md") if "_build" not in page.parts}
+    assert pages - listed - {DOCS / "index.md"} == set()
+    assert listed - pages - {DOCS / "reference" / "api.md"} == set()
+
+
+def test_the_site_builds_without_a_warning(tmp_path):
+    command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html"]
+    done = subprocess.run(
+        [*command, "-d", str(tmp_path / "trees"), str(DOCS), str(tmp_path / "html")],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "sf.publish" in (tmp_path / "html" / "reference" / "api.html").read_text("utf-8")
+
+
+def test_words_are_spelt():
+    files = [*PAGES, *sorted((ROOT / "examples").glob("*.py"))]
+    done = subprocess.run(
+        [sys.executable, "-m", "codespell_lib", "--ignore-words", str(DOCS / "words.txt"), *map(str, files)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+
+
+def test_misspelt_words_are_caught(tmp_path):
+    (tmp_path / "page.md").write_text("This sentense is recieved.\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "codespell_lib", str(tmp_path / "page.md")], capture_output=True, text=True, check=False
+    )
+    assert done.returncode != 0
+
+
+def test_the_picture_is_small_and_says_what_it_shows():
+    picture = DOCS / "images" / "frontier.svg"
+    assert picture.stat().st_size < 150_000
+    assert "<title>" in picture.read_text("utf-8")
+
+
+def test_the_readme_is_for_strangers():
+    text = (ROOT / "README.md").read_text("utf-8")
+    assert "make demo" in text
+    assert "make test" in text
+    assert len(text.splitlines()) < 160
+    assert not re.search(r"https?://", text), "no addresses: what is needed is in the repository"
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_is_as_documented(shell):
+    page = (DOCS / "shell-completion.md").read_text("utf-8")
+    assert f"_SFUMATO_COMPLETE={shell}_source sfumato" in page
+
+
+def test_completion_answers():
+    words = {"COMP_WORDS": "sfumato pub", "COMP_CWORD": "1", "_SFUMATO_COMPLETE": "bash_complete"}
+    done = subprocess.run(
+        [sys.executable, "-c", "from sfumato.cli import main; main([])"],
+        env={**os.environ, **words},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout.split() == ["plain,publish"]

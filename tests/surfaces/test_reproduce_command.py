@@ -1,0 +1,78 @@
+"""`sfumato reproduce`: every paper runs, and writes one page that needs nothing from elsewhere."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from pathlib import Path
+
+import pytest
+
+from sfumato.cli.main import main
+from sfumato.reproduce import PAPERS
+
+DATA = Path(__file__).resolve().parents[2].parent / "shared" / "data"
+
+
+def command(*arguments):
+    with pytest.raises(SystemExit) as stopped:
+        main([str(argument) for argument in arguments])
+    return stopped.value.code
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_tiny_runs(paper, tmp_path, capsys):
+    page = tmp_path / f"{paper}.html"
+    assert command("reproduce", paper, "--tiny", "--json", "-o", page, "--keep", tmp_path / "kept") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["paper"] == paper
+    assert found["size"] == "tiny"
+    assert sum(found["tally"].values()) == len(found["statements"]) > 0
+    assert all(curve["points"] for figure in found["figures"] for curve in figure["curves"])
+    text = page.read_text("utf-8")
+    assert not re.search(r"<(script|link|img)[^>]+(src|href)=", text)
+    assert text.count("vegaEmbed=") + text.count("vegaEmbed =") <= 2  # the bundle is there once
+    assert text.count("data-chart=") == len(found["figures"])
+    assert "no verdict here means anything" in text
+    again = tmp_path / f"{paper}.json"
+    assert command("reproduce", paper, "--tiny", "-o", again, "--keep", tmp_path / "kept") == 0
+    printed = capsys.readouterr().out
+    assert "Verdict" in printed
+    kept = json.loads(again.read_text("utf-8"))
+    assert kept["statements"] == found["statements"]  # times too: they were kept, not measured again
+
+
+def test_a_wrong_name_or_ending_is_the_users_input(tmp_path, capsys):
+    assert command("reproduce", "hamlet") == 2
+    assert "hamlet" in capsys.readouterr().err
+    assert command("reproduce", "onthemap", "--tiny", "--data", tmp_path / "none", "-o", tmp_path / "x.html") == 2
+    assert "does not exist" in capsys.readouterr().err
+
+
+def test_lodes_must_be_a_folder_with_both_files(tmp_path, capsys):
+    (tmp_path / "od.csv").write_text("w_geocode,h_geocode,S000\n", "utf-8")
+    assert command("reproduce", "onthemap", "--tiny", "--data", tmp_path, "-o", tmp_path / "x.html") == 2
+    assert "od_main" in capsys.readouterr().err
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("paper", PAPERS)
+def test_quick_runs_in_three_minutes(paper, tmp_path, capsys):
+    start = time.process_time()
+    assert command("reproduce", paper, "--quick", "--json", "-o", tmp_path / "page.html") == 0
+    assert time.process_time() - start <= 180
+    found = json.loads(capsys.readouterr().out)
+    assert found["tally"]["differs"] < len(found["statements"]) / 2
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(
+    ("paper", "where"), [("onthemap", "lodes_ri_2019"), ("dlink", "census_income_kdd/census_income_kdd.parquet")]
+)
+def test_quick_runs_on_given_data(paper, where, tmp_path, capsys):
+    if not (DATA / where).exists():
+        pytest.skip(f"{where} is not beside the repository")
+    assert command("reproduce", paper, "--quick", "--json", "--data", DATA / where, "-o", tmp_path / "page.html") == 0
+    assert json.loads(capsys.readouterr().out)["data"] == Path(where).name
+    assert (tmp_path / "page.html").stat().st_mode & 0o077 == 0  # statistics of what was given
