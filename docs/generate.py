@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 import re
 import sys
+import tomllib
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
@@ -163,6 +164,7 @@ def mechanism(name: str, kind: Any) -> str:
     opening, _ = labelled(inspect.getdoc(module) or "")
     title, _, rest = opening.partition(": ")
     parts = [NOTE, f"# {title}\n", f"{_sentence(_safe(_flowing(rest or opening)))}\n", *_call(kind)]
+    parts += _formula(name)
     parts += _labelled_section(inspect.getdoc(module) or "")
     used = f"`sfumato publish {name}`" if name in _published() else None
     used = "`sfumato synthesize`" if name == "synthesize" else used
@@ -170,6 +172,15 @@ def mechanism(name: str, kind: Any) -> str:
         parts.append(f"On the command line: {used}; see [the commands](../reference/commands.md).\n")
     parts.append(f"In a terminal: `sfumato explain {name}`.\n")
     return "\n".join(parts)
+
+
+def _formula(name: str) -> list[str]:
+    said = tomllib.loads((DOCS / "formulas.toml").read_text("utf-8")).get(name)
+    return (
+        []
+        if said is None
+        else [f"**Formula.**\n\n```text\n{said['formula'].strip()}\n```\n", f"{_safe(said['where'])}\n"]
+    )
 
 
 def _published() -> set[str]:
@@ -181,8 +192,23 @@ def _call(kind: Any) -> list[str]:
     first, _, rest = about.partition("\n\n")
     parts = [f"```text\n{kind.__name__}{_signature(kind)}\n```\n", f"{_safe(first)}\n"]
     if rest.strip():
-        parts.append(f"```text\n{rest.rstrip()}\n```\n")
+        parts.append(_parameters(rest))
     return parts
+
+
+def _parameters(text: str) -> str:
+    """Turn lines of the form `name   what it does` into a list; leave other text as paragraphs."""
+    lines = text.rstrip().splitlines()
+    if not re.match(r"\w+ {2,}\S", lines[0]):
+        return f"{_safe(text.rstrip())}\n"
+    items: list[str] = []
+    for line in lines:
+        named = re.match(r"(\w+) {2,}(\S.*)", line)
+        if named:
+            items.append(f"- `{named[1]}`: {_safe(named[2])}")
+        elif line.strip():
+            items[-1] += f" {_safe(line.strip())}"
+    return "\n".join(items) + "\n"
 
 
 def _signature(thing: Any) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from fractions import Fraction as F
+from fractions import Fraction
 from itertools import product
 from pathlib import Path
 
@@ -27,7 +27,7 @@ def nearer_of_two(epsilon, y, reach=200):
     return both if y == 0 else both / 2
 
 
-@pytest.mark.parametrize("epsilon", [F(1, 2), F(1), F(2)])
+@pytest.mark.parametrize("epsilon", [Fraction(1, 2), Fraction(1), Fraction(2)])
 def test_publishing_the_better_of_two_breaks_epsilon(epsilon):
     """The true count is 0 or 1; what is published is y. One draw alone keeps epsilon, exactly."""
     assert sum(nearer_of_two(epsilon, y) for y in range(-60, 61)) == pytest.approx(1)
@@ -43,15 +43,15 @@ def test_the_product_overstates_joint_presence():
     def exact(rho, n):
         return 1 - 2 * (1 - rho) ** n + (1 - 2 * rho) ** n
 
-    weights = {"a": F(1, 5), "b": F(1, 5), "c": F(3, 5)}
+    weights = {"a": Fraction(1, 5), "b": Fraction(1, 5), "c": Fraction(3, 5)}
     counted = sum(
         math.prod(weights[value] for value in drawn) for drawn in product(weights, repeat=5) if {"a", "b"} <= set(drawn)
     )
-    assert counted == exact(F(1, 5), 5)
-    assert float(exact(F(1, 5), 10)) == pytest.approx(0.7913, abs=5e-5)
-    assert float((1 - F(4, 5) ** 10) ** 2) == pytest.approx(0.7968, abs=5e-5)
+    assert counted == exact(Fraction(1, 5), 5)
+    assert float(exact(Fraction(1, 5), 10)) == pytest.approx(0.7913, abs=5e-5)
+    assert float((1 - Fraction(4, 5) ** 10) ** 2) == pytest.approx(0.7968, abs=5e-5)
     for n in range(2, 60):
-        assert exact(F(1, 5), n) < (1 - F(4, 5) ** n) ** 2
+        assert exact(Fraction(1, 5), n) < (1 - Fraction(4, 5) ** n) ** 2
 
 
 def test_shrinking_the_domain_raises_delta():

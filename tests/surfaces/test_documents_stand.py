@@ -98,6 +98,7 @@ def test_every_mechanism_page_says_what_is_promised_and_what_is_not(generated):
         page = pages[f"mechanisms/{name}.md"]
         for part in (
             "**What it promises.**",
+            "**Formula.**",
             "**Why that is so.**",
             "**It is silent on**",
             "**Source.**",

@@ -10,6 +10,7 @@ Because   candidates follow from the schema and from earlier choices, never from
 Checked   tests/claims/test_diffgen.py::test_the_whole_mechanism_keeps_its_epsilon
           tests/claims/test_diffgen.py::test_one_way_tables_score_as_the_tree_of_records
           tests/claims/test_audit.py::test_every_trap_has_a_twin_that_is_caught
+          tests/claims/test_adversary_dp.py::test_missing_values_cost_nothing_more_in_cells
 Silent on how good the cuts are.
 Cost      One-way: O(rows x attributes) once, then domain sizes. In cells: one pass a step and attribute.
 """

@@ -6,6 +6,7 @@ Claim     `holds` is True only if the files are those the manifest lists, with i
 Because   classes and histograms are counted anew from the rows; blank cells are a value like any other.
 Checked   tests/claims/test_verify.py::test_edits_are_caught
           tests/claims/test_verify.py::test_recomputes_what_pycanon_finds
+          tests/claims/test_adversary_dp.py::test_crafted_manifests_fail
 Silent on whether the rows are true, on who wrote the manifest, and on differential privacy: for a proved claim it
           checks hashes, public domains, cuts, counts, the budget's sum and the rehearsal stamp.
 """

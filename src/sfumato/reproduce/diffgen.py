@@ -26,16 +26,13 @@ from sfumato.mechanisms import DiffGen, Mechanism, TopDown
 from sfumato.mechanisms.base import gather, run
 from sfumato.randomness import Entropy
 from sfumato.reproduce.diffgen_accuracy import adult_income, raw_accuracy, release_accuracy, split
-from sfumato.reproduce.figures import Curve, Figure, Paper, Settings, Statement, Step, figure_of
-from sfumato.reproduce.verdict import at_most, below, direction, hump, near, together
+from sfumato.reproduce.diffgen_statements import EPSILONS, RIVAL, SCORES, diffgen_statements
+from sfumato.reproduce.figures import Curve, Figure, Paper, Settings, Step
 
 __all__ = ["PAPER", "rival"]
 
-_EPSILONS = ("0.1", "0.25", "0.5", "1")
 _SPECIALIZATIONS = (4, 7, 10, 13, 16)
 _COMPARED = ("0.75", "1", "2", "3", "4")
-_SCORES = {"max": "Figure 3(a)", "infogain": "Figure 3(b)"}
-_RIVAL = "DiffP-C4.5 (our writing)"
 _ROWS = 45_222
 _PERCENT = 100.0
 
@@ -84,8 +81,8 @@ def _steps(settings: Settings) -> list[Step]:
         return lambda train, test, seed: release_accuracy(train, test, mechanism, seed=seed)
 
     steps = [Step("raw", run=lambda: _raw(table, settings.seed, runs))]
-    for score in _SCORES:
-        for epsilon in _EPSILONS:
+    for score in SCORES:
+        for epsilon in EPSILONS:
             for h in depths:
                 mechanism = DiffGen(epsilon, specializations=h, score=score, paper=True)  # type: ignore[arg-type]
                 steps.append(Step(f"{score} {epsilon} {h}", run=by_thirds(mechanism)))
@@ -122,16 +119,28 @@ def _seconds(blowup: int) -> dict[str, float]:
 
 def _figures(results: Mapping[str, Any], settings: Settings) -> tuple[Figure, ...]:
     found = []
-    for score, name in _SCORES.items():
+    for score, name in SCORES.items():
         curves = [
-            Curve(f"epsilon = {epsilon}", points=tuple(
-                (float(key.split(" ")[2]), _PERCENT * value)
-                for key, value in results.items() if key.startswith(f"{score} {epsilon} ")))
-            for epsilon in _EPSILONS
-        ]  # fmt: skip
-        found.append(Figure(name, about=f"classification accuracy, score {score}", x="specializations h",
-                            y="accuracy CA, percent", curves=(*curves, *_levels(results, (4.0, 16.0)))))  # fmt: skip
-    named = {"DiffGen": "DiffGen, h = 15", "recommended": "DiffGen, recommended here", "rival": _RIVAL}
+            Curve(
+                f"epsilon = {epsilon}",
+                points=tuple(
+                    (float(key.split(" ")[2]), _PERCENT * value)
+                    for key, value in results.items()
+                    if key.startswith(f"{score} {epsilon} ")
+                ),
+            )
+            for epsilon in EPSILONS
+        ]
+        found.append(
+            Figure(
+                name,
+                about=f"classification accuracy, score {score}",
+                x="specializations h",
+                y="accuracy CA, percent",
+                curves=(*curves, *_levels(results, (4.0, 16.0))),
+            )
+        )
+    named = {"DiffGen": "DiffGen, h = 15", "recommended": "DiffGen, recommended here", "rival": RIVAL}
     compared = []
     for begins, text in named.items():
         points = tuple(
@@ -143,12 +152,26 @@ def _figures(results: Mapping[str, Any], settings: Settings) -> tuple[Figure, ..
             compared.append(Curve(text, points=points))
     ends = (compared[0].points[0][0], compared[0].points[-1][0])
     level = Curve("TDS, k = 5", kind="level", points=tuple((x, _PERCENT * results["TDS"]) for x in ends))
-    found.append(Figure("Figure 4", about="comparison, folds of 10-fold cross-validation", x="privacy budget epsilon",
-                        y="accuracy CA, percent", curves=(*compared, level, *_levels(results, ends))))  # fmt: skip
+    found.append(
+        Figure(
+            "Figure 4",
+            about="comparison, folds of 10-fold cross-validation",
+            x="privacy budget epsilon",
+            y="accuracy CA, percent",
+            curves=(*compared, level, *_levels(results, ends)),
+        )
+    )
     timed = sorted((held["rows"], held["wall"]) for key, held in results.items() if key.startswith("rows "))
-    found.append(Figure("Figure 5", about="time, h = 15, epsilon = 1", x="rows", y="seconds (wall clock)",
-                        curves=(Curve("DiffGen", points=tuple(timed)),),
-                        note="From the table in memory to the release. The paper's time includes reading and writing."))  # fmt: skip
+    found.append(
+        Figure(
+            "Figure 5",
+            about="time, h = 15, epsilon = 1",
+            x="rows",
+            y="seconds (wall clock)",
+            curves=(Curve("DiffGen", points=tuple(timed)),),
+            note="From the table in memory to the release. The paper's time includes reading and writing.",
+        )
+    )
     return tuple(found)
 
 
@@ -159,93 +182,6 @@ def _levels(results: Mapping[str, Any], ends: tuple[float, float]) -> list[Curve
     ]
 
 
-def _statements(figures: tuple[Figure, ...], results: Mapping[str, Any]) -> tuple[Statement, ...]:
-    return (*_printed(figures), *_trends(figures), *_compared(figures), *_scale(figures))
-
-
-def _printed(figures: tuple[Figure, ...]) -> tuple[Statement, ...]:
-    figure = figure_of(figures, "Figure 3(a)")
-    best, lower = figure.curve("BA").points[0][1], figure.curve("LA").points[0][1]
-    at = dict(figure.curve("epsilon = 1").points)[10.0]
-    half = [y for _, y in figure.curve("epsilon = 0.5").points]
-    least = max(y for _, y in figure.curve("epsilon = 0.1").points)
-    learner = "the learner is CART, not C4.5, and the taxonomies are not the paper's"
-    return (
-        Statement("Section 5", says="baseline accuracy BA", printed="85.3", ours=f"{best:.1f}",
-                  judged=near(85.3, best, within=1.0, factor=1.05), why=learner),
-        Statement("Section 5", says="lower bound LA", printed="75.5", ours=f"{lower:.1f}",
-                  judged=near(75.5, lower, within=0.5, factor=1.02),
-                  why="the larger class holds 75.2 % of all rows; 75.5 is what one random third gives"),
-        Statement("Figure 3(a)", says="CA at epsilon = 1, h = 10 (LA + 6.74)", printed="82.24", ours=f"{at:.2f}",
-                  judged=near(82.24, at, within=1.0, factor=1.05), why=learner),
-        Statement("Figure 3(a)", says="BA - CA at epsilon = 1, h = 10", printed="around 3", ours=f"{best - at:.2f}",
-                  judged=near(3.0, best - at, within=1.0), why=learner),
-        Statement("Figure 3(a)", says="CA - LA at epsilon = 1, h = 10", printed="6.74", ours=f"{at - lower:.2f}",
-                  judged=near(6.74, at - lower, within=1.0), why=learner),
-        Statement("Figure 3(a)", says="BA - CA at epsilon = 0.5, over h", printed="3.57 to 4.8",
-                  ours=f"{best - max(half):.2f} to {best - min(half):.2f}",
-                  judged=together(near(3.57, best - max(half), within=1.0), near(4.8, best - min(half), within=1.0)),
-                  why=learner),
-        Statement("Figure 3(a)", says="highest CA at epsilon = 0.1", printed="about 78", ours=f"{least:.1f}",
-                  judged=near(78.0, least, within=1.0, factor=1.06),
-                  why="noise is drawn on integers and the tree asks for 0.2 % of the rows in a leaf, so it suffers less from "
-                      "noisy cells than C4.5"),
-    )  # fmt: skip
-
-
-def _trends(figures: tuple[Figure, ...]) -> tuple[Statement, ...]:
-    by_max, by_gain = (figure_of(figures, name) for name in _SCORES.values())
-    means = {figure.name: _by_epsilon(figure) for figure in (by_max, by_gain)}
-    middle = _by_specializations(by_max)
-    return (
-        Statement("Figure 3(a)", says="a higher budget gives higher accuracy (mean over h)",
-                  judged=direction(means["Figure 3(a)"], "rises")),
-        Statement("Figure 3(b)", says="a higher budget gives higher accuracy (mean over h)",
-                  judged=direction(means["Figure 3(b)"], "rises")),
-        Statement("Figure 3(a)", says="accuracy first rises with h and then falls (mean over epsilon)", judged=hump(middle)),
-        Statement("Figure 3", says="InfoGain does not do as well as Max (mean over h)",
-                  judged=below(means["Figure 3(b)"], means["Figure 3(a)"])),
-    )  # fmt: skip
-
-
-def _compared(figures: tuple[Figure, ...]) -> tuple[Statement, ...]:
-    figure = figure_of(figures, "Figure 4")
-    ours, topdown = figure.curve("DiffGen, h = 15").points, figure.curve("TDS, k = 5").points
-    found = [Statement("Figure 4", says="DiffGen does better than TDS with k = 5", judged=below(topdown, ours),
-                       why="our TDS is written from its description")]  # fmt: skip
-    if any(curve.name == _RIVAL for curve in figure.curves):
-        other = [point for point in figure.curve(_RIVAL).points if point[0] <= 2]
-        mine = [point for point in ours if point[0] <= 2]
-        found.append(Statement("Figure 4", says="DiffGen does better than DiffP-C4.5 for epsilon up to 2",
-                               judged=below(other, mine), why="the rival is written from its description, without pruning"))  # fmt: skip
-    return tuple(found)
-
-
-def _scale(figures: tuple[Figure, ...]) -> tuple[Statement, ...]:
-    points = figure_of(figures, "Figure 5").curves[0].points
-    first, last = points[0], points[-1]
-    growth = (last[1] / first[1]) / (last[0] / first[0])
-    return (
-        Statement("Figure 5", says="time grows with the number of rows", judged=direction(points, "rises")),
-        Statement("Figure 5", says="and about linearly: time per row stays", printed="1", ours=f"{growth:.2f}",
-                  judged=near(1.0, growth, within=0.5, factor=3.0)),
-        Statement("Section 5", says="an anonymization takes at most 30 s", printed="30 s", ours=f"{last[1]:.1f} s",
-                  judged=at_most(30, last[1])),
-    )  # fmt: skip
-
-
-def _by_epsilon(figure: Figure) -> list[tuple[float, float]]:
-    return [
-        (float(epsilon), float(np.mean([y for _, y in figure.curve(f"epsilon = {epsilon}").points])))
-        for epsilon in _EPSILONS
-    ]
-
-
-def _by_specializations(figure: Figure) -> list[tuple[float, float]]:
-    curves = [dict(figure.curve(f"epsilon = {epsilon}").points) for epsilon in _EPSILONS]
-    return [(h, float(np.mean([curve[h] for curve in curves]))) for h in sorted(curves[0])]
-
-
 def _notes(settings: Settings) -> tuple[str, ...]:
     runs = settings.pick(
         full="10 runs, 10 x 10 folds", quick="3 runs, 3 of 10 folds", tiny="3,000 rows, one run: for tests only"
@@ -254,10 +190,11 @@ def _notes(settings: Settings) -> tuple[str, ...]:
     return (
         f"Bundled UCI Adult, {_ROWS:,} complete rows, 6 numeric and 8 categorical predictors; {runs}.",
         "Learner: CART with entropy, at least 0.2 % of the rows in a leaf, in the place of C4.5.",
-        f"DiffP-C4.5: {there}." if rival() is not None else
-        "DiffP-C4.5 is not drawn: it lives in benchmarks/ of the source tree, and no curve is drawn from memory.",
+        f"DiffP-C4.5: {there}."
+        if rival() is not None
+        else "DiffP-C4.5 is not drawn: it lives in benchmarks/ of the source tree, and no curve is drawn from memory.",
         "h was not chosen on the data for any figure. 'Recommended' is the one configuration this library recommends.",
-    )  # fmt: skip
+    )
 
 
 PAPER = Paper(
@@ -265,6 +202,6 @@ PAPER = Paper(
     title="Differentially private data release for data mining (Mohammed, Chen, Fung & Yu, KDD 2011)",
     steps=_steps,
     figures=_figures,
-    statements=_statements,
+    statements=diffgen_statements,
     notes=_notes,
 )

@@ -53,8 +53,10 @@ def _steps(settings: Settings) -> list[Step]:
             add(f"{table}|{method}|distance|0", lambda t=table, m=method: distances(settings, t, m))
         for epsilon in _EPSILONS:
             for share in shares:
-                add(f"{table}|DP {epsilon}|share|{share}",
-                    lambda t=table, e=epsilon, s=share: measured(settings, t, f"DP {e}", share=s))  # fmt: skip
+                add(
+                    f"{table}|DP {epsilon}|share|{share}",
+                    lambda t=table, e=epsilon, s=share: measured(settings, t, f"DP {e}", share=s),
+                )
             add(f"{table}|DP {epsilon}|distance|0", lambda t=table, e=epsilon: distances(settings, t, f"DP {e}"))
     first = tables(settings)[0]
     if "dlink" in REGISTRY:
@@ -94,20 +96,76 @@ def _figures(results: Mapping[str, Any], settings: Settings) -> tuple[Figure, ..
     private = [f"DP {epsilon}" for epsilon in _EPSILONS]
     last = methods[-1:]
     found = [
-        Figure("Figure 1", about="composition attack by overlap", x=overlap, y=_RISK, curves=curves("share", "risk", every, methods)),
-        Figure("Figure 2", about="composition attack by k", x=level, y=_RISK, curves=curves("k", "risk", every, methods), log_x=True),
-        Figure("Figure 3", about="classification by overlap", x=overlap, y=_CORRECT, curves=curves("share", "accuracy", every, methods)),
-        Figure("Figure 4", about="classification by k", x=level, y=_CORRECT, curves=curves("k", "accuracy", every, methods), log_x=True),
-        Figure("Figure 5", about="query error by overlap", x=overlap, y=_ERROR, curves=curves("share", "error", every, methods)),
-        Figure("Figure 6", about="query error by k", x=level, y=_ERROR, curves=curves("k", "error", every, methods), log_x=True),
-        Figure("Figure 7", about="answers that differential privacy leaves unchanged", x="epsilon", y="unchanged, percent",
-               curves=curves("epsilon", "unchanged", [first], ["unchanged"]), log_x=True),
-        Figure("Figure 8", about="query error, dLink and differential privacy", x=overlap, y=_ERROR,
-               curves=curves("share", "error", every, [*last, *private])),
-        Figure("Figure 9", about="distance of the histogram of the confidential attribute", x="epsilon", y="city block distance",
-               curves=_distance_curves(results, every, private), log_x=True,
-               note="dLink and Mondrian publish every confidential value as it is: their distance is 0."),
-    ]  # fmt: skip
+        Figure(
+            "Figure 1",
+            about="composition attack by overlap",
+            x=overlap,
+            y=_RISK,
+            curves=curves("share", "risk", every, methods),
+        ),
+        Figure(
+            "Figure 2",
+            about="composition attack by k",
+            x=level,
+            y=_RISK,
+            curves=curves("k", "risk", every, methods),
+            log_x=True,
+        ),
+        Figure(
+            "Figure 3",
+            about="classification by overlap",
+            x=overlap,
+            y=_CORRECT,
+            curves=curves("share", "accuracy", every, methods),
+        ),
+        Figure(
+            "Figure 4",
+            about="classification by k",
+            x=level,
+            y=_CORRECT,
+            curves=curves("k", "accuracy", every, methods),
+            log_x=True,
+        ),
+        Figure(
+            "Figure 5",
+            about="query error by overlap",
+            x=overlap,
+            y=_ERROR,
+            curves=curves("share", "error", every, methods),
+        ),
+        Figure(
+            "Figure 6",
+            about="query error by k",
+            x=level,
+            y=_ERROR,
+            curves=curves("k", "error", every, methods),
+            log_x=True,
+        ),
+        Figure(
+            "Figure 7",
+            about="answers that differential privacy leaves unchanged",
+            x="epsilon",
+            y="unchanged, percent",
+            curves=curves("epsilon", "unchanged", [first], ["unchanged"]),
+            log_x=True,
+        ),
+        Figure(
+            "Figure 8",
+            about="query error, dLink and differential privacy",
+            x=overlap,
+            y=_ERROR,
+            curves=curves("share", "error", every, [*last, *private]),
+        ),
+        Figure(
+            "Figure 9",
+            about="distance of the histogram of the confidential attribute",
+            x="epsilon",
+            y="city block distance",
+            curves=_distance_curves(results, every, private),
+            log_x=True,
+            note="dLink and Mondrian publish every confidential value as it is: their distance is 0.",
+        ),
+    ]
     if "dLink" in methods:
         for number, y, title in (("10", "risk", _RISK), ("11 and 13", "accuracy", _CORRECT), ("12", "error", _ERROR)):
             note = (
@@ -116,8 +174,16 @@ def _figures(results: Mapping[str, Any], settings: Settings) -> tuple[Figure, ..
                 else ""
             )
             for axis in ("d", "alpha"):
-                found.append(Figure(f"Figure {number}, {axis}", about=f"dLink by {axis}", x=axis, y=title, note=note,
-                                    curves=curves(axis, y, [first], ["dLink"])))  # fmt: skip
+                found.append(
+                    Figure(
+                        f"Figure {number}, {axis}",
+                        about=f"dLink by {axis}",
+                        x=axis,
+                        y=title,
+                        note=note,
+                        curves=curves(axis, y, [first], ["dLink"]),
+                    )
+                )
     found.append(
         Figure("Figure 14", about="time", x=overlap, y="seconds", curves=curves("time", "seconds", [first], methods))
     )

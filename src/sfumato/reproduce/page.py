@@ -1,5 +1,7 @@
 """One self-contained page for each paper: verdicts first, then every figure with what was said about it."""
 
+# ruff: noqa: E501  (the markup of the page)
+
 from __future__ import annotations
 
 import json

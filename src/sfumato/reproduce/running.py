@@ -45,7 +45,7 @@ class Reproduction:
     def tally(self) -> dict[str, int]:
         """Return how many statements have each verdict."""
         words = [one.judged.word for one in self.statements]
-        return {word: words.count(word) for word in ("agrees", "same shape", "differs")}  # type: ignore[arg-type]
+        return {word: words.count(word) for word in ("agrees", "same shape", "differs")}
 
     def to_json(self) -> dict[str, Any]:
         """Return a plain mapping."""

@@ -11,7 +11,7 @@ Silent on the paper's hierarchies, age bins and Mondrian rule, which it does not
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
@@ -23,8 +23,8 @@ from sfumato.mechanisms import Bucketize, Mechanism, Mondrian, Suppress
 from sfumato.mechanisms.base import gather, run
 from sfumato.randomness import Entropy
 from sfumato.reproduce.direct_comparison import direct_comparison
-from sfumato.reproduce.figures import Curve, Figure, Paper, Settings, Statement, Step, figure_of
-from sfumato.reproduce.verdict import at_most, below, direction, less, near, related, together
+from sfumato.reproduce.figures import Curve, Figure, Paper, Settings, Step
+from sfumato.reproduce.tradeoff_statements import DIMENSIONS, SELECTIVITIES, tradeoff_statements
 
 __all__ = ["PAPER", "QUASI"]
 
@@ -43,26 +43,26 @@ _NAMES = {
     "delta one-sided": "semantic privacy, one-sided",
     "delta absent ignored": "semantic privacy, absent ignored",
 }
-_SELECTIVITIES = ("0.02", "0.05", "0.1")
-_DIMENSIONS = (2, 4, 6)
 _FIRST, _LAST, _EVERY_OTHER = 0, -1, 2
 _DEFAULT = ("0.05", 4)
 
 
 def _requirement(kind: str, value: str) -> Requirement:
-    return {
-        "k": lambda: KAnonymity(int(value)),
-        "l": lambda: LDiversity(value),
-        "t": lambda: TCloseness(value),
-        "delta": lambda: SemanticPrivacy(value),
-        "delta one-sided": lambda: SemanticPrivacy(value, sides="one"),
-        "delta absent ignored": lambda: SemanticPrivacy(value, absent="ignore"),
-    }[kind]()
+    name, _, reading = kind.partition(" ")
+    if name == "delta":
+        one, ignored = reading == "one-sided", reading == "absent ignored"
+        return SemanticPrivacy(value, sides="one" if one else "two", absent="ignore" if ignored else "fail")
+    kinds: dict[str, Callable[[str], Requirement]] = {
+        "k": lambda k: KAnonymity(int(k)),
+        "l": LDiversity,
+        "t": TCloseness,
+    }
+    return kinds[name](value)
 
 
 def _values(kind: str, settings: Settings) -> tuple[str, ...]:
     """All eight values; quick: every other one and both ends; tiny: the ends."""
-    every = _VALUES[kind.split(" ")[0]]
+    every = _VALUES[kind.partition(" ")[0]]
     half = tuple(dict.fromkeys([*every[::_EVERY_OTHER], every[_LAST]]))
     picked: tuple[str, ...] = settings.pick(full=every, quick=half, tiny=(every[_FIRST], every[_LAST]))
     return picked
@@ -99,7 +99,7 @@ def _steps(settings: Settings) -> list[Step]:
         return Step(f"{method.__name__} {kind} {value}", run=work)
 
     steps = [step(Mondrian, kind, value, [_DEFAULT]) for kind in _NAMES for value in _values(kind, settings)]
-    wide = [*((sel, 4) for sel in _SELECTIVITIES), *(("0.05", qd) for qd in _DIMENSIONS)]
+    wide = [*((sel, 4) for sel in SELECTIVITIES), *(("0.05", qd) for qd in DIMENSIONS)]
     steps += [step(Bucketize, "l", value, [_DEFAULT]) for value in _values("l", settings)]
     steps += [step(Bucketize, "t", value, wide) for value in _values("t", settings)]
     steps.append(Step("Suppress", run=lambda: _measured(Suppress(), [_DEFAULT], queries)))
@@ -149,122 +149,56 @@ def _figures(results: Mapping[str, Any], settings: Settings) -> tuple[Figure, ..
     readings = "Semantic privacy is drawn in three readings: the paper does not settle which one it means."
     ours = "The values of the legend are ours; the paper's text does not print them."
     return (
-        Figure("Figure 2(a)", about="privacy requirements", x=loss, y="utility loss U_loss, nats",
-               curves=curves("utility"), note=readings),
-        Figure("Figure 2(b)", about="generalization and buckets", x=loss, y="utility loss U_loss, nats",
-               curves=tuple(Curve(name, points=_points(results, begins, "utility")) for begins, name in methods)),
-        Figure("Figure 3(a)", about="privacy requirements, by queries", x=loss, y=error, curves=curves("0.05 4"),
-               note=readings),
-        Figure("Figure 3(b)", about="selectivity; t-closeness, buckets, qd = 4", x=loss, y=error, note=ours,
-               curves=tuple(Curve(f"sel = {s}", points=_points(results, "Bucketize t", f"{s} 4"))
-                            for s in _SELECTIVITIES)),
-        Figure("Figure 3(c)", about="dimension; t-closeness, buckets, sel = 0.05", x=loss, y=error, note=ours,
-               curves=tuple(Curve(f"qd = {qd}", points=_points(results, "Bucketize t", f"0.05 {qd}"))
-                            for qd in _DIMENSIONS)),
-    )  # fmt: skip
-
-
-def _statements(figures: tuple[Figure, ...], results: Mapping[str, Any]) -> tuple[Statement, ...]:
-    return (*_numbers(results), *_shapes(figures, results), *_direct(results["direct comparison"]))
-
-
-def _numbers(results: Mapping[str, Any]) -> tuple[Statement, ...]:
-    revealed, trivial = results["one value revealed"], results["Suppress"]["utility"]
-    coarse = results.get("Mondrian k 5000")
-    unnamed = "hierarchies, age bins and Mondrian's rule are not named in the paper, so these are targets for shape"
-    found = [
-        Statement("Section 5.1", says="loss when the rarest value is revealed", printed="0.692",
-                  ours=f"{revealed['rarest']:.5f}", judged=near(0.692, revealed["rarest"], within=0.0005)),
-        Statement("Section 5.1", says="loss when the most frequent value is revealed", printed="0.488",
-                  ours=f"{revealed['most frequent']:.5f}",
-                  judged=near(0.488, revealed["most frequent"], within=0.0005)),
-        Statement("Section 5.1", says="utility loss with all quasi-identifiers removed", printed="0.05",
-                  ours=f"{trivial:.4f}", judged=near(0.05, trivial, within=0.005)),
-    ]  # fmt: skip
-    if coarse is not None:
-        for name, printed, within in (("privacy", 0.086, 0.0005), ("utility", 0.0288, 0.00005)):
-            found.append(Statement("Section 5.1", says=f"{name} loss at k = 5000", printed=f"{printed}",
-                                   ours=f"{coarse[name]:.4f}",
-                                   judged=near(printed, coarse[name], within=within, factor=1.5), why=unnamed))  # fmt: skip
-    return tuple(found)
-
-
-def _shapes(figures: tuple[Figure, ...], results: Mapping[str, Any]) -> tuple[Statement, ...]:
-    two, buckets, three = (figure_of(figures, f"Figure {name}") for name in ("2(a)", "2(b)", "3(a)"))
-    closeness = two.curve("t-closeness").points
-    others = [curve for curve in two.curves if curve.name != "t-closeness"]
-    every = [y for figure in (two, buckets) for curve in figure.curves for _, y in curve.points]
-    one_class = results["one class below delta = 1"]["classes"]
-    strict = two.curve("semantic privacy, strict").points
-    loose = two.curve("semantic privacy, one-sided").points
-    axis = "theory and text fit the strict reading, the axis the others; docs/where-the-papers-are-wrong.md"
-    found = [
-        Statement("Figure 2(a)", says=f"t-closeness does better than {curve.name}",
-                  judged=below(closeness, curve.points), why=_standing(curve.name)) for curve in others
-    ]  # fmt: skip
-    found += [
-        Statement("Figure 2(a)", says="utility loss falls as more privacy is given up, for every requirement",
-                  judged=together(*(direction(curve.points, "falls") for curve in two.curves))),
-        Statement("Figure 2", says="utility loss is below 0.04 in all cases", printed="below 0.04",
-                  ours=f"at most {max(every):.4f}", judged=at_most(0.04, max(every), factor=1.35),
-                  why="the strict reading of semantic privacy leaves few classes"),
-        Statement("Section 5.1", says="delta below 1 leaves a single class", printed="1",
-                  ours=f"{one_class} at delta = 0.9", judged=near(1, one_class, within=0.0, factor=1.0), why=axis),
-        Statement("Figure 2(a)", says="semantic privacy reaches as far as 0.6 on the axis (read strictly)",
-                  printed="about 0.6", ours=f"{max(x for x, _ in strict):.3f}",
-                  judged=near(0.6, max(x for x, _ in strict), within=0.1), why=axis),
-        Statement("Figure 2(a)", says="semantic privacy reaches as far as 0.6 on the axis (read one-sided)",
-                  printed="about 0.6", ours=f"{max(x for x, _ in loose):.3f}",
-                  judged=near(0.6, max(x for x, _ in loose), within=0.1), why=axis),
-        Statement("Figure 2(b)", says="buckets do better than generalization, under l and under t",
-                  judged=together(*(below(buckets.curve(f"{name}, buckets").points,
-                                          buckets.curve(f"{name}, generalized").points)
-                                    for name in ("l-diversity", "t-closeness")))),
-        Statement("Figure 3(a)", says="the same pattern as figure 2(a)", judged=related(_both(two, three))),
-    ]  # fmt: skip
-    for name, word, names in (
-        ("3(b)", "sel", [f"sel = {one}" for one in _SELECTIVITIES]),
-        ("3(c)", "qd", [f"qd = {one}" for one in _DIMENSIONS]),
-    ):
-        figure = figure_of(figures, f"Figure {name}")
-        rules = [
-            below(figure.curve(more).points, figure.curve(less).points)
-            for less, more in zip(names, names[1:], strict=False)
-        ]
-        found.append(Statement(f"Figure {name}", says=f"errors are smaller for larger {word}", judged=together(*rules)))
-    return tuple(found)
-
-
-def _standing(name: str) -> str:
-    if not name.startswith("semantic"):
-        return ""
-    return "the paper draws one curve without naming the reading; where a reading lies beside t-closeness, both bound the shift"
-
-
-def _both(two: Figure, three: Figure) -> list[tuple[float, float]]:
-    pairs = []
-    for curve in two.curves:
-        pairs += [(a[1], b[1]) for a, b in zip(curve.points, three.curve(curve.name).points, strict=True)]
-    return pairs
-
-
-def _direct(found: Mapping[str, Any]) -> tuple[Statement, ...]:
-    plain, neutral = found["without neutral attributes"], found["with neutral attributes"]
-    tie = abs(plain["privacy loss"] - plain["utility gain"])
-    return (
-        Statement("Section 3.1", says="without neutral attributes privacy loss equals utility gain: a tie by definition",
-                  printed="equal", ours=f"{plain['privacy loss']:.4f} and {plain['utility gain']:.4f}",
-                  judged=near(0.0, tie, within=0.0)),
-        Statement("Section 3.1", says="with neutral attributes the adversary seems to gain more than the researcher",
-                  printed="loss above gain", ours=f"{neutral['privacy loss']:.4f} and {neutral['utility gain']:.4f}",
-                  judged=less(neutral["utility gain"], neutral["privacy loss"]),
-                  why="same release, same readers: only the benchmark moved, so the difference says nothing about the data"),
-    )  # fmt: skip
+        Figure(
+            "Figure 2(a)",
+            about="privacy requirements",
+            x=loss,
+            y="utility loss U_loss, nats",
+            curves=curves("utility"),
+            note=readings,
+        ),
+        Figure(
+            "Figure 2(b)",
+            about="generalization and buckets",
+            x=loss,
+            y="utility loss U_loss, nats",
+            curves=tuple(Curve(name, points=_points(results, begins, "utility")) for begins, name in methods),
+        ),
+        Figure(
+            "Figure 3(a)",
+            about="privacy requirements, by queries",
+            x=loss,
+            y=error,
+            curves=curves("0.05 4"),
+            note=readings,
+        ),
+        Figure(
+            "Figure 3(b)",
+            about="selectivity; t-closeness, buckets, qd = 4",
+            x=loss,
+            y=error,
+            note=ours,
+            curves=tuple(Curve(f"sel = {s}", points=_points(results, "Bucketize t", f"{s} 4")) for s in SELECTIVITIES),
+        ),
+        Figure(
+            "Figure 3(c)",
+            about="dimension; t-closeness, buckets, sel = 0.05",
+            x=loss,
+            y=error,
+            note=ours,
+            curves=tuple(
+                Curve(f"qd = {qd}", points=_points(results, "Bucketize t", f"0.05 {qd}")) for qd in DIMENSIONS
+            ),
+        ),
+    )
 
 
 def _notes(settings: Settings) -> tuple[str, ...]:
-    size = settings.pick(full="all eight parameters of each curve", quick="five of the eight parameters of each curve",
-                         tiny="two of the eight parameters of each curve and 30 queries: for tests only")  # fmt: skip
+    size = settings.pick(
+        full="all eight parameters of each curve",
+        quick="five of the eight parameters of each curve",
+        tiny="two of the eight parameters of each curve and 30 queries: for tests only",
+    )
     return (
         f"Bundled UCI Adult, 45,222 complete rows, the seven attributes of table 1; {size}.",
         "Workclass has 7 values among the complete rows; table 1 prints 8.",
@@ -278,6 +212,6 @@ PAPER = Paper(
     title="On the tradeoff between privacy and utility in data publishing (Li & Li, KDD 2009)",
     steps=_steps,
     figures=_figures,
-    statements=_statements,
+    statements=tradeoff_statements,
     notes=_notes,
 )

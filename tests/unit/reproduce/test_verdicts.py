@@ -85,9 +85,11 @@ def tradeoff_results():
             loss = 0.1 + step / 6
             errors = {f"{sel} {qd}": 1000 * level / step_value for (sel, qd), step_value in SPECIFIC.items()}
             found[f"{name} {step}"] = {
-                "privacy": loss, "utility": scale * level * (1 - loss) / 200, "classes": 5,
+                "privacy": loss,
+                "utility": scale * level * (1 - loss) / 200,
+                "classes": 5,
                 "errors": {key: value * (1 - loss) for key, value in errors.items()},
-            }  # fmt: skip
+            }
 
     for kind, level in levels.items():
         put(f"Mondrian {kind}", level)
@@ -121,10 +123,17 @@ def onthemap_results():
         }
 
     numbers = {
-        "pure alpha": 912.71, "theorem 4.4, n = 12": 0.039762, "theorem 4.4, n = 15": 0.0385,
-        "disclosure at 0.01245": 0.036, "hockey at 0.01245": 9.5e-6, "epsilon, printed sum": 8.5686,
-        "epsilon, proved": 7.9, "delta before shrinking": 1e-13, "delta after shrinking": 1.0, "disclosed": 5e-4,
-    }  # fmt: skip
+        "pure alpha": 912.71,
+        "theorem 4.4, n = 12": 0.039762,
+        "theorem 4.4, n = 15": 0.0385,
+        "disclosure at 0.01245": 0.036,
+        "hockey at 0.01245": 9.5e-6,
+        "epsilon, printed sum": 8.5686,
+        "epsilon, proved": 7.9,
+        "delta before shrinking": 1e-13,
+        "delta after shrinking": 1.0,
+        "disclosed": 5e-4,
+    }
     return {"numbers": numbers, "experiment 1": held(20, 0.97), "experiment 2": held(5, 0.98)} | {
         f"alpha {k} {n}": dict.fromkeys(("theorem44", "pdp", "tails", "hockey", "pure"), 0.04)
         for k in (233_726, 120_690)
@@ -167,8 +176,11 @@ def dlink_results():
 
 
 RESULTS = {
-    "tradeoff": tradeoff_results, "onthemap": onthemap_results, "diffgen": diffgen_results, "dlink": dlink_results,
-}  # fmt: skip
+    "tradeoff": tradeoff_results,
+    "onthemap": onthemap_results,
+    "diffgen": diffgen_results,
+    "dlink": dlink_results,
+}
 
 
 def words(name, results):
@@ -196,21 +208,36 @@ WRONG = {
         ("t-closeness does better than k-anonymity", "Mondrian t", {"utility": lambda u: 9 * u}),
         ("utility loss falls as more privacy", "Mondrian k", {"utility": lambda u: 0.03 - u}),
         ("buckets do better", "Bucketize t", {"utility": lambda u: 9 * u}),
-        ("errors are smaller for larger sel", "Bucketize t",
-         {"errors": lambda e: {**e, "0.1 4": 9 * e["0.02 4"], "0.02 4": 0.0}}),
+        (
+            "errors are smaller for larger sel",
+            "Bucketize t",
+            {"errors": lambda e: {**e, "0.1 4": 9 * e["0.02 4"], "0.02 4": 0.0}},
+        ),
         ("errors are smaller for larger qd", "Bucketize t", {"errors": lambda e: {**e, "0.05 6": 9 * e["0.05 2"]}}),
         ("loss when the rarest", "one value revealed", {"rarest": 2.0}),
         ("delta below 1 leaves", "one class below delta = 1", {"classes": 9}),
-        ("with neutral attributes", "direct comparison",
-         {"with neutral attributes": {"privacy loss": 0.1, "utility gain": 0.2}}),
+        (
+            "with neutral attributes",
+            "direct comparison",
+            {"with neutral attributes": {"privacy loss": 0.1, "utility gain": 0.2}},
+        ),
     ],
     "onthemap": [
-        ("the synthetic data overestimate", "experiment 1",
-         {"all": lambda a: {**a, "synthetic": [y / 2 for y in a["original"]]}}),
-        ("most where a destination has few", "experiment 1",
-         {"all": lambda a: {**a, "synthetic": a["synthetic"][::-1]}}),
-        ("the smaller domain lowers the bias", "experiment 2",
-         {"all": lambda a: {**a, "synthetic": [9 * y for y in a["original"]]}}),
+        (
+            "the synthetic data overestimate",
+            "experiment 1",
+            {"all": lambda a: {**a, "synthetic": [y / 2 for y in a["original"]]}},
+        ),
+        (
+            "most where a destination has few",
+            "experiment 1",
+            {"all": lambda a: {**a, "synthetic": a["synthetic"][::-1]}},
+        ),
+        (
+            "the smaller domain lowers the bias",
+            "experiment 2",
+            {"all": lambda a: {**a, "synthetic": [9 * y for y in a["original"]]}},
+        ),
         ("alpha that suffices", "numbers", {"pure alpha": 9000.0}),
         ("least alpha, k = 120,690", "numbers", {"theorem 4.4, n = 12": 0.4}),
     ],
@@ -230,7 +257,7 @@ WRONG = {
         ("risk for d of at most", "Salary|dLink|d|6", {"risk": 60.0}),
         ("more answers stay unchanged", "Salary|unchanged", {"unchanged": lambda u: 100 - u}),
     ],
-}  # fmt: skip
+}
 WRONG["dlink"][0] = ("and never raises it", "Salary|dLink|k", {"risk": 50.0})
 
 
@@ -266,15 +293,19 @@ def counting(calls):
 
     judged = Judged("agrees", because="because")
     return Paper(
-        "fake", title="", steps=steps, figures=lambda r, s: (), notes=lambda s: (),
-        statements=lambda f, r: (Statement("here", says="x", judged=judged),),
-    )  # fmt: skip
+        "fake",
+        title="",
+        steps=steps,
+        figures=lambda *_: (),
+        notes=lambda _: (),
+        statements=lambda *_: (Statement("here", says="x", judged=judged),),
+    )
 
 
 def test_a_stopped_run_goes_on(tmp_path):
     calls, told = [], []
     paper = counting(calls)
-    first = _computed(paper, Settings("quick"), tmp_path, lambda share, doing: told.append(share))
+    first = _computed(paper, Settings("quick"), tmp_path, lambda share, _: told.append(share))
     assert calls == [0, 1, 2]
     assert told == [0.0, 1 / 3, 2 / 3, 1.0]
     lost = next(path for path in tmp_path.glob("fake-*.json") if json.loads(path.read_text())["step"] == "step 1")
