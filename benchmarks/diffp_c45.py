@@ -1,13 +1,13 @@
 """DiffP-C4.5, the interactive rival of the DiffGen paper's figure 4, written from its description.
 
 Source    Friedman & Schuster, "Data mining with differential privacy", KDD 2010, as the DiffGen paper (Mohammed et al.,
-          KDD 2011, sections 2 and 5) and the literature describe it: a decision tree whose every question to the data is
-          noisy. At each node a noisy count decides whether to go on; a split point is drawn for each numeric attribute,
-          then the attribute, by the exponential mechanism; leaves take the largest noisy class count.
+          KDD 2011, sections 2 and 5) and the literature describe it: a decision tree whose every question to the data
+          is noisy. At each node a noisy count decides whether to go on; a split point is drawn for each numeric
+          attribute, then the attribute, by the exponential mechanism; leaves take the largest noisy class count.
 Claim     epsilon-DP when one row is added or removed, for the tree (structure and labels).
-Because   along a path each level spends one count, one draw for each numeric attribute and one for the attribute, the leaf two
-          counts: (2 + n) d + 2 questions of epsilon / ((2 + n) d + 2) each. Siblings hold disjoint rows. The score is Max,
-          of sensitivity 1 (monotone, but drawn with the factor 2 as printed). Domains are public.
+Because   along a path each level spends one count, one draw for each numeric attribute and one for the attribute,
+          the leaf two counts: (2 + n) d + 2 questions of epsilon / ((2 + n) d + 2) each. Siblings hold disjoint rows.
+          The score is Max, of sensitivity 1 (monotone, but drawn with the factor 2 as printed). Domains are public.
 Checked   tests/claims/test_diffp_c45.py
 Silent on pruning, which the original does on noisy counts and which is left out here; on its other scores.
 """

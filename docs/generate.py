@@ -32,6 +32,7 @@ _LABELLED = re.compile(rf"^({'|'.join(LABELS)}) +", re.MULTILINE)
 # Formulas that stand in modules of their own, for checking a number by hand.
 FORMULAS = (
     "sfumato.mechanisms.diffgen",
+    "sfumato.mechanisms.dlink",
     "sfumato.measures.divergence",
     "sfumato.commuting.prior",
     "sfumato.randomness",
@@ -199,11 +200,11 @@ def _call(kind: Any) -> list[str]:
 def _parameters(text: str) -> str:
     """Turn lines of the form `name   what it does` into a list; leave other text as paragraphs."""
     lines = text.rstrip().splitlines()
-    if not re.match(r"\w+ {2,}\S", lines[0]):
+    if not re.match(r"\w+(?:, \w+)* {2,}\S", lines[0]):
         return f"{_safe(text.rstrip())}\n"
     items: list[str] = []
     for line in lines:
-        named = re.match(r"(\w+) {2,}(\S.*)", line)
+        named = re.match(r"(\w+(?:, \w+)*) {2,}(\S.*)", line)
         if named:
             items.append(f"- `{named[1]}`: {_safe(named[2])}")
         elif line.strip():

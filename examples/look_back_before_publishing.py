@@ -13,6 +13,9 @@ fine = sf.Mondrian(sf.KAnonymity(3) & sf.LDiversity(2))
 releases = [sf.publish(table, fine) for table in (spring, autumn)]
 print(sf.attacks.composition(releases, both).describe())
 
+linked = [sf.publish(table, sf.DLink(fine, d=4, alpha="0.8")) for table in (spring, autumn)]
+print("with dLink, one value left:", sf.attacks.composition(linked, both).rate)
+
 earlier = sf.publish(spring, sf.Mondrian(sf.KAnonymity(20)))
 for k in (10, 40):
     later = sf.publish(autumn, sf.Mondrian(sf.KAnonymity(k)))

@@ -55,6 +55,7 @@ _HOMES = {
         "Claim",
         "KAnonymity",
         "LDiversity",
+        "Linkability",
         "Linkable",
         "Neighbours",
         "ProbabilisticDP",
@@ -77,6 +78,7 @@ _HOMES = {
     "sfumato.mechanisms": (
         "Anatomy",
         "Bucketize",
+        "DLink",
         "DiffGen",
         "Mondrian",
         "NoisyTable",
@@ -87,7 +89,7 @@ _HOMES = {
     ),
     "sfumato.randomness": ("Entropy",),
     "sfumato.release": ("Release", "Verdict"),
-    "sfumato.schema": ("Schema",),
+    "sfumato.schema": ("Population", "Schema"),
 }
 _ROOMS = ("attacks", "commuting", "datasets")
 _WHERE = {name: home for home, names in _HOMES.items() for name in names}

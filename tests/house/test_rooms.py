@@ -59,6 +59,7 @@ SHARED_BY_MECHANISMS = {
     "dirichlet_shape": "public shapes of a prior",
     "dirichlet_shrink": "the prior on a shrunk domain",
     "dirichlet_tails": "bounds rounded outward",
+    "linkability_model": "the population model that DLink and Mondrian's cuts ask",
     "partition": "cutting a table by the kernel",
     "partition_release": "from a partition to a release",
 }

@@ -3,6 +3,7 @@
 from sfumato.attacks.audit import Audited, exact_audit
 from sfumato.attacks.audit_black_box import Accused, black_box_audit
 from sfumato.attacks.base import Estimate, Rated
+from sfumato.attacks.calibration import Calibration, calibrate
 from sfumato.attacks.composition import composition
 from sfumato.attacks.composition_against import Against, against
 from sfumato.attacks.composition_files import open_releases, read_victims
@@ -14,6 +15,7 @@ __all__ = [
     "Accused",
     "Against",
     "Audited",
+    "Calibration",
     "Composition",
     "Estimate",
     "OverlapRow",
@@ -24,6 +26,7 @@ __all__ = [
     "Tally",
     "against",
     "black_box_audit",
+    "calibrate",
     "composition",
     "difference",
     "draw_samples",

@@ -13,6 +13,7 @@ from sfumato.claims.exact import Number, number_from_json, number_to_json, plain
 from sfumato.claims.ground import Ground
 from sfumato.claims.guarantees import ApproxDP, Linkable, Nothing, ProbabilisticDP, PureDP
 from sfumato.claims.likeness import BetaLikeness
+from sfumato.claims.linkability import Linkability, split_linkability
 from sfumato.claims.neighbours import Neighbours
 from sfumato.claims.notes import requirement_notes
 from sfumato.claims.registry import (
@@ -39,6 +40,7 @@ __all__ = [
     "Ground",
     "KAnonymity",
     "LDiversity",
+    "Linkability",
     "Linkable",
     "Neighbours",
     "Nothing",
@@ -56,4 +58,5 @@ __all__ = [
     "promise_from_json",
     "requirement_from_json",
     "requirement_notes",
+    "split_linkability",
 ]

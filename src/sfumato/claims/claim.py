@@ -66,6 +66,10 @@ class Claim:
     def _check(self) -> None:
         if not isinstance(self.promise, (Requirement, *_PRIVATE, Linkable, Nothing)):
             raise ParameterError("promise", type(self.promise).__name__, "must be a requirement or a guarantee")
+        kept = self.requirement
+        if kept is not None and not all(part.checkable for part in kept.parts):
+            rule = "is an estimate under a model and no requirement a file can show"
+            raise ParameterError("promise", str(kept), rule, hint="state it as Linkable")
         if not isinstance(self.promise, _PRIVATE):
             if self.neighbours is not None or self.trace:
                 raise ParameterError(

@@ -52,6 +52,8 @@ class Requirement(ABC):
     """Whether classes are compared with the overall counts of published rows."""
     at_least: ClassVar[bool] = False
     """Whether the parameter is a floor (k, l) or a ceiling (t, delta, beta)."""
+    checkable: ClassVar[bool] = True
+    """Whether a file shows it; if not, a mechanism may enforce it but no claim may promise it."""
 
     @property
     def monotone(self) -> bool:

@@ -32,7 +32,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "explain": ("explain", "explain", "What a claim, requirement or measure means, with its formula."),
 }
 
-_PARTS = {"publish": ("publish_partition", "publish_dp")}
+_PARTS = {"publish": ("publish_partition", "publish_dlink", "publish_dp")}
 
 
 class _Lazy(click.Group):

@@ -26,6 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.errors import ParameterError
+from sfumato.kernels.linkage import Link, no_link
 
 __all__ = [
     "DELTA",
@@ -34,6 +35,7 @@ __all__ = [
     "ENTROPY",
     "FREQUENCY",
     "JS",
+    "LINK",
     "MARGIN",
     "MOST_ROWS",
     "RATIO",
@@ -49,12 +51,13 @@ __all__ = [
     "entropy",
     "frequency",
     "js",
+    "linkable",
     "ratio",
     "recursive",
     "size",
 ]
 
-SIZE, DISTINCT, FREQUENCY, ENTROPY, RECURSIVE, JS, EMD, DELTA, RATIO = range(9)
+SIZE, DISTINCT, FREQUENCY, ENTROPY, RECURSIVE, JS, EMD, DELTA, RATIO, LINK = range(10)
 MARGIN = 1e-9
 MOST_ROWS = 2**31 - 1
 
@@ -123,6 +126,7 @@ class Condition:
     high: float = 0.0
     absent_fails: bool = True
     ground: Ground | None = None
+    link: Link | None = None
 
 
 def size(k: int) -> Condition:
@@ -190,6 +194,11 @@ _FIELDS = (
 _EDGE = (("low", "i8"), ("high", "i8"), ("length", "i8"))
 
 
+def linkable(link: Link) -> Condition:
+    """The linkability score of the part in its box at least alpha, with the margin; reads all sensitive columns."""
+    return Condition(LINK, count=link.d, link=link)
+
+
 class Conditions(NamedTuple):
     """A conjunction bound to a table: the arrays a compiled loop reads."""
 
@@ -200,6 +209,7 @@ class Conditions(NamedTuple):
     plogp: Floats  # sum of q ln q for each sensitive column
     rows: int
     fewest: int  # rows that any part must have
+    link: Link  # reads the box beside the counts; d = 0 where no LINK condition is asked
 
 
 def bind(conditions: Sequence[Condition], overall: Sequence[npt.ArrayLike], rows: int) -> Conditions:
@@ -225,7 +235,8 @@ def bind(conditions: Sequence[Condition], overall: Sequence[npt.ArrayLike], rows
         overall=np.concatenate([*counts, np.zeros(0, dtype=np.int64)]),
         plogp=np.array([_plogp(c) for c in counts], dtype=np.float64),
         rows=rows,
-        fewest=max([1, *(c.count for c in conditions if c.operation in (SIZE, DISTINCT))]),
+        fewest=max([1, *(c.count for c in conditions if c.operation in (SIZE, DISTINCT, LINK))]),
+        link=next((c.link for c in conditions if c.link is not None), no_link()),
     )
 
 
@@ -242,6 +253,9 @@ def _plogp(counts: Ints) -> float:
 def _check(condition: Condition, counts: list[Ints], rows: int) -> None:
     if condition.operation == SIZE:
         return
+    if condition.operation == LINK:
+        _check_link(condition.link, counts)
+        return
     if not 0 <= condition.sensitive < len(counts):
         rule = f"must be one of {len(counts)} sensitive columns"
         raise ParameterError("sensitive", condition.sensitive, rule)
@@ -253,6 +267,12 @@ def _check(condition: Condition, counts: list[Ints], rows: int) -> None:
         raise ParameterError("limit", condition.limit, rule, hint="round the parameter")
     if condition.ground is not None:
         _check_ground(condition.ground, column.size)
+
+
+def _check_link(link: Link | None, counts: list[Ints]) -> None:
+    columns = [0, *np.cumsum([column.size for column in counts]).tolist()]
+    if link is None or link.offset.tolist() != columns:
+        raise ParameterError("link", "columns", f"must describe {len(counts)} sensitive columns")
 
 
 def _check_ground(ground: Ground, codes: int) -> None:

@@ -21,12 +21,14 @@ from sfumato.kernels.conditions import (
     ENTROPY,
     FREQUENCY,
     JS,
+    LINK,
     RATIO,
     RECURSIVE,
     SIZE,
     Conditions,
     Ints,
 )
+from sfumato.kernels.linkage import link_score
 
 __all__ = ["check", "holds", "product_at_most"]
 
@@ -177,13 +179,20 @@ def _ratio(one: np.void, rows: int, overall: Ints, n: int, counts: Ints, first: 
 
 
 @inlined
-def holds(c: Conditions, n: int, counts: Ints) -> bool:
-    """Say whether a part of n rows with these sensitive counts satisfies the whole conjunction."""
+def holds(c: Conditions, n: int, counts: Ints, mass: float) -> bool:
+    """Say whether a part of n rows with these sensitive counts satisfies the whole conjunction.
+
+    `mass` is the population share of the part's box, which only a LINK condition reads.
+    """
     for i in range(c.table.shape[0]):
         one = c.table[i]
         operation = one["operation"]
         if operation == SIZE:
             if n < one["count"]:
+                return False
+            continue
+        if operation == LINK:
+            if link_score(c.link, mass, counts, c.plogp) < c.link.alpha:  # no cells here: the last array is not read
                 return False
             continue
         j = one["sensitive"]
@@ -215,4 +224,4 @@ def holds(c: Conditions, n: int, counts: Ints) -> bool:
 @compiled
 def check(c: Conditions, n: int, counts: Ints) -> bool:
     """`holds` for a caller in Python: n rows, counts of all sensitive columns one after another."""
-    return holds(c, n, counts)
+    return holds(c, n, counts, 1.0)

@@ -19,12 +19,14 @@ from sfumato.kernels.conditions import (
     ENTROPY,
     FREQUENCY,
     JS,
+    LINK,
     RATIO,
     RECURSIVE,
     SIZE,
     Condition,
     Ground,
 )
+from sfumato.kernels.linkage_twin import linkage_score
 
 __all__ = ["all_hold", "earth_mover", "jensen_shannon", "one_holds"]
 
@@ -32,15 +34,27 @@ Shares = list[Fraction]
 
 
 def all_hold(
-    conditions: Sequence[Condition], parts: Sequence[npt.ArrayLike], overall: Sequence[npt.ArrayLike], n: int
+    conditions: Sequence[Condition],
+    parts: Sequence[npt.ArrayLike],
+    overall: Sequence[npt.ArrayLike],
+    n: int,
+    box: Sequence[tuple[int, int]] | None = None,
 ) -> bool:
-    """Say whether a part of n rows, one array of counts per sensitive column, satisfies every condition."""
-    return all(
-        n >= condition.count
-        if condition.operation == SIZE
-        else one_holds(condition, parts[condition.sensitive], overall[condition.sensitive])
-        for condition in conditions
-    )
+    """Say whether a part of n rows, one array of counts per sensitive column, satisfies every condition.
+
+    `box` is (low, high) for each attribute, None for the whole domain; only a LINK condition reads it.
+    """
+    for condition in conditions:
+        if condition.operation == SIZE:
+            held = n >= condition.count
+        elif condition.operation == LINK:
+            assert condition.link is not None
+            held = linkage_score(condition.link, parts, box) >= condition.link.alpha
+        else:
+            held = one_holds(condition, parts[condition.sensitive], overall[condition.sensitive])
+        if not held:
+            return False
+    return True
 
 
 def one_holds(condition: Condition, part: npt.ArrayLike, overall: npt.ArrayLike) -> bool:

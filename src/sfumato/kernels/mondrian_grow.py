@@ -16,8 +16,10 @@ import numpy.typing as npt
 
 from sfumato.kernels.cache import compiled, inlined
 from sfumato.kernels.conditions import Conditions
+from sfumato.kernels.linkage import link_score
+from sfumato.kernels.mondrian_counts import add_sensitive
 from sfumato.kernels.mondrian_layout import Codes, Ints, Layout, Part, Records, Scratch
-from sfumato.kernels.mondrian_median import choose_widest
+from sfumato.kernels.mondrian_median import choose_widest, side_mass
 from sfumato.kernels.mondrian_sweep import choose_best
 
 __all__ = ["BEST", "LEAF", "NOBODY", "SUPPRESSED", "WIDEST", "Grown", "grow"]
@@ -119,22 +121,39 @@ def _observe(rows: Codes, weights: Codes, box: Records) -> int:
 
 
 @inlined
-def _narrowable(t: Layout, box: Records) -> int:
+def _still_linked(c: Conditions, s: Scratch, part: Part, a: int, low: int, high: int) -> bool:
+    """Say whether the rows of a part pass a LINK condition in a smaller box."""
+    if c.link.d == 0:
+        return True
+    counts = s.sensitive[: s.sensitive.size // 3]
+    counts[:] = 0
+    for i in range(part.rows.shape[0]):
+        add_sensitive(part.rows[i], part.box.shape[0], part.weights[i], c.offset, counts, 0)
+    return link_score(c.link, side_mass(c, part.box, a, low, high), counts, c.plogp) >= c.link.alpha
+
+
+@inlined
+def _narrowable(t: Layout, c: Conditions, s: Scratch, part: Part) -> int:
     """Return an attribute whose box can shrink although no rows part, or -1.
 
     A node whose rows lie below one child, or a whole domain of which only values, or only missing, occur.
     """
+    box = part.box
     for a in range(box.shape[0]):
         one, side = t.attribute[a], box[a]
         if one["root"] >= 0:
             parent = t.node[side["node"]]
             for x in range(parent["child"], parent["last_child"]):
                 node = t.node[t.child[x]]
-                if node["low"] <= side["least"] and side["most"] < node["high"]:
+                holds_all = node["low"] <= side["least"] and side["most"] < node["high"]
+                if holds_all and _still_linked(c, s, part, a, node["low"], node["high"]):
                     return a
             continue
         whole = one["missing"] and side["high"] - side["low"] == one["codes"] > 1
-        if whole and (side["most"] < one["codes"] - 1 or side["least"] == one["codes"] - 1):
+        last = one["codes"] - 1
+        if whole and side["most"] < last and _still_linked(c, s, part, a, 0, last):
+            return a
+        if whole and side["least"] == last and _still_linked(c, s, part, a, last, last + 1):
             return a
     return -1
 
@@ -207,7 +226,7 @@ def grow(
         part = Part(rows[start:end], weights[start:end], box)
         n = _observe(part.rows, part.weights, box)
         nodes.attribute[x] = LEAF
-        a = _narrowable(t, box)
+        a = _narrowable(t, c, s, part)
         if a >= 0:
             s.cut[0], s.cut[1], s.cut[2] = a, t.attribute[a]["codes"] - 1 if t.attribute[a]["root"] < 0 else -1, -1
         elif n < 2 * c.fewest and nodes.budget[x] == 0:

@@ -21,10 +21,37 @@ import numpy as np
 from sfumato.kernels.cache import inlined
 from sfumato.kernels.conditions import Conditions
 from sfumato.kernels.conditions_check import holds
+from sfumato.kernels.linkage import box_mass
 from sfumato.kernels.mondrian_counts import add_sensitive, dense
-from sfumato.kernels.mondrian_layout import Codes, Layout, Part, Scratch
+from sfumato.kernels.mondrian_layout import Codes, Layout, Part, Records, Scratch
 
-__all__ = ["choose_widest"]
+__all__ = ["choose_widest", "held_back", "side_mass"]
+
+
+@inlined
+def side_mass(c: Conditions, box: Records, a: int, low: int, high: int) -> float:
+    """Population share of a box whose attribute a is low <= code < high; 1 where nothing reads it."""
+    if c.link.d == 0 or c.link.start.size == 1:
+        return 1.0
+    mass = 1.0
+    for b in range(box.shape[0]):
+        if b == a:
+            mass *= box_mass(c.link, b, low, high)
+        else:
+            mass *= box_mass(c.link, b, box[b]["low"], box[b]["high"])
+    return mass
+
+
+@inlined
+def held_back(t: Layout, c: Conditions, box: Records, a: int) -> bool:
+    """Say whether a LINK condition keeps the whole domain although only values, or only missing, occur.
+
+    Then attribute a is not cut: no label but the whole domain may hold missing beside values.
+    """
+    one, side = t.attribute[a], box[a]
+    if c.link.d == 0 or not one["missing"] or side["high"] - side["low"] < one["codes"]:
+        return False
+    return side["most"] < one["codes"] - 1 or side["least"] == one["codes"] - 1
 
 
 @inlined
@@ -73,7 +100,9 @@ def _interval_holds(c: Conditions, s: Scratch, part: Part, a: int, low: int, hig
             n += weights[i]
             if half > 0:
                 add_sensitive(rows[i], q, weights[i], c.offset, sensitive, half)
-    return n == 0 or (n >= c.fewest and holds(c, n, sensitive[half : 2 * half]))
+    if n == 0:
+        return True
+    return n >= c.fewest and holds(c, n, sensitive[half : 2 * half], side_mass(c, part.box, a, low, high))
 
 
 @inlined
@@ -129,6 +158,8 @@ def choose_widest(t: Layout, c: Conditions, s: Scratch, part: Part, n: int) -> b
         if widest < 0:
             return False
         tried[widest] = True
+        if held_back(t, c, box, widest):
+            continue
         if attribute[widest]["root"] >= 0:
             allowed = _cut_children(t, c, s, part, widest)
         else:

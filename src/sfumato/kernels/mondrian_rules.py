@@ -21,7 +21,7 @@ from typing import ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.kernels.conditions import Condition
+from sfumato.kernels.conditions import LINK, Condition
 from sfumato.kernels.conditions_twin import all_hold
 from sfumato.kernels.mondrian_layout import BOX, SET, Attribute
 
@@ -71,7 +71,8 @@ class Summary:
     def holds(self, a: int, low: int, high: int, conditions: Sequence[Condition], overall: Sequence[Ints]) -> bool:
         """Say whether the rows with low <= code < high satisfy every condition."""
         parts = [table[low:high].sum(axis=0) for table in self.one_way[a]]
-        return all_hold(conditions, parts, overall, self.size(a, low, high))
+        box = [(low, high) if b == a else sides for b, sides in enumerate(zip(self.low, self.high, strict=True))]
+        return all_hold(conditions, parts, overall, self.size(a, low, high), box)
 
     def size(self, a: int, low: int, high: int) -> int:
         """Rows with low <= code < high."""
@@ -81,6 +82,12 @@ class Summary:
         """Say whether attribute a has both values and missing here."""
         codes = self.codes(a)
         return self.attributes[a].missing and len(codes) > 1 and codes[-1] == self.attributes[a].size - 1
+
+    def held_back(self, a: int, conditions: Sequence[Condition]) -> bool:
+        """Say whether a LINK condition keeps a's whole domain although only values, or only missing, occur."""
+        attribute = self.attributes[a]
+        whole = attribute.missing and self.high[a] - self.low[a] == attribute.size
+        return whole and not self.mixed(a) and any(condition.operation == LINK for condition in conditions)
 
     def children(self, a: int) -> tuple[int, ...]:
         """Bounds of the children of attribute a's node."""
@@ -135,6 +142,8 @@ class Best:
                     return allowed
         best, chosen = part_cost(part.attributes, part.counts, part.low, part.high, self.weight), None
         for cut in _candidates(part):
+            if part.held_back(cut.attribute, self.conditions):
+                continue
             allowed = self._allowed(part, cut)
             if allowed is not None and (cost := self.cost(part, allowed)) < best:
                 best, chosen = cost, allowed
@@ -180,6 +189,8 @@ class Widest:
     def choose(self, part: Summary) -> Cut | None:
         """Return the first allowed cut."""
         for a in self._by_width(part):
+            if part.held_back(a, self.conditions):
+                continue
             for cut in self._cuts(part, a):
                 sides = part.occupied(a, cut.bounds)
                 if len(sides) > 1 and all(part.holds(a, *side, self.conditions, self.overall) for side in sides):

@@ -26,6 +26,7 @@ from sfumato.kernels.conditions import Conditions
 from sfumato.kernels.conditions_check import holds
 from sfumato.kernels.mondrian_counts import add_sensitive, count_codes, sort_rows
 from sfumato.kernels.mondrian_layout import BOX, SET, Codes, Ints, Layout, Part, Scratch
+from sfumato.kernels.mondrian_median import held_back, side_mass
 
 __all__ = ["choose_best"]
 
@@ -146,13 +147,17 @@ def _take_right(sensitive: Ints) -> None:
 
 
 @inlined
-def _spared(c: Conditions, sensitive: Ints, n_left: int, n_right: int, budget: int) -> int:
+def _spared(
+    c: Conditions, sensitive: Ints, box: np.ndarray, a: int, position: int, n_left: int, n_right: int, budget: int
+) -> int:
     """-1: both sides hold; 0 or 1: that side may be suppressed, the other holds; 2: not allowed."""
     half = sensitive.size // 3
-    left = n_left >= c.fewest and holds(c, n_left, sensitive[half : 2 * half])
+    mass = side_mass(c, box, a, box[a]["low"], position)
+    left = n_left >= c.fewest and holds(c, n_left, sensitive[half : 2 * half], mass)
     if not left and n_left > budget:
         return 2
-    right = n_right >= c.fewest and holds(c, n_right, sensitive[2 * half :])
+    mass = side_mass(c, box, a, position, box[a]["high"])
+    right = n_right >= c.fewest and holds(c, n_right, sensitive[2 * half :], mass)
     if left and right:
         return -1
     if left and n_right <= budget:
@@ -183,13 +188,15 @@ def _sweep_cuts(
                 break
             continue
         _take_right(s.sensitive)
-        side = _spared(c, s.sensitive, n_left, n_right, budget) if budget > 0 else -1
-        if side == 2:
-            continue
         most = np.int64(code[at + 1])
         least = np.int64(code[at]) + 1 if only < 0 else most  # missing alone: the empty stretch belongs to the values
+        side = np.int64(-1)
         for turn in range(2 if one["label"] == BOX and most > least else 1):
             position = most if turn else least
+            if budget > 0 and (turn == 0 or c.link.d > 0):  # the place of an empty stretch matters to LINK only
+                side = _spared(c, s.sensitive, box, a, position, n_left, n_right, budget)
+            if side == 2:
+                continue
             limit = best if side < 0 else np.inf
             cost, other = _costs(attribute, box, first, code, left, whole, n_left, n_right, a, position, weight, limit)
             if side == 0:
@@ -198,7 +205,9 @@ def _sweep_cuts(
                 other = n_right * lost
             cost += other
             if cost < best:
-                if budget == 0 and _spared(c, s.sensitive, n_left, n_right, budget) != -1:
+                if budget == 0 and _spared(c, s.sensitive, box, a, position, n_left, n_right, budget) != -1:
+                    if c.link.d > 0:
+                        continue
                     break
                 best = cost
                 s.cut[0], s.cut[1], s.cut[2] = a, position, side
@@ -224,7 +233,8 @@ def _try_children(
             continue
         _clear(left, first[attribute.shape[0]], s.sensitive)
         n_left = _move(part, s, c.offset, begin, row)
-        if n_left < c.fewest or not holds(c, n_left, s.sensitive[half : 2 * half]):
+        mass = side_mass(c, box, a, node["low"], node["high"])
+        if n_left < c.fewest or not holds(c, n_left, s.sensitive[half : 2 * half], mass):
             return best
         position = box[a]["low"] + node["high"] - node["low"]  # the same width as the child
         cost += _costs(attribute, box, first, code, left, whole, n_left, n - n_left, a, position, weight, np.inf)[0]
@@ -253,7 +263,7 @@ def choose_best(t: Layout, c: Conditions, s: Scratch, part: Part, n: int, budget
     )
     best = start
     for a in range(q):
-        if first[a + 1] - first[a] < 2:
+        if first[a + 1] - first[a] < 2 or held_back(t, c, part.box, a):
             continue
         if t.attribute[a]["root"] < 0:
             best = _sweep_cuts(t, c, s, part, n, a, budget, weight, best)

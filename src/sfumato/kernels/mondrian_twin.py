@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.kernels.conditions import Condition
+from sfumato.kernels.conditions import LINK, Condition
 from sfumato.kernels.conditions_twin import all_hold
 from sfumato.kernels.mondrian_layout import Attribute
 from sfumato.kernels.mondrian_rules import Best, Cut, Summary, Widest
@@ -87,7 +87,7 @@ def partition_twin(
         summary = summarize(
             table, attributes, part.rows, low=part.low, high=part.high, node=part.node, budget=part.budget
         )
-        chosen = _narrowing(summary) or rule.choose(summary)
+        chosen = _narrowing(summary, conditions, overall) or rule.choose(summary)
         if chosen is None:
             leaves.append(part)
         else:
@@ -127,8 +127,12 @@ def _counted(columns: tuple[Codes, ...], shape: tuple[int, ...], weights: Ints) 
     return table
 
 
-def _narrowing(part: Summary) -> Cut | None:
-    """A box that can shrink although no rows part: below one child, or to values or missing alone."""
+def _narrowing(part: Summary, conditions: Sequence[Condition], overall: Sequence[Ints]) -> Cut | None:
+    """A box that can shrink although no rows part: below one child, or to values or missing alone.
+
+    Where the smaller box itself is tested (LINK), it must still hold.
+    """
+    reads_box = any(condition.operation == LINK for condition in conditions)
     for a, attribute in enumerate(part.attributes):
         if attribute.nodes:
             bounds = part.children(a)
@@ -136,7 +140,8 @@ def _narrowing(part: Summary) -> Cut | None:
             bounds = (0, attribute.size - 1, attribute.size)
         else:
             continue
-        if len(bounds) > 1 and len(part.occupied(a, bounds)) == 1:
+        sides = part.occupied(a, bounds) if len(bounds) > 1 else []
+        if len(sides) == 1 and (not reads_box or part.holds(a, *sides[0], conditions, overall)):
             return Cut(a, bounds=bounds)
     return None
 

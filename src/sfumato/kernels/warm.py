@@ -6,6 +6,9 @@ import numpy as np
 
 from sfumato.kernels.anatomy import bucket_values
 from sfumato.kernels.conditions import size
+from sfumato.kernels.linkage import no_link, score
+from sfumato.kernels.merging import unite
+from sfumato.kernels.merging_layout import Axis, Classes, join_rules, new_index
 from sfumato.kernels.mondrian import partition
 from sfumato.kernels.mondrian_layout import Attribute
 
@@ -18,6 +21,16 @@ def warm() -> None:
     for cut in ("best", "widest"):
         partition(codes, np.array([1, 1]), [Attribute(2)], conditions=[size(1)], cut=cut)
     bucket_values(np.array([2, 2], np.int64), 2)
+    _unite_nothing()
+
+
+def _unite_nothing() -> None:
+    """Two classes of whom nothing is asked."""
+    ints, floats = np.ones((2, 1), np.int64), np.zeros((2, 1))
+    begin, one = np.zeros((2, 1), np.int64), np.ones(2, np.int64)
+    classes = Classes(begin, ints, floats, np.ones(2), one, ints.copy(), begin[:, :0].copy(), one - 2, np.zeros(2))
+    score(no_link(), 1.0, one, np.zeros(0))
+    unite(join_rules([Axis(2)]), no_link(), classes, new_index(classes), 0.0, True, 0.0, 0)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from sfumato.mechanisms.anatomy import Anatomy
 from sfumato.mechanisms.base import Gathered, Mechanism, Plan, Progress, Stage
 from sfumato.mechanisms.bucketize import Bucketize
 from sfumato.mechanisms.diffgen import DiffGen
+from sfumato.mechanisms.dlink import DLink
 from sfumato.mechanisms.mondrian import Mondrian
 from sfumato.mechanisms.noisy_table import NoisyTable
 from sfumato.mechanisms.raw import Raw
@@ -16,6 +17,7 @@ REGISTRY: dict[str, type] = {
     "anatomy": Anatomy,
     "bucketize": Bucketize,
     "diffgen": DiffGen,
+    "dlink": DLink,
     "mondrian": Mondrian,
     "noisy-table": NoisyTable,
     "raw": Raw,
@@ -29,6 +31,7 @@ __all__ = [
     "Anatomy",
     "Bucketize",
     "Cells",
+    "DLink",
     "DiffGen",
     "Gathered",
     "Mechanism",

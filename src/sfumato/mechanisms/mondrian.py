@@ -8,6 +8,7 @@ Because   a cut is taken only when every part satisfies it. The requirements are
 Checked   tests/claims/test_mondrian_releases.py::test_every_release_verifies
           tests/claims/test_mondrian_releases.py::test_a_twin_that_checks_one_side_only_is_caught
           tests/claims/test_mondrian_kernel.py::test_compiled_equals_the_twin
+          tests/claims/test_dlink_mondrian.py::test_every_class_passes_in_its_box
 Silent on what a reader knows from elsewhere, other releases about the same people among it; on what the choice of
           cuts itself tells (the boxes depend on the data).
 Cost      O(distinct rows x quasi-identifiers) a level; sorting and sweeping are counting passes.
@@ -19,7 +20,7 @@ from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
 from typing import Any
 
-from sfumato.claims import Claim, Requirement, requirement_notes
+from sfumato.claims import Claim, Requirement, requirement_notes, split_linkability
 from sfumato.claims.exact import Number, choice, fraction, number_to_json
 from sfumato.errors import ParameterError
 from sfumato.mechanisms.base import Gathered, Plan, Stage
@@ -56,18 +57,24 @@ class Mondrian:
         choice("cut", self.cut, ("best", "widest"))
         choice("nominal", self.nominal, ("leaves", "nodes"))
         limit = fraction("max_suppressed", self.max_suppressed, least=0, below=1, hint="0.01 is one row in a hundred")
+        if self.tight and split_linkability(self.requirement)[1] is not None:
+            rule = "goes without linkability, which is tested on declared boxes"
+            raise ParameterError("tight", self.tight, rule, hint="DLink(Mondrian(..., tight=True))")
         if limit and self.cut == "widest":
             raise ParameterError("max_suppressed", self.max_suppressed, 'goes with cut="best"', hint="leave it at 0")
         object.__setattr__(self, "max_suppressed", limit)
 
     def claim(self, schema: Schema) -> Claim:
-        """Promise the requirement for every published class."""
+        """Promise the requirement for every published class; linkability beside it is an estimate."""
+        checked, asked = split_linkability(self.requirement)
         notes = requirement_notes(
             self.requirement,
             sensitive=[attribute.name for attribute in schema.sensitive],
             target=[attribute.name for attribute in schema.role("target")],
             rows_per_person=schema.rows_per_person,
         )
+        if asked is not None:
+            return Claim(asked.linkable(checked), silent_on=(*asked.notes(), *notes))
         return Claim(self.requirement, silent_on=notes)
 
     def needs(self, schema: Schema) -> list[tuple[str, ...]]:

@@ -11,13 +11,15 @@ from typing import Literal
 
 import numpy as np
 
-from sfumato.claims import Requirement
+from sfumato.claims import Requirement, split_linkability
 from sfumato.counts import Counts
 from sfumato.errors import ParameterError
+from sfumato.kernels.conditions import Condition
 from sfumato.kernels.mondrian import Partition, partition
 from sfumato.kernels.mondrian_layout import BOX, EXTREMES, SET
 from sfumato.kernels.mondrian_layout import Attribute as Axis
 from sfumato.mechanisms.conditions import compile_requirement, refuse_infeasible
+from sfumato.mechanisms.linkability_model import Frequencies, compile_linkability, least_k
 from sfumato.schema import Attribute, Values
 
 __all__ = ["CutRule", "NominalCuts", "cut_table"]
@@ -41,6 +43,7 @@ def cut_table(
     """
     schema = table.schema
     quasi, sensitive = schema.quasi, schema.sensitive
+    checked, asked = split_linkability(requirement)
     if not quasi:
         hint = 'give a column role = "quasi"'
         raise ParameterError("quasi", "none", "a partition needs at least one quasi-identifier", hint=hint)
@@ -52,13 +55,19 @@ def cut_table(
         codes, weights = table.codes[stays], table.weights[stays]
         overall = [_histogram(codes[:, at], weights, table.schema[table.names[at]].size) for at in places]
         rows = int(weights.sum())
-        if rows:
-            refuse_infeasible(requirement, sensitive, overall, rows, schema.rows_per_person)
+        conditions: list[Condition] = []
+        if checked is not None:
+            if rows:
+                refuse_infeasible(checked, sensitive, overall, rows, schema.rows_per_person)
+            conditions += compile_requirement(checked, sensitive, overall, schema.rows_per_person)
+        if asked is not None and rows:
+            counted = Frequencies.of(quasi, sensitive, codes, weights, table.names)
+            conditions.append(compile_linkability(asked, counted, k=least_k(checked, schema.rows_per_person)))
         found = partition(
             np.ascontiguousarray(codes[:, : len(quasi)]),
             weights,
             axes,
-            conditions=compile_requirement(requirement, sensitive, overall, schema.rows_per_person),
+            conditions=conditions,
             sensitive=np.ascontiguousarray(codes[:, places]),
             sensitive_sizes=[attribute.size for attribute in sensitive],
             cut=cut,

@@ -1,8 +1,9 @@
 """How well a tree learnt from a release of Adult tells the income of people it has not seen.
 
 Source    Mohammed, Chen, Fung & Yu, KDD 2011, section 5, Data Quality and Comparison.
-Claim     CA is the share of test rows told rightly by a tree that saw the release alone; the test rows are recoded by the
-          release's own cuts. BA is that of the same tree on the raw rows, LA that of always answering the larger class.
+Claim     CA is the share of test rows told rightly by a tree that saw the release alone; the test rows are recoded by
+          the release's own cuts. BA is that of the same tree on the raw rows, LA that of always telling
+          the larger class.
 Because   the learner is one function for all; it gets one weighted line for each published cell and class.
 Checked   tests/unit/reproduce/test_verdicts.py::test_tree_on_raw_adult
 Silent on C4.5, which the paper uses: the tree here is CART with entropy and at least 0.2 % of the rows in a leaf, since

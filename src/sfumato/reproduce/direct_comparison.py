@@ -1,9 +1,9 @@
 """Why privacy and utility are not subtracted: the direct comparison of section 3.1, run once each way.
 
 Source    Li & Li, KDD 2009, section 3.1, on Brickell & Shmatikov, KDD 2008.
-Claim     Privacy loss is what the adversary's accuracy at guessing the sensitive value gains over a benchmark, utility gain
-          what the researcher's gains. Without neutral attributes both readers hold the same columns, learn the same way and
-          tie exactly. With them the researcher's benchmark already holds the neutral attributes, the adversary's does not.
+Claim     Privacy loss is what the adversary's accuracy at guessing the sensitive value gains over a benchmark, utility
+          gain what the researcher's gains. Without neutral attributes both hold the same columns, learn the same way
+          and tie exactly. With them the researcher's benchmark holds the neutral attributes, the adversary's does not.
 Because   both readers are one learner with the same seed; only the columns they are given differ.
 Checked   tests/unit/reproduce/test_verdicts.py::test_the_direct_comparison_ties_without_neutral_attributes
 Silent on the data: the sign of the difference follows from how the benchmarks are defined.

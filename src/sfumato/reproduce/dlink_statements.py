@@ -13,7 +13,7 @@ __all__ = ["dlink_statements"]
 
 _ERROR = {"0.1": 7.0, "0.05": 22.0, "0.01": 44.0}
 _DISTANCE = {"0.1": 21.03, "0.05": 56.51, "0.01": 76.54}
-_NONE_LEFT = "no overlapping person was left with one value: the ratio has no upper end"
+_FEW = "with the exact test almost nobody is left with one value for any d or alpha, so there is little to compare"
 
 
 def dlink_statements(figures: tuple[Figure, ...], results: Mapping[str, Any]) -> tuple[Statement, ...]:
@@ -21,7 +21,13 @@ def dlink_statements(figures: tuple[Figure, ...], results: Mapping[str, Any]) ->
     known = {figure.name: figure for figure in figures}
     found = [*_by_k(known), *_unchanged(known)]
     if any(curve.name.endswith(", dLink") for curve in known["Figure 1"].curves):
-        found += [*_against_mondrian(known), *_against_privacy(known), *_parameters(known), *_times(known)]
+        floor = _floor([held.get("victims", 0) for held in results.values()])
+        found += [
+            *_against_mondrian(known, floor),
+            *_against_privacy(known),
+            *_parameters(known, floor),
+            *_times(known),
+        ]
     return tuple(found)
 
 
@@ -37,7 +43,15 @@ def _pairs(figure: Figure, first: str, second: str) -> list[tuple[float, float]]
     return found
 
 
-def _ratio(numerator: float, denominator: float) -> float:
+def _floor(victims: list[int]) -> float:
+    """The rule of three: where none of n people was found, up to 3 / n may be. In percent."""
+    most = max(victims, default=0)
+    return 300 / most if most else 0.0
+
+
+def _ratio(numerator: float, denominator: float, floor: float = 0.0) -> float:
+    """How many times larger; a denominator below the floor could not be told from it."""
+    numerator, denominator = max(numerator, floor), max(denominator, floor)
     if denominator > 0:
         return numerator / denominator
     return math.inf if numerator > 0 else 1.0
@@ -65,17 +79,17 @@ def _unchanged(known: Mapping[str, Figure]) -> Iterable[Statement]:
     )
 
 
-def _against_mondrian(known: Mapping[str, Figure]) -> Iterable[Statement]:
+def _against_mondrian(known: Mapping[str, Figure], floor: float) -> Iterable[Statement]:
     pairs = [*_pairs(known["Figure 1"], "Mondrian", "dLink"), *_pairs(known["Figure 2"], "Mondrian", "dLink")]
-    drop = max((_ratio(plain, merged) for plain, merged in pairs), default=1.0)
-    shown = ", ".join(f"{plain:.2f} -> {merged:.2f}" for plain, merged in pairs[:3])
+    drop = max((_ratio(plain, merged, floor) for plain, merged in pairs), default=1.0)
+    best = max(pairs, key=lambda pair: _ratio(pair[0], pair[1], floor))
     yield Statement(
         "Figures 1, 2",
         says="dLink lowers the attack accuracy, in some cases to less than a tenth",
         printed="x 10",
-        ours=f"x {drop:.3g} ({shown})",
+        ours=f"x {drop:.3g} ({best[0]:.2f} to {best[1]:.2f} %)",
         judged=at_least(10, drop, zero=1.0),
-        why=_NONE_LEFT if math.isinf(drop) else "",
+        why="shares below 3 in the number of people tried are read as that",
     )
     yield Statement(
         "Figures 1, 2", says="and never raises it", judged=together(*(less(merged, plain) for plain, merged in pairs))
@@ -127,31 +141,25 @@ def _against_privacy(known: Mapping[str, Figure]) -> Iterable[Statement]:
             )
 
 
-def _parameters(known: Mapping[str, Figure]) -> Iterable[Statement]:
+def _parameters(known: Mapping[str, Figure], floor: float) -> Iterable[Statement]:
     for axis, small, large, risk, accuracy, error in (
         ("d", 3.0, 6.0, 30.0, 5.0, 40.0),
         ("alpha", 0.6, 0.9, 18.0, 3.5, 70.0),
     ):
-        parts = {}
-        for name in ("10", "11 and 13", "12"):
-            figure = known.get(f"Figure {name}, {axis}")
-            points = figure.curves[0].points if figure else ()
-            low, high = [y for x, y in points if x <= small], [y for x, y in points if x >= large]
-            if low and high:
-                parts[name] = (low, high)
         words = f"{axis} of at most {small:g} and at least {large:g}"
-        if "10" in parts:
-            ratio = _ratio(max(parts["10"][0]), min(parts["10"][1]))
+        parts = {name: _ends(known.get(f"Figure {name}, {axis}"), small, large) for name in ("10", "11 and 13", "12")}
+        if parts["10"]:
+            ratio = max(_ratio(max(low), min(high), floor) for low, high in parts["10"])
             yield Statement(
                 "Figure 10",
                 says=f"risk for {words}: as high as",
                 printed=f"x {risk:g}",
                 ours=f"x {ratio:.3g}",
                 judged=at_least(risk, ratio, zero=1.0),
-                why=_NONE_LEFT if math.isinf(ratio) else "",
+                why=_FEW,
             )
-        if "11 and 13" in parts:
-            fall = 100 * (1 - _mean(parts["11 and 13"][1]) / _mean(parts["11 and 13"][0]))
+        if parts["11 and 13"]:
+            fall = _mean([100 * (1 - _mean(high) / _mean(low)) for low, high in parts["11 and 13"]])
             yield Statement(
                 "Figures 11, 13",
                 says=f"accuracy falls between {words}",
@@ -159,8 +167,8 @@ def _parameters(known: Mapping[str, Figure]) -> Iterable[Statement]:
                 ours=f"{fall:.2f} %",
                 judged=_either(accuracy, fall, 1.0),
             )
-        if "12" in parts:
-            rise = 100 * (_mean(parts["12"][1]) / _mean(parts["12"][0]) - 1)
+        if parts["12"]:
+            rise = _mean([100 * (_mean(high) / _mean(low) - 1) for low, high in parts["12"]])
             yield Statement(
                 "Figure 12",
                 says=f"query error rises between {words}",
@@ -170,10 +178,22 @@ def _parameters(known: Mapping[str, Figure]) -> Iterable[Statement]:
             )
 
 
+def _ends(figure: Figure | None, small: float, large: float) -> list[tuple[list[float], list[float]]]:
+    """For each curve: its values at small and at large x, where it has both."""
+    found = []
+    for curve in figure.curves if figure else ():
+        low, high = [y for x, y in curve.points if x <= small], [y for x, y in curve.points if x >= large]
+        if low and high:
+            found.append((low, high))
+    return found
+
+
 def _either(printed: float, ours: float, within: float) -> Judged:
     """A printed change: agrees within a tolerance, same shape if it goes the same way."""
     told = near(printed, ours, within=within)
-    return told if told.word == "agrees" else less(0.0, ours)
+    if told.word == "agrees":
+        return told
+    return Judged("same shape" if ours > 0 else "differs", because=f"{told.because}; the direction needs above 0")
 
 
 def _times(known: Mapping[str, Figure]) -> Iterable[Statement]:

@@ -2,11 +2,11 @@
 
 Source    "Privacy: theory meets practice on the map", ICDE 2008, sections III (example of Theorem 4.1), V and VI.
 Claim     Epsilon 4.6, delta 1e-5, least keep probability 0.0378, 120 destinations drawn uniformly, as in section VI.
-Because   alpha comes from `smallest_alpha` under each rule; synthetic flows from `Synthesize`, certified after shrinking.
+Because   alpha comes from `smallest_alpha` under each rule, synthetic flows from `Synthesize`, certified when shrunk.
 Checked   tests/claims/test_dirichlet_prior.py::test_the_printed_01245_is_not_reproducible
           tests/unit/reproduce/test_verdicts.py::test_every_paper_differs_from_wrong_curves
-Silent on Minnesota: its OnTheMap version 2 and the CTPP prior are not public in that form. f_d is not printed; ours keeps
-          1, 1/2, 1/5 and 0.0378 of empty blocks up to the printed quartiles of distance and beyond.
+Silent on Minnesota: its OnTheMap version 2 and the CTPP prior are not public in that form. f_d is not printed; ours
+          keeps 1, 1/2, 1/5 and 0.0378 of empty blocks up to the printed quartiles of distance and beyond.
 """
 
 from __future__ import annotations
@@ -121,14 +121,15 @@ def _figures(results: Mapping[str, Any], settings: Settings) -> tuple[Figure, ..
     limits = LIMITS[results["experiment 1"]["kind"]]
     for name, at, short in FIGURES:
         held = results[f"experiment {at + 1}"]["short" if short else "all"]
-        about = f"{'commutes below ' + str(SHORT) + ' miles' if short else 'all commutes'}, domain within {limits[at]} miles"
+        which = f"commutes below {SHORT} miles" if short else "all commutes"
+        about = f"{which}, domain within {limits[at]} miles"
         curves = tuple(
             Curve(
                 text,
-                points=tuple((n, y) for n, y in zip(held["people"], held[which], strict=True) if y is not None),
+                points=tuple((n, y) for n, y in zip(held["people"], held[side], strict=True) if y is not None),
                 kind="dots",
             )
-            for which, text in (("original", "original"), ("synthetic", "synthetic"))
+            for side, text in (("original", "original"), ("synthetic", "synthetic"))
         )
         found.append(
             Figure(
@@ -153,7 +154,7 @@ def _notes(settings: Settings) -> tuple[str, ...]:
         "The paper's data are Minnesota, OnTheMap version 2, with CTPP as the public prior. Neither is shipped here.",
         "Synthetic data are drawn under the hockey-stick rule, certified after the domain was shrunk.",
         "The paper's own rule is unsound there (Theorem 5.2) and is shown in the tables only.",
-        "Domains are cut at 200 and 100 miles; on LODES of one small state, where nobody is that far, at 60 and 30 miles.",
+        "Domains are cut at 200 and 100 miles; on LODES of one small state, where nobody is that far, at 60 and 30.",
         "Farther origins go to a public place `elsewhere`, so that totals stay public.",
         "Distances are taken over pairs inside the limit on both sides.",
     )

@@ -23,8 +23,8 @@ from sfumato.reproduce.registry import paper_of
 
 __all__ = ["Reproduction", "reproduce"]
 
-_README = """Results of `sfumato reproduce`, one file for each step. Computed from the data it was given: where those are
-confidential, so is this folder. Deleting a file only means that it is computed again.
+_README = """Results of `sfumato reproduce`, one file for each step. Computed from the data it was given:
+where those are confidential, so is this folder. Deleting a file only means that it is computed again.
 """
 
 

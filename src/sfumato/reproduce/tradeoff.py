@@ -1,8 +1,8 @@
 """Li & Li, KDD 2009: figures 2(a), 2(b), 3(a) to 3(c), and the numbers by which it explains its two losses.
 
 Source    Li & Li, "On the tradeoff between privacy and utility in data publishing", KDD 2009, sections 3.1, 5.1, 5.2.
-Claim     Same data (Adult, 45,222 rows, table 1), same parameters, same measures; every release is asked the same queries.
-Because   releases are made by the library's Mondrian and Bucketize, measured by privacy_loss, utility_loss, query_error.
+Claim     Same data (Adult, 45,222 rows, table 1), parameters and measures; every release is asked the same queries.
+Because   releases are made by Mondrian and Bucketize, measured by privacy_loss, utility_loss and query_error.
 Checked   tests/unit/reproduce/test_verdicts.py::test_every_paper_differs_from_wrong_curves
           tests/surfaces/test_reproduce_command.py::test_tiny_runs
 Silent on the paper's hierarchies, age bins and Mondrian rule, which it does not name. The values of sel and qd in
@@ -202,7 +202,7 @@ def _notes(settings: Settings) -> tuple[str, ...]:
     return (
         f"Bundled UCI Adult, 45,222 complete rows, the seven attributes of table 1; {size}.",
         "Workclass has 7 values among the complete rows; table 1 prints 8.",
-        "sel is read as Anatomy reads it (the share of rows asked for), the only reading under which figure 3(c) can fall.",
+        "sel is read as Anatomy reads it (the share of rows asked for), the only way figure 3(c) can fall.",
         "Queries whose true count is 0 are not asked: their relative error is undefined.",
     )
 

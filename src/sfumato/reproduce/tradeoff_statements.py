@@ -143,7 +143,7 @@ def _shapes(figures: tuple[Figure, ...], results: Mapping[str, Any]) -> tuple[St
 def _standing(name: str) -> str:
     if not name.startswith("semantic"):
         return ""
-    return "the paper draws one curve without naming the reading; where a reading lies beside t-closeness, both bound the shift"
+    return "the paper draws one curve without naming the reading"
 
 
 def _both(two: Figure, three: Figure) -> list[tuple[float, float]]:

@@ -1,8 +1,8 @@
 """The rules by which a printed number or a described curve is judged. Pure functions of numbers.
 
 Source    own rules; what the papers say is in the files named after them.
-Claim     `agrees`: a printed number is met within the tolerance named beside it. `same shape`: there is no number, or it
-          is missed by no more than the factor named, and the direction or order that the paper describes is that of
+Claim     `agrees`: a printed number is met within the tolerance named beside it. `same shape`: there is no number, or
+          it is missed by no more than the factor named, and the direction or order that the paper describes is that of
           our curves. `differs`: anything else, with the figures that show it.
 Because   each rule compares numbers only: it sees curves, never the name of a paper or a method.
 Checked   tests/unit/reproduce/test_verdicts.py::test_a_wrong_curve_differs

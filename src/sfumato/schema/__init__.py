@@ -4,6 +4,7 @@ from sfumato.schema.attribute import KNOWN, MISSING, Attribute, Kind, Missing, R
 from sfumato.schema.domain import Days, Domain, Edges, Grid, Values
 from sfumato.schema.labels import Labels
 from sfumato.schema.naming import label_name, parse_label
+from sfumato.schema.population import Cells, Population
 from sfumato.schema.table_schema import Schema
 from sfumato.schema.tree import ROOT, Tree
 
@@ -12,6 +13,7 @@ __all__ = [
     "MISSING",
     "ROOT",
     "Attribute",
+    "Cells",
     "Days",
     "Domain",
     "Edges",
@@ -19,6 +21,7 @@ __all__ = [
     "Kind",
     "Labels",
     "Missing",
+    "Population",
     "Role",
     "Schema",
     "Source",

@@ -1,0 +1,97 @@
+"""Calibration: right where the model is true, and able to tell where it is not."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import sfumato as sf
+from sfumato.attacks import Calibration, calibrate
+from sfumato.counts import Table
+
+SCHEMA = sf.Schema.parse(
+    {
+        "name": "people",
+        "attribute": {
+            "age": {"role": "quasi", "kind": "numeric", "range": [0, 40], "step": 1},
+            "sex": {"role": "quasi", "kind": "nominal", "values": ["f", "m"]},
+            "job": {"role": "quasi", "kind": "nominal", "values": list("abcdef")},
+            "ill": {"role": "sensitive", "values": [f"s{i}" for i in range(12)]},
+        },
+    }
+)
+BASE = sf.Mondrian(sf.KAnonymity(5))
+
+
+def people(rows=3000, seed=1) -> Table:
+    """Independent attributes: the model is true."""
+    rng = np.random.default_rng(seed)
+    ill = rng.choice(12, rows, p=np.arange(12, 0, -1) / 78)
+    codes = np.stack([rng.integers(0, 40, rows), rng.integers(0, 2, rows), rng.integers(0, 6, rows), ill], axis=1)
+    return Table.from_codes(SCHEMA, codes)
+
+
+def four_illnesses(rows=3000, seed=1) -> Table:
+    """With d = 4 of 4 values there is no other subset to fall back on: the model has no slack."""
+    ill = {"role": "sensitive", "values": ["s0", "s1", "s2", "s3"]}
+    told = {
+        "age": {"role": "quasi", "kind": "numeric", "range": [0, 40], "step": 1},
+        "sex": {"role": "quasi", "kind": "nominal", "values": ["f", "m"]},
+        "job": {"role": "quasi", "kind": "nominal", "values": list("abcdef")},
+    }
+    rng = np.random.default_rng(seed)
+    sick = rng.choice(4, rows, p=[0.5, 0.3, 0.15, 0.05])
+    codes = np.stack([rng.integers(0, 40, rows), rng.integers(0, 2, rows), rng.integers(0, 6, rows), sick], axis=1)
+    return Table.from_codes(sf.Schema.parse({"name": "four", "attribute": {**told, "ill": ill}}), codes)
+
+
+def test_rate_reaches_alpha_where_the_model_is_true() -> None:
+    found = calibrate(people(), sf.DLink(BASE, d=4, alpha=0.8), repeats=4, victims=600)
+    assert isinstance(found, Calibration)
+    assert found.same_region.rate >= 0.8  # false alarm below 1e-6: every class has at least 0.8, most have more
+    assert found.same_region.trials > 1000
+    inside = calibrate(people(), sf.Mondrian(sf.KAnonymity(5) & sf.Linkability(4, 0.8)), repeats=2, victims=600)
+    assert inside.same_region.rate >= 0.8
+
+
+def test_without_uniting_the_rate_is_far_below() -> None:
+    """The power of the test: classes of the base alone do not reach alpha."""
+    loose = calibrate(people(), sf.DLink(BASE, d=4, alpha="1/1000"), repeats=2, victims=600)
+    assert loose.same_region.rate < 0.5
+
+
+def test_a_model_with_wrong_frequencies_is_caught() -> None:
+    """A declared population in which the rarest value is as frequent as the others."""
+    table = four_illnesses()
+    right = calibrate(table, sf.DLink(BASE, d=4, alpha=0.8), repeats=3, victims=600)
+    assert right.same_region.rate >= 0.8
+    population = sf.Population("wrong", one_way={"ill": np.ones(4)})
+    mechanism = sf.DLink(BASE, d=4, alpha=0.8, population=population)
+    wrong = calibrate(table, mechanism, model="resampled", repeats=3, victims=600)
+    assert wrong.same_region.interval[1] < 0.8
+    assert not wrong.holds
+
+
+def test_a_smaller_region_lowers_the_released_rate() -> None:
+    """Theory B3-4: if others cut finer, fewer values are shared than the model says."""
+    table, mechanism = four_illnesses(), sf.DLink(BASE, d=4, alpha=0.8)
+    fine = calibrate(table, mechanism, other=sf.Mondrian(sf.KAnonymity(5)), repeats=2, victims=400)
+    coarse = calibrate(table, mechanism, other=sf.Mondrian(sf.KAnonymity(150)), repeats=2, victims=400)
+    assert fine.released.rate < 0.3
+    assert not fine.holds
+    assert coarse.released.rate > 0.9
+    assert fine.same_region.rate == coarse.same_region.rate  # the same draws
+
+
+def test_it_says_what_it_is_and_is_confidential() -> None:
+    found = calibrate(people(800), sf.DLink(BASE, d=3, alpha=0.6), repeats=1, victims=100)
+    told = json.loads(json.dumps(found.to_json()))
+    assert told["confidential"]
+    assert told["same_region"]["trials"] > 0
+    assert "no guarantee" in found.describe()
+    again = calibrate(people(800), sf.DLink(BASE, d=3, alpha=0.6), repeats=1, victims=100)
+    assert again == found
+    with pytest.raises(sf.ParameterError, match="states no linkability"):
+        calibrate(people(800), BASE)
