@@ -12,6 +12,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.commuting import certified_delta
+from sfumato.mechanisms.dlink import joint_presence
 from sfumato.randomness import discrete_laplace_pmf
 from sfumato.reproduce.onthemap import _disclosed
 
@@ -52,6 +53,7 @@ def test_the_product_overstates_joint_presence():
     assert float((1 - Fraction(4, 5) ** 10) ** 2) == pytest.approx(0.7968, abs=5e-5)
     for n in range(2, 60):
         assert exact(Fraction(1, 5), n) < (1 - Fraction(4, 5) ** n) ** 2
+        assert joint_presence([0.2, 0.2], n) == pytest.approx(float(exact(Fraction(1, 5), n)), abs=1e-12)
 
 
 def test_shrinking_the_domain_raises_delta():

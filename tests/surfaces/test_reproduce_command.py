@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import time
 from pathlib import Path
 
@@ -13,6 +14,9 @@ from sfumato.cli.main import main
 from sfumato.reproduce import PAPERS
 
 DATA = Path(__file__).resolve().parents[2].parent / "shared" / "data"
+
+
+CHROMIUM = shutil.which("chromium")
 
 
 def command(*arguments):
@@ -43,6 +47,27 @@ def test_tiny_runs(paper, tmp_path, capsys):
     assert "Verdict" in printed
     kept = json.loads(again.read_text("utf-8"))
     assert kept["statements"] == found["statements"]  # times too: they were kept, not measured again
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed (apt-get install chromium)")
+def test_figures_fill_the_page_and_nothing_is_asked_for(tmp_path):
+    from playwright.sync_api import sync_playwright
+
+    page = tmp_path / "onthemap.html"
+    assert command("reproduce", "onthemap", "--tiny", "--json", "-o", page) == 0
+    asked, said = [], []
+    with sync_playwright() as tools:
+        browser = tools.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        opened = browser.new_page(viewport={"width": 1200, "height": 900})
+        opened.on("request", lambda request: asked.append(request.url))
+        opened.on("pageerror", lambda error: said.append(str(error)))
+        opened.goto(page.as_uri())
+        opened.wait_for_function("document.querySelectorAll('[data-chart]:not([data-drawn])').length === 0")
+        widths = opened.eval_on_selector_all("[data-chart] svg", "all => all.map(one => one.clientWidth)")
+        browser.close()
+    assert (asked, said) == ([page.as_uri()], [])
+    assert len(widths) == 6
+    assert min(widths) > 600
 
 
 def test_a_wrong_name_or_ending_is_the_users_input(tmp_path, capsys):

@@ -172,9 +172,11 @@ class Linkable:
     def describe(self) -> str:
         """Say what is estimated, and that it is no guarantee."""
         kept = "" if self.base is None else f" Checkable beside it: {self.base.describe()}"
+        joint = self.population.endswith(", jointly")  # a joint model: what it says of dependence is used
+        alone = "" if joint else " and attributes do not depend on each other"
         return (
             f"An estimate under a model, not a guarantee: if rows are drawn independently with the frequencies of "
-            f"{self.population} and attributes do not depend on each other, a person whom {self.organisations} "
+            f"{self.population}{alone}, a person whom {self.organisations} "
             f"organisations publish shares at least {self.d} sensitive values with their classes, with probability "
             f"at least {plain(self.alpha)}.{kept}"
         )

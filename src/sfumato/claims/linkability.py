@@ -88,7 +88,9 @@ class Linkability(Requirement):
         """Where the frequencies come from, in words."""
         if self.population is None:
             return "the table itself"
-        return "the table itself, jointly" if self.population == "joint" else self.population.name
+        if self.population == "joint":
+            return "the table itself, jointly"
+        return self.population.name if self.population.cells is None else f"{self.population.name}, jointly"
 
     def linkable(self, base: Requirement | None) -> Linkable:
         """Return the estimate that may be stated once this was enforced beside a requirement."""

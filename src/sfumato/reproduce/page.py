@@ -27,6 +27,7 @@ table { border-collapse: collapse; width: 100%; font-size: .92rem; }
 th, td { text-align: left; vertical-align: top; padding: .45rem .8rem .45rem 0; border-top: 1px solid var(--faint); }
 td.number { font-variant-numeric: tabular-nums; white-space: nowrap; }
 .because { color: var(--soft); font-size: .86rem; } .wide { overflow-x: auto; } figure { margin: 1rem 0 0; }
+.plot, .plot.vega-embed { display: block; width: 100%; }
 """
 
 _TEMPLATE = """<!doctype html>
@@ -47,7 +48,7 @@ says. <em>Differs</em>: neither.</p></header>
 <div class="because">{{ "because " if one.judged.word == "differs" }}{{ one.judged.because }}.{% if one.why and one.judged.word != "agrees" %} {{ one.why[0] | upper }}{{ one.why[1:] }}.{% endif %}</div></td></tr>
 {% endfor %}</tbody></table></div>
 {% for figure in paper.figures %}<h2>{{ figure.name }}: {{ figure.about }}</h2>
-<figure><div class="card" data-chart="{{ loop.index0 }}" data-release="" role="img" aria-label="{{ figure.name }}, {{ figure.about }}"></div></figure>
+<figure class="card"><div class="plot" data-chart="{{ loop.index0 }}" data-release="" role="img" aria-label="{{ figure.name }}, {{ figure.about }}"></div></figure>
 {% if figure.note %}<p class="soft">{{ figure.note }}</p>{% endif %}
 <details><summary>Numbers</summary><div class="wide" tabindex="0"><table><thead><tr><th>Curve</th><th>{{ figure.x }}</th><th>{{ figure.y }}</th></tr></thead><tbody>
 {% for curve in figure.curves %}{% for x, y in curve.points[:60] %}<tr><td>{{ curve.name }}</td><td class="number">{{ "%.5g" | format(x) }}</td><td class="number">{{ "%.5g" | format(y) }}</td></tr>

@@ -11,6 +11,7 @@ import os
 import tempfile
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
+from functools import cache
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -129,13 +130,22 @@ def _folder(keep: str | PathLike[str]) -> Path:
 
 
 def _digest(paper: Paper, settings: Settings, step: str) -> str:
-    """Name everything a result depends on; given data by name, size and time of change."""
-    about: list[Any] = [__version__, paper.name, settings.size, settings.seed, step]
+    """Name everything a result depends on, the code included; given data by name, size and time of change."""
+    about: list[Any] = [__version__, _code(), paper.name, settings.size, settings.seed, step]
     if settings.data is not None:
         path = Path(settings.data)
         parts = [path] if path.is_file() else sorted(path.iterdir())
         about += [[part.name, part.stat().st_size, part.stat().st_mtime_ns] for part in parts]
     return hashlib.sha256(json.dumps(about).encode()).hexdigest()[:20]
+
+
+@cache
+def _code() -> str:
+    """Of all source files: a result of other code must not be taken for one of this."""
+    held = hashlib.sha256()
+    for path in sorted(Path(__file__).resolve().parents[1].rglob("*.py")):
+        held.update(path.read_bytes())
+    return held.hexdigest()
 
 
 def _kept(file: Path, step: str) -> Any:

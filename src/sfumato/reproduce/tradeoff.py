@@ -49,9 +49,10 @@ _DEFAULT = ("0.05", 4)
 
 def _requirement(kind: str, value: str) -> Requirement:
     name, _, reading = kind.partition(" ")
+    if reading == "one-sided":  # absent values are then no failure, which is this reading's own default
+        return SemanticPrivacy(value, sides="one")
     if name == "delta":
-        one, ignored = reading == "one-sided", reading == "absent ignored"
-        return SemanticPrivacy(value, sides="one" if one else "two", absent="ignore" if ignored else "fail")
+        return SemanticPrivacy(value, absent="ignore" if reading == "absent ignored" else "fail")
     kinds: dict[str, Callable[[str], Requirement]] = {
         "k": lambda k: KAnonymity(int(k)),
         "l": LDiversity,

@@ -49,3 +49,5 @@ def test_parameters_are_exact_and_written_down() -> None:
     with pytest.raises(sf.ParameterError, match="declared elsewhere"):
         Linkability.from_json(named.to_json())
     assert "probability at least 0.7" in asked.describe()
+    assert "attributes do not depend" in asked.linkable(None).describe()
+    assert "attributes do not depend" not in joint.linkable(None).describe()

@@ -7,12 +7,14 @@ import json
 
 import pytest
 
+from sfumato.claims import SemanticPrivacy
 from sfumato.errors import ParameterError
 from sfumato.reproduce import PAPERS, Settings, paper_of
 from sfumato.reproduce.diffgen_accuracy import adult_income, raw_accuracy, split
 from sfumato.reproduce.direct_comparison import direct_comparison
 from sfumato.reproduce.figures import Paper, Statement, Step
 from sfumato.reproduce.running import _computed, reproduce
+from sfumato.reproduce.tradeoff import _requirement
 from sfumato.reproduce.verdict import Judged, at_least, at_most, below, direction, hump, less, near, related, together
 
 RISING = [(1, 1.0), (2, 2.0), (3, 3.5), (4, 4.0)]
@@ -282,6 +284,12 @@ def test_every_paper_differs_from_wrong_curves(name, says, begins, new):
     for key in hit:
         assert words(name, right)[key] != "differs"
     assert "differs" in [words(name, wrong)[key] for key in hit]
+
+
+def test_the_readings_of_semantic_privacy_are_the_librarys():
+    assert _requirement("delta", "2.1") == SemanticPrivacy("2.1")
+    assert _requirement("delta one-sided", "2.1") == SemanticPrivacy("2.1", sides="one")
+    assert _requirement("delta absent ignored", "2.1") == SemanticPrivacy("2.1", absent="ignore")
 
 
 # ---------------------------------------------------------------------------- running
