@@ -126,9 +126,8 @@ def end_to_end(
             results.append(timed(work)[0])
             shutil.rmtree(out)
         found[cut] = min(results)
-        print(
-            f"  {cut:7s} {found[cut]:.2f} s CPU, {found[cut] / base:.2f} x the floor (target {3 if cut == 'widest' else 6})"
-        )
+        target = {"widest": 3, "best": 6}[cut]
+        print(f"  {cut:7s} {found[cut]:.2f} s CPU, {found[cut] / base:.2f} x the floor (target {target})")
     print(f"  peak memory so far {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20:.2f} GB")
     return found
 

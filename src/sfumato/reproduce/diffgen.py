@@ -69,12 +69,22 @@ def _steps(settings: Settings) -> list[Step]:
 
     def by_thirds(mechanism: Mechanism) -> Callable[[], float]:
         return lambda: float(
-            np.mean([release_accuracy(*split(table, settings.seed + r), mechanism, seed=r) for r in range(runs)])
+            np.mean(
+                [
+                    release_accuracy(*split(table, settings.seed + r), mechanism, seed=settings.seed + r)
+                    for r in range(runs)
+                ]
+            )
         )
 
     def by_folds(score: Callable[[Table, Table, int], float]) -> Callable[[], float]:
         return lambda: float(
-            np.mean([score(*split(table, settings.seed + r, folds=10, fold=f), r * 10 + f) for r, f in folds])
+            np.mean(
+                [
+                    score(*split(table, settings.seed + r, folds=10, fold=f), settings.seed + r * 10 + f)
+                    for r, f in folds
+                ]
+            )
         )
 
     def released(mechanism: Mechanism) -> Callable[[Table, Table, int], float]:

@@ -1,7 +1,7 @@
 """Machanavajjhala et al., ICDE 2008: the choice of alpha, the numbers printed about it, and figures 1 to 4.
 
 Source    "Privacy: theory meets practice on the map", ICDE 2008, sections III (example of Theorem 4.1), V and VI.
-Claim     Epsilon 4.6, delta 1e-5, least keep probability 0.0378, 120 destinations drawn uniformly, as in section VI.
+Claim     Epsilon 4.6, delta 1e-5, least keep probability 0.0378 as in section VI; 480 destinations, not 120.
 Because   alpha comes from `smallest_alpha` under each rule, synthetic flows from `Synthesize`, certified when shrunk.
 Checked   tests/claims/test_dirichlet_prior.py::test_the_printed_01245_is_not_reproducible
           tests/unit/reproduce/test_verdicts.py::test_every_paper_differs_from_wrong_curves
@@ -150,7 +150,8 @@ def _notes(settings: Settings) -> tuple[str, ...]:
     )
     source = "LODES files as given" if settings.data is not None else f"generated flows on made-up blocks: {blocks}"
     return (
-        f"Figures 1 to 4: {source}; 120 destinations drawn uniformly among those with jobs.",
+        f"Figures 1 to 4: {source}; 480 destinations drawn uniformly among those with jobs.",
+        "The paper draws 120 destinations; with so few, verdicts on figures 1 and 4 changed with the seed.",
         "The paper's data are Minnesota, OnTheMap version 2, with CTPP as the public prior. Neither is shipped here.",
         "Synthetic data are drawn under the hockey-stick rule, certified after the domain was shrunk.",
         "The paper's own rule is unsound there (Theorem 5.2) and is shown in the tables only.",
