@@ -212,7 +212,8 @@ DEADLY = """
 import os, sys
 
 def groups(table, release):
-    if len(release.groups) == 1 and sys.modules["__main__"].__spec__.name == "sfumato.frontier.worker":
+    program = getattr(sys.modules["__main__"].__spec__, "name", "")  # none in a test runner's own worker
+    if len(release.groups) == 1 and program == "sfumato.frontier.worker":
         os._exit(3)
     return float(len(release.groups))
 """
