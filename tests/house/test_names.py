@@ -151,7 +151,7 @@ def test_names_that_only_sound_alike_are_not(name):
         "see /" + "work/main/src",
         "open('/" + "home/ann/x.csv')",
         "described in shared" + "/design.md",
-        "--index-url https://pypi.internal.example:8443/" + "simple",
+        "--index" + "-url https:" + "//pypi.internal.example:8443/" + "simple",
         "https://repo.example/" + "artifactory/api/pypi",
         "taken from ." + "library/search",
     ],
