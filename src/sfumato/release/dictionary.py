@@ -22,6 +22,7 @@ _ROLES = {
     "sensitive": "sensitive; published as it is",
     "target": "what a learner may predict; published as it is",
 }
+_LISTED = 300  # values of a column whose groups are spelled out
 _FORMS = {
     "generalized": "Each row stands for one record. Columns that could identify a person are made coarser, so that "
     "several records look alike.",
@@ -88,9 +89,22 @@ def _column(attribute: Attribute) -> list[str]:
     ]
     if attribute.role == "quasi":
         lines.append(f"- to add rows up by level: {tree[levels(attribute)]}")
+        lines += _groups(attribute)
     if attribute.missing_code is not None:
         lines.append(f"- a value may be missing: `{MISSING}`")
     return [*lines, ""]
+
+
+def _groups(attribute: Attribute) -> list[str]:
+    """Which values a group's name stands for; a reader of the file has nothing else to look it up in."""
+    if levels(attribute) != "declared" or not isinstance(attribute.domain, Values) or attribute.size > _LISTED:
+        return []
+    tree = attribute.nodes
+    inner = [node for node in range(1, len(tree)) if tree.children[node] and tree.distinct[node]]
+    return [
+        f"  - `{_line(tree.names[node])}` is " + ", ".join(_line(tree.names[child]) for child in tree.children[node])
+        for node in inner
+    ]
 
 
 def _span(attribute: Attribute) -> str:
