@@ -10,6 +10,7 @@ import shutil
 import sys
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ import polars as pl
 from partition_scorer import score
 
 import sfumato as sf
+from sfumato.counts import Table
 from sfumato.datasets import adult_frame, census_frame
 
 QUASI = ["age", "workclass", "education", "marital-status", "race", "sex"]
@@ -74,6 +76,7 @@ def quality() -> None:
             sf.Mondrian(sf.KAnonymity(10) & sf.TCloseness(0.2, distance="emd"), tight=True),
         ),
     ]
+    closer = sf.Mondrian(sf.KAnonymity(10) & sf.TCloseness(0.2, distance="emd"), tight=True)
     sf.publish(table, cases[0][1])
     for name, mechanism in cases:
         start = time.process_time()
@@ -81,6 +84,13 @@ def quality() -> None:
         spent = time.process_time() - start
         found = scored(release)
         print(f"  sfumato {name:40s} {found.classes:6d} {found.ncp:7.4f} {found.query_error:8.4f} {spent:8.2f}")
+    # The anchor does not say which ground distance it used; here the path length in the occupations' hierarchy.
+    occupation = replace(table.schema["occupation"], ground="hierarchical")
+    kept = [occupation if known.name == "occupation" else known for known in table.schema.attributes]
+    other = Table.from_codes(replace(table.schema, attributes=tuple(kept)), table.codes())
+    found = scored(sf.publish(other, closer))
+    name = "emd t=0.2 hierarchical, tight"
+    print(f"  sfumato {name:40s} {found.classes:6d} {found.ncp:7.4f} {found.query_error:8.4f}")
 
 
 def resampled_adult(rows: int, seed: int = 1) -> pl.DataFrame:
