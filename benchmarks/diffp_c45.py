@@ -8,7 +8,7 @@ Claim     epsilon-DP when one row is added or removed, for the tree (structure a
 Because   along a path each level spends one count, one draw for each numeric attribute and one for the attribute,
           the leaf two counts: (2 + n) d + 2 questions of epsilon / ((2 + n) d + 2) each. Siblings hold disjoint rows.
           The score is Max, of sensitivity 1 (monotone, but drawn with the factor 2 as printed). Domains are public.
-Checked   tests/claims/test_diffp_c45.py
+Checked   tests/claims/test_diffp_c45.py: the law of whole trees, every choice walked, on all neighbours of small tables
 Silent on pruning, which the original does on noisy counts and which is left out here; on its other scores.
 """
 
@@ -16,6 +16,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
+from math import isqrt
+from typing import Protocol
 
 import numpy as np
 
@@ -68,19 +70,65 @@ def value_score(codes: np.ndarray, classes: np.ndarray, many: int, size: int) ->
     return int(table.max(axis=1).sum())
 
 
+def needed(branches: int, many: int, step: Fraction) -> int:
+    """Return the smallest count worth a split: branches * many * sqrt(2) / step, rounded up without a float."""
+    square = 2 * (branches * many / step) ** 2
+    floor = isqrt(int(square))
+    return floor if floor * floor >= square else floor + 1
+
+
+class Draw(Protocol):
+    """The four noisy questions; the audit answers them by their laws instead."""
+
+    def reaches(self, count: int, least: int, step: Fraction) -> bool:
+        """Whether the noisy count is at least that."""
+        ...
+
+    def point(self, scores: np.ndarray, lengths: np.ndarray, starts: np.ndarray, step: Fraction) -> int:
+        """A split point, by its score."""
+        ...
+
+    def attribute(self, scores: list[int], step: Fraction) -> int:
+        """An attribute, by its score."""
+        ...
+
+    def label(self, counts: np.ndarray, step: Fraction) -> int:
+        """The class of the largest noisy count."""
+        ...
+
+
+@dataclass
+class Drawn:
+    """Answers drawn from entropy."""
+
+    entropy: Entropy
+
+    def reaches(self, count: int, least: int, step: Fraction) -> bool:
+        return count + int(discrete_laplace(step, 1, self.entropy)[0]) >= least
+
+    def point(self, scores: np.ndarray, lengths: np.ndarray, starts: np.ndarray, step: Fraction) -> int:
+        run = exponential_choice(scores, step, 1, self.entropy, weights=lengths)
+        return int(starts[run]) + self.entropy.below(int(lengths[run]))
+
+    def attribute(self, scores: list[int], step: Fraction) -> int:
+        return exponential_choice(scores, step, 1, self.entropy)
+
+    def label(self, counts: np.ndarray, step: Fraction) -> int:
+        return int(np.argmax(counts + discrete_laplace(step, len(counts), self.entropy)))
+
+
 class Grower:
     """Grows one tree; `spent` holds what each path has cost, for the audit."""
 
-    def __init__(self, columns, many: int, epsilon: Fraction, depth: int, entropy: Entropy) -> None:
-        self.columns, self.many, self.entropy = columns, many, entropy
+    def __init__(self, columns, many: int, epsilon: Fraction, depth: int, draw: Draw) -> None:
+        self.columns, self.many, self.draw = columns, many, draw
         self.step = step_epsilon(epsilon, sum(column.numeric for column in columns), depth)
         self.spent: list[Fraction] = []
 
     def grow(self, x, y, attributes, ranges, depth: int, spent: Fraction = Fraction(0)) -> Node:
         spent += self.step
-        count = len(y) + int(discrete_laplace(self.step, 1, self.entropy)[0])
-        widest = max((self._branches(a) for a in attributes), default=1)
-        if not attributes or depth == 0 or count / (widest * self.many) < float(2**0.5 / self.step):
+        least = needed(max((self._branches(a) for a in attributes), default=1), self.many, self.step)
+        if not attributes or depth == 0 or not self.draw.reaches(len(y), least, self.step):
             return self._leaf(y, spent)
         scores, splits = [], {}
         for attribute in attributes:
@@ -90,12 +138,11 @@ class Grower:
             low, high = ranges[attribute]
             found, lengths, starts = max_scores(x[:, attribute], y, self.many, low, high)
             spent += self.step
-            run = exponential_choice(found, self.step, 1, self.entropy, weights=lengths)
-            splits[attribute] = int(starts[run]) + self.entropy.below(int(lengths[run]))
+            splits[attribute] = self.draw.point(found, lengths, starts, self.step)
             inside = x[:, attribute] < splits[attribute]
             scores.append(sum(int(np.bincount(y[side], minlength=self.many).max()) for side in (inside, ~inside)))
         spent += self.step
-        chosen = attributes[exponential_choice(scores, self.step, 1, self.entropy)]
+        chosen = attributes[self.draw.attribute(scores, self.step)]
         node = Node(attribute=chosen, at=splits.get(chosen))
         for value, rows, left, inner in self._parts(x, chosen, node.at, attributes, ranges):
             node.children[value] = self.grow(x[rows], y[rows], left, inner, depth - 1, spent)
@@ -118,9 +165,8 @@ class Grower:
         return 2 if column.numeric else column.size
 
     def _leaf(self, y, spent: Fraction) -> Node:
-        counts = np.bincount(y, minlength=self.many) + discrete_laplace(self.step, self.many, self.entropy)
         self.spent.append(spent + self.step)
-        return Node(label=int(np.argmax(counts)))
+        return Node(label=self.draw.label(np.bincount(y, minlength=self.many), self.step))
 
 
 def predict(node: Node, x: np.ndarray) -> np.ndarray:
@@ -141,7 +187,8 @@ def accuracy(train, test, *, epsilon: str, seed: int, depth: int = DEPTH) -> flo
     goal = next(attribute.name for attribute in train.schema.attributes if attribute.role == "target")
     columns = [Column(train.schema[name].size, train.schema[name].kind == "numeric") for name in names]
     x, y = train.codes(names), train.codes([goal])[:, 0]
-    grower = Grower(columns, train.schema[goal].size, Fraction(epsilon), depth, Entropy.seeded(seed).child("rival"))
+    draw = Drawn(Entropy.seeded(seed).child("rival"))
+    grower = Grower(columns, train.schema[goal].size, Fraction(epsilon), depth, draw)
     ranges = {at: (0, column.size) for at, column in enumerate(columns) if column.numeric}
     tree = grower.grow(x, y, list(range(len(columns))), ranges, depth)
     return float(np.mean(predict(tree, test.codes(names)) == test.codes([goal])[:, 0]))
