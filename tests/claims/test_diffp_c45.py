@@ -165,9 +165,7 @@ class Overspending(Walked):
 
 def test_a_rival_that_overspends_on_its_choices_is_caught():
     rows = TABLES[2] * 4
-    losses = [
-        largest_loss(tree_law(rows, 1, Overspending), tree_law((*rows, more), 1, Overspending)) for more in CELLS
-    ]
+    losses = [largest_loss(tree_law(rows, 1, Overspending), tree_law((*rows, more), 1, Overspending)) for more in CELLS]
     assert max(losses) > float(EPSILON)
 
 
