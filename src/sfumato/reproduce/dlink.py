@@ -78,7 +78,11 @@ def _steps(settings: Settings) -> list[Step]:
         for d in ds:
             add(f"{first}|dLink|time d|{d}", lambda d=d: timed(settings, first, "dLink", d=d))
     for epsilon in _ASKED:
-        add(f"{first}|unchanged|epsilon|{epsilon}", lambda e=epsilon: unchanged(settings, first, e))
+        for points in ("points with people", "any points"):
+            add(
+                f"{first}|{points}|epsilon|{epsilon}",
+                lambda e=epsilon, p=points: unchanged(settings, first, e, people=p != "any points"),
+            )
     return steps
 
 
@@ -153,7 +157,7 @@ def _figures(results: Mapping[str, Any], settings: Settings) -> tuple[Figure, ..
             about="answers that differential privacy leaves unchanged",
             x="epsilon",
             y="unchanged, percent",
-            curves=curves("epsilon", "unchanged", [first], ["unchanged"]),
+            curves=curves("epsilon", "unchanged", [first], ["points with people", "any points"]),
             log_x=True,
         ),
         Figure(
@@ -233,7 +237,8 @@ def _notes(settings: Settings) -> tuple[str, ...]:
         else f"Data: generated census-like rows, domains of table 7; {size}.",
         "Differential privacy is DiffGen as printed (h = 10), the implementation the paper used.",
         "Attack accuracy is the share of overlapping people with one common value, in the class of their row.",
-        "Classification: our pruned tree in the place of J48; salary is cut at the middle of its 50 classes.",
+        "Classification: our pruned tree in the place of J48; salary is cut at 17,500, near the median.",
+        "The paper cuts at 25 of 50 classes; on the generated rows 94 % of people would be in one class.",
         "k, d and alpha on the axes are ours; the paper's text does not print them.",
     ]
     if "dlink" not in REGISTRY:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import pairwise
+from math import inf
 from typing import Any
 
 from sfumato.reproduce.figures import Figure, Statement, figure_of
-from sfumato.reproduce.verdict import Judged, at_most, direction, less, near
+from sfumato.reproduce.verdict import at_most, direction, inside, less, near
 
 __all__ = ["DOMAINS", "FIGURES", "KEEP", "onthemap_statements"]
 
 DOMAINS = (233_726, 120_690)
 KEEP = "0.0378"
+_SIZES = (5, 20, 100)  # people: where destinations are parted in figure 1
 # name, experiment, short commutes only
 FIGURES = (("Figure 1", 0, False), ("Figure 2", 0, True), ("Figure 3", 1, False), ("Figure 4", 1, True))
 
@@ -79,16 +82,10 @@ def _printed(found: Mapping[str, float]) -> tuple[Statement, ...]:
             says="419 people added to each destination by the prior",
             printed="419",
             ours=f"{least:.0f} to {every:.0f}",
-            judged=_inside(419, least, every),
+            judged=inside(419, least, every, of="every f at its least, every f = 1"),
             why=f"419 / 0.01245 means {kept:,.0f} blocks kept, 14.4 % of the domain; f_d is not printed",
         ),
     )
-
-
-def _inside(printed: float, low: float, high: float) -> Judged:
-    """A number that depends on what is not printed: it must lie where some choice of it could put it."""
-    told = f"{printed:g} must lie between {low:.4g} (every f at its least) and {high:.4g} (every f = 1)"
-    return Judged("same shape" if low <= printed <= high else "differs", because=told)
 
 
 def _maps(figures: tuple[Figure, ...]) -> tuple[Statement, ...]:
@@ -158,11 +155,15 @@ def _median_error(figure: Figure) -> float:
 
 
 def _by_size(figure: Figure) -> list[tuple[float, float]]:
-    """Mean distance excess, as a share of the original mean, in four groups of about equally many destinations."""
-    rows = sorted(_pairs(figure))
-    step = max(1, -(-len(rows) // 4))
-    groups = [rows[at : at + step] for at in range(0, len(rows), step)]
+    """Mean distance excess, as a share of the original mean, by people at the destination.
+
+    Groups are steps of the figure's axis, not equally many destinations: most have a handful of people, and among
+    those the noise of single draws decides.
+    """
+    rows = _pairs(figure)
+    groups = [[row for row in rows if low <= row[0] < high] for low, high in pairwise((0, *_SIZES, inf))]
     return [
         (float(place), sum(new for _, _, new in group) / sum(old for _, old, _ in group) - 1)
         for place, group in enumerate(groups)
+        if group
     ]

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import Literal
 
 import numpy as np
@@ -28,17 +28,20 @@ __all__ = [
     "below",
     "direction",
     "hump",
+    "inside",
     "less",
     "near",
     "related",
     "together",
     "trend",
+    "vanishes",
 ]
 
 Word = Literal["agrees", "same shape", "differs"]
 Points = Sequence[tuple[float, float]]
 _ORDER: tuple[Word, ...] = ("agrees", "same shape", "differs")
 _CLEAR = 0.5  # least rank correlation that counts as a direction
+_LITTLE = 0.1  # of its start: where a curve counts as gone
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +104,24 @@ def direction(points: Points, wanted: Literal["rises", "falls"]) -> Judged:
     right = tau if wanted == "rises" else -tau
     told = f"rank correlation of y with x {tau:+.2f} over {len(points)} points; {wanted} needs {_CLEAR} that way"
     return Judged("same shape" if right >= _CLEAR else "differs", because=told)
+
+
+def vanishes(points: Points) -> Judged:
+    """The paper says that a curve falls towards 0: it ends at a tenth of its start or less and hardly rises between.
+
+    Ranks would not do: a curve that has reached 0 stays there.
+    """
+    values = [y for _, y in sorted(points)]
+    end, rises = values[-1], sum(max(b - a, 0.0) for a, b in pairwise(values))
+    told = f"from {_text(values[0])} to {_text(end)}, rising by {_text(rises)} in all"
+    gone = values[0] > 0 and max(end, rises) <= _LITTLE * values[0]
+    return Judged("same shape" if gone else "differs", because=f"{told}; needs a tenth of the start for both")
+
+
+def inside(printed: float, low: float, high: float, *, of: str) -> Judged:
+    """A number that depends on what is not printed: it must lie where some reading of that could put it."""
+    told = f"{_text(printed)} must lie between {_text(low)} and {_text(high)} ({of})"
+    return Judged("same shape" if low <= printed <= high else "differs", because=told)
 
 
 def hump(points: Points) -> Judged:

@@ -15,7 +15,20 @@ from sfumato.reproduce.direct_comparison import direct_comparison
 from sfumato.reproduce.figures import Paper, Statement, Step
 from sfumato.reproduce.running import _computed, reproduce
 from sfumato.reproduce.tradeoff import _requirement
-from sfumato.reproduce.verdict import Judged, at_least, at_most, below, direction, hump, less, near, related, together
+from sfumato.reproduce.verdict import (
+    Judged,
+    at_least,
+    at_most,
+    below,
+    direction,
+    hump,
+    inside,
+    less,
+    near,
+    related,
+    together,
+    vanishes,
+)
 
 RISING = [(1, 1.0), (2, 2.0), (3, 3.5), (4, 4.0)]
 FALLING = [(x, -y) for x, y in RISING]
@@ -55,6 +68,10 @@ def test_numbers(judged, word):
         (direction(RISING, "rises"), direction(FALLING, "rises")),
         (direction(FALLING, "falls"), direction(RISING, "falls")),
         (direction(RISING, "rises"), direction([(1, 1.0), (2, 1.0)], "rises")),
+        (vanishes([(5, 3.0), (10, 0.1), (20, 0.0), (40, 0.0)]), vanishes([(5, 3.0), (10, 0.1), (20, 2.0), (40, 0.0)])),
+        (vanishes([(10, 0.02), (5, 3.0)]), vanishes([(5, 3.0), (10, 0.9)])),
+        (vanishes([(5, 3.0), (10, 0.0)]), vanishes([(5, 0.0), (10, 0.0)])),
+        (inside(30, 10, 90, of="readings"), inside(30, 40, 90, of="readings")),
         (hump([(1, 0), (2, 5), (3, 1)]), hump(RISING)),
         (hump([(3, 1), (1, 0), (2, 5)]), hump(FALLING)),
         (below(FALLING, RISING), below(RISING, FALLING)),
@@ -161,7 +178,7 @@ def dlink_results():
             for x in (1, 3, 5):
                 held = {"risk": risk / x, "error": 50.0, "accuracy": 90.0}
                 found[f"{table}|{method}|share|{x}"] = held
-                found[f"{table}|{method}|k|{10 * x}"] = held
+                found[f"{table}|{method}|k|{10 * x}"] = {**held, "risk": risk / x**2}
             found[f"{table}|{method}|distance|0"] = {"city block": 0.0}
         for epsilon, error in (("0.1", 60.0), ("0.05", 70.0), ("0.01", 95.0)):
             found |= {f"{table}|DP {epsilon}|share|{x}": {"error": error} for x in (1, 3, 5)}
@@ -174,7 +191,9 @@ def dlink_results():
     for x in (1, 3, 5):
         found |= {f"Salary|Mondrian|time|{x}": {"seconds": 1.0}, f"Salary|dLink|time|{x}": {"seconds": 1.2}}
     answers = {"0.01": 5, "0.05": 20, "0.1": 31, "0.5": 50, "1": 70}
-    return found | {f"Salary|unchanged|epsilon|{e}": {"unchanged": share} for e, share in answers.items()}
+    for points, lift in (("points with people", -10), ("any points", 25)):
+        found |= {f"Salary|{points}|epsilon|{e}": {"unchanged": share + lift} for e, share in answers.items()}
+    return found
 
 
 RESULTS = {
@@ -257,7 +276,9 @@ WRONG = {
         ("query error below that of DP at epsilon = 0.01", "Occupation|DP 0.01|share", {"error": 10.0}),
         ("distance below that of DP at epsilon = 0.1", "Salary|dLink|distance", {"city block": 9.0}),
         ("risk for d of at most", "Salary|dLink|d|6", {"risk": 60.0}),
-        ("more answers stay unchanged", "Salary|unchanged", {"unchanged": lambda u: 100 - u}),
+        ("more answers stay unchanged", "Salary|any points", {"unchanged": lambda u: 100 - u}),
+        ("about 30 % of answers", "Salary|points with people", {"unchanged": 45.0}),
+        ("attack accuracy falls towards 0", "Salary|Mondrian|k|", {"risk": 3.0}),
     ],
 }
 WRONG["dlink"][0] = ("and never raises it", "Salary|dLink|k", {"risk": 50.0})
