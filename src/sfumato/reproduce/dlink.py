@@ -78,10 +78,10 @@ def _steps(settings: Settings) -> list[Step]:
         for d in ds:
             add(f"{first}|dLink|time d|{d}", lambda d=d: timed(settings, first, "dLink", d=d))
     for epsilon in _ASKED:
-        for points in ("points with people", "any points"):
+        for points in _POINTS:
             add(
                 f"{first}|{points}|epsilon|{epsilon}",
-                lambda e=epsilon, p=points: unchanged(settings, first, e, people=p != "any points"),
+                lambda e=epsilon, p=points: unchanged(settings, first, e, people=p == _POINTS[0]),
             )
     return steps
 
@@ -95,116 +95,73 @@ def _points(results: Mapping[str, Any], table: str, method: str, axis: str, y: s
     return tuple(sorted(found))
 
 
+_OVERLAP, _LEVEL, _SECONDS = "overlapping records, percent of a sample", "k of the k-anonymization", "seconds"
+# number, about, x, y, axis of the steps, measure, methods compared
+_DRAWN = (
+    ("1", "composition attack by overlap", _OVERLAP, _RISK, "share", "risk", "both"),
+    ("2", "composition attack by k", _LEVEL, _RISK, "k", "risk", "both"),
+    ("3", "classification by overlap", _OVERLAP, _CORRECT, "share", "accuracy", "both"),
+    ("4", "classification by k", _LEVEL, _CORRECT, "k", "accuracy", "both"),
+    ("5", "query error by overlap", _OVERLAP, _ERROR, "share", "error", "both"),
+    ("6", "query error by k", _LEVEL, _ERROR, "k", "error", "both"),
+    ("7", "answers left unchanged by DP", "epsilon", "unchanged, percent", "epsilon", "unchanged", "points"),
+    ("8", "query error, dLink and differential privacy", _OVERLAP, _ERROR, "share", "error", "private"),
+    ("10, d", "dLink by d", "d", _RISK, "d", "risk", "dLink, two k"),
+    ("10, alpha", "dLink by alpha", "alpha", _RISK, "alpha", "risk", "dLink, two k"),
+    ("11 and 13, d", "dLink by d", "d", _CORRECT, "d", "accuracy", "dLink"),
+    ("11 and 13, alpha", "dLink by alpha", "alpha", _CORRECT, "alpha", "accuracy", "dLink"),
+    ("12, d", "dLink by d", "d", _ERROR, "d", "error", "dLink"),
+    ("12, alpha", "dLink by alpha", "alpha", _ERROR, "alpha", "error", "dLink"),
+    ("14", "time", _OVERLAP, _SECONDS, "time", "seconds", "both"),
+    ("15", "time by d", "d", _SECONDS, "time d", "seconds", "dLink"),
+)
+_NOTES = {"10": _FEW, "11 and 13": _CAPTION}
+_POINTS = ("points with people", "any points")
+
+
 def _figures(results: Mapping[str, Any], settings: Settings) -> tuple[Figure, ...]:
     every = list(dict.fromkeys(name.split("|")[0] for name in results))
-    first, methods = every[0], [m for m in ("Mondrian", "dLink") if any(f"|{m}|" in name for name in results)]
-
-    def curves(axis: str, y: str, names: list[str], methods: list[str]) -> tuple[Curve, ...]:
-        made = [Curve(f"{t}, {m}", points=_points(results, t, m, axis, y)) for t in names for m in methods]
-        return tuple(curve for curve in made if curve.points)
-
-    overlap, level = "overlapping records, percent of a sample", "k of the k-anonymization"
+    known = [method for method in ("Mondrian", "dLink") if any(f"|{method}|" in name for name in results)]
     private = [f"DP {epsilon}" for epsilon in _EPSILONS]
-    last = methods[-1:]
-    found = [
-        Figure(
-            "Figure 1",
-            about="composition attack by overlap",
-            x=overlap,
-            y=_RISK,
-            curves=curves("share", "risk", every, methods),
-        ),
-        Figure(
-            "Figure 2",
-            about="composition attack by k",
-            x=level,
-            y=_RISK,
-            curves=curves("k", "risk", every, methods),
-            log_x=True,
-        ),
-        Figure(
-            "Figure 3",
-            about="classification by overlap",
-            x=overlap,
-            y=_CORRECT,
-            curves=curves("share", "accuracy", every, methods),
-        ),
-        Figure(
-            "Figure 4",
-            about="classification by k",
-            x=level,
-            y=_CORRECT,
-            curves=curves("k", "accuracy", every, methods),
-            log_x=True,
-        ),
-        Figure(
-            "Figure 5",
-            about="query error by overlap",
-            x=overlap,
-            y=_ERROR,
-            curves=curves("share", "error", every, methods),
-        ),
-        Figure(
-            "Figure 6",
-            about="query error by k",
-            x=level,
-            y=_ERROR,
-            curves=curves("k", "error", every, methods),
-            log_x=True,
-        ),
-        Figure(
-            "Figure 7",
-            about="answers that differential privacy leaves unchanged",
-            x="epsilon",
-            y="unchanged, percent",
-            curves=curves("epsilon", "unchanged", [first], ["points with people", "any points"]),
-            log_x=True,
-        ),
-        Figure(
-            "Figure 8",
-            about="query error, dLink and differential privacy",
-            x=overlap,
-            y=_ERROR,
-            curves=curves("share", "error", every, [*last, *private]),
-        ),
-        Figure(
-            "Figure 9",
-            about="distance of the histogram of the confidential attribute",
-            x="epsilon",
-            y="city block distance",
-            curves=_distance_curves(results, every, private),
-            log_x=True,
-            note="dLink and Mondrian publish every confidential value as it is: their distance is 0.",
-        ),
-    ]
-    if "dLink" in methods:
-        for number, y, title in (("10", "risk", _RISK), ("11 and 13", "accuracy", _CORRECT), ("12", "error", _ERROR)):
-            note = "The paper prints figures 11 and 13 with one caption; both are this one." if y == "accuracy" else ""
-            found += [
-                Figure(
-                    f"Figure {number}, {axis}",
-                    about=f"dLink by {axis}",
-                    x=axis,
-                    y=title,
-                    note=note,
-                    curves=curves(axis, y, every, ["dLink", "dLink, k = 5"] if y == "risk" else ["dLink"]),
-                )
-                for axis in ("d", "alpha")
-            ]
-    found.append(
-        Figure("Figure 14", about="time", x=overlap, y="seconds", curves=curves("time", "seconds", [first], methods))
-    )
-    if "dLink" in methods:
+    compared = {
+        "both": known,
+        "points": list(_POINTS),
+        "private": [*known[-1:], *private],
+        "dLink": ["dLink"],
+        "dLink, two k": ["dLink", "dLink, k = 5"],
+    }
+    found = []
+    for number, about, x, y, axis, measure, methods in _DRAWN:
+        made = [
+            Curve(f"{table}, {method}", points=_points(results, table, method, axis, measure))
+            for table in every
+            for method in compared[methods]
+        ]
         found.append(
             Figure(
-                "Figure 15",
-                about="time by d",
-                x="d",
-                y="seconds",
-                curves=curves("time d", "seconds", [first], ["dLink"]),
+                f"Figure {number}",
+                about=about,
+                x=x,
+                y=y,
+                curves=tuple(curve for curve in made if curve.points),
+                log_x=axis in ("k", "epsilon"),
+                note=_NOTES.get(number.split(",")[0], ""),
             )
         )
+    found.insert(8, _distance_figure(results, every, private))
     return tuple(figure for figure in found if figure.curves)
+
+
+def _distance_figure(results: Mapping[str, Any], every: list[str], private: list[str]) -> Figure:
+    return Figure(
+        "Figure 9",
+        about="distance of the histogram of the confidential attribute",
+        x="epsilon",
+        y="city block distance",
+        curves=_distance_curves(results, every, private),
+        log_x=True,
+        note="dLink and Mondrian publish every confidential value as it is: their distance is 0.",
+    )
 
 
 def _distance_curves(results: Mapping[str, Any], every: list[str], private: list[str]) -> tuple[Curve, ...]:
