@@ -2,7 +2,7 @@
 """Pages that are written by the code they describe: commands, mechanisms, claims, schema files, the Python names.
 
 `make pages` (or `python docs/generate.py`) writes those that are kept in the repository; a test fails when one is
-stale. The page of Python names is written anew by every build of the site and is not kept.
+stale. The pages of Python names are written anew by every build of the site and are not kept.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 import re
 import sys
+import textwrap
 import tomllib
 from collections.abc import Iterator
 from importlib import import_module
@@ -39,6 +40,7 @@ FORMULAS = (
     "sfumato.ledger",
     "sfumato.measures",
 )
+WIDTH = 80  # of a terminal, and of what a page shows without scrolling
 KINDS = (
     ("Verbs", inspect.isfunction),
     ("Methods", lambda thing: thing in REGISTRY.values()),
@@ -59,7 +61,7 @@ def kept_pages() -> dict[str, str]:
 
 def built_pages() -> dict[str, str]:
     """Return the pages that only the site has."""
-    return {"reference/api.md": api()}
+    return api()
 
 
 # --- commands -----------------------------------------------------------------------------------------------------
@@ -97,7 +99,7 @@ def _every_command() -> Iterator[tuple[tuple[str, ...], click.Command]]:
 
 def _help(path: tuple[str, ...], command: click.Command) -> str:
     parent = click.Context(app, info_name=" ".join(path[:-1]), **app.context_settings)
-    return command.get_help(click.Context(command, info_name=path[-1], parent=parent, terminal_width=100)).rstrip()
+    return command.get_help(click.Context(command, info_name=path[-1], parent=parent, terminal_width=WIDTH)).rstrip()
 
 
 # --- docstrings ---------------------------------------------------------------------------------------------------
@@ -124,8 +126,15 @@ def _safe(text: str) -> str:
 
 
 def _linked(text: str) -> str:
-    """Turn names of theory pages into links."""
-    return re.sub(r"docs/theory/([\w-]+)\.md", r"[theory of \1](../theory/\1.md)", text)
+    """Turn names of theory pages, and of headings on them, into links."""
+
+    def link(found: re.Match[str]) -> str:
+        page, heading = found[1], found[2]
+        said = heading.removeprefix("#").replace("-", " ") if heading else f"theory of {page}"
+        return f"[{said}](../theory/{page}.md{heading or ''})"
+
+    text = re.sub(r"docs/theory/([\w-]+)\.md(#[\w-]+)?", link, text)
+    return re.sub(r"docs/([\w-]+)\.md", lambda found: f"[{found[1].replace('-', ' ')}](../{found[1]}.md)", text)
 
 
 def _labelled_section(text: str) -> list[str]:
@@ -162,9 +171,12 @@ def _sentence(text: str) -> str:
 def mechanism(name: str, kind: Any) -> str:
     """Return the page of one mechanism, from its module's docstring and its parameters."""
     module = inspect.getmodule(kind)
-    opening, _ = labelled(inspect.getdoc(module) or "")
+    opening, said = labelled(inspect.getdoc(module) or "")
+    lacking = [label for label in LABELS if label not in said]
+    if lacking:
+        raise ValueError(f"the docstring of {name}'s module has no line {', '.join(lacking)}")
     title, _, rest = opening.partition(": ")
-    parts = [NOTE, f"# {title}\n", f"{_sentence(_safe(_flowing(rest or opening)))}\n", *_call(kind)]
+    parts = [NOTE, f"# {title}\n", f"{_sentence(_safe(_flowing(rest or opening)))}\n", *_begin(name), *_call(kind)]
     parts += _formula(name)
     parts += _labelled_section(inspect.getdoc(module) or "")
     used = f"`sfumato publish {name}`" if name in _published() else None
@@ -173,6 +185,12 @@ def mechanism(name: str, kind: Any) -> str:
         parts.append(f"On the command line: {used}; see [the commands](../reference/commands.md).\n")
     parts.append(f"In a terminal: `sfumato explain {name}`.\n")
     return "\n".join(parts)
+
+
+def _begin(name: str) -> list[str]:
+    """What a reader of the page should take before anything else on it, where there is such a thing."""
+    said = tomllib.loads((DOCS / "formulas.toml").read_text("utf-8")).get(name, {})
+    return [f"{said['begin']}\n"] if "begin" in said else []
 
 
 def _formula(name: str) -> list[str]:
@@ -191,25 +209,57 @@ def _published() -> set[str]:
 def _call(kind: Any) -> list[str]:
     about = inspect.getdoc(kind) or ""
     first, _, rest = about.partition("\n\n")
-    parts = [f"```text\n{kind.__name__}{_signature(kind)}\n```\n", f"{_safe(first)}\n"]
+    parts = [f"```text\n{_wrapped(kind.__name__ + _signature(kind))}\n```\n", f"{_safe(first)}\n"]
     if rest.strip():
-        parts.append(_parameters(rest))
+        parts.append(_prose(rest))
     return parts
 
 
+def _prose(text: str) -> str:
+    """Turn a docstring into markdown: paragraphs, lists of `name   what it does`, and what is typed into Python."""
+    parts = []
+    for part in re.split(r"\n\s*\n", text.strip()):
+        if part.startswith(">>> "):
+            parts.append(f"```pycon\n{part}\n```")
+        elif re.match(r"\w+(?:, \w+)* {2,}\S", part):
+            parts.append(_parameters(part))
+        else:
+            parts.append(_safe(_flowing(part)))
+    return "\n\n".join(parts) + "\n"
+
+
 def _parameters(text: str) -> str:
-    """Turn lines of the form `name   what it does` into a list; leave other text as paragraphs."""
-    lines = text.rstrip().splitlines()
-    if not re.match(r"\w+(?:, \w+)* {2,}\S", lines[0]):
-        return f"{_safe(text.rstrip())}\n"
+    """Turn lines of the form `name   what it does` into a list."""
     items: list[str] = []
-    for line in lines:
+    for line in text.splitlines():
         named = re.match(r"(\w+(?:, \w+)*) {2,}(\S.*)", line)
         if named:
             items.append(f"- `{named[1]}`: {_safe(named[2])}")
         elif line.strip():
             items[-1] += f" {_safe(line.strip())}"
-    return "\n".join(items) + "\n"
+    return "\n".join(items)
+
+
+def _wrapped(call: str) -> str:
+    """Break a long call between its parameters, so that it needs no scrolling."""
+    call = re.sub(r"=(\"[^\"]{40,}\"|'[^']{40,}')", '="..."', call)
+    if len(call) <= WIDTH:
+        return call
+    name, _, rest = call.partition("(")
+    inside, _, after = rest.rpartition(")")
+    lines = textwrap.wrap(_glued(inside), WIDTH - 4, break_long_words=False, break_on_hyphens=False)
+    body = "\n".join(f"    {line}" for line in lines).replace("\u00a0", " ")
+    return f"{name}(\n{body}\n){after}"
+
+
+def _glued(inside: str) -> str:
+    """Keep a parameter together: blanks that do not follow a comma at the outermost level do not break."""
+    depth, kept = 0, []
+    for at, letter in enumerate(inside):
+        depth += (letter in "([{") - (letter in ")]}")
+        breaks = letter == " " and depth == 0 and inside[at - 1] == ","
+        kept.append("\u00a0" if letter == " " and not breaks else letter)
+    return "".join(kept)
 
 
 def _signature(thing: Any) -> str:
@@ -270,31 +320,54 @@ def schema() -> str:
 # --- Python names -------------------------------------------------------------------------------------------------
 
 
-def api() -> str:
-    """Return every public name with its parameters and docstring."""
-    parts = [NOTE, "# Python names\n", "`import sfumato as sf`; everything below is `sf.NAME`.\n"]
+def api() -> dict[str, str]:
+    """Return every public name with its parameters and docstring: a page for each kind, and a list of them."""
     left = {name: getattr(sf, name) for name in sf.__all__}
+    found: dict[str, tuple[str, list[str]]] = {}
     for title, belongs in KINDS:
         chosen = {name: thing for name, thing in left.items() if not isinstance(thing, ModuleType) and belongs(thing)}
         left = {name: thing for name, thing in left.items() if name not in chosen}
-        parts.append(f"## {title}\n")
-        for name, thing in chosen.items():
-            parts += _entry(f"sf.{name}", thing, depth=3)
-    parts.append("## Rooms\n")
+        said = [part for name, thing in chosen.items() for part in _entry(f"sf.{name}", thing, depth=2)]
+        found[_page_name(title)] = (title, said)
     for name, thing in left.items():
-        parts += _room(f"sf.{name}", thing)
-    parts.append("## Formulas and parts\n")
+        found[_page_name(name)] = (f"sf.{name}", _room(thing))
     for name in FORMULAS:
-        parts += _room(name, import_module(name))
-    return "\n".join(parts)
+        found[_page_name(name)] = (name, _room(import_module(name)))
+    pages = {
+        f"reference/api/{page}.md": "\n".join([NOTE, f"# {title}\n", *said]) for page, (title, said) in found.items()
+    }
+    return {"reference/api.md": _api_index(found)} | pages
 
 
-def _room(shown: str, module: ModuleType) -> list[str]:
-    parts = [f"### {shown}\n", f"{_safe(_flowing(inspect.getdoc(module) or ''))}\n"]
+def _api_index(found: dict[str, tuple[str, list[str]]]) -> str:
+    toctree = "\n".join(["```{toctree}", ":hidden:", "", *(f"api/{page}" for page in found), "```"])
+    lines = []
+    for page, (title, said) in found.items():
+        names = [line[3:].strip() for part in said for line in part.splitlines() if line.startswith("## ")]
+        lines.append(f"- [{title}](api/{page}.md): " + ", ".join(f"`{name}`" for name in names))
+    return "\n".join(
+        [
+            NOTE,
+            "# Python names\n",
+            "`import sfumato as sf`; what begins with `sf.` is found there.\n",
+            *lines,
+            "",
+            toctree,
+            "",
+        ]
+    )
+
+
+def _page_name(title: str) -> str:
+    return re.sub(r"\W+", "-", title.removeprefix("sfumato.").lower())
+
+
+def _room(module: ModuleType) -> list[str]:
+    parts = [f"{_safe(_flowing(inspect.getdoc(module) or ''))}\n"]
     for name in module.__all__:
         thing = getattr(module, name)
         if inspect.isfunction(thing) or isinstance(thing, type):
-            parts += _entry(name, thing, depth=4)
+            parts += _entry(name, thing, depth=2)
     return parts
 
 
@@ -304,7 +377,7 @@ def _entry(shown: str, thing: Any, *, depth: int) -> list[str]:
     call = f"{shown}{inspect.signature(thing)}" if inspect.isfunction(thing) else f"{shown}{_signature(thing)}"
     call = re.sub(r"<function (\w+) at \w+>", r"\1", call)
     call = call.replace("'", "") if inspect.isfunction(thing) else call
-    parts = [f"{'#' * depth} {shown}\n", f"```text\n{call}\n```\n", f"```text\n{about}\n```\n" if about else ""]
+    parts = [f"{'#' * depth} {shown}\n", f"```text\n{_wrapped(call)}\n```\n", _prose(about) if about else ""]
     if isinstance(thing, type) and not issubclass(thing, Exception):
         rows = [f"- `{name}`: {_safe(line)}" for name, line in _members(thing)]
         parts += ["\n".join(rows) + "\n"] if rows else []

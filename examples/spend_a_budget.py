@@ -18,4 +18,5 @@ try:
     sf.publish(table, sf.NoisyTable("1/2"), ledger=ledger)
 except sf.BudgetExceeded as error:
     print(error)
-print(ledger.totals(population))
+totals = ledger.totals(population)
+print(f"{population}: epsilon {totals.combined.epsilon} spent, {totals.left.epsilon} of {totals.limit.epsilon} left")

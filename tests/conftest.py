@@ -1,13 +1,18 @@
-"""A small table with something to hide, for sweeps that take moments."""
+"""A small table with something to hide, for sweeps that take moments; how Hypothesis runs."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import settings
 
 import sfumato as sf
 from sfumato.counts import Table
 from sfumato.schema import Schema
+
+# A machine that does other work would fail a test for being slow; speed is measured in benchmarks/.
+settings.register_profile("sfumato", deadline=None)
+settings.load_profile("sfumato")
 
 CLINIC = """
 name = "clinic"

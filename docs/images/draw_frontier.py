@@ -2,32 +2,41 @@
 """Draws frontier.svg beside this file: the releases of `sfumato demo` by privacy loss and utility loss.
 
 Adult is public, so its figures may be shown; the figures of your own table are confidential.
-Takes about a minute: `python docs/images/draw_frontier.py`.
+Takes about a minute: `python docs/images/draw_frontier.py`. The background is transparent and the writing mid-grey, so
+that one file serves light and dark pages; the letters are large enough for a telephone.
 """
 
 from __future__ import annotations
 
-import json
-import re
 from pathlib import Path
 from typing import Any
-
-import altair as alt
-import vl_convert
 
 import sfumato as sf
 from sfumato.cli.demo import QUASI
 
 HERE = Path(__file__).parent
-NAMES = {"Mondrian": "Mondrian", "Bucketize": "Buckets", "DiffGen": "DiffGen (differential privacy)"}
+NAMES = {"Mondrian": "Mondrian", "Bucketize": "Buckets", "DiffGen": "DiffGen (noisy)"}
+LEFT, TOP, WIDTH, HEIGHT = 66, 62, 480, 300
+MOST = (0.72, 0.058)  # nats on each axis
+COLOURS = {"Mondrian": "#3f88c5", "Buckets": "#e07b1a", "DiffGen (noisy)": "#2a9d76"}
+STYLE = """\
+text { font: 17px system-ui, -apple-system, "Segoe UI", Helvetica, Arial, sans-serif; fill: #7a7a7a }
+.axis, .front, .lead { fill: none; stroke: #7a7a7a }
+.axis { stroke-width: 1 }
+.front { stroke-width: 1.6 }
+.lead { stroke: #d64a3b; stroke-width: 1.4 }
+.ring { fill: none; stroke: #d64a3b; stroke-width: 2.4 }
+.chosen { fill: #d64a3b; font-weight: 600 }
+.beaten { opacity: .42 }
+.end { stroke: #7a7a7a; stroke-width: 3 }"""
 
 
 def frontier() -> dict[str, Any]:
-    """Compare the releases of the demo and return the picture's rows and marks."""
+    """Compare the releases of the demo and return the picture's rows and ends."""
     table = sf.datasets.adult().with_roles(quasi=QUASI, sensitive="occupation", target=())
     private = sf.sweep(sf.DiffGen, epsilon=["0.5", 1, 2, 4])
     front = sf.frontier(table, sf.sweep("tradeoff", "tradeoff-buckets", private), repeats=3, panels=False)
-    best = front.recommend().point.number
+    best = front.recommend().point
     return {
         "rows": [
             {
@@ -35,7 +44,7 @@ def frontier() -> dict[str, Any]:
                 "privacy": round(point.privacy.mean, 4),
                 "utility": round(point.utility.mean, 5),
                 "efficient": point.efficient,
-                "chosen": point.number == best,
+                "chosen": point.number == best.number,
             }
             for point in front.points
             if not point.failed
@@ -44,57 +53,82 @@ def frontier() -> dict[str, Any]:
     }
 
 
-def chart(rows: list[dict[str, Any]], ends: dict[str, Any]) -> alt.LayerChart:
-    """Draw points, the efficient line, the recommended release and the two ends of the table."""
-    x = alt.X(
-        "privacy:Q",
-        title="privacy loss of the worst-placed person, nats (less is better)",
-        scale=alt.Scale(domain=[0, 0.84]),
+def at(privacy: float, utility: float) -> tuple[float, float]:
+    """Return where a release stands in the picture."""
+    return round(LEFT + WIDTH * privacy / MOST[0], 1), round(TOP + HEIGHT * (1 - utility / MOST[1]), 1)
+
+
+def mark(method: str, x: float, y: float, kind: str = "") -> str:
+    """Return one mark: a shape for each method, so that colour is not needed to tell them apart."""
+    told = f'fill="{COLOURS[method]}"' + (f' class="{kind}"' if kind else "")
+    if method == "Mondrian":
+        return f'<circle cx="{x}" cy="{y}" r="5" {told}/>'
+    if method == "Buckets":
+        return f'<rect x="{x - 4.6:.1f}" y="{y - 4.6:.1f}" width="9.2" height="9.2" {told}/>'
+    return f'<path d="M{x},{y - 6.2:.1f}l5.8,10.4h-11.6z" {told}/>'
+
+
+def words(x: float, y: float, text: str, *, anchor: str = "start", kind: str = "") -> str:
+    """Return a piece of writing."""
+    where = f'x="{x}" y="{y}"' + (f' text-anchor="{anchor}"' if anchor != "start" else "")
+    return f"<text {where}" + (f' class="{kind}"' if kind else "") + f">{text}</text>"
+
+
+def axes() -> list[str]:
+    """Return both axes with a few ticks, and their names."""
+    x, y = at(0, 0)
+    parts = [f'<path class="axis" d="M{x},{TOP}V{y}H{LEFT + WIDTH}"/>']
+    for privacy in (0, 0.2, 0.4, 0.6):
+        here = at(privacy, 0)[0]
+        parts += [f'<path class="axis" d="M{here},{y}v5"/>', words(here, y + 22, f"{privacy:g}", anchor="middle")]
+    for utility in (0, 0.02, 0.04):
+        here = at(0, utility)[1]
+        parts += [f'<path class="axis" d="M{x},{here}h-5"/>', words(x - 9, here + 5, f"{utility:g}", anchor="end")]
+    parts.append(
+        words(LEFT + WIDTH, y + 46, "privacy loss of the worst-placed person, nats &#8594; worse", anchor="end")
     )
-    y = alt.Y("utility:Q", title="utility loss over large populations, nats (less is better)")
-    colour = alt.Color("method:N", title=None, legend=alt.Legend(orient="top"), sort=list(NAMES.values()))
-    base = alt.Chart(alt.Data(values=rows)).encode(x=x, y=y)
-    points = base.mark_point(filled=True, size=60).encode(
-        color=colour, opacity=alt.condition("datum.efficient", alt.value(1), alt.value(0.45))
-    )
-    line = (
-        base.transform_filter("datum.efficient")
-        .mark_line(interpolate="step-after", color="#444444", strokeWidth=1.3)
-        .encode(order="privacy:Q")
-    )
-    ring = base.transform_filter("datum.chosen")
-    marks = [
-        {"privacy": ends["suppressed"][0], "utility": ends["suppressed"][1], "name": "all quasi-identifiers removed"},
-        {"privacy": ends["raw"][0], "utility": ends["raw"][1], "name": "the table as it is"},
+    parts.append(words(4, TOP - 14, "&#8593; worse: utility loss over large populations, nats"))
+    return parts
+
+
+def picture(rows: list[dict[str, Any]], ends: dict[str, Any]) -> str:
+    """Return the whole picture."""
+    parts = axes()
+    line = sorted((at(row["privacy"], row["utility"]) for row in rows if row["efficient"]), key=lambda one: one[0])
+    steps = "".join(f"H{x}V{y}" for x, y in line[1:])
+    parts.append(f'<path class="front" d="M{line[0][0]},{line[0][1]}{steps}"/>')
+    for row in sorted(rows, key=lambda row: row["efficient"]):
+        parts.append(mark(row["method"], *at(row["privacy"], row["utility"]), "" if row["efficient"] else "beaten"))
+    chosen = next(row for row in rows if row["chosen"])
+    x, y = at(chosen["privacy"], chosen["utility"])
+    there = at(0.245, 0.0095)
+    parts += [
+        f'<circle class="ring" cx="{x}" cy="{y}" r="10"/>',
+        f'<path class="lead" d="M{x + 7.5},{y - 6.6}L{there[0]},{there[1]}"/>',
+        words(there[0] + 4, there[1] - 2, "recommended", kind="chosen"),
     ]
-    two = alt.Chart(alt.Data(values=marks)).encode(x=x, y=y)
-    return (
-        alt.layer(
-            line,
-            points,
-            ring.mark_point(size=380, filled=False, color="#b3261e", strokeWidth=2, opacity=1),
-            ring.mark_text(align="left", dx=14, dy=-12, color="#b3261e", fontWeight=600, fontSize=13).encode(
-                text=alt.value("recommended")
-            ),
-            two.mark_point(shape="cross", filled=True, size=90, color="#222222", opacity=1),
-            two.mark_text(align="left", dx=9, dy=-7).encode(text="name:N"),
-        )
-        .properties(width=620, height=330, background="white")
-        .configure_axis(grid=False, labelFontSize=12, titleFontSize=12)
-        .configure_legend(labelFontSize=12, symbolSize=90)
-        .configure_text(fontSize=12)
-    )
+    (x, y), high = at(*ends["suppressed"]), at(0, 0.0155)[1]
+    parts += [f'<path class="end" d="M{x - 6},{y}h12M{x},{y - 6}v12"/>', words(x + 12, y + 5, "everything removed")]
+    x, y = at(*ends["raw"])
+    parts += [f'<path class="end" d="M{x - 6},{y}h12M{x},{y - 6}v12"/>', f'<path class="axis" d="M{x},{y}V{high}"/>']
+    parts.append(words(LEFT + WIDTH + 10, high - 8, "the table as it is", anchor="end"))
+    x = LEFT + 6
+    for method in NAMES.values():
+        parts += [mark(method, x, 16), words(x + 11, 21, method)]
+        x += 36 + 9 * len(method)
+    return "\n".join(parts)
 
 
 def main() -> None:
     """Write the picture."""
     drawn = frontier()
-    svg: str = vl_convert.vegalite_to_svg(json.dumps(chart(drawn["rows"], drawn["ends"]).to_dict()))
-    # Names for readers of the file only; without them it is half as large and the same in every run.
-    svg = re.sub(r' (aria-[a-z]+|role)="[^"]*"', "", svg)
-    title = "<title>Releases of Adult by privacy loss and utility loss, with the efficient ones joined</title>"
-    svg = re.sub(r"(<svg [^>]*>)", rf"\1{title}", svg, count=1)
-    (HERE / "frontier.svg").write_text(svg + "\n", "utf-8")
+    size = f"{LEFT + WIDTH + 14} {TOP + HEIGHT + 56}"
+    title = "Releases of Adult by privacy loss and utility loss, with the efficient ones joined"
+    wide, high = size.split()
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size}" width="{wide}" height="{high}" role="img">'
+    body = picture(drawn["rows"], drawn["ends"])
+    svg = f"{head}\n<title>{title}</title>\n<style>\n{STYLE}\n</style>\n{body}\n</svg>\n"
+    (HERE / "frontier.svg").write_text(svg, "utf-8")
 
 
 if __name__ == "__main__":

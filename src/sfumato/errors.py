@@ -30,6 +30,7 @@ __all__ = [
     "ReleaseError",
     "SchemaError",
     "SfumatoError",
+    "count_of",
     "sentence",
 ]
 
@@ -47,6 +48,11 @@ class SfumatoError(Exception):
 def sentence(text: str) -> str:
     """End a text with a full stop, unless it ends a sentence already."""
     return text if text.endswith((".", "?", "!")) else f"{text}."
+
+
+def count_of(number: int | str, one: str, many: str = "") -> str:
+    """Return a number with its noun: `1 row`, `2 rows`; `many` where the plural is not made with an s."""
+    return f"{number} {one if str(number) == '1' else many or one + 's'}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +103,7 @@ class SchemaError(SfumatoError):
     def _message(self) -> str:
         if len(self.problems) == 1:
             return str(self.problems[0])
-        lines = [f"{len(self.problems)} problems:"]
+        lines = [f"{count_of(len(self.problems), 'problem')}:"]
         lines += [f"  {number}. {problem}" for number, problem in enumerate(self.problems, 1)]
         return "\n".join(lines)
 

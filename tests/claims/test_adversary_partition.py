@@ -381,7 +381,7 @@ MONDRIANS = [
     {"cut": "best", "max_suppressed": "0.2"}, {"cut": "best", "max_suppressed": "0.5", "tight": True},
 ]  # fmt: skip
 
-CHECKS = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+CHECKS = settings(max_examples=40, suppress_health_check=list(HealthCheck))
 
 
 def requirement_for(draw: Any, schema: dict) -> Any:
@@ -575,4 +575,4 @@ def test_the_note_counts_only_rows_that_did_not_fit() -> None:
     mechanism = mechanisms.Mondrian(claims.KAnonymity(2), max_suppressed="0.2")
     release = judge(read(schema, rows), mechanism, schema, rows, {"ill": None})
     assert release.left_out == 3
-    assert [note for note in release.notes if note.startswith("1 rows were left out")]
+    assert [note for note in release.notes if note.startswith("1 row was left out")]

@@ -30,7 +30,7 @@ def table(rows: list[tuple[int, ...]]) -> Table:
     return Table.from_codes(sf.Schema.parse(SMALL), np.array(rows))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     rows=ROWS, requirement=st.sampled_from([sf.KAnonymity(3), sf.LDiversity(2), sf.KAnonymity(2) & sf.TCloseness(0.2)])
 )
@@ -53,7 +53,7 @@ def _exact_and_complete(release: sf.Release, rows: list[tuple[int, ...]]) -> Non
     assert set(frames["data"].columns) == {"a", "b", "group"}
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(rows=ROWS, l=st.integers(2, 4), seed=st.integers(0, 99))
 def test_anatomy_is_l_diverse_by_construction(rows: list[tuple[int, ...]], l: int, seed: int) -> None:
     counts = np.bincount([row[2] for row in rows])
@@ -129,7 +129,7 @@ def test_the_quota_sends_every_row_to_its_group() -> None:
     assert np.bincount(group, minlength=len(release.groups)).tolist() == release.groups.weight.tolist()
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(counts=st.lists(st.integers(0, 12), min_size=1, max_size=8), l=st.integers(2, 4))
 def test_compiled_buckets_equal_the_twin(counts: list[int], l: int) -> None:
     one, other = (np.array(counts, np.int64) for _ in range(2))

@@ -111,7 +111,7 @@ def releases_of(seed, kinds):
     return table, found
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(seeds, st.lists(st.sampled_from(KINDS), min_size=1, max_size=3), st.sampled_from(PRIORS))
 def test_equals_the_slow_attack(seed, kinds, prior):
     table, releases = releases_of(seed, kinds)
@@ -137,7 +137,7 @@ def check_against_slow(releases, table, reading, prior):
             assert row[width] in left
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(seeds)
 def test_joined_boxes_are_the_boxes_that_hold(seed):
     """Single values (joined), pairs of values and whole domains, in any mixture over the attributes."""
@@ -166,7 +166,7 @@ def test_joined_boxes_are_the_boxes_that_hold(seed):
     assert [set(np.flatnonzero(row).tolist()) for row in found] == expected
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(seeds)
 def test_one_more_release_never_leaves_more(seed):
     table, releases = releases_of(seed, ("classes", "buckets", "classes"))
@@ -175,7 +175,7 @@ def test_one_more_release_never_leaves_more(seed):
     assert (left[1] >= left[2]).all()
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(seeds)
 def test_shares_equal_their_definitions(seed):
     table, releases = releases_of(seed, ("classes", "classes"))

@@ -146,7 +146,7 @@ def checked(frame: pl.DataFrame, folder) -> None:
         assert (table.rows, table.left_out) == (expected.rows, frame.height - expected.rows), engine
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(rows=st.lists(ROWS, min_size=1, max_size=12))
 def test_any_frame_gives_the_same_counts(tmp_path_factory, rows) -> None:
     checked(polars_frame(rows), tmp_path_factory.mktemp("any"))

@@ -107,3 +107,12 @@ def test_squares_are_exact_for_a_billion_rows():
     n = 2**30
     score = score_of("gini", classes=2)
     assert score.summed(np.array([[n, n]]))[0] == n * STEPS
+
+
+@pytest.mark.parametrize("name", ["max", "gini"])
+@pytest.mark.parametrize("largest", [1_518_500_250, 3_037_000_500, 1 << 40])
+def test_a_square_that_int64_can_not_hold_does_not_wrap_around(name, largest):
+    """Where n^2 leaves int64 a wrapped score would move by 10^12 steps for one row."""
+    score = score_of(name, classes=2)
+    for children in (np.array([[largest - 1, 3], [largest, 0]]), np.array([[2 * largest - 1, 0], [0, largest]])):
+        assert max(abs(move) for move in moves(score, children)) <= score.sensitivity

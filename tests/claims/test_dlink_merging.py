@@ -12,7 +12,7 @@ from sfumato.kernels.merging import GONE, distance_between, unite
 from sfumato.kernels.merging_layout import Axis, Classes, join_rules, new_index
 from sfumato.kernels.merging_twin import join_labels, unite_twin
 
-QUIET = settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))
+QUIET = settings(max_examples=60, suppress_health_check=list(HealthCheck))
 TREE = Axis(
     7,
     missing=True,

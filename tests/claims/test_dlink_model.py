@@ -19,7 +19,7 @@ from sfumato.mechanisms.dlink import joint_presence, presence
 from sfumato.mechanisms.linkability_model import Frequencies, bind_model, refuse_unlinkable, root_score
 from sfumato.schema import Schema
 
-QUIET = settings(deadline=None, max_examples=80, suppress_health_check=list(HealthCheck))
+QUIET = settings(max_examples=80, suppress_health_check=list(HealthCheck))
 SCHEMA = Schema.parse(
     {
         "name": "people",

@@ -21,7 +21,7 @@ from sfumato.mechanisms.base import gather
 from sfumato.mechanisms.linkability_model import Frequencies, bind_model
 from sfumato.randomness import Entropy
 
-QUIET = settings(deadline=None, max_examples=40, suppress_health_check=list(HealthCheck))
+QUIET = settings(max_examples=40, suppress_health_check=list(HealthCheck))
 TREE = ((0, 6, (1, 2, 3)), (0, 2, (4, 5)), (2, 5, (6, 7)), (5, 6, ()), (0, 1, ()), (1, 2, ()), (2, 4, ()), (4, 5, ()))
 ATTRIBUTES = [Attribute(9), Attribute(6, missing=True, nodes=TREE), Attribute(4, missing=True)]
 
@@ -161,7 +161,11 @@ def test_the_claim_is_an_estimate_and_never_checked(tmp_path) -> None:
     release.save(tmp_path / "out")
     verdict = sf.verify(tmp_path / "out")
     assert verdict.kind == "estimate"
-    assert [finding.requirement for finding in verdict.findings] == [sf.KAnonymity(10)]
+    assert [finding.requirement for finding in verdict.findings] == [
+        sf.KAnonymity(10),
+        sf.LDiversity(4, kind="distinct"),
+    ]
+    assert "linkable(4, 0.8): an estimate, not checked" in str(verdict)
     with pytest.raises(sf.ParameterError, match="not checkable"):
         sf.verify(tmp_path / "out", requirement=sf.Linkability(4, 0.8))
     for refused in (lambda: sf.Bucketize(sf.Linkability(4, 0.8)), lambda: sf.Bucketize(mechanism.requirement)):

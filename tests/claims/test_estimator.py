@@ -56,7 +56,7 @@ def as_sets(region):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(seed=seeds)
 def test_equals_the_definition_in_fractions(kind, seed):
     table = small_table(seed)
@@ -74,7 +74,7 @@ def test_equals_the_definition_in_fractions(kind, seed):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(seed=seeds)
 def test_points_equal_the_definition(kind, seed):
     table = small_table(seed)
@@ -89,7 +89,7 @@ def test_points_equal_the_definition(kind, seed):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(seed=seeds)
 def test_the_walk_equals_the_definition(kind, seed):
     table = small_table(seed)
@@ -133,7 +133,7 @@ def test_many_groups_take_the_sparse_way():
     assert one == pytest.approx(estimates(cells_of(view, coverages(view)), found.steps, len(found)), abs=1e-9)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(seed=seeds)
 def test_the_table_read_from_itself_is_exact(seed):
     table = small_table(seed)

@@ -129,7 +129,7 @@ def check(pair: tuple[Attribute, tuple[tuple[int, int], ...]]) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_label_reads_back(kind):
-    @settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=200, suppress_health_check=list(HealthCheck))
     @given(labels(KINDS[kind]))
     def run(pair):
         check(pair)
@@ -140,7 +140,7 @@ def test_every_label_reads_back(kind):
 @pytest.mark.full
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_label_reads_back_long(kind):
-    @settings(max_examples=2000, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=2000, suppress_health_check=list(HealthCheck))
     @given(labels(KINDS[kind]))
     def run(pair):
         check(pair)

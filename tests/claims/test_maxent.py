@@ -37,7 +37,7 @@ def stepped(view, steps=3):
 
 @pytest.mark.parametrize("read", [lambda view: fit_maxent(view).cells, stepped], ids=["fitted", "three steps"])
 @pytest.mark.parametrize("kind", ["classes", "buckets", "noise"])
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(seed=seeds)
 def test_margins_are_kept(kind, read, seed):
     table = small_table(seed)
@@ -58,7 +58,7 @@ def test_margins_are_kept(kind, read, seed):
         assert rows == pytest.approx(view.weight, rel=0.05, abs=0.2)
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(seed=seeds)
 def test_single_values_are_read_as_they_are(seed):
     table = small_table(seed)
@@ -67,7 +67,7 @@ def test_single_values_are_read_as_they_are(seed):
         assert (cover == uniform[:, None, :]).all()
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(seed=seeds)
 def test_likelihood_never_falls(seed):
     table = small_table(seed)

@@ -50,7 +50,7 @@ def shapes():
 
 
 @pytest.mark.parametrize("kind", ["classes", "buckets", "noise"])
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(seed=seeds)
 def test_any_release_can_be_measured_and_nothing_changes(kind, seed):
     table = small_table(seed)

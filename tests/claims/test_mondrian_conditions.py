@@ -16,7 +16,7 @@ from sfumato.kernels import conditions as sc
 from sfumato.kernels.conditions_check import check, product_at_most
 from sfumato.kernels.conditions_twin import all_hold, earth_mover, one_holds
 
-QUIET = settings(deadline=None, max_examples=150, suppress_health_check=list(HealthCheck))
+QUIET = settings(max_examples=150, suppress_health_check=list(HealthCheck))
 LOW, HIGH, PARENT = (0, 1, 2, 3, 4, 0, 2, 0), (1, 2, 3, 4, 5, 2, 5, 5), (5, 5, 6, 6, 6, 7, 7, -1)
 
 

@@ -16,7 +16,7 @@ from sfumato.kernels.mondrian_layout import BOX, EXTREMES, SET, Attribute
 from sfumato.kernels.mondrian_rules import Best, Cut, Widest, part_cost
 from sfumato.kernels.mondrian_twin import TwinPartition, WeightedTable, partition_twin, summarize
 
-QUIET = settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))
+QUIET = settings(max_examples=60, suppress_health_check=list(HealthCheck))
 TREE = ((0, 6, (1, 2, 3)), (0, 2, (4, 5)), (2, 5, (6, 7)), (5, 6, ()), (0, 1, ()), (1, 2, ()), (2, 4, ()), (4, 5, ()))
 
 

@@ -121,7 +121,7 @@ def tables(draw: st.DrawFn) -> Table:
     return Table.from_codes(sf.Schema.parse(SMALL), np.array(rows))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     table=tables(),
     parts=st.sets(st.sampled_from(PARTS), min_size=1, max_size=3),
@@ -163,7 +163,7 @@ def _labels_hold_their_rows(release: sf.Release) -> None:
             assert held[joined].all()
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     part=st.sampled_from(PARTS),
     rows=st.lists(st.lists(st.integers(0, 9), min_size=4, max_size=4), min_size=1, max_size=5),

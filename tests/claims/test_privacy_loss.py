@@ -33,7 +33,7 @@ def overall(table, attribute="ill"):
 
 
 @pytest.mark.parametrize("kind", ["classes", "buckets"])
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(seed=seeds)
 def test_equals_the_definition_record_by_record(kind, seed):
     table = small_table(seed)
@@ -51,7 +51,7 @@ def test_equals_the_definition_record_by_record(kind, seed):
             assert found.quantile(share) == pytest.approx(ranked[place], abs=1e-12)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(seed=seeds)
 def test_suppress_is_exactly_zero(seed):
     table = small_table(seed)
@@ -167,7 +167,7 @@ def test_drivers_name_groups_and_values():
 
 
 @pytest.mark.parametrize("kind", ["classes", "buckets", "noise"])
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(seed=seeds)
 def test_other_distances(kind, seed):
     table = small_table(seed)

@@ -46,7 +46,7 @@ def close(ours, theirs):
 
 
 @given(rows())
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=200, suppress_health_check=[HealthCheck.too_slow])
 def test_agrees_with_pycanon(table):
     counts, overall = histograms(table)
     numeric, text = frames(table)
@@ -70,7 +70,7 @@ def test_agrees_with_pycanon(table):
 
 
 @given(st.lists(st.tuples(st.integers(2, 4), st.integers(1, 4)), min_size=1, max_size=4))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_recursive_agrees_where_the_order_of_frequencies_does_not_matter(shapes):
     """Values of a class equally frequent: pycanon sorts upwards, which then changes nothing."""
     table = [(group, value) for group, (m, each) in enumerate(shapes) for value in range(m) for _ in range(each)]

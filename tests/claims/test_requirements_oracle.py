@@ -202,7 +202,7 @@ def agree(requirement, table, decided, ground=None) -> int:
 
 
 @given(tables(), requirements(), st.sampled_from([Ground.equal(), Ground.ordered()]))
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 def test_equals_the_definition(table, requirement, ground):
     overall = np.sum(table, axis=0)
     assert agree(requirement, table, requirement.check(table, overall, ground=ground), ground) == 0
@@ -292,7 +292,7 @@ def test_a_wrong_reading_is_noticed(name):
 
 
 @given(tables(), requirements(), st.data())
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 def test_union_of_good_classes_is_good(table, requirement, data):
     assume(requirement.monotone)
     overall = np.sum(table, axis=0)
@@ -326,7 +326,7 @@ TREES = [
 
 
 @given(tables(), st.sampled_from([Ground.equal(), Ground.ordered(), *TREES]))
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 def test_emd_is_the_cheapest_transport(table, ground):
     overall = np.sum(table, axis=0).tolist()
     cheapest = max(emd(shares(row), shares(overall), ground, overall) for row in table)

@@ -121,7 +121,7 @@ SHARE = {"bytes": 50, "text": 50, "mutants": 200}
 def fuzz(folder: Path, kind: str, examples: int) -> list[bool]:
     sound: list[bool] = []
 
-    @settings(max_examples=examples, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=examples, database=None, suppress_health_check=list(HealthCheck))
     @given(KINDS[kind])
     def run(raw: bytes) -> None:
         sound.append(settle(folder, raw))
@@ -148,7 +148,7 @@ def test_any_file_gives_a_schema_or_a_schema_error_long(kind, tmp_path):
 
 
 @given(raw=st.binary(max_size=80) | st.text(alphabet='ab;,*"\n\r\t |', max_size=80).map(str.encode))
-@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=300, suppress_health_check=list(HealthCheck))
 def test_any_hierarchy_file_gives_a_schema_or_a_schema_error(tmp_path, raw):
     (tmp_path / "h2.csv").write_bytes(raw)
     try:

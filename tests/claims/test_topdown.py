@@ -76,7 +76,7 @@ def slow_cut(rows: list[tuple[int, ...]], k: int) -> list[list[tuple[int, int]]]
         cuts = best[1]
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(rows=ROWS, k=st.integers(1, 5))
 def test_the_cut_equals_a_slow_search(rows: list[tuple[int, ...]], k: int) -> None:
     if len(rows) < k:
@@ -86,7 +86,7 @@ def test_the_cut_equals_a_slow_search(rows: list[tuple[int, ...]], k: int) -> No
     assert found == slow_cut(rows, k)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(rows=ROWS, k=st.integers(1, 12))
 def test_every_class_has_k(rows: list[tuple[int, ...]], k: int) -> None:
     if len(rows) < k:

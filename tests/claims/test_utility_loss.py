@@ -45,7 +45,7 @@ def as_keys(found):
     return keys
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(seed=seeds, support=st.sampled_from(["1/20", "1/5", "1/3", "1/2", "1"]))
 def test_populations_equal_brute_force(seed, support):
     table = small_table(seed)
@@ -57,7 +57,7 @@ def test_populations_equal_brute_force(seed, support):
 
 
 @pytest.mark.parametrize("kind", ["classes", "buckets", "noise"])
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(seed=seeds, support=st.sampled_from(["1/10", "1/4"]))
 def test_equals_brute_force_in_fractions(kind, seed, support):
     table = small_table(seed)
@@ -70,7 +70,7 @@ def test_equals_brute_force_in_fractions(kind, seed, support):
         assert sorted(found.per_population) == pytest.approx(sorted(slow), abs=1e-9)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(seed=seeds)
 def test_raw_is_exactly_zero(seed):
     table = small_table(seed)

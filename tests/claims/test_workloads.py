@@ -55,7 +55,7 @@ def answers_slowly(release, work):
 
 
 @pytest.mark.parametrize("asked", ASKED)
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(seed=seeds)
 def test_every_query_has_an_answer(asked, seed):
     table = small_table(seed)
@@ -68,7 +68,7 @@ def test_every_query_has_an_answer(asked, seed):
 
 @pytest.mark.parametrize("asked", ASKED)
 @pytest.mark.parametrize("kind", ["classes", "buckets", "noise"])
-@settings(deadline=None, max_examples=12)
+@settings(max_examples=12)
 @given(seed=seeds)
 def test_error_equals_the_definition(kind, asked, seed):
     table = small_table(seed)
@@ -89,7 +89,7 @@ def test_error_equals_the_definition(kind, asked, seed):
 
 
 @pytest.mark.parametrize("asked", ASKED)
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(seed=seeds)
 def test_raw_answers_exactly(asked, seed):
     table = small_table(seed)

@@ -22,7 +22,7 @@ __all__ = ["Block", "NotRun", "blocks", "differs", "run"]
 
 _FENCE = re.compile(r"^(?P<indent> *)(?P<ticks>`{3,})(?P<language>[\w{}-]*)[^\n]*$")
 _NOT_RUN = re.compile(r"<!--\s*not run:\s*(?P<why>.*?)\s*-->", re.DOTALL)
-_PLAIN = {"cat", "head", "ls"}  # what a document may run beside sfumato and python
+_PLAIN = {"cat", "head", "ls", "tail"}  # what a document may run beside sfumato and python
 
 
 class NotRun(Exception):  # noqa: N818

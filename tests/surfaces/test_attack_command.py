@@ -131,5 +131,18 @@ def test_refuse_stops_before_anything_is_written(desk, capsys):
     assert (desk / "a").exists()
 
 
+def test_against_everything_the_ledger_saw_saved(desk, capsys):
+    made = ("publish", "mondrian", desk / "one_a.csv", desk / "schema.toml", "--ledger", desk / "book.db")
+    against = ("--against", desk / "book.db", "--d", 3, "--refuse")
+    assert command(*made, "--k", 4, "-o", desk / "first") == 0
+    assert command(*made, "--k", 2, "-o", desk / "second", *against) == 3
+    assert "together with 1 earlier release" in capsys.readouterr().err
+    assert not (desk / "second").exists()
+    fresh = ("publish", "mondrian", desk / "one_a.csv", desk / "schema.toml", "--k", 4, "-o", desk / "third")
+    sf.Ledger(desk / "new.db").limit("somebody else", 1)
+    assert command(*fresh, "--against", desk / "new.db", "--refuse") == 0
+    assert "knows no earlier release" in capsys.readouterr().out
+
+
 def test_the_schema_of_the_file_is_the_schema_of_the_tests(desk):
     assert sf.Schema.load(desk / "schema.toml") == paper_schema()

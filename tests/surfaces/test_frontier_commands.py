@@ -111,7 +111,8 @@ def test_demo_compares_publishes_verifies_and_never_overwrites(tmp_path):
     assert first["verdict"]["holds"]
     assert first["folder"] == str(tmp_path / "out")
     for folder in ("out", "out-2"):
-        assert sorted(path.name for path in (tmp_path / folder).iterdir()) == ["public.html", "release", "report.html"]
+        names = sorted(path.name for path in (tmp_path / folder).iterdir())
+        assert names == ["adult.csv", "adult.toml", "hierarchies", "public.html", "release", "report.html"]
         assert sf.verify(tmp_path / folder / "release").holds
     assert f"Recommended: {first['recommendation']['label']}" in text
     assert "the claim holds" in text

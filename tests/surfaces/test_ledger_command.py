@@ -74,6 +74,21 @@ def test_command_and_library_say_the_same(run):
     assert "limit: epsilon 2, left: epsilon 5/6" in out
 
 
+def test_the_listing_fits_into_80_columns(run):
+    book = Ledger("ledger.db")
+    book.limit("riverside-hospital-2025", 9, "1/1000")
+    first = book.reserve("riverside-hospital-2025", sf.Claim(sf.PureDP("1/3"), neighbours=ADD), {"name": "diffgen"})
+    first.spend()
+    first.saved("release-of-the-spring-2025")
+    costly = sf.Claim(sf.ApproxDP("12345/67891", delta="1/100000"), neighbours=REPLACE)
+    book.reserve("riverside-hospital-2025", costly, {"name": "noisy-table"})
+    book.reserve("other", sf.Claim(sf.KAnonymity(10) & sf.LDiversity(3)), {"name": "mondrian"}).spend()
+    _, out, _ = run("ledger", "ledger.db")
+    assert max(map(len, out.splitlines())) <= 80
+    for text in ("saved as release-of-the-spring-2025", "reserved, epsilon 12345/67891 (delta 0.00001), replace-one"):
+        assert text in out
+
+
 def test_limits_parts_and_open_reservations(run):
     assert (
         run("ledger", "ledger.db", "--population", "country", "--set-limit", "1/2", "--part", "n", "--part", "s")[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import shutil
 import stat
@@ -10,10 +11,12 @@ import pytest
 
 import sfumato as sf
 from sfumato.commuting import Geography, Shape, map_data, read_flows
-from sfumato.report.map import write_map
+from sfumato.report.map import _held, write_map
 
 CHROMIUM = shutil.which("chromium")
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
+DRAWN = "document.querySelectorAll('[data-chart]:not([data-drawn])').length === 0"
+HOMES = "#map path[aria-label*='synthetic people']"
 needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed (apt-get install chromium)")
 
 
@@ -95,30 +98,76 @@ def test_it_opens_and_a_destination_can_be_picked(world, audience, tmp_path):
         page.on("pageerror", lambda error: said.append(str(error)))
         page.on("request", lambda request: asked.append(request.url))
         page.goto(file.as_uri())
-        page.wait_for_function("window.sfumatoView !== undefined", timeout=60_000)
+        page.wait_for_function(DRAWN, timeout=60_000)
         before = _chosen(page)
-        bars = page.locator("#map g.mark-rect.list_marks path, #map g[class*='list_marks'] path")
+        bars = page.locator("#list g[class*='list_marks'] path")
         assert bars.count() == min(25, len(data.destinations))
         bars.nth(3).click()
-        page.wait_for_function(f"JSON.stringify(sfumatoView.data('pick_store')) !== {before!r}", timeout=10_000)
+        third = data.destinations[3]["destination"]
+        page.wait_for_function(f"sfumatoViews.get('one').signal('chosen') === {third!r}", timeout=10_000)
         after = _chosen(page)
-        homes = page.locator("#map path[aria-label*='synthetic people']").count()
+        expected = next(line for line in data.pairs if line["destination"] == third)
+        page.wait_for_function(f"document.querySelectorAll({HOMES!r}).length === {len(expected['at'])}", timeout=10_000)
         land = page.locator("#map g.mark-shape path").count()
         points = page.locator("#map g[class*='works_marks'] path")
         assert points.count() == len(data.destinations)
         points.nth(points.count() - 1).click()  # the smallest is drawn last, above the others
-        page.wait_for_function(f"JSON.stringify(sfumatoView.data('pick_store')) !== {after!r}", timeout=10_000)
-        clicked = _chosen(page)
+        smallest = data.destinations[-1]["destination"]
+        page.wait_for_function(f"sfumatoViews.get('list').signal('chosen') === {smallest!r}", timeout=10_000)
         browser.close()
     assert said == []
     assert asked == [file.as_uri()]
-    assert data.destinations[0]["destination"] in before
-    assert data.destinations[3]["destination"] in after
-    assert data.destinations[-1]["destination"] in clicked
-    expected = next(line for line in data.pairs if line["destination"] == data.destinations[3]["destination"])
-    assert homes == len(expected["at"])
+    assert before == {data.destinations[0]["destination"]}
+    assert after == {third}
     assert land == len(data.counties["objects"]["counties"]["geometries"])
 
 
-def _chosen(page) -> str:
-    return page.evaluate("JSON.stringify(sfumatoView.data('pick_store'))")
+@needs_browser
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_it_fits_any_screen_and_follows_the_scheme(world, scheme, tmp_path):
+    pytest.importorskip("playwright")
+    from playwright.sync_api import sync_playwright
+
+    flows, release, geography = world
+    data = map_data(release, geography, original=flows)
+    write_map(data, tmp_path / "map.html")
+    with sync_playwright() as tools:
+        browser = tools.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        page = browser.new_page(viewport={"width": 1280, "height": 900}, color_scheme=scheme)
+        page.goto((tmp_path / "map.html").as_uri())
+        page.wait_for_function(DRAWN, timeout=60_000)
+        third = data.destinations[3]["destination"]
+        page.locator("#list g[class*='list_marks'] path").nth(3).click()
+        wide = page.eval_on_selector("#map svg", "node => node.clientWidth")
+        page.set_viewport_size({"width": 400, "height": 900})
+        page.wait_for_function(f"document.querySelector('#map svg').clientWidth < {wide}", timeout=10_000)
+        page.wait_for_function(f"sfumatoViews.get('map').signal('chosen') === {third!r}", timeout=10_000)
+        scroll = page.evaluate("document.documentElement.scrollWidth")
+        red = page.evaluate("parseInt(getComputedStyle(document.body).backgroundColor.slice(4))")
+        legend = page.inner_text(".legend")
+        scale = page.locator("#map text", has_text="mile").count()
+        browser.close()
+    assert scroll <= 400
+    assert (red > 128) == (scheme == "light")
+    most = max(people for line in data.pairs for people in line["people"])
+    assert "the chosen destination" in legend
+    assert f"{most}" in legend
+    assert scale == 1
+
+
+def test_the_scale_is_as_long_as_it_says(world):
+    _, release, geography = world
+    data = map_data(release, geography)
+    spec = _held(data)["charts"]["map"]
+    bar = next(layer for layer in spec["layer"] if layer.get("name", "").startswith("scale_bar"))
+    text = bar["data"]["values"][0]["miles"]
+    share = (bar["encoding"]["x2"]["value"] - bar["encoding"]["x"]["value"]) / spec["width"]
+    west, south, east, north = data.box
+    middle = math.radians((south + north) / 2)
+    across = math.radians(east - west) * math.cos(middle) * 3958.8
+    down = math.radians(north - south) * 3958.8
+    assert share * max(across, down) == pytest.approx(float(text.split()[0]), rel=0.02)
+
+
+def _chosen(page) -> set[str]:
+    return set(page.evaluate("[...sfumatoViews.values()].map(view => view.signal('chosen'))"))

@@ -8,7 +8,8 @@ import polars as pl
 import pytest
 from click.testing import CliRunner
 
-from sfumato.cli.main import app
+import sfumato as sf
+from sfumato.cli.main import app, main
 
 SCHEMA = """\
 name = "clinic"
@@ -106,3 +107,47 @@ def test_a_folder_is_never_overwritten(files: tuple[str, str], tmp_path: Path) -
         main(["publish", "suppress", *files, "-o", str(tmp_path / "out")])
     assert stopped.value.code == 2
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["mine.txt"]
+
+
+@pytest.mark.parametrize(("method", "asked"), [("mondrian", ["--k", "1"]), ("mondrian", ["--k", "5", "--t", "0.7"])])
+def test_a_requirement_that_promises_nothing_is_not_published(method, asked, files, tmp_path) -> None:
+    out = tmp_path / "out"
+    done = CliRunner().invoke(app, ["publish", method, *files, *asked, "-o", str(out)])
+    assert done.exit_code != 0
+    assert "promises nothing: every table satisfies it" in str(done.exception)
+    assert not out.exists()
+
+
+def test_a_void_claim_is_named_by_whoever_reads_it(files, tmp_path) -> None:
+    release = sf.publish(sf.read(files[0], sf.Schema.load(files[1])), sf.Mondrian(sf.KAnonymity(1)))
+    release.save(tmp_path / "void", format="csv")
+    assert "anything by k-anonymity(1): every table satisfies it" in (tmp_path / "void" / "dictionary.md").read_text()
+    assert "promises nothing" in str(sf.verify(tmp_path / "void"))
+    bare = sf.verify(tmp_path / "void" / "data.csv", schema=release.schema, requirement=sf.TCloseness("0.7"))
+    assert "promises nothing" in str(bare)
+
+
+def test_buckets_say_that_quasi_identifiers_are_exact(files, tmp_path) -> None:
+    done = CliRunner().invoke(app, ["publish", "anatomy", *files, "--l", "2", "-o", str(tmp_path / "out")])
+    assert "Published exactly, for every person: age, city. Only the link to illness is hidden." in done.output
+
+
+def test_a_file_of_a_release_is_verified_by_its_folder(files, tmp_path) -> None:
+    CliRunner().invoke(app, ["publish", "mondrian", *files, "--k", "5", "-o", str(tmp_path / "out")])
+    done = CliRunner().invoke(app, ["verify", str(tmp_path / "out" / "data.parquet")])
+    assert "verify its folder" in str(done.exception)
+
+
+def test_what_applies_to_new_rows_is_named(files, tmp_path) -> None:
+    CliRunner().invoke(app, ["publish", "mondrian", *files, "--k", "5", "-o", str(tmp_path / "out")])
+    done = CliRunner().invoke(app, ["apply", str(tmp_path / "out"), files[0], "-o", str(tmp_path / "new.csv")])
+    assert "topdown, diffgen and noisy-table" in str(done.exception)
+
+
+def test_an_option_of_another_method_gets_no_far_fetched_suggestion(files, capsys) -> None:
+    with pytest.raises(SystemExit):
+        main(["publish", "mondrian", *files, "--epsilon", "1"])
+    assert "Did you mean" not in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["publish", "mondrian", *files, "--dri-run"])
+    assert "--dry-run" in capsys.readouterr().err

@@ -113,3 +113,30 @@ def test_errors_are_messages(files, capsys, method, flags, message):
     assert code == 2
     assert message in said.out + said.err
     assert not (files / "out").exists()
+
+
+def test_noise_is_told_and_nobody_is_called_suppressed(files, capsys):
+    asked = ("publish", "noisy-table", files / "data.csv", files / "schema.toml", "--epsilon", "1", "-o", files / "out")
+    code, said = command(capsys, *asked)
+    assert code == 0
+    assert "small ones are not reported" in said.out
+    assert "suppressed" not in said.out
+    told = (files / "out" / "dictionary.md").read_text("utf-8")
+    assert "the counts carry noise" in told
+    assert "published as it is" not in told
+    assert "null" not in told
+
+
+def test_an_account_that_nobody_keeps_or_limits_is_a_warning(files, capsys):
+    asked = ("publish", "noisy-table", files / "data.csv", files / "schema.toml", "--epsilon", "1")
+    _, said = command(capsys, *asked, "-o", files / "a")
+    assert "Warning: no ledger is named" in said.err
+    book = files / "ledger.db"
+    sf.Ledger(book).limit("smal", 1)  # a slip of the pen
+    _, said = command(capsys, *asked, "-o", files / "b", "--ledger", book)
+    assert "sets no limit for the population small. It limits smal: is one of these meant?" in said.err
+    sf.Ledger(book).limit("small", 5)
+    _, said = command(capsys, *asked, "-o", files / "c", "--ledger", book)
+    assert "Warning" not in said.err
+    _, said = command(capsys, *asked, "-o", files / "d", "--ledger", files / "new.db", "--json")
+    assert "sets no limit for the population small" in json.loads(said.out)["warnings"][0]

@@ -85,7 +85,6 @@ def test_points_line_and_recommendation_are_drawn(opened, clinic_front, scheme):
     best = clinic_front.recommend().point
     assert page.locator("#recommendation h2").inner_text() == best.label
     assert page.locator("#frontier-chart .mark-text text", has_text="recommended").count() == 1
-    assert page.locator("#frontier-chart .mark-rect.role-mark path, #frontier-chart .bounds_marks path").count() >= 1
     paper, ink = brightness(page, "body", "backgroundColor"), brightness(page, "body")
     assert (paper > ink) == (scheme == "light")
     for selector in ("body", ".soft", ".formula", "a:not(.skip)", ".seal"):
@@ -93,6 +92,46 @@ def test_points_line_and_recommendation_are_drawn(opened, clinic_front, scheme):
         assert (bright + 0.05) / (dim + 0.05) >= 4.5, selector  # WCAG AA
     label = page.eval_on_selector("#frontier-chart .role-axis-label text", "node => getComputedStyle(node).fill")
     assert label == page.eval_on_selector(".facts", "node => getComputedStyle(node).color")
+
+
+def test_the_legend_shows_each_method_as_it_is_drawn(opened, clinic_front):
+    """Shape, colour and filling of a legend's symbol are those of the marks; private releases are hollow."""
+    page = opened("steward.html", viewport={"width": 400, "height": 900})
+    styles = "nodes => nodes.map(n => [getComputedStyle(n).fill, getComputedStyle(n).stroke])"
+    hollow = ("none", "transparent", "rgba(0, 0, 0, 0)")
+    drawn = {(fill in hollow, stroke) for fill, stroke in page.eval_on_selector_all(MARKS, styles)}
+    listed = {(fill in hollow, stroke) for fill, stroke in page.eval_on_selector_all(".legend path", styles)}
+    assert drawn == listed
+    private = {point.family for point in clinic_front.points if point.bound is not None}
+    for entry in page.locator(".legend li").all():
+        is_hollow = entry.locator("path").evaluate("n => getComputedStyle(n).fill") in hollow
+        assert is_hollow == any(entry.inner_text().startswith(f"{family}:") for family in private)
+        assert is_hollow == ("measured figure includes noise; see its proved bound" in entry.inner_text())
+    caption = page.inner_text("figcaption >> nth=0")
+    for point in clinic_front.points:
+        if point.bound is not None and not point.failed:
+            assert f"{point.label} ≤ {point.bound:.4g}" in caption
+    assert page.locator("#frontier-chart [class*=bounds]").count() == 0  # what is proved is not drawn as measured
+
+
+def test_names_do_not_run_into_each_other_on_a_narrow_screen(opened):
+    page = opened("steward.html", viewport={"width": 400, "height": 900})
+    page.evaluate("document.querySelectorAll('details').forEach(node => { node.open = true; })")
+    page.wait_for_function("!document.querySelector('[data-chart]:not([data-drawn])')")
+    for chart in ("#frontier-chart", "[data-chart=sizes] >> nth=0"):
+        names = page.locator(chart).locator(".mark-text text, .role-axis-label text").all()
+        seen = [name for name in names if name.evaluate("node => getComputedStyle(node).opacity") != "0"]
+        boxes = [box for name in seen if (box := name.bounding_box()) and box["width"]]
+        assert len(boxes) > 3
+        for at, one in enumerate(boxes):
+            for other in boxes[at + 1 :]:
+                apart = (
+                    one["x"] + one["width"] <= other["x"] + 1
+                    or other["x"] + other["width"] <= one["x"] + 1
+                    or one["y"] + one["height"] <= other["y"] + 3  # a line's box is higher than its letters
+                    or other["y"] + other["height"] <= one["y"] + 3
+                )
+                assert apart, (chart, one, other)
 
 
 def test_a_point_tells_its_figures_and_opens_its_release(opened, clinic_front):

@@ -84,22 +84,23 @@ def test_the_draft_says_how_it_read_the_file_and_what_it_can_not_read(folder: Pa
     assert code == 0
     drafted = (folder / "members.toml").read_text(encoding="utf-8")
     assert "# Read as latin-1 text cut at ';' into 7 columns; the first line names the columns." in drafted
-    assert "they look like dates: write them as 2024-05-31" in drafted
+    assert 'format = "%d.%m.%Y"' in drafted
+    assert "format: does the file write its dates as day.month.year?" in drafted
     assert 'missing = ["k.A."]' in drafted
-    assert "missing: do the texts in it say that there is no value?" in drafted
+    assert 'missing = ["-1", "199"]' not in drafted  # 199 is no code an office would write: the range shows it
     assert all(f'"{role}"' in drafted for role in ("quasi", "sensitive", "target", "identifier", "other"))
     code, text = run(capsys, "check", "members.csv", "members.toml")
     assert code == 0
     assert "600 rows fit the schema" in text
 
 
-def test_a_decimal_comma_is_named_and_codes_are_no_numbers() -> None:
+def test_a_decimal_comma_is_read_and_codes_are_no_numbers() -> None:
     import polars as pl
 
     commas = [f"{at},{at % 10}" for at in range(300)]
     codes = [f"0{at:04}" for at in range(299)] + ["unknown"]
     drafted = sf.draft(pl.DataFrame({"paid": commas, "shelf": codes, "sex": ["f", "m"] * 150}))
-    assert "they look like numbers with a decimal comma: write them as 1234.5" in drafted
+    assert 'decimal = ","' in drafted
     assert 'missing = ["unknown"]' not in drafted  # padded codes are texts, and so is one that is none of them
 
 
@@ -107,9 +108,45 @@ def test_an_unfinished_draft_is_published_with_a_warning(folder: Path, capsys) -
     run(capsys, "draft", "members.csv", "-o", "members.toml")
     code, text = run(capsys, "publish", "suppress", "members.csv", "members.toml", "-o", "hasty")
     assert code == 0
-    assert re.search(r"Warning: \d+ decisions of the schema are open.*sfumato check members.csv members.toml", text)
-    code, text = run(capsys, "publish", "suppress", "members.csv", "members.toml", "-o", "hasty2", "--json")
-    assert json.loads(text)["undecided"] > 0
+    found = re.search(
+        r"Warning: (\d+) decisions of the schema are open: (.*) sfumato check members.csv members.toml", text
+    )
+    assert found is not None
+    assert "population, rows_per_person, Mitgliedsnr (role), Alter (role, missing, range)" in found[2]
+    code, told = run(capsys, "publish", "suppress", "members.csv", "members.toml", "-o", "hasty2", "--json")
+    code, checked = run(capsys, "check", "members.csv", "members.toml", "--json")
+    assert int(found[1]) == json.loads(told)["undecided"] == len(json.loads(checked)["decisions"])
+    assert json.loads(told)["decisions"] == json.loads(checked)["decisions"]
+    _, screen = run(capsys, "check", "members.csv", "members.toml")
+    assert f"Open decisions ({found[1]})" in screen
+
+
+def test_a_proved_claim_waits_for_the_decisions(folder: Path, capsys) -> None:
+    open_one = DECIDED.replace('name = "members"', 'name = "members"\ndecide = ["rows_per_person: how many?"]')
+    (folder / "s.toml").write_text(open_one, encoding="utf-8")
+    code, text = run(capsys, "publish", "noisy-table", "members.csv", "s.toml", "--epsilon", "1", "-o", "x")
+    assert code == 2
+    assert "rows_per_person: undecided: how many?" in text
+    assert not (folder / "x").exists()
+    code, text = run(capsys, "publish", "suppress", "members.csv", "s.toml", "-o", "x")
+    assert code == 0
+    assert "Warning: 1 decision of the schema is open: rows_per_person." in text
+
+
+def test_a_file_is_published_as_it_is_written(folder: Path, capsys) -> None:
+    schema = DECIDED.replace(
+        '[attribute.Eintritt]\nrole = "other"',
+        '[attribute.Eintritt]\nrole = "quasi"\nkind = "date"\nformat = "%d.%m.%Y"\n'
+        'range = ["2004-01-01", "2025-01-01"]',
+    )
+    (folder / "dates.toml").write_text(schema, encoding="utf-8")
+    code, text = run(capsys, "check", "members.csv", "dates.toml")
+    assert (code, "598 rows fit the schema" in text) == (0, True)
+    run(capsys, "publish", "mondrian", "members.csv", "dates.toml", "--k", "10", "-o", "out", "--format", "csv")
+    assert run(capsys, "verify", "out")[0] == 0
+    told = (folder / "out" / "dictionary.md").read_text(encoding="utf-8")
+    assert told.count("a cell may begin or end between these levels") == 1  # Alter has levels, Eintritt has none
+    assert re.search(r"\[20\d\d-\d\d-\d\d\.\.", (folder / "out" / "data.csv").read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize(
@@ -189,7 +226,10 @@ def test_thousands_of_values_are_counted_rightly_and_not_all_printed(folder: Pat
     line = next(line for line in text.splitlines() if line.strip().startswith("values:"))
     assert line.count("'") == 2 * 20
     assert line.endswith(f"and {distinct - 20} more")
-    assert "write them as 2024-05-31" in text
+    assert 'write them as 2024-05-31, say how the file writes them (format = "%d.%m.%Y"' in text
+    assert "The values above are from your file: confidential." in text
+    _, told = run(capsys, "check", "members.csv", "dates.toml", "--json")
+    assert re.search(r"\d\d\.\d\d\.20", told.replace("31.12.2024", "")) is None  # the hint's own example
 
 
 def test_values_outside_are_named_with_every_way_out(folder: Path, capsys) -> None:
@@ -222,6 +262,8 @@ def test_the_figure_of_a_hint_can_be_reached(kind: str, tmp_path: Path, monkeypa
     assert code == 3
     best = re.search(r"ask for at most ([\d.]+)\.", text)[1]  # type: ignore[index]
     assert float(best) > 3.9
+    assert "Near that figure only a few large classes are left" in text
+    assert "The most frequent value of topic sets the limit" in text
     assert run(capsys, *asked, best)[0] == 0
 
 

@@ -104,7 +104,7 @@ def calibrate(
     promise = ours.claim.promise
     if not isinstance(promise, Linkable):
         raise ParameterError("mechanism", str(promise), "states no linkability", hint="sf.DLink(base)")
-    theirs, rows = other or _without(mechanism), promise.other_rows or table.rows
+    theirs, rows = other or _without(mechanism), min(promise.other_rows or (table.rows,))
     names = tuple(attribute.name for attribute in table.schema.published)
     codes = table.codes(names)
     region, left = [], []

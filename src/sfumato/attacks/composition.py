@@ -32,7 +32,7 @@ from sfumato.attacks.composition_outcome import Composition, Records, tally
 from sfumato.claims.exact import choice, whole
 from sfumato.counts import Table
 from sfumato.counts.walking import row_ids
-from sfumato.errors import NotComparable, ParameterError
+from sfumato.errors import NotComparable, ParameterError, count_of
 from sfumato.measures.shares import Share
 from sfumato.reading import View, align
 from sfumato.release import Release
@@ -95,7 +95,8 @@ def _notes(releases: Sequence[Release]) -> Iterator[str]:
                 "be noise. Compare with the control and with the baseline."
             )
         if release.left_out:
-            yield f"Release {at} left out {release.left_out} rows: someone among them is in none of its classes."
+            many = count_of(release.left_out, "row")
+            yield f"Release {at} left out {many}: someone among them is in none of its classes."
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ import numpy as np
 from sfumato.attacks.composition import composition
 from sfumato.attacks.composition_outcome import Composition
 from sfumato.counts import Table
-from sfumato.errors import Infeasible, NotComparable, ParameterError
+from sfumato.errors import Infeasible, NotComparable, ParameterError, count_of
 from sfumato.release import Release
 
 __all__ = ["Against", "against"]
@@ -53,7 +53,9 @@ class Against:
         if self.holds:
             return
         least = min(int(found.records.left[_exposed(found)].min(initial=self.d)) for found in self.estimates.values())
-        why = f"{self.people} of {self.rows} people keep fewer together with {self.earlier} earlier release(s)"
+        why = (
+            f"{self.people} of {self.rows} people keep fewer together with {count_of(self.earlier, 'earlier release')}"
+        )
         hint = "merge classes with dlink, ask for a larger k, or publish under differential privacy"
         raise Infeasible(f"at least {self.d} values left to everyone", least, why, hint=hint)
 
@@ -64,7 +66,8 @@ class Against:
             first = (
                 f"{self.people} of {self.rows} people are left fewer than {self.d} values ({self.certain} of them one)"
             )
-        beside = f"{first} by this release together with {self.earlier} earlier one(s); {self.alone} by this one alone."
+        others = count_of(self.earlier, "earlier one")
+        beside = f"{first} by this release together with {others}; {self.alone} by this one alone."
         return "\n".join([beside, *self.notes])
 
     def to_json(self) -> dict[str, Any]:
@@ -97,7 +100,8 @@ def against(release: Release, earlier: Release | Sequence[Release], table: Table
     for attribute in table.schema.sensitive:
         beside = [known for known in others if attribute.name in [carried.name for carried in known.carried]]
         if len(beside) < len(others):
-            notes.append(f"{len(others) - len(beside)} earlier release(s) do not carry {attribute.name}.")
+            do = count_of(len(others) - len(beside), "earlier release does", "earlier releases do")
+            notes.append(f"{do} not carry {attribute.name}.")
         if not beside:
             continue
         found = composition([release, *beside], table, d=d, attribute=attribute.name)

@@ -1,4 +1,4 @@
-"""Releases and victims from files: folders of ours, anyone's CSV, a list of people with what is known of them.
+"""Releases and victims from files: folders of ours, a ledger, anyone's CSV, a list of people and what is known of them.
 
 Source    design 3 (`sfumato attack composition a/ b/ --victims v.csv`).
 Claim     A victim is read with the quasi-identifiers the file has and, if it has them, the carried attributes; what it
@@ -6,6 +6,7 @@ Claim     A victim is read with the quasi-identifiers the file has and, if it ha
 Because   attributes without a column lose their role, so that releases are not narrowed by them.
 Checked   tests/unit/attacks/test_composition_files.py::test_what_the_file_lacks_is_unknown
           tests/unit/attacks/test_composition_files.py::test_folders_and_foreign_files
+          tests/unit/attacks/test_composition_files.py::test_a_ledger_stands_for_what_it_saw_saved
 Silent on whether the people in the file are in any release.
 """
 
@@ -19,16 +20,23 @@ from typing import Any
 from sfumato.counts import Table, read
 from sfumato.counts.source import open_source
 from sfumato.errors import ParameterError, Problem, ReadError
+from sfumato.ledger import Ledger
 from sfumato.release import Release
 from sfumato.schema import Schema
 
 __all__ = ["open_releases", "read_victims"]
 
+_SQLITE = b"SQLite format 3\0"
+
 
 def open_releases(
     paths: Sequence[str | PathLike[str]], schema: Schema | None = None, *, groups: str | None = None
 ) -> list[Release]:
-    """Load folders and read foreign tables; a table needs the schema, or takes that of the first folder."""
+    """Load folders and read foreign tables; a table needs the schema, or takes that of the first folder.
+
+    A ledger stands for all releases that were saved with it and share people with the schema's population.
+    """
+    paths = [every for path in paths for every in _saved(path, schema)]
     folders = [Path(path).is_dir() for path in paths]
     found = {at: Release.load(path, schema=schema) for at, path in enumerate(paths) if folders[at]}
     known = schema if schema is not None else next((release.schema for release in found.values()), None)
@@ -39,6 +47,18 @@ def open_releases(
             raise ParameterError("schema", "none", "a table that is no saved release needs one", hint="--schema x.toml")
         found[at] = Release.read(path, known, groups=groups)
     return [found[at] for at in range(len(paths))]
+
+
+def _saved(path: str | PathLike[str], schema: Schema | None) -> Sequence[str | PathLike[str]]:
+    """Return the folders a ledger names; anything else is what it is."""
+    if not Path(path).is_file():
+        return [path]
+    with Path(path).open("rb") as file:
+        if file.read(len(_SQLITE)) != _SQLITE:
+            return [path]
+    if schema is None:
+        raise ParameterError("schema", "none", "a ledger needs one: it names the population", hint="--schema x.toml")
+    return Ledger(path).saved_folders(schema.population or schema.name)
 
 
 def read_victims(data: Any, schema: Schema, **options: Any) -> Table:

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.attacks.composition_narrowing import Narrowed
+from sfumato.errors import count_of
 from sfumato.measures.shares import Share, difference
 from sfumato.schema import Attribute
 
@@ -193,7 +194,7 @@ class Composition:
 
     def describe(self) -> str:
         """Say in plain words what the releases together give away."""
-        size = f"{len(self.alone)} releases, {len(self.records)} victims"
+        size = f"{count_of(len(self.alone), 'release')}, {count_of(len(self.records), 'victim')}"
         lines = [
             f"Composition attack on {self.attribute}: {size}, classes found by {self.reading}.",
             f"Exactly one value left: {self.tally.one}.",

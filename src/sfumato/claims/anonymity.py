@@ -37,6 +37,11 @@ class KAnonymity(Requirement):
     def __init__(self, k: Number) -> None:
         object.__setattr__(self, "k", whole("k", k, least=1, hint="try 10"))
 
+    @property
+    def vacuous(self) -> bool:
+        """Whether every table satisfies it."""
+        return self.k == 1
+
     def satisfied(self, classes: Classes) -> BoolArray:
         """Decide each class of one block of non-empty classes."""
         answer: BoolArray = classes.sizes >= self.k * classes.rows_per_person
@@ -88,6 +93,11 @@ class AlphaK(Requirement):
     def __init__(self, alpha: Number, *, k: Number) -> None:
         object.__setattr__(self, "alpha", fraction("alpha", alpha, above=0, most=1, hint="try 1/2"))
         object.__setattr__(self, "k", whole("k", k, least=1, hint="try 10"))
+
+    @property
+    def vacuous(self) -> bool:
+        """Whether every table satisfies it."""
+        return self.k == 1 and self.alpha == 1
 
     def satisfied(self, classes: Classes) -> BoolArray:
         """Decide each class of one block of non-empty classes."""

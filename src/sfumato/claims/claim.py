@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
+from sfumato.claims.diversity import LDiversity
 from sfumato.claims.exact import Number, fraction, number_from_json, number_to_json, plain
 from sfumato.claims.guarantees import ApproxDP, Linkable, Nothing, ProbabilisticDP, PureDP
 from sfumato.claims.neighbours import Neighbours
@@ -96,10 +97,14 @@ class Claim:
 
     @property
     def requirement(self) -> Requirement | None:
-        """What a verifier can check on the file: the promise itself, or what an estimate kept from its base."""
-        if isinstance(self.promise, Requirement):
-            return self.promise
-        return self.promise.base if isinstance(self.promise, Linkable) else None
+        """What a verifier can check on the file: the promise itself, or what an estimate can not do without.
+
+        For (d, alpha)-linkability that is what it kept from its base, and d different values in every class.
+        """
+        if not isinstance(self.promise, Linkable):
+            return self.promise if isinstance(self.promise, Requirement) else None
+        varied = LDiversity(self.promise.d, kind="distinct")
+        return varied if self.promise.base is None else self.promise.base & varied
 
     def to_json(self) -> dict[str, Any]:
         """Return a plain dict; `Claim.from_json` reads it back."""

@@ -33,6 +33,8 @@ __all__ = ["SemanticPrivacy"]
 class SemanticPrivacy(Requirement):
     """Every value's share in a class is within a factor e^delta of its overall share.
 
+    Delta-disclosure is the same requirement, and `--delta` asks for it on the command line.
+
     `absent` says what a value that a class lacks does. By default it fails; with sides="one" only
     rises count, so by default it is ignored, and absent="fail" asks that no value is ruled out either.
     """

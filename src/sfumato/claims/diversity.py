@@ -56,6 +56,11 @@ class LDiversity(Requirement):
         object.__setattr__(self, "kind", kind)
         object.__setattr__(self, "c", None if c is None else fraction("c", c, above=0, hint="try 2"))
 
+    @property
+    def vacuous(self) -> bool:
+        """Whether every table satisfies it."""
+        return self.l == 1 and (self.c is None or self.c > 1)
+
     def satisfied(self, classes: Classes) -> BoolArray:
         """Decide each class of one block of non-empty classes."""
         if self.kind == "probability":

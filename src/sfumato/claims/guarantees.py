@@ -14,15 +14,28 @@ Silent on everything a mechanism's claim lists in `silent_on`. Linkable is a mod
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, get_args
 
-from sfumato.claims.exact import Number, fraction, number_from_json, number_to_json, plain, whole
+from sfumato.claims.exact import Number, choice, fraction, number_from_json, number_to_json, plain, whole
 from sfumato.claims.requirement import Requirement
 from sfumato.errors import ParameterError
 
-__all__ = ["ApproxDP", "Linkable", "Nothing", "ProbabilisticDP", "PureDP"]
+__all__ = [
+    "PROBABILITIES",
+    "ApproxDP",
+    "Linkable",
+    "Nothing",
+    "ProbabilisticDP",
+    "Probability",
+    "PureDP",
+    "sizes_of_others",
+]
+
+Probability = Literal["exact", "product", "robust"]
+PROBABILITIES: tuple[Probability, ...] = get_args(Probability)
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -125,15 +138,17 @@ class ProbabilisticDP:
 class Linkable:
     """(d, alpha)-linkable: an estimate under a model of the population. Never a guarantee.
 
-    `population` names where the frequencies came from, `other_rows` is the assumed size of each other
-    release and `organisations` how many publish. `base` is the requirement that merging kept.
+    `population` names where the frequencies came from, `other_rows` the assumed sizes of the other releases (None: as
+    large as this one) and `organisations` how many publish. `probability` says how it was worked out; the paper's
+    "product" overstates. `base` is the requirement that merging kept.
     """
 
     d: int
     alpha: Fraction
     population: str
-    other_rows: int | None
+    other_rows: tuple[int, ...] | None
     organisations: int
+    probability: Probability
     base: Requirement | None
     label: ClassVar[str] = "linkable"
 
@@ -143,16 +158,19 @@ class Linkable:
         *,
         alpha: Number,
         population: str = "the table itself",
-        other_rows: Number | None = None,
+        other_rows: Number | Sequence[Number] | None = None,
         organisations: Number = 2,
+        probability: Probability = "exact",
         base: Requirement | None = None,
     ) -> None:
         object.__setattr__(self, "d", whole("d", d, least=1, hint="try 4"))
         object.__setattr__(self, "alpha", fraction("alpha", alpha, above=0, most=1, hint="try 0.8"))
         object.__setattr__(self, "population", population)
-        rows = None if other_rows is None else whole("other_rows", other_rows, least=1)
-        object.__setattr__(self, "other_rows", rows)
-        object.__setattr__(self, "organisations", whole("organisations", organisations, least=2))
+        many = whole("organisations", organisations, least=2)
+        object.__setattr__(self, "other_rows", sizes_of_others("other_rows", other_rows, many))
+        object.__setattr__(self, "organisations", many)
+        choice("probability", probability, PROBABILITIES)
+        object.__setattr__(self, "probability", probability)
         if base is not None and not isinstance(base, Requirement):
             raise ParameterError("base", type(base).__name__, "must be a requirement")
         object.__setattr__(self, "base", base)
@@ -164,8 +182,9 @@ class Linkable:
             "d": self.d,
             "alpha": number_to_json(self.alpha),
             "population": self.population,
-            "other_rows": self.other_rows,
+            "other_rows": None if self.other_rows is None else list(self.other_rows),
             "organisations": self.organisations,
+            "probability": self.probability,
             "base": None if self.base is None else self.base.to_json(),
         }
 
@@ -174,15 +193,32 @@ class Linkable:
         kept = "" if self.base is None else f" Checkable beside it: {self.base.describe()}"
         joint = self.population.endswith(", jointly")  # a joint model: what it says of dependence is used
         alone = "" if joint else " and attributes do not depend on each other"
+        sizes = "as many rows as this one" if self.other_rows is None else " and ".join(map(str, self.other_rows))
+        size = sizes if self.other_rows is None else f"{sizes} rows"
+        region = "" if self.probability == "robust" else ", in classes no smaller in extent,"
+        overstated = " by the paper's product formula, which overstates it" if self.probability == "product" else ""
         return (
             f"An estimate under a model, not a guarantee: if rows are drawn independently with the frequencies of "
-            f"{self.population}{alone}, a person whom {self.organisations} "
+            f"{self.population}{alone}, and the others publish {size}{region} a person whom {self.organisations} "
             f"organisations publish shares at least {self.d} sensitive values with their classes, with probability "
-            f"at least {plain(self.alpha)}.{kept}"
+            f"at least {plain(self.alpha)}{overstated}.{kept}"
         )
 
     def __str__(self) -> str:
         return f"{self.label}({self.d}, {plain(self.alpha)})"
+
+
+def sizes_of_others(name: str, sizes: Number | Sequence[Number] | None, organisations: int) -> tuple[int, ...] | None:
+    """Read one size for all other organisations, or one for each."""
+    if sizes is None:
+        return None
+    if isinstance(sizes, Sequence) and not isinstance(sizes, str):
+        found = tuple(whole(name, n, least=1) for n in sizes)
+        if len(found) != organisations - 1:
+            rule = f"must be one size for each of {organisations - 1} other organisations"
+            raise ParameterError(name, f"{len(found)} sizes", rule)
+        return found
+    return (whole(name, sizes, least=1),) * (organisations - 1)
 
 
 @dataclass(frozen=True, slots=True)

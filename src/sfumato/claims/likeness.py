@@ -1,7 +1,7 @@
 """Basic beta-likeness: no sensitive value becomes much likelier in a class, relative to its overall share.
 
 Source    Cao & Karras, Publishing microdata with a robust privacy guarantee, PVLDB 5(11), 2012:
-          basic beta-likeness (definition numbers not checked against the print).
+          basic beta-likeness.
 Claim     (p(s) - q(s)) / q(s) <= beta in every class, for every value s with p(s) > q(s).
 Because   integers decide: n_s N <= (1 + beta) n N_s.
 Checked   tests/claims/test_requirements_against_pycanon.py::test_agrees_with_pycanon

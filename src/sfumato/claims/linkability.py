@@ -1,6 +1,7 @@
 """(d, alpha)-linkability asked of every class: a condition that needs a population model, so never a checkable one.
 
-Source    Sattar et al., "A probabilistic approach to mitigate composition attacks", definition 6; docs/theory, B.
+Source    Sattar et al., "A probabilistic approach to mitigate composition attacks", definition 6;
+          docs/where-the-papers-are-wrong.md.
 Claim     none by itself: what is enforced with it is stated as `Linkable`, an estimate. A claim that promises it as a
           requirement is refused, and so is every attempt to check it on a file.
 Because   whether a class passes depends on the population's frequencies and on releases nobody has seen.
@@ -18,14 +19,13 @@ from typing import Any, ClassVar, Literal
 
 from sfumato.claims.classes import BoolArray, Classes, Figure
 from sfumato.claims.exact import Number, choice, fraction, number_from_json, number_to_json, plain, whole
-from sfumato.claims.guarantees import Linkable
+from sfumato.claims.guarantees import PROBABILITIES, Linkable, Probability, sizes_of_others
 from sfumato.claims.requirement import Conjunction, Requirement
 from sfumato.errors import ParameterError
 from sfumato.schema.population import Population
 
-__all__ = ["Linkability", "Probability", "split_linkability"]
+__all__ = ["Linkability", "split_linkability"]
 
-Probability = Literal["exact", "product", "robust"]
 MOST_D = 12
 
 
@@ -66,7 +66,7 @@ class Linkability(Requirement):
         if least > MOST_D:
             raise ParameterError("d", least, f"must be at most {MOST_D}", hint="2^d subsets are added up")
         many = whole("organisations", organisations, least=2)
-        choice("probability", probability, ("exact", "product", "robust"))
+        choice("probability", probability, PROBABILITIES)
         given: object = population
         if given is not None and given != "joint" and not isinstance(given, Population):
             hint = 'sf.Population.read(path, schema), "joint" or None'
@@ -78,7 +78,7 @@ class Linkability(Requirement):
         object.__setattr__(self, "d", least)
         object.__setattr__(self, "alpha", fraction("alpha", alpha, above=0, below=1, hint="try 0.8"))
         object.__setattr__(self, "organisations", many)
-        object.__setattr__(self, "others", _sizes(others, many))
+        object.__setattr__(self, "others", sizes_of_others("others", others, many))
         object.__setattr__(self, "population", population)
         object.__setattr__(self, "probability", probability)
         object.__setattr__(self, "k_other", None if k_other is None else whole("k_other", k_other, least=2))
@@ -98,8 +98,9 @@ class Linkability(Requirement):
             self.d,
             alpha=self.alpha,
             population=self.population_name,
-            other_rows=None if self.others is None else min(self.others),
+            other_rows=self.others,
             organisations=self.organisations,
+            probability=self.probability,
             base=base,
         )
 
@@ -112,8 +113,10 @@ class Linkability(Requirement):
             found.append("other releases whose class of the same person covers a smaller region than ours")
         if self.others is None:
             found.append("other releases with fewer rows than this one")
-        elif len(set(self.others)) > 1:
+        else:
             found.append(f"other sizes than the assumed {', '.join(str(n) for n in self.others)} rows")
+        if self.probability == "product":
+            found.append("the exact probability: the paper's product formula was used, which overstates it")
         found.append("how likely each of the d values is: d values left are not a confidence of 1/d")
         return tuple(found)
 
@@ -158,18 +161,6 @@ class Linkability(Requirement):
 
     def __str__(self) -> str:
         return f"{self.label}({self.d}, {plain(self.alpha)})"
-
-
-def _sizes(others: Number | Sequence[Number] | None, organisations: int) -> tuple[int, ...] | None:
-    if others is None:
-        return None
-    if isinstance(others, Sequence) and not isinstance(others, str):
-        sizes = tuple(whole("others", n, least=1) for n in others)
-        if len(sizes) != organisations - 1:
-            rule = f"must be one size for each of {organisations - 1} other organisations"
-            raise ParameterError("others", f"{len(sizes)} sizes", rule)
-        return sizes
-    return (whole("others", others, least=1),) * (organisations - 1)
 
 
 def split_linkability(requirement: Requirement) -> tuple[Requirement | None, Linkability | None]:

@@ -6,7 +6,12 @@ from collections.abc import Sequence
 
 from sfumato.claims.requirement import Requirement
 
-__all__ = ["requirement_notes"]
+__all__ = ["requirement_notes", "vacuous_notes"]
+
+
+def vacuous_notes(requirement: Requirement) -> tuple[str, ...]:
+    """Name the parts that promise nothing."""
+    return tuple(f"anything by {part}: every table satisfies it" for part in requirement.parts if part.vacuous)
 
 
 def requirement_notes(
@@ -17,7 +22,7 @@ def requirement_notes(
     rows_per_person: int = 1,
 ) -> tuple[str, ...]:
     """Return what the requirement does not cover, for these sensitive attributes and rows per person."""
-    notes: list[str] = []
+    notes: list[str] = list(vacuous_notes(requirement))
     labels = {part.label for part in requirement.parts}
     if requirement.reads_sensitive and len(sensitive) > 1:
         names = ", ".join(sensitive)

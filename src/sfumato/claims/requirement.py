@@ -65,6 +65,11 @@ class Requirement(ABC):
         """The single requirements in it."""
         return (self,)
 
+    @property
+    def vacuous(self) -> bool:
+        """Whether every table satisfies it, so that it promises nothing."""
+        return False
+
     @abstractmethod
     def satisfied(self, classes: Classes) -> BoolArray:
         """Decide each class of one block of non-empty classes."""
@@ -196,6 +201,11 @@ class Conjunction(Requirement):
     def monotone(self) -> bool:
         """Whether a union of classes that satisfy it always satisfies it."""
         return all(part.monotone for part in self.requirements)
+
+    @property
+    def vacuous(self) -> bool:
+        """Whether every table satisfies all of it."""
+        return all(part.vacuous for part in self.requirements)
 
     @property
     def reads_sensitive(self) -> bool:  # type: ignore[override]

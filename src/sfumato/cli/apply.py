@@ -30,14 +30,15 @@ def apply(
 ) -> None:
     """Generalize next month's rows with the recoding of a saved release.
 
-    Only public recodings are saved (global cuts). The new rows are generalized alike, but the claim of
-    the release does not cover them.
+    Only public recodings are saved: global cuts, those of topdown, diffgen and noisy-table. The new rows are
+    generalized alike, but the claim of the release does not cover them.
 
     Example: sfumato apply out/ new.csv -o more.csv
     """
     from pathlib import Path
 
     import sfumato as sf
+    from sfumato.errors import count_of
 
     loaded = sf.Release.load(release)
     described = loaded.schema if schema is None else sf.Schema.load(schema)
@@ -50,4 +51,4 @@ def apply(
     if as_json:
         emit({"ok": True, "rows": frame.height, "written": target.name})
     else:
-        click.echo(f"Wrote {frame.height} rows to {output}. The claim of {release} does not cover them.")
+        click.echo(f"Wrote {count_of(frame.height, 'row')} to {output}. The claim of {release} does not cover them.")

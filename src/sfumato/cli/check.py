@@ -12,6 +12,7 @@ from sfumato.cli.options import emit, file_options, given_options, json_option, 
 
 if TYPE_CHECKING:
     from sfumato.errors import Problem
+    from sfumato.schema import Schema
 
 __all__ = ["check"]
 
@@ -26,7 +27,7 @@ def check(
 ) -> int:
     """List every problem of a file and its schema at once: values a hierarchy lacks, nulls, roles, open decisions.
 
-    Offending values are shown on this screen only; --json says how many there are.
+    Offending values are shown on this screen only, which makes it confidential; --json says how many there are.
 
     Example: sfumato check patients.csv patients.toml
     """
@@ -36,22 +37,24 @@ def check(
     try:
         described = sf.Schema.load(schema)
     except sf.SchemaError as error:
-        return _report(error.problems, (), as_json=as_json)
+        return _report(error.problems, None, as_json=as_json)
     problems = sf.check(data, described, **given)
     if problems:
-        return _report(problems, described.decisions(), as_json=as_json)
+        return _report(problems, described, as_json=as_json)
     table = sf.read(data, described, **given)
-    return _report((), described.decisions(), as_json=as_json, rows=table.rows, left_out=table.left_out)
+    return _report((), described, as_json=as_json, rows=table.rows, left_out=table.left_out)
 
 
 def _report(
     problems: Sequence[Problem],
-    warnings: Sequence[Problem],
+    schema: Schema | None,
     *,
     as_json: bool,
     rows: int | None = None,
     left_out: int = 0,
 ) -> int:
+    decisions = [] if schema is None else schema.decisions()
+    remarks = [] if schema is None else schema.remarks()
     if as_json:
         emit(
             {
@@ -59,16 +62,38 @@ def _report(
                 "rows": rows,
                 "left_out": left_out,
                 "problems": [problem.as_json() for problem in problems],
-                "decisions": [warning.as_json() for warning in warnings],
+                "decisions": [decision.as_json() for decision in decisions],
+                "remarks": [remark.as_json() for remark in remarks],
             }
         )
-        return EXIT_INPUT if problems else 0
-    if problems:
-        print_problems(f"To mend ({len(problems)}):", problems, reveal=True, style="red")
     else:
-        click.echo(f"{rows} rows fit the schema.")
-        if left_out:
-            click.echo(f'{left_out} rows are left out: a value is missing where missing = "suppress".')
-    if warnings:
-        print_problems(f"Open decisions ({len(warnings)}):", warnings, reveal=False, style="yellow")
+        if problems:
+            print_problems(f"To mend ({len(problems)}):", problems, reveal=True, style="red")
+        else:
+            _print_fit(rows or 0, left_out)
+        _print_open(decisions, remarks)
     return EXIT_INPUT if problems else 0
+
+
+def _print_fit(rows: int, left_out: int) -> None:
+    from sfumato.errors import count_of
+
+    click.echo(f"{count_of(rows, 'row fits', 'rows fit')} the schema.")
+    if left_out:
+        are = count_of(left_out, "row is", "rows are")
+        click.echo(f'{are} left out: a value is missing where missing = "suppress".')
+
+
+def _print_open(decisions: Sequence[Problem], remarks: Sequence[Problem]) -> None:
+    from sfumato.errors import Problem
+
+    if decisions:
+        asked = [Problem(decision.path, decision.rule) for decision in decisions]
+        title = f"Open decisions ({len(asked)}), each to be deleted from `decide` once it is taken:"
+        print_problems(title, asked, reveal=False, style="yellow")
+    if remarks:
+        alike: dict[tuple[str, str], list[str]] = {}
+        for remark in remarks:
+            alike.setdefault((remark.rule, remark.hint), []).append(remark.path)
+        told = [Problem(", ".join(paths), rule, hint) for (rule, hint), paths in alike.items()]
+        print_problems(f"Good to know ({len(told)}):", told, reveal=False, style="cyan")

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import re
+import shlex
+import shutil
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from sfumato.cli.options import emit, json_option
+
+if TYPE_CHECKING:
+    from sfumato.frontier import Frontier, Recommendation
 
 __all__ = ["demo"]
 
@@ -22,49 +29,85 @@ PRESETS = ("tradeoff", "tradeoff-buckets")
 def demo(output: str, quick: bool, as_json: bool) -> None:
     """Do the main job on bundled data: compare releases of Adult, recommend one, publish it, verify it, report.
 
-    Writes report.html (for the steward), public.html (for everyone) and the folder release/.
+    Writes adult.csv and its schema adult.toml (the input), report.html (for the steward), public.html (for everyone)
+    and the folder release/.
 
     Example: sfumato demo -o demo-out
     """
     import sfumato as sf
+    from sfumato.report.wording import membership
 
-    table = sf.datasets.adult().with_roles(quasi=QUASI, sensitive="occupation", target=())
+    folder = _free(output)
+    data, schema = _written(folder)
+    table = sf.read(data, sf.Schema.load(schema))
     private = sf.sweep(sf.DiffGen, epsilon=["0.5", 1, 2, 4])
     points = sf.sweep(sf.Mondrian, t=["0.1", "0.15", "0.2"]) if quick else sf.sweep(*PRESETS, private)
     if not as_json:
         click.echo(f"Adult, {table.rows:,} people: making and measuring {len(points)} releases.")
     front = sf.frontier(table, points, progress=not as_json, repeats=3)
     chosen = front.recommend()
-    folder = _free(output)
     release = sf.publish(table, chosen.mechanism)
     release.save(folder / "release")
     verdict = sf.verify(folder / "release")
-    again = f"sfumato demo -o {output}"
-    sf.report(front, folder / "report.html", recommendation=chosen, command=again, source=("adult.csv", "adult.toml"))
-    sf.report(front, folder / "public.html", audience="public", release=release)
+    again = shlex.join(["sfumato", "demo", *(["--quick"] if quick else []), "-o", output])
+    given = (str(data), str(schema))
+    sf.report(front, folder / "report.html", recommendation=chosen, command=again, source=given)
+    sf.report(front, folder / "public.html", audience="public", release=release, folder="release")
     if as_json:
         emit(
             {
                 "ok": verdict.holds,
                 "folder": str(folder),
+                "data": str(data),
+                "schema": str(schema),
                 "releases": len(front.points),
                 "efficient": [point.label for point in front.efficient],
                 "recommendation": chosen.to_json(),
+                "membership": membership(release.form),
                 "summary": release.summary().to_json(),
                 "verdict": verdict.to_json(),
             }
         )
         return
-    from sfumato.cli.frontier import show
-
-    show(front, chosen)
+    _show(front, chosen, membership(release.form), given)
     click.echo(f"\nPublished and verified: {'the claim holds' if verdict.holds else 'the claim does not hold'}.")
     for name, what in (
+        ("adult.csv", "the table; adult.toml beside it is its schema"),
         ("report.html", "for the steward, confidential"),
         ("public.html", "for everyone"),
-        ("release/", "what is published; check it with sfumato verify"),
+        ("release", f"what is published; check it with: {shlex.join(['sfumato', 'verify', str(folder / 'release')])}"),
     ):
         click.echo(f"  {folder / name}  {what}")
+
+
+def _show(front: Frontier, chosen: Recommendation, membership: str, given: tuple[str, str]) -> None:
+    """Print the comparison, then what a steward must see before anything else, then the command."""
+    from sfumato.cli.frontier import show
+    from sfumato.report.commands import publish_command
+    from sfumato.report.story import worst_of
+
+    show(front, chosen)
+    for line in [membership, *worst_of(chosen.point)]:
+        if line:
+            click.secho(line, bold=True)
+    command = publish_command(chosen.point.mechanism, *given)
+    if command is not None:
+        click.echo(f"\nTo make it again:\n  {command}")
+
+
+def _written(folder: Path) -> tuple[Path, Path]:
+    """Write Adult as a steward would hold it: a CSV file and a schema with its hierarchies."""
+    from sfumato.datasets.adult import ADULT_SCHEMA, adult_frame
+
+    data, schema = folder / "adult.csv", folder / "adult.toml"
+    adult_frame().write_csv(data)
+    # The paper has no class to predict: income, the bundled schema's target, takes no part.
+    text = ADULT_SCHEMA.read_text("utf-8").replace('role = "target"', 'role = "other"')
+    schema.write_text(text, "utf-8")
+    (folder / "hierarchies").mkdir()
+    for name in sorted(set(re.findall(r'"hierarchies/([^"]+)"', text))):
+        shutil.copyfile(ADULT_SCHEMA.parent / "hierarchies" / name, folder / "hierarchies" / name)
+    return data, schema
 
 
 def _free(wanted: str) -> Path:

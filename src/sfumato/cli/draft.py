@@ -26,8 +26,8 @@ def draft(
 ) -> None:
     """Propose roles, kinds, ranges and hierarchies for a CSV or Parquet file.
 
-    The result is a commented TOML file. Each comment names a decision a person must take; what was read
-    off the data is marked source = "data".
+    The result is a commented TOML file, as confidential as the data. Questions for a person stand in its `decide`
+    entries; what was read off the data is marked source = "data". Roles are guessed from English column names.
 
     Example: sfumato draft patients.csv -o patients.toml
     """

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import click
 
-from sfumato.cli.options import emit, json_option
+from sfumato.cli.options import completed_by, emit, json_option
 
 __all__ = ["explain"]
 
 
+def _names() -> list[str]:
+    from sfumato.report.explain import explainable
+
+    return explainable()
+
+
 @click.command(short_help="What a name means, with its formula.")
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=completed_by(_names))
 @json_option
 def explain(name: str | None, as_json: bool) -> None:
     """Say in plain words what a requirement, guarantee, mechanism or measure means, or list the names.

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sfumato.cli.options import emit, file_options, given_options, json_option
+from sfumato.cli.options import completed_by, emit, file_options, given_options, json_option
 
 if TYPE_CHECKING:
     from sfumato.frontier import Frontier, Recommendation
@@ -14,12 +14,23 @@ if TYPE_CHECKING:
 __all__ = ["frontier", "show"]
 
 
+def _presets() -> list[str]:
+    from sfumato.frontier import PRESETS
+
+    return list(PRESETS)
+
+
 @click.command(short_help="Compare releases of a table, find the efficient ones, recommend one.")
 @click.argument("data", type=click.Path())
 @click.argument("schema", type=click.Path())
 @click.option("-o", "--output", type=click.Path(), help="Report to write: .html, .md or .json. Confidential.")
 @click.option("--public", type=click.Path(), help="Also write the public report here: nothing computed from the data.")
-@click.option("--preset", multiple=True, help="Which sweep (default: standard); may be given several times.")
+@click.option(
+    "--preset",
+    multiple=True,
+    shell_complete=completed_by(_presets),
+    help="Which sweep (default: standard); may be given several times.",
+)
 @click.option("--privacy", default="privacy_loss", show_default=True, help="Measure on the privacy axis.")
 @click.option("--utility", default="utility_loss", show_default=True, help="Measure on the utility axis.")
 @click.option("--privacy-loss", type=float, help="Recommend the most useful release up to this privacy figure.")
@@ -80,6 +91,8 @@ def show(front: Frontier, recommendation: Recommendation) -> None:
     from rich.markup import escape
     from rich.table import Table
 
+    from sfumato.errors import count_of
+
     console = Console(highlight=False)
     shown = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
     names = (front.privacy.name.replace("_", " "), front.utility.name.replace("_", " "))
@@ -90,7 +103,7 @@ def show(front: Frontier, recommendation: Recommendation) -> None:
         shown.add_row(escape(point.label), f"{point.privacy.mean:.4g}", f"{point.utility.mean:.4g}", mark)
     console.print(shown)
     failed = f", {len(front.failed)} not made or not measured" if front.failed else ""
-    click.echo(f"{len(front.points)} releases compared{failed}.\n")
+    click.echo(f"{count_of(len(front.points), 'release')} compared{failed}.\n")
     console.print(f"[bold]Recommended: {escape(recommendation.point.label)}[/]")
     console.print(escape(recommendation.reason))
     console.print(escape(recommendation.caution), style="dim")

@@ -81,31 +81,16 @@ def _show(book: Ledger, population: str | None, *, as_json: bool) -> None:
 
 
 def _print(totals: list[Totals], entries: list[Entry]) -> None:
+    """Each population with its entries, oldest first (times are UTC), and what they add up to."""
     from rich.console import Console
     from rich.markup import escape
-    from rich.table import Table
 
     console = Console(highlight=False)
-    table = Table(
-        "entry", "population", "when (UTC)", "method", "promise", "neighbours", "epsilon", "state", "saved as"
-    )
-    for entry in entries:
-        state = f"{entry.state}{', rehearsal' if entry.rehearsal else ''}{f' ({entry.note})' if entry.note else ''}"
-        cells = (
-            entry.number,
-            entry.population,
-            entry.reserved_at[:16].replace("T", " "),
-            entry.mechanism.get("name", ""),
-            entry.promise,
-            entry.neighbours or "",
-            "none" if entry.cost is None else entry.cost,
-            state,
-            ", ".join(entry.saved),
-        )
-        table.add_row(*(escape(str(cell)) for cell in cells))
-    console.print(table)
     for total in totals:
         console.print(f"[bold]{escape(total.population)}[/]", soft_wrap=True)
+        for entry in entries:
+            if entry.population == total.population:
+                console.print(escape("\n".join(_lines(entry))), soft_wrap=True)
         for relation, cost in total.spent.items():
             console.print(f"  spent, {relation}: epsilon {cost}", soft_wrap=True)
         if len(total.spent) > 1:
@@ -115,3 +100,16 @@ def _print(totals: list[Totals], entries: list[Entry]) -> None:
         limit = "none set" if total.limit is None else f"epsilon {total.limit}"
         left = "" if total.left is None else f", left: epsilon {total.left}"
         console.print(f"  limit: {limit}{left}", soft_wrap=True)
+
+
+def _lines(entry: Entry) -> list[str]:
+    """Two or three short lines: a table of so many columns would not fit into 80."""
+    when = entry.reserved_at[:16].replace("T", " ")
+    cost = "no epsilon" if entry.cost is None else f"epsilon {entry.cost}"
+    told = [entry.state, *(["rehearsal"] if entry.rehearsal else []), cost]
+    told += [str(entry.neighbours)] if entry.neighbours else []
+    lines = [
+        f"{entry.number:>4}  {when}  {entry.mechanism.get('name', '')}: {entry.promise}",
+        f"      {', '.join(told)}{f' ({entry.note})' if entry.note else ''}",
+    ]
+    return [*lines, f"      saved as {', '.join(entry.saved)}"] if entry.saved else lines

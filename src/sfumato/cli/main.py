@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
@@ -67,6 +68,14 @@ def app() -> None:
     """
 
 
+def _without_far_guesses(error: click.ClickException) -> click.ClickException:
+    """Keep a suggested option only where it is nearly what was typed."""
+    if not isinstance(error, click.NoSuchOption):
+        return error
+    near = get_close_matches(error.option_name, error.possibilities or (), cutoff=0.75)
+    return click.NoSuchOption(error.option_name, possibilities=near, ctx=error.ctx)
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line; errors are messages, never tracebacks (set SFUMATO_DEBUG=1 to see one)."""
     given = sys.argv[1:] if arguments is None else arguments
@@ -76,7 +85,7 @@ def main(arguments: list[str] | None = None) -> None:
         click.echo("Stopped.", err=True)
         code = 130
     except click.ClickException as error:
-        error.show()
+        _without_far_guesses(error).show()
         code = EXIT_INPUT
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sfumato.cli.options import emit, file_options, given_options, json_option
+from sfumato.cli.options import completed_by, emit, file_options, given_options, json_option
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,11 +16,23 @@ if TYPE_CHECKING:
 __all__ = ["measure"]
 
 
+def _measures() -> list[str]:
+    from sfumato.measures import REGISTRY
+
+    return list(REGISTRY)
+
+
 @click.command(short_help="Privacy and utility of a release, ours or anyone's.")
 @click.argument("data", type=click.Path())
 @click.argument("schema", type=click.Path())
 @click.argument("release", type=click.Path())
-@click.option("--measure", "names", multiple=True, help="One measure by name; may be given several times.")
+@click.option(
+    "--measure",
+    "names",
+    multiple=True,
+    shell_complete=completed_by(_measures),
+    help="One measure by name; may be given several times.",
+)
 @click.option("--groups", help="Column of a foreign file that numbers its groups (buckets).")
 @file_options
 @json_option

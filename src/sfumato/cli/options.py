@@ -13,10 +13,22 @@ if TYPE_CHECKING:
 
     from sfumato.errors import Problem
 
-__all__ = ["emit", "file_options", "given_options", "json_option", "print_problems", "table_of"]
+__all__ = [
+    "CONFIDENTIAL",
+    "completed_by",
+    "emit",
+    "file_options",
+    "given_options",
+    "json_option",
+    "named_decisions",
+    "print_problems",
+    "table_of",
+]
 
 F = TypeVar("F", bound=Callable[..., Any])
 _LISTED, _SAMPLE = 200, 20  # offending values that are all shown; how many are where there are more
+
+CONFIDENTIAL = "The values above are from your file: confidential. Do not pass this output on; --json leaves them out."
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 
@@ -42,13 +54,18 @@ def given_options(**options: Any) -> dict[str, Any]:
     return {name: value for name, value in options.items() if value is not None}
 
 
+def completed_by(names: Callable[[], Iterable[str]]) -> Callable[[Any, Any, str], list[str]]:
+    """Let a shell complete a value from names that are looked up only then."""
+    return lambda _context, _parameter, begun: [name for name in names() if name.startswith(begun)]
+
+
 def emit(data: dict[str, Any]) -> None:
     """Print one JSON object."""
     click.echo(json.dumps(data, indent=2, ensure_ascii=False))
 
 
 def print_problems(title: str, problems: Iterable[Problem], *, reveal: bool, style: str) -> None:
-    """List problems; with `reveal` also the offending values, on the steward's own screen."""
+    """List problems; with `reveal` also the offending values, on the steward's own screen, marked as confidential."""
     from rich.console import Console
     from rich.markup import escape
 
@@ -57,7 +74,8 @@ def print_problems(title: str, problems: Iterable[Problem], *, reveal: bool, sty
     console = Console(highlight=False, soft_wrap=True)
     console.print(f"[bold {style}]{escape(title)}[/]")
     last: tuple[tuple[str, ...], str] = ((), "")
-    for number, problem in enumerate(problems, 1):
+    listed = list(problems)
+    for number, problem in enumerate(listed, 1):
         console.print(f"  {number}. [bold]{escape(problem.path)}[/]: {escape(sentence(problem.rule))}")
         if (problem.values, problem.hint) == last:  # said just above, as when every column is absent
             continue
@@ -66,6 +84,18 @@ def print_problems(title: str, problems: Iterable[Problem], *, reveal: bool, sty
             console.print(f"     values: {escape(_listed(problem))}")
         if problem.hint:
             console.print(f"     [dim]{escape(sentence(problem.hint))}[/]")
+    if reveal and any(problem.values for problem in listed):
+        console.print(f"[bold]{escape(CONFIDENTIAL)}[/]")
+
+
+def named_decisions(decisions: Iterable[Problem]) -> str:
+    """Return what open decisions are about, by column: `rows_per_person, age (role, range)`."""
+    about: dict[str, list[str]] = {}
+    for decision in decisions:
+        topics = about.setdefault(decision.path.removeprefix("attribute."), [])
+        if decision.path.startswith("attribute."):
+            topics.append(decision.rule.partition(":")[0])
+    return ", ".join(f"{name} ({', '.join(topics)})" if topics else name for name, topics in about.items())
 
 
 def _listed(problem: Problem) -> str:

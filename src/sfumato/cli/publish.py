@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from sfumato.cli.options import emit, file_options, given_options, json_option, table_of
+from sfumato.cli.options import emit, file_options, given_options, json_option, named_decisions, table_of
+from sfumato.cli.publish_words import budget_warnings, form_notes, size_rows
 
 if TYPE_CHECKING:
     from sfumato.claims import Claim
@@ -47,7 +48,8 @@ def publish_options(function: F) -> F:
                 "--against",
                 multiple=True,
                 type=click.Path(),
-                help="Earlier release, folder or table: warn when both together leave anyone fewer than d values.",
+                help="Earlier release (folder or table; a ledger: all it saw saved): warn when together they leave"
+                " anyone fewer than d values.",
             ),
             click.option("--refuse", is_flag=True, help="With --against: write nothing instead of warning."),
             *_d_option(function),
@@ -69,12 +71,14 @@ def _d_option(function: Any) -> tuple[Any, ...]:
 def run(mechanism: Mechanism, **options: Any) -> None:
     """Plan or publish, save, and print what was done."""
     import sfumato as sf
+    from sfumato.errors import count_of
 
     schema = sf.Schema.load(options["schema"])
-    undecided = sum(len(attribute.decide) for attribute in schema.attributes)
+    undecided = schema.decisions()
     if undecided and not options["as_json"]:
+        are = count_of(len(undecided), "decision of the schema is", "decisions of the schema are")
         listed = f"sfumato check {options['data']} {options['schema']}"
-        click.echo(f"Warning: {undecided} decisions of the schema are open. They are listed by: {listed}", err=True)
+        click.echo(f"Warning: {are} open: {named_decisions(undecided)}. Each as a question: {listed}", err=True)
     if options["dry_run"]:
         _show_plan(sf.plan(schema, mechanism), mechanism.claim(schema), as_json=options["as_json"])
         return
@@ -82,13 +86,17 @@ def run(mechanism: Mechanism, **options: Any) -> None:
         raise sf.ParameterError(
             "output", "nothing", "a folder to write is needed", hint="-o out/, or --dry-run to only look"
         )
+    _refuse_nothing(mechanism, schema)
     _refuse_waste(mechanism.claim(schema), options)
     given = given_options(**{name: options[name] for name in ("delimiter", "encoding", "header")})
     table = sf.read(options["data"], schema, **given)
     earlier = _earlier(schema, options)
+    warnings = budget_warnings(mechanism.claim(schema), schema, options["ledger"])
+    for text in () if options["as_json"] else warnings:
+        click.echo(f"Warning: {text}", err=True)
     with _progress(shown=not options["as_json"]) as progress:
         release = sf.publish(table, mechanism, seed=options["seed"], ledger=options["ledger"], progress=progress)
-    beside = None if earlier is None else sf.attacks.against(release, earlier, table, options.get("d", 4))
+    beside = sf.attacks.against(release, earlier, table, options.get("d", 4)) if earlier else None
     if beside is not None and options["refuse"]:
         beside.require()
     release.save(options["output"], format=options["file_format"], allow_rehearsal=options["allow_rehearsal"])
@@ -102,16 +110,19 @@ def run(mechanism: Mechanism, **options: Any) -> None:
                 "summary": release.summary().to_json(),
                 "claim": release.claim.to_json(),
                 "not_published": _withheld(schema),
-                "undecided": undecided,
+                "undecided": len(undecided),
+                "decisions": [decision.as_json() for decision in undecided],
+                "warnings": warnings,
                 **({} if beside is None else {"against": beside.to_json()}),
             }
         )
         return
     if beside is not None:
         click.echo(beside.describe() if beside.holds else f"Warning: {beside.describe()}", err=not beside.holds)
-    summary = release.summary()
-    rows = [(name, value) for name, value in summary.to_json().items()]
-    table_of(f"Published {schema.name}", [("claim", release.claim.promise), *rows])
+    estimated = " (estimate)" if release.claim.kind == "estimate" else ""
+    table_of(f"Published {schema.name}", [("claim", f"{release.claim.promise}{estimated}"), *size_rows(release)])
+    for text in form_notes(release):
+        click.echo(text)
     if withheld := _withheld(schema):
         click.echo(f"Not published, by role: {', '.join(withheld)}.")
     if options["mapping"] is not None:
@@ -122,6 +133,17 @@ def run(mechanism: Mechanism, **options: Any) -> None:
 def _withheld(schema: Any) -> list[str]:
     """Name the columns that no release carries: identifiers, and what has no other role."""
     return [attribute.name for attribute in schema.attributes if attribute.role in ("identifier", "other")]
+
+
+def _refuse_nothing(mechanism: Mechanism, schema: Any) -> None:
+    """Refuse a requirement that every table satisfies: whoever asks for it has mistaken its scale."""
+    import sfumato as sf
+
+    kept = mechanism.claim(schema).requirement
+    void = [] if kept is None or isinstance(mechanism, sf.Suppress) else [part for part in kept.parts if part.vacuous]
+    if void:
+        hint = "k and l of at least 2; t below 0.6931 (js) or 1 (emd); usual: --k 10, --l 3, --t 0.1"
+        raise sf.ParameterError("requirement", str(void[0]), "promises nothing: every table satisfies it", hint=hint)
 
 
 def _refuse_waste(claim: Claim, options: dict[str, Any]) -> None:
@@ -146,7 +168,10 @@ def _earlier(schema: Any, options: dict[str, Any]) -> Any:
     import sfumato as sf
 
     if options["against"]:
-        return sf.attacks.open_releases(options["against"], schema)
+        found = sf.attacks.open_releases(options["against"], schema)
+        if not found and not options["as_json"]:
+            click.echo("The ledger knows no earlier release of this population.")
+        return found
     if options["refuse"]:
         raise sf.ParameterError("refuse", "given", "needs --against", hint="--against earlier/")
     return None

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sfumato.cli.options import emit, json_option, table_of
+from sfumato.cli.publish_words import budget_warnings
 
 if TYPE_CHECKING:
     from sfumato.commuting import Geography
@@ -86,6 +87,10 @@ def synthesize(**options: Any) -> None:
     _refuse_waste(options)
     named = {name: options[name] for name in ("destination", "origin", "count", "person", "unit", "cap", "unknown")}
     flows = sf.commuting.read_flows(options["data"], geography, **named)
+    for text in (
+        () if options["as_json"] else budget_warnings(mechanism.claim(flows.schema), flows.schema, options["ledger"])
+    ):
+        click.echo(f"Warning: {text}", err=True)
     release = sf.publish(flows.table, mechanism, seed=options["seed"], ledger=options["ledger"])
     release.save(options["output"], format=options["file_format"], allow_rehearsal=options["allow_rehearsal"])
     if options["map_file"] is not None:

@@ -14,6 +14,7 @@ from typing import Any
 
 from sfumato.schema import Attribute, Days, Edges, Grid, Values
 from sfumato.schema.domain import decimal_or_none, decimal_text
+from sfumato.schema.spelling import spelt_day, with_point
 
 __all__ = [
     "ASK",
@@ -64,8 +65,10 @@ def missing_result(attribute: Attribute) -> int:
     return LEFT_OUT if code is None else code
 
 
-def day_of(text: str) -> dt.date | None:
-    """Return the day of an ISO date or timestamp, None when the text is neither."""
+def day_of(text: str, spelling: str | None = None) -> dt.date | None:
+    """Return the day of a date or timestamp, ISO or in the given format, None when the text is neither."""
+    if spelling is not None:
+        return spelt_day(text, spelling)
     match = _DAY.fullmatch(text)
     try:
         return dt.date.fromisoformat(match[1]) if match else None
@@ -86,9 +89,11 @@ def code_of(attribute: Attribute, value: Any) -> int:
         return _listed(attribute, domain, text, texts)
     if text == "":
         return missing_result(attribute)
+    written = isinstance(value, str)  # a typed cell is a day or a number already, however the file would spell it
     if isinstance(domain, Days):
-        return _day(attribute, domain, text)
-    return _number(attribute, domain, text, texts)
+        return _day(attribute, domain, day_of(text, attribute.format if written else None))
+    number = with_point(text) if written and attribute.decimal_comma else text
+    return UNPARSABLE if number is None else _number(attribute, domain, number, texts)
 
 
 def _listed(attribute: Attribute, domain: Values, text: str, texts: tuple[str, ...]) -> int:
@@ -131,8 +136,7 @@ def _number(attribute: Attribute, domain: Grid | Edges, text: str, texts: tuple[
     return OUTSIDE if code is None else code
 
 
-def _day(attribute: Attribute, domain: Days, text: str) -> int:
-    day = day_of(text)
+def _day(attribute: Attribute, domain: Days, day: dt.date | None) -> int:
     if day is None:
         return UNPARSABLE
     code = (day - domain.low).days // domain.step

@@ -7,14 +7,17 @@ from collections.abc import Sequence
 from os import PathLike, fspath
 from typing import Any
 
-from sfumato.counts.draft_columns import column_facts
+from sfumato.counts.draft_columns import ColumnFacts, column_facts
 from sfumato.counts.draft_roles import proposals
 from sfumato.counts.draft_toml import toml_text
+from sfumato.counts.draft_words import suggested
 from sfumato.counts.refusal import refused
 from sfumato.counts.source import Source, open_source
-from sfumato.errors import ReadError
+from sfumato.errors import ReadError, count_of
 
 __all__ = ["draft"]
+
+_ROWS_EACH = 10  # an identifier with more rows a value is rather that of a clinic than of a person
 
 
 def draft(
@@ -41,7 +44,16 @@ def draft(
             raise
         facts = column_facts(again)
         source = again
-    return toml_text(name or _name(data), proposals(facts), read_as=_read_as(source))
+    repeated = [column.name for column in facts if _repeats(column)]
+    return toml_text(
+        name or _name(data), proposals(facts), read_as=_read_as(source), repeated=repeated[0] if repeated else ""
+    )
+
+
+def _repeats(column: ColumnFacts) -> bool:
+    """True for a column named like an identifier that has a few rows for each of its values."""
+    filled = column.rows - column.nulls
+    return "identifier" in suggested(column.name) and column.distinct < filled < _ROWS_EACH * column.distinct
 
 
 def _read_as(source: Source) -> str:
@@ -51,7 +63,7 @@ def _read_as(source: Source) -> str:
     _, form = source.forms[0]
     mark = {"\t": "tab"}.get(form.delimiter, form.delimiter)
     first = "names the columns" if form.header else "is data"
-    return f"{form.encoding} text cut at {mark!r} into {len(form.names)} columns; the first line {first}"
+    return f"{form.encoding} text cut at {mark!r} into {count_of(len(form.names), 'column')}; the first line {first}"
 
 
 def _name(data: Any) -> str:

@@ -3,30 +3,23 @@
 from __future__ import annotations
 
 import datetime as dt
-import re
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from decimal import Decimal
 from typing import Any
 
 import polars as pl
 
-from sfumato.counts.canonical import canonical_text, day_of
+from sfumato.counts.canonical import canonical_text
 from sfumato.counts.csv_form import blank_tail
-from sfumato.counts.encoding import supported
+from sfumato.counts.draft_spelling import PLAIN, Spelling, codes_among_words, codes_for_none, day_formats, spelling_of
+from sfumato.counts.encoding import days_in, numbers_with_point, supported
 from sfumato.counts.source import ROWS, Source
 from sfumato.schema import KNOWN, MISSING, ROOT
-from sfumato.schema.domain import decimal_or_none
 
 __all__ = ["LISTED", "NO_VALUE", "ColumnFacts", "column_facts"]
 
 LISTED = 10_000  # distinct values looked at one by one
-_LAST_DAY = dt.date.max.isoformat()
 _OTHERS = 50  # distinct texts among numbers that are looked at
-_STRAYS, _NUMBERS = 3, 100  # so few texts among so many numbers are no numbers gone wrong, but a word for none
-_FORMS = (
-    ("dates: write them as 2024-05-31", "", re.compile(r"\d{1,2}[./-]\d{1,2}[./-]\d{4}|\d{4}[./]\d{1,2}[./]\d{1,2}")),
-    ("numbers with a decimal comma: write them as 1234.5", ",", re.compile(r"[-+]?\d+(,\d+)?")),
-)
 NO_VALUE = frozenset(
     {"", "?", "NA", "N/A", "n/a", "NULL", "null", "NaN", "nan", "None", ".", "-", "inf", "-inf", ROOT, MISSING, KNOWN}
 )
@@ -36,8 +29,7 @@ NO_VALUE = frozenset(
 class ColumnFacts:
     """One column: how many values, which, and whether they are numbers or days.
 
-    `strays` is how many texts among numbers were taken for no value; `form` says how dates or numbers are
-    written that can not be read as they stand.
+    `strays` is how many texts or numbers were taken for no value by their look alone.
     """
 
     name: str
@@ -52,7 +44,7 @@ class ColumnFacts:
     days: tuple[dt.date, dt.date] | None = None
     plain: bool = True
     strays: int = 0
-    form: str = ""
+    spelling: Spelling = PLAIN
 
     @property
     def uniqueness(self) -> float:
@@ -89,8 +81,8 @@ def column_facts(source: Source) -> list[ColumnFacts]:
         known = sorted({text for text in values if text is not None})
         facts[name] = _from_texts(name, known, rows - min(blank, rows), distinct[name], nulls[name])
     for name in many:
-        found = source.collect(_ends(frame, name, types[name])).row(0, named=True)
-        facts[name] = _from_ends(name, found, rows - min(blank, rows), distinct[name], nulls[name])
+        counted_as = {"rows": rows - min(blank, rows), "distinct": distinct[name], "nulls": nulls[name]}
+        facts[name] = _many(source, frame, name, types[name], **counted_as)
     odd = {name: ColumnFacts(name, rows=rows, distinct=0, plain=False) for name in source.columns}
     return [facts.get(name, odd[name]) for name in source.columns]
 
@@ -105,69 +97,56 @@ def _text(name: str, dtype: pl.DataType) -> pl.Expr:
 
 
 def _from_texts(name: str, known: list[str], rows: int, distinct: int, nulls: int) -> ColumnFacts:
-    no_value = tuple(text for text in known if text in NO_VALUE)
-    texts = tuple(text for text in known if text not in NO_VALUE)
-    dated = [text for text in texts if day_of(text) is not None]
-    if len(dated) == len(texts) and _LAST_DAY in dated:  # how many programs write "no end"
-        no_value, texts = (*no_value, _LAST_DAY), tuple(text for text in texts if text != _LAST_DAY)
-    strays = _strays(texts)
-    no_value, texts = (*no_value, *strays), tuple(text for text in texts if text not in strays)
-    numbers = [decimal_or_none(text) for text in texts]
-    found = [number for number in numbers if number is not None]
-    padded = any(_zero_led(text) for text in texts)
-    size = all(abs(number) < 10**15 for number in found)
-    numeric = bool(found) and len(found) == len(texts) and not padded and size
-    days = [day for text in texts if (day := day_of(text)) is not None]
-    return ColumnFacts(
+    no_value = [text for text in known if text in NO_VALUE]
+    texts = [text for text in known if text not in NO_VALUE]
+    spelling = spelling_of(texts)
+    kept = [text for text in texts if text not in spelling.strays]
+    doubtful = list(spelling.strays)
+    days = {text: day for text in kept if (day := spelling.day(text)) is not None}
+    if kept and len(days) == len(kept):
+        no_value += [text for text in kept if days[text] == dt.date.max]  # how many programs write "no end"
+        kept = [text for text in kept if days[text] != dt.date.max]
+    else:
+        days = {}
+    numbers = {text: number for text in kept if (number := spelling.number(text)) is not None}
+    numeric = bool(kept) and len(numbers) == len(kept) and all(abs(number) < 10**15 for number in numbers.values())
+    if not numeric and not days:
+        doubtful = list(codes_among_words(texts))
+        kept = [text for text in texts if text not in doubtful]
+    elif numeric and not days:
+        codes = codes_for_none(numbers)
+        doubtful += codes
+        kept = [text for text in kept if text not in codes]
+    facts = ColumnFacts(
         name,
         rows=rows,
         distinct=distinct,
         nulls=nulls,
-        texts=texts,
-        no_value=no_value,
-        numbers=(min(found), max(found)) if numeric else None,
-        whole=numeric and all(number == number.to_integral_value() for number in found),
-        days=(min(days), max(days)) if days and len(days) == len(texts) else None,
-        strays=len(strays),
-        form=_form(texts),
+        texts=tuple(kept),
+        no_value=(*no_value, *doubtful),
+        strays=len(doubtful),
+        spelling=spelling,
     )
+    if days and kept:
+        return replace(facts, days=(min(days[text] for text in kept), max(days[text] for text in kept)))
+    if not numeric:
+        return facts
+    found = [numbers[text] for text in kept]
+    whole = all(number == number.to_integral_value() for number in found)
+    return replace(facts, numbers=(min(found), max(found)), whole=whole)
 
 
-def _form(texts: tuple[str, ...]) -> str:
-    """Say what most values look like, where it is a form that is not read."""
-    for form, mark, looks in _FORMS:
-        fitting = [text for text in texts if looks.fullmatch(text)]
-        if any(mark in text for text in fitting) and len(texts) - len(fitting) <= min(_STRAYS, len(fitting) // 10):
-            return form
-    return ""
-
-
-def _strays(texts: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the few texts among many numbers: how an office writes that there is no value (k.A., unknown)."""
-    numbers = [number for text in texts if (number := decimal_or_none(text)) is not None]
-    few = len(texts) - len(numbers) <= _STRAYS and len(numbers) >= _NUMBERS
-    if not few or any(_zero_led(text) for text in texts) or any(abs(number) >= 10**15 for number in numbers):
-        return ()
-    return tuple(text for text in texts if decimal_or_none(text) is None)
-
-
-def _zero_led(text: str) -> bool:
-    """True for 007: a code, not a number."""
-    return len(text) > 1 and text[0] == "0" and text[1].isdigit()
-
-
-def _ends(frame: pl.LazyFrame, name: str, dtype: pl.DataType) -> pl.LazyFrame:
+def _ends(frame: pl.LazyFrame, name: str, dtype: pl.DataType, spelling: Spelling = PLAIN) -> pl.LazyFrame:
     """Ask for the ends of a column with too many values to list, as numbers and as days."""
     text = _text(name, dtype)
-    x = _raw(name, dtype).cast(pl.Float64) if dtype.is_numeric() else text.cast(pl.Float64, strict=False)
+    number = numbers_with_point(text) if spelling.comma else text
+    x = _raw(name, dtype).cast(pl.Float64) if dtype.is_numeric() else number.cast(pl.Float64, strict=False)
     x = pl.when(x.is_finite()).then(x)
     day: pl.Expr
     if isinstance(dtype, pl.Date | pl.Datetime):
         day = pl.col(name).dt.date()
     else:
-        head = text.str.slice(0, 10)
-        day = head.str.to_date("%Y-%m-%d", strict=False)
-        day = pl.when(day.cast(pl.String) == head).then(day)
+        day = days_in(text.str.slice(0, 10) if spelling.format is None else text, spelling.format)
     return frame.select(
         low=x.min(),
         high=x.max(),
@@ -176,17 +155,38 @@ def _ends(frame: pl.LazyFrame, name: str, dtype: pl.DataType) -> pl.LazyFrame:
         others=text.filter(x.is_null()).drop_nulls().unique().sort().head(_OTHERS).implode(),
         first=day.min(),
         last=day.max(),
-        no_day=(day.is_null() & pl.col(name).is_not_null()).sum(),
+        no_days=text.filter(day.is_null()).drop_nulls().unique().sort().head(_OTHERS).implode(),
     )
 
 
-def _from_ends(name: str, found: dict[str, Any], rows: int, distinct: int, nulls: int) -> ColumnFacts:
-    facts: dict[str, Any] = {"rows": rows, "distinct": distinct, "nulls": nulls}
-    others = [value for value in found["others"] if value is not None]
+def _from_ends(name: str, found: dict[str, Any], spelling: Spelling = PLAIN, **facts: Any) -> ColumnFacts:
+    others, no_days = (tuple(text for text in found[key] if text is not None) for key in ("others", "no_days"))
     bounded = found["low"] is not None and max(abs(found["low"]), abs(found["high"])) < 10**15
     if bounded and not found["zeros"] and len(others) < _OTHERS and set(others) <= NO_VALUE:
         ends = (Decimal(repr(found["low"])), Decimal(repr(found["high"])))
-        return ColumnFacts(name, numbers=ends, whole=bool(found["whole"]), no_value=tuple(others), **facts)
-    if found["first"] is not None and not found["no_day"] and found["last"].year < dt.MAXYEAR:
-        return ColumnFacts(name, days=(found["first"], found["last"]), **facts)
+        whole = bool(found["whole"])
+        return ColumnFacts(name, numbers=ends, whole=whole, no_value=others, spelling=spelling, **facts)
+    if found["first"] is not None and set(no_days) <= NO_VALUE and found["last"].year < dt.MAXYEAR:
+        days = (found["first"], found["last"])
+        return ColumnFacts(name, days=days, no_value=no_days, spelling=spelling, **facts)
     return ColumnFacts(name, **facts)
+
+
+def _many(source: Source, frame: pl.LazyFrame, name: str, dtype: pl.DataType, **facts: Any) -> ColumnFacts:
+    """Describe a column with too many values to list; where it is not plain, as a few of its texts suggest."""
+    found = source.collect(_ends(frame, name, dtype)).row(0, named=True)
+    made = _from_ends(name, found, **facts)
+    if made.numbers is not None or made.days is not None or not isinstance(dtype, pl.String):
+        return made
+    sample = [text for text in found["others"] if text is not None and text not in NO_VALUE]
+    look = spelling_of(sample)
+    tried = [Spelling(comma=True)] if look.comma else [Spelling(form) for form in day_formats(sample) if form]
+    fits = []
+    for spelling in tried:
+        again = source.collect(_ends(frame, name, dtype, spelling)).row(0, named=True)
+        other = _from_ends(name, again, spelling, **facts)
+        if other.numbers is not None or other.days is not None:
+            fits.append(other)
+    if len(fits) > 1:
+        return replace(fits[0], spelling=look)
+    return fits[0] if fits else replace(made, spelling=Spelling(ask=look.ask))

@@ -10,25 +10,14 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import Any
 
 from sfumato.counts.draft_columns import ColumnFacts
+from sfumato.counts.draft_spelling import spoken
+from sfumato.counts.draft_words import both, code_like, suggested
+from sfumato.errors import count_of
 from sfumato.schema import Role
 
 __all__ = ["Proposal", "proposals", "public_looking"]
 
-_IDENTIFIER = {
-    *("id", "ids", "name", "names", "surname", "firstname", "lastname", "ssn", "email", "mail", "phone", "telephone"),
-    *("uuid", "guid", "address", "passport", "licence", "license", "account", "mrn", "nhs", "iban", "url", "username"),
-}
-_QUASI = {
-    *("age", "sex", "gender", "zip", "zipcode", "postal", "postcode", "race", "ethnic", "ethnicity", "hispanic"),
-    *("birth", "birthdate", "birthday", "birthplace", "born", "dob", "education", "school", "degree", "marital"),
-    *("country", "nationality", "citizenship", "native", "state", "county", "city", "town", "region", "tract"),
-    *("block", "geocode", "relationship", "household", "family", "veteran", "workclass", "language", "residence"),
-}
-_SENSITIVE = {
-    *("occupation", "job", "salary", "income", "wage", "wages", "earnings", "diagnosis", "disease", "illness"),
-    *("condition", "treatment", "drug", "medication", "disability", "hiv", "religion", "crime", "offence", "debt"),
-    *("score", "result", "capital"),
-}
+_RANGE = "range: which bounds are publicly known? write those; where none are, leave it"
 _INLINE = 200
 _CELLS = 1_000
 _YEARS = 200
@@ -59,24 +48,19 @@ def proposals(facts: Sequence[ColumnFacts]) -> list[Proposal]:
     ]
 
 
-def _tokens(name: str) -> set[str]:
-    spaced = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", name)
-    return {token for token in re.split(r"[^a-z]+", spaced.lower()) if token}
-
-
 def _role(column: ColumnFacts) -> Role:
-    tokens = _tokens(column.name)
+    named = suggested(column.name)
     measured = column.numbers is not None and not column.whole
     if not column.plain or not column.distinct:
         return "other"
-    if tokens & _IDENTIFIER and not tokens & (_QUASI | _SENSITIVE):
+    if named == {"identifier"}:
         return "identifier"
-    counted = column.numbers is not None and tokens & (_QUASI | _SENSITIVE)
+    counted = column.numbers is not None and named
     if column.uniqueness > 0.95 and column.distinct > 20 and not (measured or counted or column.days):
         return "identifier"
-    if tokens & _SENSITIVE:
+    if "sensitive" in named:
         return "sensitive"
-    return "quasi" if tokens & _QUASI else "other"
+    return "quasi" if "quasi" in named else "other"
 
 
 def _could_be_quasi(column: ColumnFacts) -> bool:
@@ -84,43 +68,60 @@ def _could_be_quasi(column: ColumnFacts) -> bool:
 
 
 def _proposal(column: ColumnFacts, role: Role) -> Proposal:
-    looks = f"they look like {column.form} and draft again" if column.form else ""
+    ask = _spelling(column)
     if role == "identifier":
-        why = f"{column.distinct} distinct values in {column.rows} rows, or a name that points to a person"
-        why = f"{why}; {looks}" if looks else why
-        return Proposal(column.name, role=role, kind="nominal", why=why, decide=("role: does it point to one person?",))
+        named = "identifier" in suggested(column.name)
+        seen = f"{count_of(column.distinct, 'distinct value')} in {count_of(column.rows, 'row')}"
+        why = f"{seen}; its name points to a person" if named else f"{seen}: nearly every row has its own"
+        question = "role: does it point to one person, or is it free text? keep identifier; else quasi or sensitive"
+        return Proposal(column.name, role=role, kind="nominal", why=why, decide=(question, *ask))
     made = _described(column, role)
     if made is None:
         why = "too many values to list" if column.plain and column.distinct else "no plain values in it"
-        why = f"{why}; {looks}" if looks else why
-        decide = ("role and domain: give it values, a mask or groups before it can be published",)
+        decide = ("role: other is not published; for another role give it values, a mask or groups", *ask)
         return Proposal(column.name, role="other", kind="nominal", why=why, decide=decide)
-    question = {
+    doubt = ("missing: do all texts listed there say that there is no value?",) if column.strays else ()
+    # What is not published needs no range, groups or mask. How it is written is asked: the role may change yet.
+    needed = made.decide if role != "other" else ()
+    return replace(made, decide=(_question(column, role), *ask, *doubt, *needed))
+
+
+def _spelling(column: ColumnFacts) -> tuple[str, ...]:
+    """Ask whether days and numbers were understood, where they are not written as 2024-05-31 and 1234.5."""
+    if column.spelling.ask:
+        return column.spelling.ask
+    if column.days is not None and column.spelling.format is not None:
+        return (f"format: does the file write its dates as {spoken(column.spelling.format)}?",)
+    return ("decimal: do the commas mark decimals?",) if column.spelling.comma else ()
+
+
+def _question(column: ColumnFacts, role: Role) -> str:
+    if role == "sensitive" and both(column.name):
+        return "role: must it stay unlinked to the person? quasi where an outsider could see or know it"
+    return {
         "quasi": "role: could an outsider know this of a person? else sensitive or other",
         "sensitive": "role: must it stay unlinked to the person? else quasi or other",
         "other": "role: other is not published; quasi if an outsider could know it, sensitive if it must stay unlinked",
     }[role]
-    return replace(made, decide=(question, *made.decide), why=looks)
 
 
 def _described(column: ColumnFacts, role: Role) -> Proposal | None:
     if column.days is not None:
         return _dates(column, role)
-    tokens = _tokens(column.name)
-    if column.texts is not None and _is_code(column, tokens):
+    if column.texts is not None and _is_code(column):
         return _code(column, role)
     if column.numbers is not None and not (column.whole and column.distinct <= 2):
         return _numeric(column, role, *column.numbers)
     if column.texts is None or not column.texts or (role == "other" and len(column.texts) > _INLINE):
         return None
-    decide = ("hierarchy: group similar values, else a value is kept or becomes *",) if len(column.texts) > 2 else ()
+    decide = ("groups: which values are alike? without groups a value is kept or becomes *",)
     lines = [("values", list(column.texts), "every value of the file; add what may occur and is not in it")]
     return Proposal(
         column.name,
         role=role,
         kind="nominal",
         lines=(*lines, *_missing(column)),
-        decide=decide if role == "quasi" else (),
+        decide=decide if role == "quasi" and len(column.texts) > 2 else (),
     )
 
 
@@ -131,12 +132,11 @@ def _missing(column: ColumnFacts) -> list[tuple[str, Any, str]]:
     return [("missing", texts, 'a category of its own; or { values = [...], action = "suppress" } to leave rows out')]
 
 
-def _is_code(column: ColumnFacts, tokens: set[str]) -> bool:
+def _is_code(column: ColumnFacts) -> bool:
     texts = column.texts or ()
     if not texts or not all(_CODE.fullmatch(text) for text in texts) or len({len(text) for text in texts}) > 1:
         return False
-    named = bool(tokens & {"zip", "zipcode", "postal", "postcode", "geocode", "tract", "block", "fips", "code"})
-    return named or column.numbers is None
+    return code_like(column.name) or column.numbers is None
 
 
 def _code(column: ColumnFacts, role: Role) -> Proposal | None:
@@ -148,7 +148,9 @@ def _code(column: ColumnFacts, role: Role) -> Proposal | None:
             return None
         lines.append(("values", list(column.texts), "every code of the file; the list of all codes is usually public"))
     lines.append(("mask", {"length": length, "from": "right"}, "the last digits are masked first"))
-    decide = ("mask: do the first digits mean the wider area?",)
+    decide = (
+        "mask: do the first digits mean the wider area? the codes there are, listed in `values`, keep labels short",
+    )
     return Proposal(column.name, role=role, kind="nominal", lines=(*lines, *_missing(column)), decide=decide)
 
 
@@ -161,8 +163,9 @@ def _numeric(column: ColumnFacts, role: Role, low: Decimal, high: Decimal) -> Pr
     widths = [width for width in (step * 5, step * 10, step * 20, step * 100) if width * 2 <= end - start]
     if role == "quasi" and widths:
         lines.append(("intervals", widths, "widths of the hierarchy's intervals"))
-    doubt = ("missing: do the texts in it say that there is no value?",) if column.strays else ()
-    decide = ("range: is it known without the file?", *doubt)
+    if column.spelling.comma:
+        lines.append(("decimal", ",", "3,5 is read as three and a half"))
+    decide = (_RANGE,)
     return Proposal(column.name, role=role, kind="numeric", lines=(*lines, *_missing(column)), decide=decide)
 
 
@@ -192,5 +195,8 @@ def _dates(column: ColumnFacts, role: Role) -> Proposal:
     ]
     if role == "quasi" and last.year - first.year < _YEARS:
         lines.append(("dates", ["month", "year"], "levels of the hierarchy"))
-    decide = ("range: is it known without the file?",)
+    form = column.spelling.format
+    if form is not None:
+        lines.append(("format", form, "how the file writes its dates; they are published as 2024-05-31"))
+    decide = (_RANGE,)
     return Proposal(column.name, role=role, kind="date", lines=(*lines, *_missing(column)), decide=decide)

@@ -1,4 +1,4 @@
-"""Write proposals as the TOML of a schema file, with a comment beside each decision."""
+"""Write proposals as the TOML of a schema file: questions stand in `decide` alone, comments say what a key means."""
 
 from __future__ import annotations
 
@@ -18,31 +18,42 @@ _FROM_DATA = {"range", "values", "hierarchy", "groups", "intervals", "edges"}
 _WIDTH = 100
 
 
-def toml_text(name: str, proposals: Sequence[Proposal], *, read_as: str = "") -> str:
-    """Return the whole file; `read_as` says how the data file was understood."""
+def toml_text(name: str, proposals: Sequence[Proposal], *, read_as: str = "", repeated: str = "") -> str:
+    """Return the whole file; `read_as` says how the data file was understood, `repeated` names an id that repeats."""
     head = (
         "# Drafted from a data file. It lists values of the data: keep it as confidential as the data.\n"
         + (f"# Read as {read_as}.\n" if read_as else "")
-        + "# Go through every `decide`, change what is wrong, and delete the entry. All keys: sfumato explain schema\n"
+        + "# Go through every `decide`: change what is wrong, and delete each question that is answered. Roles were\n"
+        "# guessed from English column names. All keys: sfumato explain schema\n"
         '# role = "quasi": an outsider could know it, so it is made coarser. "sensitive": published, but not linked\n'
         '# to one person. "target": what a learner should still tell. "identifier" and "other": never published.\n'
-        '# source = "data" marks what was read off the file; differentially private methods refuse it until a\n'
-        '# person has put in publicly known bounds or values and written source = "public".'
+        '# source = "data" marks what was read off the file: fine for k, l and t. Differentially private methods\n'
+        '# refuse it until a person has put in publicly known bounds or values and written source = "public".'
     )
     parts = [
         head,
         f"name = {_quoted(name)}",
-        f"population = {_quoted(name)}  # decide: who the rows are about; the ledger adds up what is published of them",
-        "rows_per_person = 1  # decide: at most how many rows one person has",
+        f"population = {_quoted(name)}  # the ledger adds up what is published about it",
+        "rows_per_person = 1  # every promise counts people by it",
+        f"decide = {_questions(_of_the_table(repeated))}",
     ]
     return "\n".join(parts) + "\n" + "".join(_table(proposal) for proposal in proposals)
+
+
+def _of_the_table(repeated: str) -> tuple[str, ...]:
+    seen = f" {repeated} repeats, so it may be more than 1" if repeated else ""
+    return (
+        "population: who are the rows about? every table about the same people needs the same name",
+        f"rows_per_person: how many rows has one person at most?{seen}",
+    )
 
 
 def _table(proposal: Proposal) -> str:
     lines = ["", f"[attribute.{_key(proposal.name)}]"]
     if proposal.why:
         lines.append(f"# {proposal.why}")
-    lines += [f"# decide: {item}" for item in proposal.decide]
+    if proposal.decide:
+        lines.append(f"decide = {_questions(proposal.decide)}")
     lines.append(f'role = "{proposal.role}"')
     if proposal.lines:
         lines.append(f'kind = "{proposal.kind}"')
@@ -51,9 +62,14 @@ def _table(proposal: Proposal) -> str:
         lines += [f"# {key}: {comment}", f"{key} = {text}"] if "\n" in text else [f"{key} = {text}  # {comment}"]
     if any(key in _FROM_DATA for key, _, _ in proposal.lines):
         lines.append('source = "data"')
-    if proposal.decide:
-        lines.append(f"decide = {_value(list(proposal.decide))}")
     return "\n".join(lines) + "\n"
+
+
+def _questions(items: Sequence[str]) -> str:
+    """One question to a line, so that an answered one is deleted with its line."""
+    if len(items) == 1 and len(items[0]) <= _WIDTH:
+        return f"[{_quoted(items[0])}]"
+    return "[\n" + "".join(f"  {_quoted(item)},\n" for item in items) + "]"
 
 
 def _key(name: str) -> str:

@@ -23,8 +23,19 @@ import polars as pl
 from sfumato.counts.canonical import ASK, code_of, missing_result
 from sfumato.schema import Attribute, Days, Edges, Grid, Values
 from sfumato.schema.domain import decimal_or_none
+from sfumato.schema.spelling import COMMA_NUMBER, format_regex
 
-__all__ = ["Encoded", "cell_and_certainty", "code_type", "exact_cells", "first_look", "settle", "supported"]
+__all__ = [
+    "Encoded",
+    "cell_and_certainty",
+    "code_type",
+    "days_in",
+    "exact_cells",
+    "first_look",
+    "numbers_with_point",
+    "settle",
+    "supported",
+]
 
 _EXACT = Decimal(2**48)  # scaled units below which the float arithmetic is certain
 _MARGIN = 0.25  # of a scaled unit
@@ -58,17 +69,19 @@ def first_look(attribute: Attribute, dtype: pl.DataType, *, padded: bool = False
     """Return the codes of the attribute's column; ASK where the expression can not tell."""
     raw = pl.col(attribute.column or attribute.name)
     domain = attribute.values
+    textual = isinstance(dtype, pl.String | pl.Categorical | pl.Enum)
     if isinstance(domain, Values):
         known = _listed(attribute, domain, raw, dtype, padded=padded)
     elif isinstance(domain, Days):
         known = _days(attribute, domain, raw, dtype)
-    elif isinstance(domain, Grid) and _integral(domain) and not dtype.is_float():
-        known = _integers(attribute, domain, raw, dtype, padded=padded)
     else:
-        known = _decimals(attribute, domain, raw, dtype, padded=padded)
+        number = numbers_with_point(raw.cast(pl.String)) if textual and attribute.decimal_comma else raw
+        if isinstance(domain, Grid) and _integral(domain) and not dtype.is_float():
+            known = _integers(attribute, domain, number, dtype, padded=padded)
+        else:
+            known = _decimals(attribute, domain, number, dtype, padded=padded)
     code = known.fill_null(ASK)
     texts = _missing_texts(attribute, padded=padded)
-    textual = isinstance(dtype, pl.String | pl.Categorical | pl.Enum)
     if texts and textual and not isinstance(domain, Values):
         code = pl.when(raw.cast(pl.String).is_in(texts)).then(missing_result(attribute)).otherwise(code)
     empty = raw.is_null() | raw.is_nan() if dtype.is_float() else raw.is_null()
@@ -83,17 +96,21 @@ def settle(attribute: Attribute, codes: np.ndarray, leftover: pl.Series) -> Enco
     if isinstance(attribute.values, Grid | Edges) and isinstance(leftover.dtype, pl.String):
         # Texts like 39.5 on a grid of integers: the float arithmetic settles nearly all of them at once.
         name = attribute.column or attribute.name
+        number = numbers_with_point(pl.col(name)) if attribute.decimal_comma else pl.col(name)
         looked = pl.DataFrame({name: leftover}).select(
-            _decimals(attribute, attribute.values, pl.col(name), leftover.dtype, padded=True).fill_null(ASK)
+            _decimals(attribute, attribute.values, number, leftover.dtype, padded=True).fill_null(ASK)
         )
         found = looked.to_series().cast(pl.Int32).to_numpy()
         codes[at] = found
         leftover, at = leftover.filter(pl.Series(found == ASK)), at[found == ASK]
-    if isinstance(leftover.dtype, pl.Float32):
+    single = isinstance(leftover.dtype, pl.Float32)
+    if single:
         leftover = leftover.cast(pl.String)  # the decimal it prints, not the nearest double
     distinct, which = _distinct(leftover)
+    if single:
+        distinct = [None if text is None else Decimal(text) for text in distinct]
     decided = np.array([code_of(attribute, value) for value in distinct], dtype=codes.dtype)
-    codes[at] = decided[which] if len(distinct) else codes[at]
+    codes[at] = decided[which] if distinct else codes[at]
     offending: dict[int, list[str]] = {}
     for value, code in zip(distinct, decided.tolist(), strict=True):
         if code < 0:
@@ -151,12 +168,25 @@ def _days(attribute: Attribute, domain: Days, raw: pl.Expr, dtype: pl.DataType) 
         day = raw.dt.date()
     elif isinstance(dtype, pl.String | pl.Categorical | pl.Enum):
         text = raw.cast(pl.String)
-        day = text.str.to_date("%Y-%m-%d", strict=False)
-        day = pl.when(day.cast(pl.String) == text).then(day)  # polars also takes 2020-1-1
+        day = days_in(text, attribute.format)
     else:
         return pl.lit(ASK, dtype=pl.Int32)
     since = day.cast(pl.Int32).cast(pl.Int64) - (domain.low.toordinal() - _EPOCH_DAYS)
     return _in_range(attribute, since // domain.step, since < 0, since >= domain.step * domain.size)
+
+
+def days_in(text: pl.Expr, spelling: str | None = None) -> pl.Expr:
+    """Return the days of ISO texts, or of texts in the given format; null where a text is none."""
+    if spelling is None:
+        day = text.str.to_date("%Y-%m-%d", strict=False)
+        return pl.when(day.cast(pl.String) == text).then(day)  # polars also takes 2020-1-1
+    return pl.when(text.str.contains(f"^{format_regex(spelling)}$")).then(text.str.to_date(spelling, strict=False))
+
+
+def numbers_with_point(text: pl.Expr) -> pl.Expr:
+    """Return 3,5 as 3.5; null where a text is no number with a decimal comma."""
+    text = text.str.strip_chars()
+    return pl.when(text.str.contains(f"^{COMMA_NUMBER}$")).then(text.str.replace(",", ".", literal=True))
 
 
 def _integral(domain: Grid) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from sfumato.counts.canonical import NULL, OUTSIDE
-from sfumato.errors import Problem, ReadError
+from sfumato.errors import Problem, ReadError, count_of
 from sfumato.schema import Attribute, Days, Edges, Grid
 
 __all__ = ["VALUES_KEPT", "cell_problems", "missing_columns", "refused"]
@@ -22,8 +22,7 @@ def refused(where: str, rule: str, hint: str, *, values: Sequence[str] = (), cou
 
 def missing_columns(absent: Sequence[Attribute], columns: Sequence[str], *, guessed: bool) -> list[Problem]:
     """One problem for each attribute whose column is not there; names found are kept behind `reveal()`."""
-    many = f"{len(columns)} column{'s' if len(columns) != 1 else ''}"
-    hint = f"the table has {many}; set `column` in the schema, or check the delimiter"
+    hint = f"the table has {count_of(len(columns), 'column')}; set `column` in the schema, or check the delimiter"
     if guessed:
         hint += "; if the file has no header line, say header=False (--no-header)"
     return [
@@ -54,10 +53,10 @@ def cell_problems(
 
 def _worded(attribute: Attribute, sign: int, count: int, rows: int) -> tuple[str, str]:
     column = f"column {attribute.column or attribute.name}"
-    many = f"{count} distinct value{'s' if count != 1 else ''} in {rows} row{'s' if rows != 1 else ''}"
+    many = f"{count_of(count, 'distinct value')} in {count_of(rows, 'row')}"
     domain = attribute.domain
     if sign == NULL:
-        rule = f"{column} has no value in {rows} row{'s' if rows != 1 else ''}"
+        rule = f"{column} has no value in {count_of(rows, 'row')}"
         return rule, 'say what that means: missing = [""] (a category of its own) or missing = "suppress"'
     if sign == OUTSIDE:
         if isinstance(domain, Grid | Edges | Days):
@@ -75,5 +74,21 @@ def _worded(attribute: Attribute, sign: int, count: int, rows: int) -> tuple[str
             f"{column} has {many} not among its declared values",
             'add them to `values`, or other = "Other" to collect them',
         )
-    what, form = ("an ISO date", "2024-05-31") if isinstance(domain, Days) else ("a number", "1234.5")
-    return f"{column} has {many} that are not {what}", f"write them as {form}, or name them in `missing`"
+    rule, hint = _unread(attribute, one=count == 1)
+    return f"{column} has {many} that {rule}", hint
+
+
+def _unread(attribute: Attribute, *, one: bool) -> tuple[str, str]:
+    """Say what cells are not, and how to make the file and the schema agree on how days and numbers are written."""
+    be = "is" if one else "are"
+    if isinstance(attribute.domain, Days):
+        if attribute.format is not None:
+            return f"{be} no date written {attribute.format}", "change `format`, or name them in `missing`"
+        how = 'say how the file writes them (format = "%d.%m.%Y" for 31.12.2024)'
+        return f"{be} not an ISO date", f"write them as 2024-05-31, {how}, or name them in `missing`"
+    if attribute.decimal_comma:
+        return f"{be} no number with a decimal comma", "write them as 1234,5 throughout, or name them in `missing`"
+    return (
+        f"{be} not a number",
+        'write them as 1234.5 (or decimal = "," where all are written 1234,5), or name them in `missing`',
+    )

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -15,6 +13,7 @@ from sfumato.frontier.evaluate import Task
 from sfumato.frontier.fingerprint import digest, table_fingerprint
 from sfumato.frontier.naming import written_as
 from sfumato.mechanisms import Mechanism
+from sfumato.release.whole_file import write_whole
 
 __all__ = ["Kept"]
 
@@ -67,7 +66,4 @@ class Kept:
     def write(self, mechanism: Mechanism, found: dict[str, Any]) -> None:
         """Keep a result; a process that dies while writing leaves no half file."""
         text = json.dumps({"confidential": True, "mechanism": written_as(mechanism), "found": found}, indent=1)
-        handle, name = tempfile.mkstemp(dir=self._folder, suffix=".part")
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        Path(name).replace(self._folder / f"{self.key(mechanism)}.json")
+        write_whole(self._folder / f"{self.key(mechanism)}.json", text, mode=0o600)

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import os
 import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -130,11 +131,30 @@ class Ledger:
                 raise ParameterError("entry", entry, f"is {found} already")
             _settle(connection, entry, state, note)
 
-    def record_saved(self, entry: int, name: str) -> None:
-        """Note the name of the folder (not where it is) a release was saved in."""
+    def record_saved(self, entry: int, folder: str | PathLike[str]) -> None:
+        """Note the folder a release was saved in, as seen from the ledger's own: both may move together."""
+        seen = os.path.relpath(Path(folder).resolve(), self._path.parent).replace(os.sep, "/")
         with writing(self._path) as connection:
             read_entry(connection, entry)
-            connection.execute("INSERT INTO saved (entry, name, saved_at) VALUES (?, ?, ?)", (entry, name, _now()))
+            connection.execute("INSERT INTO saved (entry, name, saved_at) VALUES (?, ?, ?)", (entry, seen, _now()))
+
+    def saved_folders(self, population: str) -> list[Path]:
+        """Return where the releases lie that share people with a population; none may be missing.
+
+        Rehearsals are left out, and so is what was never saved.
+        """
+        with reading(self._path) as connection:
+            shared = read_tree(connection).related(population)
+            entries = [entry for entry in read_entries(connection) if entry.population in shared]
+        found = []
+        for entry in entries:
+            for name in () if entry.rehearsal or entry.state == "refunded" else entry.saved:
+                folder = self._path.parent / name
+                if not folder.is_dir():
+                    rule = f"says that entry {entry.number} was saved as {name}, which is not there"
+                    raise ParameterError("ledger", self._path.name, rule, hint="put it back, or name the folders")
+                found.append(folder)
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,8 +200,8 @@ class Reservation:
                 _settle(connection, self.entry, "spent" if drew else "refunded", "failed")
 
     def saved(self, folder: str | PathLike[str]) -> None:
-        """Note the folder a release was saved in, by its name."""
-        self.ledger.record_saved(self.entry, Path(folder).resolve().name)
+        """Note the folder a release was saved in."""
+        self.ledger.record_saved(self.entry, folder)
 
 
 @contextmanager

@@ -18,8 +18,8 @@ State: TypeAlias = Literal["reserved", "spent", "refunded"]
 class Entry:
     """What was published, under which promise, what it cost; `cost` is None where no epsilon is promised.
 
-    `reserved` counts as spent: nobody knows whether the process that reserved has drawn. `saved` holds names of
-    folders, not where they are.
+    `reserved` counts as spent: nobody knows whether the process that reserved has drawn. `saved` holds the
+    folders, as seen from the one the ledger lies in.
     """
 
     number: int

@@ -7,6 +7,7 @@ Checked   tests/claims/test_buckets.py::test_bucketize_verifies
           tests/claims/test_buckets.py::test_the_link_inside_a_group_is_gone
 Silent on who is in the table: quasi-identifiers are exact, so membership is published; on what a reader infers about a
           person from how groups differ.
+Cost      that of Mondrian; what is written is larger, since every exact combination is a box of its own.
 """
 
 from __future__ import annotations

@@ -131,9 +131,23 @@ def refuse_infeasible(
             about = f" of {attribute.name}" if attribute is not None else ""
             has = f"{part.label}{about} {_shown(best)}"
             why = f"the whole table as one class has {has}, and no partition can do better"
-            raise Infeasible(
-                part, best, why, hint=f"ask for at most {_reachable(best)}" if part.at_least else "ask for more"
-            )
+            hint = f"ask for at most {_reachable(best)}" if part.at_least else "ask for more"
+            raise Infeasible(part, best, why, hint=f"{hint}{_expected(part, attribute)}")
+
+
+def _expected(part: Requirement, attribute: Attribute | None) -> str:
+    """Say what to expect near the best figure, and what alone would raise it. Grouping values never does."""
+    if attribute is None:
+        return ""
+    near = ". Near that figure only a few large classes are left, since each must be as mixed as the whole table"
+    start = "; half of it leaves many more" if isinstance(part, LDiversity) else ""
+    if isinstance(part, LDiversity) and part.kind == "distinct":
+        return f"{near}{start}"
+    raise_it = (
+        f". The most frequent value of {attribute.name} sets the limit: to go beyond, split it into finer values or "
+        'leave its rows out (missing = { values = ["..."], action = "suppress" })'
+    )
+    return f"{near}{start}{raise_it}"
 
 
 def _reachable(best: object) -> str:

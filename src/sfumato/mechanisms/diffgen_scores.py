@@ -44,6 +44,11 @@ class Score:
     summed: Callable[[np.ndarray], np.ndarray] | None
     minus_parent: bool
 
+    @property
+    def row(self) -> int:
+        """What one row is worth in it, where it is a number of rows (max, gain, gini)."""
+        return STEPS if self.name == "gini" else 1
+
     def of(self, children: np.ndarray) -> np.ndarray:
         """Return the score of each candidate as int64."""
         if self.summed is None:
@@ -102,10 +107,13 @@ def _largest(counts: np.ndarray) -> np.ndarray:
 
 
 def _squares(counts: np.ndarray) -> np.ndarray:
-    """Sum of squares over the size, in steps of 2^-20, rounded down; 0 for no rows. Exact below 2^31 rows."""
+    """Sum of squares over the size, in steps of 2^-20, rounded down; 0 for no rows. Exact for any number of rows."""
+    if int(counts.max(initial=0)) > math.isqrt((1 << 62) // counts.shape[-1]):
+        counts = counts.astype(object)  # in int64 the squares would wrap around, and the choice with them
     size = np.maximum(counts.sum(axis=-1), 1)
-    whole, rest = np.divmod((counts * counts).sum(axis=-1), size)
-    found: np.ndarray = whole * STEPS + rest * STEPS // size
+    squares = (counts * counts).sum(axis=-1)
+    whole, rest = squares // size, squares % size
+    found: np.ndarray = (whole * STEPS + rest * STEPS // size).astype(np.int64)
     return found
 
 

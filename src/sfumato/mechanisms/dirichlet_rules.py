@@ -23,13 +23,13 @@ from typing import Literal
 import numpy as np
 from scipy.special import gammaln
 
-from sfumato.mechanisms.dirichlet_tails import Floats, ceilings, excess, rounded_up, tail
+from sfumato.mechanisms.dirichlet_tails import LEAST, Floats, ceilings, excess, rounded_up, tail
 
 __all__ = ["Domain", "Rule", "Stratum", "log_reference_zero_sample", "reference_zero_samples"]
 
 Rule = Literal["theorem44", "pdp", "tails", "hockey", "pure"]
 
-_EXACT_MASS = 10**7  # up to this |alpha| a tail bound is within 1 part in 10^5 of the exact tail
+_EXACT_MASS = 10**7  # up to this n + m + |alpha| a tail bound is within 1 part in 10^5 of the exact tail
 _LOW = 1.0 - 2e-5  # a tail bound times this is below the exact tail
 
 
@@ -138,7 +138,7 @@ class Domain:
             if empty + self.n * person > enough:
                 break
             # an occupied block is no longer one of the empty ones
-            credit = zero * _LOW if stratum.keep == 1 and self.mass <= _EXACT_MASS else 0.0
+            credit = zero * _LOW if stratum.keep == 1 and self.n + self.m + self.mass <= _EXACT_MASS else 0.0
             person = max(person, self._tail(stratum, 1, odds) - credit)
             for x, ceiling in self._candidates(stratum, odds, person, by_person=True):
                 if ceiling <= person or empty + self.n * person > enough:
@@ -179,4 +179,4 @@ def _theorem44(domain: Domain, odds: Fraction) -> float:
     values, slack = reference_zero_samples(domain.n, domain.m, alpha, float(whole - stratum.alpha), c)
     factor = float(2 * stratum.blocks * odds / (odds - 2))
     log_delta = float(np.max(values + slack)) + math.log(factor) + 1e-14 * math.log(factor) + 1e-14
-    return min(1.0, math.exp(min(0.0, log_delta)))
+    return min(1.0, max(LEAST, math.exp(min(0.0, log_delta))))

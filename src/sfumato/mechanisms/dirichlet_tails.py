@@ -2,8 +2,8 @@
 
 Source    Machanavajjhala et al., "Privacy: Theory meets Practice on the Map", ICDE 2008, sec. IV;
           the beta-binomial is the law of one block of a Dirichlet-multinomial sample.
-Claim     `tail` and `excess` are never below the exact value; as long as |alpha| is at most 10^7 they are above
-          it by less than 1 part in 10^5 (`excess`: and 10^-14 of the tail). `ceilings` is never below `tail`.
+Claim     `tail` and `excess` are never below the exact value; as long as n + m + |alpha| is at most 10^7 they are
+          above it by less than 1 part in 10^5 (`excess`: and 10^-14 of the tail). `ceilings` is never below `tail`.
 Because   one term in log space, the rest by ratios of rational terms, the unsummed rest by a
           geometric series; every float error is counted and added (docs/theory/commuting.md, Floats).
 Checked   tests/claims/test_dirichlet_prior.py::test_tails_bound_the_exact_rational_value_closely
@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-__all__ = ["ceilings", "excess", "exp_below", "log_above", "log_pmf", "rounded_up", "tail"]
+__all__ = ["LEAST", "ceilings", "excess", "exp_below", "log_above", "log_pmf", "rounded_up", "tail"]
 
 Floats = NDArray[np.float64]
 
@@ -31,7 +31,7 @@ Floats = NDArray[np.float64]
 _UNIT = 2.0**-47
 _ROUND = 2.0**-53
 _CHUNK = 128
-_LEAST = 1e-300  # what an underflowing positive probability is rounded up to
+LEAST = 1e-300  # what an underflowing positive probability is rounded up to
 _DIGITS = 40
 
 
@@ -98,7 +98,7 @@ def _sum_above(over: int, m: int, a: Fraction, b: Fraction, *, limit: Fraction |
         return 1.0
     # 6 roundings for each ratio, one for each addition, the weight and its margin counted in _scaled_sum
     exponent = head + slack + math.log(total) + 8 * (length + _CHUNK) * _ROUND + 2.0**-45
-    return min(1.0, max(_LEAST, math.exp(min(exponent, 0.0))))
+    return min(1.0, max(LEAST, math.exp(min(exponent, 0.0))))
 
 
 def _scaled_sum(
@@ -157,5 +157,5 @@ def ceilings(x: Floats, limits: Floats, m: int, alpha: float, total: float) -> F
     step = (m - j) * (j + a) / ((j + 1.0) * beyond) * (1.0 + 1e-12)
     falling = step < 1.0 - 1e-6
     geometric = np.where(falling, np.exp(np.minimum(head, 0.0)) / np.where(falling, 1.0 - step, 1.0), 1.0)
-    bound[usable] = np.clip(geometric * (1.0 + 1e-9), _LEAST, 1.0)
+    bound[usable] = np.clip(geometric * (1.0 + 1e-9), LEAST, 1.0)
     return bound

@@ -1,7 +1,7 @@
 """dLink: unite the classes of a partition until another release very likely shares d sensitive values with each.
 
 Source    Sattar, Li, Liu, Heatherly & Malin, "A probabilistic approach to mitigate composition attacks on privacy in
-          non-coordinated environments", algorithm 1 and definition 6; docs/theory, B.
+          non-coordinated environments", algorithm 1 and definition 6; docs/where-the-papers-are-wrong.md.
 Claim     Linkable(d, alpha): under the stated population model, d values of every published class all occur in the
           matching part of every other release with probability at least alpha. An estimate, never a guarantee. The
           base's requirement is kept and can be checked.
@@ -29,7 +29,8 @@ import numpy as np
 
 from sfumato.claims import Claim, Linkability, Number, Requirement, check_each, number_to_json
 from sfumato.claims.exact import choice, fraction
-from sfumato.claims.linkability import MOST_D, Probability
+from sfumato.claims.guarantees import Probability
+from sfumato.claims.linkability import MOST_D
 from sfumato.counts import Tree
 from sfumato.errors import Infeasible, ParameterError
 from sfumato.kernels.linkage import Link, score

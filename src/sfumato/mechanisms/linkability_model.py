@@ -1,7 +1,6 @@
 """The population model behind (d, alpha)-linkability, bound to one table, and whether any release can pass it.
 
-Source    Sattar et al., the dLink paper, definition 7 (record probability of GENERALISED values) and equations 1 to 6;
-          docs/theory, B1 to B3.
+Source    Sattar et al., the dLink paper, definition 7 (record probability of GENERALISED values) and equations 1 to 6.
 Claim     the share of a label is the sum of the population shares of its values, that of `*` is 1; a value or code that
           occurs in the table never has probability 0. `refuse_unlinkable` raises exactly if the whole table in one
           class fails, and then every class of every partition fails.

@@ -4,7 +4,8 @@ Source    LeFevre, DeWitt & Ramakrishnan, "Mondrian multidimensional k-anonymity
           privacy as in Li & Li, KDD 2009, section 5.1. The rule `best` is ours (kernels/mondrian_sweep.py).
 Claim     Every published class satisfies the requirement, for each sensitive attribute separately.
 Because   a cut is taken only when every part satisfies it. The requirements are closed under union, so a part that
-          fails can not be repaired by cutting it further, and no allowed cut is missed (docs/theory, C3).
+          fails can not be repaired by cutting it further, and no allowed cut is missed
+          (docs/theory/partition.md#closed-under-union).
 Checked   tests/claims/test_mondrian_releases.py::test_every_release_verifies
           tests/claims/test_mondrian_releases.py::test_a_twin_that_checks_one_side_only_is_caught
           tests/claims/test_mondrian_kernel.py::test_compiled_equals_the_twin

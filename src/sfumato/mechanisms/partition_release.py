@@ -9,6 +9,7 @@ import numpy as np
 
 from sfumato.claims import Claim
 from sfumato.counts import Counts, Tree
+from sfumato.errors import count_of
 from sfumato.kernels.mondrian import CutTree, Partition
 from sfumato.release import Outcome, Residence, assemble
 from sfumato.schema import Attribute, Labels, Values
@@ -43,7 +44,8 @@ def released(
     weight = np.bincount(group[stays], weights=table.weights[stays], minlength=leaves).astype(np.int64)
     notes = (TIGHT,) if tight else ()
     if suppressed_out:
-        notes = (*notes, f"{suppressed_out} rows were left out: they do not satisfy the requirement even together")
+        were = count_of(suppressed_out, "row was", "rows were")
+        notes = (*notes, f"{were} left out: the requirement fails for them even together")
     release, number = assemble(
         schema,
         tables=tuple(tables),

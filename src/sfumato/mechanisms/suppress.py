@@ -6,6 +6,7 @@ Because   there is one class, and it is the table.
 Checked   tests/claims/test_suppress_and_raw.py::test_suppress_is_zero_close
           tests/claims/test_suppress_and_raw.py::test_a_twin_that_keeps_a_column_is_caught
 Silent on what the overall distribution itself tells, and on who is in the table.
+Cost      one group-by of the carried attributes; there is one box.
 """
 
 from __future__ import annotations

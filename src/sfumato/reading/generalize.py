@@ -86,8 +86,10 @@ def _texts(attribute: Attribute) -> pl.Series:
 def label_ids(release: Release, codes: np.ndarray) -> np.ndarray:
     """Return the label id of each row for each quasi-identifier."""
     if release.recoding is None:
-        hint = "publish it in this session; only public recodings are saved"
-        raise ParameterError("release", release.schema.name, "has no recoding", hint=hint)
+        hint = (
+            "those of topdown, diffgen and noisy-table are; others apply in Python, to the release as it was published"
+        )
+        raise ParameterError("release", release.schema.name, "its recoding was not saved", hint=hint)
     if isinstance(release.recoding, Cuts):
         return np.asarray(release.recoding.route(codes))
     if release.form == "buckets":

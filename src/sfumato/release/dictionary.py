@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from sfumato.claims import promise_from_json
-from sfumato.errors import ParameterError
+from sfumato.errors import ParameterError, count_of
 from sfumato.release.frames import COUNT, GROUP, PublishedTable, free_name
 from sfumato.release.manifest import plain_parameters
 from sfumato.release.manifest_writer import levels, public_schema
@@ -22,13 +22,15 @@ _ROLES = {
     "sensitive": "sensitive; published as it is",
     "target": "what a learner may predict; published as it is",
 }
+_COUNTED = "counted together with the other columns; the counts carry noise"
 _LISTED = 300  # values of a column whose groups are spelled out
 _FORMS = {
     "generalized": "Each row stands for one record. Columns that could identify a person are made coarser, so that "
     "several records look alike.",
     "buckets": "Each row of the data stands for one record. The sensitive columns are in a second table: only the "
     "group says which values belong to which records, and within a group nobody can tell.",
-    "cells": "Rows stand for counts with noise, not for records: no row is about one person.",
+    "cells": "Rows stand for counts with noise, not for records: no row is about one person. Small counts are not "
+    "reported, so rows do not add up to the number of people.",
     "synthetic": "Rows are drawn from a model, not copied from records: no row is about one person.",
 }
 
@@ -37,16 +39,19 @@ def dictionary(release: Release, files: Mapping[str, PublishedTable]) -> str:
     """Return the dictionary as Markdown; `files` names the data files."""
     schema = public_schema(release)
     lines = [f"# {_line(schema.name)}", "", _FORMS[release.form], ""]
-    lines += [f"- `{name}`: {table.rows} rows, {len(table.columns)} columns" for name, table in files.items()]
+    lines += [
+        f"- `{name}`: {count_of(table.rows, 'row')}, {count_of(len(table.columns), 'column')}"
+        for name, table in files.items()
+    ]
     lines += ["- `manifest.json`: the same facts for programs, with the SHA-256 of every file", ""]
     lines += ["## What is promised", "", release.claim.describe().replace("\n", "\n\n"), ""]
     if release.left_out and release.claim.kind == "checked":
-        lines += [f"{release.left_out} records are left out of the data.", ""]
+        lines += [f"{count_of(release.left_out, 'record is', 'records are')} left out of the data.", ""]
     lines += ["Check it with `sfumato verify` on this folder.", "", "## How it was made", ""]
     lines += [*_made(release.mechanism), ""]
     lines += ["## Columns", ""]
     for attribute in schema.attributes:
-        lines += _column(attribute)
+        lines += _column(attribute, _COUNTED if release.form == "cells" else _ROLES[attribute.role])
     lines += _added(release)
     lines += ["## How to read a cell", "", *_reading(schema.attributes), ""]
     if release.notes:
@@ -59,7 +64,7 @@ def _line(text: str) -> str:
 
 
 def _made(mechanism: Mapping[str, Any]) -> list[str]:
-    told = plain_parameters(mechanism)
+    told = {name: value for name, value in plain_parameters(mechanism).items() if value is not None}
     return [f"- {_line(str(name))}: {_said(value)}" for name, value in told.items()] or ["- not stated"]
 
 
@@ -72,10 +77,12 @@ def _said(value: Any) -> str:
             return str(promise_from_json(value))
         except ParameterError:
             pass
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {_said(part)}" for name, part in value.items() if part is not None)
     return _line(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
 
 
-def _column(attribute: Attribute) -> list[str]:
+def _column(attribute: Attribute, role: str) -> list[str]:
     tree = {
         "declared": "a hierarchy of named groups",
         "halves": "the range halved four times",
@@ -84,12 +91,14 @@ def _column(attribute: Attribute) -> list[str]:
     lines = [
         f"### {_line(attribute.name)}",
         "",
-        f"- {_ROLES[attribute.role]}",
+        f"- {role}",
         f"- {attribute.kind}; {_span(attribute)}",
     ]
     if attribute.role == "quasi":
         lines.append(f"- to add rows up by level: {tree[levels(attribute)]}")
         lines += _groups(attribute)
+        if levels(attribute) == "declared" and isinstance(attribute.domain, Grid | Days):
+            lines.append("- a cell may begin or end between these levels, where the method did not keep to them")
     if attribute.missing_code is not None:
         lines.append(f"- a value may be missing: `{MISSING}`")
     return [*lines, ""]
@@ -121,7 +130,7 @@ def _span(attribute: Attribute) -> str:
     if isinstance(domain, Days):
         return f"days from {domain.edge(0)} up to but not including {domain.edge(domain.size)} ({where})"
     assert isinstance(domain, Values)
-    return f"{domain.size} values ({where})"
+    return f"{count_of(domain.size, 'value')} ({where})"
 
 
 def _added(release: Release) -> list[str]:

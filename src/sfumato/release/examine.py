@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from sfumato.claims import VERIFY_TOLERANCE, Ground, Requirement
-from sfumato.errors import Problem
+from sfumato.errors import Problem, count_of
 from sfumato.release.files import TIMES, distinct_texts, tally
 from sfumato.release.ground import ground_of
 from sfumato.release.parse import dense, single_code
@@ -93,7 +93,9 @@ def examine_bucket_tables(
         examined.problems.append(Problem(count, rule, "publish the file as it was saved"))
     off = int((sizes != carried).sum())
     if off:
-        examined.problems.append(Problem(group, f"{off} groups have other sizes in the two tables", count=off))
+        examined.problems.append(
+            Problem(group, f"{count_of(off, 'group has', 'groups have')} other sizes in the two tables", count=off)
+        )
     examined.texts = {a.name: distinct_texts(boxes[a.name])[0] for a in schema.quasi}
     examined.texts |= {name: texts for name, (texts, _) in values.items()}
     examined.table_rows = {"data": int(boxes[TIMES].sum()), "groups": int(times.sum())}

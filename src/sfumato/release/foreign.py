@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from sfumato.claims import Claim, Nothing
-from sfumato.errors import ParameterError, Problem, ReleaseError
+from sfumato.errors import ParameterError, Problem, ReleaseError, count_of
 from sfumato.release.files import as_texts, distinct_texts, scan, tally
 from sfumato.release.parse import Reading, rebuilt, suppressed_group, times_of
 from sfumato.release.release import Release
@@ -132,7 +132,7 @@ def _suppressed_column(attribute: Attribute, rows: int) -> tuple[Labels, np.ndar
 def _unread(problems: list[Problem]) -> ReleaseError:
     count = sum(problem.count or 0 for problem in problems)
     return ReleaseError(
-        f"{count} labels of the table can not be read with this schema",
+        f"{count_of(count, 'label')} of the table can not be read with this schema",
         hint="each is listed under its attribute",
         problems=problems,
     )

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from sfumato.errors import Problem
+from sfumato.errors import Problem, count_of
 from sfumato.release.files import TIMES, distinct_texts
 from sfumato.release.release import Release, assemble
 from sfumato.schema import Attribute, Labels, Schema, parse_label
@@ -97,7 +97,8 @@ class Reading:
         if len(readings) == 1:
             settled = readings[0]
             return [settled.get(text or "", known) for text, known in zip(texts, found, strict=True)]
-        rule = f"{len(unclear)} names stand for different values on different levels of the hierarchy"
+        stand = count_of(len(unclear), "name stands", "names stand")
+        rule = f"{stand} for different values on different levels of the hierarchy"
         hint = "rename them in the hierarchy and in the file"
         self.problems.append(Problem(attribute.where, rule, hint, count=len(unclear), values=tuple(unclear)))
         return list(found)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from sfumato.claims import Claim
+from sfumato.errors import count_of
 from sfumato.release.boxes import Boxes, Carried, Groups
 from sfumato.schema import Attribute, Labels, Schema
 
@@ -72,7 +73,7 @@ class Release:
     account: Any = field(default=None, repr=False)  # the ledger's entry, told where the release is saved
 
     def __repr__(self) -> str:
-        size = f"{len(self.groups)} groups, {self.rows} rows"
+        size = f"{count_of(len(self.groups), 'group')}, {count_of(self.rows, 'row')}"
         return f"<Release {self.schema.name}: {size}, {self.claim.promise}>"
 
     @property

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from sfumato.claims import Found, Promise, Requirement, number_to_json, plain
-from sfumato.errors import Problem
+from sfumato.errors import Problem, count_of
 
 __all__ = ["Finding", "Verdict", "VerdictKind"]
 
@@ -38,7 +38,7 @@ class Finding:
 
     def __str__(self) -> str:
         about = f" of {self.attribute}" if self.attribute else ""
-        state = "holds" if self.holds else f"fails in {self.offending} classes"
+        state = "holds" if self.holds else f"fails in {count_of(self.offending, 'class', 'classes')}"
         return f"{self.requirement}{about}: found {_plain(self.found)}, {state}"
 
 
@@ -96,10 +96,15 @@ class Verdict:
         }
 
     def __str__(self) -> str:
-        lines = [f"{self.asked if self.asked is not None else 'the claim'}: {'holds' if self.holds else 'FAILS'}"]
+        state = "FAILS" if not self.holds else "holds"
+        if self.holds and self.kind == "estimate":
+            state = "an estimate, not checked; what a file can show of it holds"
+        lines = [f"{self.asked if self.asked is not None else 'the claim'}: {state}"]
         lines += [str(finding) for finding in self.findings]
         if self.offending:
-            lines.append(f"{self.offending} of {self.classes} classes offend ({self.offending_rows} rows)")
+            classes = count_of(self.classes or 0, "class", "classes")
+            offend = "offends" if self.offending == 1 else "offend"
+            lines.append(f"{self.offending} of {classes} {offend} ({count_of(self.offending_rows, 'row')})")
         lines += [str(problem) for problem in self.problems]
         return "\n".join([*lines, *self.notes])
 

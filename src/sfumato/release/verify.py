@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.claims import ApproxDP, Claim, ProbabilisticDP, PureDP, Requirement, number_from_json
-from sfumato.errors import ParameterError, Problem, ReleaseError
+from sfumato.errors import ParameterError, Problem, ReleaseError, count_of
 from sfumato.release.examine import Examined, examine_bucket_tables, examine_rows, label_problems, unsorted
 from sfumato.release.files import digest, scan
 from sfumato.release.foreign import columns_of
@@ -52,7 +52,9 @@ def verify(
         raise ReleaseError(f"{path.name} does not exist", hint="name a saved folder, a CSV or a Parquet file")
     if schema is None or requirement is None:
         missing = "schema" if schema is None else "requirement"
-        raise ParameterError(missing, "not given", "a bare file states no claim", hint="--schema s.toml --k 10")
+        beside = (path.parent / MANIFEST).is_file()
+        hint = "verify its folder" if beside else "--schema s.toml --k 10"
+        raise ParameterError(missing, "not given", "a bare file states no claim", hint=hint)
     return _file(path, schema, requirement, groups)
 
 
@@ -70,6 +72,7 @@ def _folder(folder: Path, schema: Schema | None, requirement: Requirement | None
         more, said = _bookkeeping(claim, manifest)
         problems += more
         notes += said
+    notes += _nothing_asked(asked)
     examined = _tables(folder, manifest, asked)
     problems += examined.problems
     if claim is not None and claim.kind == "proved":
@@ -87,6 +90,12 @@ def _folder(folder: Path, schema: Schema | None, requirement: Requirement | None
         problems=tuple(problems),
         notes=(*notes, *examined.notes),
     )
+
+
+def _nothing_asked(asked: Requirement | None) -> list[str]:
+    """Say so where a requirement can not fail."""
+    parts = () if asked is None else asked.parts
+    return [f"Warning: {part} promises nothing: every table satisfies it" for part in parts if part.vacuous]
 
 
 def _claim(manifest: Manifest) -> tuple[Claim | None, list[Problem]]:
@@ -159,7 +168,7 @@ def _bookkeeping(claim: Claim, manifest: Manifest) -> tuple[list[Problem], list[
     if "rehearsal" not in manifest.claim_json:
         problems.append(Problem("claim.rehearsal", "does not say whether the randomness can be repeated"))
     if claim.kind == "estimate":
-        return problems, ["the estimate is not checkable on the file; only what it rests on was checked"]
+        return problems, ["the estimate itself is not checkable on the file: it rests on a model of the population"]
     notes = ["not checkable on the file: differential privacy is a property of the mechanism, proved for it"]
     if not claim.accounted:
         notes.append("not accounted in any ledger")
@@ -197,7 +206,9 @@ def _outside_cuts(manifest: Manifest, texts: Mapping[str, list[str | None]]) -> 
         return [Problem("recoding", "can not be read", "take the folder as it was saved")]
     strange = {name: sum(text not in told[name] for text in texts.get(name, [])) for name in told}
     return [
-        Problem(f"attribute.{name}", f"{many} labels are none of the published cuts", count=many)
+        Problem(
+            f"attribute.{name}", f"{count_of(many, 'label is', 'labels are')} none of the published cuts", count=many
+        )
         for name, many in strange.items()
         if many
     ]
@@ -218,7 +229,11 @@ def _tables(folder: Path, manifest: Manifest, asked: Requirement | None) -> Exam
         present = tuple(frames[name].collect_schema().names())
         if present != columns or entry.columns != columns:
             extra = [column for column in present if column not in columns]
-            rule = f"has {len(extra)} columns that no claim covers" if extra else "lacks columns of its manifest"
+            rule = (
+                f"has {count_of(len(extra), 'column')} that no claim covers"
+                if extra
+                else "lacks columns of its manifest"
+            )
             problems.append(Problem(entry.name, rule, "publish the file as it was saved"))
             if not set(columns) <= set(present):
                 return Examined(problems=problems)
@@ -270,7 +285,7 @@ def _file(path: Path, schema: Schema, requirement: Requirement, groups: str | No
     ranked = {attribute.where for attribute in schema.carried if attribute.ordered}  # unknown values have no rank
     problems += examined.problems + [problem for problem in unread if problem.path in ranked]
     absent = [attribute.name for attribute in schema.quasi if attribute.name not in columns]
-    notes = [f"{name} is not in the table: read as *" for name in absent]
+    notes = [*_nothing_asked(requirement), *(f"{name} is not in the table: read as *" for name in absent)]
     notes += [f"{p.path}: {p.rule}; they are compared by text" for p in unread if p.path not in ranked]
     return Verdict(
         "checked",

@@ -1,49 +1,53 @@
-"""Chart specifications, by Altair. Fonts and colours are the page's own: it fills in `@ink`, `@accent`, `@first`."""
+"""Chart specifications, by Altair. Fonts and colours are the page's own: it fills in `@ink`, `@accent`, `@c0`, ..."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache
 from typing import Any
 
-__all__ = ["frontier_chart", "javascript", "query_chart", "size_rows", "sizes_chart"]
+__all__ = ["COLOURS", "frontier_chart", "legend_of", "query_chart", "size_rows", "sizes_chart"]
 
+COLOURS = 10  # of the page's style
 _SHAPES = {"generalized": "circle", "buckets": "square", "cells": "diamond", "synthetic": "triangle-up"}
+_PATHS = {
+    "circle": "M-5,0a5,5 0 1,0 10,0a5,5 0 1,0 -10,0",
+    "square": "M-4.5,-4.5h9v9h-9z",
+    "diamond": "M0,-6L5,0L0,6L-5,0z",
+    "triangle-up": "M0,-5.5L5.5,4.5H-5.5z",
+    "cross": "M-2,-5.5h4v3.5h3.5v4h-3.5v3.5h-4v-3.5h-3.5v-4h3.5z",
+}
 
 
-@cache
-def javascript() -> str:
-    """Return Vega, Vega-Lite and Vega-Embed as one script, taken from the installed vl-convert."""
-    import vl_convert
-
-    bundle: str = vl_convert.javascript_bundle()  # type: ignore[call-arg]  # the stub knows no default
-    return bundle.replace("</script", "<\\/script")
+def legend_of(story: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return one entry for each way a release is drawn: method, colour, shape, hollow or not, and what to mind."""
+    found: dict[str, dict[str, Any]] = {}
+    for row in story["plotted"]:
+        shape = _SHAPES.get(row["form"], "cross")
+        entry = {"family": row["family"], "published": row["published"], "shape": shape, "path": _PATHS[shape]}
+        found.setdefault(row["series"], {**entry, "hollow": row["noisy"], "colour": f"c{len(found) % COLOURS}"})
+    return [{"series": name, **entry} for name, entry in found.items()]
 
 
 def frontier_chart(story: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the scatter: points, spread, the efficient line, the bound apart, marks of the table, the choice."""
+    """Return the scatter: points, spread, the efficient line, marks of the table, the choice.
+
+    What a claim proves is no measurement and is not drawn on this axis; the page prints it below the picture.
+    """
     import altair as alt
 
     rows: list[dict[str, Any]] = list(story["plotted"])
-    x_title, y_title = (_title(story[axis]) for axis in ("privacy", "utility"))
-    families = list(dict.fromkeys(row["family"] for row in rows))
-    forms = list(dict.fromkeys(row["form"] for row in rows))
-    x = alt.X("privacy:Q", title=x_title, scale=alt.Scale(nice=True, zero=True))
-    y = alt.Y("utility:Q", title=y_title, scale=alt.Scale(nice=True, zero=True))
-    colour = alt.Color("family:N", title="Method", sort=families, scale=alt.Scale(domain=families))
-    shape = alt.Shape(
-        "form:N", title="Form", scale=alt.Scale(domain=forms, range=[_SHAPES.get(form, "cross") for form in forms])
-    )
+    x = alt.X("privacy:Q", title=_title(story["privacy"]), scale=alt.Scale(nice=True, zero=True))
+    y = alt.Y("utility:Q", title=_title(story["utility"]), scale=alt.Scale(nice=True, zero=True))
+    look = _look(alt, legend_of(story))
     data = alt.Data(values=rows)
     points = (
         alt.Chart(data)
-        .mark_point(filled=True, size=75)
+        .mark_point(size=75, strokeWidth=1.8)
         .encode(
             x=x,
             y=y,
-            color=colour,
-            shape=shape,
-            opacity=alt.condition("datum.efficient", alt.value(1), alt.value(0.5)),
+            **look,
+            opacity=alt.condition("datum.efficient || datum.noisy", alt.value(1), alt.value(0.5)),
             tooltip=_tooltip(story),
         )
         .properties(name="points")
@@ -59,40 +63,39 @@ def frontier_chart(story: Mapping[str, Any]) -> dict[str, Any]:
     layers = [*_marks(story, alt), line]
     if drawn:
         across = alt.Chart(alt.Data(values=drawn)).mark_rule(strokeWidth=1.2, opacity=0.75)
-        layers.append(across.encode(x="privacy_low:Q", x2="privacy_high:Q", y=y, color=colour))
-        layers.append(across.encode(x=x, y="utility_low:Q", y2="utility_high:Q", color=colour))
-    bounds = [row for row in rows if row["bound"] is not None]
-    if bounds:
-        layers.append(
-            alt.Chart(alt.Data(values=bounds))
-            .mark_tick(orient="vertical", size=16, thickness=2)
-            .encode(
-                x="bound:Q",
-                y=y,
-                color=colour,
-                tooltip=[
-                    alt.Tooltip("label:N", title="Release"),
-                    alt.Tooltip("bound_text:N", title="Proved bound (no measurement)"),
-                ],
-            )
-            .properties(name="bounds")
-        )
+        layers.append(across.encode(x="privacy_low:Q", x2="privacy_high:Q", y=y, stroke=look["stroke"]))
+        layers.append(across.encode(x=x, y="utility_low:Q", y2="utility_high:Q", stroke=look["stroke"]))
     layers.append(points)
     chosen = [row for row in rows if row["recommended"]]
     if chosen:
-        ring = alt.Chart(alt.Data(values=chosen)).encode(x=x, y=y)
-        layers.append(
-            ring.mark_point(
-                size=420, filled=False, shape="circle", color="@accent", strokeWidth=2.2, opacity=1
-            ).properties(name="ring")
-        )
-        layers.append(
-            ring.mark_text(align="left", dx=16, dy=-12, color="@accent", fontSize=13, fontWeight=600)
-            .encode(text=alt.value("recommended"))
-            .properties(name="chosen")
-        )
+        layers += _ring(alt, chosen, x, y)
     chart = alt.layer(*layers).properties(width="container", height=440)
     return _plain(chart)
+
+
+def _look(alt: Any, legend: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Colour, shape and filling by series; the page writes the legend itself, so that it can be read at any width."""
+
+    def by_series(channel: Any, values: list[str]) -> Any:
+        names = [entry["series"] for entry in legend]
+        return channel("series:N", scale=alt.Scale(domain=names, range=values), legend=None)
+
+    return {
+        "stroke": by_series(alt.Stroke, [f"@{entry['colour']}" for entry in legend]),
+        "fill": by_series(alt.Fill, ["transparent" if entry["hollow"] else f"@{entry['colour']}" for entry in legend]),
+        "shape": by_series(alt.Shape, [entry["shape"] for entry in legend]),
+    }
+
+
+def _ring(alt: Any, chosen: list[dict[str, Any]], x: Any, y: Any) -> list[Any]:
+    """A ring around the recommended release, and the word."""
+    ring = alt.Chart(alt.Data(values=chosen)).encode(x=x, y=y)
+    look = {"size": 420, "filled": False, "shape": "circle", "color": "@accent", "strokeWidth": 2.2, "opacity": 1}
+    word = ring.mark_text(align="left", dx=16, dy=-12, color="@accent", fontSize=13, fontWeight=600)
+    return [
+        ring.mark_point(**look).properties(name="ring"),
+        word.encode(text=alt.value("recommended")).properties(name="chosen"),
+    ]
 
 
 def _title(axis: Mapping[str, Any]) -> str:
@@ -109,7 +112,8 @@ def _tooltip(story: Mapping[str, Any]) -> list[Any]:
         alt.Tooltip("privacy_text:N", title=story["privacy"]["words"]),
         alt.Tooltip("utility_text:N", title=story["utility"]["words"]),
         alt.Tooltip("bound_text:N", title="proved bound"),
-        alt.Tooltip("classes:Q", title="classes", format=","),
+        alt.Tooltip("published:N", title="published"),
+        alt.Tooltip("classes:Q", title="groups", format=","),
         alt.Tooltip("standing:N", title="standing"),
     ]
 
@@ -128,10 +132,10 @@ def _marks(story: Mapping[str, Any], alt: Any) -> list[Any]:
         )
         if axis == "privacy":
             name = base.mark_text(angle=270, align="right", baseline="bottom", dx=-4, dy=-4, fontSize=11, color="@soft")
-            name = name.encode(**place, y=alt.value(0), text="name:N")
+            name = name.encode(**place, y=alt.value(26), text="name:N")  # below the other axis' names
         else:
-            name = base.mark_text(align="center", baseline="bottom", dy=-4, fontSize=11, color="@soft")
-            name = name.encode(**place, x=alt.value(alt.expr("width * 0.36")), text="name:N")
+            name = base.mark_text(align="left", baseline="bottom", dy=-4, fontSize=11, color="@soft")
+            name = name.encode(**place, x=alt.value(6), text="name:N")
         layers += [rule, name]
     return layers
 
@@ -142,17 +146,17 @@ def sizes_chart() -> dict[str, Any]:
 
     bars = (
         alt.Chart(alt.NamedData(name="rows"))
-        .mark_bar(cornerRadiusEnd=2, size=22, color="@first")
+        .mark_bar(cornerRadiusEnd=2, size=11, color="@c0")
         .encode(
-            x=alt.X("size:N", title="rows in a group", sort=None, axis=alt.Axis(labelAngle=0, labelOverlap=True)),
-            y=alt.Y("groups:Q", title="groups", axis=alt.Axis(tickCount=4, format="~s")),
+            y=alt.Y("size:N", title="rows in a group", sort=None, axis=alt.Axis(ticks=False, labelPadding=6)),
+            x=alt.X("groups:Q", title="groups", axis=alt.Axis(tickCount=4, format="~s", labelFlush=True)),
             tooltip=[
                 alt.Tooltip("size:N", title="rows in a group"),
                 alt.Tooltip("groups:Q", format=","),
                 alt.Tooltip("rows:Q", title="rows in all", format=","),
             ],
         )
-        .properties(width="container", height=150)
+        .properties(width="container", height=alt.Step(18))
     )
     return _plain(bars)
 
@@ -172,8 +176,8 @@ def query_chart() -> dict[str, Any]:
         ],
     )
     layers = alt.layer(
-        base.mark_line(color="@first", strokeWidth=1.6),
-        base.mark_point(filled=True, size=50, color="@first", opacity=1),
+        base.mark_line(color="@c0", strokeWidth=1.6),
+        base.mark_point(filled=True, size=50, color="@c0", opacity=1),
     )
     return _plain(layers.properties(width="container", height=150))
 

@@ -13,7 +13,24 @@ from sfumato.mechanisms import REGISTRY as MECHANISMS
 from sfumato.release import Release
 from sfumato.schema.reference import REFERENCE
 
-__all__ = ["explain"]
+__all__ = ["explain", "explainable"]
+
+# What people also call it, and the letters of the command line.
+_ALSO = {
+    "k": "k-anonymity",
+    "l": "l-diversity",
+    "t": "t-closeness",
+    "delta": "semantic-privacy",
+    "delta-disclosure": "semantic-privacy",
+    "beta": "beta-likeness",
+    "alpha": "alpha-k-anonymity",
+    "epsilon": "pure-dp",
+    "differential-privacy": "pure-dp",
+    "dp": "pure-dp",
+    "approximate-differential-privacy": "approx-dp",
+    "linkability": "linkable",
+}
+_CLOSE = 0.75
 
 
 def explain(thing: Any = None) -> str:
@@ -33,6 +50,11 @@ def _names() -> dict[str, Any]:
     return {**REQUIREMENTS, **GUARANTEES, **MECHANISMS, **{name: getattr(measures, name) for name in measures.REGISTRY}}
 
 
+def explainable() -> list[str]:
+    """Return every name that can be explained, other names for the same included."""
+    return sorted(["schema", *_names(), *_ALSO])
+
+
 def _listing() -> str:
     lines = [("schema", "Every key of a schema file."), *((name, _first_line(kind)) for name, kind in _names().items())]
     width = max(len(name) for name, _ in lines)
@@ -44,7 +66,8 @@ def _first_line(kind: Any) -> str:
 
 
 def _named(name: str) -> str:
-    wanted = _plain(name)
+    also = {_plain(known): _plain(meant) for known, meant in _ALSO.items()}
+    wanted = also.get(_plain(name), _plain(name))
     if wanted == "schema":
         return REFERENCE
     for known, kind in _names().items():
@@ -52,8 +75,8 @@ def _named(name: str) -> str:
             module = inspect.getmodule(kind)
             about = inspect.getdoc(kind) or ""
             return f"{known}: {about}\n\n{inspect.getdoc(module) or ''}"
-    names = sorted(["schema", *_names()])
-    close = get_close_matches(name.lower(), names, n=3)
+    names = explainable()
+    close = get_close_matches(name.lower(), names, n=3, cutoff=_CLOSE)
     hint = f"did you mean {' or '.join(close)}" if close else f"one of {', '.join(names)}"
     raise ParameterError("name", name, "is not known", hint=hint)
 

@@ -2,69 +2,27 @@
 
 from __future__ import annotations
 
-import html
-import json
 import math
 import os
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from sfumato import __version__
 from sfumato.commuting.map_data import MapData
 from sfumato.errors import ReleaseError
-from sfumato.report.charts import javascript
+from sfumato.report.parts import embedded, javascript, rendered, template_text
 
 __all__ = ["map_page", "write_map"]
 
-_INK, _LAND, _LINE = "#24313a", "#f4f1ea", "#c9c2b4"
-_WORK, _HOME = "#b5462b", "#1f6f8b"
-_KINDS = {"synthetic": _HOME, "original": "#9a9384"}
+_WORK, _HOME = "@c1", "@c0"  # colours of the page's style, which knows light and dark
+_KINDS = {"synthetic": _HOME, "original": "@line"}
+_CHOSEN = "datum.destination === chosen"
 _LISTED = 25  # destinations in the list beside the map
-_MAP = 620  # pixels, width and height of the map
-
-_PAGE = """<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline';
- script-src 'unsafe-inline' 'unsafe-eval'; img-src data:">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}</title>
-<style>
-:root {{ color-scheme: light; }}
-body {{ margin: 0 auto; max-width: 1180px; padding: 1.5rem 1.25rem 3rem; background: #fff; color: {ink};
-  font: 16px/1.5 system-ui, -apple-system, "Segoe UI", sans-serif; }}
-h1 {{ font-size: 1.5rem; margin: 0 0 .25rem; }}
-p {{ margin: .3rem 0; max-width: 75ch; }}
-.claim {{ display: inline-block; background: #e7f1f4; border-radius: 4px; padding: .1rem .5rem; }}
-.warning {{ background: #fbe9e4; border-left: 4px solid {work}; padding: .5rem .75rem; margin: .75rem 0; }}
-#map {{ margin: 1rem 0; overflow-x: auto; }}
-details {{ margin: .5rem 0; }}
-summary {{ cursor: pointer; font-weight: 600; }}
-footer {{ margin-top: 1.5rem; font-size: .85rem; color: #5c666d; }}
-</style>
-<script>{bundle}</script>
-</head>
-<body>
-<h1>{title}</h1>
-{warnings}
-<p><span class="claim">{promise}</span></p>
-<p>{what}</p>
-<p>Click a red point on the map, or a bar in the list, to choose a destination. Blue points are where its synthetic
-people live; a larger point is more people.</p>
-<div id="map" role="img" aria-label="{what}"></div>
-<details open><summary>What is promised</summary>{claim}</details>
-<details><summary>Figures of the method, all from public numbers</summary>{notes}</details>
-<footer>County shapes: us-atlas (ISC licence), from the US Census Bureau's cartographic boundaries. Blocks and tracts
-are shown as points. This page is complete: it loads nothing from elsewhere.</footer>
-<script>
-vegaEmbed("#map", {spec}, {{actions: false, renderer: "svg"}}).then(function (shown) {{
-  window.sfumatoView = shown.view;
-}});
-</script>
-</body>
-</html>
-"""
+_MAP = 560  # pixels, width and height of the map; the page makes it smaller where there is less room
+_AREAS = (16.0, 220.0)  # square pixels, of one person and of most people
+_EARTH = 3958.8  # miles, radius
+_LENGTHS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)  # miles, of the scale
 
 
 def write_map(data: MapData, file: str | PathLike[str]) -> None:
@@ -88,94 +46,106 @@ def map_page(data: MapData) -> str:
     shown = few if len(data.destinations) < data.total_destinations else f"all {data.total_destinations:,} destinations"
     people = f"{data.shown_people:,} of {data.total_people:,} people"
     what = f"Where the people of each destination live ({where}): {shown}, {people}."
-    return _PAGE.format(
-        title=html.escape(f"Commuting patterns: {data.title}"),
-        ink=_INK,
-        work=_WORK,
+    return rendered(
+        "map.html.j2",
+        data=data,
+        what=what,
+        version=__version__,
+        sizes=_sizes(data),
+        listed=min(_LISTED, len(data.destinations)),
+        style=template_text("page.css"),
         bundle=javascript(),
-        warnings=_warnings(data),
-        promise=html.escape(data.promise),
-        what=html.escape(what),
-        claim="".join(f"<p>{html.escape(line)}</p>" for line in data.describes),
-        notes="".join(f"<p>{html.escape(note)}.</p>" for note in data.notes),
-        spec=json.dumps(_spec(data), separators=(",", ":")).replace("<", "\\u003c"),
+        fitting=template_text("map.js"),
+        script=template_text("page.js"),
+        charts=embedded(_held(data)),
     )
 
 
-def _warnings(data: MapData) -> str:
-    texts = []
-    if data.confidential:
-        texts.append(
-            "<strong>For the steward only.</strong> The histograms compare with the original data and are "
-            "confidential. Do not publish this page."
-        )
-    if data.rehearsal:
-        texts.append("<strong>Rehearsal.</strong> Made with a known seed; it protects nobody.")
-    return "".join(f'<p class="warning">{text}</p>' for text in texts)
+def _most(data: MapData) -> int:
+    """People of the largest pair: the upper end of the scale of sizes, the same for every destination."""
+    return max((people for line in data.pairs for people in line["people"]), default=0)
 
 
-def _spec(data: MapData) -> dict[str, Any]:
-    """Return the Vega-Lite specification: map, list of destinations, two histograms, one linked selection.
+def _sizes(data: MapData) -> list[dict[str, Any]]:
+    """Return the circles of the legend: one person, most people, and the middle."""
+    most = _most(data)
+    low, high = _AREAS
+    shown = sorted({1, (1 + most) // 2, most} - {0}) if most else []
+    areas = [low + (high - low) * (people - 1) / max(most - 1, 1) for people in shown]
+    return [{"people": people, "radius": math.sqrt(area / math.pi)} for people, area in zip(shown, areas, strict=True)]
 
-    Rows are put in afterwards, as named data: Altair would check each of them against its schema.
+
+def _held(data: MapData) -> dict[str, Any]:
+    """Return the four charts and their rows; the page lays them out and tells each which destination is chosen.
+
+    Rows are put in by name: Altair would check each of them against its schema.
     """
     import altair as alt
 
-    pick = alt.selection_point(name="pick", fields=["destination"], empty=False, toggle=False, on="click")
-    beside = alt.vconcat(_list(alt, data, pick), _bars(alt, data, pick), _bars(alt, data, None), spacing=18)
-    chart = (
-        alt.hconcat(_map(alt, data, pick), beside.resolve_scale(color="independent"), spacing=24)
-        .configure_view(stroke=None)
-        .configure_axis(labelColor=_INK, titleColor=_INK, grid=False, titleFontWeight="normal")
-        .configure_title(anchor="start", color=_INK, fontSize=14)
-        .configure_legend(labelColor=_INK, titleColor=_INK)
-    )
-    spec: dict[str, Any] = chart.to_dict()
-    for layer in spec["hconcat"][0]["layer"]:
-        if str(layer.get("name", "")).startswith("works"):
-            layer["name"] = "works"  # Altair numbers the names of layers; the selection is asked for by this one
     first = data.destinations[0]["destination"] if data.destinations else ""
-    spec["params"] = [
-        {
-            "name": "pick",
-            "select": {"type": "point", "fields": ["destination"], "toggle": False, "on": "click"},
-            "value": [{"destination": first}],
-            "views": ["works", "list"],
-        }
-    ]
-    spec["datasets"] = {
-        "pairs": data.pairs,
-        "origins": data.origins,
-        "destinations": data.destinations,
-        "listed": data.destinations[:_LISTED],
-        "histogram": data.histogram,
+    charts = {"map": _map(alt, data), "list": _list(alt, data), "one": _bars(alt, data), "all": _bars(alt, data)}
+    specs: dict[str, Any] = {name: chart.to_dict() for name, chart in charts.items()}
+    for spec in specs.values():
+        spec.pop("config", None)
+        spec["params"] = [{"name": "chosen", "value": first}]
+    for layer in specs["map"]["layer"]:
+        if str(layer.get("name", "")).startswith("works"):
+            layer["name"] = "works"  # Altair numbers the names of layers
+    specs["map"]["datasets"] = {"pairs": data.pairs, "origins": data.origins, "destinations": data.destinations}
+    specs["one"]["transform"] = [{"filter": _CHOSEN}]
+    rows = {
+        "list": data.destinations[:_LISTED],
+        "one": [line for line in data.histogram if line["destination"] != "all"],
+        "all": [line for line in data.histogram if line["destination"] == "all"],
     }
-    return spec
+    return {"charts": specs, "rows": {"map": rows}}
+
+
+def _height(latitude: float) -> float:
+    return math.log(math.tan(math.pi / 4 + latitude / 2))
+
+
+def _pixels(data: MapData) -> float:
+    """Pixels to a radian in a Mercator projection that just holds the box of the points."""
+    west, south, east, north = (math.radians(degrees) for degrees in data.box)
+    return _MAP / max(east - west, _height(north) - _height(south), 1e-4)
+
+
+def _middle(data: MapData) -> float:
+    """Latitude of the middle of the map, in radians."""
+    _, south, _, north = (math.radians(degrees) for degrees in data.box)
+    return 2 * math.atan(math.exp((_height(south) + _height(north)) / 2)) - math.pi / 2
 
 
 def _projection(alt: Any, data: MapData) -> Any:
-    """Return a Mercator projection that just holds the box of the points."""
-    west, south, east, north = (math.radians(degrees) for degrees in data.box)
-
-    def height(latitude: float) -> float:
-        return math.log(math.tan(math.pi / 4 + latitude / 2))
-
-    low, high = height(south), height(north)
-    scale = _MAP / max(east - west, high - low, 1e-4)
-    middle = 2 * math.atan(math.exp((low + high) / 2)) - math.pi / 2
-    center = [math.degrees((west + east) / 2), math.degrees(middle)]
-    return alt.Projection(type="mercator", scale=scale, center=center, translate=[_MAP / 2, _MAP / 2])
+    center = [(data.box[0] + data.box[2]) / 2, math.degrees(_middle(data))]
+    return alt.Projection(type="mercator", scale=_pixels(data), center=center, translate=[_MAP / 2, _MAP / 2])
 
 
-def _map(alt: Any, data: MapData, pick: Any) -> Any:
+def _scale(alt: Any, data: MapData) -> list[Any]:
+    """A bar that is so many miles long in the middle of the map."""
+    mile = _pixels(data) / (_EARTH * math.cos(_middle(data)))
+    miles = max((length for length in _LENGTHS if length * mile <= _MAP / 4), default=_LENGTHS[0])
+    base = alt.Chart(alt.Data(values=[{"miles": f"{miles:g} miles" if miles != 1 else "1 mile"}]))
+    left, low = 14.0, _MAP - 14.0
+    bar = base.mark_rule(strokeWidth=3, color="@ink").encode(
+        x=alt.value(left), x2=alt.value(left + miles * mile), y=alt.value(low)
+    )
+    text = base.mark_text(align="left", baseline="bottom", dy=-6, color="@ink", fontSize=12).encode(
+        x=alt.value(left), y=alt.value(low), text="miles:N"
+    )
+    return [bar.properties(name="scale_bar"), text.properties(name="scale_text")]
+
+
+def _map(alt: Any, data: MapData) -> Any:
     counties = alt.Data(values=data.counties, format=alt.DataFormat(type="topojson", feature="counties"))
-    land = alt.Chart(counties).mark_geoshape(fill=_LAND, stroke=_LINE, strokeWidth=0.8, clip=True).encode(
-        tooltip=alt.Tooltip("properties.name:N", title="county")
-    )  # fmt: skip
+    shape = {"fill": "@wash", "stroke": "@line", "strokeWidth": 0.7, "strokeOpacity": 0.6, "clip": True}
+    land = alt.Chart(counties).mark_geoshape(**shape).encode(tooltip=alt.Tooltip("properties.name:N", title="county"))
+    areas = alt.Scale(domain=[1, max(_most(data), 2)], range=list(_AREAS), zero=False, nice=False)
     homes = (
         alt.Chart(alt.NamedData("pairs"))
-        .mark_circle(color=_HOME, opacity=0.55, clip=True)
-        .transform_filter(pick)
+        .mark_circle(color=_HOME, opacity=0.6, clip=True)
+        .transform_filter(_CHOSEN)
         .transform_flatten(["at", "people"])
         .transform_lookup(
             lookup="at", from_=alt.LookupData(alt.NamedData("origins"), key="at", fields=["lat", "lon", "origin"])
@@ -183,7 +153,7 @@ def _map(alt: Any, data: MapData, pick: Any) -> Any:
         .encode(
             longitude="lon:Q",
             latitude="lat:Q",
-            size=alt.Size("people:Q", scale=alt.Scale(range=[14, 220]), legend=None),
+            size=alt.Size("people:Q", scale=areas, legend=None),
             tooltip=[alt.Tooltip("origin:N"), alt.Tooltip("people:Q", title="synthetic people")],
         )
     )
@@ -192,58 +162,55 @@ def _map(alt: Any, data: MapData, pick: Any) -> Any:
     place = {"longitude": "lon:Q", "latitude": "lat:Q", "tooltip": told}
     works = (
         alt.Chart(alt.NamedData("destinations"), name="works")
-        .mark_point(size=40, opacity=0.4, cursor="pointer", **point)
+        .mark_point(size=40, opacity=0.45, cursor="pointer", **point)
         .encode(**place)
     )
     chosen = (
         alt.Chart(alt.NamedData("destinations"))
-        .mark_point(size=330, opacity=1, stroke="white", strokeWidth=1.5, **point)
-        .transform_filter(pick)
+        .mark_point(size=330, opacity=1, stroke="@ink", strokeWidth=1.5, **point)
+        .transform_filter(_CHOSEN)
         .encode(**place)
     )
-    layers = alt.layer(land, homes, works, chosen)  # what can be clicked lies above
+    layers = alt.layer(land, homes, *_scale(alt, data), works, chosen)  # what can be clicked lies above
     return layers.properties(width=_MAP, height=_MAP, projection=_projection(alt, data))
 
 
-def _list(alt: Any, data: MapData, pick: Any) -> Any:
-    title = f"Largest destinations (people, public): {min(_LISTED, len(data.destinations))} of {len(data.destinations)}"
+def _list(alt: Any, data: MapData) -> Any:
     return (
-        alt.Chart(alt.NamedData("listed"), title=title, name="list")
-        .mark_bar(cursor="pointer")
+        alt.Chart(alt.NamedData("rows"), name="list")
+        .mark_bar(cursor="pointer", color=_WORK)
         .encode(
-            y=alt.Y("destination:N", sort="-x", title=None, axis=alt.Axis(labelFontSize=9, ticks=False)),
-            x=alt.X("people:Q", title=None),
-            color=alt.condition(pick, alt.value(_WORK), alt.value("#dcb7ab")),
+            y=alt.Y("destination:N", sort="-x", title=None, axis=alt.Axis(labelFontSize=10, ticks=False)),
+            x=alt.X("people:Q", title="people (public)", axis=alt.Axis(tickCount=4)),
+            opacity=alt.condition(_CHOSEN, alt.value(1), alt.value(0.45)),
             tooltip=[alt.Tooltip("destination:N"), alt.Tooltip("people:Q", format=",")],
         )
-        .properties(width=300, height=alt.Step(11))
+        .properties(width="container", height=alt.Step(14))
     )
 
 
-def _bars(alt: Any, data: MapData, pick: Any | None) -> Any:
-    """Return the commute-distance histogram of the chosen destination, or of all destinations together."""
+def _bars(alt: Any, data: MapData) -> Any:
+    """Return a commute-distance histogram."""
     kinds = [kind for kind in _KINDS if any(line["kind"] == kind for line in data.histogram)]
-    title = "Commute distance, chosen destination" if pick is not None else "Commute distance, all destinations"
-    chart = (
-        alt.Chart(alt.NamedData("histogram"), title=title)
+    return (
+        alt.Chart(alt.NamedData("rows"))
         .mark_bar()
         .encode(
-            x=alt.X(
+            y=alt.Y(
                 "band:N",
                 sort=list(data.bands),
                 title="miles",
                 scale=alt.Scale(domain=list(data.bands), paddingInner=0.25),
-                axis=alt.Axis(labelAngle=0, labelFontSize=9),
+                axis=alt.Axis(ticks=False),
             ),
-            xOffset=alt.XOffset("kind:N", sort=kinds, scale=alt.Scale(domain=kinds)),
-            y=alt.Y("people:Q", title="people"),
+            yOffset=alt.YOffset("kind:N", sort=kinds, scale=alt.Scale(domain=kinds)),
+            x=alt.X("people:Q", title="people", axis=alt.Axis(tickCount=4)),
             color=alt.Color(
                 "kind:N",
                 scale=alt.Scale(domain=kinds, range=[_KINDS[kind] for kind in kinds]),
-                legend=alt.Legend(title=None, orient="top") if len(kinds) > 1 else None,
+                legend=alt.Legend(title=None, orient="top", columns=2) if len(kinds) > 1 else None,
             ),
             tooltip=["kind:N", alt.Tooltip("band:N", title="miles"), alt.Tooltip("people:Q", format=",")],
         )
-        .properties(width=330, height=110)
+        .properties(width="container", height=150)
     )
-    return chart.transform_filter(pick) if pick is not None else chart.transform_filter("datum.destination === 'all'")

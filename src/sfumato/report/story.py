@@ -1,8 +1,6 @@
-"""What a report says, as plain data: the same for the page, the markdown and the JSON.
+"""What the steward's report says, as plain data: the same for the page, the markdown and the JSON.
 
-Numbers come in with the frontier and are only written out. The steward's story holds what was measured. The public
-one is a function of the sweep, the measures' names and the published release: nothing of it was computed from the
-original by anything but the release's own mechanism.
+Numbers come in with the frontier and are only written out. The public report has its own story.
 """
 
 from __future__ import annotations
@@ -11,20 +9,16 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from sfumato.frontier import CHOSEN, Frontier, Point, Recommendation, Spread, group_sizes, sample_rows
-from sfumato.release import Release
+from sfumato.errors import count_of
+from sfumato.frontier import Frontier, Point, Recommendation
 from sfumato.report.charts import size_rows
 from sfumato.report.commands import publish_command
+from sfumato.report.public_story import axis
+from sfumato.report.wording import FORMS, around, figure, membership, published_as, spread, times
 
-__all__ = ["Audience", "public_story", "steward_story"]
+__all__ = ["Audience", "steward_story", "worst_of"]
 
 Audience = Literal["steward", "public"]
-FORMS = {
-    "generalized": "generalized rows",
-    "buckets": "groups of exact rows",
-    "cells": "noisy cells",
-    "synthetic": "synthetic rows",
-}
 
 
 def steward_story(
@@ -42,8 +36,8 @@ def steward_story(
         "rows": f"{front.rows:,}",
         "quasi": list(front.quasi),
         "carried": list(front.carried),
-        "privacy": _axis(front.privacy),
-        "utility": _axis(front.utility),
+        "privacy": axis(front.privacy),
+        "utility": axis(front.utility),
         "repeats": front.repeats,
         "recommendation": None if recommendation is None else _recommendation(recommendation, source),
         "releases": [_release(point, source, recommended=point.number == best) for point in order],
@@ -60,45 +54,14 @@ def steward_story(
             for mark in front.references
         ],
         "plotted": [row for point in order if (row := _plotted(point, recommended=point.number == best))],
+        "bounds": [
+            {"number": point.number, "label": point.label, "bound": figure(point.bound)}
+            for point in made
+            if point.bound is not None
+        ],
         "command": command,
         "python": _sweep_python(front),
     }
-
-
-def public_story(front: Frontier, release: Release | None) -> dict[str, Any]:
-    """Return what anyone may see: what was compared and how, and what was published."""
-    return {
-        "audience": "public",
-        "confidential": False,
-        "table": front.table,
-        "quasi": list(front.quasi),
-        "carried": list(front.carried),
-        "privacy": _axis(front.privacy),
-        "utility": _axis(front.utility),
-        "compared": [{"label": point.label, "python": point.python} for point in front.points],
-        "choosing": f"No claim covers {CHOSEN}.",
-        "release": None if release is None else _published(release),
-    }
-
-
-def figure(value: float) -> str:
-    """Write a number for people: four significant digits, no false zeros."""
-    if math.isnan(value) or math.isinf(value):
-        return str(value)
-    if value == 0 or 1e-4 <= abs(value) < 1e6:
-        return f"{value:.4g}"
-    return f"{value:.2e}"
-
-
-def spread(values: Spread) -> str:
-    """Write a mean with the range of its runs."""
-    return figure(values.mean) + (f" ({around(values)})" if around(values) else "")
-
-
-def around(values: Spread) -> str:
-    """Write the range of several runs, nothing for one."""
-    runs = len(values.values)
-    return f"{figure(values.low)} to {figure(values.high)}, {runs} runs" if runs > 1 else ""
 
 
 def _figures(point: Point) -> dict[str, Any]:
@@ -113,10 +76,6 @@ def _number(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _axis(measure: Any) -> dict[str, Any]:
-    return {**measure.to_json(), "words": measure.name.replace("_", " ")}
-
-
 def _recommendation(chosen: Recommendation, source: tuple[str, str]) -> dict[str, Any]:
     point = chosen.point
     return {
@@ -125,6 +84,9 @@ def _recommendation(chosen: Recommendation, source: tuple[str, str]) -> dict[str
         "reason": chosen.reason,
         "caution": chosen.caution,
         "promises": point.promises,
+        "membership": membership(point.form),
+        "worst": worst_of(point),
+        "noisy": _noisy(point),
         **_figures(point),
         "bound": None if point.bound is None else figure(point.bound),
         "command": _command(point, source),
@@ -134,10 +96,32 @@ def _recommendation(chosen: Recommendation, source: tuple[str, str]) -> dict[str
                 "label": other.label,
                 "privacy": figure(other.privacy.mean),
                 "utility": figure(other.utility.mean),
+                "noisy": _noisy(other),
+                "bound": None if other.bound is None else figure(other.bound),
+                "membership": membership(other.form),
             }
             for other in chosen.alternatives
         ],
     }
+
+
+def _noisy(point: Point) -> bool:
+    """Whether the release was made under differential privacy: what is measured on it counts noise as loss."""
+    return bool(point.claim.get("kind") == "proved")
+
+
+def worst_of(point: Point) -> list[str]:
+    """The worst that was found in a release: how far a belief grows, and a value that a group rules out."""
+    said = []
+    if grows := times(point.panel.get("largest_ratio")):
+        said.append(f"The belief in one value grows up to {grows}.")
+    out = [(driver, one) for driver in point.panel.get("drivers", ()) for one in driver["values"] if not one["here"]]
+    if out:
+        driver, one = max(out, key=lambda found: float(found[1]["overall"]))
+        where = f"a group of {count_of(driver['records'], 'row')}"
+        share = f"{float(one['overall']):.1%}".replace("%", " %")
+        said.append(f"Some groups rule a value out: {one['value']} is 0 % of {where} and {share} of the table.")
+    return said
 
 
 def _release(point: Point, source: tuple[str, str], *, recommended: bool) -> dict[str, Any]:
@@ -150,6 +134,8 @@ def _release(point: Point, source: tuple[str, str], *, recommended: bool) -> dic
         "efficient": point.efficient,
         "recommended": recommended,
         "savable": point.savable,
+        "membership": membership(point.form),
+        "noisy": _noisy(point),
         **_figures(point),
         "bound": None if point.bound is None else figure(point.bound),
         "promises": point.promises,
@@ -157,7 +143,7 @@ def _release(point: Point, source: tuple[str, str], *, recommended: bool) -> dic
         "silent_on": list(point.claim.get("silent_on", ())),
         "summary": {name: f"{value:,.10g}" for name, value in point.summary.items()},
         "sizes": size_rows(panel.get("sizes", ())),
-        "largest_ratio": _ratio(panel.get("largest_ratio")),
+        "largest_ratio": times(panel.get("largest_ratio")),
         "quantiles": {_percent(share): figure(float(loss)) for share, loss in panel.get("quantiles", {}).items()},
         "drivers": [_driver(one) for one in panel.get("drivers", ())],
         "worst": [_population(one) for one in panel.get("worst_populations", ())],
@@ -180,7 +166,7 @@ def _driver(driver: Mapping[str, Any]) -> dict[str, Any]:
                 "value": shift["value"],
                 "here": f"{shift['here']:.1%}",
                 "overall": f"{shift['overall']:.2%}",
-                "ratio": _ratio(shift["ratio"]),
+                "ratio": times(shift["ratio"]),
             }
             for shift in driver["values"]
         ],
@@ -189,13 +175,6 @@ def _driver(driver: Mapping[str, Any]) -> dict[str, Any]:
 
 def _population(one: Mapping[str, Any]) -> dict[str, Any]:
     return {"where": dict(one["where"]), "rows": f"{one['rows']:,}", "loss": figure(float(one["loss"]))}
-
-
-def _ratio(value: Any) -> str:
-    if value is None:
-        return ""
-    number = float(value)
-    return "infinitely" if math.isinf(number) else f"{number:.3g} times"
 
 
 def _percent(share: str) -> str:
@@ -212,6 +191,9 @@ def _plotted(point: Point, *, recommended: bool) -> dict[str, Any] | None:
         "label": point.label,
         "family": point.family,
         "form": point.form,
+        "series": f"{point.family}, {point.form}{', noisy' if _noisy(point) else ''}",
+        "noisy": _noisy(point),
+        "published": published_as(point.form, noisy=_noisy(point), bound=point.bound is not None),
         "privacy": point.privacy.mean,
         "utility": point.utility.mean,
         "privacy_low": point.privacy.low,
@@ -240,16 +222,3 @@ def _sweep_python(front: Frontier) -> str:
         f'privacy="{front.privacy.name}", utility="{front.utility.name}", repeats={front.repeats}, seed={front.seed}'
     )
     return "\n".join(["front = sf.frontier(table, [", *lines, f"], {options})"])
-
-
-def _published(release: Release) -> dict[str, Any]:
-    """What the release itself shows."""
-    return {
-        "method": str(release.mechanism.get("name", "")),
-        "promise": str(release.claim.promise),
-        "claim": release.claim.describe().splitlines(),
-        "form": FORMS.get(release.form, release.form),
-        "summary": {name: f"{value:,.10g}" for name, value in release.summary().to_json().items()},
-        "sizes": size_rows(group_sizes(release)),
-        "sample": sample_rows(release),
-    }

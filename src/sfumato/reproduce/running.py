@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import tempfile
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cache
@@ -19,6 +17,7 @@ from typing import Any
 from sfumato import __version__
 from sfumato.errors import ParameterError
 from sfumato.mechanisms import Progress
+from sfumato.release.whole_file import write_whole
 from sfumato.reproduce.figures import Figure, Paper, Settings, Size, Statement
 from sfumato.reproduce.registry import paper_of
 
@@ -97,7 +96,7 @@ def _computed(
             # Through JSON and back, so that a run that was kept and one that was not see the same numbers.
             found = json.loads(json.dumps(step.run()))
             if file is not None:
-                _write(file, json.dumps({"step": step.name, "found": found}))
+                write_whole(file, json.dumps({"step": step.name, "found": found}), mode=0o600)
         results[step.name] = found
     if progress is not None:
         progress(1.0, "done")
@@ -154,10 +153,3 @@ def _kept(file: Path, step: str) -> Any:
     except (OSError, ValueError):
         return None
     return held.get("found") if isinstance(held, dict) and held.get("step") == step else None
-
-
-def _write(file: Path, text: str) -> None:
-    handle, name = tempfile.mkstemp(dir=file.parent, suffix=".part")
-    with os.fdopen(handle, "w", encoding="utf-8") as opened:
-        opened.write(text)
-    Path(name).replace(file)

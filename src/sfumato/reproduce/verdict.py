@@ -75,7 +75,7 @@ def at_least(printed: float, ours: float, *, zero: float = 0.0) -> Judged:
     )
 
 
-def at_most(printed: float, ours: float, *, factor: float = 2.0) -> Judged:
+def at_most(printed: float, ours: float, *, factor: float = 1.25) -> Judged:
     """The paper says "at most": agrees up to the printed number, same shape up to a factor, else differs."""
     told = f"ours {_text(ours)}, the paper at most {_text(printed)}"
     if ours <= printed:

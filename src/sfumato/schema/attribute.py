@@ -49,6 +49,8 @@ class Attribute:
     hierarchy: str = field(default="", compare=False)  # the file's name as the schema writes it, for messages
     clamp: bool = False
     other: str | None = None
+    format: str | None = None  # how the file writes days, where they are not ISO
+    decimal_comma: bool = False
     ground: Literal["equal", "hierarchical"] = "equal"
     decide: tuple[str, ...] = ()
 

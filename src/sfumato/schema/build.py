@@ -5,16 +5,15 @@ from __future__ import annotations
 import datetime as dt
 import itertools
 import math
-from collections import Counter
 from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from sfumato.errors import Problem
+from sfumato.errors import Problem, count_of
 from sfumato.schema import builders
-from sfumato.schema.attribute import KNOWN, MISSING, Attribute, Kind, Missing
+from sfumato.schema.attribute import MISSING, Attribute, Kind, Missing
 from sfumato.schema.domain import (
     CODES_LIMIT,
     DIGITS_LIMIT,
@@ -28,11 +27,12 @@ from sfumato.schema.domain import (
 )
 from sfumato.schema.file import AttributeFile, MissingFile
 from sfumato.schema.hierarchy_file import read_hierarchy, read_text
+from sfumato.schema.leaves import leaf_problems, rising_problems
+from sfumato.schema.spelling import format_problem
 from sfumato.schema.tree import ROOT, Branch, Tree, branch_from_inline, grow
 
 __all__ = ["build_attribute", "default_tree"]
 
-_RESERVED = {ROOT, MISSING, KNOWN}
 _NEEDS_DOMAIN = {"quasi", "sensitive", "target"}
 _SHOWN = 100_000  # offending values kept behind `reveal()`
 _FITS: dict[str, tuple[Kind, ...]] = {
@@ -45,6 +45,8 @@ _FITS: dict[str, tuple[Kind, ...]] = {
     "hierarchy": ("numeric", "ordered", "nominal"),
     "mask": ("numeric", "ordered", "nominal"),
     "groups": ("numeric", "ordered", "nominal"),
+    "format": ("date",),
+    "decimal": ("numeric",),
 }
 
 
@@ -86,6 +88,7 @@ class _Builder:
             self.problem("clamp", "is for numeric and date attributes", 'other = "Other" collects unknown categories')
         if file.other is not None and not isinstance(domain, Values | None):
             self.problem("other", "is for attributes with listed values", "clamp = true keeps numbers in range")
+        self._check_spelling(domain)
         attribute = Attribute(
             self.name,
             role=file.role,
@@ -99,6 +102,8 @@ class _Builder:
             hierarchy=file.hierarchy if isinstance(file.hierarchy, str) else "",
             clamp=file.clamp,
             other=None if file.other is None else file.other.strip(),
+            format=file.format,
+            decimal_comma=file.decimal == ",",
             ground=file.ground,
             decide=tuple(file.decide),
         )
@@ -113,6 +118,16 @@ class _Builder:
         domains = [key for key in ("range", "edges", "values") if key in given]
         if len(domains) > 1:
             self.problem("", f"declares {' and '.join(domains)}", "keep one of them")
+
+    def _check_spelling(self, domain: Domain | None) -> None:
+        """Refuse a way to write days or numbers that can not be read, or is not asked for."""
+        wrong = format_problem(self.file.format) if self.file.format is not None else ""
+        if wrong:
+            self.problem("format", wrong, 'format = "%d.%m.%Y" for 31.12.2024')
+        if self.file.decimal is not None and isinstance(domain, Values):
+            self.problem(
+                "decimal", "goes with a range or edges, not with listed values", "list them as they are written"
+            )
 
     def _domain_hint(self) -> str:
         return {
@@ -231,9 +246,9 @@ class _Builder:
         hint = "list every cell once, or leave the range away and let the hierarchy be the domain"
         if len(known) < domain.size:
             shown = [domain.text(code) for code in range(min(domain.size, _SHOWN)) if code not in known]
-            self.problem("hierarchy", f"lacks {domain.size - len(known)} cells of the range", hint, shown)
+            self.problem("hierarchy", f"lacks {count_of(domain.size - len(known), 'cell')} of the range", hint, shown)
         if outside:
-            self.problem("hierarchy", f"lists {len(outside)} values outside the range", hint, outside)
+            self.problem("hierarchy", f"lists {count_of(len(outside), 'value')} outside the range", hint, outside)
         if not self.problems and codes != list(range(domain.size)):
             self.problem("hierarchy", "does not list the cells of the range once each, in rising order", hint)
         if self.problems:
@@ -303,63 +318,16 @@ class _Builder:
         if file.other is not None and other not in leaves:
             branch.children.append(Branch(other, []))
             leaves.append(other)
-        self._check_leaves(leaves, values)
+        self.problems += leaf_problems(file, leaves, values, missing=self._missing_texts(), where=self.where)
         if self.problems:
             return None, None, False
         tree, names = grow(branch, missing=missing)
         domain = Values(names)
         if file.kind == "numeric":
-            self._check_rising(names)
+            self.problems += rising_problems(names, self.where)
         if not declared and file.kind != "nominal":
             tree = default_tree(domain, file.kind, missing)
         return domain, tree, declared
-
-    def _check_rising(self, names: Sequence[str]) -> None:
-        numbers = [decimal_or_none(name) for name in names]
-        known = [number for number in numbers if number is not None]
-        if len(known) < len(numbers):
-            bad = [name for name, number in zip(names, numbers, strict=True) if number is None]
-            self.problem("", f"{len(bad)} values are not numbers", 'use kind = "ordered" or "nominal"', bad)
-        elif any(a >= b for a, b in itertools.pairwise(known)):
-            self.problem(
-                "",
-                "does not list its numbers in rising order",
-                'sort the lines, or use kind = "nominal"',
-            )
-
-    def _check_leaves(self, leaves: Sequence[str], values: Sequence[str] | None) -> None:
-        seen = set(leaves)
-        reserved = sorted(seen & _RESERVED)
-        if reserved:
-            self.problem(
-                "",
-                f"{len(reserved)} values have a reserved name",
-                "rename the values *, (missing) and (known)",
-                reserved,
-            )
-        if "" in seen:
-            self.problem("", "a value is empty", 'name it, or declare missing = [""]')
-        absent = sorted(seen & {text.strip() for text in self._missing_texts()} - {""})
-        if absent:
-            rule = f"{len(absent)} values are also declared missing"
-            self.problem("missing", rule, "a text is a value or means missing, not both", absent)
-        for listed in (leaves, values or ()):
-            twice = sorted(text for text, times in Counter(listed).items() if times > 1)
-            if twice:
-                rule = f"{len(twice)} values are listed twice"
-                self.problem("", rule, "names are unique: list each value once", twice)
-                break
-        if len(leaves) > builders.LEAVES_LIMIT:
-            self.problem("", f"lists {len(leaves)} values, more than can be held", "mask or group the values first")
-        if values is not None and (self.file.hierarchy is not None or self.file.groups is not None):
-            lacking = [value for value in values if value not in seen]
-            if lacking:
-                self.problem(
-                    "hierarchy",
-                    f"lacks {len(lacking)} of the declared values",
-                    "add a line for each",
-                    lacking,
-                )
 
     def _branch(self) -> Branch | None:
         file = self.file

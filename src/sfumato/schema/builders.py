@@ -12,7 +12,7 @@ from typing import Literal
 
 import numpy as np
 
-from sfumato.errors import Problem
+from sfumato.errors import Problem, count_of
 from sfumato.schema.domain import Days, Domain, Edges, Grid, decimal_text
 from sfumato.schema.tree import ROOT, Branch, Tree
 
@@ -172,7 +172,7 @@ def masked(
         return Branch(ROOT, []), [
             Problem(
                 where,
-                f"{len(wrong)} values are not {length} characters long",
+                f"{count_of(len(wrong), 'value is', 'values are')} not {count_of(length, 'character')} long",
                 "pad the values, or change the mask's length",
                 count=len(wrong),
                 values=tuple(wrong),
@@ -183,7 +183,7 @@ def masked(
         return Branch(ROOT, []), [
             Problem(
                 where,
-                f"{len(starred)} values hold a star, which stands for a masked character",
+                f"{count_of(len(starred), 'value holds', 'values hold')} a star, which stands for a masked character",
                 "replace the star in the values",
                 count=len(starred),
                 values=starred,

@@ -51,6 +51,8 @@ class AttributeFile(_Strict):
     groups: dict[str, list[str | int | float | bool]] | None = None
     missing: list[str] | Literal["suppress", "category"] | MissingFile | None = None
     source: Source = "public"
+    format: str | None = None
+    decimal: Literal[",", "."] | None = None
     clamp: bool = False
     other: str | None = None
     ground: Literal["equal", "hierarchical"] = "equal"
@@ -63,6 +65,7 @@ class SchemaFile(_Strict):
     name: str = Field(min_length=1)
     population: str | None = None
     rows_per_person: int = Field(default=1, ge=1)
+    decide: list[str] = Field(default_factory=list)
     attribute: dict[str, AttributeFile] = Field(min_length=1)
 
 
@@ -85,6 +88,8 @@ _HINTS = {
     "groups": 'groups = { group = ["a", "b"] }',
     "column": 'column = "name of the column in the file"',
     "clamp": "clamp = true",
+    "format": 'format = "%d.%m.%Y"',
+    "decimal": 'decimal = ","',
     "other": 'other = "Other"',
     "ground": 'one of "equal", "hierarchical"',
     "decide": "a list of texts",

@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from sfumato.errors import Problem
+from sfumato.errors import Problem, count_of
 from sfumato.schema.tree import ROOT, Branch, Tree, branch_from_paths
 
 __all__ = ["arx_lines", "read_hierarchy", "read_text"]
@@ -87,13 +87,18 @@ def _from_edges(rows: Sequence[Sequence[str]], where: str) -> tuple[Branch, list
     problems = []
     if empty:
         problems.append(
-            Problem(where, f"{empty} lines have an empty node", "write value,parent on every line", count=empty)
+            Problem(
+                where,
+                f"{count_of(empty, 'line has', 'lines have')} an empty node",
+                "write value,parent on every line",
+                count=empty,
+            )
         )
     if twice:
         problems.append(
             Problem(
                 where,
-                f"{len(twice)} values stand under two parents",
+                f"{count_of(len(twice), 'value stands', 'values stand')} under two parents",
                 "keep one parent for each value",
                 count=len(twice),
                 values=tuple(twice),
@@ -119,7 +124,7 @@ def _from_edges(rows: Sequence[Sequence[str]], where: str) -> tuple[Branch, list
         problems.append(
             Problem(
                 where,
-                f"{len(cycles)} names are their own ancestor (a cycle)",
+                f"{count_of(len(cycles), 'name is its', 'names are their')} own ancestor (a cycle)",
                 "follow the parents up: they must end at *",
                 count=len(cycles),
                 values=cycles,

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sfumato.errors import Problem, SchemaError
+from sfumato.errors import Problem, SchemaError, count_of
 from sfumato.schema.attribute import Attribute
 from sfumato.schema.hierarchy_file import read_text
 from sfumato.schema.naming import parse_label
@@ -83,7 +83,8 @@ def _weight(row: Sequence[str], at: int) -> float:
 
 def _refuse(where: str, bad: int, rule: str, hint: str = "") -> None:
     if bad:
-        raise SchemaError(Problem(where, f"{bad} lines {rule}", hint, count=bad))
+        verb, _, what = rule.partition(" ")
+        raise SchemaError(Problem(where, f"{count_of(bad, f'line {verb}s', f'lines {verb}')} {what}", hint, count=bad))
 
 
 def _one_way(

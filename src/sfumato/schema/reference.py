@@ -11,6 +11,7 @@ For the whole table
   name = "members"             what the table is called
   population = "members-2024"  who the rows are about; the ledger adds up what is published of them
   rows_per_person = 1          at most how many rows one person has
+  decide = ["..."]             questions about the whole table that a person has yet to answer
 
 For each column: [attribute.NAME]
   role     "quasi"       an outsider could know it of a person: it is made coarser
@@ -21,7 +22,8 @@ For each column: [attribute.NAME]
   kind     "nominal" (the default), "ordered", "numeric" or "date"
   column = "Alter"             name of the column in the file, where it is not NAME
   source = "public"            or "data": its values were read off the file; differentially private methods refuse that
-  decide = ["..."]             questions a person has yet to answer; delete each when it is decided
+  decide = ["..."]             questions a person has yet to answer; delete each when it is decided. Until then
+                               publish warns, and differentially private methods refuse the column
 
 Which values there may be (one of these)
   range = [0, 100]             numeric: from 0 up to but not including 100; date: ["2004-01-01", "2025-01-01"],
@@ -33,13 +35,20 @@ Which values there may be (one of these)
 How values are made coarser (at most one; else a range is halved again and again, a value kept or replaced by *)
   intervals = [5, 10, 20]      numeric: widths, each a multiple of the one before
   dates = ["month", "year"]    date: of week, month, quarter, year, decade
+                               Intervals and dates are the levels that topdown, diffgen and the measures use. Mondrian
+                               cuts a range wherever it pays, at any step: `step = 7` keeps its cuts to whole weeks
   groups = { work = ["office", "craft"], learn = ["school"] }
-                               named groups; they list the values too, so that `values` is not needed
+                               named groups; they list the values too, so that `values` is not needed. Where both
+                               stand they must hold the same values (ordered: in the same order). hierarchy likewise
   mask = { length = 5, from = "right" }
                                codes such as postcodes: the last digits are hidden first. Any code of that length
                                fits, unless `values` lists those there are. alphabet = "0123456789" unless given
   hierarchy = "file.csv"       one line for each value: value;group;wider group;*   (ARX's files as they are),
                                or a table in a table: { work = { indoors = ["office"] } }
+
+How the file writes them, where it is not 2024-05-31 and 1234.5
+  format = "%d.%m.%Y"          date: 31.12.2024; "%m/%d/%Y" for 12/31/2024. %d, %m and %Y once each, no other %
+  decimal = ","                numeric: 3,5 is three and a half. Marks for thousands are not read
 
 What does not fit
   missing = ["", "k.A."]       texts that mean no value: a category of its own
@@ -52,4 +61,4 @@ What does not fit
 How far values are apart, for t-closeness with --distance emd
   ground = "equal"             or "hierarchical": nearer where they meet lower in the hierarchy
 
-Numbers are written 1234.5 and dates 2024-05-31. Check a file against its schema: sfumato check data.csv s.toml"""
+In the schema itself write 1234.5 and 2024-05-31. Check a file against its schema: sfumato check data.csv s.toml"""

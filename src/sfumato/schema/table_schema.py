@@ -27,6 +27,7 @@ class Schema:
     name: str = "table"
     population: str = ""
     rows_per_person: int = 1
+    decide: tuple[str, ...] = ()
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Schema:
@@ -66,6 +67,7 @@ class Schema:
             name=file.name,
             population=file.population or file.name,
             rows_per_person=file.rows_per_person,
+            decide=tuple(file.decide),
         )
 
     def __getitem__(self, name: str) -> Attribute:
@@ -148,47 +150,50 @@ class Schema:
         )
 
     def decisions(self) -> list[Problem]:
-        """What a person still has to decide: marked by `draft`, or read off the data."""
-        found = []
-        for attribute in self.attributes:
-            found += [
-                Problem(attribute.where, f"undecided: {item}", "decide, then delete it from `decide`")
-                for item in attribute.decide
-            ]
-            if attribute.source == "data" and attribute.role not in ("identifier", "other"):
-                hint = 'check its domain against what is publicly known, then write source = "public"'
-                found.append(
-                    Problem(
-                        attribute.where,
-                        "its domain was read off the data: differentially private methods refuse it",
-                        hint,
-                    )
-                )
+        """What a person still has to decide: every entry of `decide`, of the table and of each column."""
+        hint = "decide, then delete it from `decide`"
+        asked = [_topic(item) for item in self.decide]
+        asked += [(attribute.where, item) for attribute in self.attributes for item in attribute.decide]
+        return [Problem(path, item, hint) for path, item in asked]
+
+    def remarks(self) -> list[Problem]:
+        """What bears on the choice of a method and needs no decision: domains read off the data, absent roles."""
+        found = [
+            Problem(
+                attribute.where,
+                "domain read off the data: fine for k, l and t, refused by differentially private methods",
+                'for those, put in what is publicly known and write source = "public"',
+            )
+            for attribute in self.published
+            if attribute.source == "data"
+        ]
         if not self.quasi:
-            found.append(
-                Problem(
-                    "attribute",
-                    "no attribute is a quasi-identifier",
-                    'role = "quasi" for what an outsider may know',
-                )
-            )
+            rule, hint = "no attribute is a quasi-identifier", 'role = "quasi" for what an outsider may know'
+            found.append(Problem("attribute", rule, hint))
         if not self.sensitive:
-            found.append(
-                Problem("attribute", "no attribute is sensitive", 'role = "sensitive" for what must stay unlinked')
-            )
+            rule, hint = "no attribute is sensitive", 'role = "sensitive" for what must stay unlinked'
+            found.append(Problem("attribute", rule, hint))
         return found
 
     def refuse_data_domains(self, names: Sequence[str]) -> None:
-        """Raise when a differentially private claim would rest on a domain read off the data."""
+        """Raise when a differentially private claim would rest on a domain read off the data, or on what is undecided.
+
+        `rows_per_person` is part of every such claim, so the table's own decisions must be taken too.
+        """
+        wanted = [self[name] for name in names]
         problems = [
             Problem(
-                self[name].where,
+                attribute.where,
                 "its domain or range was read off the data, so a differentially private claim would be false",
                 'declare a public domain and write source = "public"',
             )
-            for name in names
-            if self[name].source != "public"
+            for attribute in wanted
+            if attribute.source != "public"
         ]
+        open_ones = [_topic(item) for item in self.decide]
+        open_ones += [(a.where, ", ".join(item.partition(":")[0] for item in a.decide)) for a in wanted if a.decide]
+        hint = "a proved claim rests on it: decide, then delete the question from `decide`"
+        problems += [Problem(path, f"undecided: {what}", hint) for path, what in open_ones]
         if problems:
             raise SchemaError(problems)
 
@@ -208,3 +213,9 @@ class Schema:
             rule = "has one name under two parents, which an ARX file can not say"
             raise ParameterError("attribute", name, rule, hint="give the groups names of their own")
         return "\n".join(lines) + "\n"
+
+
+def _topic(item: str) -> tuple[str, str]:
+    """Cut a decision of the whole table into the key it is about and the question."""
+    key, colon, question = item.partition(":")
+    return (key.strip(), question.strip()) if colon and key.strip() else ("decide", item)

@@ -15,13 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.errors import Problem
+from sfumato.errors import Problem, count_of
 from sfumato.schema.domain import value_text
 
 __all__ = ["LEVELS_LIMIT", "ROOT", "Branch", "Tree", "branch_from_inline", "branch_from_paths", "grow"]
 
 ROOT = "*"
 LEVELS_LIMIT = 100
+_ONE_PARENT = "give each value and each group one parent"
+_OTHER_NAME = "give the group another name than what is in it"
 _UNSET = -1
 
 
@@ -195,19 +197,24 @@ class _Faults:
     def problems(self, where: str) -> list[Problem]:
         """Return one problem for each kind of fault."""
         counted = (
-            (self.empty, "have an empty node", "name every level of every line, or end the line early"),
-            (self.deep, f"have more than {LEVELS_LIMIT} levels", "leave levels out"),
-            (self.forms, "are neither a value nor a group", "groups are tables, their values stand in a list"),
+            (self.empty, "has", "have", "an empty node", "name every level of every line, or end the line early"),
+            (self.deep, "has", "have", f"more than {LEVELS_LIMIT} levels", "leave levels out"),
+            (self.forms, "is", "are", "neither a value nor a group", "groups are tables, their values stand in a list"),
         )
-        found = [Problem(where, f"{n} lines or entries {rule}", hint, count=n) for n, rule, hint in counted if n]
+        found = [
+            Problem(where, f"{count_of(n, f'line or entry {one}', f'lines or entries {many}')} {rule}", hint, count=n)
+            for n, one, many, rule, hint in counted
+            if n
+        ]
         named = (
-            (self.two_parents, "values or groups stand under two parents", "give each value and each group one parent"),
-            (self.cycles, "names are their own ancestor (a cycle)", "give the group another name than what is in it"),
-            (self.empties, "groups are empty", "list the group's values, or drop it"),
+            (self.two_parents, "value or group stands", "values or groups stand", "under two parents", _ONE_PARENT),
+            (self.cycles, "name is its", "names are their", "own ancestor (a cycle)", _OTHER_NAME),
+            (self.empties, "group is", "groups are", "empty", "list the group's values, or drop it"),
         )
-        for names, rule, hint in named:
+        for names, one, many, rule, hint in named:
             if names:
-                found.append(Problem(where, f"{len(names)} {rule}", hint, count=len(names), values=tuple(names)))
+                told = f"{count_of(len(names), one, many)} {rule}"
+                found.append(Problem(where, told, hint, count=len(names), values=tuple(names)))
         return found
 
 

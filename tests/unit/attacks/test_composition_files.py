@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "claims"))
-from paper_tables import TABLE_1A, TABLE_2A, TABLE_2B, paper_schema, people
+from paper_tables import TABLE_1A, TABLE_1B, TABLE_2A, TABLE_2B, paper_schema, people
 
 import sfumato as sf
 
@@ -34,6 +34,42 @@ def test_folders_and_foreign_files(tmp_path, folder):
     assert len(sf.attacks.open_releases([a, folder])) == 2
     with pytest.raises(sf.ParameterError, match="needs one"):
         sf.attacks.open_releases([a, b])
+
+
+def test_a_ledger_stands_for_what_it_saw_saved(tmp_path):
+    book, schema = tmp_path / "office" / "ledger.db", paper_schema()
+    book.parent.mkdir()
+    for name, rows in (("first", TABLE_1A), ("office/second", TABLE_1B)):
+        sf.publish(people(rows), sf.Mondrian(sf.KAnonymity(4)), ledger=book).save(tmp_path / name)
+    rehearsed = sf.publish(people(TABLE_1A), sf.Anatomy(2), ledger=book, seed=1)
+    rehearsed.save(tmp_path / "rehearsal", allow_rehearsal=True)
+    sf.publish(people(TABLE_1A), sf.Mondrian(sf.KAnonymity(8)), ledger=book)  # never saved
+    assert [entry.saved for entry in sf.Ledger(book).entries()] == [("../first",), ("second",), ("../rehearsal",), ()]
+    opened = sf.attacks.open_releases([book], schema)
+    folders = sf.attacks.open_releases([tmp_path / "first", tmp_path / "office" / "second"], schema)
+    victims = people(TABLE_1A, "Alice", "Emu")
+    assert sf.attacks.composition(opened, victims).to_json() == sf.attacks.composition(folders, victims).to_json()
+    # Both may move together; what is missing is named, not passed over.
+    moved = tmp_path.rename(tmp_path.with_name("elsewhere"))
+    assert len(sf.attacks.open_releases([moved / "office" / "ledger.db"], schema)) == 2
+    (moved / "first").rename(moved / "lost")
+    with pytest.raises(sf.ParameterError, match=r"entry 1 was saved as \.\./first, which is not there"):
+        sf.attacks.open_releases([moved / "office" / "ledger.db"], schema)
+    with pytest.raises(sf.ParameterError, match="it names the population"):
+        sf.attacks.open_releases([moved / "office" / "ledger.db"])
+
+
+def test_a_ledger_names_releases_of_parts_and_of_the_whole(tmp_path):
+    book = sf.Ledger(tmp_path / "ledger.db")
+    book.declare_parts("state", ["north", "south"])
+    for number, name in enumerate(("state", "north", "south", "elsewhere"), start=1):
+        entry = book.reserve(name, sf.Mondrian(sf.KAnonymity(4)).claim(paper_schema()), "mondrian")
+        entry.spend()
+        (tmp_path / name).mkdir()
+        book.record_saved(number, tmp_path / name)
+    assert [folder.name for folder in book.saved_folders("north")] == ["state", "north"]
+    assert [folder.name for folder in book.saved_folders("state")] == ["state", "north", "south"]
+    assert book.saved_folders("unknown") == []
 
 
 def test_what_the_file_lacks_is_unknown(tmp_path):

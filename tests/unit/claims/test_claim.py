@@ -10,6 +10,7 @@ from sfumato.claims import (
     ApproxDP,
     Claim,
     KAnonymity,
+    LDiversity,
     Linkable,
     Neighbours,
     Nothing,
@@ -56,7 +57,8 @@ def test_kind_follows_from_the_promise():
 
 def test_requirement_is_what_a_verifier_can_check():
     assert EVERY[1].requirement == KAnonymity(10) & TCloseness(0.2)
-    assert EVERY[4].requirement == KAnonymity(10)
+    assert EVERY[4].requirement == KAnonymity(10) & LDiversity(EVERY[4].promise.d, kind="distinct")
+    assert Claim(Linkable(3, alpha=0.5)).requirement == LDiversity(3, kind="distinct")
     assert DP.requirement is None
 
 

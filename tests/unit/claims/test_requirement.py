@@ -356,3 +356,23 @@ def test_parameters_of_many_digits_do_not_overflow(places):
     assert not LDiversity(2 + tiny).holds(row)
     assert LDiversity(2, kind="recursive", c=1 + tiny).holds(row)
     assert not LDiversity(2, kind="recursive", c=1 - tiny).holds(row)
+
+
+@pytest.mark.parametrize(
+    ("void", "kept"),
+    [
+        (KAnonymity(1), KAnonymity(2)),
+        (LDiversity(1), LDiversity("1.01")),
+        (LDiversity(1, kind="entropy"), LDiversity(2, kind="entropy")),
+        (TCloseness("0.6932"), TCloseness("0.6931")),
+        (TCloseness(1, distance="emd"), TCloseness("0.999", distance="emd")),
+        (AlphaK(1, k=1), AlphaK("0.999", k=1)),
+        (KAnonymity(1) & LDiversity(1), KAnonymity(1) & LDiversity(2)),
+    ],
+)
+def test_what_every_table_satisfies_is_vacuous(void, kept):
+    alone = np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1]])  # one person in each class: as bad as it gets
+    assert void.vacuous
+    assert void.check(alone, [1, 1, 10**6]).all()
+    assert not kept.vacuous
+    assert not kept.check(alone, [1, 1, 10**6]).all()

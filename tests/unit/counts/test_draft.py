@@ -65,7 +65,11 @@ def test_a_draft_says_what_it_saw_and_what_is_open(tmp_path, suffix: str) -> Non
     assert read(path, schema).rows == 40
     open_ones = schema.decisions()
     assert all(any(p.path == a.where for p in open_ones) for a in schema.attributes)
-    assert "# decide:" in text
+    for question in [*schema.decide, *(item for a in schema.attributes for item in a.decide)]:
+        assert question in text
+    assert "# decide" not in text  # a question has one home
+    assert [p.path for p in open_ones[:2]] == ["population", "rows_per_person"]
+    assert not any("range" in item for item in schema["height"].decide)  # other: not published, so nothing to bound
     assert "n1" not in text.split()
 
 
@@ -178,7 +182,7 @@ CELLS += [
 ]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.tuples(st.sampled_from(CELLS), st.sampled_from(CELLS)), min_size=1, max_size=6), st.booleans())
 def test_any_table_can_be_drafted_and_read(tmp_path_factory, rows, typed: bool) -> None:
     folder = tmp_path_factory.mktemp("draft")
@@ -193,6 +197,123 @@ def test_any_table_can_be_drafted_and_read(tmp_path_factory, rows, typed: bool) 
         except ReadError:
             continue
         assert check(data, schema) == []
+
+
+DAYS = [dt.date(2020, 1, 1) + dt.timedelta(days=7 * k) for k in range(120)]
+
+
+@pytest.mark.parametrize(
+    ("written", "extra", "question"),
+    [
+        ("%d.%m.%Y", [], "does the file write its dates as day.month.year?"),
+        ("%m/%d/%Y", ["unknown"], "does the file write its dates as month/day/year?"),
+        ("%Y%m%d", [], "does the file write its dates as yearmonthday?"),
+        ("%d.%m.%Y", ["31.12.9999"], "does the file write its dates as day.month.year?"),
+    ],
+)
+def test_days_in_other_formats_are_offered_and_asked_about(tmp_path, written, extra, question) -> None:
+    frame = pl.DataFrame(
+        {"visit": [*(day.strftime(written) for day in DAYS), *extra], "sex": ["f"] * (120 + len(extra))}
+    )
+    for data in (frame, frame.to_arrow()):
+        schema = loaded(draft(data), tmp_path)
+        visit = schema["visit"]
+        assert (visit.kind, visit.format) == ("date", written)
+        assert f"format: {question}" in visit.decide
+        used = schema.with_roles(quasi=["visit", "sex"])
+        assert check(data, used) == []
+        codes = read(data, used).codes("visit")[:120, 0]
+        assert codes.tolist() == [(day - dt.date(2020, 1, 1)).days for day in DAYS]
+
+
+def test_days_that_do_not_tell_day_from_month_are_asked_about(tmp_path) -> None:
+    frame = pl.DataFrame({"visit": [f"{d:02}/{m:02}/2020" for d in range(1, 13) for m in range(1, 13)]})
+    assert loaded(draft(frame), tmp_path)["visit"].decide[1] == (
+        "format: no date of the file tells day/month/year from month/day/year; which is it?"
+    )
+
+
+def test_many_spelt_days_and_numbers(tmp_path) -> None:
+    """More distinct values than are looked at one by one."""
+    days = [dt.date(1940, 1, 1) + dt.timedelta(days=k) for k in range(12_000)]
+    frame = pl.DataFrame(
+        {
+            "birthday": [day.strftime("%d.%m.%Y") for day in days] + ["NA"],
+            "income": [f"{k},{k % 9 + 1}" for k in range(12_000)] + ["NA"],
+        }
+    )
+    schema = loaded(draft(frame), tmp_path)
+    assert (schema["birthday"].format, schema["income"].decimal_comma) == ("%d.%m.%Y", True)
+    assert check(frame, schema) == []
+
+
+def test_decimal_commas_are_read_and_asked_about(tmp_path) -> None:
+    frame = pl.DataFrame({"weight": [f"{40 + k},{k % 10}" for k in range(60)], "sex": ["f", "m"] * 30})
+    schema = loaded(draft(frame), tmp_path)
+    assert schema["weight"].decimal_comma
+    assert "decimal: do the commas mark decimals?" in schema["weight"].decide
+    used = schema.with_roles(quasi=["weight", "sex"])
+    assert check(frame, used) == []
+    grid = used["weight"].values
+    assert read(frame, used).codes("weight")[3, 0] == grid.code("43.3")
+
+
+@pytest.mark.parametrize(
+    ("texts", "question"),
+    [
+        ([f"{k},{k:03}" for k in range(1, 40)], "do the commas mark decimals?"),
+        ([f"{k}.{k:03},50" for k in range(1, 40)], "marks for thousands"),
+        ([f"{k}.{k:03}" for k in range(1, 40)], "do the points mark thousands"),
+        ([f"{k:02}.05.{k + 20}" for k in range(1, 29)], "years of two digits"),
+    ],
+)
+def test_what_has_two_meanings_is_not_guessed(tmp_path, texts, question) -> None:
+    schema = loaded(draft(pl.DataFrame({"amount": texts, "sex": ["f"] * len(texts)})), tmp_path)
+    assert any(question in item for item in schema["amount"].decide)
+    assert not schema["amount"].decimal_comma
+    assert schema["amount"].format is None
+
+
+@pytest.mark.parametrize(
+    ("numbers", "codes"),
+    [
+        ([*range(18, 67), -9], ("-9",)),
+        ([*range(18, 67), -9, -8, 999], ("-8", "-9", "999")),
+        ([*range(18, 100)], None),
+        ([*range(-20, 40)], None),
+        ([*range(0, 90_000, 1000), 99_999], None),
+        ([-1, 1], None),
+        (["never", "former", "now", -9, 99], ("-9", "99")),
+        (["never", "former", "now", 3], None),
+    ],
+)
+def test_numbers_that_stand_for_no_value(tmp_path, numbers, codes) -> None:
+    frame = pl.DataFrame({"age": [str(number) for number in numbers]})
+    age = loaded(draft(frame), tmp_path)["age"]
+    assert (age.missing.texts if age.missing else None) == codes
+    assert any(item.startswith("missing:") for item in age.decide) == bool(codes)
+
+
+@pytest.mark.parametrize(
+    ("name", "role"),
+    [
+        *((name, "sensitive") for name in ("injury", "Injuries", "illness", "disability", "medication", "ethnicity")),
+        *((name, "sensitive") for name in ("religion", "salary", "annualSalary", "criminal_record", "hiv-status")),
+        *((name, "sensitive") for name in ("sexual orientation", "trade union", "political_party", "CauseOfDeath")),
+        *((name, "quasi") for name in ("age", "sex", "city of residence", "date_of_birth", "PostalCode")),
+        *((name, "identifier") for name in ("emp_no", "CaseNumber", "patient name", "Member Nr.")),
+        *((name, "other") for name in ("colour", "number of rooms", "Krankheit")),
+    ],
+)
+def test_english_names_suggest_roles(name: str, role: str, tmp_path) -> None:
+    frame = pl.DataFrame({name: ["a", "b", "c"] * 20, "gender": ["f", "m"] * 30})
+    assert loaded(draft(frame), tmp_path)[name].role == role
+
+
+def test_an_identifier_that_repeats_puts_rows_per_person_in_doubt(tmp_path) -> None:
+    frame = pl.DataFrame({"patient_id": [k // 2 for k in range(60)], "sex": ["f", "m"] * 30})
+    assert "patient_id repeats" in loaded(draft(frame), tmp_path).decide[1]
+    assert "repeats" not in draft(PEOPLE)
 
 
 def test_no_columns() -> None:

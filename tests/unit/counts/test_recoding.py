@@ -134,7 +134,7 @@ def walked(tree: Tree, row) -> int:
     return int(tree.leaf[node])
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(seed=st.integers(0, 10_000), size=st.integers(2, 30))
 def test_a_walk_by_hand_ends_in_the_same_group(seed: int, size: int) -> None:
     tree, codes = random_tree(seed, size), codes_of(30, (size, size), seed)

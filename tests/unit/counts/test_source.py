@@ -284,7 +284,7 @@ def test_frames_with_duplicate_or_odd_columns() -> None:
     assert codes(mixed) == [[1, 2, 0], [2, 2, 1]]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.binary(max_size=300) | st.text(alphabet='ab,;"\n\r\t |1é\0', max_size=200).map(str.encode))
 def test_any_bytes_are_read_or_refused(tmp_path_factory, raw: bytes) -> None:
     path = tmp_path_factory.mktemp("fuzz") / "t.csv"
@@ -299,7 +299,7 @@ def test_any_bytes_are_read_or_refused(tmp_path_factory, raw: bytes) -> None:
     assert check(path, Schema.load(schema_path)) == []
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(0, len(GOOD) - 1), st.integers(0, 255))
 def test_one_wrong_byte_is_read_or_refused(tmp_path_factory, at: int, byte: int) -> None:
     path = tmp_path_factory.mktemp("fuzz") / "t.csv"

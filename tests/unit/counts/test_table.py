@@ -202,7 +202,7 @@ SIZES = st.sampled_from(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(SIZES, st.integers(0, 40), st.booleans(), st.integers(0, 2**32 - 1))
 def test_grouping_agrees_with_a_dictionary(sizes, rows: int, weighted: bool, seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -169,12 +169,12 @@ def test_publish_reserves_then_spends(book, table, costing, tmp_path):
     assert not sf.publish(table, costing(sf.PureDP(1))).claim.accounted
 
 
-def test_save_records_the_name_and_costs_nothing(book, table, costing, tmp_path):
+def test_save_records_the_folder_and_costs_nothing(book, table, costing, tmp_path):
     release = sf.publish(table, costing(sf.PureDP(1)), ledger=book)
     release.save(tmp_path / "first")
     release.save(tmp_path / "deeper" / "second", format="csv")
     (entry,) = book.entries()
-    assert entry.saved == ("first", "second")
+    assert entry.saved == ("first", "deeper/second")  # seen from where the ledger lies
     assert entry.mechanism == {"name": "costing", "half": "1/2"}  # and no seed
     assert book.totals("patients").combined == Cost(Fraction(1))
     assert sf.Release.load(tmp_path / "first").account is None

@@ -141,9 +141,14 @@ def test_the_claim_says_that_it_is_an_estimate() -> None:
     claim = DLink(BASE, d=3, alpha=0.7, organisations=3, others=[500, 900]).claim(Schema.parse(SCHEMA))
     promise = claim.promise
     assert isinstance(promise, Linkable)
-    assert (promise.d, promise.organisations, promise.other_rows, promise.base) == (3, 3, 500, sf.KAnonymity(4))
+    assert (promise.d, promise.organisations, promise.other_rows, promise.base) == (3, 3, (500, 900), sf.KAnonymity(4))
     assert claim.kind == "estimate"
     assert "not a guarantee" in promise.describe()
+    assert "500 and 900 rows" in promise.describe()
+    assert "overstates" not in promise.describe()
+    product = DLink(BASE, d=3, alpha=0.7, probability="product").claim(Schema.parse(SCHEMA))
+    assert "by the paper's product formula, which overstates it" in product.promise.describe()
+    assert any("overstates" in note for note in product.silent_on)
     assert any("500, 900" in note for note in claim.silent_on)
     assert Claim.from_json(json.loads(json.dumps(claim.to_json()))) == claim
 

@@ -58,7 +58,7 @@ def published(draw, size: int):
 
 @pytest.mark.parametrize("kind", KINDS)
 @given(data=st.data())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_every_published_label_is_read_and_named_again(kind, data):
     attribute = attribute_of(kind)
     labels = data.draw(published(attribute.size))

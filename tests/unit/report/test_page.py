@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import stat
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
@@ -11,6 +12,7 @@ import sfumato as sf
 from sfumato.errors import ParameterError
 from sfumato.frontier import CHOSEN
 from sfumato.report.page import LARGEST_PAGE
+from sfumato.report.story import worst_of
 
 
 @pytest.fixture(scope="module")
@@ -110,6 +112,64 @@ def test_a_bound_is_never_written_as_a_measurement(written):
     page = (written / "page.html").read_text()
     assert len(noisy) == 2
     assert page.count("Not measured, and not comparable with what was.") == 2
+
+
+def test_the_card_prints_a_proved_bound_beside_the_measured_figure(written, clinic_front):
+    best = json.loads((written / "page.json").read_text())["recommendation"]
+    noisy = next(other for other in best["alternatives"] if other["noisy"])
+    assert noisy["bound"]
+    page = (written / "page.html").read_text()
+    card = page[page.index('id="recommendation"') : page.index("The frontier</h2>")]
+    assert f"privacy loss {noisy['privacy']}, noise included; <strong>proved bound ≤ {noisy['bound']} nats" in card
+    assert f"proved bound ≤ {noisy['bound']} nats</strong>; utility loss {noisy['utility']}" in card
+    assert sum(point.bound is not None for point in clinic_front.points) == 2
+
+
+def test_only_buckets_make_membership_public_and_only_private_releases_are_noisy(written, clinic_front):
+    story = json.loads((written / "page.json").read_text())
+    methods = {point.number: type(point.mechanism).__name__ for point in clinic_front.points}
+    for row in story["plotted"]:
+        assert ("membership is public" in row["published"]) == (methods[row["number"]] == "Bucketize")
+        assert ("includes noise" in row["published"]) == row["noisy"] == (methods[row["number"]] == "DiffGen")
+    for one in story["releases"]:
+        assert one["membership"].startswith("Membership is public") == (methods[one["number"]] == "Bucketize")
+
+
+def test_the_worst_figure_of_the_recommended_release_is_told(written, clinic_front):
+    point = clinic_front.recommend().point
+    told = json.loads((written / "page.json").read_text())["recommendation"]["worst"]
+    assert told[0] == f"The belief in one value grows up to {point.panel['largest_ratio']:.3g} times."
+    ruled_out = replace(point, panel={"largest_ratio": 2.0, "drivers": [RULES_OUT]})
+    assert (
+        worst_of(ruled_out)[1]
+        == "Some groups rule a value out: flu is 0 % of a group of 1 row and 25.0 % of the table."
+    )
+    assert worst_of(replace(point, panel={})) == []
+
+
+RULES_OUT = {
+    "records": 1,
+    "values": [
+        {"value": "cold", "here": 0.0, "overall": 0.1},
+        {"value": "flu", "here": 0.0, "overall": 0.25},
+        {"value": "none", "here": 1.0, "overall": 0.65},
+    ],
+}
+
+
+def test_methods_are_grouped_with_what_was_varied(clinic_front, tmp_path):
+    story = json.loads(sf.report(clinic_front, tmp_path / "public.json", audience="public").read_text())
+    assert story["methods"] == [
+        {"method": "Mondrian, k-anonymity", "varied": ["5", "20", "60", "5000"]},
+        {"method": "Mondrian, t-closeness", "varied": ["0.03", "0.1"]},
+        {"method": "Bucketize, t-closeness", "varied": ["0.03", "0.1"]},
+        {"method": "DiffGen", "varied": ["epsilon=0.5", "epsilon=2"]},
+        {"method": "Suppress", "varied": [""]},
+    ]
+    readings = sf.sweep(sf.Mondrian(sf.KAnonymity(3) & sf.TCloseness("0.1", distance="emd")))
+    front = replace(clinic_front, points=(replace(clinic_front.points[0], mechanism=readings[0]),))
+    told = json.loads(sf.report(front, tmp_path / "joined.json", audience="public").read_text())["methods"]
+    assert told[0]["varied"] == ["k-anonymity(3) & t-closeness(0.1, emd)"]
 
 
 def test_the_stewards_page_is_for_the_steward_only(written):

@@ -93,9 +93,9 @@ def test_date_domains(table, size):
         ({**NUMERIC, "range": [0, 9], "edges": [0, 9]}, "", "declares range and edges"),
         ({**NUMERIC, "range": [0, 9], "values": [1]}, "", "declares range and values"),
         ({**NUMERIC, "hierarchy": {"g": [2, 1]}}, "", "does not list its numbers in rising order"),
-        ({**NUMERIC, "hierarchy": {"g": [2, "x"]}}, "", "1 values are not numbers"),
-        ({**NUMERIC, "range": [0, 3], "hierarchy": {"g": [0, 2]}}, "hierarchy", "lacks 1 cells of the range"),
-        ({**NUMERIC, "range": [0, 2], "hierarchy": {"g": [0, 1, 2]}}, "hierarchy", "lists 1 values outside the range"),
+        ({**NUMERIC, "hierarchy": {"g": [2, "x"]}}, "", "1 value is no number"),
+        ({**NUMERIC, "range": [0, 3], "hierarchy": {"g": [0, 2]}}, "hierarchy", "lacks 1 cell of the range"),
+        ({**NUMERIC, "range": [0, 2], "hierarchy": {"g": [0, 1, 2]}}, "hierarchy", "lists 1 value outside the range"),
         ({**NUMERIC, "range": [0, 2**30], "hierarchy": {"g": [0]}}, "hierarchy",
          f"lacks {2**30 - 1} cells of the range"),
         (
@@ -112,14 +112,28 @@ def test_date_domains(table, size):
         ({"values": ["a"], "range": [0, 9]}, "range", "is for numeric and date attributes, not nominal ones"),
         ({"values": ["a"], "intervals": [9]}, "intervals", "is for numeric attributes, not nominal ones"),
         ({"values": []}, "values", "is empty"),
-        ({"values": ["a", "a"]}, "", "1 values are listed twice"),
-        ({"values": ["12", "12"], "mask": {"length": 2}}, "", "1 values are listed twice"),
+        ({"values": ["a", "a"]}, "", "1 value is listed twice"),
+        ({"values": ["12", "12"], "mask": {"length": 2}}, "", "1 value is listed twice"),
         ({"values": ["a", ""]}, "", "a value is empty"),
         ({"values": ["a", "*", "(known)", "(missing)"]}, "", "3 values have a reserved name"),
-        ({"values": ["a"], "other": "*"}, "", "1 values have a reserved name"),
+        ({"values": ["a"], "other": "*"}, "", "1 value has a reserved name"),
         ({"values": ["a"], "other": " "}, "", "a value is empty"),
-        ({"values": ["a", "?"], "missing": ["?"]}, "missing", "1 values are also declared missing"),
+        ({"values": ["a", "?"], "missing": ["?"]}, "missing", "1 value is also declared missing"),
         ({"values": ["a", "b"], "hierarchy": {"g": ["a"]}}, "hierarchy", "lacks 1 of the declared values"),
+        ({"values": ["a", "b"], "groups": {"g": ["a"]}}, "groups", "lack 1 of the declared values"),
+        ({"values": ["a"], "groups": {"g": ["a", "b"]}}, "groups", "name 1 value that is not in `values`"),
+        ({"values": ["a"], "hierarchy": {"g": ["a", "b", "c"]}}, "hierarchy",
+         "names 2 values that are not in `values`"),
+        ({"values": ["a", "b"], "kind": "ordered", "groups": {"g": ["b"], "h": ["a"]}}, "groups",
+         "list the values in another order than `values`"),
+        ({**DATE, "range": ["2020-01-01", "2021-01-01"], "format": "%d.%m.%y"}, "format",
+         "must hold %d, %m and %Y once each, and no other %"),
+        ({**DATE, "range": ["2020-01-01", "2021-01-01"], "format": "%d of %m %Y"}, "format",
+         "may hold only signs such as . / - between %d, %m and %Y"),
+        ({**NUMERIC, "range": [0, 9], "format": "%d.%m.%Y"}, "format", "is for date attributes, not numeric ones"),
+        ({"values": ["1,5"], "decimal": ","}, "decimal", "is for numeric attributes, not nominal ones"),
+        ({**NUMERIC, "values": ["1.5"], "decimal": ","}, "decimal",
+         "goes with a range or edges, not with listed values"),
         ({"values": ["a"], "hierarchy": {"g": ["a"]}, "groups": {"h": ["a"]}}, "", "declares hierarchy and groups"),
         ({"values": ["a"], "clamp": True}, "clamp", "is for numeric and date attributes"),
         ({**NUMERIC, "range": [0, 9], "other": "Other"}, "other", "is for attributes with listed values"),
@@ -143,9 +157,9 @@ def test_several_problems_of_one_attribute_are_named_together():
     assert found == [
         ("range", "is for numeric and date attributes, not nominal ones"),
         ("", "declares range and values"),
-        ("", "1 values have a reserved name"),
-        ("missing", "1 values are also declared missing"),
-        ("", "1 values are listed twice"),
+        ("", "1 value has a reserved name"),
+        ("missing", "1 value is also declared missing"),
+        ("", "1 value is listed twice"),
         ("clamp", "is for numeric and date attributes"),
     ]
 
@@ -156,6 +170,18 @@ def test_hierarchy_leaves_decide_the_codes_and_values_may_stand_in_a_file(tmp_pa
     assert x.texts() == ["a", "b"]
     (tmp_path / "v.csv").write_text("\n", encoding="utf-8")
     assert problems(folder=tmp_path, values="v.csv")[0].rule == "is empty"
+
+
+def test_values_beside_groups_are_the_same_values_in_any_order_unless_order_matters():
+    x = parse(values=["b", "a", "c"], groups={"g": ["a", "c"], "h": ["b"]}, other="Rest")
+    assert x.texts() == ["a", "c", "b", "Rest"]
+    found = problems(values=["a", "b"], groups={"g": ["a", "c"]})
+    assert [(p.rule, p.values) for p in found] == [
+        ("lack 1 of the declared values", ("b",)),
+        ("name 1 value that is not in `values`", ("c",)),
+    ]
+    assert all("drop `values`" in p.hint for p in found)
+    assert parse(kind="ordered", values=["a", "b", "c"], groups={"g": ["a"], "h": ["b", "c"]}).texts() == list("abc")
 
 
 def test_other_is_a_leaf_of_its_own_below_the_root():

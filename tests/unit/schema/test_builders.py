@@ -159,7 +159,7 @@ def test_a_mask_without_values_spans_its_alphabet_once():
     ("values", "length", "alphabet", "part", "shown"),
     [
         (["123", "12", "1234"], 3, "", "2 values are not 3 characters long", ("12", "1234")),
-        (["1*3"], 3, "", "1 values hold a star", ("1*3",)),
+        (["1*3"], 3, "", "1 value holds a star", ("1*3",)),
         (None, 64, "01", "more than can be listed", ()),
         (None, 2, "0*", "the alphabet holds a star", ()),
         (None, 2, "0 ", "the alphabet holds a star, a blank", ()),

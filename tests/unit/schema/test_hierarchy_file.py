@@ -71,10 +71,10 @@ def test_latin1_is_read(tmp_path):
     [
         ("", ["holds no values"]),
         ("\n \n", ["holds no values"]),
-        ("value,parent\na,X\na,Y\n,X\n", ["1 lines have an empty node", "1 values stand under two parents"]),
+        ("value,parent\na,X\na,Y\n,X\n", ["1 line has an empty node", "1 value stands under two parents"]),
         ("value,parent\na,b\nb,a\n", ["2 names are their own ancestor (a cycle)"]),
         ("value,parent\nx,a\na,b\nb,a\n", ["2 names are their own ancestor (a cycle)"]),
-        (";;\na;X;*", ["1 lines or entries have an empty node"]),
+        (";;\na;X;*", ["1 line or entry has an empty node"]),
     ],
 )
 def test_each_problem_of_a_file_is_named(tmp_path, text, rules):

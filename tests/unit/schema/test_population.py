@@ -50,13 +50,13 @@ def test_joint_cells(tmp_path) -> None:
     ("text", "rule"),
     [
         ("attribute,value\nage,1\n", "no column named count"),
-        ("attribute,value,count\nheight,1,3\n", "1 lines name an attribute"),
-        ("attribute,value,count\njob,secret-job,3\n", "1 lines hold a value that is not in the schema"),
+        ("attribute,value,count\nheight,1,3\n", "1 line names an attribute"),
+        ("attribute,value,count\njob,secret-job,3\n", "1 line holds a value that is not in the schema"),
         ("attribute,value,count\njob,x1,-3\n", "no count of 0 or more"),
         ("attribute,value,count\njob,x1,many\n", "no count of 0 or more"),
         ("job,count\nX,3\n", "one sensitive attribute"),
         ("job,height,count\nX,1,3\n", "not in the schema: height"),
-        ("job,ill,count\nsecret-job,flu,3\n", "1 lines hold a value"),
+        ("job,ill,count\nsecret-job,flu,3\n", "1 line holds a value"),
         ("job,ill,count\nX,*,3\n", "group of sensitive values"),
     ],
 )

@@ -77,15 +77,28 @@ def test_roles_that_can_not_be(schema):
 
 
 def test_decisions_name_what_is_open(schema):
-    assert [(p.path, p.rule.partition(":")[0]) for p in schema.decisions()] == [
-        ("attribute.income", "its domain was read off the data")
+    assert schema.decisions() == []
+    assert [(p.path, p.rule.partition(":")[0]) for p in schema.remarks()] == [
+        ("attribute.income", "domain read off the data")
     ]
-    bare = Schema.parse({"name": "t", "attribute": {"a": {"decide": ["role"]}}})
-    assert [p.rule for p in bare.decisions()] == [
-        "undecided: role",
-        "no attribute is a quasi-identifier",
-        "no attribute is sensitive",
+    decide = ["rows_per_person: how many?", "ask the board"]
+    bare = Schema.parse({"name": "t", "decide": decide, "attribute": {"a": {"decide": ["role"], "source": "data"}}})
+    assert [(p.path, p.rule) for p in bare.decisions()] == [
+        ("rows_per_person", "how many?"),
+        ("decide", "ask the board"),
+        ("attribute.a", "role"),
     ]
+    assert [p.rule for p in bare.remarks()] == ["no attribute is a quasi-identifier", "no attribute is sensitive"]
+
+
+def test_a_proved_claim_does_not_rest_on_what_is_undecided():
+    listed = {"role": "quasi", "values": ["x"]}
+    data = {"name": "t", "attribute": {"a": listed, "b": {**listed, "decide": ["role: is it?"]}}}
+    Schema.parse(data).refuse_data_domains(["a"])
+    with pytest.raises(SchemaError, match=r"attribute\.b: undecided: role\."):
+        Schema.parse(data).refuse_data_domains(["a", "b"])
+    with pytest.raises(SchemaError, match="rows_per_person: undecided: how many"):
+        Schema.parse({**data, "decide": ["rows_per_person: how many?"]}).refuse_data_domains(["a"])
 
 
 def test_domains_read_off_the_data_are_refused_by_name(schema):

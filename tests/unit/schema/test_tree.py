@@ -84,9 +84,9 @@ def test_padding_at_different_levels_is_not_a_second_parent():
     ("lines", "rule", "values"),
     [
         (("a;X;*", "a;Y;*", "b;X;*", "b;Y;*"), "2 values or groups stand under two parents", ("a", "b")),
-        (("a;X;U;*", "b;X;V;*"), "1 values or groups stand under two parents", ("X",)),
-        (("a;X;a;*",), "1 names are their own ancestor (a cycle)", ("a",)),
-        (("a;*;X;*",), "1 names are their own ancestor (a cycle)", ("*",)),
+        (("a;X;U;*", "b;X;V;*"), "1 value or group stands under two parents", ("X",)),
+        (("a;X;a;*",), "1 name is its own ancestor (a cycle)", ("a",)),
+        (("a;*;X;*",), "1 name is its own ancestor (a cycle)", ("*",)),
         (("a;;*", ";X;*"), "2 lines or entries have an empty node", ()),
         ((), "holds no values", ()),
     ],
@@ -100,9 +100,9 @@ def test_each_inconsistency_of_paths_is_named(lines, rule, values):
 def test_all_inconsistencies_are_named_at_once():
     _, problems = branch_from_paths(paths("a;X;*", "a;Y;*", "b;X;b;*", "c;;*"), "here")
     assert [p.rule.partition(" ")[2] for p in problems] == [
-        "lines or entries have an empty node",
-        "values or groups stand under two parents",
-        "names are their own ancestor (a cycle)",
+        "line or entry has an empty node",
+        "value or group stands under two parents",
+        "name is its own ancestor (a cycle)",
     ]
 
 
@@ -123,15 +123,15 @@ def test_inline_tables_are_groups_and_lists_are_leaves():
 @pytest.mark.parametrize(
     ("data", "rule", "values"),
     [
-        ({"X": ["a"], "Y": ["a"]}, "1 values or groups stand under two parents", ("a",)),
-        ({"X": {"G": ["a"]}, "Y": {"G": ["b"]}}, "1 values or groups stand under two parents", ("G",)),
-        ({"X": ["a"], "Y": []}, "1 groups are empty", ("Y",)),
-        ({}, "1 groups are empty", ("*",)),
-        ({"X": "abc", "Y": ["a"]}, "1 lines or entries are neither a value nor a group", ()),
-        ({"X": 5, "Y": ["a"]}, "1 lines or entries are neither a value nor a group", ()),
-        ({"X": ["b", ["a"]]}, "1 lines or entries are neither a value nor a group", ()),
-        ({"X": ["", "a"]}, "1 lines or entries have an empty node", ()),
-        ({"": ["a"]}, "1 lines or entries have an empty node", ()),
+        ({"X": ["a"], "Y": ["a"]}, "1 value or group stands under two parents", ("a",)),
+        ({"X": {"G": ["a"]}, "Y": {"G": ["b"]}}, "1 value or group stands under two parents", ("G",)),
+        ({"X": ["a"], "Y": []}, "1 group is empty", ("Y",)),
+        ({}, "1 group is empty", ("*",)),
+        ({"X": "abc", "Y": ["a"]}, "1 line or entry is neither a value nor a group", ()),
+        ({"X": 5, "Y": ["a"]}, "1 line or entry is neither a value nor a group", ()),
+        ({"X": ["b", ["a"]]}, "1 line or entry is neither a value nor a group", ()),
+        ({"X": ["", "a"]}, "1 line or entry has an empty node", ()),
+        ({"": ["a"]}, "1 line or entry has an empty node", ()),
     ],
 )
 def test_each_inconsistency_of_an_inline_tree_is_named(data, rule, values):
@@ -141,7 +141,7 @@ def test_each_inconsistency_of_an_inline_tree_is_named(data, rule, values):
 
 def test_an_inline_cycle_and_an_inline_tree_without_end():
     _, problems = branch_from_inline({"X": {"Y": {"X": ["a"]}, "Z": ["b"]}}, "here")
-    assert ("1 names are their own ancestor (a cycle)", ("X",)) in [(p.rule, p.values) for p in problems]
+    assert ("1 name is its own ancestor (a cycle)", ("X",)) in [(p.rule, p.values) for p in problems]
     data: object = ["a"]
     for level in range(3000):
         data = {str(level): data}

@@ -5,7 +5,7 @@
   const shown = new Map();
 
   const is = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-  const series = () => is("--series").split(/\s+/);
+  const series = () => Array.from({ length: 10 }, (_, at) => is(`--c${at}`));
 
   const look = () => {
     const words = { labelColor: is("--soft"), titleColor: is("--soft"), labelFont: is("--sans"), titleFont: is("--sans") };
@@ -17,25 +17,27 @@
         labelFontSize: 12, titleFontSize: 13, titleFontWeight: 500, titlePadding: 10 },
       axisXQuantitative: { tickCount: 8 },
       axisYQuantitative: { tickCount: 6 },
-      legend: { ...words, labelFontSize: 12, titleFontSize: 12, titleFontWeight: 600, orient: "bottom", columns: window.innerWidth < 700 ? 1 : 3,
+      legend: { ...words, labelFontSize: window.innerWidth < 700 ? 11 : 12, titleFontSize: 12, titleFontWeight: 600, orient: "bottom", columns: window.innerWidth < 700 ? 1 : 3,
         symbolSize: 80, labelLimit: 320, columnPadding: 24, symbolFillColor: is("--soft"), symbolStrokeColor: is("--soft") },
       range: { category: series() },
+      title: { color: is("--ink"), font: is("--sans"), fontSize: 13, fontWeight: 600, anchor: "start" },
       text: { fill: is("--soft"), font: is("--sans") },
     };
   };
 
   const draw = async (place) => {
-    const colours = { ink: is("--ink"), accent: is("--accent"), line: is("--line"), soft: is("--soft"), first: series()[0] };
-    const painted = (_, value) => (typeof value === "string" && value[0] === "@" ? colours[value.slice(1)] ?? value : value);
+    const painted = (_, value) => (typeof value === "string" && /^@[a-z]+[0-9]?$/.test(value) ? is(`--${value.slice(1)}`) || value : value);
     const spec = JSON.parse(JSON.stringify(held.charts[place.dataset.chart]), painted);
     const rows = held.rows[place.dataset.release];
     if (rows) spec.datasets = { rows: rows[place.dataset.chart] };
-    if (window.innerWidth < 700) (spec.layer ?? []).forEach((layer) => { if (layer.encoding?.shape) layer.encoding.shape.legend = null; });
+    if (rows && spec.height?.step) spec.height = spec.height.step * rows[place.dataset.chart].length;
+    globalThis.sfumatoShape?.(spec, place);
     spec.config = look();
     const made = await vegaEmbed(place, spec, { actions: false, renderer: "svg", ast: true, tooltip: { theme: "custom" } });
     shown.get(place)?.finalize();
     shown.set(place, made);
     if (place.dataset.chart === "frontier") made.view.addEventListener("click", (_, item) => visit(item?.datum?.number));
+    globalThis.sfumatoShown?.(made.view, place);
     place.dataset.drawn = "yes";
   };
 
@@ -54,5 +56,15 @@
     event.preventDefault();
     visit(link.hash.replace("#release-", ""));
   }));
-  dark.addEventListener("change", () => [...shown.keys()].forEach(draw));
+  const again = () => [...shown.keys()].forEach(draw);
+  dark.addEventListener("change", again);
+  if (globalThis.sfumatoShape) {  // a view that is laid out by the page; others follow their container themselves
+    let [width, waiting] = [window.innerWidth, 0];
+    window.addEventListener("resize", () => {
+      if (window.innerWidth === width) return;
+      width = window.innerWidth;
+      clearTimeout(waiting);
+      waiting = setTimeout(again, 150);
+    });
+  }
 })();

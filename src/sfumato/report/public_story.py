@@ -1,0 +1,89 @@
+"""What the public report says, as plain data.
+
+It is a function of the sweep, the measures' names and the published release: nothing of it was computed from the
+original by anything but the release's own mechanism.
+"""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any
+
+from sfumato.frontier import CHOSEN, Frontier, Point, group_sizes, sample_rows
+from sfumato.release import Release, published_frames
+from sfumato.report.charts import size_rows
+from sfumato.report.wording import FORMS, membership
+
+__all__ = ["public_story"]
+
+_GROUPS = 2  # whose second table is shown
+_LINES = 24  # of the second table, at most
+
+
+def public_story(front: Frontier, release: Release | None, *, folder: str) -> dict[str, Any]:
+    """Return what anyone may see: what was compared and how, and what was published."""
+    return {
+        "audience": "public",
+        "confidential": False,
+        "table": front.table,
+        "quasi": list(front.quasi),
+        "carried": list(front.carried),
+        "privacy": axis(front.privacy),
+        "utility": axis(front.utility),
+        "compared": [{"label": point.label, "python": point.python} for point in front.points],
+        "methods": _methods(front.points),
+        "choosing": f"No claim covers {CHOSEN}.",
+        "release": None if release is None else _published(release),
+        "check": shlex.join(["sfumato", "verify", folder]),
+    }
+
+
+def axis(measure: Any) -> dict[str, Any]:
+    """Return what stands on an axis, with its name in words."""
+    return {**measure.to_json(), "words": measure.name.replace("_", " ")}
+
+
+def _methods(points: tuple[Point, ...]) -> list[dict[str, Any]]:
+    """One line for each method: what was varied."""
+    found: dict[str, list[str]] = {}
+    for point in points:
+        found.setdefault(point.family, []).append(_varied(point))
+    return [{"method": family, "varied": varied} for family, varied in found.items()]
+
+
+def _varied(point: Point) -> str:
+    """Return a label without what the method's line says already: `10` of `Mondrian k-anonymity(10)`."""
+    method, _, kind = point.family.partition(", ")
+    rest = point.label.removeprefix(method).strip()
+    inner = rest.removeprefix(f"{kind}(").removesuffix(")")
+    return inner if kind and rest == f"{kind}({inner})" and "(" not in inner else rest
+
+
+def _published(release: Release) -> dict[str, Any]:
+    """What the release itself shows."""
+    return {
+        "method": str(release.mechanism.get("name", "")),
+        "promise": str(release.claim.promise),
+        "claim": release.claim.describe().splitlines(),
+        "form": FORMS.get(release.form, release.form),
+        "membership": membership(release.form),
+        "summary": {name: f"{value:,.10g}" for name, value in release.summary().to_json().items()},
+        "sizes": size_rows(group_sizes(release)),
+        "sample": (shown := sample_rows(release)),
+        "groups": _second_table(release, shown),
+    }
+
+
+def _second_table(release: Release, shown: dict[str, Any]) -> dict[str, Any]:
+    """For buckets what the first groups among the shown rows carry: the other half of what was published."""
+    tables = published_frames(release)
+    if "groups" not in tables or not shown["rows"]:
+        return {"columns": [], "rows": [], "of": []}
+    frame = tables["groups"].distinct
+    group = next(name for name in frame.columns if name in shown["columns"])
+    place = shown["columns"].index(group)
+    wanted = list(dict.fromkeys(row[place] for row in shown["rows"]))[:_GROUPS]
+    rows = [[str(cell) for cell in row] for row in frame.rows()]
+    at = frame.columns.index(group)
+    kept = [row for name in wanted for row in rows if row[at] == name][:_LINES]
+    return {"columns": frame.columns, "rows": kept, "of": list(dict.fromkeys(row[at] for row in kept))}
