@@ -175,6 +175,51 @@ def without_the_two(patch, mechanism):
     return mechanism
 
 
+def cells_that_hold_rows(patch, mechanism):
+    """Trap 15: a value is set back for the cells that hold rows, not for all there are."""
+    rows: list[int] = []
+    true = diffgen_growth.for_new_cells
+
+    def look(counts):
+        [found] = counts.by_names.values()
+        rows[:] = [len(found.weights)]
+        return counts
+
+    def occupied(borders, held, price, score):
+        return true(borders, [min(many, *rows) for many in held], price * rows[0], score)
+
+    patch.setattr(diffgen_growth, "for_new_cells", occupied)
+    return Wrapped(mechanism, look)
+
+
+def ways_that_occur(patch, mechanism):
+    """Trap 16: an interval is set back for the values that occur in the table, not for its grid."""
+    seen: list[int] = []
+    true = diffgen_growth.for_ways
+
+    def look(counts):
+        [found] = counts.by_names.values()
+        seen[:] = [len(np.unique(found.codes[:, 0]))]
+        return counts
+
+    def occurring(ways, epsilon, score):
+        return true([many if many == 1 else seen[0] for many in ways], epsilon, score)
+
+    patch.setattr(diffgen_growth, "for_ways", occurring)
+    return Wrapped(mechanism, look)
+
+
+def all_at_the_last_price(patch, mechanism):
+    """Trap 17: shares of the budget rise from choice to choice, but each is drawn at the price of the last."""
+    true = diffgen.grow
+
+    def grow(attributes, tables, *, steps, draw):
+        return true(attributes, tables, steps=replace(steps, each=(steps.each[-1],) * len(steps.each)), draw=draw)
+
+    patch.setattr(diffgen, "grow", grow)
+    return mechanism
+
+
 # -- counts ------------------------------------------------------------------------------------
 
 
@@ -224,6 +269,7 @@ def many_falling() -> Twin:
     return Twin(mechanism, without_the_two, rows=rows, extra=(0, 0, 0, 0, 1, 0), schema=schema)
 
 
+FLIPPED = sf.DiffGen("1/10", specializations=1, selection="permute-and-flip", splits="together", score="gini")
 INNER = lambda ages, _node: np.arange(ages.min() + 1, ages.max() + 1)  # noqa: E731
 TWINS = {
     1: Twin(maxed(), range_from_data),
@@ -243,5 +289,13 @@ TWINS = {
     10: Twin(NOISY, options={"count_law": threshold_on_empty}),
     11: Twin(NOISY, options={"count_law": budget_for_each_class}),
     12: Twin(NOISY, replace_one=True),
+    15: Twin(maxed(scored="cells", penalty=1, structure="9/10"), cells_that_hold_rows),
+    16: Twin(FLIPPED, ways_that_occur),
+    17: Twin(
+        maxed(splits="together", ratio=8, structure="19/20"),
+        all_at_the_last_price,
+        rows=[(0, 1, 0, 1)] * 12,
+        extra=(3, 2, 1, 0),
+    ),
 }
 __all__ = ["TWINS", "tiny_schema"]

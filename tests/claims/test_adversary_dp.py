@@ -44,7 +44,14 @@ ROWS, NEW = [(2, 1, 0, 0)] * 18 + [(1, 0, 0, 1)] * 6, (0, 0, 0, 0)
 IN_CELLS = {
     "max": {"splits": "together"},
     "gini": {"splits": "together", "score": "gini"},
-    "recommended": {"splits": "together", "first": "gini"},
+    "weighted": {"splits": "together", "first": "gini"},
+    "recommended": {
+        "splits": "together",
+        "first": "gini",
+        "selection": "permute-and-flip",
+        "ratio": "3/2",
+        "penalty": "1/10",
+    },
     "ahead": {"score": "gini"},
     "flip": {"selection": "permute-and-flip"},
 }
@@ -81,7 +88,7 @@ def test_missing_values_cost_nothing_more_in_cells(kind):
         assert found.holds, (rows, new, found.describe())
 
 
-@pytest.mark.parametrize("kind", ["max", "gini", "recommended"])
+@pytest.mark.parametrize("kind", ["max", "gini", "weighted", "recommended"])
 def test_missing_values_without_cells_are_caught(kind, monkeypatch):
     forget_missing_parts(monkeypatch)
     mechanism = in_cells(kind)
@@ -153,7 +160,8 @@ def test_scores_in_cells_by_the_definition(name):
 
 
 KINDS = {
-    "recommended": {"scored": "cells", "splits": "together", "first": "gini", "structure": "7/10"},
+    "weighted": {"scored": "cells", "splits": "together", "first": "gini", "structure": "7/10"},
+    "recommended": {"scored": "cells", "structure": "7/10", **IN_CELLS["recommended"]},
     "prefix": {"splits": "together", "score": "gini", "prefix": "1/4", "structure": "1/4"},
     "paper": {"paper": True},
     "infogain": {"score": "infogain"},
@@ -183,9 +191,12 @@ def test_the_amounts_given_to_draws_add_up(kind, person, monkeypatch):
     assert len(handed) == 1
     assert handed[0] * person == trace["counts"]
     assert sum(trace.values()) == Fraction(7, 3)
-    if kind in ("recommended", "prefix", "leaves"):  # every draw is a step of its own
+    if kind in ("weighted", "recommended", "prefix", "leaves"):  # every draw is a step of its own
         assert total * person == Fraction(7, 3)
     if kind == "recommended":
+        parts = [Fraction(7, 3) * Fraction(7, 10) * part / 65 for part in (8, 12, 18, 27)]  # each 3/2 of the last
+        assert [epsilon * person for epsilon, *_ in spy.seen] == parts
+    if kind == "weighted":
         assert [epsilon * person for epsilon, *_ in spy.seen] == [Fraction(7, 3) * Fraction(7, 40)] * 4
         assert all(len(weights) == len(scores) for _, _, scores, _, weights in spy.seen)
     if kind in ("paper", "infogain"):  # two halves of an interval share no row: no more than twice the later splits

@@ -24,7 +24,7 @@ from sfumato.randomness import Entropy, sparse_noise
 
 @pytest.mark.parametrize("trap", TWINS)
 def test_every_trap_has_a_twin_that_is_caught(trap, monkeypatch):
-    """Traps 1 to 12; 13 and 14 are below. The sound mechanism holds on the same pair of tables."""
+    """Traps 1 to 12 and 15 to 17; 13 and 14 are below. The sound mechanism holds on the same pair of tables."""
     sound, broken = TWINS[trap].audits(monkeypatch)
     assert sound.holds, sound.describe()
     assert not broken.holds, broken.describe()

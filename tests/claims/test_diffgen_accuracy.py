@@ -55,8 +55,8 @@ def mean_accuracy(mechanism, table, runs):
 
 def test_recommended_on_adult(adult):
     """Two runs each of what the full test runs ten times; the majority class alone gives 0.75."""
-    assert mean_accuracy(sf.DiffGen.recommended(1), adult, 2) >= 0.83
-    assert mean_accuracy(sf.DiffGen.recommended("0.1"), adult, 2) >= 0.80
+    assert mean_accuracy(sf.DiffGen.recommended(1), adult, 2) >= 0.84
+    assert mean_accuracy(sf.DiffGen.recommended("0.1"), adult, 2) >= 0.82
 
 
 @pytest.mark.full
@@ -67,8 +67,8 @@ def test_the_printed_accuracy_is_reached(adult):
 
 @pytest.mark.full
 def test_recommended_on_adult_at_length(adult):
-    assert mean_accuracy(sf.DiffGen.recommended(1), adult, 10) >= 0.83
-    assert mean_accuracy(sf.DiffGen.recommended("0.1"), adult, 10) >= 0.82
+    assert mean_accuracy(sf.DiffGen.recommended(1), adult, 10) >= 0.845
+    assert mean_accuracy(sf.DiffGen.recommended("0.1"), adult, 10) >= 0.835
 
 
 EPSILONS = ("0.1", "0.25", "0.5", "1")

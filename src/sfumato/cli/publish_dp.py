@@ -52,6 +52,8 @@ def _threshold(given: str | None) -> Any:
 @click.option("--selection", type=click.Choice(["exponential", "permute-and-flip"]), help="How values are selected.")
 @click.option("--structure", help="Share of the budget for the cuts (default: 1/2).")
 @click.option("--prefix", help="Share of the budget for choosing how many specializations stay (default: 0).")
+@click.option("--ratio", help="Budget of a selection over that of the one before (default: 1).")
+@click.option("--penalty", help="Rows that a new cell must bring, times the epsilon of the counts (default: 0).")
 @_THRESHOLD
 def diffgen(epsilon: str, recommended: bool, **options: Any) -> None:
     """Specialize under differential privacy, then publish noisy counts.
@@ -60,7 +62,20 @@ def diffgen(epsilon: str, recommended: bool, **options: Any) -> None:
     """
     import sfumato as sf
 
-    choices = ("specializations", "score", "first", "paper", "scored", "splits", "selection", "structure", "prefix")
+    kept = ("scored", "splits", "selection", "structure", "prefix", "ratio", "penalty")
+    choices = ("specializations", "score", "first", "paper", *kept)
+        "specializations",
+        "score",
+        "first",
+        "paper",
+        "scored",
+        "splits",
+        "selection",
+        "structure",
+        "prefix",
+        "ratio",
+        "penalty",
+    )
     given = {name: options.pop(name) for name in (*choices, "threshold")}
     chosen = {name: value for name, value in given.items() if value not in (None, False)}
     if recommended and chosen:

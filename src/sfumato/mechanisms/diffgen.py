@@ -31,6 +31,7 @@ from sfumato.mechanisms.base import Gathered, Plan, Stage
 from sfumato.mechanisms.diffgen_counts import choose_prefix
 from sfumato.mechanisms.diffgen_cuts import Cut, by_splits, cut_labels, public_recoding
 from sfumato.mechanisms.diffgen_growth import CellTables, Draw, Drawn, Growth, OneWay, Steps, grow
+from sfumato.mechanisms.diffgen_handicaps import affordable, shares
 from sfumato.mechanisms.diffgen_scores import SCORES, ScoreName, information_gain, max_score, score_of
 from sfumato.mechanisms.noisy_cells import (
     Cells,
@@ -74,8 +75,11 @@ class DiffGen:
     first      another score for the first selection: where one class is large everywhere, max sees no difference.
     scored     by the "one-way" tables, as the paper does, or inside the "cells" of the cuts made so far (max, gini).
     splits     draw the split of an interval "ahead" and pay for it, or choose value and split "together".
-    selection  "exponential" or "permute-and-flip" (never worse, for the same epsilon).
+    selection  "exponential" or "permute-and-flip" (never worse for the same epsilon; with splits together the two
+               weigh values with many splits differently, and that is no longer a theorem).
     structure  share of the budget for the cuts.
+    ratio      what each selection gets, to the one before: gains fall from step to step, so later ones need more.
+    penalty    rows a new cell must bring, times the epsilon of the counts: noise costs more in more cells.
     prefix     share of the budget for choosing how many of the specializations are kept; 0 keeps all.
     threshold  smallest count reported; "auto" takes it from the number of cells.
     """
@@ -90,6 +94,8 @@ class DiffGen:
     splits: Literal["ahead", "together"] = "ahead"
     selection: Literal["exponential", "permute-and-flip"] = "exponential"
     structure: Number = HALF
+    ratio: Number = 1
+    penalty: Number = 0
     prefix: Number = 0
     threshold: Threshold | None = None
 
@@ -101,6 +107,8 @@ class DiffGen:
                 self, "specializations", whole("specializations", self.specializations, least=1, hint='10, or "leaves"')
             )
         put(self, "structure", fraction("structure", self.structure, above=0, below=1, hint="1/2 is the paper's"))
+        put(self, "ratio", fraction("ratio", self.ratio, above=0, hint="3/2, or 1 for equal shares"))
+        put(self, "penalty", fraction("penalty", self.penalty, least=0, hint="1/10, or 0"))
         put(self, "prefix", fraction("prefix", self.prefix, least=0, below=1, hint="1/20, or 0"))
         if self.threshold is None:
             put(self, "threshold", 1 if self.paper else "auto")
@@ -116,14 +124,15 @@ class DiffGen:
         for name in ("score", "first"):
             if self.scored == "cells" and getattr(self, name) not in ("max", "gini", None):
                 raise ParameterError(name, getattr(self, name), "can not be summed over cells", hint='"max" or "gini"')
-        if self.splits == "together" and self.selection == "permute-and-flip":
-            hint = 'selection="exponential"'
-            raise ParameterError("selection", self.selection, "has no base measure for split points", hint=hint)
+        if self.ratio != 1 and self.splits != "together":
+            raise ParameterError("ratio", self.ratio, "needs splits chosen together", hint='splits="together"')
+        if self.penalty and self.scored != "cells":
+            raise ParameterError("penalty", self.penalty, "needs scores in cells", hint='scored="cells"')
         if Fraction(self.structure) + Fraction(self.prefix) >= 1:
             raise ParameterError("prefix", self.prefix, "leaves nothing for the counts", hint="take less for the cuts")
         if self.paper:
             printed = DiffGen(self.epsilon, specializations=self.specializations, score=self.score)
-            own = ("first", "scored", "splits", "selection", "structure", "prefix")
+            own = ("first", "scored", "splits", "selection", "structure", "ratio", "penalty", "prefix")
             for name in own:
                 if getattr(self, name) != getattr(printed, name):
                     raise ParameterError(name, getattr(self, name), "is not in the paper", hint="leave paper=True out")
@@ -132,15 +141,18 @@ class DiffGen:
 
     @classmethod
     def recommended(cls, epsilon: Number) -> DiffGen:
-        """Return the one configuration we stand for, for every epsilon; docs/decisions/003 says how it was fixed."""
+        """Return the one configuration we stand for: a public rule of epsilon alone; docs/decisions/003 says why."""
         return cls(
             epsilon,
-            specializations=4,
+            specializations=affordable(fraction("epsilon", epsilon, above=0, hint="try 1/2")),
             first="gini",
             score="max",
             scored="cells",
             splits="together",
+            selection="permute-and-flip",
             structure=Fraction(7, 10),
+            ratio=Fraction(3, 2),
+            penalty=Fraction(1, 10),
         )
 
     @property
@@ -184,7 +196,7 @@ class DiffGen:
         return Plan(stages, notes=notes)
 
     def step(self, schema: Schema) -> Fraction:
-        """Return what one choice costs."""
+        """Return what one choice costs; with a `ratio`, on average."""
         h = self.specializations
         if h == LEAVES:
             return Fraction(0)
@@ -193,6 +205,13 @@ class DiffGen:
             return step_epsilon(self.epsilon, grids, int(h))
         choices = int(h) if self.splits == "together" else grids + 2 * int(h) - 1
         return self.budget * Fraction(self.structure) / choices
+
+    def prices(self, schema: Schema) -> tuple[Fraction, ...]:
+        """Return what each selection costs, in order."""
+        if self.specializations == LEAVES:
+            return ()
+        h = int(self.specializations)
+        return tuple(self.step(schema) * h * share for share in shares(h, Fraction(self.ratio)))
 
     # -- with data ---------------------------------------------------------------------------
 
@@ -240,6 +259,8 @@ class DiffGen:
             "splits": self.splits,
             "selection": self.selection,
             "structure": number_to_json(Fraction(self.structure)),
+            "ratio": number_to_json(Fraction(self.ratio)),
+            "penalty": number_to_json(Fraction(self.penalty)),
             "prefix": number_to_json(Fraction(self.prefix)),
             "threshold": self.threshold,
         }
@@ -256,25 +277,29 @@ class DiffGen:
             score_of(name, classes=classes, in_cells=self.scored == "cells", paper=self.paper)
             for name in (self.score, self.first or self.score)
         )
+        person = schema.rows_per_person
+        later = self.budget * (1 - Fraction(self.structure) - Fraction(self.prefix)) / person  # at least, for a row
         steps = Steps(
             int(self.specializations),
-            epsilon=self.step(schema) / schema.rows_per_person,
+            epsilon=self.step(schema) / person,
+            each=tuple(price / person for price in self.prices(schema)),
             score=score,
             first=first,
             splits=self.splits,
             selection=self.selection,
+            cell_price=Fraction(self.penalty) / later,
         )
         return grow(schema.quasi, tables, steps=steps, draw=draw)
 
     def _pay(self, budget: Budget, schema: Schema, growth: Growth) -> None:
         step = self.step(schema)
-        for stage, many in (
-            ("initial splits", growth.initial_splits),
-            ("selections", growth.selections),
-            ("later splits", growth.later_splits),
+        for stage, amount in (
+            ("initial splits", growth.initial_splits * step),
+            ("selections", sum(self.prices(schema)[: growth.selections], Fraction(0))),
+            ("later splits", growth.later_splits * step),
         ):
-            if many:
-                budget.draw(stage, many * step)
+            if amount:
+                budget.draw(stage, amount)
 
     def _planned(self, schema: Schema) -> tuple[tuple[str, Fraction], ...]:
         budget = Budget(self.epsilon)

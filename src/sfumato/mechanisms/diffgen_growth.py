@@ -5,7 +5,8 @@ Source    Mohammed, Chen, Fung & Yu, KDD 2011, algorithm 1, lines 4-11. One-way 
 Claim     The choices made are epsilon-DP for the sum of what they draw: a step for each selection, and with splits
           drawn ahead one for each grid attribute and one for each specialization of an interval.
 Because   candidates follow from the schema and from earlier choices, never from the data; each choice is an
-          exponential mechanism on scores of known sensitivity. The two halves of an interval share no row, so both
+          exponential mechanism (or permute-and-flip) on scores of known sensitivity, less handicaps that follow from
+          the same (diffgen_handicaps). The two halves of an interval share no row, so both
           splits together cost one step.
 Checked   tests/claims/test_diffgen.py::test_the_whole_mechanism_keeps_its_epsilon
           tests/claims/test_diffgen.py::test_one_way_tables_score_as_the_tree_of_records
@@ -17,6 +18,7 @@ Cost      One-way: O(rows x attributes) once, then domain sizes. In cells: one p
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
@@ -25,6 +27,7 @@ from typing import Literal, Protocol
 import numpy as np
 
 from sfumato.mechanisms.diffgen_cuts import Cut, Node, by_splits, replaced, root_cut
+from sfumato.mechanisms.diffgen_handicaps import for_new_cells, for_ways
 from sfumato.mechanisms.diffgen_scores import Score
 from sfumato.randomness import Entropy, exponential_choice, permute_and_flip
 from sfumato.schema import Attribute
@@ -147,11 +150,13 @@ class Steps:
 
     specializations: int
     _: KW_ONLY
-    epsilon: Fraction  # of one step, for one row
+    epsilon: Fraction  # of one split drawn ahead, for one row
+    each: tuple[Fraction, ...]  # of each selection, for one row
     score: Score
     first: Score  # of the first selection
     splits: Literal["ahead", "together"]
     selection: Literal["exponential", "permute-and-flip"]
+    cell_price: Fraction = Fraction(0)  # rows that a new cell must bring
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +179,7 @@ def grow(attributes: Sequence[Attribute], tables: Tables, *, steps: Steps, draw:
         candidates = growing.candidates()
         if not candidates:
             break
-        at, node, children = growing.select(candidates, steps.score if step else steps.first)
+        at, node, children = growing.select(candidates, steps.score if step else steps.first, steps.each[step])
         selections += 1
         growing.specialize(at, node, children)
         if steps.splits == "ahead" and step + 1 < steps.specializations:  # line 9; useless in the last round
@@ -231,18 +236,27 @@ class _Growing:
                     found.append((at, node, _at_points(node, points)))
         return found
 
-    def select(self, candidates: list[Candidate], score: Score) -> tuple[int, Node, tuple[Node, ...]]:
+    def select(
+        self, candidates: list[Candidate], score: Score, epsilon: Fraction
+    ) -> tuple[int, Node, tuple[Node, ...]]:
         """Line 7. With splits chosen together, each way to specialize a value is a candidate of its own."""
         scores: list[np.ndarray] = []
         for at in range(len(self.attributes)):
             scores += self.scored(at, [borders for place, _, borders in candidates if place == at], score)
         ways = np.array([len(borders) for _, _, borders in candidates])
         flat, rules = np.concatenate(scores), self.steps
+        if rules.cell_price:
+            cells = math.prod(len(cut) for cut in self.cuts)
+            held = [cells // len(self.cuts[at]) for at, _, _ in candidates]
+            back = for_new_cells([borders for _, _, borders in candidates], held, rules.cell_price, score)
+            flat = _set_back(flat, back, ways)
         if rules.selection == "permute-and-flip":
-            chosen = self.draw.flip(flat, epsilon=rules.epsilon, score=score)
+            if rules.splits == "together":
+                flat = _set_back(flat, for_ways(ways.tolist(), epsilon, score), ways)
+            chosen = self.draw.flip(flat, epsilon=epsilon, score=score)
         else:
             weights = np.repeat(WHOLE // ways, ways) if rules.splits == "together" else None
-            chosen = self.draw.choose(flat, epsilon=rules.epsilon, score=score, weights=weights)
+            chosen = self.draw.choose(flat, epsilon=epsilon, score=score, weights=weights)
         which = int(np.searchsorted(np.cumsum(ways), chosen, side="right"))
         at, node, borders = candidates[which]
         children = node.children(self.attributes[at])
@@ -271,3 +285,11 @@ class _Growing:
 def _at_points(node: Node, points: np.ndarray) -> np.ndarray:
     ends = np.ones(len(points), np.int64)
     return np.column_stack([node.low * ends, points, node.high * ends])
+
+
+def _set_back(scores: np.ndarray, back: list[int], ways: np.ndarray) -> np.ndarray:
+    """Take a handicap off the scores of each value. Objects where whole numbers could leave int64."""
+    small = max(back) < 1 << 60
+    taken = np.repeat(np.array(back, np.int64 if small else object), ways)
+    found: np.ndarray = (scores if small else scores.astype(object)) - taken
+    return found

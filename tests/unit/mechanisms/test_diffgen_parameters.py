@@ -15,6 +15,8 @@ from sfumato.mechanisms import REGISTRY, Mechanism
 from sfumato.mechanisms.base import gather, run
 from sfumato.mechanisms.diffgen import step_epsilon
 from sfumato.mechanisms.diffgen_cuts import Node, by_splits, cut_labels, replaced, root_cut
+from sfumato.mechanisms.diffgen_handicaps import for_new_cells, for_ways
+from sfumato.mechanisms.diffgen_scores import score_of
 from sfumato.mechanisms.noisy_cells import expected_error
 from sfumato.randomness import Entropy
 from sfumato.schema import Schema
@@ -66,7 +68,11 @@ def released(mechanism, table, seed=1):
         ({"epsilon": 1, "threshold": 0}, "threshold"),
         ({"epsilon": 1, "scored": "cells", "score": "infogain"}, "score"),
         ({"epsilon": 1, "scored": "cells", "first": "gain"}, "first"),
-        ({"epsilon": 1, "splits": "together", "selection": "permute-and-flip"}, "selection"),
+        ({"epsilon": 1, "ratio": 0}, "ratio"),
+        ({"epsilon": 1, "ratio": 2}, "ratio"),
+        ({"epsilon": 1, "penalty": -1}, "penalty"),
+        ({"epsilon": 1, "penalty": 1}, "penalty"),
+        ({"epsilon": 1, "penalty": 1, "scored": "cells", "paper": True}, "scored"),
     ],
 )
 def test_bad_parameters_are_named(options, named):
@@ -125,6 +131,54 @@ def test_the_plan_tells_what_each_stage_gets(schema):
         ("counts", Fraction(3, 10)),
     ]
     assert [s.name for s in sf.DiffGen(1, specializations="leaves").plan(schema).stages] == ["counts"]
+
+
+def test_the_recommended_number_of_specializations_follows_from_epsilon_alone():
+    told = {"0.01": 3, "0.1": 3, "0.19": 3, "0.2": 4, "0.25": 4, "0.5": 5, "1": 6, "2": 7, "10": 9}
+    assert {epsilon: sf.DiffGen.recommended(epsilon).specializations for epsilon in told} == told
+    with pytest.raises(sf.ParameterError, match=r"^epsilon ="):
+        sf.DiffGen.recommended(0)
+
+
+def test_prices_rise_by_the_ratio_and_sum_to_the_structure(schema):
+    mechanism = sf.DiffGen(1, specializations=3, splits="together", ratio=2, structure="7/10")
+    assert mechanism.prices(schema) == (Fraction(1, 10), Fraction(2, 10), Fraction(4, 10))
+    assert sf.DiffGen(1, specializations="leaves").prices(schema) == ()
+    few = Table.from_codes(schema, np.zeros((4, 5), int)).with_roles(quasi="job")
+    trace = dict(released(mechanism, few).claim.trace)  # a tree of two specializations: the third is not paid
+    assert trace == {"selections": Fraction(3, 10), "counts": Fraction(7, 10)}
+
+
+def test_handicaps_are_whole_and_public():
+    largest, squares = (score_of(name, classes=2, in_cells=True) for name in ("max", "gini"))
+    assert for_ways([1, 1000], Fraction(1, 100), largest) == [0, 690]  # ln 1000 = 6.9, times 100
+    assert for_ways([1, 3], Fraction(1), squares) == [0, 2303956]  # 2 ln 3, in steps of 2^-20
+    two, four = np.array([[0, 1, 3]]), np.array([[0, 1, 2, 3, 4]])
+    assert for_new_cells([two, four], [6, 3], Fraction(5, 2), largest) == [15, 22]
+    assert for_new_cells([two], [6], Fraction(5, 2), squares) == [15 << 20]
+
+
+def test_a_handicap_beyond_int64_is_no_error(table):
+    choices = {"scored": "cells", "splits": "together", "selection": "permute-and-flip", "score": "gini"}
+    tiny = sf.DiffGen("1e-9", specializations=2, penalty=10**6, **choices)
+    assert released(tiny, table).rows >= 0
+
+
+def test_many_cells_must_earn_their_noise():
+    """A column of 40 values that tells the class a little better than one of 2 is not worth its cells."""
+    wide = {"role": "quasi", "kind": "nominal", "values": [str(v) for v in range(40)]}
+    columns = {"wide": wide, "sex": {**wide, "values": ["m", "f"]}, "pay": DATA["attribute"]["pay"]}
+    data = {"name": "wide", "attribute": columns}
+    sex = np.arange(2000) % 2
+    pay = np.where(np.arange(2000) % 10 < 2, 1 - sex, sex)
+    code = sex + 2 * (np.arange(2000) * 7 % 20)
+    code[pay != sex] = code[pay != sex] // 4 * 4 + pay[pay != sex]  # a hint that only the wide column gives
+    table = Table.from_codes(Schema.parse(data), np.column_stack([code, sex, pay]))
+    for penalty, labels in ((0, [40, 1]), (2, [1, 2])):
+        mechanism = sf.DiffGen(
+            10, specializations=1, scored="cells", splits="together", structure="99/100", penalty=penalty
+        )
+        assert [len(t) for t in released(mechanism, table).boxes.tables] == labels
 
 
 def test_the_claim_says_what_it_rests_on(schema):

@@ -168,7 +168,7 @@ def diffgen_results():
                 found[f"{score} {epsilon} {h}"] = 0.7625 + level + bonus + place * 0.013
     for epsilon in ("0.75", "1", "2"):
         found |= {f"DiffGen {epsilon}": 0.83, f"recommended {epsilon}": 0.84, f"rival {epsilon}": 0.81}
-    return found | {f"rows {n}": {"rows": n * 1e5, "wall": float(n), "cpu": n} for n in (2, 6, 10)}
+    return found | {f"rows {n}": {"rows": n * 1e5, "seconds": float(n)} for n in (2, 6, 10)}
 
 
 def dlink_results():
@@ -269,7 +269,7 @@ WRONG = {
         ("InfoGain does not do as well", "infogain", {"value": lambda v: v + 0.1}),
         ("DiffGen does better than TDS", "TDS", {"value": lambda _: 0.9}),
         ("DiffGen does better than DiffP-C4.5", "rival", {"value": lambda _: 0.9}),
-        ("time grows", "rows", {"wall": lambda w: 20 - w}),
+        ("time grows", "rows", {"seconds": lambda s: 20 - s}),
     ],
     "dlink": [
         ("dLink lowers the attack accuracy", "Salary|dLink|", {"risk": 5.0}),
