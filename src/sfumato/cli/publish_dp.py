@@ -64,18 +64,6 @@ def diffgen(epsilon: str, recommended: bool, **options: Any) -> None:
 
     kept = ("scored", "splits", "selection", "structure", "prefix", "ratio", "penalty")
     choices = ("specializations", "score", "first", "paper", *kept)
-        "specializations",
-        "score",
-        "first",
-        "paper",
-        "scored",
-        "splits",
-        "selection",
-        "structure",
-        "prefix",
-        "ratio",
-        "penalty",
-    )
     given = {name: options.pop(name) for name in (*choices, "threshold")}
     chosen = {name: value for name, value in given.items() if value not in (None, False)}
     if recommended and chosen:
