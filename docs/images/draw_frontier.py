@@ -3,7 +3,9 @@
 
 Adult is public, so its figures may be shown; the figures of your own table are confidential.
 Takes about a minute: `python docs/images/draw_frontier.py`. The background is transparent and the writing mid-grey, so
-that one file serves light and dark pages; the letters are large enough for a telephone.
+that one file serves light and dark pages; the letters are large enough for a telephone. As in the report, hollow marks
+are differentially private (noise counts as loss in their measured figure), squares are buckets (membership is public),
+and the dashed line is the efficient one without buckets, on which the recommended release lies.
 """
 
 from __future__ import annotations
@@ -15,15 +17,21 @@ import sfumato as sf
 from sfumato.cli.demo import QUASI
 
 HERE = Path(__file__).parent
-NAMES = {"Mondrian": "Mondrian", "Bucketize": "Buckets", "DiffGen": "DiffGen (noisy)"}
-LEFT, TOP, WIDTH, HEIGHT = 66, 62, 480, 300
+NAMES = {"Mondrian": "Mondrian", "Bucketize": "Buckets", "DiffGen": "DiffGen"}
+LEGEND = {
+    "Mondrian": "Mondrian",
+    "Buckets": "Buckets: membership is public, so left out",
+    "DiffGen": "Differentially private: noise counts as loss",
+}
+LEFT, TOP, WIDTH, HEIGHT = 66, 112, 480, 300
 MOST = (0.72, 0.058)  # nats on each axis
-COLOURS = {"Mondrian": "#3f88c5", "Buckets": "#e07b1a", "DiffGen (noisy)": "#2a9d76"}
+COLOURS = {"Mondrian": "#3f88c5", "Buckets": "#e07b1a", "DiffGen": "#2a9d76"}
 STYLE = """\
 text { font: 17px system-ui, -apple-system, "Segoe UI", Helvetica, Arial, sans-serif; fill: #7a7a7a }
 .axis, .front, .lead { fill: none; stroke: #7a7a7a }
 .axis { stroke-width: 1 }
 .front { stroke-width: 1.6 }
+.without { stroke-dasharray: 6 4 }
 .lead { stroke: #d64a3b; stroke-width: 1.4 }
 .ring { fill: none; stroke: #d64a3b; stroke-width: 2.4 }
 .chosen { fill: #d64a3b; font-weight: 600 }
@@ -37,6 +45,7 @@ def frontier() -> dict[str, Any]:
     private = sf.sweep(sf.DiffGen, epsilon=["0.5", 1, 2, 4])
     front = sf.frontier(table, sf.sweep("tradeoff", "tradeoff-buckets", private), repeats=3, panels=False)
     best = front.recommend().point
+    without = {point.number for point in front.efficient_without_buckets}
     return {
         "rows": [
             {
@@ -44,6 +53,7 @@ def frontier() -> dict[str, Any]:
                 "privacy": round(point.privacy.mean, 4),
                 "utility": round(point.utility.mean, 5),
                 "efficient": point.efficient,
+                "without": point.number in without,
                 "chosen": point.number == best.number,
             }
             for point in front.points
@@ -59,13 +69,16 @@ def at(privacy: float, utility: float) -> tuple[float, float]:
 
 
 def mark(method: str, x: float, y: float, kind: str = "") -> str:
-    """Return one mark: a shape for each method, so that colour is not needed to tell them apart."""
-    told = f'fill="{COLOURS[method]}"' + (f' class="{kind}"' if kind else "")
+    """Return one mark: a shape for each method, so that colour is not needed to tell them apart; noisy ones hollow."""
+    filled = f'fill="{COLOURS[method]}"'
+    if method == "DiffGen":
+        filled = f'fill="none" stroke="{COLOURS[method]}" stroke-width="2"'
+    told = filled + (f' class="{kind}"' if kind else "")
     if method == "Mondrian":
         return f'<circle cx="{x}" cy="{y}" r="5" {told}/>'
     if method == "Buckets":
         return f'<rect x="{x - 4.6:.1f}" y="{y - 4.6:.1f}" width="9.2" height="9.2" {told}/>'
-    return f'<path d="M{x},{y - 6.2:.1f}l5.8,10.4h-11.6z" {told}/>'
+    return f'<path d="M{x},{y - 6.4:.1f}l5.4,6.4l-5.4,6.4l-5.4,-6.4z" {told}/>'
 
 
 def words(x: float, y: float, text: str, *, anchor: str = "start", kind: str = "") -> str:
@@ -87,21 +100,28 @@ def axes() -> list[str]:
     parts.append(
         words(LEFT + WIDTH, y + 46, "privacy loss of the worst-placed person, nats &#8594; worse", anchor="end")
     )
-    parts.append(words(4, TOP - 14, "&#8593; worse: utility loss over large populations, nats"))
+    parts.append(words(4, TOP - 12, "&#8593; worse: utility loss over large populations, nats"))
     return parts
+
+
+def stepped(rows: list[dict[str, Any]], chosen: str, kind: str) -> str:
+    """Return the stepped line through the rows that are marked so."""
+    line = sorted((at(row["privacy"], row["utility"]) for row in rows if row[chosen]), key=lambda one: one[0])
+    steps = "".join(f"H{x}V{y}" for x, y in line[1:])
+    return f'<path class="{kind}" d="M{line[0][0]},{line[0][1]}{steps}"/>'
 
 
 def picture(rows: list[dict[str, Any]], ends: dict[str, Any]) -> str:
     """Return the whole picture."""
     parts = axes()
-    line = sorted((at(row["privacy"], row["utility"]) for row in rows if row["efficient"]), key=lambda one: one[0])
-    steps = "".join(f"H{x}V{y}" for x, y in line[1:])
-    parts.append(f'<path class="front" d="M{line[0][0]},{line[0][1]}{steps}"/>')
-    for row in sorted(rows, key=lambda row: row["efficient"]):
-        parts.append(mark(row["method"], *at(row["privacy"], row["utility"]), "" if row["efficient"] else "beaten"))
+    parts += [stepped(rows, "efficient", "front"), stepped(rows, "without", "front without")]
+    # What is drawn last lies on top: the recommended release, then what buckets would cover.
+    for row in sorted(rows, key=lambda row: (row["chosen"], row["without"], row["efficient"])):
+        pale = not (row["efficient"] or row["without"] or row["method"] == "DiffGen")
+        parts.append(mark(row["method"], *at(row["privacy"], row["utility"]), "beaten" if pale else ""))
     chosen = next(row for row in rows if row["chosen"])
     x, y = at(chosen["privacy"], chosen["utility"])
-    there = at(0.245, 0.0095)
+    there = at(0.258, 0.0080)
     parts += [
         f'<circle class="ring" cx="{x}" cy="{y}" r="10"/>',
         f'<path class="lead" d="M{x + 7.5},{y - 6.6}L{there[0]},{there[1]}"/>',
@@ -112,10 +132,13 @@ def picture(rows: list[dict[str, Any]], ends: dict[str, Any]) -> str:
     x, y = at(*ends["raw"])
     parts += [f'<path class="end" d="M{x - 6},{y}h12M{x},{y - 6}v12"/>', f'<path class="axis" d="M{x},{y}V{high}"/>']
     parts.append(words(LEFT + WIDTH + 10, high - 8, "the table as it is", anchor="end"))
-    x = LEFT + 6
-    for method in NAMES.values():
-        parts += [mark(method, x, 16), words(x + 11, 21, method)]
-        x += 36 + 9 * len(method)
+    for method, (x, y) in zip(LEGEND, ((LEFT + 6, 16), (LEFT + 6, 41), (LEFT + 6, 66)), strict=True):
+        parts += [mark(method, x, y), words(x + 12, y + 5, LEGEND[method])]
+    parts += [
+        f'<path class="front without" d="M{LEFT + 225},16h24"/>',
+        words(LEFT + 256, 21, "efficient without buckets"),
+    ]
+    parts += [f'<path class="front" d="M{LEFT + 110},16h24"/>', words(LEFT + 141, 21, "efficient")]
     return "\n".join(parts)
 
 

@@ -30,11 +30,22 @@ SCHEMA = Schema.parse(
                 "clamp": True,
                 "missing": "suppress",
             },
-            "sex": {"role": "quasi", "values": ["F", "M"], "missing": ["?"]},
+            "sex": {
+                "role": "quasi",
+                "values": ["F", "M"],
+                "same": {"F": ["f", "weiblich"], "M": ["m"]},
+                "missing": ["?"],
+            },
             "member": {"role": "quasi", "values": [True, False], "missing": "category"},
             "born": {"role": "quasi", "kind": "date", "range": ["1900-01-01", "2030-01-01"], "missing": "category"},
             "zip": {"role": "quasi", "mask": {"length": 2}, "other": "Other", "missing": "category"},
-            "grade": {"role": "sensitive", "kind": "ordered", "values": ["1", "2", "3.5"], "missing": "category"},
+            "grade": {
+                "role": "sensitive",
+                "kind": "ordered",
+                "values": ["1", "2", "3.5"],
+                "same": {"2": [4]},
+                "missing": "category",
+            },
         },
     }
 )
@@ -53,11 +64,11 @@ ROWS = st.fixed_dictionaries(
     {
         "age": st.none() | st.integers(-1, 99),
         "height": st.none() | st.sampled_from([0.1 * k for k in range(40)]) | st.floats(0, 3),
-        "sex": st.none() | st.sampled_from(["F", "M", "?", " F", "M "]),
+        "sex": st.none() | st.sampled_from(["F", "M", "?", " F", "M ", "f", "weiblich", " m"]),
         "member": st.none() | st.booleans(),
         "born": st.none() | st.dates(dt.date(1900, 1, 1), dt.date(2029, 12, 31)),
         "zip": st.none() | st.sampled_from(["00", "07", "99", "x", "é"]),
-        "grade": st.none() | st.sampled_from([1.0, 2.0, 3.5]),
+        "grade": st.none() | st.sampled_from([1.0, 2.0, 3.5, 4.0]),
     }
 )
 

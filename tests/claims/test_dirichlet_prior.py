@@ -319,7 +319,7 @@ def test_disclosure_after_shrinking(n, k, alpha, epsilon, expected):
     assert certificate.delta > expected  # at a smaller epsilon', and with the factor of the lost mass
 
 
-@pytest.mark.parametrize(  # theory D4's table: pdp, tails, hockey, pure
+@pytest.mark.parametrize(  # pdp, tails, hockey, pure
     ("k", "n", "expected"),
     [
         (233726, 15, (0.0305, 0.0198, 0.0123, 0.1523)),

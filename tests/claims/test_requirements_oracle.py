@@ -288,7 +288,7 @@ def test_a_wrong_reading_is_noticed(name):
 
 
 # ---------------------------------------------------------------------------------------------
-# Union of good classes (theory C3), earth mover's distance, margins, published numbers, sizes.
+# Union of good classes earth mover's distance, margins, published numbers, sizes.
 
 
 @given(tables(), requirements(), st.data())

@@ -61,7 +61,7 @@ def test_all_of_figure_2(adult):
     )
     found = curves(front)
     outside = check_figure_2a(found)
-    # The strict reading of semantic privacy gives small losses; of the others the printed axis fits (theory, C2).
+    # The strict reading of semantic privacy gives small losses; of the others the printed axis fits.
     assert outside["k-anonymity"] == ["Mondrian k-anonymity(10)"]
     for reading in ("one-sided", "absent ignored"):
         inside, _ = beaten_at_equal_privacy(

@@ -141,7 +141,7 @@ def test_against_everything_the_ledger_saw_saved(desk, capsys):
     fresh = ("publish", "mondrian", desk / "one_a.csv", desk / "schema.toml", "--k", 4, "-o", desk / "third")
     sf.Ledger(desk / "new.db").limit("somebody else", 1)
     assert command(*fresh, "--against", desk / "new.db", "--refuse") == 0
-    assert "knows no earlier release" in capsys.readouterr().out
+    assert "knows no earlier release of the population paper" in capsys.readouterr().err
 
 
 def test_the_schema_of_the_file_is_the_schema_of_the_tests(desk):

@@ -137,3 +137,15 @@ def test_help_is_quick_and_imports_nothing_heavy() -> None:
 @pytest.mark.parametrize("command", ["demo", "draft", "check", "publish", "verify", "apply", "explain"])
 def test_every_help_has_an_example(command: str) -> None:
     assert "Example:" in run(command, "--help")[1]
+
+
+def test_a_draft_is_for_its_owner_only(tmp_path: Path) -> None:
+    pl.DataFrame({"age": list(range(20, 60))}).write_csv(tmp_path / "d.csv")
+    run("draft", str(tmp_path / "d.csv"), "-o", str(tmp_path / "s.toml"))
+    assert (tmp_path / "s.toml").stat().st_mode & 0o777 == 0o600
+    before = (tmp_path / "s.toml").read_text()
+    for target in (tmp_path / "s.toml", tmp_path / "no folder" / "s.toml"):
+        done = CliRunner().invoke(app, ["draft", str(tmp_path / "d.csv"), "-o", str(target)], standalone_mode=False)
+        assert isinstance(done.exception, sf.ParameterError)
+    assert (tmp_path / "s.toml").read_text() == before
+    assert not (tmp_path / "no folder").exists()

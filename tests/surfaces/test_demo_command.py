@@ -13,6 +13,7 @@ from click.testing import CliRunner
 import sfumato as sf
 from sfumato.cli import demo as demo_module
 from sfumato.cli.main import app
+from sfumato.frontier import sweep
 
 
 def run(*arguments):
@@ -32,7 +33,7 @@ def made(tmp_path_factory):
         patch.setattr(
             sf, "sweep", lambda *parts, **grid: real(sf.Bucketize, t=["0.15", "0.2"]) if grid else real(*parts)
         )
-        text = run("demo", "--quick", "-o", "some where")
+        text = run("demo", "--quick", "--membership-public", "-o", "some where")
         yield folder, text
 
 
@@ -81,6 +82,8 @@ def test_that_membership_is_public_is_said_first(made):
     said = "Membership is public: exact quasi-identifiers are published."
     for shown in (text, page, public):
         assert said in shown
+    assert text.count(said) == 1
+    assert "sfumato demo --quick --membership-public -o" in page
     card = page[page.index('id="recommendation"') : page.index("The frontier</h2>")]
     assert f'<p class="mind">{said}' in card
     assert re.search(r"The belief in one value grows up to [\d.]+ times", card)
@@ -95,4 +98,22 @@ def test_the_public_page_shows_both_tables_of_a_bucket_release(made):
     for frame in frames.values():
         heads = "".join(f'<th scope="col">{name}</th>' for name in frame.columns)
         assert heads in public
-    assert "<dt>Bucketize, t-closeness</dt><dd>0.15; 0.2</dd>" in public
+    assert "<dt>Bucketize, t-closeness</dt><dd>0.15; 0.2<br>" in public
+    assert "left out of the recommendation" not in public
+
+
+def test_without_being_asked_the_demo_publishes_no_exact_quasi_identifiers(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    both = sweep(sf.Mondrian, sf.Bucketize, t=["0.15"])
+    monkeypatch.setattr(sf, "sweep", lambda *parts, **grid: both if grid else sweep(*parts))
+    text = run("demo", "--quick", "-o", "out")
+    assert "Recommended: Mondrian t-closeness(0.15)" in text
+    told = " ".join(text.split())
+    assert "1 bucket release was left out of this recommendation: it publishes everybody's exact" in told
+    assert "A bucket release would lose less utility: Bucketize t-closeness(0.15)" in told
+    assert "--membership-public" in told
+    assert sf.Release.load(tmp_path / "out" / "release").form == "generalized"
+    page, public = ((tmp_path / "out" / name).read_text() for name in ("report.html", "public.html"))
+    assert "sfumato demo --quick -o out" in page
+    assert "1 bucket release was left out of this recommendation" in page
+    assert "left out of the recommendation" in public

@@ -96,6 +96,26 @@ def test_frontier_is_sf_frontier(clinic, clinic_files, tmp_path):
     assert (tmp_path / "r.html").stat().st_size > 500_000
 
 
+@pytest.mark.parametrize("public", [False, True])
+def test_buckets_are_recommended_only_when_asked_for(clinic, clinic_files, tmp_path, public, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    keep = ("--keep", tmp_path / "kept", "--repeats", 1, "--workers", 0)
+    asked = ("--membership-public",) if public else ()
+    answer = json.loads(run("frontier", *clinic_files, *keep, *asked, "--json"))
+    front = sf.frontier(clinic, "standard", keep=tmp_path / "kept", repeats=1, workers=0, progress=False)
+    said = front.recommend(membership_public=public)
+    assert said.point.buckets == public
+    assert answer["recommendation"] == json.loads(json.dumps(said.to_json()))
+    text = run("frontier", *clinic_files, *keep, *asked, "-o", tmp_path / "r.json", "--public", tmp_path / "p.md")
+    line = next(line for line in text.splitlines() if line.startswith(said.point.label))
+    assert "recommended" in line
+    assert ("membership public" in line) == public
+    assert said.note in " ".join(text.split())
+    assert ("left out of this recommendation" in text) == (not public)
+    assert json.loads((tmp_path / "r.json").read_text())["recommendation"]["label"] == said.point.label
+    assert ("left out of the recommendation" in (tmp_path / "p.md").read_text()) == (not public)
+
+
 def test_a_limit_no_release_keeps_is_an_error_after_the_report(clinic_files, tmp_path):
     with pytest.raises(Infeasible):
         run("frontier", *clinic_files, "--preset", "tradeoff-readings", "--utility-loss", "-1", "--workers", 0,
@@ -135,7 +155,8 @@ def test_the_demo_takes_less_than_two_minutes(tmp_path):
     answer = json.loads(run("demo", "--json", "-o", tmp_path / "out"))
     assert time.perf_counter() - started < 120
     assert answer["releases"] == 52
-    assert answer["recommendation"]["label"] == "Bucketize t-closeness(0.15)"
+    assert answer["recommendation"]["label"] == "Mondrian t-closeness(0.15)"
+    assert answer["recommendation"]["bucket"]["label"] == "Bucketize t-closeness(0.15)"
     assert (tmp_path / "out" / "report.html").stat().st_size < 1_500_000
 
 

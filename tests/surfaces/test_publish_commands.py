@@ -151,3 +151,28 @@ def test_an_option_of_another_method_gets_no_far_fetched_suggestion(files, capsy
     with pytest.raises(SystemExit):
         main(["publish", "mondrian", *files, "--dri-run"])
     assert "--dry-run" in capsys.readouterr().err
+
+
+def test_an_attribute_that_few_people_lack_and_nothing_cut_is_named(files, tmp_path) -> None:
+    data, schema = Path(files[0]), Path(files[1])
+    lines = data.read_text().splitlines()
+    data.write_text("\n".join([*lines[:-3], *("," + line.split(",", 1)[1] for line in lines[-3:])]) + "\n")
+    schema.write_text(SCHEMA.replace("range = [0, 100]", 'range = [0, 100]\nmissing = [""]'))
+    done = CliRunner().invoke(app, ["publish", "mondrian", *files, "--k", "100", "-o", str(tmp_path / "out")])
+    assert "Not cut at all: age." in done.output
+    assert 'action = "suppress"' in done.output
+
+
+def test_apply_names_the_schema_where_the_saved_one_can_not_read_the_file(tmp_path) -> None:
+    rows = "".join(f"{row % 50},5;{'yes' if row % 3 else 'no'}\n" for row in range(200))
+    (tmp_path / "d.csv").write_text("dose;paid\n" + rows)
+    dose = 'role = "quasi"\nkind = "numeric"\nrange = [0, 64]\ndecimal = ","\n'
+    (tmp_path / "s.toml").write_text(
+        f'name = "c"\n[attribute.dose]\n{dose}[attribute.paid]\nrole = "target"\nvalues = ["no", "yes"]\n'
+    )
+    data, schema, out = (str(tmp_path / name) for name in ("d.csv", "s.toml", "out"))
+    assert CliRunner().invoke(app, ["publish", "topdown", data, schema, "--k", "5", "-o", out]).exit_code == 0
+    done = CliRunner().invoke(app, ["apply", out, data, "-o", str(tmp_path / "new.csv")])
+    assert "--schema patients.toml" in str(done.exception)
+    done = CliRunner().invoke(app, ["apply", out, data, "-o", str(tmp_path / "new.csv"), "--schema", schema])
+    assert done.exception is None

@@ -140,3 +140,24 @@ def test_an_account_that_nobody_keeps_or_limits_is_a_warning(files, capsys):
     assert "Warning" not in said.err
     _, said = command(capsys, *asked, "-o", files / "d", "--ledger", files / "new.db", "--json")
     assert "sets no limit for the population small" in json.loads(said.out)["warnings"][0]
+
+
+def test_what_a_method_does_not_carry_is_named_with_its_reason(files, capsys):
+    both = SCHEMA + '[attribute.ill]\nrole = "sensitive"\nkind = "nominal"\nvalues = ["x", "y"]\n'
+    (files / "both.toml").write_text(both, "utf-8")
+    rows = (files / "data.csv").read_text("utf-8").splitlines()
+    (files / "both.csv").write_text("\n".join([f"{rows[0]},ill", *(f"{row},x" for row in rows[1:])]), "utf-8")
+    asked = ("publish", "diffgen", files / "both.csv", files / "both.toml", "--epsilon", "1")
+    _, said = command(capsys, *asked, "--dry-run")
+    assert "Not published by this method, which counts the target alone: ill." in said.out
+    _, said = command(capsys, *asked, "-o", files / "out", "--json")
+    assert json.loads(said.out)["not_published"] == ["ill"]
+
+
+def test_noise_that_passes_for_people_is_told_before_and_after(files, capsys):
+    asked = ("publish", "noisy-table", files / "data.csv", files / "schema.toml", "--epsilon", "1/20")
+    _, said = command(capsys, *asked, "--dry-run")
+    assert "expected to hold nobody: noise alone" in said.out
+    assert "Warning: with so many cells no group below" in said.out
+    command(capsys, *asked, "-o", files / "out")
+    assert "expected to hold nobody" in (files / "out" / "dictionary.md").read_text("utf-8")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 
 import pytest
 
 import sfumato as sf
+from sfumato.frontier import Spread
 
 pytest.importorskip("playwright")
 from playwright.sync_api import sync_playwright
@@ -40,7 +42,27 @@ def files(clinic, clinic_front, tmp_path_factory):
     sf.report(clinic_front, folder / "steward.html")
     release = sf.publish(clinic, sf.Mondrian(sf.KAnonymity(20)))
     sf.report(clinic_front, folder / "public.html", audience="public", release=release)
+    sf.report(crowded(clinic_front), folder / "crowded.html")
     return folder
+
+
+def crowded(front):
+    """The same with releases just above and to the right of the recommended one, where its name would stand."""
+    best = front.recommend().point
+    wide = max(point.privacy.high for point in front.points if not point.failed)
+    high = max(point.utility.high for point in front.points if not point.failed)
+    beside = [
+        replace(
+            best,
+            number=100 + at,
+            published="",
+            efficient=False,
+            privacy=Spread((best.privacy.mean + (0.02 + 0.03 * at) * wide,)),
+            utility=Spread((best.utility.mean + 0.035 * high,)),
+        )
+        for at in range(4)
+    ]
+    return replace(front, points=(*front.points, *beside))
 
 
 @pytest.fixture
@@ -134,6 +156,49 @@ def test_names_do_not_run_into_each_other_on_a_narrow_screen(opened):
                 assert apart, (chart, one, other)
 
 
+def places(page, selector):
+    """Where things are drawn; Playwright's own boxes hold ten times the width of a line, as a mitre might need."""
+    return page.eval_on_selector_all(selector, "nodes => nodes.map(node => node.getBoundingClientRect().toJSON())")
+
+
+def overlap(one, other):
+    return (
+        one["x"] < other["x"] + other["width"]
+        and other["x"] < one["x"] + one["width"]
+        and one["y"] < other["y"] + other["height"]
+        and other["y"] < one["y"] + one["height"]
+    )
+
+
+@pytest.mark.parametrize("width", [400, 1280])
+def test_the_word_recommended_covers_no_mark(opened, width):
+    page = opened("crowded.html", viewport={"width": width, "height": 900})
+    ring = places(page, "#frontier-chart .ring_marks path")[0]
+    assert any(overlap(mark, ring) for mark in places(page, MARKS))
+    for after in (width, 700):  # and again where the window becomes another
+        page.set_viewport_size({"width": after, "height": 900})
+        page.wait_for_timeout(300)
+        word = places(page, "#frontier-chart .chosen_marks text")[0]
+        assert [mark for mark in places(page, MARKS) if overlap(word, mark)] == [], (after, word)
+
+
+def test_every_release_is_on_the_page_and_not_in_a_box_that_scrolls(opened):
+    page = opened("steward.html", viewport={"width": 1280, "height": 900})
+    inner, whole = page.eval_on_selector(".wide.all", "node => [node.clientHeight, node.scrollHeight]")
+    assert inner == whole
+    assert page.locator("#all tbody tr").count() > 8
+
+
+def test_the_line_without_buckets_is_dashed_and_goes_through_the_recommended_release(opened, clinic_front):
+    best = clinic_front.recommend().point
+    assert best in clinic_front.efficient_without_buckets
+    page = opened("steward.html", viewport={"width": 1200, "height": 900})
+    dashed = page.locator("#frontier-chart .mark-line path[stroke-dasharray]")
+    assert dashed.count() == 1
+    box, ring = dashed.bounding_box(), page.locator("#frontier-chart .ring_marks path").bounding_box()
+    assert overlap(box, ring)
+
+
 def test_a_point_tells_its_figures_and_opens_its_release(opened, clinic_front):
     page = opened("steward.html", viewport={"width": 1200, "height": 900})
     page.eval_on_selector("#frontier-chart", "node => node.scrollIntoView({block: 'center', behavior: 'instant'})")
@@ -160,7 +225,8 @@ def test_everything_is_reached_by_keyboard(opened, clinic_front):
     page.focus("#only")
     page.keyboard.press("Space")
     shown = page.locator("#all tbody tr:visible").count()
-    assert shown == len(clinic_front.efficient) < page.locator("#all tbody tr").count()
+    kept = {point.number for point in (*clinic_front.efficient, *clinic_front.efficient_without_buckets)}
+    assert shown == len(kept) < page.locator("#all tbody tr").count()
     summary = page.locator(f"#release-{clinic_front.efficient[0].number} summary")
     summary.focus()
     page.keyboard.press("Enter")

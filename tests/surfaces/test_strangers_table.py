@@ -104,21 +104,50 @@ def test_a_decimal_comma_is_read_and_codes_are_no_numbers() -> None:
     assert 'missing = ["unknown"]' not in drafted  # padded codes are texts, and so is one that is none of them
 
 
-def test_an_unfinished_draft_is_published_with_a_warning(folder: Path, capsys) -> None:
+def test_an_unfinished_draft_is_refused_or_published_with_a_warning(folder: Path, capsys) -> None:
     run(capsys, "draft", "members.csv", "-o", "members.toml")
-    code, text = run(capsys, "publish", "suppress", "members.csv", "members.toml", "-o", "hasty")
+    asked = ["publish", "mondrian", "members.csv", "members.toml", "--k", "2"]
+    code, text = run(capsys, *asked, "-o", "hasty")
+    assert code == 2
+    assert "attribute.Alter: its role is undecided, and quasi is published" in text
+    assert text.count("--undecided publishes all the same") == 1
+    assert "Mitgliedsnr: its role" not in text  # an identifier is not published, so nothing hangs on it
+    assert not (folder / "hasty").exists()
+    code, text = run(capsys, *asked, "-o", "hasty", "--undecided")
     assert code == 0
     found = re.search(
         r"Warning: (\d+) decisions of the schema are open: (.*) sfumato check members.csv members.toml", text
     )
     assert found is not None
     assert "population, rows_per_person, Mitgliedsnr (role), Alter (role, missing, range)" in found[2]
-    code, told = run(capsys, "publish", "suppress", "members.csv", "members.toml", "-o", "hasty2", "--json")
+    code, told = run(capsys, *asked, "-o", "hasty2", "--json", "--undecided")
     code, checked = run(capsys, "check", "members.csv", "members.toml", "--json")
     assert int(found[1]) == json.loads(told)["undecided"] == len(json.loads(checked)["decisions"])
     assert json.loads(told)["decisions"] == json.loads(checked)["decisions"]
     _, screen = run(capsys, "check", "members.csv", "members.toml")
     assert f"Open decisions ({found[1]})" in screen
+    decided = re.sub(r'"role: [^"]*",?', "", (folder / "members.toml").read_text(encoding="utf-8"))
+    (folder / "members.toml").write_text(decided, encoding="utf-8")
+    assert run(capsys, *asked, "-o", "settled")[0] == 0  # other questions are warned of
+
+
+def test_names_in_remarks_do_not_leave_the_house(folder: Path, capsys) -> None:
+    rows = (folder / "members.csv").read_text(encoding="latin-1").splitlines()
+    notes = [f"Frau ruft an: {first} Becker" for first in ("Anna", "Ingo", "Vera", "Uwe", "Elif")]
+    noted = [f"{row};{notes[at % 5] if at % 9 == 0 else ''}" for at, row in enumerate(rows[1:])]
+    (folder / "noted.csv").write_text("\n".join([f"{rows[0]};Notiz", *noted]), encoding="utf-8")
+    run(capsys, "draft", "noted.csv", "-o", "noted.toml")
+    drafted = (folder / "noted.toml").read_text(encoding="utf-8")
+    assert "Becker" not in drafted
+    asked = ["publish", "mondrian", "noted.csv", "noted.toml", "--k", "2", "--undecided", "--format", "csv"]
+    assert run(capsys, *asked, "-o", "out")[0] == 0
+    assert "Becker" not in "".join(file.read_text(encoding="utf-8") for file in (folder / "out").iterdir())
+    listed = f'[attribute.Notiz]\nrole = "quasi"\nvalues = {json.dumps(notes)}\nmissing = [""]\n'
+    (folder / "careless.toml").write_text(DECIDED + listed, encoding="utf-8")
+    code, text = run(capsys, "check", "noted.csv", "careless.toml")
+    assert code == 0
+    assert "attribute.Notiz: looks like free text: values with several words; names may be in it." in text
+    assert "Becker" not in text
 
 
 def test_a_proved_claim_waits_for_the_decisions(folder: Path, capsys) -> None:

@@ -1,6 +1,6 @@
 """Calibration of dLink's estimate: simulate other organisations, publish them, count how many values people share.
 
-Source    docs/theory, B3-4 and B5: what the dLink paper assumes and does not test.
+Source    docs/theory/composition.md: what the dLink paper assumes and does not test.
 Claim     `same_region`: the share of people for whom d values of their class occur in the same box of a simulated table
           that they are not in; this is what the model promises to be alpha. `released`: the share with at least d
           values left when the simulated table, with them in it, is published by `other` and both releases are put

@@ -1,6 +1,6 @@
 """Releases and victims from files: folders of ours, a ledger, anyone's CSV, a list of people and what is known of them.
 
-Source    design 3 (`sfumato attack composition a/ b/ --victims v.csv`).
+Source    Ours (`sfumato attack composition a/ b/ --victims v.csv`).
 Claim     A victim is read with the quasi-identifiers the file has and, if it has them, the carried attributes; what it
           lacks is unknown to the attacker, never guessed.
 Because   attributes without a column lose their role, so that releases are not narrowed by them.

@@ -55,7 +55,7 @@ class SemanticPrivacy(Requirement):
         choice("sides", sides, ("two", "one"))
         resolved = absent if absent is not None else ("fail" if sides == "two" else "ignore")
         choice("absent", resolved, ("fail", "ignore"))
-        object.__setattr__(self, "delta", fraction("delta", delta, above=0, hint="try 1"))
+        object.__setattr__(self, "delta", fraction("delta", delta, above=0, most=100, hint="try 1"))
         object.__setattr__(self, "sides", sides)
         object.__setattr__(self, "absent", resolved)
 

@@ -118,7 +118,9 @@ class LDiversity(Requirement):
         """Say in one plain sentence what is required, with the formula."""
         level = plain(self.l)
         if self.kind == "probability":
-            return f"In every class no sensitive value has a share above 1/{level}: max p <= 1/{level}."
+            # Rounded up, so that the sentence never says more than the formula beside it.
+            share = f"1/{level}" if self.l.denominator == 1 else f"{plain(Fraction(math.ceil(1000 / self.l), 10))} %"
+            return f"In every class no sensitive value has a share above {share}: max p <= 1/{level}."
         if self.kind == "distinct":
             return f"Every class holds at least {level} different sensitive values."
         if self.kind == "entropy":

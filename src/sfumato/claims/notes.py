@@ -19,9 +19,13 @@ def requirement_notes(
     *,
     sensitive: Sequence[str] = (),
     target: Sequence[str] = (),
+    missing: Sequence[str] = (),
     rows_per_person: int = 1,
 ) -> tuple[str, ...]:
-    """Return what the requirement does not cover, for these sensitive attributes and rows per person."""
+    """Return what the requirement does not cover, for these sensitive attributes and rows per person.
+
+    `missing` names the sensitive attributes a person may lack.
+    """
     notes: list[str] = list(vacuous_notes(requirement))
     labels = {part.label for part in requirement.parts}
     if requirement.reads_sensitive and len(sensitive) > 1:
@@ -38,7 +42,12 @@ def requirement_notes(
             )
     if target:
         names = ", ".join(target)
-        notes.append(f"a reader who knows a person's {names}: it is published as it is, beside the sensitive values")
+        notes.append(
+            f"{names}: published as it is, it may be one and the same in a class, and who knows it learns more"
+        )
+    if missing and requirement.reads_sensitive:
+        names = ", ".join(missing)
+        notes.append(f"who lacks {names}: missing counts as a value of its own, so the known ones may be all alike")
     if labels == {"k-anonymity"}:
         notes.append("what the people of one class have in common: sensitive values are not looked at")
     notes.append("what a reader knows from elsewhere, including other releases about the same people")

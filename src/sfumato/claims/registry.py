@@ -49,7 +49,7 @@ def promise_from_json(data: Mapping[str, Any]) -> Promise:
             population=str(_field(data, "population")),
             other_rows=_field(data, "other_rows"),
             organisations=_field(data, "organisations"),
-            probability=_field(data, "probability"),
+            probability=data.get("probability", "exact"),
             base=None if base is None else requirement_from_json(base),
         )
     if kind in GUARANTEES:

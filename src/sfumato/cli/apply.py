@@ -38,11 +38,18 @@ def apply(
     from pathlib import Path
 
     import sfumato as sf
-    from sfumato.errors import count_of
+    from sfumato.errors import Problem, ReadError, count_of
 
     loaded = sf.Release.load(release)
     described = loaded.schema if schema is None else sf.Schema.load(schema)
-    table = sf.read(data, described, **given_options(delimiter=delimiter, encoding=encoding, header=header))
+    try:
+        table = sf.read(data, described, **given_options(delimiter=delimiter, encoding=encoding, header=header))
+    except ReadError as error:
+        if schema is not None or not any(problem.path.startswith("attribute.") for problem in error.problems):
+            raise
+        rule = "the schema saved with the release does not say how a file writes its columns, days, numbers and gaps"
+        hint = "name the schema the release was made with: --schema patients.toml"
+        raise ReadError([*error.problems, Problem("--schema", rule, hint)]) from None
     frame = sf.apply(loaded, table)
     target = Path(output)
     if target.exists():

@@ -25,8 +25,13 @@ PRESETS = ("tradeoff", "tradeoff-buckets")
 @click.command(short_help="The main job on the bundled Adult data.")
 @click.option("-o", "--output", type=click.Path(), default="demo-out", show_default=True, help="Folder to write.")
 @click.option("--quick", is_flag=True, help="A handful of releases instead of the paper's.")
+@click.option(
+    "--membership-public",
+    is_flag=True,
+    help="It is no secret who is in the table: buckets, which publish exact quasi-identifiers, may be recommended.",
+)
 @json_option
-def demo(output: str, quick: bool, as_json: bool) -> None:
+def demo(output: str, quick: bool, membership_public: bool, as_json: bool) -> None:
     """Do the main job on bundled data: compare releases of Adult, recommend one, publish it, verify it, report.
 
     Writes adult.csv and its schema adult.toml (the input), report.html (for the steward), public.html (for everyone)
@@ -45,14 +50,16 @@ def demo(output: str, quick: bool, as_json: bool) -> None:
     if not as_json:
         click.echo(f"Adult, {table.rows:,} people: making and measuring {len(points)} releases.")
     front = sf.frontier(table, points, progress=not as_json, repeats=3)
-    chosen = front.recommend()
+    chosen = front.recommend(membership_public=membership_public)
     release = sf.publish(table, chosen.mechanism)
     release.save(folder / "release")
     verdict = sf.verify(folder / "release")
-    again = shlex.join(["sfumato", "demo", *(["--quick"] if quick else []), "-o", output])
+    flags = [flag for flag, on in (("--quick", quick), ("--membership-public", membership_public)) if on]
+    again = shlex.join(["sfumato", "demo", *flags, "-o", output])
     given = (str(data), str(schema))
     sf.report(front, folder / "report.html", recommendation=chosen, command=again, source=given)
-    sf.report(front, folder / "public.html", audience="public", release=release, folder="release")
+    public = folder / "public.html"
+    sf.report(front, public, audience="public", release=release, folder="release", membership_public=membership_public)
     if as_json:
         emit(
             {
@@ -69,7 +76,7 @@ def demo(output: str, quick: bool, as_json: bool) -> None:
             }
         )
         return
-    _show(front, chosen, membership(release.form), given)
+    _show(front, chosen, given)
     click.echo(f"\nPublished and verified: {'the claim holds' if verdict.holds else 'the claim does not hold'}.")
     for name, what in (
         ("adult.csv", "the table; adult.toml beside it is its schema"),
@@ -80,16 +87,15 @@ def demo(output: str, quick: bool, as_json: bool) -> None:
         click.echo(f"  {folder / name}  {what}")
 
 
-def _show(front: Frontier, chosen: Recommendation, membership: str, given: tuple[str, str]) -> None:
-    """Print the comparison, then what a steward must see before anything else, then the command."""
+def _show(front: Frontier, chosen: Recommendation, given: tuple[str, str]) -> None:
+    """Print the comparison, then the worst that was found in the recommended release, then the command."""
     from sfumato.cli.frontier import show
     from sfumato.report.commands import publish_command
-    from sfumato.report.story import worst_of
+    from sfumato.report.release_story import worst_of
 
     show(front, chosen)
-    for line in [membership, *worst_of(chosen.point)]:
-        if line:
-            click.secho(line, bold=True)
+    for line in worst_of(chosen.point):
+        click.secho(line, bold=True)
     command = publish_command(chosen.point.mechanism, *given)
     if command is not None:
         click.echo(f"\nTo make it again:\n  {command}")

@@ -27,25 +27,28 @@ def draft(
     """Propose roles, kinds, ranges and hierarchies for a CSV or Parquet file.
 
     The result is a commented TOML file, as confidential as the data. Questions for a person stand in its `decide`
-    entries; what was read off the data is marked source = "data". Roles are guessed from English column names.
+    entries; what was read off the data is marked source = "data". Roles are guessed from English column names; while
+    one is still a question `publish` refuses the column. What looks like free text is left out: it may hold names.
 
     Example: sfumato draft patients.csv -o patients.toml
     """
+    import errno
+    import os
     from pathlib import Path
 
     import sfumato as sf
     from sfumato.errors import ParameterError
+    from sfumato.release.whole_file import write_whole
 
     text = sf.draft(data, **given_options(name=name, delimiter=delimiter, encoding=encoding, header=header))
     if output is not None:
         target = Path(output)
+        if os.path.lexists(target):
+            raise ParameterError("output", target.name, "exists already", hint="name another file, or move it away")
         try:
-            with target.open("x", encoding="utf-8") as file:
-                file.write(text)
-        except FileExistsError:
-            raise ParameterError(
-                "output", target.name, "exists already", hint="name another file, or move it away"
-            ) from None
+            if not target.parent.is_dir():
+                raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+            write_whole(target, text, mode=0o600)  # it lists values of the data
         except OSError as error:
             raise ParameterError(
                 "output",

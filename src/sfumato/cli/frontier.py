@@ -9,9 +9,11 @@ import click
 from sfumato.cli.options import completed_by, emit, file_options, given_options, json_option
 
 if TYPE_CHECKING:
-    from sfumato.frontier import Frontier, Recommendation
+    from sfumato.frontier import Frontier, Point, Recommendation
 
 __all__ = ["frontier", "show"]
+
+_NAME = 34  # letters of a release's name that are not wrapped in a terminal of 80
 
 
 def _presets() -> list[str]:
@@ -35,6 +37,11 @@ def _presets() -> list[str]:
 @click.option("--utility", default="utility_loss", show_default=True, help="Measure on the utility axis.")
 @click.option("--privacy-loss", type=float, help="Recommend the most useful release up to this privacy figure.")
 @click.option("--utility-loss", type=float, help="Recommend the most private release up to this utility figure.")
+@click.option(
+    "--membership-public",
+    is_flag=True,
+    help="It is no secret who is in the table: buckets, which publish exact quasi-identifiers, may be recommended.",
+)
 @click.option("--keep", type=click.Path(), help="Folder for results; a stopped sweep goes on from it. Confidential.")
 @click.option("--repeats", type=int, default=5, show_default=True, help="Runs of a method that draws at random.")
 @click.option("--seed", type=int, default=0, show_default=True, help="First seed of those runs.")
@@ -43,6 +50,9 @@ def _presets() -> list[str]:
 @json_option
 def frontier(data: str, schema: str, as_json: bool, **options: Any) -> None:
     """Make a sweep of releases, measure each, find those that no other beats, recommend one, and write a report.
+
+    Buckets publish everybody's exact quasi-identifiers, so that anyone can tell who is in the table. They are compared
+    and shown, but recommended only with --membership-public.
 
     Presets: standard, tradeoff, tradeoff-buckets, tradeoff-readings, diffgen.
 
@@ -62,13 +72,16 @@ def frontier(data: str, schema: str, as_json: bool, **options: Any) -> None:
         progress=not as_json,
     )
     reached = None
+    public = options["membership_public"]
+    limits = {name: options[name] for name in ("privacy_loss", "utility_loss")}
     try:
-        reached = front.recommend(privacy_loss=options["privacy_loss"], utility_loss=options["utility_loss"])
+        reached = front.recommend(**limits, membership_public=public)
     finally:  # a limit that no release keeps is an error, but what was computed is written all the same
+        told: dict[str, Any] = {"recommendation": reached, "membership_public": public}
         if options["output"]:
-            sf.report(front, options["output"], recommendation=reached, command=_command(), source=(data, schema))
+            sf.report(front, options["output"], command=_command(), source=(data, schema), **told)
         if options["public"]:
-            sf.report(front, options["public"], audience="public")
+            sf.report(front, options["public"], audience="public", membership_public=public)
     if as_json:
         emit({"ok": True, "report": options["output"], "recommendation": reached.to_json(), **front.to_json()})
         return
@@ -86,24 +99,42 @@ def _command() -> str:
 
 
 def show(front: Frontier, recommendation: Recommendation) -> None:
-    """Print the efficient releases and the recommendation."""
+    """Print the efficient releases and the recommendation, with what was left out of it."""
     from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
 
     from sfumato.errors import count_of
+    from sfumato.frontier import name_together, side_by_side
 
     console = Console(highlight=False)
     shown = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
     names = (front.privacy.name.replace("_", " "), front.utility.name.replace("_", " "))
-    for column in ("efficient releases", *names, ""):
-        shown.add_column(column, justify="right" if column in names else "left")
-    for point in front.efficient:
-        mark = "recommended" if point.number == recommendation.point.number else ""
-        shown.add_row(escape(point.label), f"{point.privacy.mean:.4g}", f"{point.utility.mean:.4g}", mark)
+    best = recommendation.point
+    listed = [*front.efficient] if best.efficient else [*front.efficient, best]
+    listed.sort(key=lambda point: (front.privacy.sign * point.privacy.mean, point.number))
+    groups = side_by_side(listed)
+    widest = max(len(name_together(group)) for group in groups)
+    shown.add_column("efficient releases", min_width=min(widest, _NAME))
+    for name in names:
+        shown.add_column(name, justify="right", no_wrap=True)
+    shown.add_column("")
+    for group in groups:
+        figures = (f"{group[0].privacy.mean:.4g}", f"{group[0].utility.mean:.4g}")
+        shown.add_row(escape(name_together(group)), *figures, _mark(group, best))
     console.print(shown)
     failed = f", {len(front.failed)} not made or not measured" if front.failed else ""
     click.echo(f"{count_of(len(front.points), 'release')} compared{failed}.\n")
-    console.print(f"[bold]Recommended: {escape(recommendation.point.label)}[/]")
+    console.print(f"[bold]Recommended: {escape(best.label)}[/]")
     console.print(escape(recommendation.reason))
+    if recommendation.note:
+        console.print(escape(recommendation.note), style="bold" if best.buckets else "")
     console.print(escape(recommendation.caution), style="dim")
+
+
+def _mark(group: tuple[Point, ...], best: Point) -> str:
+    """What a line of the table says beside its figures."""
+    said = ["recommended"] if best.number in [point.number for point in group] else []
+    said += ["membership public"] if group[0].buckets else []
+    said += [] if group[0].efficient else ["only buckets beat it"]
+    return ", ".join(said)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from sfumato.cli.options import emit, file_options, given_options, json_option, named_decisions, table_of
-from sfumato.cli.publish_words import budget_warnings, form_notes, size_rows
+from sfumato.cli.publish_words import budget_warnings, form_notes, size_rows, withheld, withheld_words
 
 if TYPE_CHECKING:
     from sfumato.claims import Claim
@@ -52,6 +52,7 @@ def publish_options(function: F) -> F:
                 " anyone fewer than d values.",
             ),
             click.option("--refuse", is_flag=True, help="With --against: write nothing instead of warning."),
+            click.option("--undecided", is_flag=True, help="Publish columns whose role is still a question."),
             *_d_option(function),
             file_options,
             json_option,
@@ -81,17 +82,23 @@ def run(mechanism: Mechanism, **options: Any) -> None:
         click.echo(f"Warning: {are} open: {named_decisions(undecided)}. Each as a question: {listed}", err=True)
     if options["dry_run"]:
         _show_plan(sf.plan(schema, mechanism), mechanism.claim(schema), as_json=options["as_json"])
+        for text in () if options["as_json"] else withheld_words(mechanism, schema):
+            click.echo(text)
         return
     if options["output"] is None:
         raise sf.ParameterError(
             "output", "nothing", "a folder to write is needed", hint="-o out/, or --dry-run to only look"
         )
     _refuse_nothing(mechanism, schema)
+    _refuse_undecided(mechanism, schema, options)
     _refuse_waste(mechanism.claim(schema), options)
     given = given_options(**{name: options[name] for name in ("delimiter", "encoding", "header")})
     table = sf.read(options["data"], schema, **given)
     earlier = _earlier(schema, options)
     warnings = budget_warnings(mechanism.claim(schema), schema, options["ledger"])
+    if earlier == []:
+        known = schema.population or schema.name
+        warnings.append(f"the ledger knows no earlier release of the population {known}: nothing was looked back at")
     for text in () if options["as_json"] else warnings:
         click.echo(f"Warning: {text}", err=True)
     with _progress(shown=not options["as_json"]) as progress:
@@ -109,7 +116,7 @@ def run(mechanism: Mechanism, **options: Any) -> None:
                 "folder": options["output"],
                 "summary": release.summary().to_json(),
                 "claim": release.claim.to_json(),
-                "not_published": _withheld(schema),
+                "not_published": withheld(mechanism, schema),
                 "undecided": len(undecided),
                 "decisions": [decision.as_json() for decision in undecided],
                 "warnings": warnings,
@@ -123,16 +130,11 @@ def run(mechanism: Mechanism, **options: Any) -> None:
     table_of(f"Published {schema.name}", [("claim", f"{release.claim.promise}{estimated}"), *size_rows(release)])
     for text in form_notes(release):
         click.echo(text)
-    if withheld := _withheld(schema):
-        click.echo(f"Not published, by role: {', '.join(withheld)}.")
+    for text in withheld_words(mechanism, schema):
+        click.echo(text)
     if options["mapping"] is not None:
         click.echo(f"Wrote the applied mapping to {options['mapping']}: it undoes the release, keep it to yourself.")
     click.echo(f"Saved in {options['output']}. Check it with: sfumato verify {options['output']}")
-
-
-def _withheld(schema: Any) -> list[str]:
-    """Name the columns that no release carries: identifiers, and what has no other role."""
-    return [attribute.name for attribute in schema.attributes if attribute.role in ("identifier", "other")]
 
 
 def _refuse_nothing(mechanism: Mechanism, schema: Any) -> None:
@@ -144,6 +146,15 @@ def _refuse_nothing(mechanism: Mechanism, schema: Any) -> None:
     if void:
         hint = "k and l of at least 2; t below 0.6931 (js) or 1 (emd); usual: --k 10, --l 3, --t 0.1"
         raise sf.ParameterError("requirement", str(void[0]), "promises nothing: every table satisfies it", hint=hint)
+
+
+def _refuse_undecided(mechanism: Mechanism, schema: Any, options: dict[str, Any]) -> None:
+    """Refuse to publish a column while nobody has said what it is: a draft may take remarks with names for a value."""
+    import sfumato as sf
+
+    open_roles = schema.undecided_roles([name for names in mechanism.needs(schema) for name in names])
+    if open_roles and not options["undecided"]:
+        raise sf.SchemaError(open_roles)
 
 
 def _refuse_waste(claim: Claim, options: dict[str, Any]) -> None:
@@ -168,10 +179,7 @@ def _earlier(schema: Any, options: dict[str, Any]) -> Any:
     import sfumato as sf
 
     if options["against"]:
-        found = sf.attacks.open_releases(options["against"], schema)
-        if not found and not options["as_json"]:
-            click.echo("The ledger knows no earlier release of this population.")
-        return found
+        return sf.attacks.open_releases(options["against"], schema)
     if options["refuse"]:
         raise sf.ParameterError("refuse", "given", "needs --against", hint="--against earlier/")
     return None

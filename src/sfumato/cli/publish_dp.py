@@ -23,9 +23,12 @@ def _spend(mechanism: Mechanism, options: dict[str, Any]) -> None:
     import sfumato as sf
 
     if not options["dry_run"] and not options["as_json"]:
-        for stage in sf.plan(sf.Schema.load(options["schema"]), mechanism).stages:
+        plan = sf.plan(sf.Schema.load(options["schema"]), mechanism)
+        for stage in plan.stages:
             error = f" Expected error: {stage.expected_error}." if stage.expected_error else ""
             click.echo(f"{stage.name}: {stage.does}. Spends epsilon {stage.budget}.{error}")
+        for note in plan.notes:
+            click.echo(note)
     run(mechanism, **options)
 
 

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sfumato.claims import Claim
+    from sfumato.mechanisms import Mechanism
     from sfumato.release import Release
     from sfumato.schema import Schema
 
-__all__ = ["budget_warnings", "form_notes", "size_rows"]
+__all__ = ["budget_warnings", "form_notes", "size_rows", "withheld", "withheld_words"]
 
 
 def budget_warnings(claim: Claim, schema: Schema, ledger: str | None) -> list[str]:
@@ -40,6 +41,23 @@ def size_rows(release: Release) -> list[tuple[str, Any]]:
     return list(rows.items())
 
 
+def withheld(mechanism: Mechanism, schema: Schema) -> list[str]:
+    """Name the columns that a release by this method does not carry."""
+    asked = {name for names in mechanism.needs(schema) for name in names}
+    return [attribute.name for attribute in schema.attributes if attribute.name not in asked]
+
+
+def withheld_words(mechanism: Mechanism, schema: Schema) -> list[str]:
+    """Say which columns are not published, and why."""
+    found = withheld(mechanism, schema)
+    by_role = [name for name in found if schema[name].role in ("identifier", "other")]
+    others = [name for name in found if name not in by_role]
+    lines = [f"Not published, by role: {', '.join(by_role)}."] if by_role else []
+    if others:
+        lines.append(f"Not published by this method, which counts the target alone: {', '.join(others)}.")
+    return lines
+
+
 def form_notes(release: Release) -> list[str]:
     """Say what the form of a release means for the people in it and for who adds its rows up."""
     if release.form == "buckets":
@@ -47,5 +65,23 @@ def form_notes(release: Release) -> list[str]:
         exact = ", ".join(attribute.name for attribute in release.quasi)
         return [f"Published exactly, for every person: {exact}. Only the link to {hidden} is hidden."]
     if release.form == "cells":
-        return ["Counts carry noise, and small ones are not reported: rows do not add up to the number of people."]
-    return []
+        told = "Counts carry noise, and small ones are not reported: rows do not add up to the number of people."
+        return [told, *(f"{note[0].upper()}{note[1:]}." for note in release.notes)]
+    return _never_cut(release)
+
+
+def _never_cut(release: Release) -> list[str]:
+    """Name the attributes that stayed whole although some people lack them: too few to be a class of their own."""
+    import numpy as np
+
+    stuck = []
+    for at, attribute in enumerate(release.quasi):
+        used, labels = np.unique(release.boxes.labels[:, at]), release.boxes.tables[at]
+        uncut = (((0, attribute.size),), ((0, attribute.size - 1),))  # everything, or everything known
+        whole = all(labels.intervals(label) in uncut for label in used.tolist())
+        if whole and attribute.missing_code is not None:
+            stuck.append(attribute.name)
+    if not stuck or len(release.groups) == 0:
+        return []
+    hint = 'missing = { values = [...], action = "suppress" } in the schema leaves their rows out'
+    return [f"Not cut at all: {', '.join(stuck)}. Where few people lack a value, they can not be parted; {hint}."]

@@ -2,6 +2,9 @@
 
 Integers have no point, dates are ISO, truth values are `true` and `false`, surrounding blanks are stripped.
 A blank cell is a null. Whatever the engines can not settle at a glance is settled here, value by value.
+A typed day or number is spelt as the attribute's file writes it (`format`, `decimal`) and then read like any text.
+The texts of `missing` are read as cells are: 99,9 and 99,90 are one number, 01.01.1900 and 1.1.1900 one day, and a
+time after a day is ignored. With a decimal comma 1.5 is no number, so that as a text of `missing` it means itself only.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ from typing import Any
 
 from sfumato.schema import Attribute, Days, Edges, Grid, Values
 from sfumato.schema.domain import decimal_or_none, decimal_text
-from sfumato.schema.spelling import spelt_day, with_point
+from sfumato.schema.spelling import TIME, number_in, spelt, spelt_day
 
 __all__ = [
     "ASK",
@@ -25,21 +28,22 @@ __all__ = [
     "canonical_text",
     "code_of",
     "day_of",
+    "missing_days",
+    "missing_numbers",
     "missing_result",
 ]
 
 # Codes of what has no code. ASK never leaves `encoding`: it means "let `code_of` decide".
 OUTSIDE, NULL, UNPARSABLE, ASK, LEFT_OUT = -1, -2, -3, -4, -5
 
-_DAY = re.compile(r"(\d{4}-\d{2}-\d{2})(?:[T ].*)?", re.ASCII | re.DOTALL)
+_DAY = re.compile(rf"(\d{{4}}-\d{{2}}-\d{{2}})(?:{TIME})?", re.ASCII | re.DOTALL)
 _WHOLE = re.compile(r"[+-]?\d+\.0*", re.ASCII)
 
 
 def canonical_text(value: Any) -> str | None:
     """Return the text form every engine agrees on, None for a null (NaN and NaT are nulls)."""
-    if hasattr(value, "item") and not isinstance(value, str):
-        value = value.item()  # a NumPy scalar
-    if value is None or value != value:  # noqa: PLR0124  (NaN, NaT)
+    value = _unwrapped(value)
+    if value is None or type(value).__name__ in ("NAType", "NaTType") or value != value:  # noqa: PLR0124  (NaN)
         return None
     if isinstance(value, str):
         return value.strip()
@@ -54,7 +58,22 @@ def canonical_text(value: Any) -> str | None:
         return value.date().isoformat() if midnight else value.isoformat()
     if isinstance(value, dt.date | dt.time):
         return value.isoformat()
-    return None if str(value) in ("<NA>", "NaT") else str(value).strip()
+    return str(value).strip()
+
+
+def _unwrapped(value: Any) -> Any:
+    return value.item() if hasattr(value, "item") and not isinstance(value, str) else value  # a NumPy scalar
+
+
+def _written(attribute: Attribute, value: Any) -> str | None:
+    """Return the text of a cell as the attribute's file would write it, None for a null."""
+    text, value = canonical_text(value), _unwrapped(value)
+    if text is None or isinstance(value, str):
+        return text
+    if isinstance(value, int | float | Decimal):
+        return text.replace(".", ",") if attribute.decimal_comma else text
+    day = day_of(text) if attribute.format is not None else None
+    return text if day is None else spelt(day, str(attribute.format)) + text[10:]
 
 
 def missing_result(attribute: Attribute) -> int:
@@ -76,9 +95,21 @@ def day_of(text: str, spelling: str | None = None) -> dt.date | None:
         return None
 
 
+def missing_days(attribute: Attribute) -> list[dt.date]:
+    """Return the days that mean "no value"."""
+    texts = attribute.missing.texts if attribute.missing else ()
+    return [day for text in texts if (day := day_of(text, attribute.format)) is not None]
+
+
+def missing_numbers(attribute: Attribute) -> list[Decimal]:
+    """Return the numbers that mean "no value"."""
+    texts = attribute.missing.texts if attribute.missing else ()
+    return [number for text in texts if (number := number_in(text, comma=attribute.decimal_comma)) is not None]
+
+
 def code_of(attribute: Attribute, value: Any) -> int:
     """Return the code of one cell, or the negative sign of what is wrong with it."""
-    text = canonical_text(value)
+    text = _written(attribute, value)
     domain = attribute.values
     if text is None:
         return missing_result(attribute)
@@ -89,17 +120,17 @@ def code_of(attribute: Attribute, value: Any) -> int:
         return _listed(attribute, domain, text, texts)
     if text == "":
         return missing_result(attribute)
-    written = isinstance(value, str)  # a typed cell is a day or a number already, however the file would spell it
     if isinstance(domain, Days):
-        return _day(attribute, domain, day_of(text, attribute.format if written else None))
-    number = with_point(text) if written and attribute.decimal_comma else text
-    return UNPARSABLE if number is None else _number(attribute, domain, number, texts)
+        return _day(attribute, domain, day_of(text, attribute.format))
+    return _number(attribute, domain, number_in(text, comma=attribute.decimal_comma))
 
 
 def _listed(attribute: Attribute, domain: Values, text: str, texts: tuple[str, ...]) -> int:
     for form in _forms(text):
         if form in domain.index:
             return domain.index[form]
+        if form in attribute.same:
+            return domain.index[attribute.same[form]]
         if form in texts:
             return missing_result(attribute)
     if text == "":
@@ -121,11 +152,10 @@ def _forms(text: str) -> list[str]:
     return forms
 
 
-def _number(attribute: Attribute, domain: Grid | Edges, text: str, texts: tuple[str, ...]) -> int:
-    number = decimal_or_none(text)
+def _number(attribute: Attribute, domain: Grid | Edges, number: Decimal | None) -> int:
     if number is None:
         return UNPARSABLE
-    if any(decimal_or_none(item) == number for item in texts):
+    if number in missing_numbers(attribute):
         return missing_result(attribute)
     low, high = (domain.low, domain.high) if isinstance(domain, Grid) else (domain.points[0], domain.points[-1])
     if number < low:
@@ -139,6 +169,8 @@ def _number(attribute: Attribute, domain: Grid | Edges, text: str, texts: tuple[
 def _day(attribute: Attribute, domain: Days, day: dt.date | None) -> int:
     if day is None:
         return UNPARSABLE
+    if day in missing_days(attribute):
+        return missing_result(attribute)
     code = (day - domain.low).days // domain.step
     if attribute.clamp:
         return min(max(code, 0), domain.size - 1)

@@ -200,15 +200,20 @@ def _parsed(lines: Sequence[str], delimiter: str) -> Iterator[list[str]]:
 
 
 def _delimiter(lines: Sequence[str]) -> str:
-    """Return the mark that cuts the most lines into the same number of cells, more cells winning ties."""
+    """Return the mark that cuts the most lines into the same number of cells, more cells winning ties.
 
-    def score(mark: str) -> tuple[float, int]:
+    Where the first line has another width the mark is rather part of the cells, as the comma of 0,5 is.
+    """
+
+    def score(mark: str) -> tuple[float, bool, int]:
         try:
             widths = [len(row) for row in _parsed(lines, mark)]
         except csv.Error:
-            return (0.0, 0)
+            return (0.0, False, 0)
         usual = max(set(widths), key=widths.count, default=0)
-        return (round(widths.count(usual) / len(widths), 1), usual) if usual > 1 else (0.0, 0)
+        if usual < 2:
+            return (0.0, False, 0)
+        return (round(widths.count(usual) / len(widths), 1), widths[0] == usual, usual)
 
     return max(_DELIMITERS, key=score)
 

@@ -11,8 +11,16 @@ import polars as pl
 
 from sfumato.counts.canonical import canonical_text
 from sfumato.counts.csv_form import blank_tail
-from sfumato.counts.draft_spelling import PLAIN, Spelling, codes_among_words, codes_for_none, day_formats, spelling_of
-from sfumato.counts.encoding import days_in, numbers_with_point, supported
+from sfumato.counts.draft_spelling import (
+    PLAIN,
+    Spelling,
+    codes_among_words,
+    codes_for_none,
+    day_formats,
+    shorter_than_codes,
+    spelling_of,
+)
+from sfumato.counts.encoding import cells_of, days_in, numbers_with_point, supported
 from sfumato.counts.source import ROWS, Source
 from sfumato.schema import KNOWN, MISSING, ROOT
 
@@ -77,7 +85,7 @@ def column_facts(source: Source) -> list[ColumnFacts]:
     facts = {}
     for name in few:
         assert listed is not None
-        values = [canonical_text(value) for value in listed[name][0].to_list()]
+        values = [canonical_text(value) for value in cells_of(listed[name][0])]
         known = sorted({text for text in values if text is not None})
         facts[name] = _from_texts(name, known, rows - min(blank, rows), distinct[name], nulls[name])
     for name in many:
@@ -111,10 +119,10 @@ def _from_texts(name: str, known: list[str], rows: int, distinct: int, nulls: in
     numbers = {text: number for text in kept if (number := spelling.number(text)) is not None}
     numeric = bool(kept) and len(numbers) == len(kept) and all(abs(number) < 10**15 for number in numbers.values())
     if not numeric and not days:
-        doubtful = list(codes_among_words(texts))
+        doubtful = list(shorter_than_codes(texts) or codes_among_words(texts))
         kept = [text for text in texts if text not in doubtful]
     elif numeric and not days:
-        codes = codes_for_none(numbers)
+        codes = sorted({*codes_for_none(numbers), *shorter_than_codes(kept)})
         doubtful += codes
         kept = [text for text in kept if text not in codes]
     facts = ColumnFacts(
@@ -145,6 +153,7 @@ def _ends(frame: pl.LazyFrame, name: str, dtype: pl.DataType, spelling: Spelling
     day: pl.Expr
     if isinstance(dtype, pl.Date | pl.Datetime):
         day = pl.col(name).dt.date()
+        day = pl.when(day.is_between(dt.date.min, dt.date.max)).then(day)
     else:
         day = days_in(text.str.slice(0, 10) if spelling.format is None else text, spelling.format)
     return frame.select(

@@ -14,13 +14,28 @@ from sfumato.counts.draft_spelling import spoken
 from sfumato.counts.draft_words import both, code_like, suggested
 from sfumato.errors import count_of
 from sfumato.schema import Role
+from sfumato.schema.free_text import looks_like_free_text
 
 __all__ = ["Proposal", "proposals", "public_looking"]
 
+_FREE = (
+    "role: is it free text? it may hold names: leave it other; else quasi or sensitive, with its values in `values` "
+    "or `groups`"
+)
+_WORDY = "role: is it free text? it may hold names: then other;"
+_SAME = (
+    'same: do values that differ only in case mean the same? then same = { m = ["M", "male"] }, and `values` or '
+    "`groups` without those spellings"
+)
+_MASK = (
+    "mask: do the first digits mean the wider area? the codes there are, listed in `values`, and "
+    "`publish mondrian --nominal nodes` keep labels short"
+)
 _RANGE = "range: which bounds are publicly known? write those; where none are, leave it"
 _INLINE = 200
 _CELLS = 1_000
-_YEARS = 200
+_YEARS, _YEAR = 200, 4
+_CATEGORIES, _OFTEN = 30, 10  # so few values, each in so many rows on average, are rather categories than text
 _CODE = re.compile(r"[0-9]{4,64}", re.ASCII)
 
 
@@ -58,12 +73,27 @@ def _role(column: ColumnFacts) -> Role:
     counted = column.numbers is not None and named
     if column.uniqueness > 0.95 and column.distinct > 20 and not (measured or counted or column.days):
         return "identifier"
+    if _free_text(column) and not (named and _repeated(column)):
+        return "other"
     if "sensitive" in named:
         return "sensitive"
     return "quasi" if "quasi" in named else "other"
 
 
+def _free_text(column: ColumnFacts) -> bool:
+    if column.numbers is not None or column.days is not None:
+        return False
+    return looks_like_free_text(column.texts or (), rows=column.rows - column.nulls)
+
+
+def _repeated(column: ColumnFacts) -> bool:
+    """True where a few values stand again and again, as names of categories do and remarks about a person do not."""
+    return column.distinct <= _CATEGORIES and column.rows - column.nulls >= _OFTEN * column.distinct
+
+
 def _could_be_quasi(column: ColumnFacts) -> bool:
+    if _free_text(column):
+        return False
     return column.numbers is not None or column.days is not None or 0 < column.distinct <= _INLINE
 
 
@@ -75,6 +105,9 @@ def _proposal(column: ColumnFacts, role: Role) -> Proposal:
         why = f"{seen}; its name points to a person" if named else f"{seen}: nearly every row has its own"
         question = "role: does it point to one person, or is it free text? keep identifier; else quasi or sensitive"
         return Proposal(column.name, role=role, kind="nominal", why=why, decide=(question, *ask))
+    if role == "other" and _free_text(column):  # its values are not even listed: the file may be shown around
+        why = "values of several words"
+        return Proposal(column.name, role=role, kind="nominal", why=why, decide=(_FREE, *ask))
     made = _described(column, role)
     if made is None:
         why = "too many values to list" if column.plain and column.distinct else "no plain values in it"
@@ -96,6 +129,12 @@ def _spelling(column: ColumnFacts) -> tuple[str, ...]:
 
 
 def _question(column: ColumnFacts, role: Role) -> str:
+    if _free_text(column):
+        return f"{_WORDY} {_asked(column, role).removeprefix('role: ')}"
+    return _asked(column, role)
+
+
+def _asked(column: ColumnFacts, role: Role) -> str:
     if role == "sensitive" and both(column.name):
         return "role: must it stay unlinked to the person? quasi where an outsider could see or know it"
     return {
@@ -114,15 +153,22 @@ def _described(column: ColumnFacts, role: Role) -> Proposal | None:
         return _numeric(column, role, *column.numbers)
     if column.texts is None or not column.texts or (role == "other" and len(column.texts) > _INLINE):
         return None
-    decide = ("groups: which values are alike? without groups a value is kept or becomes *",)
+    grouped = role == "quasi" and len(column.texts) > 2
+    decide = ("groups: which values are alike? without groups a value is kept or becomes *",) if grouped else ()
+    alike = (_SAME,) if _spelt_twice(column.texts) else ()
     lines = [("values", list(column.texts), "every value of the file; add what may occur and is not in it")]
     return Proposal(
         column.name,
         role=role,
         kind="nominal",
         lines=(*lines, *_missing(column)),
-        decide=decide if role == "quasi" and len(column.texts) > 2 else (),
+        decide=(*alike, *decide),
     )
+
+
+def _spelt_twice(texts: Sequence[str]) -> bool:
+    """True where two values differ only in upper case or in the blanks between words."""
+    return len({" ".join(text.casefold().split()) for text in texts}) < len(texts)
 
 
 def _missing(column: ColumnFacts) -> list[tuple[str, Any, str]]:
@@ -139,6 +185,15 @@ def _is_code(column: ColumnFacts) -> bool:
     return code_like(column.name) or column.numbers is None
 
 
+def _maybe_code(column: ColumnFacts) -> tuple[str, ...]:
+    """Ask where all whole numbers have as many digits: five digits each are as well postcodes as sums of money."""
+    lengths = {len(text) for text in column.texts or () if _CODE.fullmatch(text)}
+    if len(lengths) != 1 or max(lengths) <= _YEAR or not all(_CODE.fullmatch(text) for text in column.texts or ()):
+        return ()
+    mask = f'mask = {{ length = {max(lengths)}, from = "right" }}'
+    return (f'kind: are these codes, such as postcodes? then kind = "nominal" and {mask}, without range and step',)
+
+
 def _code(column: ColumnFacts, role: Role) -> Proposal | None:
     assert column.texts is not None
     length = len(column.texts[0])
@@ -148,10 +203,7 @@ def _code(column: ColumnFacts, role: Role) -> Proposal | None:
             return None
         lines.append(("values", list(column.texts), "every code of the file; the list of all codes is usually public"))
     lines.append(("mask", {"length": length, "from": "right"}, "the last digits are masked first"))
-    decide = (
-        "mask: do the first digits mean the wider area? the codes there are, listed in `values`, keep labels short",
-    )
-    return Proposal(column.name, role=role, kind="nominal", lines=(*lines, *_missing(column)), decide=decide)
+    return Proposal(column.name, role=role, kind="nominal", lines=(*lines, *_missing(column)), decide=(_MASK,))
 
 
 def _numeric(column: ColumnFacts, role: Role, low: Decimal, high: Decimal) -> Proposal:
@@ -165,7 +217,7 @@ def _numeric(column: ColumnFacts, role: Role, low: Decimal, high: Decimal) -> Pr
         lines.append(("intervals", widths, "widths of the hierarchy's intervals"))
     if column.spelling.comma:
         lines.append(("decimal", ",", "3,5 is read as three and a half"))
-    decide = (_RANGE,)
+    decide = (*_maybe_code(column), _RANGE)
     return Proposal(column.name, role=role, kind="numeric", lines=(*lines, *_missing(column)), decide=decide)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from decimal import Decimal
@@ -12,7 +13,16 @@ from sfumato.counts.canonical import day_of
 from sfumato.schema.domain import decimal_or_none
 from sfumato.schema.spelling import with_point
 
-__all__ = ["PLAIN", "Spelling", "codes_among_words", "codes_for_none", "day_formats", "spelling_of", "spoken"]
+__all__ = [
+    "PLAIN",
+    "Spelling",
+    "codes_among_words",
+    "codes_for_none",
+    "day_formats",
+    "shorter_than_codes",
+    "spelling_of",
+    "spoken",
+]
 
 # Where the texts leave day and month open, the first that fits is proposed, and the draft asks.
 _FORMATS = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y", "%Y/%m/%d", "%Y.%m.%d", "%m.%d.%Y", "%Y%m%d")
@@ -20,6 +30,7 @@ _SIGNLESS, _YEARS = 10, range(1800, 2200)  # so many distinct eight-digit number
 _STRAYS, _READ = 3, 30  # so few texts among so many that are read are no days gone wrong, but a word for none
 _NUMBERS = 100  # of plain numbers, of which there are more kinds, it takes more
 _CODE = re.compile(r"-(?:1|7+|8+|9+)|9{2,}", re.ASCII)
+_DIGITS, _CODES = re.compile(r"[0-9]{4,64}", re.ASCII), 5  # postcodes and the like, and how many kinds make a column
 _COMMA_THOUSANDS = re.compile(r"[-+]?[0-9]{1,3},[0-9]{3}", re.ASCII)
 _POINT_THOUSANDS = re.compile(r"[-+]?[0-9]{1,3}\.[0-9]{3}", re.ASCII)
 _MARKED = re.compile(r"[-+]?[0-9]{1,3}(?:[.'’ ][0-9]{3})+(?:,[0-9]+)?|[-+]?[0-9]{1,3}(?:[,'’ ][0-9]{3})+(?:\.[0-9]+)?")
@@ -109,6 +120,21 @@ def codes_among_words(texts: Sequence[str]) -> tuple[str, ...]:
     words = len(texts) - len(numbers)
     marks = all(_CODE.fullmatch(text) for text in numbers)
     return tuple(numbers) if marks and len(numbers) <= _STRAYS and words > len(numbers) else ()
+
+
+def shorter_than_codes(texts: Sequence[str]) -> tuple[str, ...]:
+    """Return the few texts among codes of one length that may say "no value": -9, 99 or k.A. beside five digits each.
+
+    They are shorter than the codes, and a code for none or without a digit; 0410 beside 04105 is rather a slip.
+    """
+    codes = [text for text in texts if _DIGITS.fullmatch(text)]
+    lengths = Counter(map(len, codes)).most_common(1)
+    if not lengths or lengths[0][1] < _CODES:
+        return ()
+    length = lengths[0][0]
+    odd = [text for text in texts if text not in codes or len(text) != length]
+    signs = all(len(text) < length and (_CODE.fullmatch(text) or not re.search(r"\d", text)) for text in odd)
+    return tuple(odd) if signs and len(odd) <= _STRAYS else ()
 
 
 def _rest(texts: Sequence[str], reads: Callable[[str], object]) -> tuple[str, ...]:

@@ -6,6 +6,8 @@ Because   an expression answers only where it can not err and says ASK elsewhere
           integer arithmetic, other numbers by float arithmetic done twice, a quarter of the last kept decimal apart:
           below 2^48 scaled units the error is under 0.1 unit, so equal answers are the exact one.
 Checked   tests/unit/counts/test_encoding.py::test_expressions_agree_with_the_oracle
+          tests/unit/counts/test_national_columns.py::test_days_of_every_type_agree_with_the_oracle
+          tests/unit/counts/test_national_columns.py::test_numbers_of_every_type_agree_with_the_oracle
           tests/claims/test_counts_agree_on_every_engine.py::test_any_frame_gives_the_same_counts
 Silent on columns of lists, structs, bytes or objects: they are refused by type.
 Cost      one scan; columns with cells to ask about are scanned once more, one `code_of` per distinct value.
@@ -13,6 +15,8 @@ Cost      one scan; columns with cells to ask about are scanned once more, one `
 
 from __future__ import annotations
 
+import datetime as dt
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from decimal import Decimal
 from typing import Any
@@ -20,20 +24,21 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from sfumato.counts.canonical import ASK, code_of, missing_result
+from sfumato.counts.canonical import ASK, canonical_text, code_of, missing_days, missing_numbers, missing_result
 from sfumato.schema import Attribute, Days, Edges, Grid, Values
-from sfumato.schema.domain import decimal_or_none
 from sfumato.schema.spelling import COMMA_NUMBER, format_regex
 
 __all__ = [
     "Encoded",
     "cell_and_certainty",
+    "cells_of",
     "code_type",
     "days_in",
     "exact_cells",
     "first_look",
     "numbers_with_point",
     "settle",
+    "settle_objects",
     "supported",
 ]
 
@@ -97,10 +102,10 @@ def settle(attribute: Attribute, codes: np.ndarray, leftover: pl.Series) -> Enco
         # Texts like 39.5 on a grid of integers: the float arithmetic settles nearly all of them at once.
         name = attribute.column or attribute.name
         number = numbers_with_point(pl.col(name)) if attribute.decimal_comma else pl.col(name)
-        looked = pl.DataFrame({name: leftover}).select(
-            _decimals(attribute, attribute.values, number, leftover.dtype, padded=True).fill_null(ASK)
+        looked = pl.DataFrame({name: leftover}).with_columns(  # where it can tell nothing, it is one ASK for all
+            _decimals(attribute, attribute.values, number, leftover.dtype, padded=True).fill_null(ASK).alias("code")
         )
-        found = looked.to_series().cast(pl.Int32).to_numpy()
+        found = looked["code"].cast(pl.Int32).to_numpy()
         codes[at] = found
         leftover, at = leftover.filter(pl.Series(found == ASK)), at[found == ASK]
     single = isinstance(leftover.dtype, pl.Float32)
@@ -109,10 +114,23 @@ def settle(attribute: Attribute, codes: np.ndarray, leftover: pl.Series) -> Enco
     distinct, which = _distinct(leftover)
     if single:
         distinct = [None if text is None else Decimal(text) for text in distinct]
-    decided = np.array([code_of(attribute, value) for value in distinct], dtype=codes.dtype)
-    codes[at] = decided[which] if distinct else codes[at]
+    decided = [code_of(attribute, value) for value in distinct]
+    codes[at] = np.array(decided, dtype=codes.dtype)[which] if distinct else codes[at]
+    return _encoded(codes, distinct, decided)
+
+
+def settle_objects(attribute: Attribute, codes: np.ndarray, values: Sequence[Any]) -> Encoded:
+    """Give cells of several types their codes, each read as what it is; equal cells are decided once."""
+    keys = [(type(value), canonical_text(value)) for value in values]
+    distinct = dict(zip(keys, values, strict=True))
+    decided = {key: code_of(attribute, value) for key, value in distinct.items()}
+    codes = np.array([decided[key] for key in keys], dtype=codes.dtype)
+    return _encoded(codes, list(distinct.values()), list(decided.values()))
+
+
+def _encoded(codes: np.ndarray, distinct: Sequence[Any], decided: Sequence[int]) -> Encoded:
     offending: dict[int, list[str]] = {}
-    for value, code in zip(distinct, decided.tolist(), strict=True):
+    for value, code in zip(distinct, decided, strict=True):
         if code < 0:
             offending.setdefault(code, []).append(str(value).strip())
     return Encoded(codes, offending={code: tuple(sorted(set(texts))) for code, texts in offending.items()})
@@ -122,17 +140,24 @@ def _distinct(values: pl.Series) -> tuple[list[Any], np.ndarray]:
     unique = values.unique(maintain_order=True)
     place = pl.DataFrame({"value": unique, "place": np.arange(len(unique))})
     which = pl.DataFrame({"value": values}).join(place, on="value", how="left", nulls_equal=True, maintain_order="left")
-    return unique.to_list(), which["place"].to_numpy()
+    return cells_of(unique), which["place"].to_numpy()
+
+
+def cells_of(values: pl.Series) -> list[Any]:
+    """Return Python's values; days and times outside the years 1 to 9999, which it can not hold, as texts."""
+    if not isinstance(values.dtype, pl.Date | pl.Datetime):
+        return values.to_list()
+    day = pl.col("value").dt.date()
+    near = day.is_between(dt.date.min, dt.date.max)
+    found = pl.DataFrame({"value": values}).select(
+        pl.when(near).then("value"), far=pl.when(~near).then(day.cast(pl.String))
+    )
+    return [value if far is None else far for value, far in found.iter_rows()]
 
 
 def _missing_texts(attribute: Attribute, *, padded: bool) -> list[str]:
     texts = attribute.missing.texts if attribute.missing else ()
     return [*texts, *(" " + text for text in texts if padded)]
-
-
-def _missing_numbers(attribute: Attribute) -> list[Decimal]:
-    texts = attribute.missing.texts if attribute.missing else ()
-    return [number for text in texts if (number := decimal_or_none(text)) is not None]
 
 
 def _listed(attribute: Attribute, domain: Values, raw: pl.Expr, dtype: pl.DataType, *, padded: bool) -> pl.Expr:
@@ -145,12 +170,13 @@ def _listed(attribute: Attribute, domain: Values, raw: pl.Expr, dtype: pl.DataTy
         return pl.lit(ASK, dtype=pl.Int32)
     else:
         text = raw.cast(pl.String)
-    if not padded and not any(item in domain.index for item in texts):
+    if not padded and not attribute.same and not any(item in domain.index for item in texts):
         # A fixed list of categories is the fastest dictionary: its physical numbers are our codes.
         known = pl.Enum([*domain.names, *dict.fromkeys(texts)])
         code = text.cast(known, strict=False).to_physical().cast(pl.Int32)
         return pl.when(code >= domain.size).then(missing_result(attribute)).otherwise(code) if texts else code
-    entries = dict(domain.index) | dict.fromkeys(texts, missing_result(attribute))
+    spelt = {spelling: domain.index[name] for spelling, name in attribute.same.items()}
+    entries = domain.index | spelt | dict.fromkeys(texts, missing_result(attribute))
     if padded and domain.size <= _PADDED_LIMIT:
         entries |= {" " + name: code for name, code in entries.items()}
     return text.replace_strict(
@@ -167,20 +193,26 @@ def _days(attribute: Attribute, domain: Days, raw: pl.Expr, dtype: pl.DataType) 
     elif isinstance(dtype, pl.Datetime):
         day = raw.dt.date()
     elif isinstance(dtype, pl.String | pl.Categorical | pl.Enum):
-        text = raw.cast(pl.String)
-        day = days_in(text, attribute.format)
+        day = days_in(raw.cast(pl.String), attribute.format)
+    elif dtype.is_integer() and attribute.format is not None:
+        day = days_in(raw.cast(pl.String), attribute.format)  # 20240531 in a column of integers
     else:
         return pl.lit(ASK, dtype=pl.Int32)
     since = day.cast(pl.Int32).cast(pl.Int64) - (domain.low.toordinal() - _EPOCH_DAYS)
-    return _in_range(attribute, since // domain.step, since < 0, since >= domain.step * domain.size)
+    code = _in_range(attribute, since // domain.step, since < 0, since >= domain.step * domain.size)
+    missing = missing_days(attribute)
+    return pl.when(day.is_in(missing)).then(missing_result(attribute)).otherwise(code) if missing else code
 
 
 def days_in(text: pl.Expr, spelling: str | None = None) -> pl.Expr:
     """Return the days of ISO texts, or of texts in the given format; null where a text is none."""
     if spelling is None:
         day = text.str.to_date("%Y-%m-%d", strict=False)
-        return pl.when(day.cast(pl.String) == text).then(day)  # polars also takes 2020-1-1
-    return pl.when(text.str.contains(f"^{format_regex(spelling)}$")).then(text.str.to_date(spelling, strict=False))
+        spelt = day.cast(pl.String) == text  # polars also takes 2020-1-1
+    else:
+        day = text.str.to_date(spelling, strict=False)
+        spelt = text.str.contains(f"^{format_regex(spelling)}$")
+    return pl.when(spelt & (day >= dt.date.min)).then(day)  # polars has a year 0000
 
 
 def numbers_with_point(text: pl.Expr) -> pl.Expr:
@@ -203,7 +235,7 @@ def _integers(attribute: Attribute, domain: Grid, raw: pl.Expr, dtype: pl.DataTy
     low, high, step = int(domain.low), int(domain.high), int(domain.step)
     code = number - low if step == 1 else (number - low) // step
     code = _in_range(attribute, code, number < low, number >= high)
-    missing = [int(item) for item in _missing_numbers(attribute) if item == item.to_integral_value()]
+    missing = [int(item) for item in missing_numbers(attribute) if item == item.to_integral_value()]
     missing = [item for item in missing if abs(item) < 2**63]
     return pl.when(number.is_in(missing)).then(missing_result(attribute)).otherwise(code) if missing else code
 
@@ -231,7 +263,7 @@ def _decimals(attribute: Attribute, domain: Grid | Edges, raw: pl.Expr, dtype: p
         sure &= ~(x.is_in(ends) & (text.cast(pl.String).str.len_bytes() > 15))
     sure &= x.is_finite()
     code = pl.when(sure).then(code)
-    missing = [float(item) for item in _missing_numbers(attribute)]
+    missing = [float(item) for item in missing_numbers(attribute)]
     # Whether a number is one that means missing is for the oracle to say: 99.0 and 99 are, 99.5 is not.
     return pl.when(~x.is_in(missing)).then(code) if missing else code
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +11,7 @@ import narwhals as nw
 import polars as pl
 
 from sfumato.counts.canonical import canonical_text
-from sfumato.counts.encoding import cell_and_certainty, supported
+from sfumato.counts.encoding import cell_and_certainty
 from sfumato.counts.refusal import refused
 from sfumato.schema import Grid
 
@@ -28,6 +29,11 @@ class InMemory:
     def rows(self, names: Sequence[str], _cells: Mapping[str, Grid]) -> pl.DataFrame:
         """Return the named columns."""
         return pl.DataFrame([_series(self.frame[name]).alias(name) for name in names])
+
+    def objects(self, name: str) -> list[Any] | None:
+        """Return the cells of a column as they are, where polars has no type for all of them; else None."""
+        column = self.frame[name]
+        return column.to_list() if _typed(column) is None else None
 
     def height(self) -> int:
         """Return how many rows there are."""
@@ -108,12 +114,25 @@ def _pandas_names(data: Any) -> tuple[str, ...] | None:
 
 def _series(column: Any) -> pl.Series:
     """Convert one narwhals column; what polars has no type for becomes canonical text, value by value."""
-    try:
-        series: pl.Series | None = column.to_polars()
-    except Exception:  # noqa: BLE001  (mixed objects, huge integers, odd categories: each library has its own error)
-        series = None
-    if series is not None and supported(series.dtype):
+    series = _typed(column)
+    if series is not None:
         return series
-    if series is not None and not isinstance(series.dtype, pl.Object | pl.Null | pl.Categorical):
-        return series  # lists, structs, bytes: refused by type later
     return pl.Series(column.name, [canonical_text(value) for value in column.to_list()], dtype=pl.String)
+
+
+def _typed(column: Any) -> pl.Series | None:
+    """Return the column where polars has a type for it (lists, structs, bytes are refused by type later), else None."""
+    try:
+        series: pl.Series = column.to_polars()
+    except Exception:  # noqa: BLE001  (mixed objects, huge integers, odd categories: each library has its own error)
+        return None
+    if isinstance(series.dtype, pl.Object) or (series.dtype.is_temporal() and _holds_numbers(column)):
+        return None
+    return series
+
+
+def _holds_numbers(column: Any) -> bool:
+    """Whether a column of objects that became days or times holds plain numbers too: they were taken for days."""
+    if column.dtype != nw.Object:
+        return False
+    return any(isinstance(value, numbers.Number) and value == value for value in column.to_list())  # noqa: PLR0124

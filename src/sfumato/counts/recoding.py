@@ -1,6 +1,6 @@
 """Recodings: which label or group each row goes to. Plain arrays, no code, confidential unless a mechanism says not.
 
-Source    design 1.4: a recoding is data that runs as a NumPy lookup or as joins in any engine.
+Source    Ours: a recoding is data that runs as a NumPy lookup or as joins in any engine.
 Claim     `route` on arrays and `route_frame` on a frame of code columns give every row the same answer.
 Because   both read the same arrays: a lookup is a join on the code, a walk down the tree is one join for each level,
           a quota is a join on the combination and the row's place among its equals.

@@ -67,6 +67,11 @@ class Source:
             return frame.select(columns)
         return guarded(self.name, lambda: frame.rows(columns, cells or {})).lazy()
 
+    def objects(self, column: str) -> list[Any] | None:
+        """Return the cells of a column of mixed objects, which `scan` gives as canonical texts; else None."""
+        frame = self.frame
+        return guarded(self.name, lambda: frame.objects(column)) if isinstance(frame, InMemory) else None
+
     def collect(self, query: pl.LazyFrame) -> pl.DataFrame:
         """Run a query on what `scan` returned."""
         return guarded(self.name, lambda: query.collect(engine="streaming" if self.streaming else "in-memory"))

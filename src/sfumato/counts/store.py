@@ -9,7 +9,7 @@ import polars as pl
 
 from sfumato.counts.canonical import ASK, missing_result
 from sfumato.counts.csv_form import blank_tail
-from sfumato.counts.encoding import Encoded, exact_cells, first_look, settle, supported
+from sfumato.counts.encoding import Encoded, exact_cells, first_look, settle, settle_objects, supported
 from sfumato.counts.refusal import cell_problems, missing_columns, refused
 from sfumato.counts.source import ROWS, Source
 from sfumato.errors import Problem, ReadError
@@ -108,6 +108,10 @@ def _encode(source: Source, attributes: Sequence[Attribute]) -> tuple[list[Encod
     encoded = []
     for attribute in attributes:
         column = codes[attribute.name]
+        values = source.objects(_column(attribute)) if attribute.format or attribute.decimal_comma else None
+        if values is not None:
+            encoded.append(settle_objects(attribute, column, values))
+            continue
         if not (column == ASK).any():
             encoded.append(Encoded(column, offending={}))
             continue

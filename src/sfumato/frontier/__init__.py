@@ -7,12 +7,16 @@ from sfumato.frontier.grid import sweep
 from sfumato.frontier.panel import group_sizes, sample_rows
 from sfumato.frontier.point import Point, Reference, Spread
 from sfumato.frontier.presets import PRESETS, Preset
+from sfumato.frontier.reasons import ASK, MEMBERSHIP
 from sfumato.frontier.recommend import Recommendation
 from sfumato.frontier.result import Frontier, Measure
 from sfumato.frontier.running import frontier
+from sfumato.frontier.twins import name_together, side_by_side
 
 __all__ = [
+    "ASK",
     "CHOSEN",
+    "MEMBERSHIP",
     "PRESETS",
     "Axis",
     "Chosen",
@@ -28,6 +32,8 @@ __all__ = [
     "efficient_set",
     "frontier",
     "group_sizes",
+    "name_together",
     "sample_rows",
+    "side_by_side",
     "sweep",
 ]

@@ -11,6 +11,7 @@ from sfumato.counts import Table
 from sfumato.errors import SfumatoError
 from sfumato.frontier.axes import Axis
 from sfumato.frontier.panel import panel_of
+from sfumato.frontier.twins import published_digest
 from sfumato.measures import Measured, proved_bound
 from sfumato.measures.base import json_number
 from sfumato.mechanisms import Mechanism
@@ -66,6 +67,7 @@ def _measured(task: Task, mechanism: Mechanism) -> dict[str, Any]:
         "drew": drew,
         "savable": first.savable,
         "form": first.form,
+        "published": published_digest(first) if first.savable else "",
         "promise": str(first.claim.promise),
         "promises": first.claim.promise.describe(),
         "claim": first.claim.to_json(),

@@ -93,6 +93,7 @@ class Point:
     promises: str = field(default="", repr=False)
     summary: Mapping[str, Any] = field(default_factory=dict, repr=False)
     panel: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    published: str = field(default="", repr=False)  # a hash of the published tables, nothing where it is drawn
     seconds: float = field(default=0.0, repr=False)
     confidential: bool = True
 
@@ -100,6 +101,11 @@ class Point:
     def label(self) -> str:
         """Name and parameters."""
         return label_of(self.mechanism)
+
+    @property
+    def buckets(self) -> bool:
+        """Whether everybody's exact quasi-identifiers would be published: who is in the table is then public."""
+        return self.form == "buckets"
 
     @property
     def family(self) -> str:
@@ -127,6 +133,7 @@ class Point:
             "savable": self.savable,
             "failed": self.failed,
             "form": self.form,
+            "membership_public": self.buckets,
             "promise": self.promise,
             "promises": self.promises,
             "claim": dict(self.claim),

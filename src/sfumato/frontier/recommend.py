@@ -5,17 +5,19 @@ Source    Li & Li, KDD 2009, sections 1 and 5.1: by the largest acceptable risk,
 Claim     privacy limit: of the releases within it, the one with the best utility. utility limit: of those that reach
           it, the one with the best privacy. neither, or both: the smallest p + u, where p is the share of the way from
           Suppress to the table itself on the privacy axis, u the share of the way back on the utility axis. Ties go to
-          better privacy, then to the order of the sweep. The answer is always an efficient point that may be saved.
+          better privacy, then away from buckets, then to the order of the sweep. Buckets, which publish exact
+          quasi-identifiers, take part only where `membership_public` says so. The answer
+          is efficient among the releases that take part.
 Because   a sum of two increasing shares is smallest at an efficient point; the two ends are the table's own, so
           other releases in the sweep do not move the scale.
 Checked   tests/unit/frontier/test_recommend.py::test_limits_are_kept_and_nothing_better_is_left
           tests/unit/frontier/test_recommend.py::test_the_knee_by_hand
+          tests/unit/frontier/test_recommend.py::test_buckets_are_recommended_only_where_membership_may_be_public
 Silent on what is acceptable: that is the steward's to say. The choice looks at the original, and no claim covers it.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
@@ -23,57 +25,33 @@ from typing import Any
 from sfumato.errors import Infeasible
 from sfumato.frontier.chosen import chosen
 from sfumato.frontier.point import Point
+from sfumato.frontier.reasons import ASK, Scale, caution_of, limit_in_words, note_of, reason_of
 from sfumato.frontier.references import Anchors
 from sfumato.mechanisms import Mechanism
 
-__all__ = ["Recommendation", "Scale", "recommended", "scales"]
+__all__ = ["Recommendation", "recommended", "scales"]
 
-_PROVED = (
-    "The parameters were chosen on the data they will be used on; the proof does not cover that choice, and the "
-    "release says so. The clean way is to fix them beforehand, or on public data."
-)
-_CHECKED = (
-    "The parameters were chosen on the data they will be used on. The claim can be checked on the published file "
-    "whatever they are, but it does not cover what the choice itself tells. "
-    "The clean way is to fix them beforehand, or on public data."
-)
-_BUCKETS = "Groups publish exact quasi-identifiers: anyone can tell who is in the table."
-
-
-@dataclass(frozen=True, slots=True)
-class Scale:
-    """An axis as the choice sees it: its name, whether less is better, and its two ends."""
-
-    name: str
-    _: KW_ONLY
-    sign: int
-    unit: str
-    best: float
-    worst: float
-
-    def cost(self, value: float) -> float:
-        """Return the figure with less as better."""
-        return self.sign * value
-
-    def share(self, value: float) -> float:
-        """Return how far a figure is from the best end, 1 being the worst."""
-        return (value - self.best) / (self.worst - self.best)
-
-    @property
-    def usable(self) -> bool:
-        """Whether both ends are known and apart."""
-        return math.isfinite(self.best) and math.isfinite(self.worst) and self.best != self.worst
+Limits = tuple[float | None, float | None]  # on privacy and on utility
+Rank = Callable[[Point], tuple[float, ...]]
 
 
 @dataclass(frozen=True, slots=True)
 class Recommendation:
-    """The point, why, and what choosing on the data means for the claim. `mechanism` is what to publish with."""
+    """The point, why, and what choosing on the data means for the claim. `mechanism` is what to publish with.
+
+    `left_out` holds the bucket releases that took no part, `bucket` the one that would have been recommended instead,
+    and `note` says so; where a bucket release is recommended, `note` says that membership is public.
+    """
 
     point: Point
     _: KW_ONLY
     reason: str
     caution: str
+    note: str = ""
     alternatives: tuple[Point, ...] = ()
+    membership_public: bool = False
+    left_out: tuple[Point, ...] = ()
+    bucket: Point | None = None
     confidential: bool = True
 
     @property
@@ -87,13 +65,17 @@ class Recommendation:
             "point": self.point.number,
             "label": self.point.label,
             "reason": self.reason,
+            "note": self.note,
             "caution": self.caution,
             "alternatives": [{"point": one.number, "label": one.label} for one in self.alternatives],
+            "membership_public": self.membership_public,
+            "left_out": [one.number for one in self.left_out],
+            "bucket": None if self.bucket is None else {"point": self.bucket.number, "label": self.bucket.label},
             "confidential": self.confidential,
         }
 
     def __str__(self) -> str:
-        return f"{self.point.label}. {self.reason} {self.caution}"
+        return " ".join(filter(None, (f"{self.point.label}.", self.reason, self.note, self.caution)))
 
 
 def scales(ends: Anchors, privacy: Any, utility: Any, points: Sequence[Point]) -> tuple[Scale, Scale]:
@@ -111,54 +93,64 @@ def scales(ends: Anchors, privacy: Any, utility: Any, points: Sequence[Point]) -
 
 
 def recommended(
-    points: Sequence[Point],
-    axes: tuple[Scale, Scale],
-    privacy_limit: float | None,
-    utility_limit: float | None,
+    points: Sequence[Point], axes: tuple[Scale, Scale], limits: Limits, *, membership_public: bool
 ) -> Recommendation:
     """Choose among the points that may be published."""
-    x, y = axes
-    open_to_choice = [point for point in points if point.savable and not point.failed]
-    if not open_to_choice:
-        raise Infeasible(
-            "a recommendation", "none", "no release could be made and measured", hint="sweep other methods"
-        )
-    within = [point for point in open_to_choice if _keeps(point, axes, privacy_limit, utility_limit)]
+    publishable = [point for point in points if point.savable and not point.failed]
+    taking_part = [point for point in publishable if membership_public or not point.buckets]
+    left_out = [point for point in publishable if point.buckets and not membership_public]
+    if not taking_part:
+        raise _nothing(left_out)
+    within = _within(taking_part, axes, limits)
     if not within:
-        raise _unreachable(open_to_choice, axes, privacy_limit, utility_limit)
-    if privacy_limit is not None and utility_limit is None:
-        rank, why = _by_utility(axes), f"has the best {_words(y)} of all releases with {_limit(x, privacy_limit)}"
-    elif utility_limit is not None and privacy_limit is None:
-        rank, why = _by_privacy(axes), f"has the best {_words(x)} of all releases with {_limit(y, utility_limit)}"
-    else:
-        rank, why = _knee(axes), "lies at the knee, where what is given up on both sides together is least"
-        if privacy_limit is not None and utility_limit is not None:
-            why += f", among those with {_limit(x, privacy_limit)} and {_limit(y, utility_limit)}"
+        raise _unreachable(taking_part, axes, limits, buckets=bool(_within(left_out, axes, limits)))
+    rank, why = _rule(axes, limits)
     best = min(within, key=rank)
+    others = _within(left_out, axes, limits)
+    bucket = min(others, key=rank) if others and rank(min(others, key=rank)) < rank(best) else None
     return Recommendation(
         best,
-        reason=_reason(best, why, axes, len(open_to_choice)),
-        caution=_caution(best),
+        reason=reason_of(best, why, axes, len(taking_part)),
+        caution=caution_of(best),
+        note=note_of(best, left_out, bucket, axes),
         alternatives=_other_methods(best, within, rank),
+        membership_public=membership_public,
+        left_out=tuple(left_out),
+        bucket=bucket,
     )
 
 
-def _keeps(point: Point, axes: tuple[Scale, Scale], privacy_limit: float | None, utility_limit: float | None) -> bool:
-    pairs = ((axes[0], point.privacy.mean, privacy_limit), (axes[1], point.utility.mean, utility_limit))
-    return all(limit is None or scale.cost(value) <= scale.cost(limit) for scale, value, limit in pairs)
+def _rule(axes: tuple[Scale, Scale], limits: Limits) -> tuple[Rank, str]:
+    """How releases are ranked under these limits, and how that is told."""
+    (x, y), (privacy, utility) = axes, limits
+    if privacy is not None and utility is None:
+        return _by_utility(axes), f"has the best {y.words} of all releases with {limit_in_words(x, privacy)}"
+    if utility is not None and privacy is None:
+        return _by_privacy(axes), f"has the best {x.words} of all releases with {limit_in_words(y, utility)}"
+    why = "lies at the knee, where what is given up on both sides together is least"
+    if privacy is not None and utility is not None:
+        why += f", among those with {limit_in_words(x, privacy)} and {limit_in_words(y, utility)}"
+    return _knee(axes), why
 
 
-Rank = Callable[[Point], tuple[float, ...]]
+def _within(points: Sequence[Point], axes: tuple[Scale, Scale], limits: Limits) -> list[Point]:
+    """The points that keep both limits."""
+
+    def keeps(point: Point) -> bool:
+        figures = zip(axes, (point.privacy.mean, point.utility.mean), limits, strict=True)
+        return all(limit is None or scale.cost(value) <= scale.cost(limit) for scale, value, limit in figures)
+
+    return [point for point in points if keeps(point)]
 
 
 def _by_utility(axes: tuple[Scale, Scale]) -> Rank:
     x, y = axes
-    return lambda point: (y.cost(point.utility.mean), x.cost(point.privacy.mean), point.number)
+    return lambda point: (y.cost(point.utility.mean), x.cost(point.privacy.mean), point.buckets, point.number)
 
 
 def _by_privacy(axes: tuple[Scale, Scale]) -> Rank:
     x, y = axes
-    return lambda point: (x.cost(point.privacy.mean), y.cost(point.utility.mean), point.number)
+    return lambda point: (x.cost(point.privacy.mean), y.cost(point.utility.mean), point.buckets, point.number)
 
 
 def _knee(axes: tuple[Scale, Scale]) -> Rank:
@@ -167,42 +159,9 @@ def _knee(axes: tuple[Scale, Scale]) -> Rank:
     def rank(point: Point) -> tuple[float, ...]:
         p = x.share(point.privacy.mean) if x.usable else 0.0
         u = y.share(point.utility.mean) if y.usable else 0.0
-        return (p + u, x.cost(point.privacy.mean), point.number)
+        return (p + u, x.cost(point.privacy.mean), point.buckets, point.number)
 
     return rank
-
-
-def _words(scale: Scale) -> str:
-    return scale.name.replace("_", " ")
-
-
-def _limit(scale: Scale, limit: float) -> str:
-    return f"{_words(scale)} {'at most' if scale.sign > 0 else 'at least'} {limit:.4g}"
-
-
-def _reason(point: Point, why: str, axes: tuple[Scale, Scale], among: int) -> str:
-    x, y = axes
-    figures = f"{_words(x)} {point.privacy.mean:.4g} {x.unit}, {_words(y)} {point.utility.mean:.4g} {y.unit}"
-    said = [f"Of {among} releases it {why}: {figures}."]
-    if x.usable and y.usable:
-        p, u = x.share(point.privacy.mean), y.share(point.utility.mean)
-        said.append(
-            f"That is {p:.0%} of the privacy loss of publishing the table as it is, "
-            f"and {u:.0%} of the utility loss of removing all quasi-identifiers."
-        )
-    if point.drew:
-        said.append(f"It draws at random; the figures are means of {len(point.privacy.values)} rehearsals.")
-    if point.bound is not None:
-        said.append(
-            f"Its claim proves a privacy loss of at most {point.bound:.4g} nats; "
-            "that is no measurement and was not compared."
-        )
-    return " ".join(said)
-
-
-def _caution(point: Point) -> str:
-    said = _PROVED if point.claim.get("kind") == "proved" else _CHECKED
-    return f"{said} {_BUCKETS}" if point.form == "buckets" else said
 
 
 def _other_methods(best: Point, within: Sequence[Point], rank: Rank) -> tuple[Point, ...]:
@@ -213,18 +172,30 @@ def _other_methods(best: Point, within: Sequence[Point], rank: Rank) -> tuple[Po
     return tuple(point for name, point in firsts.items() if name != type(best.mechanism).__name__)
 
 
-def _unreachable(
-    points: Sequence[Point], axes: tuple[Scale, Scale], privacy_limit: float | None, utility_limit: float | None
-) -> Infeasible:
+def _nothing(buckets: Sequence[Point]) -> Infeasible:
+    asked = "a recommendation"
+    if not buckets:
+        return Infeasible(asked, "none", "no release could be made and measured", hint="sweep other methods")
+    why = (
+        "only bucket releases could be made and measured, and they publish everybody's exact quasi-identifiers, "
+        "so that anyone can tell who is in the table"
+    )
+    hint = f"sweep other methods, or, if that is no secret, ask for buckets with {ASK}"
+    return Infeasible(asked, "none", why, hint=hint)
+
+
+def _unreachable(points: Sequence[Point], axes: tuple[Scale, Scale], limits: Limits, *, buckets: bool) -> Infeasible:
+    """Name what was asked and the best there is on the axis that fails first."""
     x, y = axes
-    asked = [_limit(scale, limit) for scale, limit in ((x, privacy_limit), (y, utility_limit)) if limit is not None]
-    first = privacy_limit is not None and not any(_keeps(point, axes, privacy_limit, None) for point in points)
-    if first:
+    asked = [limit_in_words(scale, limit) for scale, limit in zip(axes, limits, strict=True) if limit is not None]
+    private = _within(points, axes, (limits[0], None))
+    if not private:
         best = min(points, key=_by_privacy(axes)).privacy.mean
-    elif privacy_limit is not None:
-        kept = [point for point in points if _keeps(point, axes, privacy_limit, None)]
-        best = min(kept, key=_by_utility(axes)).utility.mean
     else:
-        best = min(points, key=_by_utility(axes)).utility.mean
-    why = f"no release of the sweep has it (best {_words(x if first else y)} shown)"
-    return Infeasible(" and ".join(asked), best, why, hint="sweep stricter methods, or accept more")
+        best = min(private, key=_by_utility(axes)).utility.mean
+    why = f"no release of the sweep has it (best {(y if private else x).words} shown)"
+    hint = "sweep stricter methods, or accept more"
+    if buckets:
+        why = why.replace("no release of the sweep", "no release of the sweep that keeps membership secret")
+        hint += f"; a bucket release has it: if it is no secret who is in the table, ask for buckets with {ASK}"
+    return Infeasible(" and ".join(asked), best, why, hint=hint)

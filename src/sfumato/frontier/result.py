@@ -51,6 +51,7 @@ class Frontier:
     rows: int = field(repr=False)
     quasi: tuple[str, ...] = ()
     carried: tuple[str, ...] = ()
+    targets: tuple[str, ...] = ()  # of the carried ones, those that no requirement protects
     repeats: int = 1
     seed: int = 0
     confidential: bool = True
@@ -62,19 +63,38 @@ class Frontier:
     @property
     def efficient(self) -> tuple[Point, ...]:
         """Points than which no other is as good on both axes and better on one, from the most private on."""
-        found = [point for point in self.points if point.efficient]
-        return tuple(sorted(found, key=lambda point: (self.privacy.sign * point.privacy.mean, point.number)))
+        return self._from_private([point for point in self.points if point.efficient])
+
+    @property
+    def efficient_without_buckets(self) -> tuple[Point, ...]:
+        """Points that would be efficient if no release published exact quasi-identifiers; none of these does."""
+        rest = [point for point in self.points if not point.buckets]
+        marked = with_efficient(rest, self.privacy, self.utility)
+        return self._from_private([point for point, mark in zip(rest, marked, strict=True) if mark.efficient])
+
+    def _from_private(self, points: list[Point]) -> tuple[Point, ...]:
+        return tuple(sorted(points, key=lambda point: (self.privacy.sign * point.privacy.mean, point.number)))
 
     @property
     def failed(self) -> tuple[Point, ...]:
         """Mechanisms that could not be applied to this table, or measured; each says why."""
         return tuple(point for point in self.points if point.failed)
 
-    def recommend(self, *, privacy_loss: float | None = None, utility_loss: float | None = None) -> Recommendation:
-        """Choose by the largest acceptable privacy figure, by the required utility figure, or, without, by the knee."""
+    def recommend(
+        self,
+        *,
+        privacy_loss: float | None = None,
+        utility_loss: float | None = None,
+        membership_public: bool = False,
+    ) -> Recommendation:
+        """Choose by the largest acceptable privacy figure, by the required utility figure, or, without, by the knee.
+
+        Buckets publish everybody's exact quasi-identifiers, so that anyone can tell who is in the table. They are
+        left out of the choice unless `membership_public=True` says that this is no secret.
+        """
         measured = [point for point in self.points if not point.failed]
         axes = scales(self.anchors, self.privacy, self.utility, measured)
-        return recommended(measured, axes, privacy_loss, utility_loss)
+        return recommended(measured, axes, (privacy_loss, utility_loss), membership_public=membership_public)
 
     def chosen(self, point: Point | int) -> Mechanism:
         """Return the mechanism of a point to publish with: a proved claim will say how its parameters were chosen."""
@@ -92,6 +112,7 @@ class Frontier:
             "rows": self.rows,
             "quasi": list(self.quasi),
             "carried": list(self.carried),
+            "targets": list(self.targets),
             "confidential": self.confidential,
             "privacy": self.privacy.to_json(),
             "utility": self.utility.to_json(),
@@ -100,6 +121,7 @@ class Frontier:
             "references": [reference.to_json() for reference in self.references],
             "ends": {name: [json_number(value) for value in pair] for name, pair in ends.items()},
             "efficient": [point.number for point in self.efficient],
+            "efficient_without_buckets": [point.number for point in self.efficient_without_buckets],
             "points": [point.to_json() for point in self.points],
         }
 

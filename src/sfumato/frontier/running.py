@@ -74,6 +74,7 @@ def frontier(
         rows=table.rows,
         quasi=tuple(attribute.name for attribute in table.schema.quasi),
         carried=tuple(attribute.name for attribute in table.schema.carried),
+        targets=tuple(attribute.name for attribute in table.schema.role("target")),
         repeats=task.repeats,
         seed=task.seed,
     )
@@ -135,5 +136,6 @@ def _point(number: int, mechanism: Mechanism, found: Mapping[str, Any]) -> Point
         promises=found["promises"],
         summary=found["summary"],
         panel=found["panel"],
+        published=found.get("published", ""),
         seconds=found.get("seconds", 0.0),
     )

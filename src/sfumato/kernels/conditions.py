@@ -1,6 +1,6 @@
 """Requirements on a part of a table, as plain arrays that a compiled loop can check.
 
-Source    design 4; theory C1-C3. EMD: Li, Li & Venkatasubramanian, ICDE 2007, 5.1-5.2.
+Source    docs/theory/partition.md. EMD: Li, Li & Venkatasubramanian, ICDE 2007, 5.1-5.2.
 Claim     `holds` decides size, distinct, frequency, recursive, emd and ratio conditions exactly for up
           to 2^31 - 1 rows; js, entropy and delta keep 1e-9 inside the asked value.
 Because   counts are integers and parameters fractions. A product of two counts is below 2^62; where

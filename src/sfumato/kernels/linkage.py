@@ -1,6 +1,6 @@
 """How probable it is that another release shares d sensitive values with a class: the compiled score of dLink.
 
-Source    Sattar et al., the dLink paper, equations 1 to 6; docs/theory, B3 (what is exact and what is not).
+Source    Sattar et al., the dLink paper, equations 1 to 6; docs/theory/composition.md (what is exact).
 Claim     EXACT: the probability that the d most probable values of the class all occur among n independent draws, for
           each other release, multiplied. PRODUCT: the paper's product of single probabilities, which is never less.
           ROBUST: that at least d - 1 further values of the class occur among `draws` people, whatever their region.

@@ -1,11 +1,11 @@
 """Mondrian over plain arrays: a weighted table of codes goes in, disjoint boxes come out.
 
-Source    LeFevre, DeWitt & Ramakrishnan, Mondrian, ICDE 2006; design 5; theory C2, C3.
+Source    LeFevre, DeWitt & Ramakrishnan, Mondrian, ICDE 2006; docs/theory/partition.md.
 Claim     every leaf satisfies the whole conjunction, leaves are disjoint boxes, and no leaf has an allowed cut that its
           rule would take. Result depends on the counts only: not on row order, nor on whether equal rows are merged.
 Because   a cut is taken when every part with rows satisfies the conjunction, and the requirements are
-          convex (theory C3; one exception in `conditions`), so a part that fails can not be repaired by cutting
-          it. Rules read counts alone.
+          convex (docs/theory/partition.md; one exception in `conditions`), so a part that fails can not be
+          repaired by cutting it. Rules read counts alone.
 Checked   tests/claims/test_mondrian_kernel.py::test_every_leaf_holds_and_boxes_are_disjoint
           tests/claims/test_mondrian_kernel.py::test_compiled_equals_the_twin
           tests/claims/test_mondrian_kernel.py::test_merged_rows_and_single_rows_give_the_same_boxes

@@ -1,6 +1,6 @@
 """The compiled `widest` rule: the widest attribute first, cut at its median, the next where that is not allowed.
 
-Source    LeFevre, DeWitt & Ramakrishnan, Mondrian, ICDE 2006; tradeoff 5 and theory C2 (what the papers use).
+Source    LeFevre, DeWitt & Ramakrishnan, Mondrian, ICDE 2006; Li & Li, KDD 2009, section 5; docs/theory/partition.md.
 Claim     attributes are tried by falling (largest - smallest code) / (size - 1), ties in their order. The median
           is the smallest code with at least half of the rows at or below it; of the cuts below and above it the more
           even one is tried first, ties the lower. The first allowed cut is taken.

@@ -1,6 +1,6 @@
 """Mondrian's cut rules as pure functions of a part's summary: what a compiled sweep must equal.
 
-Source    design 5; LeFevre, DeWitt & Ramakrishnan, Mondrian, ICDE 2006; theory C2.
+Source    LeFevre, DeWitt & Ramakrishnan, Mondrian, ICDE 2006; docs/theory/partition.md.
 Claim     `choose(summary)` sees counts alone: one-way counts (code x sensitive) of each attribute and, for a rule
           that needs them, two-way counts of each pair. Equal summaries give equal cuts on every machine.
 Because   costs are sums of ratios of integers in one fixed order; ties go to the first attribute, then the

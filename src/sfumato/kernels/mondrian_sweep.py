@@ -1,6 +1,6 @@
 """The compiled `best` rule: every allowed cut of every attribute, by one sweep per attribute.
 
-Source    design 1 and 5; LeFevre, DeWitt & Ramakrishnan, Mondrian, ICDE 2006 (the frame).
+Source    Ours (docs/theory/partition.md); LeFevre, DeWitt & Ramakrishnan, Mondrian, ICDE 2006 (the frame).
 Claim     of all allowed cuts the one with the least cost is chosen; ties go to the first attribute, then
           to the lowest cut. cost(part) = sum over attributes of n (w - 1) / (size - 1) + weight x excess / w,
           w codes in the label, excess = sum over codes of max(0, count x w - n).

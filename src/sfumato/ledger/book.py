@@ -1,6 +1,6 @@
 """The ledger: reserve before the first draw, mark as spent before anyone looks.
 
-Source    design, section 4; Rogers, Roth, Ullman & Vadhan, Privacy Odometers and Filters, NIPS 2016: a filter.
+Source    Rogers, Roth, Ullman & Vadhan, Privacy Odometers and Filters, NIPS 2016: a filter.
 Claim     At every moment, kills included, the ledger says at least what was drawn; no limit is ever exceeded, however
           many processes publish at once.
 Because   the check and the entry are one transaction, committed before the mechanism gets its counts; a reserved

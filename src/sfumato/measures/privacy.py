@@ -1,6 +1,6 @@
 """P_loss: how far the worst person's sensitive value is given away, beyond what the overall distribution tells.
 
-Source    Li & Li, KDD 2009, section 4.1; likelihood ratio and bound beside it: theory C3.
+Source    Li & Li, KDD 2009, section 4.1; likelihood ratio and bound beside it: ours.
 Claim     P_loss = max over records t of D(Q, P(t)): Q is the distribution of the sensitive attribute in the TABLE,
           P(t) that of the published group of t. D = JS in nats by default; kl is KL(P(t), Q), infinite only where a
           group shows a value that the table does not have; emd is the earth mover's distance of t-closeness.

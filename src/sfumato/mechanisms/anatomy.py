@@ -49,8 +49,13 @@ class Anatomy:
             raise ParameterError("sensitive", names, "Anatomy needs exactly one sensitive attribute", hint=hint)
         requirement = LDiversity(self.l)
         names_of = [attribute.name for attribute in schema.sensitive]
-        known = [attribute.name for attribute in schema.role("target")]
-        notes = requirement_notes(requirement, sensitive=names_of, target=known, rows_per_person=schema.rows_per_person)
+        notes = requirement_notes(
+            requirement,
+            sensitive=names_of,
+            target=[attribute.name for attribute in schema.role("target")],
+            missing=[attribute.name for attribute in schema.sensitive if attribute.missing_code is not None],
+            rows_per_person=schema.rows_per_person,
+        )
         return Claim(requirement, silent_on=(MEMBERSHIP, *notes))
 
     def needs(self, schema: Schema) -> list[tuple[str, ...]]:

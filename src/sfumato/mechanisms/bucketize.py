@@ -49,6 +49,7 @@ class Bucketize:
             self.requirement,
             sensitive=names,
             target=[attribute.name for attribute in schema.role("target")],
+            missing=[attribute.name for attribute in schema.sensitive if attribute.missing_code is not None],
             rows_per_person=schema.rows_per_person,
         )
         return Claim(self.requirement, silent_on=(MEMBERSHIP, *notes))

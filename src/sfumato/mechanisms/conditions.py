@@ -34,6 +34,8 @@ from sfumato.schema import Attribute
 
 __all__ = ["compile_requirement", "refuse_infeasible", "refuse_no_requirement"]
 
+_HALVED = 3  # the best l from which half of it still promises something: l = 1 holds of every table
+
 
 def compile_requirement(
     requirement: Requirement,
@@ -118,7 +120,7 @@ def refuse_infeasible(
 ) -> None:
     """Raise `Infeasible` with the best attainable parameter when the whole table as one class does not satisfy it.
 
-    Requirements are closed under union (theory C3), so then no partition of all rows satisfies it.
+    Requirements are closed under union (docs/theory/partition.md), so then no partition of all rows satisfies it.
     """
     for part in requirement.parts:
         columns = list(zip(sensitive, overall, strict=True)) if part.reads_sensitive else [(None, np.array([rows]))]
@@ -132,15 +134,15 @@ def refuse_infeasible(
             has = f"{part.label}{about} {_shown(best)}"
             why = f"the whole table as one class has {has}, and no partition can do better"
             hint = f"ask for at most {_reachable(best)}" if part.at_least else "ask for more"
-            raise Infeasible(part, best, why, hint=f"{hint}{_expected(part, attribute)}")
+            raise Infeasible(part, best, why, hint=f"{hint}{_expected(part, attribute, best)}")
 
 
-def _expected(part: Requirement, attribute: Attribute | None) -> str:
+def _expected(part: Requirement, attribute: Attribute | None, best: object) -> str:
     """Say what to expect near the best figure, and what alone would raise it. Grouping values never does."""
     if attribute is None:
         return ""
     near = ". Near that figure only a few large classes are left, since each must be as mixed as the whole table"
-    start = "; half of it leaves many more" if isinstance(part, LDiversity) else ""
+    start = _easier(part, best) if isinstance(part, LDiversity) else ""
     if isinstance(part, LDiversity) and part.kind == "distinct":
         return f"{near}{start}"
     raise_it = (
@@ -148,6 +150,16 @@ def _expected(part: Requirement, attribute: Attribute | None) -> str:
         'leave its rows out (missing = { values = ["..."], action = "suppress" })'
     )
     return f"{near}{start}{raise_it}"
+
+
+def _easier(part: LDiversity, best: object) -> str:
+    """Name an l that leaves more classes: half of the best; where that promises next to nothing, midway to 1."""
+    if not isinstance(best, int | float | Fraction) or not math.isfinite(best) or part.kind == "recursive":
+        return ""
+    if best >= _HALVED:
+        return "; half of it leaves many more"
+    middle = Fraction(math.floor((Fraction(best) + 1) * 50), 100)
+    return f"; {plain(middle)} leaves more" if part.kind != "distinct" and middle > 1 else ""
 
 
 def _reachable(best: object) -> str:

@@ -5,8 +5,8 @@ Source    Mohammed, Chen, Fung & Yu, "Differentially private data release for da
 Claim     One row added or removed moves a score by at most its `sensitivity`; those marked `monotone` all move the
           same way. One-way: max 1 (monotone), gain 1, infogain 1 bit, gini 2. In cells: max 1 (monotone), gini 1.
 Because   a row is in one child. max: that child's largest count moves by 0 or 1. gini: sum of squares / size moves by
-          more than -1 and at most 1 in the child, and as much in the parent. infogain: theory A3, and one step for
-          rounding. A floor of x moves by at most K when x does, K whole.
+          more than -1 and at most 1 in the child, and as much in the parent. infogain: docs/theory/diffgen.md, and
+          one step for rounding. A floor of x moves by at most K when x does, K whole.
 Checked   tests/claims/test_diffgen_scores.py::test_no_row_moves_a_score_by_more_than_its_sensitivity
           tests/claims/test_diffgen_scores.py::test_sensitivities_are_tight
           tests/claims/test_diffgen_scores.py::test_a_smaller_sensitivity_is_caught

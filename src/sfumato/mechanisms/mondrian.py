@@ -42,7 +42,8 @@ class Mondrian:
     cut       "best": of all allowed cuts the one that lowers most the certainty penalty plus 0.3 times the distance of
               each attribute from uniform over its label; "widest": the widest attribute, at its median.
     nominal   cut nominal attributes between any two leaves in leaf order, or only into the children of a node.
-    tight     publish the values that occur in a class instead of the declared box.
+    tight     publish the values that occur in a class instead of the declared box, nodes among it; the ends of an
+              interval are then values of people.
     max_suppressed   share of rows that may be left in the suppressed group, or out, where that buys more.
     """
 
@@ -72,6 +73,7 @@ class Mondrian:
             self.requirement,
             sensitive=[attribute.name for attribute in schema.sensitive],
             target=[attribute.name for attribute in schema.role("target")],
+            missing=[attribute.name for attribute in schema.sensitive if attribute.missing_code is not None],
             rows_per_person=schema.rows_per_person,
         )
         if asked is not None:
@@ -97,6 +99,7 @@ class Mondrian:
             nominal=self.nominal,
             tight=self.tight,
             max_suppressed=Fraction(self.max_suppressed),
+            levels=True,
         )
         return released(
             table,

@@ -33,10 +33,11 @@ from sfumato.release import Outcome, assemble
 from sfumato.schema import Labels, Schema
 
 __all__ = [
-    "FALSE_CELLS", "Cells", "Decided", "Threshold", "cells_schema", "decoded", "expected_error", "public_inputs",
-    "radices", "read_threshold", "release_cells", "silences", "threshold_for",
+    "FALSE_CELLS", "MANY_ROWS", "Cells", "Decided", "Threshold", "cells_schema", "decoded", "expected_error",
+    "noise_alone", "public_inputs", "radices", "read_threshold", "release_cells", "silences", "threshold_for",
 ]  # fmt: skip
 
+MANY_ROWS = 20  # a threshold above it is worth a warning: smaller groups of people vanish
 FALSE_CELLS = 10  # empty cells that noise alone may report, expected, under threshold="auto"
 Threshold = int | Literal["auto"]
 
@@ -138,6 +139,17 @@ def expected_error(epsilon: Fraction) -> str:
     return f"{2 * p / (1 - p * p):.3g} rows a cell on average, standard deviation {math.sqrt(2 * p) / (1 - p):.3g}"
 
 
+def noise_alone(cells: int, epsilon: Fraction, threshold: int) -> str:
+    """Say how many cells without anybody are expected to be reported, and with how many rows. Public figures only.
+
+    Every cell is counted as empty, so that nothing is told of the table.
+    """
+    p = math.exp(-float(epsilon))
+    share = p**threshold / (1 + p)
+    found, rows = cells * share, cells * share * (threshold + p / (1 - p))
+    return f"up to {found:,.3g} reported cells with {rows:,.3g} rows in all are expected to hold nobody: noise alone"
+
+
 def public_inputs(schema: Schema) -> tuple[str, ...]:
     """What the claim takes as public: how the input is written, the domains and hierarchies by attribute."""
     # An encoding that is guessed follows from all rows: one of them can change how the others are read.
@@ -179,6 +191,10 @@ def release_cells(decided: Decided, *, entropy: Entropy, claim: Claim, mechanism
         mechanism=dict(mechanism),
         form="cells",
         left_out=None,
+        notes=(
+            f"counts below {decided.threshold} are not reported; "
+            + noise_alone(cells.number, decided.epsilon, decided.threshold),
+        ),
     )
     return Outcome(release, recoding=cells.recoding)
 

@@ -23,15 +23,17 @@ import numpy as np
 from sfumato.claims import Claim, Neighbours, PureDP
 from sfumato.claims.exact import Number, fraction, number_to_json
 from sfumato.counts import Cuts
-from sfumato.errors import ParameterError
+from sfumato.errors import ParameterError, count_of
 from sfumato.ledger.budget import Budget
 from sfumato.mechanisms.base import Gathered, Plan, Stage
 from sfumato.mechanisms.noisy_cells import (
+    MANY_ROWS,
     Cells,
     Decided,
     Threshold,
     cells_schema,
     expected_error,
+    noise_alone,
     public_inputs,
     radices,
     read_threshold,
@@ -41,7 +43,7 @@ from sfumato.mechanisms.noisy_cells import (
 )
 from sfumato.randomness import Entropy
 from sfumato.release import Outcome
-from sfumato.schema import Attribute, Labels, Schema, parse_label
+from sfumato.schema import MISSING, Attribute, Labels, Schema, parse_label
 
 __all__ = ["NoisyTable"]
 
@@ -89,8 +91,13 @@ class NoisyTable:
         """One stage."""
         kept = cells_schema(schema)
         cells, rate = int(np.prod([*radices(kept, self._labels(kept))], dtype=object)), self._rate(kept)
-        does = f"noises {cells} cells and reports counts from {threshold_for(cells, rate, self.threshold)}"
-        return Plan((Stage("counts", does=does, budget=self.epsilon, expected_error=expected_error(rate)),))
+        least = threshold_for(cells, rate, self.threshold)
+        does = f"noises {cells:,} cells and reports counts from {least}"
+        notes = [f"Of these, {noise_alone(cells, rate, least)}."]
+        if least > MANY_ROWS:
+            notes.append(f"Warning: with so many cells no group below {least} people is seen. Declare fewer: --cut.")
+        stage = Stage("counts", does=does, budget=self.epsilon, expected_error=expected_error(rate))
+        return Plan((stage,), notes=tuple(notes))
 
     def decide(self, counts: Gathered, draw: object = None) -> Decided:
         """Fix the cells, what a row's count gets and the threshold; there is no choice to draw."""
@@ -153,6 +160,19 @@ def _declared(attribute: Attribute, texts: Sequence[str]) -> Labels:
         for low, high in label:
             held[low:high] += 1
     if not (held == 1).all():
-        rule = f"its labels hold {int((held == 0).sum())} values not at all and {int((held > 1).sum())} more than once"
-        raise ParameterError("cuts", attribute.name, rule, hint="each value belongs to one label")
+        raise _not_once(attribute, held)
     return Labels.from_sets(attribute, sets)[0]
+
+
+def _not_once(attribute: Attribute, held: np.ndarray) -> ParameterError:
+    """Say in words what the labels of a cut leave out or hold twice; the missing value has a name of ours."""
+    absent = attribute.missing_code is not None and held[attribute.missing_code] == 0
+    left_out, twice = int((held == 0).sum()), int((held > 1).sum())
+    values = left_out - absent
+    none = [f"{count_of(values, 'value is', 'values are')} in none of its labels"] if values else []
+    none += [f"{MISSING} is in none of its labels"] if absent else []
+    several = [f"{count_of(twice, 'value is', 'values are')} in more than one label"] if twice else []
+    hint = f"add a label {MISSING}" if absent and not values and not twice else "put each value into exactly one label"
+    if absent and (values or twice):
+        hint += f", {MISSING} too"
+    return ParameterError("cuts", attribute.name, " and ".join([*none, *several]), hint=hint)

@@ -20,6 +20,7 @@ from sfumato.kernels.mondrian_layout import BOX, EXTREMES, SET
 from sfumato.kernels.mondrian_layout import Attribute as Axis
 from sfumato.mechanisms.conditions import compile_requirement, refuse_infeasible
 from sfumato.mechanisms.linkability_model import Frequencies, compile_linkability, least_k
+from sfumato.mechanisms.partition_levels import in_codes, in_units, unit_edges
 from sfumato.schema import Attribute, Values
 
 __all__ = ["CutRule", "NominalCuts", "cut_table"]
@@ -36,9 +37,11 @@ def cut_table(
     nominal: NominalCuts = "leaves",
     tight: bool = False,
     max_suppressed: Fraction = Fraction(0),
+    levels: bool = False,
 ) -> tuple[Partition, int]:
     """Partition the rows of a table of counts; return it and how many suppressed rows must be left out altogether.
 
+    With `levels`, dates are cut between units of their lowest declared level only.
     Once rows are left out, the overall distribution is that of the rows that stay, so the rest is cut anew.
     """
     schema = table.schema
@@ -47,7 +50,9 @@ def cut_table(
     if not quasi:
         hint = 'give a column role = "quasi"'
         raise ParameterError("quasi", "none", "a partition needs at least one quasi-identifier", hint=hint)
-    axes = [_axis(attribute, nominal=nominal, tight=tight) for attribute in quasi]
+    # A model of linkability counts days, so that beside it dates are cut anywhere.
+    edges = [unit_edges(attribute) if levels and asked is None else None for attribute in quasi]
+    axes = [_axis(attribute, ends, nominal=nominal, tight=tight) for attribute, ends in zip(quasi, edges, strict=True)]
     places = [table.names.index(attribute.name) for attribute in sensitive]
     stays = np.ones(len(table.weights), bool)
     left_out = 0
@@ -64,7 +69,7 @@ def cut_table(
             counted = Frequencies.of(quasi, sensitive, codes, weights, table.names)
             conditions.append(compile_linkability(asked, counted, k=least_k(checked, schema.rows_per_person)))
         found = partition(
-            np.ascontiguousarray(codes[:, : len(quasi)]),
+            in_units(np.ascontiguousarray(codes[:, : len(quasi)]), edges),
             weights,
             axes,
             conditions=conditions,
@@ -74,7 +79,7 @@ def cut_table(
             max_suppressed=Fraction(0) if left_out else max_suppressed,
         )
         if found.suppressed_holds:
-            return _spread(found, stays), left_out
+            return _spread(in_codes(found, edges), stays), left_out
         left_out = found.suppressed
         stays[np.flatnonzero(stays)[found.leaf < 0]] = False
 
@@ -100,12 +105,14 @@ def _histogram(codes: np.ndarray, weights: np.ndarray, size: int) -> np.ndarray:
     return np.bincount(codes, weights=weights, minlength=size).astype(np.int64)
 
 
-def _axis(attribute: Attribute, *, nominal: NominalCuts, tight: bool) -> Axis:
+def _axis(attribute: Attribute, edges: np.ndarray | None, *, nominal: NominalCuts, tight: bool) -> Axis:
     label = BOX
     if tight:
         label = SET if isinstance(attribute.domain, Values) else EXTREMES
     nodes = _nodes(attribute) if nominal == "nodes" and attribute.kind == "nominal" else ()
-    return Axis(attribute.size, label=label, missing=attribute.missing_code is not None, nodes=nodes)
+    missing = attribute.missing_code is not None
+    size = attribute.size if edges is None else len(edges) - 1 + missing
+    return Axis(size, label=label, missing=missing, nodes=nodes)
 
 
 def _nodes(attribute: Attribute) -> tuple[tuple[int, int, tuple[int, ...]], ...]:

@@ -11,6 +11,7 @@ from sfumato.claims import Claim
 from sfumato.counts import Counts, Tree
 from sfumato.errors import count_of
 from sfumato.kernels.mondrian import CutTree, Partition
+from sfumato.mechanisms.partition_levels import unit_edges
 from sfumato.release import Outcome, Residence, assemble
 from sfumato.schema import Attribute, Labels, Values
 from sfumato.schema.naming import Intervals, merged
@@ -74,6 +75,8 @@ def labels_of(
     low, high = parts.low[:, at].astype(np.int64), parts.high[:, at].astype(np.int64)
     if tight:
         sets = _tight_sets(attribute, table.codes[:, at], parts.leaf, len(parts.weight))
+        if (ends := unit_edges(attribute)) is not None:
+            sets = [tuple(_whole_units(low, high, ends) for low, high in known) for known in sets]
         return Labels.from_sets(attribute, [*sets, ((0, attribute.size),)] if with_root else sets)
     if with_root:
         low, high = np.append(low, 0), np.append(high, attribute.size)
@@ -100,6 +103,14 @@ def _tight_sets(attribute: Attribute, codes: np.ndarray, leaf: np.ndarray, leave
         else:
             found.append(((int(held[0]), int(held[-1]) + 1),))
     return found
+
+
+def _whole_units(low: int, high: int, ends: np.ndarray) -> tuple[int, int]:
+    """Widen an interval of days to whole units; the missing code and the whole domain stay."""
+    if low >= ends[-1] or high > ends[-1]:
+        return low, high
+    first = int(np.searchsorted(ends, low, side="right")) - 1
+    return int(ends[first]), int(ends[np.searchsorted(ends, high, side="left")])
 
 
 def tree_recoding(tree: CutTree, names: tuple[str, ...]) -> Tree:

@@ -1,6 +1,6 @@
 """Real-valued scores (information gain, entropy) as whole multiples of 2^-20.
 
-Source    Mironov, CCS 2012 (why a float score must not reach a mechanism); theory A3-1 for the score.
+Source    Mironov, CCS 2012 (why a float score must not reach a mechanism); docs/theory/diffgen.md for the score.
 Claim     rounded_log2_sums is a function of its whole-number arguments alone, the same on every
           platform, and within 1/2 + 10^-30 steps of the real score; so a score of sensitivity s (a
           multiple of 2^-20) has sensitivity s 2^20 + 1 after rounding, in steps.

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sfumato.claims import promise_from_json
@@ -12,7 +13,7 @@ from sfumato.release.frames import COUNT, GROUP, PublishedTable, free_name
 from sfumato.release.manifest import plain_parameters
 from sfumato.release.manifest_writer import levels, public_schema
 from sfumato.release.release import Release
-from sfumato.schema import KNOWN, MISSING, Attribute, Days, Edges, Grid, Values
+from sfumato.schema import KNOWN, MISSING, ROOT, Attribute, Days, Edges, Grid, Values
 from sfumato.schema.domain import decimal_text
 
 __all__ = ["dictionary"]
@@ -23,6 +24,12 @@ _ROLES = {
     "target": "what a learner may predict; published as it is",
 }
 _COUNTED = "counted together with the other columns; the counts carry noise"
+_UNNAMED = re.compile(r"\((?:part \d+|other)\)_*")
+_CALENDAR = (  # names of levels, what a reader sees and what it means
+    (re.compile(r"\d{4}"), "- `2020` any day of that year"),
+    (re.compile(r"\d{4}-Q\d"), "- `2020-Q1` any day of that quarter, here January to March"),
+    (re.compile(r"\d{4}-\d{2}"), "- `2020-03` any day of that month"),
+)
 _LISTED = 300  # values of a column whose groups are spelled out
 _FORMS = {
     "generalized": "Each row stands for one record. Columns that could identify a person are made coarser, so that "
@@ -83,11 +90,6 @@ def _said(value: Any) -> str:
 
 
 def _column(attribute: Attribute, role: str) -> list[str]:
-    tree = {
-        "declared": "a hierarchy of named groups",
-        "halves": "the range halved four times",
-        "values": "its values alone",
-    }
     lines = [
         f"### {_line(attribute.name)}",
         "",
@@ -95,13 +97,26 @@ def _column(attribute: Attribute, role: str) -> list[str]:
         f"- {attribute.kind}; {_span(attribute)}",
     ]
     if attribute.role == "quasi":
-        lines.append(f"- to add rows up by level: {tree[levels(attribute)]}")
+        lines.append(f"- {_coarser(attribute)}")
         lines += _groups(attribute)
-        if levels(attribute) == "declared" and isinstance(attribute.domain, Grid | Days):
+        if levels(attribute) == "declared" and isinstance(attribute.domain, Grid):
             lines.append("- a cell may begin or end between these levels, where the method did not keep to them")
     if attribute.missing_code is not None:
         lines.append(f"- a value may be missing: `{MISSING}`")
     return [*lines, ""]
+
+
+def _coarser(attribute: Attribute) -> str:
+    """Say what cells of the column are made of, where one holds several values."""
+    if levels(attribute) == "halves":
+        return "a cell may begin and end anywhere in between: no levels are told"
+    if levels(attribute) == "values":
+        return "a cell holds one value, several with a bar between them, or all: no groups are told"
+    if attribute.mask is not None and attribute.source == "public":
+        return f"codes; characters are hidden from the {attribute.mask.side} on, each by a star"
+    if not isinstance(attribute.domain, Values):
+        return "has levels: intervals of round widths, or parts of the calendar, each within a wider one"
+    return "its values are gathered in groups"
 
 
 def _groups(attribute: Attribute) -> list[str]:
@@ -110,15 +125,19 @@ def _groups(attribute: Attribute) -> list[str]:
         return []
     tree = attribute.nodes
     inner = [node for node in range(1, len(tree)) if tree.children[node] and tree.distinct[node]]
-    return [
-        f"  - `{_line(tree.names[node])}` is " + ", ".join(_line(tree.names[child]) for child in tree.children[node])
-        for node in inner
-    ]
+    return [f"  - `{_line(tree.names[node])}` is {_held(attribute, tree.children[node])}" for node in inner]
+
+
+def _held(attribute: Attribute, children: Sequence[int]) -> str:
+    """List what a group holds; a part that no cell names is told as such, not by the name it has for programs."""
+    names = [_line(attribute.nodes.names[child]) for child in children]
+    told = [name for name in names if attribute.source == "public" or not _UNNAMED.fullmatch(name)]
+    return ", ".join([*told, *(["values that no cell names"] if len(told) < len(names) else [])])
 
 
 def _span(attribute: Attribute) -> str:
     domain = attribute.values
-    where = "declared beforehand" if attribute.source == "public" else "as far as published"
+    where = "declared beforehand" if attribute.source == "public" else "told by the published cells alone"
     if isinstance(domain, Grid):
         return (
             f"from {decimal_text(domain.low)} up to but not including {decimal_text(domain.high)}, "
@@ -150,9 +169,20 @@ def _reading(attributes: tuple[Attribute, ...]) -> list[str]:
     if any(attribute.missing_code is not None for attribute in attributes):
         lines += [f"- `{MISSING}` no value was recorded", f"- `{KNOWN}` any value, but not a missing one"]
     if any(isinstance(attribute.domain, Grid | Edges) for attribute in attributes):
-        lines.append("- `[20-40)` 20 or more, and less than 40")
-    if any(isinstance(attribute.domain, Days) for attribute in attributes):
-        lines.append("- `[2020-01-01..2020-02-01)` the first day or later, before the last")
-    if any(attribute.ordered and isinstance(attribute.domain, Values) for attribute in attributes):
-        lines.append("- `low..high` all values from the first to the last named")
+        lines.append("- `[20-40)` 20 or more, and less than 40; a number alone is that number")
+    days = [attribute for attribute in attributes if isinstance(attribute.domain, Days)]
+    if days:
+        lines.append("- `[2020-01-01..2020-02-01)` the first day or later, before the last; `2020-01-01` that day")
+        names = [name for attribute in days for name in attribute.nodes.names]
+        lines += [told for form, told in _CALENDAR if any(map(form.fullmatch, names))]
+    listed = [attribute for attribute in attributes if isinstance(attribute.domain, Values)]
+    if any(attribute.ordered for attribute in listed):
+        lines.append("- `low..high` any value from the first to the last named")
+    if any(attribute.role == "quasi" and levels(attribute) == "declared" for attribute in listed):
+        lines.append("- the name of a group: one of the values in it, not told which")
+    named = [name for attribute in listed for name in attribute.nodes.names]
+    if any("*" in name and name != ROOT for name in named):
+        lines.append("- `509**` any code with these characters; each star stands for one that is not told")
+    if any("|" in name or "\\" in name for name in named):
+        lines.append("- `\\|` a bar that is part of a name, `\\\\` a backslash before it")
     return lines

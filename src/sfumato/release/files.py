@@ -16,7 +16,7 @@ import polars as pl
 
 from sfumato.errors import ReleaseError
 
-__all__ = ["TIMES", "as_texts", "digest", "distinct_texts", "scan", "tally"]
+__all__ = ["TIMES", "as_texts", "digest", "distinct_texts", "opened", "scan", "tally"]
 
 TIMES = "\0times"
 _SEPARATORS = (",", ";", "\t", "|")
@@ -32,13 +32,18 @@ def digest(path: Path) -> str:
 
 def scan(path: Path, *, separator: str | None = None) -> pl.LazyFrame:
     """Return a CSV or Parquet file lazily, every column as text; an empty cell is null, a quoted one is not."""
+    return as_texts(opened(path, separator=separator), path.name)
+
+
+def opened(path: Path, *, separator: str | None = None) -> pl.LazyFrame:
+    """Return a CSV or Parquet file lazily, the columns of Parquet with their types."""
     try:
         with path.open("rb") as file:
             head = file.read(65_536)
     except OSError as error:
         raise ReleaseError(f"{path.name} can not be read ({error.strerror})", hint="check the path") from None
     if head[:4] == b"PAR1":
-        return as_texts(_schemed(pl.scan_parquet(path, glob=False), path.name), path.name)
+        return _schemed(pl.scan_parquet(path, glob=False), path.name)
     if not head.strip():
         raise ReleaseError(f"{path.name} is empty", hint="a published table has a header line")
     found = separator or _separator(head)

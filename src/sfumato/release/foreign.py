@@ -1,6 +1,7 @@
 """Reads anyone's published table: ARX, another tool, a statistics office, an older release of ours.
 
 Labels are understood as `schema.parse_label` says: `[20, 40[`, `20-40`, `>=40`, `*`, `{a, b}`, masks, names.
+Bare days and numbers are read as the schema says that the table's file writes them, or ISO and with a point.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import polars as pl
 
 from sfumato.claims import Claim, Nothing
 from sfumato.errors import ParameterError, Problem, ReleaseError, count_of
-from sfumato.release.files import as_texts, distinct_texts, scan, tally
+from sfumato.release.files import as_texts, distinct_texts, opened, tally
 from sfumato.release.parse import Reading, rebuilt, suppressed_group, times_of
 from sfumato.release.release import Release
 from sfumato.schema import Attribute, Labels, Schema
@@ -29,8 +30,9 @@ def read(source: Any, schema: Schema, *, groups: str | None = None) -> Release:
     `groups` names the column of group numbers where sensitive values are linked to groups only.
     Every label that can not be read is listed at once.
     """
-    lazy, name = _opened(source)
-    present = lazy.collect_schema().names()
+    typed, name = _opened(source)
+    types = typed.collect_schema()
+    lazy, present = as_texts(typed, name), types.names()
     if groups is not None and groups not in present:
         raise ParameterError("groups", groups, "is not a column of the table", hint="name the column of group numbers")
     columns = columns_of(schema, present)
@@ -43,18 +45,19 @@ def read(source: Any, schema: Schema, *, groups: str | None = None) -> Release:
         *([pl.col(groups).alias("\0group")] if groups is not None else []),
     )
     rows = tally(picked, picked.collect_schema().names(), name)
-    return _release(schema, rows, columns, notes=notes, bucketed=groups is not None)
+    plain = frozenset(attribute for attribute, column in columns.items() if types[column].is_temporal())
+    return _release(schema, rows, columns, notes=notes, bucketed=groups is not None, plain=plain)
 
 
 def _opened(source: Any) -> tuple[pl.LazyFrame, str]:
-    """Return a path or any frame as lazy text columns, and what to call it."""
+    """Return a path or any frame, lazily, and what to call it."""
     if isinstance(source, str | PathLike):
         path = Path(source)
         if path.is_dir():
             raise ReleaseError(f"{path.name} is a folder", hint="Release.load reads a saved release")
-        return scan(path), path.name
+        return opened(path), path.name
     if isinstance(source, pl.LazyFrame):
-        return as_texts(source, "table"), "table"
+        return source, "table"
     import narwhals as nw
 
     try:
@@ -63,7 +66,10 @@ def _opened(source: Any) -> tuple[pl.LazyFrame, str]:
         kind = type(source).__name__
         raise ParameterError("source", kind, "must be a path or a frame", hint="CSV, Parquet, pandas, polars") from None
     eager = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
-    return as_texts(eager.to_polars().lazy(), "table"), "table"
+    try:
+        return eager.to_polars().lazy(), "table"
+    except Exception:  # noqa: BLE001  (each library has its own error, and it quotes the cell)
+        raise ReleaseError("the table has a column of mixed types", hint="make each one text, or one type") from None
 
 
 def columns_of(schema: Schema, present: list[str]) -> dict[str, str]:
@@ -96,9 +102,15 @@ def _noted(
 
 
 def _release(
-    schema: Schema, rows: pl.DataFrame, columns: dict[str, str], *, notes: tuple[str, ...], bucketed: bool
+    schema: Schema,
+    rows: pl.DataFrame,
+    columns: dict[str, str],
+    *,
+    notes: tuple[str, ...],
+    bucketed: bool,
+    plain: frozenset[str],
 ) -> Release:
-    reading = Reading(foreign=True)
+    reading = Reading(foreign=True, plain=plain)
     labels = {
         attribute.name: reading.labels(attribute, rows[attribute.name])
         if attribute.name in columns

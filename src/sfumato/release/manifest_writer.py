@@ -1,6 +1,6 @@
 """Writes manifest.json: what is in the folder, what it promises, and the public part of the schema.
 
-Source    design: a manifest never holds a raw value, a seed, a path, or a count that the claim does not cover.
+Source    Ours: a manifest never holds a raw value, a seed, a path, or a count that the claim does not cover.
 Claim     Of an attribute whose domain was read off the data it tells only what published labels say; rows that
           were left out are counted only under a claim that is checked on the file.
 Because   the schema goes through `public_part`; recoding and residence are never looked at, save a public recoding.

@@ -39,11 +39,13 @@ class Reading:
     """Reads columns of labels and of values; problems gather, none stops the reading.
 
     `foreign` also takes what other tools mean: a blank cell is a missing value, and a name that stands
-    on several levels of the hierarchy is asked for rather than guessed.
+    on several levels of the hierarchy is asked for rather than guessed. Days and numbers may be written as the
+    schema's `format` and `decimal` say, but for the attributes `plain`, whose columns hold typed days.
     """
 
     foreign: bool = False
     _: KW_ONLY
+    plain: frozenset[str] = frozenset()
     problems: list[Problem] = field(default_factory=list)
 
     def labels(self, attribute: Attribute, texts: pl.Series) -> tuple[Labels, np.ndarray]:
@@ -66,7 +68,8 @@ class Reading:
         return codes[places] if len(codes) else codes
 
     def _label(self, attribute: Attribute, text: str | None) -> Intervals | None:
-        found = None if text is None else parse_label(attribute, text)
+        written = self.foreign and attribute.name not in self.plain
+        found = None if text is None else parse_label(attribute, text, written=written)
         if found is None and self.foreign and (text is None or not text.strip()):
             missing = attribute.missing_code
             return None if missing is None else ((missing, missing + 1),)

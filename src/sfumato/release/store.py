@@ -1,6 +1,6 @@
 """Saves a release as a folder and loads it again.
 
-Source    design, section 3: data, manifest.json and a dictionary; atomic; refuses to overwrite.
+Source    Ours: data, manifest.json and a dictionary; atomic; refuses to overwrite.
 Claim     What `load` returns publishes the same tables as what was saved; a release that may not leave is not written.
 Because   tables are streamed from boxes and carried counts, and each label we write is read back to the same codes.
 Checked   tests/unit/release/test_store.py::test_load_publishes_what_was_saved
@@ -36,7 +36,7 @@ from sfumato.release.recoding_file import labels_with_recoding
 from sfumato.release.release import Release
 from sfumato.schema import Attribute, Schema
 
-__all__ = ["load", "save"]
+__all__ = ["load", "refuse_unsavable", "save"]
 
 Format = Literal["parquet", "csv"]
 _BATCH = 200_000  # rows expanded at a time: about 20 MB for a dozen columns
@@ -52,7 +52,7 @@ def save(
     """Write data, manifest and dictionary into a new folder, all or nothing."""
     if format not in ("parquet", "csv"):
         raise ParameterError("format", format, "must be parquet or csv")
-    _refuse(release, allow_rehearsal=allow_rehearsal)
+    refuse_unsavable(release, allow_rehearsal=allow_rehearsal)
     with whole_folder(folder) as partial:
         tables = {f"{name}.{format}": (name, table) for name, table in published_frames(release).items()}
         for file, (_, table) in tables.items():
@@ -68,7 +68,8 @@ def save(
         (partial / MANIFEST).write_text(manifest + "\n", encoding="utf-8", newline="\n")
 
 
-def _refuse(release: Release, *, allow_rehearsal: bool) -> None:
+def refuse_unsavable(release: Release, *, allow_rehearsal: bool) -> None:
+    """Refuse what may not leave the house."""
     if not release.savable or isinstance(release.claim.promise, Nothing):
         hint = "publish with a mechanism that makes a claim"
         raise ReleaseError("this release promises nothing: it can be measured, never saved", hint=hint)

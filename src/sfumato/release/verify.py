@@ -1,6 +1,6 @@
 """Checks a claim on the written files alone, reading them with polars and nothing of the code that made them.
 
-Source    design, section 4: a requirement is checkable on the file; differential privacy is not, its bookkeeping is.
+Source    Ours: a requirement is checkable on the file; differential privacy is not, its bookkeeping is.
 Claim     `holds` is True only if the files are those the manifest lists, with its columns and its labels, and every
           class of rows that share the text of all quasi-identifiers satisfies the requirement, the suppressed one too.
 Because   classes and histograms are counted anew from the rows; blank cells are a value like any other.

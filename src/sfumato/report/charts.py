@@ -35,7 +35,8 @@ def frontier_chart(story: Mapping[str, Any]) -> dict[str, Any]:
     """
     import altair as alt
 
-    rows: list[dict[str, Any]] = list(story["plotted"])
+    # What is drawn last lies on top: the recommended release, then what buckets would cover.
+    rows = sorted(story["plotted"], key=lambda row: (row["recommended"], row["without_buckets"]))
     x = alt.X("privacy:Q", title=_title(story["privacy"]), scale=alt.Scale(nice=True, zero=True))
     y = alt.Y("utility:Q", title=_title(story["utility"]), scale=alt.Scale(nice=True, zero=True))
     look = _look(alt, legend_of(story))
@@ -47,7 +48,11 @@ def frontier_chart(story: Mapping[str, Any]) -> dict[str, Any]:
             x=x,
             y=y,
             **look,
-            opacity=alt.condition("datum.efficient || datum.noisy", alt.value(1), alt.value(0.5)),
+            opacity=alt.condition(
+                "datum.efficient || datum.noisy || datum.without_buckets || datum.recommended",
+                alt.value(1),
+                alt.value(0.5),
+            ),
             tooltip=_tooltip(story),
         )
         .properties(name="points")
@@ -61,6 +66,12 @@ def frontier_chart(story: Mapping[str, Any]) -> dict[str, Any]:
     )
     drawn = [row for row in rows if row["runs"] > 1]
     layers = [*_marks(story, alt), line]
+    if any(row["only_buckets_beat_it"] for row in rows):
+        look_apart = {"strokeDash": [5, 4], "color": "@ink", "opacity": 0.7, "strokeWidth": 1.4, "clip": True}
+        apart = (
+            alt.Chart(data).transform_filter("datum.without_buckets").mark_line(interpolate="step-after", **look_apart)
+        )
+        layers.append(apart.encode(x=x, y=y, order=alt.Order("privacy:Q")).properties(name="apart"))
     if drawn:
         across = alt.Chart(alt.Data(values=drawn)).mark_rule(strokeWidth=1.2, opacity=0.75)
         layers.append(across.encode(x="privacy_low:Q", x2="privacy_high:Q", y=y, stroke=look["stroke"]))
@@ -70,7 +81,7 @@ def frontier_chart(story: Mapping[str, Any]) -> dict[str, Any]:
     if chosen:
         layers += _ring(alt, chosen, x, y)
     chart = alt.layer(*layers).properties(width="container", height=440)
-    return _plain(chart)
+    return _plain(chart.add_params(alt.param(name="wordx", value=16), alt.param(name="wordy", value=-16)))
 
 
 def _look(alt: Any, legend: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -91,7 +102,8 @@ def _ring(alt: Any, chosen: list[dict[str, Any]], x: Any, y: Any) -> list[Any]:
     """A ring around the recommended release, and the word."""
     ring = alt.Chart(alt.Data(values=chosen)).encode(x=x, y=y)
     look = {"size": 420, "filled": False, "shape": "circle", "color": "@accent", "strokeWidth": 2.2, "opacity": 1}
-    word = ring.mark_text(align="left", dx=16, dy=-12, color="@accent", fontSize=13, fontWeight=600)
+    moved = {"dx": alt.ExprRef("wordx"), "dy": alt.ExprRef("wordy")}  # the page moves it to where it covers no mark
+    word = ring.mark_text(align="left", baseline="middle", color="@accent", fontSize=13, fontWeight=600, **moved)
     return [
         ring.mark_point(**look).properties(name="ring"),
         word.encode(text=alt.value("recommended")).properties(name="chosen"),
@@ -107,11 +119,12 @@ def _title(axis: Mapping[str, Any]) -> str:
 def _tooltip(story: Mapping[str, Any]) -> list[Any]:
     import altair as alt
 
+    bound = [alt.Tooltip("bound_text:N", title="proved bound")] if story["bounds"] else []
     return [
         alt.Tooltip("label:N", title="Release"),
         alt.Tooltip("privacy_text:N", title=story["privacy"]["words"]),
         alt.Tooltip("utility_text:N", title=story["utility"]["words"]),
-        alt.Tooltip("bound_text:N", title="proved bound"),
+        *bound,
         alt.Tooltip("published:N", title="published"),
         alt.Tooltip("classes:Q", title="groups", format=","),
         alt.Tooltip("standing:N", title="standing"),

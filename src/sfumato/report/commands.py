@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from fractions import Fraction
 from typing import Any
 
 from sfumato.claims import (
@@ -15,7 +16,7 @@ from sfumato.claims import (
     TCloseness,
     plain,
 )
-from sfumato.mechanisms import Anatomy, Bucketize, Mondrian, Suppress, TopDown
+from sfumato.mechanisms import Anatomy, Bucketize, DiffGen, Mondrian, NoisyTable, Suppress, TopDown
 
 __all__ = ["publish_command"]
 
@@ -35,9 +36,41 @@ def publish_command(mechanism: Any, data: str, schema: str) -> str | None:
         words = ["topdown", "--k", str(mechanism.k)]
     elif isinstance(mechanism, Suppress):
         words = ["suppress"]
+    elif isinstance(mechanism, DiffGen):
+        words = _diffgen(mechanism)
+    elif isinstance(mechanism, NoisyTable):
+        words = _noisy_table(mechanism)
     if words is None:
         return None
     return shlex.join(["sfumato", "publish", words[0], data, schema, *words[1:], "-o", "out/"])
+
+
+def _diffgen(mechanism: DiffGen) -> list[str]:
+    """Our one configuration by its own flag; otherwise what differs from the defaults."""
+    epsilon = ["diffgen", "--epsilon", plain(mechanism.budget)]
+    if mechanism == DiffGen.recommended(mechanism.budget):
+        return [*epsilon, "--recommended"]
+    alone = DiffGen(mechanism.budget, paper=mechanism.paper)
+    names = ("specializations", "score", "first", "scored", "splits", "selection", "structure", "prefix", "ratio")
+    given = {name: getattr(mechanism, name) for name in (*names, "penalty", "threshold")}
+    changed = {name: value for name, value in given.items() if value != getattr(alone, name)}
+    flags = [word for name, value in changed.items() for word in (f"--{name}", _written(value))]
+    return [*epsilon, *(["--paper"] if mechanism.paper else []), *flags]
+
+
+def _noisy_table(mechanism: NoisyTable) -> list[str] | None:
+    """None where a cut has names or labels that the flag can not hold."""
+    cuts = mechanism.cuts or ()
+    for name, labels in cuts:
+        if "=" in name or any(";" in label for label in labels) or any(t != t.strip() for t in (name, *labels)):
+            return None
+    flags = [word for name, labels in cuts for word in ("--cut", f"{name}={';'.join(labels)}")]
+    threshold = [] if mechanism.threshold == "auto" else ["--threshold", str(mechanism.threshold)]
+    return ["noisy-table", "--epsilon", plain(mechanism.epsilon), *flags, *threshold]
+
+
+def _written(value: Any) -> str:
+    return plain(value) if isinstance(value, Fraction) else str(value)
 
 
 def _changed(mechanism: Any, *names: str) -> list[str]:

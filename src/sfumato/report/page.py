@@ -11,6 +11,7 @@ from sfumato import __version__
 from sfumato.errors import Infeasible, ParameterError
 from sfumato.frontier import Frontier, Recommendation
 from sfumato.release import Release
+from sfumato.release.store import refuse_unsavable
 from sfumato.release.whole_file import write_whole
 from sfumato.report.charts import frontier_chart, legend_of, query_chart, sizes_chart
 from sfumato.report.parts import embedded, javascript, rendered, template_text
@@ -19,7 +20,7 @@ from sfumato.report.story import Audience, steward_story
 
 __all__ = ["LARGEST_PAGE", "report"]
 
-LARGEST_PAGE = 1_500_000  # bytes; above it only efficient releases are shown in full
+LARGEST_PAGE = 1_500_000  # bytes; above it only efficient releases and those of the card are shown in full
 
 
 def report(
@@ -32,6 +33,7 @@ def report(
     command: str = "",
     source: tuple[str, str] = ("data.csv", "schema.toml"),
     folder: str = "out/",
+    membership_public: bool = False,
 ) -> Path:
     """Write a report; the ending decides the form: .html, .md or .json. Returns the path.
 
@@ -39,6 +41,7 @@ def report(
                     also what the published release itself shows.
     recommendation  what to mark; the knee unless given.
     command         the command that made the frontier, `source` the names of the data and schema files in commands.
+    membership_public  whether buckets took part in the choice; for the knee, and told in the public report.
     folder          the name of the folder that holds the published release, in the command that checks it.
     """
     if audience not in ("steward", "public"):
@@ -48,9 +51,12 @@ def report(
     if target.suffix.lower() not in writers:
         raise ParameterError("path", target.name, "must end with .html, .md or .json")
     if audience == "public":
-        story = public_story(front, release, folder=folder)
+        if release is not None:
+            refuse_unsavable(release, allow_rehearsal=True)  # its claim says that it is one
+        story = public_story(front, release, folder=folder, membership_public=membership_public)
     else:
-        story = steward_story(front, recommendation or _knee(front), command=command, source=source)
+        best, without = (recommendation, "") if recommendation else _knee(front, membership_public)
+        story = steward_story(front, best, command=command, source=source, without=without)
     text = writers[target.suffix.lower()](story)
     if writers[target.suffix.lower()] is _html and len(text.encode()) > LARGEST_PAGE:
         text = _html({**story, "short": True})
@@ -58,11 +64,11 @@ def report(
     return target
 
 
-def _knee(front: Frontier) -> Recommendation | None:
+def _knee(front: Frontier, membership_public: bool) -> tuple[Recommendation | None, str]:
     try:
-        return front.recommend()
-    except Infeasible:
-        return None  # nothing could be made; the page says why
+        return front.recommend(membership_public=membership_public), ""
+    except Infeasible as error:
+        return None, str(error)
 
 
 def _html(story: dict[str, Any]) -> str:
@@ -75,7 +81,7 @@ def _html(story: dict[str, Any]) -> str:
         rows["published"] = {} if steward else {"sizes": story["release"]["sizes"]}
     if shown and steward:
         charts["frontier"], charts["queries"] = frontier_chart(story), query_chart()
-        full = [one for one in story["releases"] if one["efficient"] or one["recommended"] or not story["short"]]
+        full = [one for one in story["releases"] if one["number"] in story["in_full"] or not story["short"]]
         rows = {str(one["number"]): {"sizes": one["sizes"], "queries": one["queries"]} for one in full}
     return rendered(
         "page.html.j2",

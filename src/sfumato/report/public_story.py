@@ -10,9 +10,10 @@ import shlex
 from typing import Any
 
 from sfumato.frontier import CHOSEN, Frontier, Point, group_sizes, sample_rows
+from sfumato.mechanisms import Anatomy, Bucketize
 from sfumato.release import Release, published_frames
 from sfumato.report.charts import size_rows
-from sfumato.report.wording import FORMS, membership
+from sfumato.report.wording import FORMS, MEMBERSHIP, membership
 
 __all__ = ["public_story"]
 
@@ -20,8 +21,11 @@ _GROUPS = 2  # whose second table is shown
 _LINES = 24  # of the second table, at most
 
 
-def public_story(front: Frontier, release: Release | None, *, folder: str) -> dict[str, Any]:
+def public_story(
+    front: Frontier, release: Release | None, *, folder: str, membership_public: bool = False
+) -> dict[str, Any]:
     """Return what anyone may see: what was compared and how, and what was published."""
+    left_out = not membership_public and (release is None or release.form != "buckets")
     return {
         "audience": "public",
         "confidential": False,
@@ -31,7 +35,7 @@ def public_story(front: Frontier, release: Release | None, *, folder: str) -> di
         "privacy": axis(front.privacy),
         "utility": axis(front.utility),
         "compared": [{"label": point.label, "python": point.python} for point in front.points],
-        "methods": _methods(front.points),
+        "methods": _methods(front.points, left_out=left_out),
         "choosing": f"No claim covers {CHOSEN}.",
         "release": None if release is None else _published(release),
         "check": shlex.join(["sfumato", "verify", folder]),
@@ -43,12 +47,20 @@ def axis(measure: Any) -> dict[str, Any]:
     return {**measure.to_json(), "words": measure.name.replace("_", " ")}
 
 
-def _methods(points: tuple[Point, ...]) -> list[dict[str, Any]]:
-    """One line for each method: what was varied."""
-    found: dict[str, list[str]] = {}
+def _methods(points: tuple[Point, ...], *, left_out: bool) -> list[dict[str, Any]]:
+    """One line for each method: what was varied, and what to mind. By the method, never by what came out."""
+    found: dict[str, list[Point]] = {}
     for point in points:
-        found.setdefault(point.family, []).append(_varied(point))
-    return [{"method": family, "varied": varied} for family, varied in found.items()]
+        found.setdefault(point.family, []).append(point)
+    said = f"{MEMBERSHIP}; left out of the recommendation" if left_out else MEMBERSHIP
+    return [
+        {
+            "method": family,
+            "varied": [_varied(point) for point in group],
+            "mind": said if isinstance(group[0].mechanism, Anatomy | Bucketize) else "",
+        }
+        for family, group in found.items()
+    ]
 
 
 def _varied(point: Point) -> str:
@@ -67,11 +79,21 @@ def _published(release: Release) -> dict[str, Any]:
         "claim": release.claim.describe().splitlines(),
         "form": FORMS.get(release.form, release.form),
         "membership": membership(release.form),
-        "summary": {name: f"{value:,.10g}" for name, value in release.summary().to_json().items()},
+        "summary": {name: f"{value:,.10g}" for name, value in _sizes(release).items()},
         "sizes": size_rows(group_sizes(release)),
         "sample": (shown := sample_rows(release)),
         "groups": _second_table(release, shown),
     }
+
+
+def _sizes(release: Release) -> dict[str, Any]:
+    """Return the size as the saved release tells it: a number of rows left out only where the claim allows it."""
+    found = release.summary().to_json()
+    if release.claim.kind != "checked":
+        found["suppressed"] -= release.left_out or 0
+    if release.form == "cells":
+        found.pop("suppressed")
+    return found
 
 
 def _second_table(release: Release, shown: dict[str, Any]) -> dict[str, Any]:

@@ -5,29 +5,48 @@ Numbers come in with the frontier and are only written out. The public report ha
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from sfumato.errors import count_of
-from sfumato.frontier import Frontier, Point, Recommendation
-from sfumato.report.charts import size_rows
-from sfumato.report.commands import publish_command
+from sfumato.frontier import Frontier, Point, Recommendation, side_by_side
 from sfumato.report.public_story import axis
-from sfumato.report.wording import FORMS, around, figure, membership, published_as, spread, times
+from sfumato.report.release_story import (
+    choice_of,
+    command_of,
+    figures_of,
+    finite,
+    noisy,
+    plotted,
+    release_story,
+    worst_of,
+)
+from sfumato.report.wording import figure, membership
 
-__all__ = ["Audience", "steward_story", "worst_of"]
+__all__ = ["Audience", "steward_story"]
 
 Audience = Literal["steward", "public"]
 
 
 def steward_story(
-    front: Frontier, recommendation: Recommendation | None, *, command: str, source: tuple[str, str]
+    front: Frontier,
+    recommendation: Recommendation | None,
+    *,
+    command: str,
+    source: tuple[str, str],
+    without: str = "",
 ) -> dict[str, Any]:
-    """Return everything the steward may see."""
+    """Return everything the steward may see; `without` says why nothing is recommended."""
     best = None if recommendation is None else recommendation.point.number
     made = [point for point in front.points if not point.failed]
     order = sorted(made, key=lambda point: (front.privacy.sign * point.privacy.mean, point.number))
+    groups = side_by_side(order)
+    first = {point.number: group[0].number for group in groups for point in group}  # whose panel shows a point
+    rest = _without_buckets(front, recommendation)
+    standing = {group[0].number: _standing(group, best, rest) for group in groups}
+    card = None if recommendation is None else _recommendation(recommendation, source, first)
+    named = [] if card is None else [card, *card["alternatives"], card["bucket"]]
+    linked = {one["number"] for one in named if one and one["number"]}
+    linked |= {first[point.number] for point in made if point.bound is not None}
     return {
         "audience": "steward",
         "confidential": True,
@@ -35,27 +54,32 @@ def steward_story(
         "table": front.table,
         "rows": f"{front.rows:,}",
         "quasi": list(front.quasi),
-        "carried": list(front.carried),
+        "protected": [name for name in front.carried if name not in front.targets],
+        "targets": list(front.targets),
         "privacy": axis(front.privacy),
         "utility": axis(front.utility),
         "repeats": front.repeats,
-        "recommendation": None if recommendation is None else _recommendation(recommendation, source),
-        "releases": [_release(point, source, recommended=point.number == best) for point in order],
+        "measured": len(made),
+        "recommendation": card,
+        "without": without,
+        "releases": [release_story(group, source, standing[group[0].number]) for group in groups],
         "efficient": [point.number for point in front.efficient],
-        "failed": [{"label": point.label, "why": point.failed} for point in front.failed],
+        "in_full": sorted({first[point.number] for point in front.efficient} | linked),  # where not all can be
+        "without_buckets": sorted(rest),
+        "failed": _failed(front.failed),
         "references": [
             {
                 "name": mark.name,
                 "axis": mark.axis,
-                "number": _number(mark.value),
+                "number": finite(mark.value),
                 "text": figure(mark.value),
                 "formula": mark.formula,
             }
             for mark in front.references
         ],
-        "plotted": [row for point in order if (row := _plotted(point, recommended=point.number == best))],
+        "plotted": [row for group in groups if (row := plotted(group, standing[group[0].number]))],
         "bounds": [
-            {"number": point.number, "label": point.label, "bound": figure(point.bound)}
+            {"number": first[point.number], "label": point.label, "bound": figure(point.bound)}
             for point in made
             if point.bound is not None
         ],
@@ -64,156 +88,80 @@ def steward_story(
     }
 
 
-def _figures(point: Point) -> dict[str, Any]:
-    """Both figures of a point: mean and range together, and each alone."""
-    found: dict[str, Any] = {"runs": len(point.privacy.values)}
-    for name, values in (("privacy", point.privacy), ("utility", point.utility)):
-        found |= {name: spread(values), f"{name}_mean": figure(values.mean), f"{name}_range": around(values)}
-    return found
+def _without_buckets(front: Frontier, recommendation: Recommendation | None) -> set[int]:
+    """Releases that are efficient once buckets are left out; none where buckets took part or there are none."""
+    took_part = recommendation is not None and recommendation.membership_public
+    if took_part or not any(point.buckets for point in front.points):
+        return set()
+    return {point.number for point in front.efficient_without_buckets}
 
 
-def _number(value: float) -> float | None:
-    return value if math.isfinite(value) else None
+def _standing(group: tuple[Point, ...], best: int | None, rest: set[int]) -> dict[str, Any]:
+    """How a release stands: recommended, efficient, beaten by buckets only, or beaten."""
+    numbers = {point.number for point in group}
+    found = {
+        "efficient": group[0].efficient,
+        "recommended": best in numbers,
+        "without_buckets": bool(numbers & rest),
+        "only_buckets_beat_it": bool(numbers & rest) and not group[0].efficient,
+    }
+    words = "efficient" if group[0].efficient else "beaten by another release"
+    if found["only_buckets_beat_it"]:
+        words = "beaten by buckets only"
+    return {**found, "standing": f"recommended, {words}" if found["recommended"] else words}
 
 
-def _recommendation(chosen: Recommendation, source: tuple[str, str]) -> dict[str, Any]:
+def _failed(points: Sequence[Point]) -> list[dict[str, Any]]:
+    """What could not be made, by reason: the first line and those that follow it."""
+    found: dict[str, list[Point]] = {}
+    for point in points:
+        found.setdefault(_reason(point), []).append(point)
+    told = []
+    for why, together in found.items():
+        head, *more = (why if len(together) > 1 else together[0].failed).splitlines()
+        told.append({"labels": [point.label for point in together], "why": head, "more": [m.strip() for m in more]})
+    return told
+
+
+def _reason(point: Point) -> str:
+    """Why it failed, without the name of what was asked where the label says it: l = 4 and l = 5 fail alike."""
+    asked, reached, why = point.failed.partition(" can not be reached: ")
+    return f"can not be reached: {why}" if reached and asked in point.label else point.failed
+
+
+def _recommendation(chosen: Recommendation, source: tuple[str, str], first: Mapping[int, int]) -> dict[str, Any]:
     point = chosen.point
     return {
-        "number": point.number,
+        "number": first.get(point.number, point.number),
         "label": point.label,
         "reason": chosen.reason,
+        "note": "" if point.buckets else chosen.note,  # of buckets it is said first, by `membership`
         "caution": chosen.caution,
         "promises": point.promises,
         "membership": membership(point.form),
+        "membership_public": chosen.membership_public,
         "worst": worst_of(point),
-        "noisy": _noisy(point),
-        **_figures(point),
+        "noisy": noisy(point),
+        **figures_of(point),
         "bound": None if point.bound is None else figure(point.bound),
-        "command": _command(point, source),
+        "command": command_of(point, source),
+        "choice": choice_of(point),
+        "bucket": None
+        if chosen.bucket is None
+        else {"number": first.get(chosen.bucket.number), "label": chosen.bucket.label},
         "alternatives": [
             {
-                "number": other.number,
+                "number": first.get(other.number),
                 "label": other.label,
                 "privacy": figure(other.privacy.mean),
                 "utility": figure(other.utility.mean),
-                "noisy": _noisy(other),
+                "noisy": noisy(other),
                 "bound": None if other.bound is None else figure(other.bound),
                 "membership": membership(other.form),
             }
             for other in chosen.alternatives
         ],
     }
-
-
-def _noisy(point: Point) -> bool:
-    """Whether the release was made under differential privacy: what is measured on it counts noise as loss."""
-    return bool(point.claim.get("kind") == "proved")
-
-
-def worst_of(point: Point) -> list[str]:
-    """The worst that was found in a release: how far a belief grows, and a value that a group rules out."""
-    said = []
-    if grows := times(point.panel.get("largest_ratio")):
-        said.append(f"The belief in one value grows up to {grows}.")
-    out = [(driver, one) for driver in point.panel.get("drivers", ()) for one in driver["values"] if not one["here"]]
-    if out:
-        driver, one = max(out, key=lambda found: float(found[1]["overall"]))
-        where = f"a group of {count_of(driver['records'], 'row')}"
-        share = f"{float(one['overall']):.1%}".replace("%", " %")
-        said.append(f"Some groups rule a value out: {one['value']} is 0 % of {where} and {share} of the table.")
-    return said
-
-
-def _release(point: Point, source: tuple[str, str], *, recommended: bool) -> dict[str, Any]:
-    panel = point.panel
-    return {
-        "number": point.number,
-        "label": point.label,
-        "family": point.family,
-        "form": FORMS.get(point.form, point.form),
-        "efficient": point.efficient,
-        "recommended": recommended,
-        "savable": point.savable,
-        "membership": membership(point.form),
-        "noisy": _noisy(point),
-        **_figures(point),
-        "bound": None if point.bound is None else figure(point.bound),
-        "promises": point.promises,
-        "kind": point.claim.get("kind", ""),
-        "silent_on": list(point.claim.get("silent_on", ())),
-        "summary": {name: f"{value:,.10g}" for name, value in point.summary.items()},
-        "sizes": size_rows(panel.get("sizes", ())),
-        "largest_ratio": times(panel.get("largest_ratio")),
-        "quantiles": {_percent(share): figure(float(loss)) for share, loss in panel.get("quantiles", {}).items()},
-        "drivers": [_driver(one) for one in panel.get("drivers", ())],
-        "worst": [_population(one) for one in panel.get("worst_populations", ())],
-        "populations": panel.get("populations"),
-        "queries": list(panel.get("query_error", ())),
-        "sample": panel.get("sample", {"columns": [], "rows": []}),
-        "command": _command(point, source),
-        "python": f"sf.publish(table, {point.python})",
-    }
-
-
-def _driver(driver: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "loss": figure(float(driver["loss"])),
-        "records": f"{driver['records']:,}",
-        "labels": dict(driver["labels"]),
-        "boxes": f"{driver['boxes']:,}",
-        "values": [
-            {
-                "value": shift["value"],
-                "here": f"{shift['here']:.1%}",
-                "overall": f"{shift['overall']:.2%}",
-                "ratio": times(shift["ratio"]),
-            }
-            for shift in driver["values"]
-        ],
-    }
-
-
-def _population(one: Mapping[str, Any]) -> dict[str, Any]:
-    return {"where": dict(one["where"]), "rows": f"{one['rows']:,}", "loss": figure(float(one["loss"]))}
-
-
-def _percent(share: str) -> str:
-    return f"{float(share):.4g}" if share not in ("0.0", "1.0") else {"0.0": "smallest", "1.0": "largest"}[share]
-
-
-def _plotted(point: Point, *, recommended: bool) -> dict[str, Any] | None:
-    """One row of the scatter; a point at infinity has no place on it."""
-    if not (math.isfinite(point.privacy.mean) and math.isfinite(point.utility.mean)):
-        return None
-    standing = "recommended" if recommended else "efficient" if point.efficient else "beaten by another release"
-    return {
-        "number": point.number,
-        "label": point.label,
-        "family": point.family,
-        "form": point.form,
-        "series": f"{point.family}, {point.form}{', noisy' if _noisy(point) else ''}",
-        "noisy": _noisy(point),
-        "published": published_as(point.form, noisy=_noisy(point), bound=point.bound is not None),
-        "privacy": point.privacy.mean,
-        "utility": point.utility.mean,
-        "privacy_low": point.privacy.low,
-        "privacy_high": point.privacy.high,
-        "utility_low": point.utility.low,
-        "utility_high": point.utility.high,
-        "privacy_text": spread(point.privacy),
-        "utility_text": spread(point.utility),
-        "bound": point.bound,
-        "bound_text": "none" if point.bound is None else f"at most {figure(point.bound)} nats",
-        "classes": point.summary.get("classes", 0),
-        "runs": len(point.privacy.values),
-        "efficient": point.efficient,
-        "recommended": recommended,
-        "standing": standing,
-    }
-
-
-def _command(point: Point, source: tuple[str, str]) -> str:
-    return publish_command(point.mechanism, *source) or f"sf.publish(table, {point.python})"
 
 
 def _sweep_python(front: Frontier) -> str:

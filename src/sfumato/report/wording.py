@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from sfumato.frontier import Spread
+from sfumato.frontier import MEMBERSHIP, Spread
 
 __all__ = ["FORMS", "MEMBERSHIP", "NOISY", "around", "figure", "membership", "published_as", "spread", "times"]
 
@@ -15,7 +15,6 @@ FORMS = {
     "cells": "noisy cells",
     "synthetic": "synthetic rows",
 }
-MEMBERSHIP = "membership is public: exact quasi-identifiers are published"
 NOISY = "measured figure includes noise; see its proved bound"
 
 

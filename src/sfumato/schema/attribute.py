@@ -7,6 +7,7 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, Literal
 
 from sfumato.schema.domain import Domain, domain_from_json
+from sfumato.schema.mask import RULE_LIMIT, Mask
 from sfumato.schema.tree import Tree
 
 __all__ = ["KNOWN", "MISSING", "Attribute", "Kind", "Missing", "Role", "Source"]
@@ -49,6 +50,8 @@ class Attribute:
     hierarchy: str = field(default="", compare=False)  # the file's name as the schema writes it, for messages
     clamp: bool = False
     other: str | None = None
+    mask: Mask | None = field(default=None, compare=False)  # the rule behind domain and tree, where it is all of both
+    same: Mapping[str, str] = field(default_factory=dict, hash=False)  # spelling -> the listed value it is read as
     format: str | None = None  # how the file writes days, where they are not ISO
     decimal_comma: bool = False
     ground: Literal["equal", "hierarchical"] = "equal"
@@ -112,7 +115,9 @@ class Attribute:
             "kind": self.kind,
             "source": self.source,
         }
-        if self.domain is not None:
+        if self.mask is not None and self.source == "public" and self.values.size == self.mask.size <= RULE_LIMIT:
+            data["mask"] = self.mask.to_json()
+        elif self.domain is not None:
             data["domain"] = self.domain.to_json()
             if self.declared_tree and self.tree is not None:
                 data["tree"] = self.tree.to_json()
@@ -130,6 +135,9 @@ class Attribute:
         domain = domain_from_json(data["domain"]) if "domain" in data else None
         missing = Missing(action=data["missing"]) if "missing" in data else None
         tree = Tree.from_json(data["tree"]) if "tree" in data else None
+        mask = Mask.from_json(data["mask"]) if "mask" in data else None
+        if mask is not None:
+            domain, tree = mask.grown(MISSING if missing and missing.action == "category" else None)
         if domain is not None and tree is None:
             tree = default_tree(domain, data["kind"], MISSING if missing and missing.action == "category" else None)
         return cls(
@@ -138,7 +146,8 @@ class Attribute:
             kind=data["kind"],
             domain=domain,
             tree=tree,
-            declared_tree="tree" in data,
+            declared_tree="tree" in data or (mask is not None and mask.length > 1),
+            mask=mask,
             missing=missing,
             source=data["source"],
             ground=data.get("ground", "equal"),

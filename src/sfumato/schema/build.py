@@ -27,7 +27,9 @@ from sfumato.schema.domain import (
 )
 from sfumato.schema.file import AttributeFile, MissingFile
 from sfumato.schema.hierarchy_file import read_hierarchy, read_text
-from sfumato.schema.leaves import leaf_problems, rising_problems
+from sfumato.schema.leaves import doubled_names, leaf_problems, rising_problems
+from sfumato.schema.mask import Mask
+from sfumato.schema.same import read_same, same_problems
 from sfumato.schema.spelling import format_problem
 from sfumato.schema.tree import ROOT, Branch, Tree, branch_from_inline, grow
 
@@ -45,6 +47,7 @@ _FITS: dict[str, tuple[Kind, ...]] = {
     "hierarchy": ("numeric", "ordered", "nominal"),
     "mask": ("numeric", "ordered", "nominal"),
     "groups": ("numeric", "ordered", "nominal"),
+    "same": ("numeric", "ordered", "nominal"),
     "format": ("date",),
     "decimal": ("numeric",),
 }
@@ -89,6 +92,8 @@ class _Builder:
         if file.other is not None and not isinstance(domain, Values | None):
             self.problem("other", "is for attributes with listed values", "clamp = true keeps numbers in range")
         self._check_spelling(domain)
+        if file.same is not None and domain is not None:
+            self.problems += same_problems(file.same, domain, tree, self._missing_texts(), f"{self.where}.same")
         attribute = Attribute(
             self.name,
             role=file.role,
@@ -102,6 +107,8 @@ class _Builder:
             hierarchy=file.hierarchy if isinstance(file.hierarchy, str) else "",
             clamp=file.clamp,
             other=None if file.other is None else file.other.strip(),
+            same=read_same(file.same),
+            mask=self._mask_alone(),
             format=file.format,
             decimal_comma=file.decimal == ",",
             ground=file.ground,
@@ -323,11 +330,23 @@ class _Builder:
             return None, None, False
         tree, names = grow(branch, missing=missing)
         domain = Values(names)
+        if file.groups and (doubled := doubled_names(tree, names)):  # hierarchies may have them: `check` remarks on it
+            named = count_of(len(doubled), "group is named like a value", "groups are named like values")
+            self.problem(
+                "groups", f"{named}, and would never stand in a release", "give the group another name", doubled
+            )
         if file.kind == "numeric":
             self.problems += rising_problems(names, self.where)
         if not declared and file.kind != "nominal":
             tree = default_tree(domain, file.kind, missing)
         return domain, tree, declared
+
+    def _mask_alone(self) -> Mask | None:
+        """Return the rule of a mask where it alone says which values there are."""
+        given = self.file.mask
+        if given is None or self.problems or self.file.values is not None or self.file.other is not None:
+            return None
+        return Mask(given.length, side=given.side, alphabet=given.alphabet)
 
     def _branch(self) -> Branch | None:
         file = self.file

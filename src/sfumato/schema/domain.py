@@ -38,7 +38,7 @@ DIGITS_LIMIT = 30  # of a declared number, before and after the point each
 _DIGITS_BELOW_STEP = 6
 _HUGE, _TINY = Decimal("1e60"), Decimal("1e-60")  # beyond what may be declared; 1e999999999 would fill the memory
 _EXACT = Context(prec=200)  # sums and products of numbers within the limits above never round
-_DAY = re.compile(r"(\d{4}-\d{2}-\d{2})(?:[T ].*)?", re.ASCII)
+_DAY = re.compile(r"(\d{4}-\d{2}-\d{2})(?:[T ]\d.*)?", re.ASCII)  # a day - a day is no day with a time
 
 
 @dataclass(frozen=True)

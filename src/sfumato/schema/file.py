@@ -49,6 +49,7 @@ class AttributeFile(_Strict):
     mask: MaskFile | None = None
     dates: list[Literal["week", "month", "quarter", "year", "decade"]] | None = None
     groups: dict[str, list[str | int | float | bool]] | None = None
+    same: dict[str, list[str | int | float | bool | dt.date]] | None = None
     missing: list[str] | Literal["suppress", "category"] | MissingFile | None = None
     source: Source = "public"
     format: str | None = None
@@ -75,6 +76,7 @@ _HINTS = {
     "source": 'one of "public", "data"',
     "range": "range = [low, high), two numbers or two dates",
     "mask": 'mask = { length = 5, from = "right" }',
+    "same": 'same = { m = ["M", "male"] }, the spellings of each value in a list',
     "missing": 'missing = ["?", ""] or missing = "suppress"',
     "name": 'name = "my-table"',
     "attribute": "describe at least one column: [attribute.age]",

@@ -11,9 +11,9 @@ from sfumato.schema.attribute import KNOWN, MISSING
 from sfumato.schema.builders import LEAVES_LIMIT
 from sfumato.schema.domain import decimal_or_none
 from sfumato.schema.file import AttributeFile
-from sfumato.schema.tree import ROOT
+from sfumato.schema.tree import ROOT, Tree
 
-__all__ = ["leaf_problems", "rising_problems"]
+__all__ = ["doubled_names", "leaf_problems", "rising_problems"]
 
 _RESERVED = {ROOT, MISSING, KNOWN}
 
@@ -73,6 +73,14 @@ def _beside_values(
     if file.kind == "ordered" and not lacking and not extra and list(values) != [x for x in leaves if x in known]:
         rule = f"list{'s' if key == 'hierarchy' else ''} the values in another order than `values`"
         yield Problem(where, rule, f"use one order, {drop}")
+
+
+def doubled_names(tree: Tree, leaves: Sequence[str]) -> list[str]:
+    """Return the values that share their name with a group of more than that value: the name is read as the value.
+
+    The group can then not be named in a release; it is written out as its values.
+    """
+    return [leaf for leaf in leaves if len(tree.by_name.get(leaf, ())) > 1]
 
 
 def rising_problems(names: Sequence[str], where: str) -> list[Problem]:

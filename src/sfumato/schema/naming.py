@@ -2,7 +2,8 @@
 
 What we write can be read back to the same codes: a name is used only where reading it gives those codes.
 Reading also takes what other tools write: `[20, 40[`, `20-40` (both ends included, as ARX and anonypy mean it),
-`>=40`, `{a, b}`, `509**`.
+`>=40`, `{a, b}`, `509**`. A table of others may write bare days and numbers as the attribute's file does (`written`):
+5,5 is then five and a half where the schema says so, never the pair 5 to 5, and days are read in `format`.
 """
 
 from __future__ import annotations
@@ -18,11 +19,13 @@ from typing import Any
 from sfumato.schema.attribute import KNOWN, MISSING, Attribute
 from sfumato.schema.builders import half_open, interval_name
 from sfumato.schema.domain import Days, Edges, Grid, Values, decimal_or_none
+from sfumato.schema.spelling import is_spelt, number_in, spelt_day
 from sfumato.schema.tree import ROOT
 
 __all__ = ["Intervals", "is_ambiguous", "label_name", "merged", "parse_label"]
 
 Intervals = tuple[tuple[int, int], ...]
+_Reader = Callable[[Attribute, str], Intervals | None]
 
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _DATE = r"\d{4}-\d{2}-\d{2}"
@@ -92,18 +95,20 @@ def is_ambiguous(attribute: Attribute, text: str) -> bool:
     return len(attribute.nodes.by_name.get(text.strip(), ())) > 1
 
 
-def parse_label(attribute: Attribute, text: str) -> Intervals | None:
+def parse_label(attribute: Attribute, text: str, *, written: bool = False) -> Intervals | None:
     """Return the codes a label stands for, None when it can not be understood.
 
-    A name that stands on several levels is read as the lowest, as we write it.
+    A name that stands on several levels is read as the lowest, as we write it. With `written`, a bare day or number
+    is read as the attribute's file writes it (`format`, `decimal`); our own labels are ISO and have points.
     """
     text = text.strip()
     parts = text.split(_BAR)
+    read = _read_written if written else _read
     return (
-        (_union(attribute, [_unescaped(part) for part in parts]) if len(parts) > 1 else None)
-        or _read(attribute, _unescaped(text))
-        or _read(attribute, text)
-        or _parse_braces(attribute, text)
+        (_union(attribute, [_unescaped(part) for part in parts], read) if len(parts) > 1 else None)
+        or read(attribute, _unescaped(text))
+        or read(attribute, text)
+        or _parse_braces(attribute, text, read)
     )
 
 
@@ -111,19 +116,22 @@ def _unescaped(name: str) -> str:
     return _ESCAPE.sub(r"\1", name)
 
 
-def _union(attribute: Attribute, names: Sequence[str]) -> Intervals | None:
-    found = [_read(attribute, name.strip()) for name in names]
+def _union(attribute: Attribute, names: Sequence[str], read: _Reader) -> Intervals | None:
+    found = [read(attribute, name.strip()) for name in names]
     if not all(found):
         return None
     return merged(interval for part in found if part is not None for interval in part)
 
 
-def _parse_braces(attribute: Attribute, text: str) -> Intervals | None:
-    """Read `{a, b}` and `{a; b}`, as other tools write a set."""
+def _parse_braces(attribute: Attribute, text: str, read: _Reader) -> Intervals | None:
+    """Read `{a, b}` and `{a; b}`, as other tools write a set; with decimal commas {1,5} may be one number or two."""
     if not (text.startswith("{") and text.endswith("}")):
         return None
-    for mark in (",", ";"):
-        found = _union(attribute, [part.strip().strip("'\"") for part in text[1:-1].split(mark)])
+    commas = attribute.decimal_comma and read is _read_written
+    if commas and "," in text and ";" not in text and ", " not in text:
+        return None
+    for mark in (", ", ";") if commas else (",", ";"):
+        found = _union(attribute, [part.strip().strip("'\"") for part in text[1:-1].split(mark)], read)
         if found is not None:
             return found
     return None
@@ -132,6 +140,24 @@ def _parse_braces(attribute: Attribute, text: str) -> Intervals | None:
 def _read(attribute: Attribute, name: str) -> Intervals | None:
     """Read one name, without escapes."""
     return _parse_name(attribute, name) or _parse_interval(attribute, name) or _parse_mask(attribute, name)
+
+
+def _read_written(attribute: Attribute, name: str) -> Intervals | None:
+    """Read one name, a bare day or number as the attribute's file writes it."""
+    texts = attribute.missing.texts if attribute.missing else ()
+    form, comma, domain = attribute.format, attribute.decimal_comma, attribute.values
+    code = None
+    if form is not None and is_spelt(name, form):
+        day = spelt_day(name, form)
+        gone = day is not None and any(spelt_day(text, form) == day for text in texts)
+        code = None if day is None else domain.code(day.isoformat())
+    elif comma and (number := number_in(name, comma=True)) is not None:
+        gone = any(number_in(text, comma=True) == number for text in texts)
+        code = domain.code(str(number))
+    else:
+        return _read(attribute, name)
+    code = attribute.missing_code if gone else code
+    return None if code is None else ((code, code + 1),)
 
 
 def _parse_name(attribute: Attribute, text: str) -> Intervals | None:
@@ -143,7 +169,7 @@ def _parse_name(attribute: Attribute, text: str) -> Intervals | None:
             return ((missing, missing + 1),)
         if text == KNOWN:
             return ((0, missing),)
-    code = attribute.values.code(text)
+    code = attribute.values.code(attribute.same.get(text, text))
     if code is not None:
         return ((code, code + 1),)
     tree = attribute.nodes

@@ -97,7 +97,7 @@ def _one_way(
             unknown += 1
             continue
         attribute = schema[row[0]]
-        intervals = parse_label(attribute, row[1]) if len(row) > 1 else None
+        intervals = parse_label(attribute, row[1], written=True) if len(row) > 1 else None
         if intervals is None:
             unread += 1
         elif not weight >= 0:
@@ -148,6 +148,6 @@ def _cells(
 def _intervals(attribute: Attribute, texts: Sequence[str]) -> list[tuple[int, int] | None]:
     known: dict[str, tuple[int, int] | None] = {}
     for text in set(texts):
-        found = parse_label(attribute, text)
+        found = parse_label(attribute, text, written=True)
         known[text] = found[0] if found is not None and len(found) == 1 else None
     return [known[text] for text in texts]

@@ -16,14 +16,15 @@ For the whole table
 For each column: [attribute.NAME]
   role     "quasi"       an outsider could know it of a person: it is made coarser
            "sensitive"   published, but not linked to one person
-           "target"      what a learner should still be able to tell
+           "target"      what a learner should still be able to tell: published as it is, no requirement protects it
            "identifier"  points to one person: never published
            "other"       not published (the default)
   kind     "nominal" (the default), "ordered", "numeric" or "date"
   column = "Alter"             name of the column in the file, where it is not NAME
   source = "public"            or "data": its values were read off the file; differentially private methods refuse that
   decide = ["..."]             questions a person has yet to answer; delete each when it is decided. Until then
-                               publish warns, and differentially private methods refuse the column
+                               publish warns, refuses a column whose role is the question (unless --undecided), and
+                               differentially private methods refuse the column whatever is asked
 
 Which values there may be (one of these)
   range = [0, 100]             numeric: from 0 up to but not including 100; date: ["2004-01-01", "2025-01-01"],
@@ -36,7 +37,8 @@ How values are made coarser (at most one; else a range is halved again and again
   intervals = [5, 10, 20]      numeric: widths, each a multiple of the one before
   dates = ["month", "year"]    date: of week, month, quarter, year, decade
                                Intervals and dates are the levels that topdown, diffgen and the measures use. Mondrian
-                               cuts a range wherever it pays, at any step: `step = 7` keeps its cuts to whole weeks
+                               cuts dates between units of the lowest level (here months), numbers at any step; a
+                               date without levels at any day, which may be somebody's own
   groups = { work = ["office", "craft"], learn = ["school"] }
                                named groups; they list the values too, so that `values` is not needed. Where both
                                stand they must hold the same values (ordered: in the same order). hierarchy likewise
@@ -49,16 +51,21 @@ How values are made coarser (at most one; else a range is halved again and again
 How the file writes them, where it is not 2024-05-31 and 1234.5
   format = "%d.%m.%Y"          date: 31.12.2024; "%m/%d/%Y" for 12/31/2024. %d, %m and %Y once each, no other %
   decimal = ","                numeric: 3,5 is three and a half. Marks for thousands are not read
+  same = { m = ["M", "Mann"], w = ["W", "Frau"] }
+                               listed values: other spellings, each read as the value before the =. Only that value
+                               stands in `values`, groups or hierarchy, and in the release
 
 What does not fit
   missing = ["", "k.A."]       texts that mean no value: a category of its own
   missing = "suppress"         rows with an empty cell are left out
   missing = { values = ["k.A."], action = "suppress" }
                                rows with these texts are left out
+                               Days and numbers among them are written as in the file ("99,9", "01.01.1900") and stand
+                               for that day or number however it is written: 99,90, or 99.9 in a typed column
   clamp = true                 numeric, date: what lies outside the range is moved to its ends
   other = "Other"              listed values: collects whatever is not listed
 
 How far values are apart, for t-closeness with --distance emd
   ground = "equal"             or "hierarchical": nearer where they meet lower in the hierarchy
 
-In the schema itself write 1234.5 and 2024-05-31. Check a file against its schema: sfumato check data.csv s.toml"""
+Elsewhere in the schema write 1234.5 and 2024-05-31. Check a file against its schema: sfumato check data.csv s.toml"""

@@ -8,14 +8,19 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from sfumato.errors import ParameterError, Problem, SchemaError
+from sfumato.errors import ParameterError, Problem, SchemaError, count_of
 from sfumato.schema.attribute import Attribute, Role
 from sfumato.schema.build import build_attribute
 from sfumato.schema.builders import LEAVES_LIMIT
+from sfumato.schema.domain import Values
 from sfumato.schema.file import parse_toml, read_file
+from sfumato.schema.free_text import looks_like_free_text
 from sfumato.schema.hierarchy_file import arx_lines, read_text
+from sfumato.schema.leaves import doubled_names
 
 __all__ = ["Schema"]
+
+_DECIDE_ROLE = "say what each column is and delete the question from `decide`; --undecided publishes all the same"
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,8 +162,9 @@ class Schema:
         return [Problem(path, item, hint) for path, item in asked]
 
     def remarks(self) -> list[Problem]:
-        """What bears on the choice of a method and needs no decision: domains read off the data, absent roles."""
-        found = [
+        """What a person should hear and need not decide: values like free text, domains read off the data, no role."""
+        found = [remark for attribute in self.published for remark in _of_values(attribute)]
+        found += [
             Problem(
                 attribute.where,
                 "domain read off the data: fine for k, l and t, refused by differentially private methods",
@@ -174,6 +180,16 @@ class Schema:
             rule, hint = "no attribute is sensitive", 'role = "sensitive" for what must stay unlinked'
             found.append(Problem("attribute", rule, hint))
         return found
+
+    def undecided_roles(self, names: Iterable[str]) -> list[Problem]:
+        """Return those of the named columns whose role is still a question, though they would be published."""
+        wanted = set(names)
+        found = [
+            Problem(attribute.where, f"its role is undecided, and {attribute.role} is published")
+            for attribute in self.published
+            if attribute.name in wanted and any(item.partition(":")[0].strip() == "role" for item in attribute.decide)
+        ]
+        return [*found[:-1], *(replace(last, hint=_DECIDE_ROLE) for last in found[-1:])]  # said once, for all
 
     def refuse_data_domains(self, names: Sequence[str]) -> None:
         """Raise when a differentially private claim would rest on a domain read off the data, or on what is undecided.
@@ -213,6 +229,22 @@ class Schema:
             rule = "has one name under two parents, which an ARX file can not say"
             raise ParameterError("attribute", name, rule, hint="give the groups names of their own")
         return "\n".join(lines) + "\n"
+
+
+def _of_values(attribute: Attribute) -> list[Problem]:
+    """What the listed values of a published column give to think about. Never names one."""
+    if not isinstance(attribute.domain, Values):
+        return []
+    found, names = [], attribute.domain.names
+    if looks_like_free_text(names):
+        rule = "looks like free text: values with several words; names may be in it"
+        found.append(Problem(attribute.where, rule, 'read its values; role = "other" keeps it out of a release'))
+    if attribute.role == "quasi" and attribute.declared_tree and (doubled := doubled_names(attribute.nodes, names)):
+        rule = f"{count_of(len(doubled), 'group is named like a value', 'groups are named like values')}"
+        told = f"{rule}: it is published as the values it holds, not by its name"
+        hint = f"give it another name in {attribute.hierarchy or 'the hierarchy'}"
+        found.append(Problem(attribute.where, told, hint, count=len(doubled), values=tuple(doubled)))
+    return found
 
 
 def _topic(item: str) -> tuple[str, str]:

@@ -350,3 +350,68 @@ def test_a_real_hierarchy_with_three_lines_dropped(tmp_path) -> None:
     problems = check(DATA / "adult" / "adult.data", loaded(toml, tmp_path))
     assert [(p.path, sorted(p.values)) for p in problems] == [("attribute.education", dropped)]
     assert "hierarchy education.csv" in problems[0].rule
+
+
+NOTES = [f"wife calls: {first} {last}" for first in ("Anna", "Ingo", "Zoë") for last in ("Becker", "Wolf", "Koch")]
+
+
+@pytest.mark.parametrize("other", [["F", "M"], ["x", "y"]])  # with and without a name that is known for a quasi
+@pytest.mark.parametrize("name", ["Notiz", "treatment"])
+def test_free_text_is_left_out_and_not_listed(name: str, other: list[str], tmp_path) -> None:
+    named = "sex" if other == ["F", "M"] else "Spalte"
+    frame = pl.DataFrame({name: [*NOTES, "motivated", None] * 3 + ["motivated"] * 27, named: other * 30})
+    text = draft(frame)
+    schema = loaded(text, tmp_path)
+    assert schema[name].role == "other"
+    assert schema[name].domain is None
+    assert "is it free text? it may hold names" in schema[name].decide[0]
+    assert "Becker" not in text
+    assert schema.quasi
+    assert check(frame, schema) == []
+
+
+def test_categories_of_several_words_keep_the_role_of_their_name(tmp_path) -> None:
+    races = ["White", "Black or African American", "Native Hawaiian or Other Pacific Islander", "Two or More Races"]
+    schema = loaded(draft(pl.DataFrame({"race": races * 20, "sex": ["F", "M"] * 40})), tmp_path)
+    assert schema["race"].role == "sensitive"
+    assert schema["race"].decide[0].startswith("role: is it free text? it may hold names: then other; must it stay")
+    assert any("looks like free text" in told.rule for told in schema.remarks())
+
+
+def test_values_that_differ_in_case_are_asked_about_and_not_named(tmp_path) -> None:
+    frame = pl.DataFrame({"sex": ["xf", "XF", "xm", "xm "] * 5, "town": ["A", "B", "C", "D"] * 5})
+    schema = loaded(draft(frame), tmp_path)
+    (asked,) = (item for item in schema["sex"].decide if item.startswith("same:"))
+    assert "xf" not in asked.casefold()
+    assert not any(item.startswith("same:") for item in schema["town"].decide)
+
+
+@pytest.mark.parametrize("sign", ["-9", "99", "k.A."])
+@pytest.mark.parametrize("first", ["0", "2"])
+def test_a_short_text_among_codes_may_mean_no_value(sign: str, first: str, tmp_path) -> None:
+    codes = [f"{first}{at:04}" for at in range(1000, 1026)]
+    frame = pl.DataFrame({"zip": [*codes, sign] * 3, "sex": ["F"] * 81})
+    text = draft(frame)
+    schema = loaded(text, tmp_path)
+    assert f'missing = ["{sign}"]' in text
+    assert 'mask = { length = 5, from = "right" }' in text
+    assert any(item.startswith("missing:") for item in schema["zip"].decide)
+    assert any("--nominal nodes" in item for item in schema["zip"].decide)
+    assert check(frame, schema) == []
+
+
+def test_a_slip_among_codes_is_no_sign_for_none(tmp_path) -> None:
+    codes = [f"0{at:04}" for at in range(1000, 1026)]
+    for slip in ("0410", "791O2", "unknown"):
+        text = draft(pl.DataFrame({"zip": [*codes, slip] * 3, "sex": ["F"] * 81}))
+        assert f'"{slip}"' in text
+        assert f'missing = ["{slip}"]' not in text
+
+
+def test_numbers_of_one_length_may_be_codes(tmp_path) -> None:
+    frame = pl.DataFrame({"residence": [*range(20000, 20100)] * 2, "born": [*range(1950, 2000)] * 4})
+    schema = loaded(draft(frame), tmp_path)
+    assert schema["residence"].kind == "numeric"
+    (asked,) = (item for item in schema["residence"].decide if item.startswith("kind:"))
+    assert 'are these codes, such as postcodes? then kind = "nominal" and mask = { length = 5, from' in asked
+    assert not any(item.startswith("kind:") for item in schema["born"].decide)  # four digits are rather years

@@ -42,6 +42,10 @@ ATTRIBUTES = {
     "edges": attribute(kind="numeric", edges=[0, "0.1", 1, 10, 1000], missing=["-1"]),
     "listed numbers": attribute(kind="numeric", values=["1", "2.5", "10"], missing=["0"]),
     "grades": attribute(kind="ordered", values=["low", "mid", "high"], other="Other"),
+    "spellings": attribute(
+        values=["low", "39", "true"], same={"low": ["High", "?", "99.0"], "39": [17, "0.3", 2.5]}, missing=["-9"]
+    ),
+    "spelt ranks": attribute(kind="ordered", values=["low", "10"], same={"10": ["0", "true"]}, other="Other"),
     "truth": attribute(values=[True, False], missing=[""]),
     "days": attribute(kind="date", range=["2020-01-01", "2021-01-01"]),
     "German days": attribute(
@@ -168,6 +172,23 @@ def test_any_float(name: str, numbers) -> None:
     column = ATTRIBUTES[name]
     values = pl.Series(numbers, dtype=pl.Float64)
     assert encoded(column, values) == [code_of(column, value) for value in numbers]
+
+
+CUPS = ("m", "M", "Mann", "w", "W", "1", "1.0", "true", "True", "-9", "x")
+
+
+@settings(max_examples=200)
+@given(
+    st.permutations(CUPS), st.lists(st.sampled_from([*CUPS, " M", "W ", "", "1.00", None]), max_size=12), st.booleans()
+)
+def test_any_spellings(texts, cells, padded) -> None:
+    """The first texts are values, the next are spellings of them, one means missing; the rest is outside."""
+    column = attribute(values=texts[:3], same={texts[0]: texts[3:5], texts[2]: texts[5:7]}, missing=[texts[7]])
+    values = pl.Series(cells, dtype=pl.String)
+    found = encoded(column, values, padded=padded)
+    assert found == [code_of(column, value) for value in cells]
+    meant = dict.fromkeys(texts[3:5], 0) | dict.fromkeys(texts[5:7], 2) | {t: at for at, t in enumerate(texts[:3])}
+    assert all(code == meant[text] for text, code in zip(cells, found, strict=True) if text in meant)
 
 
 def test_cells_at_the_edge_of_a_cell() -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -111,17 +112,85 @@ def test_what_can_not_be_published_is_not_recommended(clinic):
         sf.frontier(clinic, [sf.Raw()], workers=0, progress=False).recommend()
 
 
-def test_a_proved_claim_and_buckets_bring_their_own_caution():
+def test_a_proved_claim_brings_its_own_caution():
     proved = frontier_of(SOME, claim={"kind": "proved"}, bound=0.03, drew=True).recommend()
     assert "the proof does not cover that choice" in proved.caution
     assert "proves a privacy loss of at most 0.03" in proved.reason
     assert type(proved.mechanism).__name__ == "Chosen"
-    assert "who is in the table" in frontier_of(SOME, form="buckets").recommend().caution
+
+
+def with_buckets(pairs, buckets):
+    """A frontier in which the points of the given numbers are buckets."""
+    front = frontier_of(pairs)
+    return replace(
+        front,
+        points=tuple(replace(one, form="buckets" if one.number in buckets else "generalized") for one in front.points),
+    )
+
+
+numbers = st.sets(st.integers(1, 9))
+
+
+@given(st.lists(st.tuples(figures, figures), min_size=1, max_size=9), numbers, figures)
+def test_buckets_are_recommended_only_where_membership_may_be_public(pairs, buckets, privacy):
+    front = with_buckets(pairs, buckets)
+    rest = [pair for at, pair in enumerate(pairs, 1) if at not in buckets]
+    for limits in ({}, {"privacy_loss": privacy}):
+        x = limits.get("privacy_loss", math.inf)
+        if not any(pair[0] <= x for pair in rest):
+            with pytest.raises(Infeasible) as told:
+                front.recommend(**limits)
+            assert ("--membership-public" in str(told.value)) == (not rest or any(pair[0] <= x for pair in pairs))
+            continue
+        said = front.recommend(**limits)
+        alone = frontier_of(rest).recommend(**limits)  # the same choice as if nobody had swept buckets
+        assert (said.point.privacy, said.point.utility) == (alone.point.privacy, alone.point.utility)
+        assert said.point in front.efficient_without_buckets
+        assert {one.number for one in said.left_out} == {one.number for one in front.points if one.buckets}
+        free = front.recommend(**limits, membership_public=True)
+        assert free.left_out == ()
+        assert said.bucket == (free.point if free.point.buckets else None)
+        assert ("A bucket release would lose less" in said.note) == free.point.buckets
+
+
+def test_the_efficient_set_does_not_depend_on_what_is_left_out():
+    front = with_buckets(SOME, {3, 4})
+    assert [one.number for one in front.efficient] == [one.number for one in frontier_of(SOME).efficient]
+    assert [one.number for one in front.efficient_without_buckets] == [1, 2, 5, 6]
+    assert front.to_json()["efficient_without_buckets"] == [1, 2, 5, 6]
+
+
+def test_what_is_left_out_is_told_with_the_reason_the_price_and_how_to_ask():
+    said = with_buckets(SOME, {3, 4}).recommend()
+    assert said.point.number == 2
+    assert said.note.startswith(
+        "2 bucket releases were left out of this recommendation: they publish everybody's exact"
+    )
+    assert (
+        "A bucket release would lose less utility: Mondrian k-anonymity(3) (privacy loss 0.2, utility loss 0.1)"
+        in said.note
+    )
+    assert "ask for buckets with --membership-public (in Python membership_public=True)" in said.note
+    assert said.note in str(said)
+    assert said.to_json()["bucket"] == {"point": 3, "label": "Mondrian k-anonymity(3)"}
+    beaten = with_buckets(SOME, {5}).recommend()
+    assert beaten.note.startswith("1 bucket release was left out of this recommendation: it publishes")
+    assert beaten.note.endswith("It would not have been recommended instead.")
+    assert frontier_of(SOME).recommend().note == ""
+
+
+def test_a_recommended_bucket_release_says_once_that_membership_is_public():
+    said = frontier_of(SOME, form="buckets").recommend(membership_public=True)
+    assert said.note.startswith("Membership is public")
+    assert str(said).count("who is in the table") == 1
+    with pytest.raises(Infeasible, match=r"only bucket releases could be made .* ask for buckets with"):
+        frontier_of(SOME, form="buckets").recommend()
 
 
 def test_alternatives_are_the_best_of_other_methods(clinic):
     points = sf.sweep(sf.sweep(sf.Mondrian, k=[5, 50]), sf.sweep(sf.Bucketize, k=[5, 50]), sf.Suppress())
-    said = sf.frontier(clinic, points, workers=0, progress=False).recommend()
-    kinds = [type(point.mechanism).__name__ for point in (said.point, *said.alternatives)]
-    assert sorted(kinds) == ["Bucketize", "Mondrian", "Suppress"]
-    assert said.to_json()["alternatives"][0]["label"] == said.alternatives[0].label
+    front = sf.frontier(clinic, points, workers=0, progress=False)
+    for public, kinds in ((False, ["Mondrian", "Suppress"]), (True, ["Bucketize", "Mondrian", "Suppress"])):
+        said = front.recommend(membership_public=public)
+        assert sorted(type(point.mechanism).__name__ for point in (said.point, *said.alternatives)) == kinds
+        assert said.to_json()["alternatives"][0]["label"] == said.alternatives[0].label

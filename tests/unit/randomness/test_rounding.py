@@ -52,7 +52,7 @@ def test_half_a_step_is_decided_by_the_decimal_definition(monkeypatch):
 
 
 def test_rounded_sensitivity_is_reached_and_never_exceeded():
-    # All 2 x 2 tables of up to 5 rows, each with one row more: gain has sensitivity 1 bit (theory A3-1).
+    # All 2 x 2 tables of up to 5 rows, each with one row more: gain has sensitivity 1 bit.
     tables = [t for t in itertools.product(range(6), repeat=4) if sum(t) <= 5]
     before = dict(zip(tables, steps_of([[t[:2], t[2:]] for t in tables]).tolist(), strict=True))
     more = [(t, (*t[:i], t[i] + 1, *t[i + 1 :])) for t in tables for i in range(4)]

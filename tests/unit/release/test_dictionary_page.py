@@ -1,6 +1,9 @@
 """dictionary.md tells a reader what a group's name stands for."""
 
+import re
+
 import numpy as np
+import pytest
 
 import sfumato as sf
 from sfumato.counts import Table
@@ -37,3 +40,62 @@ def test_a_hierarchy_read_off_the_data_is_not(tmp_path):
     text = page("data", tmp_path)
     assert "is c, d" not in text
     assert "`South` is" not in text
+
+
+FORMS = {
+    "name": "clinic",
+    "attribute": {
+        "born": {"role": "quasi", "kind": "date", "range": ["2010-01-01", "2012-01-01"], "dates": ["month", "year"]},
+        "zip": {"role": "quasi", "values": ["04105", "04109", "20095", "20099", "21029"], "mask": {"length": 5}},
+        "visits": {"role": "quasi", "kind": "numeric", "range": [0, 50]},
+        "sex": {"role": "quasi", "values": ["f", "m"]},
+        "hurt": {"role": "sensitive", "values": ["yes", "no"]},
+    },
+}
+
+
+@pytest.mark.parametrize("source", ["public", "data"])
+def test_every_form_of_a_cell_is_explained_in_plain_words(source: str, tmp_path):
+    described = {name: {**given, "source": source} for name, given in FORMS["attribute"].items()}
+    rng = np.random.default_rng(3)
+    rows = np.column_stack([rng.integers(0, size, 400) for size in (2, 5, 50, 2, 2)])
+    rows[:, 0] += 364  # the last day of one year and the first of the next
+    table = Table.from_codes(sf.Schema.parse({**FORMS, "attribute": described}), rows)
+    release = sf.publish(table, sf.Mondrian(sf.KAnonymity(30), nominal="nodes"))
+    release.save(tmp_path / "out", format="csv")
+    text = (tmp_path / "out" / "dictionary.md").read_text()
+    reading = text.partition("## How to read a cell")[2]
+    forms = {
+        r"\d{4}": "`2020` any day of that year",
+        r"\d{4}-\d{2}": "`2020-03` any day of that month",
+        r"\[\d{4}-\d{2}-\d{2}\.\..*\)": "`[2020-01-01..2020-02-01)`",
+        r"\d+\*+": "`509**` any code",
+        r"\[\d+-\d+\)": "`[20-40)` 20 or more",
+        r"\*": "`*` any value at all",
+    }
+    cells = {cell for name in ("born", "zip", "visits", "sex") for cell in release.frame()[name]}
+    found = [form for form in forms if any(re.fullmatch(form, cell) for cell in cells)]
+    assert {r"\d{4}", r"\d+\*+", r"\[\d+-\d+\)"} <= set(found)
+    assert all(forms[form] in reading for form in found)
+    for odd in ("(part", "to add rows up", "halved", "as far as published"):
+        assert odd not in text
+    assert ("told by the published cells alone" in text) == (source == "data")
+    assert "no levels are told" in text  # visits
+    assert "no groups are told" in text  # sex
+
+
+def test_a_part_without_a_name_is_told_as_such(tmp_path):
+    zips = ["01067", "04105", "20095"]
+    given = {"sex": FORMS["attribute"]["sex"], "zip": {"role": "quasi", "values": zips, "mask": {"length": 5}}}
+    described = {name: {**column, "source": "data"} for name, column in given.items()}
+    described["hurt"] = FORMS["attribute"]["hurt"]
+    times = {(0, 1): 9, (0, 2): 9, (1, 0): 2, (1, 1): 9, (1, 2): 9}  # of men a few are from the first code
+    rows = np.array([[sex, code, at % 2] for (sex, code), many in times.items() for at in range(many)])
+    table = Table.from_codes(sf.Schema.parse({"name": "t", "attribute": described}), rows)
+    release = sf.publish(table, sf.Mondrian(sf.KAnonymity(9), nominal="nodes", tight=True))
+    assert {"0****", "04105"} <= set(release.frame()["zip"])
+    release.save(tmp_path / "out")
+    text = (tmp_path / "out" / "dictionary.md").read_text()
+    assert "`0****` is 04105, values that no cell names" in text
+    assert "(part" not in text
+    assert "01067" not in text

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 import sfumato as sf
 from sfumato.cli import publish as publish_commands
-from sfumato.cli import publish_partition
+from sfumato.cli import publish_dp, publish_partition
 from sfumato.cli.main import app
 from sfumato.report.commands import publish_command
 
@@ -22,14 +22,23 @@ MECHANISMS = [
     sf.Anatomy(3),
     sf.TopDown(5),
     sf.Suppress(),
-]
+    sf.DiffGen("0.5"),
+    sf.DiffGen("1/3", specializations="leaves", threshold=3),
+    sf.DiffGen(1, paper=True, score="infogain", specializations=7),
+    sf.DiffGen(1, paper=True, threshold="auto"),
+    sf.DiffGen.recommended("0.25"),
+    sf.DiffGen(2, first="gini", scored="cells", splits="together", selection="permute-and-flip", structure="0.7",
+               ratio="1.5", penalty="0.1", prefix="0.05"),
+    sf.NoisyTable("0.5"),
+    sf.NoisyTable(1, cuts={"age": ["[17-40)", "[40-91)"], "marital status": ["*"]}, threshold=2),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=str)
 def test_the_command_makes_the_mechanism(mechanism, monkeypatch):
     made = []
-    for module in (publish_partition, publish_commands):
-        monkeypatch.setattr(module, "run", lambda one, **_: made.append(one))
+    for module, name in ((publish_partition, "run"), (publish_commands, "run"), (publish_dp, "_spend")):
+        monkeypatch.setattr(module, name, lambda one, *_, **__: made.append(one))
     program, *words = shlex.split(publish_command(mechanism, "data.csv", "schema.toml"))
     assert program == "sfumato"
     done = CliRunner().invoke(app, words, standalone_mode=False)
@@ -37,5 +46,20 @@ def test_the_command_makes_the_mechanism(mechanism, monkeypatch):
     assert made == [mechanism]
 
 
-def test_methods_without_a_command_have_none():
-    assert publish_command(sf.NoisyTable(1), "data.csv", "schema.toml") is None
+def test_our_one_configuration_is_asked_for_by_its_name():
+    command = publish_command(sf.DiffGen.recommended(1), "data.csv", "schema.toml")
+    assert command == "sfumato publish diffgen data.csv schema.toml --epsilon 1 --recommended -o out/"
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        sf.Raw(),
+        sf.NoisyTable(1, cuts={"a=b": ["*"]}),
+        sf.NoisyTable(1, cuts={"a": ["one;two", "three"]}),
+        sf.NoisyTable(1, cuts={"a": [" one"]}),
+    ],
+    ids=str,
+)
+def test_what_flags_can_not_say_has_no_command(mechanism):
+    assert publish_command(mechanism, "data.csv", "schema.toml") is None

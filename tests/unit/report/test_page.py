@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import html
 import json
 import stat
 from dataclasses import replace
@@ -10,9 +11,9 @@ import pytest
 
 import sfumato as sf
 from sfumato.errors import ParameterError
-from sfumato.frontier import CHOSEN
+from sfumato.frontier import CHOSEN, MEMBERSHIP
 from sfumato.report.page import LARGEST_PAGE
-from sfumato.report.story import worst_of
+from sfumato.report.release_story import worst_of
 
 
 @pytest.fixture(scope="module")
@@ -135,6 +136,97 @@ def test_only_buckets_make_membership_public_and_only_private_releases_are_noisy
         assert one["membership"].startswith("Membership is public") == (methods[one["number"]] == "Bucketize")
 
 
+def test_the_card_tells_what_was_left_out_and_the_picture_shows_it(written, clinic_front):
+    best = clinic_front.recommend()
+    assert not best.point.buckets
+    assert best.bucket.buckets
+    page, markdown = (written / "page.html").read_text(), (written / "page.md").read_text()
+    card = html.unescape(page[page.index('id="recommendation"') : page.index("The frontier</h2>")])
+    assert best.note in card
+    assert best.note in markdown
+    assert f'<a href="#release-{best.bucket.number}">See it</a>' in card
+    assert "--membership-public" in card
+    story = json.loads((written / "page.json").read_text())
+    buckets = {point.number for point in clinic_front.points if point.buckets}
+    assert buckets <= {row["number"] for row in story["plotted"]}
+    apart = {one["number"] for one in story["releases"] if one["only_buckets_beat_it"]}
+    without = {point.number for point in clinic_front.efficient_without_buckets}
+    assert apart == without - {point.number for point in clinic_front.efficient}
+    assert story["without_buckets"] == sorted(without)
+    caption = page[page.index("<figcaption>") : page.index("</figcaption>")]
+    assert apart
+    assert "The dashed line is the same without buckets" in caption
+
+
+def test_where_membership_may_be_public_buckets_are_recommended_and_that_is_said_once(clinic_front, tmp_path):
+    page = sf.report(clinic_front, tmp_path / "page.html", membership_public=True).read_text()
+    card = page[page.index('id="recommendation"') : page.index("The frontier</h2>")]
+    assert clinic_front.recommend(membership_public=True).point.label in card
+    assert card.count("who is in the table") == 1
+    assert "left out" not in card
+    assert "dashed line" not in page[page.index("<figcaption>") : page.index("</figcaption>")]
+
+
+def test_where_only_buckets_were_made_the_page_says_why_nothing_is_recommended(clinic, tmp_path):
+    front = sf.frontier(clinic, sf.sweep(sf.Bucketize, k=[5, 20]), workers=0, progress=False)
+    for ending in ("html", "md"):
+        text = sf.report(front, tmp_path / f"page.{ending}").read_text()
+        assert "Nothing is recommended" in text
+        assert "ask for buckets with --membership-public" in text
+
+
+def test_a_column_without_an_entry_is_not_shown(written, clinic, tmp_path):
+    front = sf.frontier(clinic, sf.sweep(sf.Mondrian, k=[5, 20]), workers=0, progress=False)
+    for ending in ("html", "md"):
+        text = sf.report(front, tmp_path / f"page.{ending}").read_text()
+        assert "proved bound" not in text[text.index("All releases" if ending == "html" else "## All") :]
+        assert "proved bound" in (written / f"page.{ending}").read_text()
+
+
+def test_parameters_that_give_the_same_release_are_named_together(clinic, tmp_path):
+    front = sf.frontier(clinic, sf.sweep(sf.Mondrian, k=[5, 400, 500]), workers=0, progress=False)
+    story = json.loads(sf.report(front, tmp_path / "page.json").read_text())
+    page = sf.report(front, tmp_path / "page.html").read_text()
+    together = "Mondrian k-anonymity(400), k-anonymity(500)"
+    assert [one["label"] for one in story["releases"]] == [together, "Mondrian k-anonymity(5)"]
+    assert [row["label"] for row in story["plotted"]] == [together, "Mondrian k-anonymity(5)"]
+    assert "3 releases measured, 2 of them different, 2 efficient" in page
+    assert page.count('<details id="release-') == 2
+    for k in (400, 500):
+        assert f"sfumato publish mondrian data.csv schema.toml --k {k} -o out/" in page
+    assert "Every class holds at least 500 people" in page
+
+
+def test_the_same_reason_is_printed_once(clinic_front, tmp_path):
+    why = "2 problems:\n  1. age: has no rule.\n  2. town: has no rule."
+    points = [replace(point, failed=why) if "DiffGen" in point.label else point for point in clinic_front.points]
+    front = replace(clinic_front, points=tuple(points))
+    page = sf.report(front, tmp_path / "page.html").read_text()
+    assert page.count("2. town: has no rule.") == 1
+    assert "<strong>DiffGen epsilon=0.5, DiffGen epsilon=2</strong>: 2 problems:<ul" in page
+    markdown = sf.report(front, tmp_path / "page.md").read_text()
+    assert "- **DiffGen epsilon=0.5, DiffGen epsilon=2**: 2 problems:\n  - 1. age: has no rule.\n" in markdown
+
+
+def test_two_parameters_that_fail_alike_are_told_together(clinic, tmp_path):
+    front = sf.frontier(clinic, sf.sweep(sf.Mondrian, k=[5, 700, 800]), workers=0, progress=False)
+    reasons = json.loads(sf.report(front, tmp_path / "page.json").read_text())["failed"]
+    assert [one["labels"] for one in reasons] == [["Mondrian k-anonymity(700)", "Mondrian k-anonymity(800)"]]
+    assert reasons[0]["why"].startswith("can not be reached: the whole table as one class has k-anonymity 600")
+
+
+def test_a_target_is_not_said_to_be_protected(clinic, tmp_path):
+    for roles, told in (
+        ({"sensitive": "ill", "target": "town"}, "To protect: ill. Published as it is: town (target)"),
+        ({"sensitive": (), "target": "ill", "quasi": ["age", "town"]}, "town. Published as it is: ill (target)"),
+        ({"sensitive": "ill"}, "To protect: ill. "),
+    ):
+        table = clinic.with_roles(**{"quasi": ["age"], **roles})
+        front = sf.frontier(table, [sf.Mondrian(sf.KAnonymity(5))], workers=0, progress=False)
+        for ending in ("html", "md"):
+            assert told.strip() in sf.report(front, tmp_path / f"page.{ending}").read_text(), (roles, ending)
+
+
 def test_the_worst_figure_of_the_recommended_release_is_told(written, clinic_front):
     point = clinic_front.recommend().point
     told = json.loads((written / "page.json").read_text())["recommendation"]["worst"]
@@ -157,14 +249,28 @@ RULES_OUT = {
 }
 
 
+LEFT_OUT = "left out of the recommendation"
+
+
+def test_the_public_page_says_whether_buckets_took_part(clinic, clinic_front, tmp_path):
+    exact = sf.publish(clinic, sf.Bucketize(sf.KAnonymity(5)))
+    rows = sf.publish(clinic, sf.Mondrian(sf.KAnonymity(20)))
+    for release, asked, told in ((rows, False, True), (rows, True, False), (exact, False, False), (None, False, True)):
+        options = {"audience": "public", "release": release, "membership_public": asked}
+        for ending in ("html", "md"):
+            text = sf.report(clinic_front, tmp_path / f"public.{ending}", **options).read_text()
+            assert MEMBERSHIP in text
+            assert (LEFT_OUT in text) == told, (release, asked)
+
+
 def test_methods_are_grouped_with_what_was_varied(clinic_front, tmp_path):
     story = json.loads(sf.report(clinic_front, tmp_path / "public.json", audience="public").read_text())
     assert story["methods"] == [
-        {"method": "Mondrian, k-anonymity", "varied": ["5", "20", "60", "5000"]},
-        {"method": "Mondrian, t-closeness", "varied": ["0.03", "0.1"]},
-        {"method": "Bucketize, t-closeness", "varied": ["0.03", "0.1"]},
-        {"method": "DiffGen", "varied": ["epsilon=0.5", "epsilon=2"]},
-        {"method": "Suppress", "varied": [""]},
+        {"method": "Mondrian, k-anonymity", "varied": ["5", "20", "60", "5000"], "mind": ""},
+        {"method": "Mondrian, t-closeness", "varied": ["0.03", "0.1"], "mind": ""},
+        {"method": "Bucketize, t-closeness", "varied": ["0.03", "0.1"], "mind": f"{MEMBERSHIP}; {LEFT_OUT}"},
+        {"method": "DiffGen", "varied": ["epsilon=0.5", "epsilon=2"], "mind": ""},
+        {"method": "Suppress", "varied": [""], "mind": ""},
     ]
     readings = sf.sweep(sf.Mondrian(sf.KAnonymity(3) & sf.TCloseness("0.1", distance="emd")))
     front = replace(clinic_front, points=(replace(clinic_front.points[0], mechanism=readings[0]),))
@@ -210,10 +316,16 @@ def test_a_page_that_would_be_too_large_shows_efficient_releases_only(clinic_fro
     short = sf.report(clinic_front, tmp_path / "short.html").read_text()
     monkeypatch.setitem(sf.report.__globals__, "LARGEST_PAGE", LARGEST_PAGE)
     full = sf.report(clinic_front, tmp_path / "full.html").read_text()
-    shown = len(clinic_front.efficient)
+    best = clinic_front.recommend()
+    named = {best.point.number, best.bucket.number, *(one.number for one in best.alternatives)}
+    proved = {point.number for point in clinic_front.points if point.bound is not None}
+    shown = len({point.number for point in clinic_front.efficient} | named | proved)
     assert full.count('<details id="release-') == len(clinic_front.points) - 1 > shown
     assert short.count('<details id="release-') == shown
-    assert "only efficient releases are shown in full" in short
+    assert "only efficient releases and those named above are shown in full" in short
+    links = Links()
+    links.feed(short)
+    assert set(links.targets) <= set(links.ids)
 
 
 def test_values_of_cells_can_not_break_out_of_the_page(clinic, tmp_path):

@@ -1,0 +1,76 @@
+"""Hints near a limit can be followed, and a cut that does not hold each value once is told in words."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+import sfumato as sf
+from sfumato.counts import Table
+
+
+def table(shares: list[int]) -> Table:
+    schema = sf.Schema.parse(
+        {
+            "name": "t",
+            "attribute": {
+                "a": {"role": "quasi", "kind": "numeric", "range": [0, 10]},
+                "s": {"role": "sensitive", "values": [f"v{at}" for at in range(len(shares))]},
+            },
+        }
+    )
+    rows = [[at % 10, code] for code, times in enumerate(shares) for at in range(times)]
+    return Table.from_codes(schema, np.array(rows))
+
+
+@pytest.mark.parametrize("kind", ["probability", "entropy"])
+@pytest.mark.parametrize("shares", [[72, 28], [51, 49], [60, 25, 15], [30, 30, 20, 20]])
+def test_every_l_that_a_hint_names_is_accepted_and_reached(kind, shares):
+    data = table(shares)
+    with pytest.raises(sf.Infeasible) as caught:
+        sf.publish(data, sf.Mondrian(sf.LDiversity(9, kind=kind)))
+    hint = str(caught.value)
+    best = float(re.search(r"ask for at most ([\d.]+)\.", hint)[1])
+    easier = re.search(r"; ([\d.]+) leaves more", hint)
+    assert (easier is None) == (best >= 3) == ("half of it" in hint)
+    asked = best / 2 if easier is None else float(easier[1])
+    assert 1 < asked < best
+    assert not sf.LDiversity(str(round(asked, 3)), kind=kind).vacuous
+    sf.publish(data, sf.Mondrian(sf.LDiversity(str(round(asked, 3)), kind=kind)))
+
+
+CUT = sf.Schema.parse(
+    {
+        "name": "t",
+        "attribute": {
+            "a": {"role": "quasi", "values": ["x", "y", "z"], "missing": ["-9"]},
+            "s": {"role": "sensitive", "values": ["u", "v"]},
+        },
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("labels", "said"),
+    [
+        (["x", "y | z"], "a: (missing) is in none of its labels. Hint: add a label (missing)."),
+        (["x", "(missing)"], "a: 2 values are in none of its labels. Hint: put each value into exactly one label."),
+        (["x | y", "y | z", "(missing)"], "a: 1 value is in more than one label."),
+        (
+            ["x", "x | y"],
+            "a: 1 value is in none of its labels and (missing) is in none of its labels and 1 value is in",
+        ),
+    ],
+)
+def test_a_cut_is_told_in_words(labels, said):
+    with pytest.raises(sf.ParameterError) as caught:
+        sf.NoisyTable(1, cuts={"a": labels}).plan(CUT)
+    assert said.removeprefix("a: ") in str(caught.value)
+    assert "a" in str(caught.value)
+
+
+@pytest.mark.parametrize(("l", "said"), [(2, "above 1/2: max p <= 1/2"), ("1.2", "above 83.4 %: max p <= 1/1.2")])
+def test_a_share_is_a_fraction_or_a_percentage_that_says_no_more_than_holds(l, said):
+    assert said in sf.LDiversity(l).describe()

@@ -1,0 +1,84 @@
+"""A mask without values is written as a rule and read back as the same domain and tree."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import sfumato as sf
+from sfumato.counts import Table
+from sfumato.schema import Attribute, Schema
+
+
+def schema(**given) -> Schema:
+    columns = {"zip": {"role": "quasi", **given}, "s": {"role": "sensitive", "values": ["u", "v"]}}
+    return Schema.parse({"name": "t", "attribute": columns})
+
+
+@pytest.mark.parametrize("missing", [{}, {"missing": ["-9"]}, {"missing": "suppress"}])
+@pytest.mark.parametrize(
+    "mask", [{"length": 3}, {"length": 2, "from": "left"}, {"length": 1}, {"length": 3, "alphabet": "baab"}]
+)
+def test_a_rule_reads_back_as_what_it_stands_for(mask, missing):
+    column = schema(mask=mask, **missing)["zip"]
+    told = json.loads(json.dumps(column.to_json()))
+    assert "domain" not in told
+    again = Attribute.from_json(told)
+    assert (again.domain, again.tree, again.size) == (column.domain, column.tree, column.size)
+    assert again.declared_tree == column.declared_tree
+    assert again.to_json() == told
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"mask": {"length": 2}, "values": ["01", "02"]},
+        {"mask": {"length": 2}, "other": "Other"},
+        {"mask": {"length": 2}, "source": "data"},
+    ],
+)
+def test_what_is_more_than_a_rule_is_listed(given):
+    column = schema(**given)["zip"]
+    told = column.to_json()
+    assert "mask" not in told
+    assert Attribute.from_json(told).domain == column.domain
+
+
+@pytest.mark.parametrize(
+    "mask",
+    [
+        {"length": 64, "from": "right", "alphabet": "01"},
+        {"length": 0, "from": "right", "alphabet": "01"},
+        {"length": 2, "from": "right", "alphabet": "0*"},
+        {"length": 2, "from": "middle", "alphabet": "01"},
+        {"length": 2, "from": "right", "alphabet": ""},
+    ],
+)
+def test_a_rule_of_a_stranger_is_refused(mask):
+    told = {**schema(mask={"length": 2})["zip"].to_json(), "mask": mask}
+    with pytest.raises(ValueError, match=r"rule|mask|alphabet"):
+        Attribute.from_json(told)
+
+
+@pytest.mark.parametrize("nominal", ["leaves", "nodes"])
+def test_a_manifest_of_postcodes_is_small_and_is_verified(nominal, tmp_path):
+    rng = np.random.default_rng(1)
+    rows = np.column_stack([rng.integers(20_000, 20_400, 300), rng.integers(0, 2, 300)])
+    table = Table.from_codes(schema(mask={"length": 5}, missing=["-9"]), rows)
+    release = sf.publish(table, sf.Mondrian(sf.KAnonymity(5), nominal=nominal))
+    release.save(tmp_path / "out")
+    assert (tmp_path / "out" / "manifest.json").stat().st_size < 10_000  # was 10 MB
+    assert sf.verify(tmp_path / "out").holds
+    assert sf.Release.load(tmp_path / "out").frame().equals(release.frame())
+    manifest = tmp_path / "out" / "manifest.json"
+    manifest.write_text(manifest.read_text().replace('"length": 5', '"length": 4'))
+    assert not _holds(tmp_path / "out")
+
+
+def _holds(folder) -> bool:
+    try:
+        return sf.verify(folder).holds
+    except sf.ReleaseError:
+        return False
