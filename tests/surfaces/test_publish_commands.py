@@ -176,3 +176,9 @@ def test_apply_names_the_schema_where_the_saved_one_can_not_read_the_file(tmp_pa
     assert "--schema patients.toml" in str(done.exception)
     done = CliRunner().invoke(app, ["apply", out, data, "-o", str(tmp_path / "new.csv"), "--schema", schema])
     assert done.exception is None
+
+
+def test_commands_to_copy_are_quoted(files, tmp_path) -> None:
+    out = tmp_path / "out of house"
+    done = CliRunner().invoke(app, ["publish", "mondrian", *files, "--k", "5", "-o", str(out)])
+    assert f"sfumato verify '{out}'" in done.output

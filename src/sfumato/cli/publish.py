@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -78,7 +79,7 @@ def run(mechanism: Mechanism, **options: Any) -> None:
     undecided = schema.decisions()
     if undecided and not options["as_json"]:
         are = count_of(len(undecided), "decision of the schema is", "decisions of the schema are")
-        listed = f"sfumato check {options['data']} {options['schema']}"
+        listed = shlex.join(["sfumato", "check", options["data"], options["schema"]])
         click.echo(f"Warning: {are} open: {named_decisions(undecided)}. Each as a question: {listed}", err=True)
     if options["dry_run"]:
         _show_plan(sf.plan(schema, mechanism), mechanism.claim(schema), as_json=options["as_json"])
@@ -134,7 +135,7 @@ def run(mechanism: Mechanism, **options: Any) -> None:
         click.echo(text)
     if options["mapping"] is not None:
         click.echo(f"Wrote the applied mapping to {options['mapping']}: it undoes the release, keep it to yourself.")
-    click.echo(f"Saved in {options['output']}. Check it with: sfumato verify {options['output']}")
+    click.echo(f"Saved in {options['output']}. Check it with: {shlex.join(['sfumato', 'verify', options['output']])}")
 
 
 def _refuse_nothing(mechanism: Mechanism, schema: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def budget_warnings(claim: Claim, schema: Schema, ledger: str | None) -> list[st
         return []
     limited = [other for other in known if book.totals(other).limit is not None]
     others = f" It limits {', '.join(limited)}: is one of these meant?" if limited else ""
-    fix = f"sfumato ledger {ledger} --population {name} --set-limit EPSILON"
+    fix = f"{shlex.join(['sfumato', 'ledger', ledger, '--population', name])} --set-limit EPSILON"
     return [f"the ledger sets no limit for the population {name}.{others} Set one with: {fix}"]
 
 

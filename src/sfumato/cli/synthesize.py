@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -187,6 +188,6 @@ def _show(release: Release, options: dict[str, Any]) -> None:
     table_of("Synthetic commuting patterns", [("claim", release.claim.promise), *rows])
     for note in release.notes:
         click.echo(f"  {note}.")
-    click.echo(f"Saved in {options['output']}. Check it with: sfumato verify {options['output']}")
+    click.echo(f"Saved in {options['output']}. Check it with: {shlex.join(['sfumato', 'verify', options['output']])}")
     if options["map_file"] is not None:
         click.echo(f"Map: {options['map_file']}")

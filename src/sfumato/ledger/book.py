@@ -133,7 +133,10 @@ class Ledger:
 
     def record_saved(self, entry: int, folder: str | PathLike[str]) -> None:
         """Note the folder a release was saved in, as seen from the ledger's own: both may move together."""
-        seen = os.path.relpath(Path(folder).resolve(), self._path.parent).replace(os.sep, "/")
+        where = Path(folder).resolve()
+        # On Windows another drive has no relative path.
+        seen = os.path.relpath(where, self._path.parent) if where.anchor == self._path.anchor else str(where)
+        seen = seen.replace(os.sep, "/")
         with writing(self._path) as connection:
             read_entry(connection, entry)
             connection.execute("INSERT INTO saved (entry, name, saved_at) VALUES (?, ?, ?)", (entry, seen, _now()))
