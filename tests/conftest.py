@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import settings
@@ -42,6 +44,19 @@ def clinic_codes(seed, rows):
     age, town = rng.integers(0, 40, rows), rng.integers(0, 4, rows)
     ill = np.where(rng.random(rows) < 0.5, (age // 10 + town) % 4, rng.integers(0, 4, rows))
     return np.column_stack([age, town, ill])
+
+
+@pytest.fixture(scope="session")
+def public_data():
+    """Find public data that the repository does not ship; a test that needs it is skipped where it is not there."""
+    folder = Path(__file__).resolve().parents[2] / "shared" / "data"
+
+    def find(name, what):
+        if not (folder / name).exists():
+            pytest.skip(f"{what}: public data that this repository does not ship; {name} is not beside the checkout")
+        return folder / name
+
+    return find
 
 
 @pytest.fixture(scope="session")

@@ -8,6 +8,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
+import opendp.prelude as dp
 import pytest
 from scipy import stats
 
@@ -86,7 +87,6 @@ def test_binomial_fits_its_pmf_and_no_other(f):
     "scale", [2.0, pytest.param(0.7, marks=pytest.mark.full), pytest.param(30.0, marks=pytest.mark.full)]
 )
 def test_opendp_agrees(scale):
-    dp = pytest.importorskip("opendp.prelude")
     dp.enable_features("contrib")
     space = dp.vector_domain(dp.atom_domain(T=int)), dp.l1_distance(T=int)
     theirs = np.array(dp.m.make_laplace(*space, scale=scale)([0] * 50_000))

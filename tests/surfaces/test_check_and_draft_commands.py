@@ -13,7 +13,6 @@ from click.testing import CliRunner
 import sfumato as sf
 from sfumato.cli.main import app
 
-SHARED = Path(__file__).resolve().parents[2].parent / "shared" / "data"
 REAL = [
     "adult/adult.data",
     "census_income_kdd/census_income_kdd.parquet",
@@ -29,17 +28,16 @@ def run(*arguments: str) -> tuple[int, str]:
 
 
 @pytest.mark.parametrize("name", REAL)
-def test_draft_then_check(name: str, tmp_path: Path) -> None:
-    if not (SHARED / name).exists():
-        pytest.skip("the shared data folder is not beside this checkout")
+def test_draft_then_check(name: str, tmp_path: Path, public_data) -> None:
+    file = str(public_data(name, "UCI Adult, UCI Census-Income (KDD) or LODES"))
     schema = str(tmp_path / "s.toml")
-    run("draft", str(SHARED / name), "-o", schema)
-    code, text = run("check", str(SHARED / name), schema, "--json")
+    run("draft", file, "-o", schema)
+    code, text = run("check", file, schema, "--json")
     answer = json.loads(text)
     assert code == 0
     assert answer["ok"]
     assert answer["decisions"]
-    code, text = run("check", str(SHARED / name), schema)
+    code, text = run("check", file, schema)
     assert code == 0
     assert "Open decisions" in text
 
@@ -101,10 +99,8 @@ def test_one_row_is_one_row(tmp_path: Path) -> None:
     assert run("check", str(tmp_path / "d.csv"), str(tmp_path / "s.toml"))[1].startswith("1 row fits the schema.")
 
 
-def test_the_same_on_the_real_arx_files(tmp_path: Path) -> None:
-    files = SHARED / "adult" / "hierarchies_arx"
-    if not files.exists():
-        pytest.skip("the shared data folder is not beside this checkout")
+def test_the_same_on_the_real_arx_files(tmp_path: Path, public_data) -> None:
+    files = public_data("adult/hierarchies_arx", "ARX's hierarchies of Adult")
     lines = (files / "adult_hierarchy_education.csv").read_text().splitlines()
     (tmp_path / "h.csv").write_text("\n".join(lines[3:]))
     frame = sf.datasets.adult_frame().select("age", "education", "occupation")

@@ -8,6 +8,7 @@ import shutil
 import stat
 
 import pytest
+from playwright.sync_api import sync_playwright
 
 import sfumato as sf
 from sfumato.commuting import Geography, Shape, map_data, read_flows
@@ -83,9 +84,6 @@ def _flat(nested):
 @needs_browser
 @pytest.mark.parametrize("audience", ["public", "steward"])
 def test_it_opens_and_a_destination_can_be_picked(world, audience, tmp_path):
-    pytest.importorskip("playwright")
-    from playwright.sync_api import sync_playwright
-
     flows, release, geography = world
     data = map_data(release, geography, original=flows if audience == "steward" else None)
     file = tmp_path / "map.html"
@@ -125,9 +123,6 @@ def test_it_opens_and_a_destination_can_be_picked(world, audience, tmp_path):
 @needs_browser
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_it_fits_any_screen_and_follows_the_scheme(world, scheme, tmp_path):
-    pytest.importorskip("playwright")
-    from playwright.sync_api import sync_playwright
-
     flows, release, geography = world
     data = map_data(release, geography, original=flows)
     write_map(data, tmp_path / "map.html")

@@ -6,12 +6,10 @@ import shutil
 from dataclasses import replace
 
 import pytest
+from playwright.sync_api import sync_playwright
 
 import sfumato as sf
 from sfumato.frontier import Spread
-
-pytest.importorskip("playwright")
-from playwright.sync_api import sync_playwright
 
 CHROMIUM = shutil.which("chromium")
 ARGUMENTS = [

@@ -13,9 +13,6 @@ import pytest
 from sfumato.cli.main import main
 from sfumato.reproduce import PAPERS
 
-DATA = Path(__file__).resolve().parents[2].parent / "shared" / "data"
-
-
 CHROMIUM = shutil.which("chromium")
 
 
@@ -97,9 +94,8 @@ def test_quick_runs_in_three_minutes(paper, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("paper", "where"), [("onthemap", "lodes_ri_2019"), ("dlink", "census_income_kdd/census_income_kdd.parquet")]
 )
-def test_quick_runs_on_given_data(paper, where, tmp_path, capsys):
-    if not (DATA / where).exists():
-        pytest.skip(f"{where} is not beside the repository")
-    assert command("reproduce", paper, "--quick", "--json", "--data", DATA / where, "-o", tmp_path / "page.html") == 0
+def test_quick_runs_on_given_data(paper, where, tmp_path, capsys, public_data):
+    given = public_data(where, "LODES of Rhode Island 2019" if paper == "onthemap" else "UCI Census-Income (KDD)")
+    assert command("reproduce", paper, "--quick", "--json", "--data", given, "-o", tmp_path / "page.html") == 0
     assert json.loads(capsys.readouterr().out)["data"] == Path(where).name
     assert (tmp_path / "page.html").stat().st_mode & 0o077 == 0  # statistics of what was given

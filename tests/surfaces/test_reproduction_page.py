@@ -5,14 +5,12 @@ from __future__ import annotations
 import shutil
 
 import pytest
+from playwright.sync_api import sync_playwright
 
 from sfumato.reproduce.figures import Curve, Figure, Statement
 from sfumato.reproduce.page import reproduction_page
 from sfumato.reproduce.running import Reproduction
 from sfumato.reproduce.verdict import near
-
-pytest.importorskip("playwright")
-from playwright.sync_api import sync_playwright
 
 CHROMIUM = shutil.which("chromium")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed (apt-get install chromium)")

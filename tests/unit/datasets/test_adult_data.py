@@ -12,9 +12,9 @@ import pytest
 
 from sfumato.datasets import ADULT_COLUMNS, ADULT_SCHEMA, adult_frame
 from sfumato.errors import ParameterError
+from sfumato.schema import Schema
 
 DATA = ADULT_SCHEMA.parent
-ORIGINAL = Path(__file__).resolve().parents[3].parent / "shared" / "data" / "adult"
 NUMERIC = ["age", "fnlwgt", "education-num", "capital-gain", "capital-loss", "hours-per-week"]
 SCHEMA = tomllib.loads(ADULT_SCHEMA.read_text(encoding="utf-8"))["attribute"]
 TREES = sorted(DATA.glob("hierarchies/*.csv"))
@@ -57,12 +57,11 @@ def test_splits_are_uci_s_own(adult):
     assert pl.concat([train, test]).equals(adult)
 
 
-def test_rows_are_those_of_the_original_files(adult):
-    if not ORIGINAL.exists():
-        pytest.skip("the original UCI files are not beside the repository")
+def test_rows_are_those_of_the_original_files(adult, public_data):
+    original = public_data("adult", "the files of UCI Adult")
     rows = []
     for name in ("adult.data", "adult.test"):
-        for line in (ORIGINAL / name).read_text(encoding="ascii").splitlines():
+        for line in (original / name).read_text(encoding="ascii").splitlines():
             cells = [cell.strip() for cell in line.split(",")]
             if len(cells) == 15 and "?" not in cells:
                 rows.append([*cells[:-1], cells[-1].rstrip(".")])
@@ -130,11 +129,10 @@ def test_education_is_in_the_order_of_its_number(adult):
 
 
 def test_schemas_load():
-    schema_room = pytest.importorskip("sfumato.schema")
     for file in sorted(DATA.glob("*.toml")):
         if file.name == "census_parameters.toml":
             continue
-        schema = schema_room.Schema.load(file)
+        schema = Schema.load(file)
         assert list(schema.names) == list(tomllib.loads(file.read_text(encoding="utf-8"))["attribute"])
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import math
 import tomllib
-from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -23,7 +22,6 @@ from sfumato.datasets import (
 from sfumato.datasets.census import CHUNK, _Alias, _model, _occupation
 from sfumato.errors import ParameterError
 
-KDD_FILE = Path(__file__).resolve().parents[3].parent / "shared/data/census_income_kdd/census_income_kdd.parquet"
 SCHEMA = tomllib.loads(CENSUS_SCHEMA.read_text(encoding="utf-8"))["attribute"]
 QUASI = {name: name for name in ("age", "sex", "education", "race")} | {"birthplace": "country_of_birth_self"}
 
@@ -67,10 +65,9 @@ def test_mutual_information_also_agrees_with_the_plain_estimate():
         assert ((ratios > 0.5) & (ratios < 2)).all(), about
 
 
-def test_kdd_figures_are_those_of_the_file():
-    if not KDD_FILE.exists():
-        pytest.skip("UCI Census-Income (KDD) is not beside the repository")
-    people = pl.read_parquet(KDD_FILE).filter(pl.col("detailed_occupation_recode") != 0)
+def test_kdd_figures_are_those_of_the_file(public_data):
+    file = public_data("census_income_kdd/census_income_kdd.parquet", "UCI Census-Income (KDD)")
+    people = pl.read_parquet(file).filter(pl.col("detailed_occupation_recode") != 0)
     hourly = people.filter(pl.col("wage_per_hour") > 0)
     assert (people.height, hourly.height) == (148_318, 16_888)
     wage = hourly["wage_per_hour"].to_numpy()

@@ -1,14 +1,11 @@
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from sfumato.schema import Schema
 from sfumato.schema.hierarchy_file import arx_lines, read_hierarchy, read_text
 from sfumato.schema.tree import branch_from_inline, grow
 
-ARX = Path(__file__).resolve().parents[3].parent / "shared" / "data" / "adult" / "hierarchies_arx"
 ARX_FILES = [
     "age",
     "education",
@@ -133,10 +130,8 @@ def test_export_reads_back(tmp_path, text):
 
 
 @pytest.mark.parametrize("name", ARX_FILES)
-def test_the_arx_files_of_adult_load_and_round_trip(name, tmp_path):
-    file = ARX / f"adult_hierarchy_{name}.csv"
-    if not file.is_file():
-        pytest.skip("the ARX hierarchy files of Adult are not beside the repository")
+def test_the_arx_files_of_adult_load_and_round_trip(name, tmp_path, public_data):
+    file = public_data(f"adult/hierarchies_arx/adult_hierarchy_{name}.csv", "ARX's hierarchies of Adult")
     table = {
         "role": "quasi",
         "kind": "numeric" if name == "age" else "nominal",
