@@ -9,6 +9,7 @@ Checked   tests/claims/test_ledger.py::test_two_processes_never_overspend
           tests/claims/test_ledger.py::test_killed_at_any_line_it_never_says_less_than_was_drawn
           tests/claims/test_ledger.py::test_killed_at_random_moments_it_never_says_less_than_was_drawn
           tests/unit/ledger/test_book.py::test_refund_only_before_the_first_draw
+          tests/claims/test_paid_release.py::test_killed_at_any_line_a_paid_release_is_accounted_and_can_be_finished
 Silent on releases made without this ledger; on what the steward sees (errors, measures, frontiers); on an error before
           the first draw that depends on the data. A seeded release reads the same data and is charged the same.
 """
@@ -18,6 +19,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 import os
+import shlex
 import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -34,6 +36,7 @@ from sfumato.ledger.cost import Cost, cost_of
 from sfumato.ledger.entry import Entry, State
 from sfumato.ledger.store import read_charges, read_entries, read_entry, read_tree, reading, writing
 from sfumato.randomness import Entropy
+from sfumato.release.manifest import MANIFEST, plain_parameters
 
 __all__ = ["Ledger", "Reservation", "entered"]
 
@@ -126,38 +129,91 @@ class Ledger:
             raise ParameterError("state", state, "must be spent or refunded")
         if not note.strip():
             raise ParameterError("note", "nothing", "must say why", hint="who found out what, and when")
-        with writing(self._path) as connection:
+        with writing(self._path, create=False) as connection:
             if (found := read_entry(connection, entry).state) != "reserved":
                 raise ParameterError("entry", entry, f"is {found} already")
             _settle(connection, entry, state, note)
 
-    def record_saved(self, entry: int, folder: str | PathLike[str]) -> None:
-        """Note the folder a release was saved in, as seen from the ledger's own: both may move together."""
+    def record_saved(self, entry: int, folder: str | PathLike[str], *, done: bool = True) -> None:
+        """Note the folder a release was saved in, as seen from the ledger's own: both may move together.
+
+        Without `done` it is only meant: the folder is about to take its name.
+        """
+        seen = self._seen(folder)
+        with writing(self._path, create=False) as connection:
+            read_entry(connection, entry)
+            connection.execute("DELETE FROM saved WHERE entry = ? AND name = ? AND NOT done", (entry, seen))
+            connection.execute(
+                "INSERT INTO saved (entry, name, saved_at, done) VALUES (?, ?, ?, ?)", (entry, seen, _now(), done)
+            )
+
+    def record_finished(self, meant: str | PathLike[str], folder: str | PathLike[str]) -> int:
+        """Note that a release meant for one folder was finished as another or the same; returns its entry."""
+        was, seen = self._seen(meant), self._seen(folder)
+        with writing(self._path, create=False) as connection:
+            found = connection.execute("SELECT entry FROM saved WHERE name = ? AND NOT done", (was,)).fetchall()
+            if len(found) != 1:
+                hint = "say which entry it is: sfumato ledger LEDGER --saved ENTRY FOLDER"
+                rule = f"does not name one entry that was meant for {was}"
+                raise ParameterError("ledger", self._path.name, rule, hint=hint)
+            connection.execute(
+                "UPDATE saved SET name = ?, done = 1, saved_at = ? WHERE name = ? AND NOT done", (seen, _now(), was)
+            )
+        return int(found[0][0])
+
+    def record_unsaved(self, entry: int, *, note: str) -> None:
+        """State that no folder holds the release of an entry, and why; what it spent stays spent."""
+        if not note.strip():
+            raise ParameterError("note", "nothing", "must say why", hint="who found out what, and when")
+        with writing(self._path, create=False) as connection:
+            if read_entry(connection, entry).state == "reserved":
+                hint = "settle it first: --resolve ENTRY --as spent"
+                raise ParameterError("entry", entry, "is reserved: its process may still publish", hint=hint)
+            connection.execute("UPDATE entry SET unsaved = ? WHERE number = ?", (note, entry))
+
+    def _seen(self, folder: str | PathLike[str]) -> str:
+        """Return a folder as seen from the one the ledger lies in."""
         where = Path(folder).resolve()
         # On Windows another drive has no relative path.
         seen = os.path.relpath(where, self._path.parent) if where.anchor == self._path.anchor else str(where)
-        seen = seen.replace(os.sep, "/")
-        with writing(self._path) as connection:
-            read_entry(connection, entry)
-            connection.execute("INSERT INTO saved (entry, name, saved_at) VALUES (?, ?, ?)", (entry, seen, _now()))
+        return seen.replace(os.sep, "/")
 
     def saved_folders(self, population: str) -> list[Path]:
-        """Return where the releases lie that share people with a population; none may be missing.
+        """Return where the releases lie that share people with a population; none may be missing or unknown.
 
-        Rehearsals are left out, and so is what was never saved.
+        Rehearsals are left out, and what is stated never to have been saved.
         """
         with reading(self._path) as connection:
             shared = read_tree(connection).related(population)
             entries = [entry for entry in read_entries(connection) if entry.population in shared]
-        found = []
-        for entry in entries:
-            for name in () if entry.rehearsal or entry.state == "refunded" else entry.saved:
-                folder = self._path.parent / name
-                if not folder.is_dir():
-                    rule = f"says that entry {entry.number} was saved as {name}, which is not there"
-                    raise ParameterError("ledger", self._path.name, rule, hint="put it back, or name the folders")
-                found.append(folder)
+        looked_at = [entry for entry in entries if not entry.rehearsal and entry.state != "refunded"]
+        return [folder for entry in looked_at for folder in self._folders_of(entry)]
+
+    def _folders_of(self, entry: Entry) -> list[Path]:
+        """Return every folder of an entry; refuse where one is missing, or none is known."""
+        found = [self._path.parent / name for name in entry.saved]
+        for name, folder in zip(entry.saved, found, strict=True):
+            if not folder.is_dir():
+                rule = f"says that entry {entry.number} was saved as {name}, which is not there"
+                raise ParameterError("ledger", self._path.name, rule, hint="put it back, or name the folders")
+        # A kill between the naming of a folder and the note of it leaves a folder that was meant and is there.
+        found += [self._path.parent / name for name in entry.meant if (self._path.parent / name / MANIFEST).is_file()]
+        if not found and not entry.unsaved:
+            raise self._unknown(entry)
         return found
+
+    def _unknown(self, entry: Entry) -> ParameterError:
+        command = f"sfumato ledger {shlex.quote(self._path.name)}"
+        number, settle = entry.number, f"{command} --resolve {entry.number} --as spent --note WHY"
+        if entry.state == "reserved":
+            rule = f"holds entry {number}, which is reserved: its process runs, or died before it said what it did"
+            return ParameterError("ledger", self._path.name, rule, hint=f"wait for it, or settle it: {settle}")
+        rule = f"holds entry {number}, which is spent, but does not know where its release was saved"
+        fixes = f"{command} --saved {number} FOLDER; or, if it was never saved, {command} --not-saved {number} --note WHY"
+        if entry.meant:
+            rule = f"holds entry {number}, which was to be saved as {entry.meant[-1]} and is not there"
+            fixes = f"finish it (sfumato finish .NAME.partial-..., beside that folder); or {fixes}"
+        return ParameterError("ledger", self._path.name, rule, hint=fixes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +229,7 @@ class Reservation:
 
         `claim` is what the release came out with: it must cost what was reserved.
         """
-        with writing(self.ledger._path) as connection:  # noqa: SLF001  (part of the ledger)
+        with writing(self.ledger._path, create=False) as connection:  # noqa: SLF001  (part of the ledger)
             entry = read_entry(connection, self.entry)
             told = _disagreement(entry, claim) if entry.state != "refunded" else "was refunded while it was in use"
             _settle(connection, self.entry, "spent", told)
@@ -190,21 +246,30 @@ class Reservation:
         """Give the amount back; refused once anything was drawn."""
         if drew:
             raise ParameterError("drew", drew, "what was drawn stays spent")
-        with writing(self.ledger._path) as connection:  # noqa: SLF001
+        with writing(self.ledger._path, create=False) as connection:  # noqa: SLF001
             if read_entry(connection, self.entry).state == "spent":
                 raise ParameterError("entry", self.entry, "is spent: it can not be refunded")
             _settle(connection, self.entry, "refunded")
 
     def failed(self, *, drew: bool) -> None:
         """Settle after a failure: spent if anything was drawn, else refunded; what is settled stays as it is."""
-        with writing(self.ledger._path) as connection:  # noqa: SLF001
+        with writing(self.ledger._path, create=False) as connection:  # noqa: SLF001
             before = read_entry(connection, self.entry).state
             if before == "reserved" or (drew and before == "refunded"):
                 _settle(connection, self.entry, "spent" if drew else "refunded", "failed")
+                connection.execute("UPDATE entry SET unsaved = 'failed' WHERE number = ?", (self.entry,))
+
+    def intends(self, folder: str | PathLike[str]) -> None:
+        """Note the folder that is about to take its name."""
+        self.ledger.record_saved(self.entry, folder, done=False)
 
     def saved(self, folder: str | PathLike[str]) -> None:
         """Note the folder a release was saved in."""
         self.ledger.record_saved(self.entry, folder)
+
+    def unsaved(self, note: str) -> None:
+        """Note that the release was given up and will never be saved; what it spent stays spent."""
+        self.ledger.record_unsaved(self.entry, note=note)
 
 
 @contextmanager
@@ -249,8 +314,6 @@ def _disagreement(entry: Entry, claim: Claim | None) -> str:
 
 def _described(mechanism: Any) -> Any:
     """Return name and parameters; never a seed or a path."""
-    from sfumato.release.manifest import plain_parameters
-
     if isinstance(mechanism, str):
         return {"name": mechanism}
     told = mechanism.to_json() if hasattr(mechanism, "to_json") else mechanism

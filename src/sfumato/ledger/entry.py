@@ -19,7 +19,8 @@ class Entry:
     """What was published, under which promise, what it cost; `cost` is None where no epsilon is promised.
 
     `reserved` counts as spent: nobody knows whether the process that reserved has drawn. `saved` holds the
-    folders, as seen from the one the ledger lies in.
+    folders, as seen from the one the ledger lies in; `meant` those that were about to be named when the process was
+    last heard of; `unsaved` says why no folder will ever hold it.
     """
 
     number: int
@@ -33,6 +34,8 @@ class Entry:
     reserved_at: str
     settled_at: str | None = None
     saved: tuple[str, ...] = ()
+    meant: tuple[str, ...] = ()
+    unsaved: str = ""
     rehearsal: bool = False
     note: str = ""
 
@@ -55,6 +58,8 @@ class Entry:
             "reserved_at": self.reserved_at,
             "settled_at": self.settled_at,
             "saved": list(self.saved),
+            "meant": list(self.meant),
+            "unsaved": self.unsaved,
             "rehearsal": self.rehearsal,
             "note": self.note,
         }

@@ -4,12 +4,16 @@ Source    SQLite documentation: BEGIN IMMEDIATE (one writer), rollback journal w
           returned survives a kill and a power cut).
 Claim     What one `writing` block reads can not change before it has written; it is kept whole or not at all.
 Because   the write lock is taken before the first read. A connection lives as long as its block, so that neither
-          threads nor processes share one. Triggers refuse to delete an entry or to change what it took.
+          threads nor processes share one. Triggers refuse to delete an entry or to change what it took. A new ledger
+          is made beside its place and then named, so that a file of no bytes is never one. Every row is sealed
+          (`seals`): what was damaged or removed since it was written is refused before anything is read from it.
 Checked   tests/claims/test_ledger.py::test_two_processes_never_overspend
           tests/claims/test_ledger.py::test_a_ledger_that_checks_and_writes_apart_is_caught
           tests/unit/ledger/test_ledger_file.py::test_the_file_refuses_to_forget
+          tests/claims/test_ledger_damage.py::test_no_flipped_bit_says_that_less_was_spent
+          tests/unit/ledger/test_ledger_file.py::test_an_empty_file_is_not_a_ledger
 Silent on file systems without working locks (some network drives), and on who may write the file: a person who can
-          edit, copy back or delete it can spend twice.
+          edit it with care, copy an old one back or delete it can spend twice.
 """
 
 from __future__ import annotations
@@ -17,23 +21,28 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from fractions import Fraction
+from functools import wraps
 from pathlib import Path
-from typing import Final
+from typing import Final, ParamSpec, TypeVar
 
 from sfumato.claims import Neighbours, promise_from_json
 from sfumato.errors import ParameterError
 from sfumato.ledger.composition import Charge, Tree
 from sfumato.ledger.cost import Cost
 from sfumato.ledger.entry import Entry
+from sfumato.ledger.seals import check_seals, seal
+from sfumato.release.partial import Held, flush, partial_of, remove_stale
 
 __all__ = ["WAIT_SECONDS", "read_charges", "read_entries", "read_entry", "read_tree", "reading", "writing"]
 
 WAIT_SECONDS: Final = 60.0  # a transaction takes milliseconds: who waits longer waits for something stuck
+P = ParamSpec("P")
+T = TypeVar("T")
 APPLICATION: Final = 0x5F0A70  # marks a file as one of ours
-FORMAT: Final = 1
+FORMAT: Final = 2
 
 _TABLES: Final = """
 CREATE TABLE population (
@@ -56,13 +65,16 @@ CREATE TABLE entry (
     settled_at TEXT,
     rehearsal INTEGER NOT NULL DEFAULT 0,
     note TEXT NOT NULL DEFAULT '',
+    unsaved TEXT NOT NULL DEFAULT '',
     CHECK ((epsilon IS NULL) = (delta IS NULL) AND (epsilon IS NULL) = (neighbours IS NULL))
 );
 CREATE TABLE saved (
     entry INTEGER NOT NULL REFERENCES entry (number),
     name TEXT NOT NULL,
-    saved_at TEXT NOT NULL
+    saved_at TEXT NOT NULL,
+    done INTEGER NOT NULL DEFAULT 1
 );
+CREATE TABLE seal (what TEXT PRIMARY KEY NOT NULL, sha256 TEXT NOT NULL);
 CREATE TRIGGER entries_stay BEFORE DELETE ON entry
 BEGIN SELECT RAISE(ABORT, 'an entry is never deleted'); END;
 CREATE TRIGGER amounts_stay BEFORE UPDATE OF number, population, neighbours, epsilon, delta, reserved_at ON entry
@@ -72,75 +84,143 @@ BEGIN SELECT RAISE(ABORT, 'what is spent stays spent'); END;
 """
 
 
+# What turns a ledger of format 1 into one of format 2; its rows are then sealed as they are found.
+_UPGRADE: Final = """
+ALTER TABLE entry ADD COLUMN unsaved TEXT NOT NULL DEFAULT '';
+ALTER TABLE saved ADD COLUMN done INTEGER NOT NULL DEFAULT 1;
+CREATE TABLE seal (what TEXT PRIMARY KEY NOT NULL, sha256 TEXT NOT NULL);
+"""
+
+
 @contextmanager
-def writing(path: Path) -> Iterator[sqlite3.Connection]:
-    """One transaction that no other process can write beside; the file is made where there is none."""
-    with _translated(path), closing(_open(path, "rwc")) as connection:
-        connection.execute("BEGIN IMMEDIATE")
-        try:
-            _prepare(connection, path)
-            yield connection
-            connection.execute("COMMIT")
-        except BaseException:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
-            raise
+def writing(path: Path, *, create: bool = True) -> Iterator[sqlite3.Connection]:
+    """One transaction that no other process can write beside; with `create` the file is made where there is none."""
+    with _translated(path):
+        if create and not os.path.lexists(path):
+            _create(path)
+        _refuse_no_file(path)
+        with closing(_open(path)) as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                if _format(connection, path) < FORMAT:
+                    _upgrade(connection)
+                else:
+                    check_seals(connection, path.name)
+                yield connection
+                seal(connection)
+                connection.execute("COMMIT")
+            except BaseException:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
 
 
 @contextmanager
 def reading(path: Path) -> Iterator[sqlite3.Connection]:
     """One look at the ledger as it is between two transactions of others."""
-    if not path.is_file():
+    # Nothing is written, yet it is opened to be: what a killed process left half done is rolled back by the next.
+    with _translated(path):
+        _refuse_no_file(path)
+        with closing(_open(path)) as connection:
+            connection.execute("BEGIN")
+            if _format(connection, path) == FORMAT:
+                check_seals(connection, path.name)
+                yield connection
+            else:
+                with closing(_connected(":memory:")) as upgraded:  # the file itself stays as it is
+                    connection.backup(upgraded)
+                    _upgrade(upgraded)
+                    yield upgraded
+            connection.execute("ROLLBACK")
+
+
+def _refuse_no_file(path: Path) -> None:
+    if not os.path.lexists(path):
         raise ParameterError("ledger", path.name, "there is no such ledger", hint="publish with it, or set a limit")
-    # "rw" although nothing is written: what a killed process left half done is rolled back by whoever opens next.
-    with _translated(path), closing(_open(path, "rw")) as connection:
-        if not _is_ours(connection):  # a file that is empty yet
-            _prepare_alone(connection, path)
-        connection.execute("BEGIN")
-        _prepare(connection, path)  # refuses what this version can not read
-        yield connection
-        connection.execute("ROLLBACK")
+    if not path.is_file():
+        raise ParameterError("ledger", path.name, "is not a file", hint="name the file of the ledger")
+    if path.stat().st_size == 0:
+        hint = "put a copy of the ledger back; only if none was ever kept here, delete the file and begin anew"
+        raise ParameterError("ledger", path.name, "is empty: it is not a ledger", hint=hint)
 
 
-def _open(path: Path, mode: str) -> sqlite3.Connection:
-    where = f"{path.as_uri()}?mode={mode}"
-    connection = sqlite3.connect(where, uri=True, timeout=WAIT_SECONDS, isolation_level=None)
+def _create(path: Path) -> None:
+    """Make a new ledger beside its place, then name it; where another process was quicker, its ledger stands."""
+    if not path.parent.is_dir():
+        hint = "name a file in a folder that exists, where you may write"
+        raise ParameterError("ledger", path.name, "can not be opened", hint=hint)
+    partial = partial_of(path)
+    try:
+        remove_stale(path.parent)
+        partial.touch(0o666, exist_ok=False)
+        held = Held(partial)
+        try:
+            with closing(_connected(str(partial))) as connection:
+                connection.execute("BEGIN IMMEDIATE")
+                for statement in _statements(_TABLES):
+                    connection.execute(statement)
+                connection.execute(f"PRAGMA application_id = {APPLICATION}")
+                connection.execute(f"PRAGMA user_version = {FORMAT}")
+                seal(connection)
+                connection.execute("COMMIT")
+            flush(partial)
+            _name(partial, path)
+            flush(path.parent)
+        finally:
+            held.release()
+            partial.unlink(missing_ok=True)
+    except OSError as error:
+        hint = "name a file in a folder that exists, where you may write and the disk has room"
+        raise ParameterError("ledger", path.name, f"can not be made ({error.strerror})", hint=hint) from None
+
+
+def _name(partial: Path, path: Path) -> None:
+    try:
+        os.link(partial, path)
+    except FileExistsError:
+        return
+    except OSError:  # a file system without links
+        if not os.path.lexists(path):
+            partial.rename(path)
+
+
+def _open(path: Path) -> sqlite3.Connection:
+    return _connected(f"{path.as_uri()}?mode=rw")
+
+
+def _connected(where: str) -> sqlite3.Connection:
+    connection = sqlite3.connect(where, uri=where.startswith("file:"), timeout=WAIT_SECONDS, isolation_level=None)
     connection.row_factory = sqlite3.Row
     connection.execute("PRAGMA synchronous = EXTRA")
     connection.execute("PRAGMA foreign_keys = ON")
     return connection
 
 
-def _is_ours(connection: sqlite3.Connection) -> bool:
-    return bool(connection.execute("PRAGMA application_id").fetchone()[0] == APPLICATION)
-
-
-def _prepare_alone(connection: sqlite3.Connection, path: Path) -> None:
-    connection.execute("BEGIN IMMEDIATE")
-    _prepare(connection, path)
-    connection.execute("COMMIT")
-
-
-def _prepare(connection: sqlite3.Connection, path: Path) -> None:
-    """Make the tables in a new file; refuse a file that is something else."""
-    version = connection.execute("PRAGMA user_version").fetchone()[0]
-    if _is_ours(connection):
-        if version != FORMAT:
-            rule = f"has format {version}, this version reads {FORMAT}"
-            raise ParameterError("ledger", path.name, rule, hint="use the version that wrote it")
-        return
-    if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+def _format(connection: sqlite3.Connection, path: Path) -> int:
+    """Return the format of a ledger; refuse a file that is something else, or that this version cannot read."""
+    if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION:
         raise ParameterError("ledger", path.name, "is a database, but no ledger", hint="name another file")
-    for statement in _statements():
+    version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+    if version not in (1, FORMAT):
+        rule = f"has format {version}, this version reads 1 and {FORMAT}"
+        raise ParameterError("ledger", path.name, rule, hint="use the version that wrote it")
+    sealed = connection.execute("SELECT count(*) FROM sqlite_master WHERE name = 'seal'").fetchone()[0]
+    if bool(sealed) != (version == FORMAT) or connection.execute("PRAGMA integrity_check(1)").fetchone()[0] != "ok":
+        hint = "put back a copy that is whole; nothing was changed"
+        raise ParameterError("ledger", path.name, "is damaged", hint=hint)
+    return version
+
+
+def _upgrade(connection: sqlite3.Connection) -> None:
+    for statement in _statements(_UPGRADE):
         connection.execute(statement)
-    connection.execute(f"PRAGMA application_id = {APPLICATION}")
     connection.execute(f"PRAGMA user_version = {FORMAT}")
 
 
-def _statements() -> Iterator[str]:
+def _statements(script: str) -> Iterator[str]:
     """Give the statements one by one: `executescript` would commit behind our back."""
     pending = ""
-    for line in _TABLES.splitlines(keepends=True):
+    for line in script.splitlines(keepends=True):
         pending += line
         if sqlite3.complete_statement(pending):
             yield pending
@@ -165,9 +245,28 @@ def _translated(path: Path) -> Iterator[None]:
         rule, hint = rules.get(
             primary or -1, (f"can not be used ({type(error).__name__})", "see that the file is whole")
         )
-        raise ParameterError("ledger", os.path.basename(path), rule, hint=hint) from error  # noqa: PTH119
+        raise ParameterError("ledger", path.name, rule, hint=hint) from error
+    except _Unreadable as error:
+        hint = "put back a copy that is whole; nothing was changed"
+        raise ParameterError("ledger", path.name, "is damaged: a row can not be read", hint=hint) from error
 
 
+class _Unreadable(Exception):  # noqa: N818
+    """A row that holds what was never written. Only a ledger of format 1 shows it: others are checked by their seals."""
+
+
+def _read(function: Callable[P, T]) -> Callable[P, T]:
+    @wraps(function)
+    def read(*given: P.args, **named: P.kwargs) -> T:
+        try:
+            return function(*given, **named)
+        except (ValueError, TypeError, KeyError, ZeroDivisionError, RecursionError) as error:
+            raise _Unreadable from error
+
+    return read
+
+
+@_read
 def read_tree(connection: sqlite3.Connection) -> Tree:
     """Return all populations with their limits."""
     rows = connection.execute("SELECT name, part_of, epsilon, delta FROM population ORDER BY name").fetchall()
@@ -178,6 +277,7 @@ def read_tree(connection: sqlite3.Connection) -> Tree:
     )
 
 
+@_read
 def read_charges(connection: sqlite3.Connection) -> list[Charge]:
     """Return what counts against the populations: everything with an epsilon that was not refunded."""
     rows = connection.execute(
@@ -191,6 +291,7 @@ def read_charges(connection: sqlite3.Connection) -> list[Charge]:
     ]
 
 
+@_read
 def read_entry(connection: sqlite3.Connection, number: int) -> Entry:
     """Return one entry, without the folders it was saved in."""
     row = connection.execute("SELECT * FROM entry WHERE number = ?", (number,)).fetchone()
@@ -199,18 +300,19 @@ def read_entry(connection: sqlite3.Connection, number: int) -> Entry:
     return _entry(row, ())
 
 
+@_read
 def read_entries(connection: sqlite3.Connection, population: str | None = None) -> list[Entry]:
     """Return the entries, oldest first."""
-    folders: dict[int, list[str]] = {}
-    for number, name in connection.execute("SELECT entry, name FROM saved ORDER BY rowid"):
-        folders.setdefault(number, []).append(name)
+    folders: dict[int, list[tuple[str, bool]]] = {}
+    for number, name, done in connection.execute("SELECT entry, name, done FROM saved ORDER BY rowid"):
+        folders.setdefault(number, []).append((name, bool(done)))
     rows = connection.execute(
         "SELECT * FROM entry WHERE ?1 IS NULL OR population = ?1 ORDER BY number", (population,)
     ).fetchall()
     return [_entry(row, tuple(folders.get(row["number"], ()))) for row in rows]
 
 
-def _entry(row: sqlite3.Row, saved: tuple[str, ...]) -> Entry:
+def _entry(row: sqlite3.Row, folders: tuple[tuple[str, bool], ...]) -> Entry:
     return Entry(
         row["number"],
         population=row["population"],
@@ -221,7 +323,9 @@ def _entry(row: sqlite3.Row, saved: tuple[str, ...]) -> Entry:
         state=row["state"],
         reserved_at=row["reserved_at"],
         settled_at=row["settled_at"],
-        saved=saved,
+        saved=tuple(name for name, done in folders if done),
+        meant=tuple(name for name, done in folders if not done),
+        unsaved=row["unsaved"],
         rehearsal=bool(row["rehearsal"]),
         note=row["note"],
     )

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     import polars as pl
     from scipy.sparse import csr_matrix
 
+    from sfumato.release.folder import NewFolder
+
 __all__ = ["Form", "Outcome", "Release", "Residence", "Summary", "assemble"]
 
 Form = Literal["generalized", "buckets", "cells", "synthetic"]
@@ -122,17 +124,18 @@ class Release:
 
     def save(
         self,
-        folder: str | PathLike[str],
+        folder: str | PathLike[str] | NewFolder,
         *,
         format: Literal["parquet", "csv"] = "parquet",  # noqa: A002
         allow_rehearsal: bool = False,
     ) -> None:
-        """Write data, manifest and dictionary into a new folder, all or nothing."""
+        """Write data, manifest and dictionary into a new folder, all or nothing; note it in the ledger.
+
+        A save that fails can be tried again elsewhere: the release stays in memory, and costs nothing more.
+        """
         from sfumato.release.store import save
 
         save(self, folder, format=format, allow_rehearsal=allow_rehearsal)
-        if self.account is not None:
-            self.account.saved(folder)
 
     @classmethod
     def load(cls, folder: str | PathLike[str], *, schema: Schema | None = None) -> Release:

@@ -12,8 +12,15 @@ Cost      memory follows the distinct published rows, not all of them.
 
 from __future__ import annotations
 
+import errno
 import json
+import os
+import shutil
+import signal
+import tempfile
+import threading
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -22,21 +29,22 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
-from sfumato.claims import Nothing
+from sfumato.claims import Claim, Nothing
 from sfumato.errors import ParameterError, Problem, ReleaseError
 from sfumato.release.dictionary import dictionary
 from sfumato.release.files import digest, distinct_texts, scan, tally
-from sfumato.release.folder import whole_folder
+from sfumato.release.folder import NewFolder, refuse_existing, take_name
 from sfumato.release.frames import PublishedTable, published_frames
 from sfumato.release.manifest import DICTIONARY, MANIFEST, FileEntry, Manifest
 from sfumato.release.manifest_reader import read_manifest
 from sfumato.release.manifest_writer import manifest_of
+from sfumato.release.partial import is_stale, target_of
 from sfumato.release.parse import Reading, rebuilt, suppressed_group, times_of
 from sfumato.release.recoding_file import labels_with_recoding
 from sfumato.release.release import Release
 from sfumato.schema import Attribute, Schema
 
-__all__ = ["load", "refuse_unsavable", "save"]
+__all__ = ["finish", "keep_elsewhere", "load", "refuse_beforehand", "refuse_unsavable", "save"]
 
 Format = Literal["parquet", "csv"]
 _BATCH = 200_000  # rows expanded at a time: about 20 MB for a dozen columns
@@ -44,28 +52,139 @@ _BATCH = 200_000  # rows expanded at a time: about 20 MB for a dozen columns
 
 def save(
     release: Release,
-    folder: str | PathLike[str],
+    folder: str | PathLike[str] | NewFolder,
     *,
     format: Format = "parquet",  # noqa: A002
     allow_rehearsal: bool = False,
 ) -> None:
-    """Write data, manifest and dictionary into a new folder, all or nothing."""
+    """Write data, manifest and dictionary into a new folder, all or nothing; note it in the release's ledger.
+
+    The ledger hears of the folder before it takes its name, so that no kill leaves a published release unknown.
+    """
+    _refuse_format(format)
+    refuse_unsavable(release, allow_rehearsal=allow_rehearsal)
+    account = release.account
+    paid = account is not None or release.claim.kind == "proved"
+    with _not_interrupted(paid), folder if isinstance(folder, NewFolder) else NewFolder(folder) as place:
+        note = None if account is None else (lambda: account.intends(place.target))
+        with place.filled(keep=paid, before_naming=note) as partial:
+            _fill(release, partial, format)
+        if account is not None:
+            with suppress(ParameterError):  # a folder that was meant and is there counts as saved all the same
+                account.saved(place.target)
+
+
+def _fill(release: Release, partial: Path, format: Format) -> None:  # noqa: A002
+    """Write every file; the manifest comes last, so that a folder with a manifest is whole."""
+    tables = {f"{name}.{format}": (name, table) for name, table in published_frames(release).items()}
+    for file, (_, table) in tables.items():
+        _write(table, partial / file, format)
+    text = dictionary(release, {file: table for file, (_, table) in tables.items()})
+    (partial / DICTIONARY).write_text(text, encoding="utf-8", newline="\n")
+    files = [
+        FileEntry(file, sha256=digest(partial / file), table=name, rows=table.rows, columns=table.names)
+        for file, (name, table) in tables.items()
+    ]
+    files.append(FileEntry(DICTIONARY, sha256=digest(partial / DICTIONARY)))
+    manifest = json.dumps(manifest_of(release, tuple(files)), indent=2, ensure_ascii=False, allow_nan=False)
+    (partial / MANIFEST).write_text(manifest + "\n", encoding="utf-8", newline="\n")
+
+
+def keep_elsewhere(release: Release, format: Format = "parquet") -> Path | None:  # noqa: A002
+    """Save a release that was paid for and could not be written where it should be; None where nothing is free.
+
+    It goes into a new folder for this user alone in the system's folder for temporary files, or in the current one.
+    """
+    for parent in (tempfile.gettempdir(), os.curdir):
+        try:
+            made = Path(tempfile.mkdtemp(prefix="sfumato-unsaved-", dir=parent)).resolve()
+        except OSError:
+            continue
+        try:
+            save(release, made / "release", format=format, allow_rehearsal=True)
+        except (ReleaseError, ParameterError):
+            if (made / "release").is_dir():  # only the ledger could not be told
+                return made / "release"
+            shutil.rmtree(made, ignore_errors=True)
+            continue
+        return made / "release"
+    return None
+
+
+def finish(partial: str | PathLike[str], folder: str | PathLike[str] | None = None) -> Path:
+    """Give a whole release that was never named its folder: the one it was made for, unless another is given.
+
+    Only a partial folder of a process that is gone is taken, and only if every file is as its manifest says.
+    """
+    source = Path(os.path.realpath(partial))
+    meant = target_of(source)
+    if meant is None or not source.is_dir():
+        raise ReleaseError(f"{source.name} is not a partial release", hint="name a folder .NAME.partial-...")
+    if not is_stale(source):
+        raise ReleaseError(f"{source.name} is still being written", hint="wait for the process that writes it")
+    _refuse_incomplete(source)
+    target = meant if folder is None else Path(os.path.realpath(folder))
+    refuse_existing(target)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        take_name(source, target)
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            hint = "name another folder with -o; what is whole stays where it is"
+            raise ReleaseError(f"{target.name} cannot be written ({error.strerror})", hint=hint) from None
+        with NewFolder(target) as place, place.filled() as copy:  # another disk: copied, then removed here
+            for file in source.iterdir():
+                shutil.copyfile(file, copy / file.name)
+        shutil.rmtree(source, ignore_errors=True)
+    return target
+
+
+def _refuse_incomplete(source: Path) -> None:
+    if not (source / MANIFEST).is_file():
+        rule = f"{source.name} was not written to its end: there is nothing to finish"
+        raise ReleaseError(rule, hint="delete it; what the ledger says was spent stays spent")
+    manifest = read_manifest(source)
+    listed = {entry.name: entry.sha256 for entry in manifest.files}
+    there = {found.name for found in source.iterdir()} - {MANIFEST}
+    wrong = sorted(set(listed) ^ there) or [name for name, sha in listed.items() if digest(source / name) != sha]
+    if wrong:
+        problems = [Problem(name, "is not as the manifest says") for name in wrong]
+        raise ReleaseError(f"{source.name} is damaged", hint="it cannot be published", problems=problems)
+
+
+def refuse_beforehand(claim: Claim, schema: Schema, *, format: str, seeded: bool, allow_rehearsal: bool) -> None:  # noqa: A002
+    """Refuse what could not be saved, before anything is drawn or paid for."""
+    _refuse_format(format)
+    if isinstance(claim.promise, Nothing):
+        hint = "publish with a mechanism that makes a claim"
+        raise ReleaseError("this release would promise nothing: it can be measured, never saved", hint=hint)
+    if seeded and claim.kind == "proved" and not allow_rehearsal:
+        hint = "omit the seed, or allow a rehearsal (--allow-rehearsal)"
+        raise ReleaseError("a seeded release is a rehearsal: it would be charged and not be saved", hint=hint)
+    if not schema.published:
+        raise ReleaseError("this release would have no column", hint="publish at least one attribute")
+
+
+def _refuse_format(format: str) -> None:  # noqa: A002
     if format not in ("parquet", "csv"):
         raise ParameterError("format", format, "must be parquet or csv")
-    refuse_unsavable(release, allow_rehearsal=allow_rehearsal)
-    with whole_folder(folder) as partial:
-        tables = {f"{name}.{format}": (name, table) for name, table in published_frames(release).items()}
-        for file, (_, table) in tables.items():
-            _write(table, partial / file, format)
-        text = dictionary(release, {file: table for file, (_, table) in tables.items()})
-        (partial / DICTIONARY).write_text(text, encoding="utf-8", newline="\n")
-        files = [
-            FileEntry(file, sha256=digest(partial / file), table=name, rows=table.rows, columns=table.names)
-            for file, (name, table) in tables.items()
-        ]
-        files.append(FileEntry(DICTIONARY, sha256=digest(partial / DICTIONARY)))
-        manifest = json.dumps(manifest_of(release, tuple(files)), indent=2, ensure_ascii=False, allow_nan=False)
-        (partial / MANIFEST).write_text(manifest + "\n", encoding="utf-8", newline="\n")
+
+
+@contextmanager
+def _not_interrupted(paid: bool) -> Iterator[None]:  # noqa: FBT001
+    """Hold back Ctrl-C and SIGTERM while a release that was paid for is written; they act when it is done."""
+    if not paid or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came: list[int] = []
+    before = {one: signal.signal(one, lambda which, _: came.append(which)) for one in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, signal.SIG_DFL if handler is None else handler)
+        if came:
+            signal.raise_signal(came[0])
 
 
 def refuse_unsavable(release: Release, *, allow_rehearsal: bool) -> None:
@@ -90,8 +209,9 @@ def _write(table: PublishedTable, file: Path, format: Format) -> None:  # noqa: 
                     batch.write_csv(out, include_header=False)
             return
         _lazy(table).sink_parquet(file, compression="zstd", row_group_size=_BATCH)
-    except pl.exceptions.PolarsError:
-        raise ReleaseError(f"{file.name} can not be written", hint="see that the disk has room") from None
+    except (pl.exceptions.PolarsError, OSError) as error:
+        why = f" ({error.strerror})" if isinstance(error, OSError) and error.strerror else ""
+        raise ReleaseError(f"{file.name} cannot be written{why}", hint="see that the disk has room") from None
 
 
 def _lazy(table: PublishedTable) -> pl.LazyFrame:

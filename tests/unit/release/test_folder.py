@@ -8,12 +8,12 @@ import stat
 import pytest
 
 from sfumato.errors import ReleaseError
-from sfumato.release.folder import whole_folder
+from sfumato.release.folder import NewFolder
 
 
 def test_appears_at_the_end(tmp_path):
     target = tmp_path / "deep" / "out"
-    with whole_folder(target) as partial:
+    with NewFolder(target).filled() as partial:
         (partial / "a").write_text("1")
         assert not target.exists()
         assert partial.parent == target.parent
@@ -25,7 +25,7 @@ def test_appears_at_the_end(tmp_path):
 def test_permissions_are_the_ordinary_ones(tmp_path):
     (tmp_path / "plain").mkdir()
     (tmp_path / "plain" / "a").write_text("1")
-    with whole_folder(tmp_path / "out") as partial:
+    with NewFolder(tmp_path / "out").filled() as partial:
         (partial / "a").write_text("1")
     for name in ("", "a"):
         assert stat.S_IMODE((tmp_path / "out" / name).stat().st_mode) == stat.S_IMODE(
@@ -38,7 +38,7 @@ def test_refuses_what_exists(tmp_path):
     (tmp_path / "full" / "x").write_text("kept")
     (tmp_path / "file").write_text("kept")
     for name in ("full", "file"):
-        with pytest.raises(ReleaseError, match=f"{name} exists already") as caught, whole_folder(tmp_path / name):
+        with pytest.raises(ReleaseError, match=f"{name} exists already") as caught, NewFolder(tmp_path / name).filled():
             pytest.fail("entered")
         assert str(tmp_path) not in str(caught.value)
     assert (tmp_path / "full" / "x").read_text() == "kept"
@@ -47,14 +47,14 @@ def test_refuses_what_exists(tmp_path):
 
 def test_takes_an_empty_folder(tmp_path):
     (tmp_path / "out").mkdir()
-    with whole_folder(tmp_path / "out") as partial:
+    with NewFolder(tmp_path / "out").filled() as partial:
         (partial / "a").write_text("1")
     assert (tmp_path / "out" / "a").read_text() == "1"
 
 
 def test_what_appears_meanwhile_is_not_overwritten(tmp_path):
     target = tmp_path / "out"
-    with pytest.raises(ReleaseError, match="exists already"), whole_folder(target) as partial:  # noqa: PT012
+    with pytest.raises(ReleaseError, match="exists already"), NewFolder(target).filled() as partial:  # noqa: PT012
         (partial / "a").write_text("mine")
         target.mkdir()
         (target / "a").write_text("theirs")
@@ -64,14 +64,14 @@ def test_what_appears_meanwhile_is_not_overwritten(tmp_path):
 
 @pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
 def test_a_failure_leaves_nothing(tmp_path, error):
-    with pytest.raises(error), whole_folder(tmp_path / "out") as partial:  # noqa: PT012
+    with pytest.raises(error), NewFolder(tmp_path / "out").filled() as partial:  # noqa: PT012
         (partial / "a").write_text("1")
         raise error
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_full_disk_is_named(tmp_path):
-    with pytest.raises(ReleaseError, match="No space left") as caught, whole_folder(tmp_path / "out"):
+    with pytest.raises(ReleaseError, match="No space left") as caught, NewFolder(tmp_path / "out").filled():
         raise OSError(28, "No space left on device", str(tmp_path))
     assert str(tmp_path) not in str(caught.value)
     assert list(tmp_path.iterdir()) == []
@@ -86,6 +86,6 @@ def test_stale_partials_of_the_dead_are_removed(tmp_path):
     for folder in (stale, reused, alive, other):
         folder.mkdir()
         (folder / "x").write_text("1")
-    with whole_folder(tmp_path / "out"), whole_folder(tmp_path / "out3"):
+    with NewFolder(tmp_path / "out").filled(), NewFolder(tmp_path / "out3").filled():
         pass
-    assert {found.name for found in tmp_path.iterdir()} == {"out", "out3", alive.name, other.name}
+    assert {found.name for found in tmp_path.iterdir()} == {"out", "out3", alive.name}
