@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from os import PathLike
-from typing import Any
+from typing import Any, Literal
 
 from sfumato.claims import Requirement
 from sfumato.counts import Table, check, draft, read
 from sfumato.frontier import frontier, sweep
-from sfumato.ledger import Ledger, entered
+from sfumato.ledger import Ledger, entered, refuse_ledger_inside
 from sfumato.measures import (
     classification,
     cross_validate,
@@ -26,6 +26,8 @@ from sfumato.randomness import Entropy
 from sfumato.reading.generalize import generalize, mapping
 from sfumato.release import Release, Verdict
 from sfumato.release import verify as _verify
+from sfumato.release.folder import NewFolder
+from sfumato.release.store import refuse_beforehand, save_or_keep
 from sfumato.report import explain, report
 from sfumato.schema import Schema
 
@@ -65,12 +67,41 @@ def publish(
     seed: int | None = None,
     ledger: Ledger | str | PathLike[str] | None = None,
     progress: Progress | None = None,
+    save_to: str | PathLike[str] | NewFolder | None = None,
+    format: Literal["parquet", "csv"] = "parquet",  # noqa: A002
+    allow_rehearsal: bool = False,
 ) -> Release:
     """Make a release. Without a seed the randomness is the system's; with one, a drawn release is a rehearsal.
 
     With a ledger the cost is reserved before the first draw and spent before the release is returned; a failure
     before the first draw refunds it. Rehearsals read the same data and are charged the same.
+
+    With `save_to` the release is also saved there, in `format`. What could not be saved is refused before anything is
+    drawn; if saving fails all the same, the release is kept elsewhere and the error says where.
     """
+    if save_to is None:
+        return _published(table, mechanism, seed, ledger, progress)
+    refuse_beforehand(
+        mechanism.claim(table.schema),
+        table.schema,
+        format=format,
+        seeded=seed is not None,
+        allow_rehearsal=allow_rehearsal,
+    )
+    with save_to if isinstance(save_to, NewFolder) else NewFolder(save_to) as place:
+        refuse_ledger_inside(ledger, place)
+        release = _published(table, mechanism, seed, ledger, progress)
+        save_or_keep(release, place, format=format, allow_rehearsal=allow_rehearsal)
+    return release
+
+
+def _published(
+    table: Table,
+    mechanism: Mechanism,
+    seed: int | None,
+    ledger: Ledger | str | PathLike[str] | None,
+    progress: Progress | None,
+) -> Release:
     schema = table.schema
     claim = mechanism.claim(schema)
     entropy = Entropy.system() if seed is None else Entropy.seeded(seed)

@@ -102,7 +102,7 @@ def test_dry_run_reads_no_flows(files):
         (["--epsilon", "1", "--delta", "1e-5", "--bands", "two"], sf.ParameterError),
         (["--epsilon", "1", "--delta", "1e-5", "--coarsen", "parish"], sf.ParameterError),
         (["--epsilon", "1", "--delta", "1e-5", "--unit", "person"], sf.ParameterError),
-        (["--epsilon", "1", "--delta", "1e-5", "--seed", "1"], sf.ParameterError),
+        (["--epsilon", "1", "--delta", "1e-5", "--seed", "1"], sf.ReleaseError),
     ],
 )
 def test_wrong_options_are_named_and_nothing_is_written(options, error, files, tmp_path):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from sfumato.cli.options import emit, file_options, given_options, json_option
@@ -37,25 +39,34 @@ def apply(
     """
     from pathlib import Path
 
+    from sfumato.errors import count_of
+    from sfumato.release.whole_file import NewFile
+
+    with NewFile(output, option="output") as target:
+        frame = _generalized(
+            release, data, schema, given_options(delimiter=delimiter, encoding=encoding, header=header)
+        )
+        with target.filled() as file:
+            frame.write_csv(file)
+    if as_json:
+        emit({"ok": True, "rows": frame.height, "written": Path(output).name})
+    else:
+        click.echo(f"Wrote {count_of(frame.height, 'row')} to {output}. The claim of {release} does not cover them.")
+
+
+def _generalized(release: str, data: str, schema: str | None, given: dict[str, Any]) -> Any:
+    """Return the new rows in the release's labels."""
     import sfumato as sf
-    from sfumato.errors import Problem, ReadError, count_of
+    from sfumato.errors import Problem, ReadError
 
     loaded = sf.Release.load(release)
     described = loaded.schema if schema is None else sf.Schema.load(schema)
     try:
-        table = sf.read(data, described, **given_options(delimiter=delimiter, encoding=encoding, header=header))
+        table = sf.read(data, described, **given)
     except ReadError as error:
         if schema is not None or not any(problem.path.startswith("attribute.") for problem in error.problems):
             raise
         rule = "the schema saved with the release does not say how a file writes its columns, days, numbers and gaps"
         hint = "name the schema the release was made with: --schema patients.toml"
         raise ReadError([*error.problems, Problem("--schema", rule, hint)]) from None
-    frame = sf.apply(loaded, table)
-    target = Path(output)
-    if target.exists():
-        raise sf.ParameterError("output", target.name, "exists already", hint="name another file")
-    frame.write_csv(target)
-    if as_json:
-        emit({"ok": True, "rows": frame.height, "written": target.name})
-    else:
-        click.echo(f"Wrote {count_of(frame.height, 'row')} to {output}. The claim of {release} does not cover them.")
+    return sf.apply(loaded, table)

@@ -10,6 +10,7 @@ from sfumato.cli.options import emit, file_options, given_options, json_option
 
 if TYPE_CHECKING:
     from sfumato.attacks import Composition
+    from sfumato.release.whole_file import NewFile
 
 __all__ = ["attack", "composition"]
 
@@ -47,42 +48,42 @@ def composition(releases: tuple[str, ...], victims: str, control: str | None, **
 
     Example: sfumato attack composition a/ b/ --victims people.csv --control others.csv
     """
+    from contextlib import nullcontext
+
     import sfumato as sf
+    from sfumato.release.whole_file import NewFile
 
     schema = None if options["schema"] is None else sf.Schema.load(options["schema"])
     opened = sf.attacks.open_releases(releases, schema, groups=options["groups"])
     known = schema or opened[0].schema
     given = given_options(**{name: options[name] for name in ("delimiter", "encoding", "header")})
-    found = sf.attacks.composition(
-        opened,
-        sf.attacks.read_victims(victims, known, **given),
-        control=None if control is None else sf.attacks.read_victims(control, known, **given),
-        d=options["d"],
-        attribute=options["attribute"],
-        prior=options["prior"],
-    )
-    if options["records"]:
-        _write_records(found, options["records"])
+    with NewFile(options["records"], option="records") if options["records"] else nullcontext() as records:
+        found = sf.attacks.composition(
+            opened,
+            sf.attacks.read_victims(victims, known, **given),
+            control=None if control is None else sf.attacks.read_victims(control, known, **given),
+            d=options["d"],
+            attribute=options["attribute"],
+            prior=options["prior"],
+        )
+        if records is not None:
+            _write_records(found, records)
     if options["as_json"]:
         emit({"ok": True, **found.to_json()})
         return
     click.echo(found.describe())
 
 
-def _write_records(found: Composition, path: str) -> None:
+def _write_records(found: Composition, file: NewFile) -> None:
     """Write what the attack says of each victim, in the order of the victims' file."""
     import csv
-    from pathlib import Path
-
-    from sfumato.errors import ParameterError
+    from io import TextIOWrapper
 
     records = found.records
     rows = zip(records.left.tolist(), records.guesses(), records.posterior.tolist(), strict=True)
-    try:
-        with Path(path).open("x", newline="", encoding="utf-8") as file:
-            lines = csv.writer(file)
-            lines.writerow(["victim", "values_left", "guess", "posterior"])
-            lines.writerows([at, left, guess, f"{sure:.6f}"] for at, (left, guess, sure) in enumerate(rows, 1))
-    except OSError:
-        hint = "a new file in a folder that exists"
-        raise ParameterError("records", path, "can not be written", hint=hint) from None
+    with file.filled() as out:
+        text = TextIOWrapper(out, encoding="utf-8", newline="")
+        lines = csv.writer(text)
+        lines.writerow(["victim", "values_left", "guess", "posterior"])
+        lines.writerows([at, left, guess, f"{sure:.6f}"] for at, (left, guess, sure) in enumerate(rows, 1))
+        text.detach()

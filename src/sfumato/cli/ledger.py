@@ -26,6 +26,15 @@ __all__ = ["ledger"]
     "--resolve", type=int, metavar="ENTRY", help="Settle a reservation whose process died (with --as and --note)."
 )
 @click.option("--as", "state", type=click.Choice(["spent", "refunded"]), help="What became of it.")
+@click.option(
+    "--saved", type=(int, click.Path()), metavar="ENTRY FOLDER", help="Say where the release of a spent entry lies."
+)
+@click.option(
+    "--not-saved",
+    type=int,
+    metavar="ENTRY",
+    help="State that the release of a spent entry was never saved (with --note).",
+)
 @click.option("--note", default="", help="Why, for whoever reads the ledger later.")
 @json_option
 def ledger(
@@ -37,6 +46,8 @@ def ledger(
     parts: tuple[str, ...],
     resolve: int | None,
     state: Any,
+    saved: tuple[int, str] | None,
+    not_saved: int | None,
     note: str,
     as_json: bool,
 ) -> None:
@@ -50,6 +61,7 @@ def ledger(
     Example: sfumato ledger ledger.db --population adult-1994 --set-limit 1
     """
     from sfumato.ledger import Ledger
+    from sfumato.release import Release
 
     book = Ledger(file)
     if (set_limit is not None or parts) and population is None:
@@ -62,6 +74,11 @@ def ledger(
         book.declare_parts(population, parts)
     if resolve is not None:
         book.resolve(resolve, state, note=note)
+    if saved is not None:
+        Release.load(saved[1])  # a folder that is no release is refused
+        book.record_saved(*saved)
+    if not_saved is not None:
+        book.record_unsaved(not_saved, note=note)
     _show(book, population, as_json=as_json)
 
 
@@ -112,4 +129,8 @@ def _lines(entry: Entry) -> list[str]:
         f"{entry.number:>4}  {when}  {entry.mechanism.get('name', '')}: {entry.promise}",
         f"      {', '.join(told)}{f' ({entry.note})' if entry.note else ''}",
     ]
-    return [*lines, f"      saved as {', '.join(entry.saved)}"] if entry.saved else lines
+    if entry.saved:
+        return [*lines, f"      saved as {', '.join(entry.saved)}"]
+    if entry.meant:
+        return [*lines, f"      was to be saved as {entry.meant[-1]}, which was not confirmed"]
+    return [*lines, f"      never saved: {entry.unsaved}"] if entry.unsaved and entry.state == "spent" else lines

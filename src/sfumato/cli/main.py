@@ -28,6 +28,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "frontier": ("frontier", "frontier", "Compare releases, find the efficient ones, recommend one."),
     "apply": ("apply", "apply", "Put new rows through a public recoding."),
     "synthesize": ("synthesize", "synthesize", "Make synthetic commuting patterns with a proved (epsilon, delta)."),
+    "finish": ("finish", "finish", "Name a whole release whose process ended too early."),
     "ledger": ("ledger", "ledger", "What was published about whom, what it cost, what is left."),
     "reproduce": ("reproduce", "reproduce", "The papers' figures again, printed numbers beside ours."),
     "explain": ("explain", "explain", "What a claim, requirement or measure means, with its formula."),

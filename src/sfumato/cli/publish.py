@@ -74,6 +74,9 @@ def run(mechanism: Mechanism, **options: Any) -> None:
     """Plan or publish, save, and print what was done."""
     import sfumato as sf
     from sfumato.errors import count_of
+    from sfumato.ledger import refuse_ledger_inside
+    from sfumato.release.folder import NewFolder
+    from sfumato.release.store import save_or_keep
 
     schema = sf.Schema.load(options["schema"])
     undecided = schema.decisions()
@@ -92,24 +95,33 @@ def run(mechanism: Mechanism, **options: Any) -> None:
         )
     _refuse_nothing(mechanism, schema)
     _refuse_undecided(mechanism, schema, options)
-    _refuse_waste(mechanism.claim(schema), options)
+    claim = mechanism.claim(schema)
+    _refuse_waste(claim, schema, options)
     given = given_options(**{name: options[name] for name in ("delimiter", "encoding", "header")})
-    table = sf.read(options["data"], schema, **given)
-    earlier = _earlier(schema, options)
-    warnings = budget_warnings(mechanism.claim(schema), schema, options["ledger"])
-    if earlier == []:
-        known = schema.population or schema.name
-        warnings.append(f"the ledger knows no earlier release of the population {known}: nothing was looked back at")
-    for text in () if options["as_json"] else warnings:
-        click.echo(f"Warning: {text}", err=True)
-    with _progress(shown=not options["as_json"]) as progress:
-        release = sf.publish(table, mechanism, seed=options["seed"], ledger=options["ledger"], progress=progress)
-    beside = sf.attacks.against(release, earlier, table, options.get("d", 4)) if earlier else None
-    if beside is not None and options["refuse"]:
-        beside.require()
-    release.save(options["output"], format=options["file_format"], allow_rehearsal=options["allow_rehearsal"])
-    if options["mapping"] is not None:
-        sf.mapping(release).write_csv(options["mapping"])
+    told = {"format": options["file_format"], "allow_rehearsal": options["allow_rehearsal"]}
+    with NewFolder(options["output"]) as place, _mapping_file(options, place) as mapping:
+        refuse_ledger_inside(options["ledger"], place)
+        table = sf.read(options["data"], schema, **given)
+        earlier = _earlier(mechanism, schema, options)
+        warnings = budget_warnings(claim, schema, options["ledger"])
+        if earlier == []:
+            known = schema.population or schema.name
+            warnings.append(
+                f"the ledger knows no earlier release of the population {known}: nothing was looked back at"
+            )
+        for text in () if options["as_json"] else warnings:
+            click.echo(f"Warning: {text}", err=True)
+        with _progress(shown=not options["as_json"]) as progress:
+            release = sf.publish(table, mechanism, seed=options["seed"], ledger=options["ledger"], progress=progress)
+        if claim.kind == "proved":  # paid for: first it is saved, then looked at
+            save_or_keep(release, place, **told)
+            beside = _looked_back(release, earlier, table, options, warnings)
+        else:
+            beside = _tried(release, earlier, table, options)
+            save_or_keep(release, place, **told)
+        if mapping is not None:
+            with mapping.filled() as file:
+                sf.mapping(release).write_csv(file)
     if options["as_json"]:
         emit(
             {
@@ -158,32 +170,82 @@ def _refuse_undecided(mechanism: Mechanism, schema: Any, options: dict[str, Any]
         raise sf.SchemaError(open_roles)
 
 
-def _refuse_waste(claim: Claim, options: dict[str, Any]) -> None:
-    """Refuse before anything is spent what could not be saved afterwards."""
-    from pathlib import Path
+def _refuse_waste(claim: Claim, schema: Any, options: dict[str, Any]) -> None:
+    """Refuse before anything is read or spent what could not be saved, or could not be done, afterwards."""
+    import sfumato as sf
+    from sfumato.release.store import refuse_beforehand
 
-    from sfumato.errors import ReleaseError
+    told = {"format": options["file_format"], "allow_rehearsal": options["allow_rehearsal"]}
+    refuse_beforehand(claim, schema, seeded=options["seed"] is not None, **told)
+    if options["mapping"] is not None and claim.kind == "proved":
+        rule = "a differentially private release has none: its counts are drawn, no row got a label"
+        raise sf.ParameterError("mapping", options["mapping"], rule, hint="omit --mapping")
+    if options["refuse"] and claim.kind == "proved":
+        rule = "a differentially private release cannot be taken back once it is drawn: it is paid for"
+        raise sf.ParameterError("refuse", "given", rule, hint="omit --refuse; --against alone warns")
+    if options["against"] and options.get("d", 4) < 1:
+        raise sf.ParameterError("d", options["d"], "must be at least 1", hint="--d 4")
 
-    target = Path(options["output"])
-    if target.exists() and not (target.is_dir() and not any(target.iterdir())):
-        raise ReleaseError(f"{target.name} exists already", hint="name a new folder; a release is never overwritten")
-    rehearsed = options["seed"] is not None and not options["allow_rehearsal"]
-    if options["mapping"] is not None and Path(options["mapping"]).exists():
-        raise ReleaseError(f"{Path(options['mapping']).name} exists already", hint="name a new file for --mapping")
-    if options["ledger"] is not None and rehearsed and claim.kind == "proved":
-        hint = "leave out --seed or --ledger, or add --allow-rehearsal"
-        raise ReleaseError("a rehearsal would be charged to the ledger and not be saved", hint=hint)
+
+def _mapping_file(options: dict[str, Any], place: Any) -> Any:
+    """Return a context that yields the prepared file of --mapping, or None."""
+    import contextlib
+
+    from sfumato.errors import ParameterError
+    from sfumato.ledger import Ledger
+    from sfumato.release.whole_file import NewFile
+
+    if options["mapping"] is None:
+        return contextlib.nullcontext()
+    if options["ledger"] is not None and Ledger(options["ledger"]) == Ledger(options["mapping"]):
+        raise ParameterError("mapping", options["mapping"], "is the ledger", hint="name a new file")
+    return NewFile(options["mapping"], option="mapping", planned=place.target)
 
 
-def _earlier(schema: Any, options: dict[str, Any]) -> Any:
+def _earlier(mechanism: Mechanism, schema: Any, options: dict[str, Any]) -> Any:
     """Open the releases of --against, before anything is spent."""
     import sfumato as sf
 
     if options["against"]:
-        return sf.attacks.open_releases(options["against"], schema)
+        found = sf.attacks.open_releases(options["against"], schema)
+        asked = {name for names in mechanism.needs(schema) for name in names}
+        carried = {attribute.name for release in found for attribute in release.carried}
+        if found and not any(attribute.name in asked & carried for attribute in schema.sensitive):
+            raise sf.NotComparable("no earlier release carries a sensitive attribute that this one would publish.")
+        return found
     if options["refuse"]:
         raise sf.ParameterError("refuse", "given", "needs --against", hint="--against earlier/")
     return None
+
+
+def _tried(release: Any, earlier: Any, table: Any, options: dict[str, Any]) -> Any:
+    """Attack a release together with earlier ones before it is saved; where it is given up, the ledger hears so."""
+    import sfumato as sf
+
+    try:
+        beside = sf.attacks.against(release, earlier, table, options.get("d", 4)) if earlier else None
+        if beside is not None and options["refuse"]:
+            beside.require()
+    except BaseException:
+        if release.account is not None:
+            release.account.unsaved("given up when it was tried with --against")
+        raise
+    return beside
+
+
+def _looked_back(release: Any, earlier: Any, table: Any, options: dict[str, Any], warnings: list[str]) -> Any:
+    """Attack a release that is saved already together with earlier ones; what cannot be done is a warning."""
+    import sfumato as sf
+
+    if not earlier:
+        return None
+    try:
+        return sf.attacks.against(release, earlier, table, options.get("d", 4))
+    except sf.SfumatoError as error:
+        warnings.append(f"the release is saved, but could not be tried together with the earlier ones: {error}")
+        if not options["as_json"]:
+            click.echo(f"Warning: {warnings[-1]}", err=True)
+        return None
 
 
 def _show_plan(plan: Any, claim: Any, *, as_json: bool) -> None:

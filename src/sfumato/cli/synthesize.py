@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from sfumato.commuting import Geography
     from sfumato.mechanisms import Synthesize
     from sfumato.release import Release
+    from sfumato.release.folder import NewFolder
+    from sfumato.release.whole_file import NewFile
 
 __all__ = ["synthesize"]
 
@@ -79,43 +81,45 @@ def synthesize(**options: Any) -> None:
     Example: sfumato synthesize od.csv.gz --geography xwalk.csv.gz --epsilon 4.6 --delta 1e-5 -o out/
     """
     import sfumato as sf
+    from sfumato.ledger import refuse_ledger_inside
+    from sfumato.release.folder import NewFolder
+    from sfumato.release.store import refuse_beforehand
 
     geography = sf.commuting.Geography.read(options["geography"])
     mechanism = _mechanism(geography, options)
     if options["dry_run"]:
         _show_plan(mechanism, geography, options)
         return
-    _refuse_waste(options)
+    if options["output"] is None:
+        raise sf.ParameterError("output", "nothing", "a folder to write is needed", hint="-o out/, or --dry-run")
+    told = {"format": options["file_format"], "allow_rehearsal": options["allow_rehearsal"]}
+    schema = geography.schema(rows_per_person=options["cap"] or 1)
+    refuse_beforehand(mechanism.claim(schema), schema, seeded=options["seed"] is not None, **told)
     named = {name: options[name] for name in ("destination", "origin", "count", "person", "unit", "cap", "unknown")}
-    flows = sf.commuting.read_flows(options["data"], geography, **named)
-    for text in (
-        () if options["as_json"] else budget_warnings(mechanism.claim(flows.schema), flows.schema, options["ledger"])
-    ):
-        click.echo(f"Warning: {text}", err=True)
-    release = sf.publish(flows.table, mechanism, seed=options["seed"], ledger=options["ledger"])
-    release.save(options["output"], format=options["file_format"], allow_rehearsal=options["allow_rehearsal"])
-    if options["map_file"] is not None:
-        _map(flows, release, geography, options)
+    with NewFolder(options["output"]) as place, _map_file(options, place) as page:
+        refuse_ledger_inside(options["ledger"], place)
+        flows = sf.commuting.read_flows(options["data"], geography, **named)
+        warnings = budget_warnings(mechanism.claim(flows.schema), flows.schema, options["ledger"])
+        for text in () if options["as_json"] else warnings:
+            click.echo(f"Warning: {text}", err=True)
+        release = sf.publish(
+            flows.table, mechanism, seed=options["seed"], ledger=options["ledger"], save_to=place, **told
+        )
+        if page is not None:
+            _map(flows, release, geography, page, options)
     _show(release, options)
 
 
-def _refuse_waste(options: dict[str, Any]) -> None:
-    """Refuse before anything is spent what could not be saved afterwards."""
-    from pathlib import Path
+def _map_file(options: dict[str, Any], place: NewFolder) -> Any:
+    """Return a context that yields the prepared file of --map, or None."""
+    import contextlib
 
-    import sfumato as sf
+    from sfumato.release.whole_file import NewFile
 
-    if options["output"] is None:
-        raise sf.ParameterError("output", "nothing", "a folder to write is needed", hint="-o out/, or --dry-run")
-    if options["seed"] is not None and not options["allow_rehearsal"]:
-        rule = "a seeded release is a rehearsal and is not saved"
-        raise sf.ParameterError("seed", options["seed"], rule, hint="leave it away, or add --allow-rehearsal")
-    target = Path(options["output"])
-    if target.exists() and not (target.is_dir() and not any(target.iterdir())):
-        hint = "name a new folder; a release is never overwritten"
-        raise sf.ReleaseError(f"{target.name} exists already", hint=hint)
-    if options["map_file"] is not None and Path(options["map_file"]).exists():
-        raise sf.ReleaseError(f"{Path(options['map_file']).name} exists already", hint="name a new file")
+    if options["map_file"] is None:
+        return contextlib.nullcontext()
+    steward = options["audience"] == "steward"
+    return NewFile(options["map_file"], option="map", planned=place.target, confidential=steward)
 
 
 def _mechanism(geography: Geography, options: dict[str, Any]) -> Synthesize:
@@ -170,12 +174,12 @@ def _show_plan(mechanism: Synthesize, geography: Geography, options: dict[str, A
     click.echo(claim.describe())
 
 
-def _map(flows: Any, release: Release, geography: Geography, options: dict[str, Any]) -> None:
+def _map(flows: Any, release: Release, geography: Geography, page: NewFile, options: dict[str, Any]) -> None:
     import sfumato as sf
     from sfumato.report.map import write_map
 
     original = flows if options["audience"] == "steward" else None
-    write_map(sf.commuting.map_data(release, geography, original=original), options["map_file"])
+    write_map(sf.commuting.map_data(release, geography, original=original), page)
 
 
 def _show(release: Release, options: dict[str, Any]) -> None:

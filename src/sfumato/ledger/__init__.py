@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sfumato.ledger.book import Ledger, Reservation, entered
+from sfumato.ledger.book import Ledger, Reservation, entered, refuse_ledger_inside
 from sfumato.ledger.budget import Budget
 from sfumato.ledger.composition import Totals, Tree
 from sfumato.ledger.cost import Cost, cost_of, under
@@ -19,5 +19,6 @@ __all__ = [
     "Tree",
     "cost_of",
     "entered",
+    "refuse_ledger_inside",
     "under",
 ]

@@ -36,9 +36,10 @@ from sfumato.ledger.cost import Cost, cost_of
 from sfumato.ledger.entry import Entry, State
 from sfumato.ledger.store import read_charges, read_entries, read_entry, read_tree, reading, writing
 from sfumato.randomness import Entropy
+from sfumato.release.folder import NewFolder
 from sfumato.release.manifest import MANIFEST, plain_parameters
 
-__all__ = ["Ledger", "Reservation", "entered"]
+__all__ = ["Ledger", "Reservation", "entered", "refuse_ledger_inside"]
 
 
 class Ledger:
@@ -51,6 +52,12 @@ class Ledger:
 
     def __repr__(self) -> str:
         return f"Ledger({self._path.name!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return self._path == other._path if isinstance(other, Ledger) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._path)
 
     def limit(self, population: str, epsilon: Number, delta: Number = 0) -> None:
         """Set how much may ever be spent on a population, in the relation its releases share (see `Totals`)."""
@@ -209,7 +216,7 @@ class Ledger:
             rule = f"holds entry {number}, which is reserved: its process runs, or died before it said what it did"
             return ParameterError("ledger", self._path.name, rule, hint=f"wait for it, or settle it: {settle}")
         rule = f"holds entry {number}, which is spent, but does not know where its release was saved"
-        fixes = f"{command} --saved {number} FOLDER; or, if it was never saved, {command} --not-saved {number} --note WHY"
+        fixes = f"{command} --saved {number} FOLDER; or, if there is none, {command} --not-saved {number} --note WHY"
         if entry.meant:
             rule = f"holds entry {number}, which was to be saved as {entry.meant[-1]} and is not there"
             fixes = f"finish it (sfumato finish .NAME.partial-..., beside that folder); or {fixes}"
@@ -290,6 +297,16 @@ def entered(
     except BaseException:
         account.failed(drew=entropy.drew)
         raise
+
+
+def refuse_ledger_inside(ledger: Ledger | str | PathLike[str] | None, place: NewFolder) -> None:
+    """Refuse a ledger in the folder of the release: it is confidential, and only an empty folder can be replaced."""
+    if ledger is None:
+        return
+    path = (ledger if isinstance(ledger, Ledger) else Ledger(ledger))._path  # noqa: SLF001  (part of the ledger)
+    if place.target in (path, *path.parents):
+        rule = f"would lie in the release folder {place.target.name}"
+        raise ParameterError("ledger", path.name, rule, hint="keep the ledger outside of every release")
 
 
 def _known(connection: sqlite3.Connection, population: str) -> None:

@@ -252,7 +252,7 @@ def _translated(path: Path) -> Iterator[None]:
 
 
 class _Unreadable(Exception):  # noqa: N818
-    """A row that holds what was never written. Only a ledger of format 1 shows it: others are checked by their seals."""
+    """A row that holds what was never written. Only a ledger of format 1 shows it: others have seals."""
 
 
 def _read(function: Callable[P, T]) -> Callable[P, T]:

@@ -10,7 +10,7 @@ Checked   tests/surfaces/test_atomic_save.py::test_kill_leaves_nothing_or_everyt
           tests/unit/release/test_folder.py::test_what_cannot_be_written_is_refused_when_the_place_is_prepared
           tests/unit/release/test_folder.py::test_a_folder_prepared_for_its_owner_stays_so
 Silent on file systems whose rename is not atomic, and on a disk that fills up while a large release is written: then
-          `save` fails, and the release is still in memory (`keep_elsewhere` is what the command does with it).
+          `save` fails, and the release is still in memory (`save_or_keep` then keeps it elsewhere).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from typing import Self
 from sfumato.errors import ReleaseError
 from sfumato.release.partial import Held, flush, holding_release, is_stale, partial_of, remove_stale, target_of
 
-__all__ = ["NewFolder", "take_name"]
+__all__ = ["NewFolder", "refuse_existing", "take_name"]
 
 _ROOM = 1 << 20  # bytes that must be free before anything is drawn; held until the release is written
 _BALLAST = ".room"

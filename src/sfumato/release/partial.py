@@ -112,12 +112,12 @@ def holding_release(partial: Path) -> bool:
         return True
 
 
-def refuse_release_folder(option: str, target: Path, *, planned: Path | None = None) -> None:
-    """Refuse to put a confidential file into a release folder: one that exists, or the one about to be written."""
+def refuse_release_folder(option: str, target: Path, *, planned: Path | None = None, every: bool = True) -> None:
+    """Refuse to put a file into a release folder: the one about to be written, and `every` one that exists."""
     parent = Path(os.path.realpath(target.parent))
     for folder in (parent, *parent.parents):
-        if (planned is not None and folder == planned) or os.path.lexists(folder / MANIFEST):
-            rule = f"would lie in the release folder {folder.name}, and the file is confidential"
+        if (planned is not None and folder == planned) or (every and os.path.lexists(folder / MANIFEST)):
+            rule = f"would lie in the release folder {folder.name}, which is made to be published"
             raise ParameterError(option, target.name, rule, hint="name a file outside of every release")
 
 

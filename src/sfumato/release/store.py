@@ -30,7 +30,7 @@ import numpy as np
 import polars as pl
 
 from sfumato.claims import Claim, Nothing
-from sfumato.errors import ParameterError, Problem, ReleaseError
+from sfumato.errors import ParameterError, Problem, ReleaseError, SfumatoError
 from sfumato.release.dictionary import dictionary
 from sfumato.release.files import digest, distinct_texts, scan, tally
 from sfumato.release.folder import NewFolder, refuse_existing, take_name
@@ -38,13 +38,13 @@ from sfumato.release.frames import PublishedTable, published_frames
 from sfumato.release.manifest import DICTIONARY, MANIFEST, FileEntry, Manifest
 from sfumato.release.manifest_reader import read_manifest
 from sfumato.release.manifest_writer import manifest_of
-from sfumato.release.partial import is_stale, target_of
 from sfumato.release.parse import Reading, rebuilt, suppressed_group, times_of
+from sfumato.release.partial import is_stale, target_of
 from sfumato.release.recoding_file import labels_with_recoding
 from sfumato.release.release import Release
 from sfumato.schema import Attribute, Schema
 
-__all__ = ["finish", "keep_elsewhere", "load", "refuse_beforehand", "refuse_unsavable", "save"]
+__all__ = ["finish", "load", "refuse_beforehand", "refuse_unsavable", "save", "save_or_keep"]
 
 Format = Literal["parquet", "csv"]
 _BATCH = 200_000  # rows expanded at a time: about 20 MB for a dozen columns
@@ -64,7 +64,7 @@ def save(
     _refuse_format(format)
     refuse_unsavable(release, allow_rehearsal=allow_rehearsal)
     account = release.account
-    paid = account is not None or release.claim.kind == "proved"
+    paid = _paid(release)
     with _not_interrupted(paid), folder if isinstance(folder, NewFolder) else NewFolder(folder) as place:
         note = None if account is None else (lambda: account.intends(place.target))
         with place.filled(keep=paid, before_naming=note) as partial:
@@ -90,11 +90,34 @@ def _fill(release: Release, partial: Path, format: Format) -> None:  # noqa: A00
     (partial / MANIFEST).write_text(manifest + "\n", encoding="utf-8", newline="\n")
 
 
-def keep_elsewhere(release: Release, format: Format = "parquet") -> Path | None:  # noqa: A002
-    """Save a release that was paid for and could not be written where it should be; None where nothing is free.
+def save_or_keep(
+    release: Release,
+    place: NewFolder,
+    *,
+    format: Format = "parquet",  # noqa: A002
+    allow_rehearsal: bool = False,
+) -> None:
+    """Save a release; if that fails and it was paid for, keep it elsewhere and say where."""
+    try:
+        save(release, place, format=format, allow_rehearsal=allow_rehearsal)
+    except SfumatoError as error:
+        if not _paid(release) or place.partial.is_dir():  # what is whole says itself how it is finished
+            raise
+        kept = _kept_elsewhere(release, format)
+        problem = str(error).partition(" Hint:")[0].rstrip(".")
+        if kept is None:
+            rule = f"{problem}. No other place could be written either: the release is lost, what it spent stays spent"
+            raise ReleaseError(rule, hint="look at the disks before you publish again") from None
+        rule = f"{problem}. The release was made and paid for; it is whole in {kept}"
+        raise ReleaseError(rule, hint="move that folder to where it belongs; do not publish again") from None
 
-    It goes into a new folder for this user alone in the system's folder for temporary files, or in the current one.
-    """
+
+def _paid(release: Release) -> bool:
+    return release.account is not None or release.claim.kind == "proved"
+
+
+def _kept_elsewhere(release: Release, format: Format) -> Path | None:  # noqa: A002
+    """Save into a new folder for this user alone, in the folder for temporary files or the current one."""
     for parent in (tempfile.gettempdir(), os.curdir):
         try:
             made = Path(tempfile.mkdtemp(prefix="sfumato-unsaved-", dir=parent)).resolve()
@@ -102,9 +125,10 @@ def keep_elsewhere(release: Release, format: Format = "parquet") -> Path | None:
             continue
         try:
             save(release, made / "release", format=format, allow_rehearsal=True)
-        except (ReleaseError, ParameterError):
-            if (made / "release").is_dir():  # only the ledger could not be told
-                return made / "release"
+        except SfumatoError:
+            left = [made / "release", *made.glob(".release.partial-*")]  # whole, where only the ledger was not told
+            if whole := next((folder for folder in left if (folder / MANIFEST).is_file()), None):
+                return whole
             shutil.rmtree(made, ignore_errors=True)
             continue
         return made / "release"
@@ -171,7 +195,7 @@ def _refuse_format(format: str) -> None:  # noqa: A002
 
 
 @contextmanager
-def _not_interrupted(paid: bool) -> Iterator[None]:  # noqa: FBT001
+def _not_interrupted(paid: bool) -> Iterator[None]:
     """Hold back Ctrl-C and SIGTERM while a release that was paid for is written; they act when it is done."""
     if not paid or threading.current_thread() is not threading.main_thread():
         yield

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Self
 
 from sfumato.errors import ParameterError
 from sfumato.release.partial import Held, flush, partial_of, refuse_release_folder, remove_stale
 
-__all__ = ["PrivateFile", "write_whole"]
+__all__ = ["NewFile", "write_whole"]
 
 _OPEN = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 
@@ -39,29 +39,39 @@ def write_whole(target: Path, text: str, *, mode: int) -> None:
         flush(target.parent)
 
 
-class PrivateFile:
-    """A new confidential file, prepared before anything is drawn: 0600, never through a link, never in a release.
+class NewFile:
+    """A new file, prepared before anything is drawn: 0600 where it is confidential, never through a link.
 
-    `option` names it in messages; `planned` is the release folder about to be written, which may not hold it.
+    `option` names it in messages; `planned` is the release folder about to be written, which may not hold it. A
+    confidential file may not lie in any release folder.
     """
 
-    __slots__ = ("_file", "_held", "_option", "_partial", "target")
+    __slots__ = ("_file", "_held", "_mode", "_option", "_partial", "target")
 
-    def __init__(self, target: str | os.PathLike[str], *, option: str, planned: Path | None = None) -> None:
+    def __init__(
+        self,
+        target: str | os.PathLike[str],
+        *,
+        option: str,
+        planned: Path | None = None,
+        confidential: bool = True,
+    ) -> None:
         self.target, self._option = Path(target), option
+        self._mode = 0o600 if confidential else 0o644
         self._held: Held | None = None
         if os.path.lexists(self.target):
             raise ParameterError(option, self.target.name, "exists already", hint="name a new file")
         if planned is not None and Path(os.path.realpath(self.target)) == planned:
             raise ParameterError(option, self.target.name, "is the release folder", hint="name a new file")
-        refuse_release_folder(option, self.target, planned=planned)
+        if confidential or planned is not None:
+            refuse_release_folder(option, self.target, planned=planned, every=confidential)
         with self._explained():
             remove_stale(self.target.parent)
             self._partial = partial_of(self.target)
             self._file: BinaryIO = os.fdopen(os.open(self._partial, _OPEN, 0o600), "wb")
             self._held = Held(self._partial)
 
-    def __enter__(self) -> PrivateFile:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -76,6 +86,7 @@ class PrivateFile:
                 self._file.flush()
                 os.fsync(self._file.fileno())
                 self._file.close()
+                self._partial.chmod(self._mode)
                 _take_new_name(self._partial, self.target)
                 flush(self.target.parent)
         finally:
@@ -85,10 +96,8 @@ class PrivateFile:
         """Remove what did not take its name; may be called twice."""
         if self._held is None:
             return
-        try:
+        with suppress(OSError):  # what was buffered has no room, and is removed below
             self._file.close()
-        except OSError:  # what was buffered has no room; it is removed below
-            pass
         self._held.release()
         self._held = None
         self._partial.unlink(missing_ok=True)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-import os
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 from sfumato import __version__
 from sfumato.commuting.map_data import MapData
-from sfumato.errors import ReleaseError
+from sfumato.release.whole_file import NewFile
 from sfumato.report.parts import embedded, javascript, rendered, template_text
 
 __all__ = ["map_page", "write_map"]
@@ -25,18 +23,12 @@ _EARTH = 3958.8  # miles, radius
 _LENGTHS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)  # miles, of the scale
 
 
-def write_map(data: MapData, file: str | PathLike[str]) -> None:
-    """Write the page; an existing file is not overwritten."""
-    target = Path(file)
+def write_map(data: MapData, file: str | PathLike[str] | NewFile) -> None:
+    """Write the page; an existing file is not overwritten, and the steward's page is for the steward alone."""
     text = map_page(data)
-    mode = 0o600 if data.confidential else 0o644  # the steward's page is for the steward
-    try:
-        with os.fdopen(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode), "w", encoding="utf-8") as out:
-            out.write(text)
-    except FileExistsError:
-        raise ReleaseError(f"{target.name} exists already", hint="name a new file") from None
-    except OSError as error:
-        raise ReleaseError(f"{target.name} can not be written ({error.strerror})", hint="check the folder") from None
+    target = file if isinstance(file, NewFile) else NewFile(file, option="map", confidential=data.confidential)
+    with target.filled() as out:
+        out.write(text.encode("utf-8"))
 
 
 def map_page(data: MapData) -> str:

@@ -45,6 +45,9 @@ def test_a_ledger_stands_for_what_it_saw_saved(tmp_path):
     rehearsed.save(tmp_path / "rehearsal", allow_rehearsal=True)
     sf.publish(people(TABLE_1A), sf.Mondrian(sf.KAnonymity(8)), ledger=book)  # never saved
     assert [entry.saved for entry in sf.Ledger(book).entries()] == [("../first",), ("second",), ("../rehearsal",), ()]
+    with pytest.raises(sf.ParameterError, match="entry 4, which is spent, but does not know where"):
+        sf.attacks.open_releases([book], schema)
+    sf.Ledger(book).record_unsaved(4, note="only looked at")
     opened = sf.attacks.open_releases([book], schema)
     folders = sf.attacks.open_releases([tmp_path / "first", tmp_path / "office" / "second"], schema)
     victims = people(TABLE_1A, "Alice", "Emu")

@@ -179,7 +179,8 @@ def test_a_ledger_of_the_first_format_is_read_as_it_is_and_upgraded_when_written
 
 
 @pytest.mark.parametrize(
-    "change", ["mechanism = '{'", "promise = '[]'", "epsilon = 'x'", "epsilon = '1/0'", "neighbours = CAST(x'ff' AS TEXT)"]
+    "change",
+    ["mechanism = '{'", "promise = '[]'", "epsilon = 'x'", "epsilon = '1/0'", "neighbours = CAST(x'ff' AS TEXT)"],
 )
 def test_damage_in_an_old_ledger_is_a_message(old, change):
     with closing(sqlite3.connect(old)) as connection:

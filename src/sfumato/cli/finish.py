@@ -1,0 +1,39 @@
+"""`sfumato finish`."""
+
+from __future__ import annotations
+
+import click
+
+from sfumato.cli.options import emit, json_option
+
+__all__ = ["finish"]
+
+
+@click.command(short_help="Give a whole release that was never named its folder.")
+@click.argument("partial", type=click.Path())
+@click.option("-o", "--output", type=click.Path(), help="Folder to write (default: the one it was made for).")
+@click.option("--ledger", type=click.Path(), help="Ledger it was accounted in, to note the folder.")
+@json_option
+def finish(partial: str, output: str | None, ledger: str | None, as_json: bool) -> None:
+    """Finish a release that was drawn and written, but whose process ended before the folder got its name.
+
+    PARTIAL is the hidden folder, .NAME.partial-..., beside the place NAME it was made for. Every file is checked
+    against the manifest first; nothing is drawn or spent.
+
+    Example: sfumato finish .out.partial-4711-0123456789ab -o out
+    """
+    import shlex
+    from pathlib import Path
+
+    from sfumato.ledger import Ledger
+    from sfumato.release.partial import target_of
+    from sfumato.release.store import finish as finished
+
+    meant = target_of(Path(partial).resolve())
+    folder = finished(partial, output)
+    entry = None if ledger is None or meant is None else Ledger(ledger).record_finished(meant, folder)
+    shown = output or str(folder)
+    if as_json:
+        emit({"ok": True, "folder": shown, "entry": entry})
+        return
+    click.echo(f"Saved in {shown}. Check it with: {shlex.join(['sfumato', 'verify', shown])}")
