@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
+import threading
 from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
@@ -77,9 +79,25 @@ def _without_far_guesses(error: click.ClickException) -> click.ClickException:
     return click.NoSuchOption(error.option_name, possibilities=near, ctx=error.ctx)
 
 
+class _Terminated(BaseException):
+    """SIGTERM came: what runs is left as on Ctrl-C, workers are ended, and the code is 143."""
+
+
+def _terminated(*_: object) -> None:
+    raise _Terminated
+
+
+def _on_sigterm(handler: Any) -> Any:
+    """Set what SIGTERM does; returns what it did before. Only a main thread may."""
+    if threading.current_thread() is not threading.main_thread():
+        return handler
+    return signal.signal(signal.SIGTERM, signal.SIG_DFL if handler is None else handler)
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line; errors are messages, never tracebacks (set SFUMATO_DEBUG=1 to see one)."""
     given = sys.argv[1:] if arguments is None else arguments
+    before = _on_sigterm(_terminated)
     try:
         code = app.main(given, standalone_mode=False, prog_name="sfumato")
     except click.exceptions.Abort:
@@ -96,8 +114,12 @@ def main(arguments: list[str] | None = None) -> None:
     except KeyboardInterrupt:
         click.echo("Stopped.", err=True)
         code = 130
+    except _Terminated:
+        click.echo("Stopped.", err=True)
+        code = 143
     except Exception as error:  # noqa: BLE001  (the last door: a message instead of a traceback)
         code = _failed(error, as_json="--json" in given)
+    _on_sigterm(before)
     sys.exit(code if isinstance(code, int) else 0)
 
 

@@ -13,6 +13,7 @@ from sfumato.frontier.evaluate import Task
 from sfumato.frontier.fingerprint import digest, table_fingerprint
 from sfumato.frontier.naming import written_as
 from sfumato.mechanisms import Mechanism
+from sfumato.release.partial import refuse_release_folder
 from sfumato.release.whole_file import write_whole
 
 __all__ = ["Kept"]
@@ -35,6 +36,7 @@ class Kept:
         self._folder = Path(folder)
         if self._folder.exists() and not self._folder.is_dir():
             raise ParameterError("keep", self._folder.name, "is a file", hint="name a folder")
+        refuse_release_folder("keep", self._folder / "README.txt")
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         for name, text in (("README.txt", _README), (".gitignore", "*\n")):
             if not (self._folder / name).exists():
@@ -61,7 +63,10 @@ class Kept:
             return None
         whole = isinstance(held, dict) and held.get("mechanism") == json.loads(json.dumps(written_as(mechanism)))
         found = held.get("found") if whole else None
-        return found if isinstance(found, dict) and "failed" in found else None
+        if not isinstance(found, dict) or "failed" not in found:
+            return None
+        # Earlier versions kept a point whose process died; the next run may well make it.
+        return None if found["failed"] == "the process that made this release stopped (too little memory?)" else found
 
     def write(self, mechanism: Mechanism, found: dict[str, Any]) -> None:
         """Keep a result; a process that dies while writing leaves no half file."""

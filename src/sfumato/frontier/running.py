@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, closing
 from os import PathLike
 from typing import Any
 
@@ -103,12 +103,13 @@ def _found(
     missing = [at for at in range(len(mechanisms)) if at not in found]
     with shown as tell:
         tell(len(found) / len(mechanisms), f"{len(found)} kept" if found else "starting")
-        for place, answer in evaluated_all(task, [mechanisms[at] for at in missing], workers=workers):
-            at = missing[place]
-            found[at] = answer
-            if kept is not None:
-                kept.write(mechanisms[at], answer)
-            tell(len(found) / len(mechanisms), f"{len(found)}/{len(mechanisms)} {label_of(mechanisms[at])}")
+        with closing(evaluated_all(task, [mechanisms[at] for at in missing], workers=workers)) as answers:
+            for place, answer in answers:
+                at = missing[place]
+                found[at] = answer
+                if kept is not None and not answer.get("died"):  # a process that died says nothing about the point
+                    kept.write(mechanisms[at], answer)
+                tell(len(found) / len(mechanisms), f"{len(found)}/{len(mechanisms)} {label_of(mechanisms[at])}")
     return [found[at] for at in range(len(mechanisms))]
 
 

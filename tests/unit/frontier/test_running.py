@@ -209,25 +209,69 @@ def test_keys_of_axes_tell_parameters_apart():
 
 
 DEADLY = """
-import os, sys
+import os, signal, sys
+from pathlib import Path
 
 def groups(table, release):
     program = getattr(sys.modules["__main__"].__spec__, "name", "")  # none in a test runner's own worker
-    if len(release.groups) == 1 and program == "sfumato.frontier.worker":
-        os._exit(3)
+    deaths = Path(__file__).with_name("deaths")
+    if len(release.groups) == 1 and program == "sfumato.frontier.worker" and len(deaths.read_text()) < {times}:
+        deaths.write_text(deaths.read_text() + "x")
+        os.kill(os.getpid(), signal.SIGKILL)
     return float(len(release.groups))
 """
 
 
-def test_a_worker_that_dies_is_one_failed_point(clinic, tmp_path, monkeypatch):
-    (tmp_path / "deadly_measure.py").write_text(DEADLY)
-    monkeypatch.syspath_prepend(tmp_path)
-    measure = importlib.import_module("deadly_measure").groups
-    points = [sf.Suppress(), sf.Mondrian(sf.KAnonymity(5))]
-    found = sf.frontier(clinic, points, utility=measure, workers=1, progress=False)
+@pytest.fixture
+def deadly(tmp_path, monkeypatch):
+    """Return a measure whose worker is killed so many times at the release of one group, and the deaths so far."""
+
+    def measure(times):
+        (tmp_path / f"deadly_{times}.py").write_text(DEADLY.replace("{times}", str(times)))
+        (tmp_path / "deaths").write_text("")
+        monkeypatch.syspath_prepend(tmp_path)
+        return importlib.import_module(f"deadly_{times}").groups, lambda: len((tmp_path / "deaths").read_text())
+
+    return measure
+
+
+POINTS = [sf.Suppress(), sf.Mondrian(sf.KAnonymity(5))]
+
+
+def test_a_worker_that_dies_twice_is_one_failed_point_that_is_not_kept(clinic, tmp_path, deadly):
+    measure, deaths = deadly(2)
+    keep = tmp_path / "kept"
+    found = sf.frontier(clinic, POINTS, utility=measure, workers=1, progress=False, keep=keep)
+    assert deaths() == 2
     assert [bool(point.failed) for point in found.points] == [True, False]
-    assert "stopped" in found.points[0].failed
+    assert "stopped twice" in found.points[0].failed
+    assert "too little memory" in found.points[0].failed
     assert found.points[1].utility.mean > 1
+    assert len(list(keep.glob("*.json"))) == 1
+    again = sf.frontier(clinic, POINTS, utility=measure, workers=1, progress=False, keep=keep)  # it may live this time
+    assert again.failed == ()
+    assert again.points[0].utility.mean == 1
+
+
+def test_a_point_whose_worker_was_killed_is_retried_and_kept(clinic, tmp_path, deadly):
+    measure, deaths = deadly(1)
+    found = sf.frontier(clinic, POINTS, utility=measure, workers=2, progress=False, keep=tmp_path / "kept")
+    assert deaths() == 1
+    assert found.failed == ()
+    assert found.points[0].utility.mean == 1
+    assert len(list((tmp_path / "kept").glob("*.json"))) == 2
+
+
+def test_what_an_earlier_version_kept_of_a_dead_worker_is_made_again(clinic, tmp_path):
+    folder = tmp_path / "kept"
+    first = sf.frontier(clinic, POINTS, workers=0, progress=False, keep=folder)
+    for file in folder.glob("*.json"):
+        held = json.loads(file.read_text())
+        held["found"] = {"failed": "the process that made this release stopped (too little memory?)"}
+        file.write_text(json.dumps(held))
+    again = sf.frontier(clinic, POINTS, workers=0, progress=False, keep=folder)
+    assert again.failed == ()
+    assert plain(again) == plain(first)
 
 
 def test_a_proved_claim_says_how_its_parameters_were_chosen(clinic, front):
