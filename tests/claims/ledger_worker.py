@@ -3,6 +3,8 @@
 race     reserves epsilon 1 of each population on standard input (time to set off, name), and answers yes or no
 lines    publishes in a child that is killed at line 0, then at line STRIDE, ... of the ledger's own code
 moments  publishes in children that are killed after a random time
+saves    publishes and saves in a child that is killed at line 0, then at line STRIDE, ... of the ledger's and the
+         release's own code, and tells what is left: accounted, on the disk, known to the ledger, finished
 
 A publication writes a witness at the moment of its first draw; after each kill the ledger is held against it.
 Children are forked, which is safe as long as nothing here makes polars start its threads.
@@ -10,6 +12,7 @@ Children are forked, which is safe as long as nothing here makes polars start it
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import random
@@ -32,13 +35,15 @@ from sfumato.ledger.composition import check as whole_check
 from sfumato.ledger.cost import cost_of
 from sfumato.ledger.store import read_charges, read_tree, reading
 from sfumato.mechanisms import Plan
-from sfumato.release import Outcome, assemble
+from sfumato.release import Outcome, assemble, folder, partial
+from sfumato.release.store import finish
 
 ONE = sf.Claim(sf.PureDP(1), neighbours=sf.Neighbours.ADD_OR_REMOVE_ONE)
 SCHEMA = sf.Schema.parse({"name": "people", "attribute": {"sex": {"role": "sensitive", "values": ["f", "m"]}}})
 TABLE: Any = SimpleNamespace(schema=SCHEMA, left_out=0)
 NOTHING = np.zeros(0, np.int64)
 OURS = (str(Path(book.__file__).parent), api.__file__, __file__)
+STORES = tuple(str(Path(folder.__file__).with_name(f"{name}.py")) for name in ("folder", "partial", "store", "release"))
 
 
 class Witnessed:
@@ -103,6 +108,18 @@ def refund_in_any_case() -> None:
     book.Reservation.spend = spend
 
 
+def look_away() -> None:
+    """Note the folder once it is there, and pass over entries whose folder is unknown."""
+    book.Reservation.intends = lambda *_: None
+    honest = Ledger._folders_of
+    Ledger._folders_of = lambda self, entry: honest(self, replace(entry, unsaved="x"))
+
+
+def clear_away() -> None:
+    """Remove what killed processes left, paid for or not."""
+    partial.holding_release = lambda _: False
+
+
 # -- jobs ----------------------------------------------------------------------------------------
 
 
@@ -128,13 +145,13 @@ def spent(ledger: Path) -> int:
     return int(Ledger(ledger).totals("people").combined.epsilon)
 
 
-def killed_at(line: int) -> Any:
+def killed_at(line: int, where: tuple[str, ...] = OURS) -> Any:
     """Return a trace function that kills this process when so many lines of ours were run."""
     left = line
 
     def each(frame: Any, event: str, _: object) -> Any:
         nonlocal left
-        if not frame.f_code.co_filename.startswith(OURS):
+        if not frame.f_code.co_filename.startswith(where):
             return None
         if event == "line":
             left -= 1
@@ -166,6 +183,60 @@ def lines(folder: Path, stride: int) -> list[tuple[int, int]]:
     raise AssertionError("the child never came to its end")
 
 
+def saves(top: Path, stride: int) -> list[dict[str, Any]]:
+    """Return what each kill left behind; the last child is not killed any more."""
+    found = []
+    for at in range(0, 1_000_000, stride):
+        place = top / str(at)
+        place.mkdir()
+        mechanism = Witnessed(place / "drawn")
+        child = os.fork()
+        if child == 0:
+            sys.settrace(killed_at(at, (*OURS, *STORES)))
+            sf.publish(TABLE, mechanism, ledger=place / "ledger.db", save_to=place / "out", format="csv")
+            sys.settrace(None)
+            os._exit(0)
+        _, status = os.waitpid(child, 0)
+        os.close(mechanism.witness)
+        found.append(left_behind(place))
+        if not os.WIFSIGNALED(status):
+            assert status == 0
+            return found
+    raise AssertionError("the child never came to its end")
+
+
+def left_behind(place: Path) -> dict[str, Any]:
+    """Say what is accounted, what is on the disk, what `--against ledger.db` would do, and what can be finished."""
+    ledger, out = place / "ledger.db", place / "out"
+    told: dict[str, Any] = {"drawn": (place / "drawn").stat().st_size, "spent": spent(ledger), "named": out.exists()}
+    told["whole before"] = any((one / "manifest.json").exists() for one in place.glob(".out.partial-*"))
+    told["looks back"] = looks_back(ledger)
+    partial.remove_stale(place)  # what the next save in this place does first
+    for left in place.glob(".out.partial-*"):
+        finish(left)
+    told["whole after"] = out.exists() and whole(out)
+    told["looks back after"] = looks_back(ledger)
+    told["leftovers"] = sorted(one.name for one in place.iterdir() if one.name.startswith("."))
+    return told
+
+
+def looks_back(ledger: Path) -> str:
+    if not ledger.exists():
+        return "no ledger"
+    try:
+        return "sees it" if Ledger(ledger).saved_folders("people") else "sees nothing"
+    except sf.ParameterError:
+        return "refuses"
+
+
+def whole(out: Path) -> bool:
+    """Whether a folder holds its manifest and every file it lists, with the right hash, and nothing else."""
+    files = json.loads((out / "manifest.json").read_text())["files"]
+    return {one.name for one in out.iterdir()} == {"manifest.json", *files} and all(
+        hashlib.sha256((out / name).read_bytes()).hexdigest() == entry["sha256"] for name, entry in files.items()
+    )
+
+
 def moments(folder: Path, number: int, seed: int) -> list[tuple[int, int]]:
     """Return (drawn, spent), over all children so far, after each kill."""
     draw = random.Random(seed)
@@ -188,7 +259,14 @@ def moments(folder: Path, number: int, seed: int) -> list[tuple[int, int]]:
     return found
 
 
-TWINS = {"": lambda: None, "apart": check_and_write_apart, "late": enter_afterwards, "generous": refund_in_any_case}
+TWINS = {
+    "": lambda: None,
+    "apart": check_and_write_apart,
+    "late": enter_afterwards,
+    "generous": refund_in_any_case,
+    "blind": look_away,
+    "tidy": clear_away,
+}
 
 if __name__ == "__main__":
     job, where, twin, size, chance = sys.argv[1], Path(sys.argv[2]), sys.argv[3], int(sys.argv[4]), int(sys.argv[5])
@@ -196,4 +274,5 @@ if __name__ == "__main__":
     if job == "race":
         race(where)
     else:
-        print(json.dumps(lines(where, size) if job == "lines" else moments(where, size, chance)))
+        jobs = {"lines": lambda: lines(where, size), "saves": lambda: saves(where, size)}
+        print(json.dumps(jobs.get(job, lambda: moments(where, size, chance))()))

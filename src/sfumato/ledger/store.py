@@ -246,7 +246,7 @@ def _translated(path: Path) -> Iterator[None]:
             primary or -1, (f"can not be used ({type(error).__name__})", "see that the file is whole")
         )
         raise ParameterError("ledger", path.name, rule, hint=hint) from error
-    except _Unreadable as error:
+    except (_Unreadable, UnicodeDecodeError) as error:  # SQLite quotes damaged bytes in its own messages
         hint = "put back a copy that is whole; nothing was changed"
         raise ParameterError("ledger", path.name, "is damaged: a row can not be read", hint=hint) from error
 
