@@ -2,7 +2,8 @@
 
 Integers have no point, dates are ISO, truth values are `true` and `false`, surrounding blanks are stripped.
 A blank cell is a null. Whatever the engines can not settle at a glance is settled here, value by value.
-A typed day or number is spelt as the attribute's file writes it (`format`, `decimal`) and then read like any text.
+A typed day or number is spelt as the attribute's file writes it (`format`, `decimal`) and then read like any text;
+marks for thousands and units are optional in every cell, so that 64300 and $64,300 are one number.
 The texts of `missing` are read as cells are: 99,9 and 99,90 are one number, 01.01.1900 and 1.1.1900 one day, and a
 time after a day is ignored. With a decimal comma 1.5 is no number, so that as a text of `missing` it means itself only.
 """
@@ -17,7 +18,7 @@ from typing import Any
 
 from sfumato.schema import Attribute, Days, Edges, Grid, Values
 from sfumato.schema.domain import decimal_or_none, decimal_text
-from sfumato.schema.spelling import TIME, number_in, spelt, spelt_day
+from sfumato.schema.spelling import TIME, spelt, spelt_day
 
 __all__ = [
     "ASK",
@@ -37,6 +38,7 @@ __all__ = [
 OUTSIDE, NULL, UNPARSABLE, ASK, LEFT_OUT = -1, -2, -3, -4, -5
 
 _DAY = re.compile(rf"(\d{{4}}-\d{{2}}-\d{{2}})(?:{TIME})?", re.ASCII | re.DOTALL)
+_MONTH = re.compile(r"\d{4}-\d{2}", re.ASCII)
 _WHOLE = re.compile(r"[+-]?\d+\.0*", re.ASCII)
 
 
@@ -71,7 +73,7 @@ def _written(attribute: Attribute, value: Any) -> str | None:
     if text is None or isinstance(value, str):
         return text
     if isinstance(value, int | float | Decimal):
-        return text.replace(".", ",") if attribute.decimal_comma else text
+        return text.replace(".", attribute.numbers.decimal)
     day = day_of(text) if attribute.format is not None else None
     return text if day is None else spelt(day, str(attribute.format)) + text[10:]
 
@@ -104,7 +106,7 @@ def missing_days(attribute: Attribute) -> list[dt.date]:
 def missing_numbers(attribute: Attribute) -> list[Decimal]:
     """Return the numbers that mean "no value"."""
     texts = attribute.missing.texts if attribute.missing else ()
-    return [number for text in texts if (number := number_in(text, comma=attribute.decimal_comma)) is not None]
+    return [number for text in texts if (number := attribute.numbers.number(text)) is not None]
 
 
 def code_of(attribute: Attribute, value: Any) -> int:
@@ -121,8 +123,10 @@ def code_of(attribute: Attribute, value: Any) -> int:
     if text == "":
         return missing_result(attribute)
     if isinstance(domain, Days):
+        if domain.months and attribute.format is None and _MONTH.fullmatch(text):
+            text = f"{text}-01"  # as we publish months ourselves
         return _day(attribute, domain, day_of(text, attribute.format))
-    return _number(attribute, domain, number_in(text, comma=attribute.decimal_comma))
+    return _number(attribute, domain, attribute.numbers.number(text))
 
 
 def _listed(attribute: Attribute, domain: Values, text: str, texts: tuple[str, ...]) -> int:
@@ -171,7 +175,7 @@ def _day(attribute: Attribute, domain: Days, day: dt.date | None) -> int:
         return UNPARSABLE
     if day in missing_days(attribute):
         return missing_result(attribute)
-    code = (day - domain.low).days // domain.step
+    code = domain.place(day)
     if attribute.clamp:
         return min(max(code, 0), domain.size - 1)
     return code if 0 <= code < domain.size else OUTSIDE

@@ -17,8 +17,11 @@ from sfumato.counts.draft_spelling import (
     codes_among_words,
     codes_for_none,
     day_formats,
+    means_none,
+    number_forms,
     shorter_than_codes,
     spelling_of,
+    unclear_numbers,
 )
 from sfumato.counts.encoding import cells_of, days_in, numbers_with_point, supported
 from sfumato.counts.source import ROWS, Source
@@ -107,6 +110,9 @@ def _text(name: str, dtype: pl.DataType) -> pl.Expr:
 def _from_texts(name: str, known: list[str], rows: int, distinct: int, nulls: int) -> ColumnFacts:
     no_value = [text for text in known if text in NO_VALUE]
     texts = [text for text in known if text not in NO_VALUE]
+    words = [text for text in texts if means_none(text)]
+    words = words if len(words) < len(texts) else []
+    texts = [text for text in texts if text not in words]
     spelling = spelling_of(texts)
     kept = [text for text in texts if text not in spelling.strays]
     doubtful = list(spelling.strays)
@@ -131,8 +137,8 @@ def _from_texts(name: str, known: list[str], rows: int, distinct: int, nulls: in
         distinct=distinct,
         nulls=nulls,
         texts=tuple(kept),
-        no_value=(*no_value, *doubtful),
-        strays=len(doubtful),
+        no_value=(*no_value, *words, *doubtful),
+        strays=len(doubtful) + len(words),
         spelling=spelling,
     )
     if days and kept:
@@ -147,7 +153,7 @@ def _from_texts(name: str, known: list[str], rows: int, distinct: int, nulls: in
 def _ends(frame: pl.LazyFrame, name: str, dtype: pl.DataType, spelling: Spelling = PLAIN) -> pl.LazyFrame:
     """Ask for the ends of a column with too many values to list, as numbers and as days."""
     text = _text(name, dtype)
-    number = numbers_with_point(text) if spelling.comma else text
+    number = numbers_with_point(text, spelling.numbers)
     x = _raw(name, dtype).cast(pl.Float64) if dtype.is_numeric() else number.cast(pl.Float64, strict=False)
     x = pl.when(x.is_finite()).then(x)
     day: pl.Expr
@@ -162,6 +168,10 @@ def _ends(frame: pl.LazyFrame, name: str, dtype: pl.DataType, spelling: Spelling
         whole=(x == x.floor()).all(),
         zeros=text.str.contains(r"^0\d").any(),
         others=text.filter(x.is_null()).drop_nulls().unique().sort().head(_OTHERS).implode(),
+        marked=text.filter(text.str.contains(r"[.,]") & x.is_not_null()).unique().sort().head(_OTHERS).implode(),
+        unclear=text.filter(text.str.contains(r"[.,]") & x.is_not_null())
+        .str.contains(r"^[^0-9]*[0-9]{1,3}[.,][0-9]{3}[^0-9]*$")
+        .all(),
         first=day.min(),
         last=day.max(),
         no_days=text.filter(day.is_null()).drop_nulls().unique().sort().head(_OTHERS).implode(),
@@ -171,13 +181,20 @@ def _ends(frame: pl.LazyFrame, name: str, dtype: pl.DataType, spelling: Spelling
 def _from_ends(name: str, found: dict[str, Any], spelling: Spelling = PLAIN, **facts: Any) -> ColumnFacts:
     others, no_days = (tuple(text for text in found[key] if text is not None) for key in ("others", "no_days"))
     bounded = found["low"] is not None and max(abs(found["low"]), abs(found["high"])) < 10**15
-    if bounded and not found["zeros"] and len(others) < _OTHERS and set(others) <= NO_VALUE:
+    if bounded and not found["zeros"] and len(others) < _OTHERS and all(map(_none, others)):
         ends = (Decimal(repr(found["low"])), Decimal(repr(found["high"])))
         whole = bool(found["whole"])
-        return ColumnFacts(name, numbers=ends, whole=whole, no_value=others, spelling=spelling, **facts)
-    if found["first"] is not None and set(no_days) <= NO_VALUE and found["last"].year < dt.MAXYEAR:
+        words = sum(text not in NO_VALUE for text in others)
+        ask = ()
+        if found["marked"] and found["unclear"]:
+            marked = [text for text in found["marked"] if text is not None]
+            ask = unclear_numbers([spelling.numbers, *number_forms(marked)], marked)
+        spelling = replace(spelling, ask=ask)
+        return ColumnFacts(name, numbers=ends, whole=whole, no_value=others, strays=words, spelling=spelling, **facts)
+    if found["first"] is not None and all(map(_none, no_days)) and found["last"].year < dt.MAXYEAR:
         days = (found["first"], found["last"])
-        return ColumnFacts(name, days=days, no_value=no_days, spelling=spelling, **facts)
+        words = sum(text not in NO_VALUE for text in no_days)
+        return ColumnFacts(name, days=days, no_value=no_days, strays=words, spelling=spelling, **facts)
     return ColumnFacts(name, **facts)
 
 
@@ -187,15 +204,20 @@ def _many(source: Source, frame: pl.LazyFrame, name: str, dtype: pl.DataType, **
     made = _from_ends(name, found, **facts)
     if made.numbers is not None or made.days is not None or not isinstance(dtype, pl.String):
         return made
-    sample = [text for text in found["others"] if text is not None and text not in NO_VALUE]
+    sample = [text for text in found["others"] if text is not None and not _none(text)]
     look = spelling_of(sample)
-    tried = [Spelling(comma=True)] if look.comma else [Spelling(form) for form in day_formats(sample) if form]
+    tried = [Spelling(form) for form in day_formats(sample) if form]
+    tried += [Spelling(numbers=form) for form in number_forms(sample) if not form.plain]
     fits = []
     for spelling in tried:
         again = source.collect(_ends(frame, name, dtype, spelling)).row(0, named=True)
         other = _from_ends(name, again, spelling, **facts)
         if other.numbers is not None or other.days is not None:
             fits.append(other)
-    if len(fits) > 1:
+    if len(fits) > 1 and fits[0].days is not None:
         return replace(fits[0], spelling=look)
     return fits[0] if fits else replace(made, spelling=Spelling(ask=look.ask))
+
+
+def _none(text: str) -> bool:
+    return text in NO_VALUE or means_none(text)

@@ -125,7 +125,10 @@ def _spelling(column: ColumnFacts) -> tuple[str, ...]:
         return column.spelling.ask
     if column.days is not None and column.spelling.format is not None:
         return (f"format: does the file write its dates as {spoken(column.spelling.format)}?",)
-    return ("decimal: do the commas mark decimals?",) if column.spelling.comma else ()
+    form = column.spelling.numbers
+    if form.thousands or form.units:
+        return (f"thousands: does the file write its numbers as {form.example}?",)
+    return ("decimal: do the commas mark decimals?",) if form.commas else ()
 
 
 def _question(column: ColumnFacts, role: Role) -> str:
@@ -215,8 +218,13 @@ def _numeric(column: ColumnFacts, role: Role, low: Decimal, high: Decimal) -> Pr
     widths = [width for width in (step * 5, step * 10, step * 20, step * 100) if width * 2 <= end - start]
     if role == "quasi" and widths:
         lines.append(("intervals", widths, "widths of the hierarchy's intervals"))
-    if column.spelling.comma:
+    form = column.spelling.numbers
+    if form.decimal == ",":
         lines.append(("decimal", ",", "3,5 is read as three and a half"))
+    if form.thousands:
+        lines.append(("thousands", form.thousands, f"{form.thousands!r} between thousands is skipped, where it stands"))
+    if form.units:
+        lines.append(("units", list(form.units), "signs beside the number are skipped, where they stand"))
     decide = (*_maybe_code(column), _RANGE)
     return Proposal(column.name, role=role, kind="numeric", lines=(*lines, *_missing(column)), decide=decide)
 
@@ -245,10 +253,14 @@ def _dates(column: ColumnFacts, role: Role) -> Proposal:
     lines: list[tuple[str, Any, str]] = [
         ("range", [start.isoformat(), end.isoformat()], "whole years; the day after the last")
     ]
+    form = column.spelling.format
+    months = form is not None and "%d" not in form
+    if months:
+        lines.append(("step", "month", "the file names months, not days"))
     if role == "quasi" and last.year - first.year < _YEARS:
         lines.append(("dates", ["month", "year"], "levels of the hierarchy"))
-    form = column.spelling.format
     if form is not None:
-        lines.append(("format", form, "how the file writes its dates; they are published as 2024-05-31"))
+        shown = "2024-05" if months else "2024-05-31"
+        lines.append(("format", form, f"how the file writes its dates; they are published as {shown}"))
     decide = (_RANGE,)
     return Proposal(column.name, role=role, kind="date", lines=(*lines, *_missing(column)), decide=decide)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import datetime as dt
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from decimal import Decimal
+from fractions import Fraction
 
 from sfumato.counts.canonical import day_of
 from sfumato.schema.domain import decimal_or_none
-from sfumato.schema.spelling import with_point
+from sfumato.schema.spelling import PLAIN_NUMBERS, NumberForm
 
 __all__ = [
     "PLAIN",
@@ -19,40 +21,68 @@ __all__ = [
     "codes_among_words",
     "codes_for_none",
     "day_formats",
+    "means_none",
+    "number_forms",
     "shorter_than_codes",
     "spelling_of",
     "spoken",
+    "unclear_numbers",
 ]
 
 # Where the texts leave day and month open, the first that fits is proposed, and the draft asks.
 _FORMATS = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y", "%Y/%m/%d", "%Y.%m.%d", "%m.%d.%Y", "%Y%m%d")
+_MONTHS = ("%m/%Y", "%m.%Y", "%m-%Y", "%Y-%m", "%Y/%m")
 _SIGNLESS, _YEARS = 10, range(1800, 2200)  # so many distinct eight-digit numbers that are all days are days
 _STRAYS, _READ = 3, 30  # so few texts among so many that are read are no days gone wrong, but a word for none
 _NUMBERS = 100  # of plain numbers, of which there are more kinds, it takes more
+_NEARLY, _SOME = Fraction(4, 5), 10  # the share of at least so many texts that is read where a column is nearly read
 _CODE = re.compile(r"-(?:1|7+|8+|9+)|9{2,}", re.ASCII)
 _DIGITS, _CODES = re.compile(r"[0-9]{4,64}", re.ASCII), 5  # postcodes and the like, and how many kinds make a column
-_COMMA_THOUSANDS = re.compile(r"[-+]?[0-9]{1,3},[0-9]{3}", re.ASCII)
-_POINT_THOUSANDS = re.compile(r"[-+]?[0-9]{1,3}\.[0-9]{3}", re.ASCII)
-_MARKED = re.compile(r"[-+]?[0-9]{1,3}(?:[.'’ ][0-9]{3})+(?:,[0-9]+)?|[-+]?[0-9]{1,3}(?:[,'’ ][0-9]{3})+(?:\.[0-9]+)?")
 _SHORT_YEAR = re.compile(r"[0-9]{1,2}([./-])[0-9]{1,2}\1[0-9]{2}", re.ASCII)
-_NOT_READ = {
-    "thousands": "kind: the numbers have marks for thousands; write them as 1234.5 and draft again",
-    "year": "kind: the dates have years of two digits; write them as 2024-05-31 and draft again",
-    "comma": 'kind: do the commas mark decimals? then kind = "numeric" with a range and decimal = ","; '
-    "else write the numbers as 1234.5 and draft again",
-    "point": "range: do the points mark thousands, as in 12.345? then write 12345 and draft again",
+_TWO_DIGITS = "kind: the dates have years of two digits; write them as 2024-05-31 and draft again"
+_BESIDE = re.compile(r"[-+]?([^-+0-9]*)[-+]?[0-9](?:.*[0-9])?([^0-9]*)", re.DOTALL)
+_CURRENCIES = {
+    *("EUR", "Euro", "euro", "euros", "USD", "US$", "GBP", "CHF", "Fr.", "SFr.", "sFr.", "SEK", "NOK", "DKK", "kr", "kr."),
+    *("PLN", "zł", "CZK", "Kč", "HUF", "Ft", "RON", "lei", "CAD", "C$", "AUD", "A$", "NZD", "JPY", "CNY", "INR", "Rs", "Rs."),
+    *("BRL", "R$", "MXN", "ZAR", "TRY", "TL", "ILS", "DM", "%"),
 }
+_WRITTEN = (  # where several forms read every cell differently, the first is proposed, and the draft asks
+    NumberForm(thousands=","),
+    NumberForm(","),
+    NumberForm(",", thousands="."),
+    NumberForm(thousands="'"),
+    NumberForm(",", thousands=" "),
+    NumberForm(thousands=" "),
+)
+_NONE = {
+    *("k.a.", "k. a.", "k.a", "keine angabe", "keine angaben", "ohne angabe", "o.a.", "unbekannt", "nicht bekannt"),
+    *("unknown", "not known", "not stated", "not available", "not specified", "not recorded", "missing", "no data"),
+    *("n.a.", "n. a.", "n.a", "na", "n/a", "#n/a", "#na", "#null!", "n/k", "nan", "null", "<na>", "nat", "--", "---"),
+    *("inconnu", "inconnue", "non renseigne", "non precise", "non connu", "n.r.", "n.c.", "desconocido", "desconocida"),
+    *("sin dato", "sin datos", "no consta", "ns/nc", "s/d", "s.d.", "sconosciuto", "sconosciuta", "non noto"),
+    *("non disponibile", "n.d.", "onbekend", "geen opgave", "niet bekend"),
+}
+
+
+def means_none(text: str) -> bool:
+    """True for words and signs that say in one of six languages that there is no value: k.A., n/a, inconnu."""
+    folded = unicodedata.normalize("NFKD", text.casefold().strip())
+    return "".join(letter for letter in folded if not unicodedata.combining(letter)) in _NONE
 
 
 @dataclass(frozen=True, slots=True)
 class Spelling:
-    """How days or numbers are written: `format` of days, a decimal comma; `ask` is what a person must say."""
+    """How days or numbers are written: the `format` of days, the form of numbers; `ask` is what a person must say.
+
+    `strays` are the few texts that are read as neither; `unread` are texts of a column that is nearly read.
+    """
 
     format: str | None = None
     _: KW_ONLY
-    comma: bool = False
+    numbers: NumberForm = PLAIN_NUMBERS
     ask: tuple[str, ...] = ()
     strays: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()
 
     def day(self, text: str) -> dt.date | None:
         """Return the day a text names."""
@@ -60,8 +90,7 @@ class Spelling:
 
     def number(self, text: str) -> Decimal | None:
         """Return the number a text names; 007 is a code, not a number."""
-        plain = with_point(text) if self.comma else text
-        return None if plain is None or _zero_led(text) else decimal_or_none(plain)
+        return None if _zero_led(text) else self.numbers.number(text)
 
 
 PLAIN = Spelling()
@@ -77,11 +106,71 @@ def spelling_of(texts: Sequence[str]) -> Spelling:
         found = [Spelling(form, strays=_rest(texts, Spelling(form).day)) for form in formats]
         if found and _few(found[0].strays, texts, _READ):
             return found[0] if len(found) == 1 else _asked(found)
-    for one, enough in ((PLAIN, _NUMBERS), (Spelling(comma=True), _READ)):
-        strays = _rest(texts, one.number)
-        if _few(strays, texts, enough) and not any(_zero_led(text) for text in texts):
-            return _numbers(texts, strays, comma=one.comma)
-    return Spelling(ask=_unread(texts))
+    zeros = any(_zero_led(text) for text in texts)
+    forms = [] if zeros else number_forms(texts)
+    if forms:
+        strays = _rest(texts, Spelling(numbers=forms[0]).number)
+        if _few(strays, texts, _NUMBERS if forms[0].plain else _READ):
+            return Spelling(numbers=forms[0], strays=strays, ask=unclear_numbers(forms, texts))
+    if _short_years(texts):
+        return Spelling(ask=(_TWO_DIGITS,))
+    return _nearly(texts, forms)
+
+
+def number_forms(texts: Sequence[str]) -> list[NumberForm]:
+    """Return the forms of numbers that read the most texts, the likeliest first; none where none reads any."""
+    some = texts if len(texts) <= _READ else texts[:: len(texts) // _READ]
+    if not any(any(letter.isdigit() for letter in text) for text in some):
+        return []
+    forms = [PLAIN_NUMBERS, *_WRITTEN]
+    units = _units(texts)
+    if units:
+        forms = [NumberForm(form.decimal, thousands=form.thousands, units=units) for form in (*_WRITTEN, PLAIN_NUMBERS)]
+    read = {form: sum(form.number(text) is not None for text in texts) for form in forms}
+    most = max(read.values())
+    return [form for form in forms if most and read[form] == most]
+
+
+def unclear_numbers(forms: Sequence[NumberForm], texts: Sequence[str]) -> tuple[str, ...]:
+    """Ask where two forms read the same texts as different numbers: 1.234 is a thousand or a little more than one."""
+    first = forms[0]
+    other = next((form for form in forms[1:] if any(form.number(t) != first.number(t) for t in texts)), None)
+    if other is None:
+        return ()
+    if first.thousands:
+        mark = "commas" if first.thousands == "," else "points"
+        instead = f'write decimal = "{first.thousands}" instead'
+        return (f"thousands: do the {mark} mark thousands? where they mark decimals, {instead}",)
+    return ('thousands: do the points mark decimals? where they mark thousands, as in 12.345, add thousands = "."',)
+
+
+def _units(texts: Sequence[str]) -> tuple[str, ...]:
+    """Return the signs of currencies that stand beside the numbers."""
+    found = set()
+    for text in texts:
+        beside = _BESIDE.fullmatch(text)
+        found |= {part.strip() for part in beside.groups()} - {""} if beside else set()
+    known = {unit for unit in found if unit in _CURRENCIES or (len(unit) == 1 and unicodedata.category(unit) == "Sc")}
+    return tuple(sorted(known))
+
+
+def _short_years(texts: Sequence[str]) -> bool:
+    fitting = [text for text in texts if _SHORT_YEAR.fullmatch(text)]
+    return bool(fitting) and len(texts) - len(fitting) <= min(_STRAYS, len(fitting) // 10)
+
+
+def _nearly(texts: Sequence[str], forms: Sequence[NumberForm]) -> Spelling:
+    """Return the texts that keep a column from being read as days or numbers, where most of them are."""
+    tried: list[tuple[str, Callable[[str], object]]] = [
+        (f"dates {spoken(form or '%Y-%m-%d')}", Spelling(form).day) for form in (None, *day_formats(texts)[:1])
+    ]
+    tried += [("numbers" if form.plain else f"numbers like {form.example}", form.number) for form in forms[:1]]
+    for what, reads in tried:
+        rest = _rest(texts, reads)
+        if len(texts) - len(rest) >= max(_SOME, _NEARLY * len(texts)) and rest:
+            ask = f"kind: {len(texts) - len(rest)} of {len(texts)} values are {what}; correct the others and draft again"
+            return Spelling(ask=(ask,), unread=rest)
+    return PLAIN
 
 
 def day_formats(texts: Sequence[str]) -> list[str | None]:
@@ -89,11 +178,15 @@ def day_formats(texts: Sequence[str]) -> list[str | None]:
     tried = texts if len(texts) <= _READ else texts[:: len(texts) // _READ]
     if not any(any(letter.isdigit() for letter in text) for text in tried):
         return []
-    read = {form: len(texts) - len(_rest(texts, Spelling(form).day)) for form in _FORMATS}
+    read = {form: len(texts) - len(_rest(texts, Spelling(form).day)) for form in (*_FORMATS, *_MONTHS)}
     if read["%Y%m%d"] and not _signless(texts):
         read["%Y%m%d"] = 0
+    for form in _MONTHS:  # 3.1994 is also a number
+        days = [day_of(text, form) for text in texts] if read[form] else []
+        if any(day is not None and day.year not in _YEARS for day in days):
+            read[form] = 0
     most = max(read.values())
-    return [form for form in _FORMATS if most and read[form] == most]
+    return [form for form in read if most and read[form] == most]
 
 
 def codes_for_none(numbers: dict[str, Decimal]) -> tuple[str, ...]:
@@ -161,22 +254,3 @@ def _asked(found: Sequence[Spelling]) -> Spelling:
 def spoken(form: str) -> str:
     """Return a format in words: day.month.year."""
     return form.replace("%d", "day").replace("%m", "month").replace("%Y", "year")
-
-
-def _numbers(texts: Sequence[str], strays: tuple[str, ...], *, comma: bool) -> Spelling:
-    """Numbers that are read, unless the sign in them may mark thousands as well."""
-    sign, thousands = (",", _COMMA_THOUSANDS) if comma else (".", _POINT_THOUSANDS)
-    signed = [text for text in texts if sign in text and text not in strays]
-    unclear = bool(signed) and all(thousands.fullmatch(text) for text in signed)
-    if comma and unclear:
-        return Spelling(ask=(_NOT_READ["comma"],))
-    return Spelling(comma=comma, strays=strays, ask=(_NOT_READ["point"],) if unclear else ())
-
-
-def _unread(texts: Sequence[str]) -> tuple[str, ...]:
-    for what, looks in (("year", _SHORT_YEAR), ("thousands", _MARKED)):
-        fitting = [text for text in texts if looks.fullmatch(text)]
-        plain = [text for text in texts if decimal_or_none(text) is not None]
-        if fitting and len(set(texts) - {*fitting, *plain}) <= min(_STRAYS, len(fitting) // 10):
-            return (_NOT_READ[what],)
-    return ()

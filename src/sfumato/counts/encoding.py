@@ -26,7 +26,7 @@ import polars as pl
 
 from sfumato.counts.canonical import ASK, canonical_text, code_of, missing_days, missing_numbers, missing_result
 from sfumato.schema import Attribute, Days, Edges, Grid, Values
-from sfumato.schema.spelling import COMMA_NUMBER, format_regex
+from sfumato.schema.spelling import NumberForm, format_regex
 
 __all__ = [
     "Encoded",
@@ -80,7 +80,7 @@ def first_look(attribute: Attribute, dtype: pl.DataType, *, padded: bool = False
     elif isinstance(domain, Days):
         known = _days(attribute, domain, raw, dtype)
     else:
-        number = numbers_with_point(raw.cast(pl.String)) if textual and attribute.decimal_comma else raw
+        number = numbers_with_point(raw.cast(pl.String), attribute.numbers) if textual else raw
         if isinstance(domain, Grid) and _integral(domain) and not dtype.is_float():
             known = _integers(attribute, domain, number, dtype, padded=padded)
         else:
@@ -101,7 +101,7 @@ def settle(attribute: Attribute, codes: np.ndarray, leftover: pl.Series) -> Enco
     if isinstance(attribute.values, Grid | Edges) and isinstance(leftover.dtype, pl.String):
         # Texts like 39.5 on a grid of integers: the float arithmetic settles nearly all of them at once.
         name = attribute.column or attribute.name
-        number = numbers_with_point(pl.col(name)) if attribute.decimal_comma else pl.col(name)
+        number = numbers_with_point(pl.col(name), attribute.numbers)
         looked = pl.DataFrame({name: leftover}).with_columns(  # where it can tell nothing, it is one ASK for all
             _decimals(attribute, attribute.values, number, leftover.dtype, padded=True).fill_null(ASK).alias("code")
         )
@@ -198,7 +198,12 @@ def _days(attribute: Attribute, domain: Days, raw: pl.Expr, dtype: pl.DataType) 
         day = days_in(raw.cast(pl.String), attribute.format)  # 20240531 in a column of integers
     else:
         return pl.lit(ASK, dtype=pl.Int32)
-    since = day.cast(pl.Int32).cast(pl.Int64) - (domain.low.toordinal() - _EPOCH_DAYS)
+    if attribute.format is not None and "%d" not in attribute.format:
+        day = day.dt.month_start()  # as the file would write it
+    if domain.months:
+        since = day.dt.year().cast(pl.Int64) * 12 + day.dt.month() - (domain.low.year * 12 + domain.low.month)
+    else:
+        since = day.cast(pl.Int32).cast(pl.Int64) - (domain.low.toordinal() - _EPOCH_DAYS)
     code = _in_range(attribute, since // domain.step, since < 0, since >= domain.step * domain.size)
     missing = missing_days(attribute)
     return pl.when(day.is_in(missing)).then(missing_result(attribute)).otherwise(code) if missing else code
@@ -210,15 +215,25 @@ def days_in(text: pl.Expr, spelling: str | None = None) -> pl.Expr:
         day = text.str.to_date("%Y-%m-%d", strict=False)
         spelt = day.cast(pl.String) == text  # polars also takes 2020-1-1
     else:
-        day = text.str.to_date(spelling, strict=False)
+        whole = "%d" in spelling  # a month is read as its first day
+        day = (text if whole else "01 " + text).str.to_date(spelling if whole else f"%d {spelling}", strict=False)
         spelt = text.str.contains(f"^{format_regex(spelling)}$")
     return pl.when(spelt & (day >= dt.date.min)).then(day)  # polars has a year 0000
 
 
-def numbers_with_point(text: pl.Expr) -> pl.Expr:
-    """Return 3,5 as 3.5; null where a text is no number with a decimal comma."""
+def numbers_with_point(text: pl.Expr, form: NumberForm) -> pl.Expr:
+    """Return 3,5 or $1,234 as 3.5 or 1234; null where a text is no number in that form. Plain texts stay as they are."""
+    if form.plain:
+        return text
     text = text.str.strip_chars()
-    return pl.when(text.str.contains(f"^{COMMA_NUMBER}$")).then(text.str.replace(",", ".", literal=True))
+    pattern = f"^{form.regex}$"
+    if not form.thousands and not form.units:
+        return pl.when(text.str.contains(pattern)).then(text.str.replace(",", ".", literal=True))
+    sign = pl.concat_str(text.str.extract(pattern, 1), text.str.extract(pattern, 2), ignore_nulls=True)
+    digits = text.str.extract(pattern, 3)
+    if form.thousands:
+        digits = digits.str.replace_all(f"[{form.marks}]", "")
+    return sign + digits.str.replace(form.decimal, ".", literal=True)
 
 
 def _integral(domain: Grid) -> bool:

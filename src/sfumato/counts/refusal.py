@@ -86,9 +86,11 @@ def _unread(attribute: Attribute, *, one: bool) -> tuple[str, str]:
             return f"{be} no date written {attribute.format}", "change `format`, or name them in `missing`"
         how = 'say how the file writes them (format = "%d.%m.%Y" for 31.12.2024)'
         return f"{be} not an ISO date", f"write them as 2024-05-31, {how}, or name them in `missing`"
-    if attribute.decimal_comma:
-        return f"{be} no number with a decimal comma", "write them as 1234,5 throughout, or name them in `missing`"
+    if not attribute.numbers.plain:
+        how = f"{'is no number' if one else 'are no numbers'} written like {attribute.numbers.example}"
+        return how, "change `decimal`, `thousands` or `units`, or name them in `missing`"
     return (
         f"{be} not a number",
-        'write them as 1234.5 (or decimal = "," where all are written 1234,5), or name them in `missing`',
+        'write them as 1234.5, say how the file writes them (decimal = "," for 1234,5; thousands = "," for 1,234; '
+        'units = ["$"]), or name them in `missing`',
     )

@@ -108,7 +108,7 @@ def _encode(source: Source, attributes: Sequence[Attribute]) -> tuple[list[Encod
     encoded = []
     for attribute in attributes:
         column = codes[attribute.name]
-        values = source.objects(_column(attribute)) if attribute.format or attribute.decimal_comma else None
+        values = source.objects(_column(attribute)) if attribute.spelt else None
         if values is not None:
             encoded.append(settle_objects(attribute, column, values))
             continue

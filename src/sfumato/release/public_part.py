@@ -90,7 +90,7 @@ def _told_line(domain: Domain, ends: list[int]) -> tuple[Domain, dict[int, int]]
     if isinstance(domain, Grid):
         return Grid(domain.edge(first), step=domain.step * unit, size=size), place
     if isinstance(domain, Days):
-        return Days(domain.edge(first), step=domain.step * unit, size=size), place
+        return replace(domain, low=domain.edge(first), step=domain.step * unit, size=size), place
     assert isinstance(domain, Edges)
     return Edges(tuple(domain.edge(end) for end in ends)), {end: at for at, end in enumerate(ends)}
 

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from sfumato.schema.domain import Domain, domain_from_json
 from sfumato.schema.mask import RULE_LIMIT, Mask
+from sfumato.schema.spelling import PLAIN_NUMBERS, NumberForm
 from sfumato.schema.tree import Tree
 
 __all__ = ["KNOWN", "MISSING", "Attribute", "Kind", "Missing", "Role", "Source"]
@@ -53,7 +54,7 @@ class Attribute:
     mask: Mask | None = field(default=None, compare=False)  # the rule behind domain and tree, where it is all of both
     same: Mapping[str, str] = field(default_factory=dict, hash=False)  # spelling -> the listed value it is read as
     format: str | None = None  # how the file writes days, where they are not ISO
-    decimal_comma: bool = False
+    numbers: NumberForm = PLAIN_NUMBERS  # how the file writes numbers, where it is not 1234.5
     ground: Literal["equal", "hierarchical"] = "equal"
     decide: tuple[str, ...] = ()
 
@@ -84,6 +85,11 @@ class Attribute:
         if self.missing is None or self.missing.action != "category" or self.domain is None:
             return None
         return self.domain.size
+
+    @property
+    def spelt(self) -> bool:
+        """True where the schema says how the file writes days or numbers, so that a typed cell is spelt so first."""
+        return self.format is not None or not self.numbers.plain
 
     @property
     def ordered(self) -> bool:

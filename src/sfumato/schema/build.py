@@ -30,7 +30,7 @@ from sfumato.schema.hierarchy_file import read_hierarchy, read_text
 from sfumato.schema.leaves import doubled_names, leaf_problems, rising_problems
 from sfumato.schema.mask import Mask
 from sfumato.schema.same import read_same, same_problems
-from sfumato.schema.spelling import format_problem
+from sfumato.schema.spelling import NumberForm, format_problem
 from sfumato.schema.tree import ROOT, Branch, Tree, branch_from_inline, grow
 
 __all__ = ["build_attribute", "default_tree"]
@@ -50,6 +50,8 @@ _FITS: dict[str, tuple[Kind, ...]] = {
     "same": ("numeric", "ordered", "nominal"),
     "format": ("date",),
     "decimal": ("numeric",),
+    "thousands": ("numeric",),
+    "units": ("numeric",),
 }
 
 
@@ -110,7 +112,7 @@ class _Builder:
             same=read_same(file.same),
             mask=self._mask_alone(),
             format=file.format,
-            decimal_comma=file.decimal == ",",
+            numbers=self._number_form(),
             ground=file.ground,
             decide=tuple(file.decide),
         )
@@ -130,11 +132,22 @@ class _Builder:
         """Refuse a way to write days or numbers that can not be read, or is not asked for."""
         wrong = format_problem(self.file.format) if self.file.format is not None else ""
         if wrong:
-            self.problem("format", wrong, 'format = "%d.%m.%Y" for 31.12.2024')
-        if self.file.decimal is not None and isinstance(domain, Values):
-            self.problem(
-                "decimal", "goes with a range or edges, not with listed values", "list them as they are written"
-            )
+            self.problem("format", wrong, 'format = "%d.%m.%Y" for 31.12.2024, "%m/%Y" for 03/1994')
+        elif self.file.format is not None and "%d" not in self.file.format and self.file.step != "month":
+            rule = "has no %d, so that a cell names a month, and the range has cells of days"
+            self.problem("format", rule, 'step = "month"')
+        for key in ("decimal", "thousands", "units"):
+            if getattr(self.file, key) is not None and isinstance(domain, Values):
+                rule = "goes with a range or edges, not with listed values"
+                self.problem(key, rule, "list them as they are written")
+        if wrong := self._number_form().problem():
+            self.problem(*wrong)
+
+    def _number_form(self) -> NumberForm:
+        """Return how numbers are written; with a point for thousands the comma marks decimals unless it is given."""
+        decimal = self.file.decimal or ("," if self.file.thousands == "." else ".")
+        units = tuple(unit.strip() for unit in self.file.units or ())
+        return NumberForm(decimal, thousands=self.file.thousands or "", units=units)
 
     def _domain_hint(self) -> str:
         return {
@@ -271,11 +284,16 @@ class _Builder:
                 self.problem("range", "is missing", self._domain_hint())
             return None, None, False
         first, after = (self._day(end) for end in file.range)
-        step = 1 if file.step is None else file.step
+        months = file.step == "month"
+        step = 1 if file.step is None or months else file.step
         if first is None or after is None:
             return None, None, False
+        if months and (first.day != 1 or after.day != 1):
+            rule = "must begin and end on the first day of a month where the cells are months"
+            self.problem("range", rule, 'range = ["1990-01-01", "2025-01-01"]')
+            return None, None, False
         if not isinstance(step, int) or not 1 <= step <= dt.date.max.toordinal():
-            self.problem("step", "must be a whole number of days", "step = 1")
+            self.problem("step", "must be a whole number of days, or month", 'step = 1, or step = "month"')
             return None, None, False
         if after <= first:
             self.problem(
@@ -284,7 +302,11 @@ class _Builder:
                 "range = [first, day after the last]",
             )
             return None, None, False
-        days = Days(first, step=step, size=-((first - after).days // step))
+        if months:
+            size = (after.year - first.year) * 12 + after.month - first.month
+            days = Days(first, step=1, size=size, months=True)
+        else:
+            days = Days(first, step=step, size=-((first - after).days // step))
         if file.dates is not None:
             return days, builders.calendar(days, file.dates, missing), True
         return days, default_tree(days, "date", missing), False

@@ -1,7 +1,7 @@
 """What values an attribute may take, as codes on a line.
 
 `Values` lists them in leaf order; `Grid` cuts a half-open numeric range into equal cells;
-`Edges` cuts it at given points; `Days` is a range of calendar days. A code is `floor((x - low) / step)` of the
+`Edges` cuts it at given points; `Days` is a range of calendar days or months. A code is `floor((x - low) / step)` of the
 value's decimal text, so 0.3 on a grid of 0.1 is cell 3 on every machine. Where the range is no multiple of the
 step, the last cell is as wide as the others and reaches past the range.
 """
@@ -39,6 +39,7 @@ _DIGITS_BELOW_STEP = 6
 _HUGE, _TINY = Decimal("1e60"), Decimal("1e-60")  # beyond what may be declared; 1e999999999 would fill the memory
 _EXACT = Context(prec=200)  # sums and products of numbers within the limits above never round
 _DAY = re.compile(r"(\d{4}-\d{2}-\d{2})(?:[T ]\d.*)?", re.ASCII)  # a day - a day is no day with a time
+_MONTH = re.compile(r"\d{4}-\d{2}", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -127,37 +128,57 @@ class Grid:
 
 @dataclass(frozen=True, slots=True)
 class Days:
-    """Calendar days from `low` on, `step` days a cell."""
+    """Calendar days from `low` on, `step` days a cell; with `months`, `step` whole months a cell."""
 
     low: dt.date
     _: KW_ONLY
     step: int
     size: int
+    months: bool = False
 
     def edge(self, code: int) -> dt.date:
         """First day of a cell (or the day after the last cell)."""
+        if self.months:
+            year, month = divmod(_month(self.low) + self.step * code, 12)
+            return dt.date(year, month + 1, 1) if year <= dt.MAXYEAR else dt.date.max
         days = (dt.date.max - self.low).days  # the last cell may reach past the last day there is
         return self.low + dt.timedelta(days=min(self.step * code, days))
 
     def text(self, code: int) -> str:
         """Name of one cell: the day, or the half-open interval of days."""
         if self.step == 1:
-            return self.edge(code).isoformat()
+            return self.edge(code).isoformat()[: 7 if self.months else 10]
         return f"[{self.edge(code).isoformat()}..{self.edge(code + 1).isoformat()})"
 
     def code(self, text: str) -> int | None:
-        """Code of an ISO date, None when outside the range or not a date."""
-        written = _DAY.fullmatch(text.strip())
+        """Code of an ISO date (of months also 2024-05), None when outside the range or not a date."""
+        text = text.strip()
+        if self.months and _MONTH.fullmatch(text):
+            text = f"{text}-01"
+        written = _DAY.fullmatch(text)
         try:
             day = dt.date.fromisoformat(written.group(1) if written else "")
         except ValueError:
             return None
-        code = (day - self.low).days // self.step
+        code = self.place(day)
         return code if 0 <= code < self.size else None
+
+    def place(self, day: dt.date, shift: int = 0) -> int:
+        """Cell of a day, or of the day after (`shift` 1) or before it (-1); the range may not hold it."""
+        if not self.months:
+            return ((day - self.low).days + shift) // self.step
+        before = shift < 0 and day.day == 1
+        after = shift > 0 and (day == dt.date.max or (day + dt.timedelta(days=1)).day == 1)
+        return (_month(day) - before + after - _month(self.low)) // self.step
 
     def to_json(self) -> dict[str, Any]:
         """Return a plain mapping, dates as ISO text."""
-        return {"first": self.low.isoformat(), "step": self.step, "cells": self.size}
+        unit = {"unit": "month"} if self.months else {}
+        return {"first": self.low.isoformat(), "step": self.step, "cells": self.size, **unit}
+
+
+def _month(day: dt.date) -> int:
+    return day.year * 12 + day.month - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +222,8 @@ def domain_from_json(data: Mapping[str, Any]) -> Domain:
     if "edges" in data:
         return Edges(tuple(Decimal(point) for point in data["edges"]))
     if "first" in data:
-        return Days(dt.date.fromisoformat(data["first"]), step=int(data["step"]), size=int(data["cells"]))
+        first, months = dt.date.fromisoformat(data["first"]), data.get("unit") == "month"
+        return Days(first, step=int(data["step"]), size=int(data["cells"]), months=months)
     return Grid(Decimal(data["low"]), step=Decimal(data["step"]), size=int(data["cells"]))
 
 

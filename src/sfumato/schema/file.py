@@ -54,6 +54,8 @@ class AttributeFile(_Strict):
     source: Source = "public"
     format: str | None = None
     decimal: Literal[",", "."] | None = None
+    thousands: Literal[".", ",", "'", " "] | None = None
+    units: list[str] | None = None
     clamp: bool = False
     other: str | None = None
     ground: Literal["equal", "hierarchical"] = "equal"
@@ -84,7 +86,7 @@ _HINTS = {
     "dates": 'dates = ["month", "year"]',
     "edges": "edges = [0, 1, 10, 100], rising",
     "intervals": "intervals = [5, 10, 20]",
-    "step": "step = 1, or a decimal as text",
+    "step": 'step = 1, a decimal as text, or for dates "month"',
     "values": 'values = ["low", "mid", "high"] or values = "file.csv"',
     "hierarchy": 'hierarchy = "file.csv", or a table: hierarchy = { group = ["a", "b"] }',
     "groups": 'groups = { group = ["a", "b"] }',
@@ -92,6 +94,8 @@ _HINTS = {
     "clamp": "clamp = true",
     "format": 'format = "%d.%m.%Y"',
     "decimal": 'decimal = ","',
+    "thousands": """thousands = "," or ".", " ", "'" """.strip(),
+    "units": 'units = ["$", "EUR"], the signs beside a number in a list',
     "other": 'other = "Other"',
     "ground": 'one of "equal", "hierarchical"',
     "decide": "a list of texts",

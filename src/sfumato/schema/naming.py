@@ -19,7 +19,7 @@ from typing import Any
 from sfumato.schema.attribute import KNOWN, MISSING, Attribute
 from sfumato.schema.builders import half_open, interval_name
 from sfumato.schema.domain import Days, Edges, Grid, Values, decimal_or_none
-from sfumato.schema.spelling import is_spelt, number_in, spelt_day
+from sfumato.schema.spelling import is_spelt, spelt_day
 from sfumato.schema.tree import ROOT
 
 __all__ = ["Intervals", "is_ambiguous", "label_name", "merged", "parse_label"]
@@ -124,10 +124,10 @@ def _union(attribute: Attribute, names: Sequence[str], read: _Reader) -> Interva
 
 
 def _parse_braces(attribute: Attribute, text: str, read: _Reader) -> Intervals | None:
-    """Read `{a, b}` and `{a; b}`, as other tools write a set; with decimal commas {1,5} may be one number or two."""
+    """Read `{a, b}` and `{a; b}`, as other tools write a set; with commas in numbers {1,5} may be one number or two."""
     if not (text.startswith("{") and text.endswith("}")):
         return None
-    commas = attribute.decimal_comma and read is _read_written
+    commas = attribute.numbers.commas and read is _read_written
     if commas and "," in text and ";" not in text and ", " not in text:
         return None
     for mark in (", ", ";") if commas else (",", ";"):
@@ -145,14 +145,14 @@ def _read(attribute: Attribute, name: str) -> Intervals | None:
 def _read_written(attribute: Attribute, name: str) -> Intervals | None:
     """Read one name, a bare day or number as the attribute's file writes it."""
     texts = attribute.missing.texts if attribute.missing else ()
-    form, comma, domain = attribute.format, attribute.decimal_comma, attribute.values
+    form, domain = attribute.format, attribute.values
     code = None
     if form is not None and is_spelt(name, form):
         day = spelt_day(name, form)
         gone = day is not None and any(spelt_day(text, form) == day for text in texts)
         code = None if day is None else domain.code(day.isoformat())
-    elif comma and (number := number_in(name, comma=True)) is not None:
-        gone = any(number_in(text, comma=True) == number for text in texts)
+    elif not attribute.numbers.plain and (number := attribute.numbers.number(name)) is not None:
+        gone = any(attribute.numbers.number(text) == number for text in texts)
         code = domain.code(str(number))
     else:
         return _read(attribute, name)
@@ -219,7 +219,7 @@ def _between(
 def _start(domain: Grid | Edges | Days, first: Any, included: bool) -> int:
     """Return the first code of an interval; a cell that is cut counts."""
     if isinstance(domain, Days):
-        return int((first - domain.low).days + (not included)) // domain.step
+        return domain.place(first, 0 if included else 1)
     if isinstance(domain, Edges):
         return bisect.bisect_right(domain.points, first) - 1
     return math.floor(domain.place(first)) + (domain.whole and not included)
@@ -228,7 +228,7 @@ def _start(domain: Grid | Edges | Days, first: Any, included: bool) -> int:
 def _end(domain: Grid | Edges | Days, last: Any, included: bool) -> int:
     """Return the code after the last of an interval; a cell that is cut counts."""
     if isinstance(domain, Days):
-        return -(-int((last - domain.low).days + included) // domain.step)
+        return domain.place(last, 0 if included else -1) + 1
     if isinstance(domain, Edges):
         return (bisect.bisect_right if included else bisect.bisect_left)(domain.points, last)
     return math.floor(domain.place(last)) + 1 if included else math.ceil(domain.place(last))

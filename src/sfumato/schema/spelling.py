@@ -1,8 +1,8 @@
 """How a file writes its days and numbers, where it is not 2024-05-31 and 1234.5.
 
-A `format` holds %d, %m and %Y once each; what stands between them is taken literally. Years have four digits, so
-that no century is guessed, and nothing depends on a language. A decimal comma goes without marks for thousands, so
-that 1.234 and 1,234 are never taken for one another.
+A `format` holds %d, %m and %Y once each, or %m and %Y for months; what stands between them is taken literally. Years
+have four digits, so that no century is guessed, and nothing depends on a language. What a point or a comma means in
+a number is declared, never told from other cells: 1.234 is 1234 where `thousands` is a point, and else 1.234.
 """
 
 from __future__ import annotations
@@ -11,26 +11,27 @@ import datetime as dt
 import itertools
 import re
 import unicodedata
+from dataclasses import KW_ONLY, dataclass
 from decimal import Decimal
 from functools import lru_cache
 
 from sfumato.schema.domain import decimal_or_none
 
 __all__ = [
-    "COMMA_NUMBER",
+    "PLAIN_NUMBERS",
     "TIME",
+    "NumberForm",
     "format_problem",
     "format_regex",
     "is_spelt",
-    "number_in",
     "spelt",
     "spelt_day",
-    "with_point",
 ]
 
 TIME = r"[T ][0-9].*"  # after a day; `2024-05-01 - 2024-05-31` is no day with a time
-COMMA_NUMBER = r"[-+]?[0-9]+(?:,[0-9]+)?"
-_COMMA_NUMBER = re.compile(COMMA_NUMBER, re.ASCII)
+_BLANKS = " \u00a0\u202f"  # plain, no-break and narrow no-break: programs write any of them
+_THOUSANDS = {".": ".", ",": ",", "'": "'\u2019", " ": _BLANKS}  # what is read for a declared mark
+_UNIT_LENGTH = 20
 _PARTS = {"%d": "day", "%m": "month", "%Y": "year"}
 _UNSEEN = {"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"}
 _PIECES = re.compile(r"%.|[^%]+|%$", re.DOTALL)
@@ -39,8 +40,8 @@ _PIECES = re.compile(r"%.|[^%]+|%$", re.DOTALL)
 def format_problem(given: str) -> str:
     """Say what is wrong with a format, nothing when it can be used."""
     pieces = _PIECES.findall(given)
-    if sorted(piece for piece in pieces if piece[0] == "%") != sorted(_PARTS):
-        return "must hold %d, %m and %Y once each, and no other %"
+    if sorted(piece for piece in pieces if piece[0] == "%") not in (["%Y", "%d", "%m"], ["%Y", "%m"]):
+        return "must hold %d, %m and %Y once each, or %m and %Y for months, and no other %"
     if any(letter.isalnum() for piece in pieces if piece[0] != "%" for letter in piece):
         return "may hold only signs such as . / - between %d, %m and %Y"
     if given != given.strip():
@@ -71,14 +72,14 @@ def is_spelt(text: str, given: str) -> bool:
 
 
 def spelt_day(text: str, given: str) -> dt.date | None:
-    """Return the day a text names in a format (a time after it is ignored), None when it names none."""
+    """Return the day a text names in a format (a time after it is ignored; a month is its first day), else None."""
     pattern, order = _compiled(given)
     found = pattern.fullmatch(text)
     if found is None:
         return None
     parts = dict(zip(order, map(int, found.groups()), strict=True))
     try:
-        return dt.date(parts["year"], parts["month"], parts["day"])
+        return dt.date(parts["year"], parts["month"], parts.get("day", 1))
     except ValueError:
         return None
 
@@ -88,12 +89,81 @@ def spelt(day: dt.date, given: str) -> str:
     return given.replace("%d", f"{day.day:02}").replace("%m", f"{day.month:02}").replace("%Y", f"{day.year:04}")
 
 
-def with_point(text: str) -> str | None:
-    """Return 3,5 as 3.5, None for a text that is no number with a decimal comma."""
-    return text.replace(",", ".") if _COMMA_NUMBER.fullmatch(text) else None
+@dataclass(frozen=True, slots=True)
+class NumberForm:
+    """How numbers are written: the mark before decimals, one between thousands, signs and words beside the number.
+
+    Marks for thousands and units may be absent from a cell: with `thousands` a comma and the unit $, both 64300 and
+    $64,300 are read. A unit stands before or after the number, with or without a blank between them.
+    """
+
+    decimal: str = "."
+    _: KW_ONLY
+    thousands: str = ""
+    units: tuple[str, ...] = ()
+
+    @property
+    def plain(self) -> bool:
+        """True for numbers as programs write them: 1234.5, -3, 1e5."""
+        return self.decimal == "." and not self.thousands and not self.units
+
+    @property
+    def commas(self) -> bool:
+        """True when a comma may be part of a number."""
+        return "," in (self.decimal, self.thousands)
+
+    @property
+    def marks(self) -> str:
+        """The characters that are read as the mark between thousands."""
+        return _THOUSANDS.get(self.thousands, "")
+
+    @property
+    def example(self) -> str:
+        """A number in this form, for messages."""
+        return f"{self.units[0] if self.units else ''}1{self.thousands}234{self.decimal}5"
+
+    @property
+    def regex(self) -> str:
+        """The pattern of a number, the same for every engine: groups 1 and 2 hold the sign, 3 the digits and marks."""
+        whole = f"[0-9]{{1,3}}(?:[{self.marks}][0-9]{{3}})+|[0-9]+" if self.thousands else "[0-9]+"
+        number = f"((?:{whole})(?:{re.escape(self.decimal)}[0-9]+)?)"
+        if not self.units:
+            return f"([-+])?(){number}"
+        unit = f"(?:{'|'.join(re.escape(unit) for unit in sorted(self.units, key=len, reverse=True))})"
+        before = f"(?:{unit}[{_BLANKS}]?)?"
+        return f"(?:([-+])?{before}|{before}([-+])?){number}(?:[{_BLANKS}]?{unit})?"
+
+    def problem(self) -> tuple[str, str, str] | None:
+        """Return the key, the rule and a hint for what makes a number mean two things; None where nothing does."""
+        if self.decimal == self.thousands:
+            return "thousands", "is also the mark before decimals", 'thousands = "." goes with decimal = ","'
+        for unit in self.units:
+            if not _is_unit(unit):
+                rule = "holds a text with a digit, a sign, a blank at its end, or nothing but marks"
+                return "units", rule, 'units = ["$", "EUR"]'
+        return None
+
+    def number(self, text: str) -> Decimal | None:
+        """Return the number a text names, None when it names none."""
+        if self.plain:
+            return decimal_or_none(text)
+        found = _number_pattern(self).fullmatch(text.strip())
+        if found is None:
+            return None
+        first, second, digits = found.groups()
+        for mark in self.marks:
+            digits = digits.replace(mark, "")
+        return decimal_or_none((first or second or "") + digits.replace(self.decimal, "."))
 
 
-def number_in(text: str, *, comma: bool) -> Decimal | None:
-    """Return the number a text names, with a decimal comma or with a point, None when it names none."""
-    plain = with_point(text) if comma else text
-    return None if plain is None else decimal_or_none(plain)
+PLAIN_NUMBERS = NumberForm()
+
+
+@lru_cache(maxsize=256)
+def _number_pattern(form: NumberForm) -> re.Pattern[str]:
+    return re.compile(form.regex, re.ASCII)
+
+
+def _is_unit(unit: str) -> bool:
+    wrong = any(letter.isdigit() or letter in "+-" or unicodedata.category(letter) in _UNSEEN for letter in unit)
+    return 0 < len(unit) <= _UNIT_LENGTH and not wrong and bool(set(unit) - set(".,'\u2019" + _BLANKS))

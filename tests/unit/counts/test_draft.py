@@ -16,7 +16,9 @@ from sfumato.counts import check, draft, read
 from sfumato.counts.draft_roles import public_looking
 from sfumato.errors import ReadError, SchemaError
 from sfumato.schema import Schema
+from sfumato.schema.spelling import NumberForm
 
+DOLLARS = NumberForm(thousands=",", units=("$",))
 DATA = Path(__file__).resolve().parents[3].parent / "shared" / "data"
 PEOPLE = pl.DataFrame(
     {
@@ -243,14 +245,14 @@ def test_many_spelt_days_and_numbers(tmp_path) -> None:
         }
     )
     schema = loaded(draft(frame), tmp_path)
-    assert (schema["birthday"].format, schema["income"].decimal_comma) == ("%d.%m.%Y", True)
+    assert (schema["birthday"].format, schema["income"].numbers.decimal) == ("%d.%m.%Y", ",")
     assert check(frame, schema) == []
 
 
 def test_decimal_commas_are_read_and_asked_about(tmp_path) -> None:
     frame = pl.DataFrame({"weight": [f"{40 + k},{k % 10}" for k in range(60)], "sex": ["f", "m"] * 30})
     schema = loaded(draft(frame), tmp_path)
-    assert schema["weight"].decimal_comma
+    assert schema["weight"].numbers.decimal == ","
     assert "decimal: do the commas mark decimals?" in schema["weight"].decide
     used = schema.with_roles(quasi=["weight", "sex"])
     assert check(frame, used) == []
@@ -259,19 +261,60 @@ def test_decimal_commas_are_read_and_asked_about(tmp_path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("texts", "question"),
+    ("texts", "question", "form"),
     [
-        ([f"{k},{k:03}" for k in range(1, 40)], "do the commas mark decimals?"),
-        ([f"{k}.{k:03},50" for k in range(1, 40)], "marks for thousands"),
-        ([f"{k}.{k:03}" for k in range(1, 40)], "do the points mark thousands"),
-        ([f"{k:02}.05.{k + 20}" for k in range(1, 29)], "years of two digits"),
+        ([f"{k},{k:03}" for k in range(1, 40)], "do the commas mark thousands?", NumberForm(thousands=",")),
+        ([f"{k}.{k:03},50" for k in range(1, 40)], "1.234,5?", NumberForm(",", thousands=".")),
+        ([f"{k}.{k:03}" for k in range(1, 40)], "where they mark thousands", NumberForm()),
+        ([f"${k},{k:03}" if k % 2 else f"{k}000" for k in range(1, 40)], "mark thousands", DOLLARS),
+        ([f"{k} {k:03},5 €" for k in range(1, 40)], "€1 234,5?", NumberForm(",", thousands=" ", units=("€",))),
+        ([f"{k:02}.05.{k + 20}" for k in range(1, 29)], "years of two digits", NumberForm()),
     ],
 )
-def test_what_has_two_meanings_is_not_guessed(tmp_path, texts, question) -> None:
-    schema = loaded(draft(pl.DataFrame({"amount": texts, "sex": ["f"] * len(texts)})), tmp_path)
+def test_how_amounts_are_written_is_proposed_and_asked(tmp_path, texts, question, form) -> None:
+    """Item 13: 21.269,58 and $64,300 beside 64300. What has two meanings is declared, and the declaration is asked."""
+    frame = pl.DataFrame({"amount": texts * 2, "sex": ["f", "m"] * len(texts)})
+    schema = loaded(draft(frame), tmp_path)
     assert any(question in item for item in schema["amount"].decide)
-    assert not schema["amount"].decimal_comma
+    assert schema["amount"].numbers == form
     assert schema["amount"].format is None
+    assert check(frame, schema) == []
+
+
+def test_ambiguous_amounts_of_many_values_are_asked_about(tmp_path) -> None:
+    texts = [f"{k // 1000 + 1},{k % 1000:03}" for k in range(12_000)]
+    frame = pl.DataFrame({"amount": texts * 2, "sex": ["f", "m"] * len(texts)})
+    amount = loaded(draft(frame), tmp_path)["amount"]
+    assert amount.numbers == NumberForm(thousands=",")
+    assert any("do the commas mark thousands?" in item for item in amount.decide)
+    points = frame.with_columns(pl.col("amount").str.replace(",", ".", literal=True))
+    assert any("where they mark thousands" in item for item in loaded(draft(points), tmp_path)["amount"].decide)
+
+
+@pytest.mark.parametrize("form", ["%m/%Y", "%m.%Y", "%Y-%m"])
+def test_months_of_a_year_are_drafted_as_months(tmp_path, form) -> None:
+    """Item 13: 03/1994."""
+    days = [dt.date(1990 + k % 30, k % 12 + 1, 1) for k in range(200)]
+    frame = pl.DataFrame({"entry": [day.strftime(form) for day in days], "sex": ["f", "m"] * 100})
+    schema = loaded(draft(frame), tmp_path).with_roles(quasi=["entry", "sex"])
+    assert schema["entry"].format == form
+    assert schema["entry"].values.months
+    assert check(frame, schema) == []
+    texts = [schema["entry"].text(code) for code in read(frame, schema).codes("entry").ravel()]
+    assert texts == [f"{day:%Y-%m}" for day in days]
+
+
+@pytest.mark.parametrize("word", ["k.A.", "k. A.", "keine Angabe", "n.a.", "Unbekannt", "non renseigné", "onbekend"])
+def test_words_for_no_value_are_proposed_as_missing(tmp_path, word) -> None:
+    """Item 13: `k.A.` and the like, in a column of numbers, of dates, of categories and of many values."""
+    few = pl.DataFrame({"age": [*map(str, range(20, 60)), word], "sex": ["f", "m"] * 20 + [word]})
+    many = pl.DataFrame({"income": [*map(str, range(12_000)), word], "sex": ["f"] * 12_001})
+    for frame, names in ((few, ("age", "sex")), (many, ("income",))):
+        schema = loaded(draft(frame), tmp_path)
+        for name in names:
+            assert schema[name].missing.texts == (word,)
+            assert any(item.startswith("missing:") for item in schema[name].decide)
+        assert check(frame, schema) == []
 
 
 @pytest.mark.parametrize(
@@ -402,7 +445,7 @@ def test_a_short_text_among_codes_may_mean_no_value(sign: str, first: str, tmp_p
 
 def test_a_slip_among_codes_is_no_sign_for_none(tmp_path) -> None:
     codes = [f"0{at:04}" for at in range(1000, 1026)]
-    for slip in ("0410", "791O2", "unknown"):
+    for slip in ("0410", "791O2", "unclear"):
         text = draft(pl.DataFrame({"zip": [*codes, slip] * 3, "sex": ["F"] * 81}))
         assert f'"{slip}"' in text
         assert f'missing = ["{slip}"]' not in text

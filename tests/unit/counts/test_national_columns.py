@@ -56,6 +56,9 @@ ODD = {
     "ISO days": schema(**YEAR, clamp=True, missing=["?", "2020-09-09"]),
     "comma": schema(**TENTHS, decimal=",", clamp=True, missing=["?", "99,9"]),
     "point": schema(**TENTHS, clamp=True, missing=["?", "99.9"]),
+    "thousands": schema(**TENTHS, thousands=".", clamp=True, missing=["?", "99,9"]),
+    "dollars": schema(**TENTHS, thousands=",", units=["$"], clamp=True, missing=["?", "99.9"]),
+    "months": schema(**YEAR, step="month", format="%m/%Y", clamp=True, missing=["?", "09/2020"]),
 }
 DAYS = st.dates(dt.date(2019, 12, 1), dt.date(2021, 1, 31))
 CELLS = {
@@ -65,6 +68,9 @@ CELLS = {
     "ISO days": DAYS | DAYS.map(str) | DAYS.map(pd.Timestamp),
     "comma": st.floats(-1, 101) | st.decimals(-1, 101, places=2) | st.sampled_from(["1,5", "99,90", "7"]),
     "point": st.floats(-1, 101) | st.decimals(-1, 101, places=2) | st.sampled_from(["1.5", "99.90", "7"]),
+    "thousands": st.floats(-1, 9999) | st.sampled_from(["1,5", "99,90", "1.234", "12.345,6"]),
+    "dollars": st.floats(-1, 9999) | st.sampled_from(["$1.5", "99.90", "$1,234", "1,234.5 $", "-$5"]),
+    "months": DAYS | DAYS.map(lambda day: f"{day:%m/%Y}") | DAYS.map(pd.Timestamp),
 }
 
 
@@ -189,6 +195,84 @@ def test_numbers_of_every_type_agree_with_the_oracle(name: str, numbers, padded:
         assert encoded(column, pl.Series(texts), padded=padded) == [code_of(column, text) for text in texts]
     for values in (pl.Series(numbers), pl.Series([float(number) for number in numbers])):
         assert encoded(column, values) == [code_of(column, value) for value in values.to_list()]
+
+
+THOUSANDS = {
+    "points": attribute(**TENTHS, thousands=".", missing=["99,9", "1.500", "-9"]),
+    "commas": attribute(kind="numeric", range=[0, 100_000], thousands=",", clamp=True, missing=["9,999", "-9"]),
+    "dollars": attribute(kind="numeric", range=[0, 100_000], thousands=",", units=["$", "Fr."], missing=["$99,999"]),
+    "blanks": attribute(kind="numeric", edges=[0, "0.5", 10, 50_000], decimal=",", thousands=" ", clamp=True),
+    "primes": attribute(kind="numeric", range=[0, 100_000], step=500, thousands="'", units=["CHF"], clamp=True),
+    "units": attribute(kind="numeric", range=[0, 100], units=["%"]),
+}
+WRITTEN = st.from_regex(r"-?[$]?[0-9]{1,3}([.,' ][0-9]{3}){0,2}([.,][0-9]{1,2})?( ?(CHF|Fr\.|%|[$]))?", fullmatch=True)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.sampled_from(list(THOUSANDS)), st.lists(WRITTEN, min_size=1, max_size=8), st.booleans())
+def test_thousands_and_units_agree_with_the_oracle(name: str, texts, padded: bool) -> None:
+    """Item 13: texts with marks for thousands and signs of currencies are read by expressions as by the oracle."""
+    column = THOUSANDS[name]
+    texts = [*texts, "99.999", "99,999", "$99,999", "1.500", "-9", "64300", " 12 ", "5\u00a0%", "1\u202f234", "1e3"]
+    for values in (pl.Series(texts), pl.Series(texts, dtype=pl.Categorical)):
+        assert encoded(column, values, padded=padded) == [code_of(column, text) for text in texts]
+    numbers = [64_300, 99_999, -9, 9_999, 7]
+    for dtype in (pl.Int64, pl.Float64, pl.Float32, pl.Decimal(12, 2)):
+        values = pl.Series(numbers).cast(dtype)
+        assert encoded(column, values) == [code_of(column, value) for value in values.to_list()]
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.dates(dt.date(1990, 1, 1), dt.date(2000, 12, 31)) | st.dates(), min_size=1, max_size=8))
+def test_months_agree_with_the_oracle(days) -> None:
+    """Item 13: 03/1994 is the month, in texts and in typed days."""
+    ends = {"kind": "date", "range": ["1990-01-01", "2001-01-01"], "step": "month"}
+    for given_keys in ({"format": "%m/%Y", "missing": ["01/1900"]}, {"missing": ["1900-01-01"]}, {"clamp": True}):
+        column = attribute(**ends, **given_keys)
+        found = [*days, dt.date(1900, 1, 15), dt.date(1900, 1, 1), dt.date(1994, 3, 31)]
+        for values in (found, [dt.datetime.combine(day, dt.time(9)) for day in found]):
+            assert encoded(column, pl.Series(values)) == [code_of(column, value) for value in values]
+        for texts in (
+            [f"{day.month}/{day.year:04}" for day in found],
+            [f"{day.year:04}-{day.month:02}" for day in found],
+            [day.isoformat() for day in found],
+        ):
+            assert encoded(column, pl.Series(texts)) == [code_of(column, text) for text in texts]
+    column = attribute(**ends, format="%m/%Y")
+    assert column.text(code_of(column, "03/1994")) == "1994-03"
+
+
+def test_what_a_point_means_is_declared_and_never_told_from_other_rows() -> None:
+    """Item 13: 1.234 is read by the declaration, whatever stands beside it."""
+    plain = schema(kind="numeric", range=[0, 10_000], step="0.001")
+    german = schema(kind="numeric", range=[0, 10_000], thousands=".")
+    for rest in ([], ["2.5"], ["5.678", "9.999"]):
+        assert read(pl.DataFrame({"x": ["1.234", *rest]}), plain).codes("x")[0, 0] == 1234
+    for rest in ([], ["2,5"], ["5.678", "9.999"]):
+        assert read(pl.DataFrame({"x": ["1.234", *rest]}), german).codes("x")[0, 0] == 1234
+    assert german["x"].values.text(1234) == "1234"
+    with pytest.raises(ReadError, match=r"written like 1\.234,5"):
+        read(pl.DataFrame({"x": ["1.234", "2.5"]}), german)
+
+
+@pytest.mark.parametrize(
+    ("keys", "rule"),
+    [
+        ({"thousands": ".", "decimal": "."}, "is also the mark before decimals"),
+        ({"units": ["5"]}, "holds a text with a digit"),
+        ({"thousands": "_"}, "wrong form"),
+    ],
+)
+def test_forms_of_numbers_that_can_not_be_read_are_refused(keys, rule) -> None:
+    with pytest.raises(SchemaError, match=rule):
+        schema(kind="numeric", range=[0, 10], **keys)
+
+
+def test_a_format_without_days_needs_cells_of_months() -> None:
+    with pytest.raises(SchemaError, match='step = "month"'):
+        schema(**YEAR, format="%m/%Y")
+    with pytest.raises(SchemaError, match="first day of a month"):
+        schema(kind="date", range=["2020-01-02", "2021-01-01"], step="month")
 
 
 # -- odd days, formats and edges ---------------------------------------------------------------
