@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from sfumato.cli.options import emit, file_options, given_options, json_option, named_decisions, table_of
-from sfumato.cli.publish_words import budget_warnings, form_notes, size_rows, withheld, withheld_words
+from sfumato.cli.publish_words import (
+    budget_warnings,
+    form_notes,
+    list_warnings,
+    size_rows,
+    withheld,
+    withheld_words,
+)
 
 if TYPE_CHECKING:
     from sfumato.claims import Claim
@@ -103,7 +110,7 @@ def run(mechanism: Mechanism, **options: Any) -> None:
         refuse_ledger_inside(options["ledger"], place)
         table = sf.read(options["data"], schema, **given)
         earlier = _earlier(mechanism, schema, options)
-        warnings = budget_warnings(claim, schema, options["ledger"])
+        warnings = [*budget_warnings(claim, schema, options["ledger"]), *list_warnings(mechanism, schema)]
         if earlier == []:
             known = schema.population or schema.name
             warnings.append(

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from sfumato.release import Release
     from sfumato.schema import Schema
 
-__all__ = ["budget_warnings", "form_notes", "size_rows", "withheld", "withheld_words"]
+__all__ = ["budget_warnings", "form_notes", "list_warnings", "size_rows", "withheld", "withheld_words"]
 
 
 def budget_warnings(claim: Claim, schema: Schema, ledger: str | None) -> list[str]:
@@ -32,6 +32,18 @@ def budget_warnings(claim: Claim, schema: Schema, ledger: str | None) -> list[st
     others = f" It limits {', '.join(limited)}: is one of these meant?" if limited else ""
     fix = f"{shlex.join(['sfumato', 'ledger', ledger, '--population', name])} --set-limit EPSILON"
     return [f"the ledger sets no limit for the population {name}.{others} Set one with: {fix}"]
+
+
+def list_warnings(mechanism: Mechanism, schema: Schema) -> list[str]:
+    """Warn, before anything is cut, of quasi-identifiers whose values are put together by their place in a list."""
+    method = getattr(mechanism, "base", mechanism)
+    names = [attribute.name for attribute in schema.quasi if attribute.grouped_by_list]
+    if not names or getattr(method, "nominal", "nodes") != "leaves":
+        return []
+    return [
+        f"{', '.join(names)}: no groups or hierarchy, so that values are put together as their list has them (often the "
+        "alphabet), not as they are alike. Declare groups, or keep or hide each value with --nominal nodes"
+    ]
 
 
 def size_rows(release: Release) -> list[tuple[str, Any]]:

@@ -28,8 +28,8 @@ _SAME = (
     "`groups` without those spellings"
 )
 _MASK = (
-    "mask: do the first digits mean the wider area? the codes there are, listed in `values`, and "
-    "`publish mondrian --nominal nodes` keep labels short"
+    "mask: do the first digits mean the wider area? cells then read 50***; list the codes there are in `values`, where "
+    "that list is public"
 )
 _RANGE = "range: which bounds are publicly known? write those; where none are, leave it"
 _INLINE = 200

@@ -8,7 +8,7 @@ import numpy as np
 
 from sfumato.counts.canonical import NULL, OUTSIDE
 from sfumato.errors import Problem, ReadError, count_of
-from sfumato.schema import Attribute, Days, Edges, Grid
+from sfumato.schema import Attribute, Days, Edges, Grid, Values
 
 __all__ = ["VALUES_KEPT", "cell_problems", "missing_columns", "refused"]
 
@@ -45,13 +45,14 @@ def cell_problems(
         rows = int(bad.sum() if weights is None else weights[bad].sum())
         if rows:
             values = offending.get(sign, ())
-            rule, hint = _worded(attribute, sign, len(values), rows)
+            rule, hint = _worded(attribute, sign, values, rows)
             count = len(values) or None
             problems.append(Problem(attribute.where, rule, hint, count=count, rows=rows, values=values[:VALUES_KEPT]))
     return problems
 
 
-def _worded(attribute: Attribute, sign: int, count: int, rows: int) -> tuple[str, str]:
+def _worded(attribute: Attribute, sign: int, values: Sequence[str], rows: int) -> tuple[str, str]:
+    count = len(values)
     column = f"column {attribute.column or attribute.name}"
     many = f"{count_of(count, 'distinct value')} in {count_of(rows, 'row')}"
     domain = attribute.domain
@@ -64,6 +65,11 @@ def _worded(attribute: Attribute, sign: int, count: int, rows: int) -> tuple[str
                 f"{column} has {many} outside the declared range",
                 "widen `range`, name them in `missing`, or clamp = true to move them to its ends",
             )
+        short = _without_zeros(domain, values) if isinstance(domain, Values) else 0
+        if short:
+            read = "read it with dtype=str (pandas) or as text, so that 01067 stays 01067"
+            what = f"{count_of(short, 'of them is a code', 'of them are codes')} without the leading zeros"
+            return f"{column} has {many} not among its declared values; {what}", read
         if attribute.declared_tree:
             file = f" {attribute.hierarchy}" if attribute.hierarchy else ""
             return (
@@ -76,6 +82,13 @@ def _worded(attribute: Attribute, sign: int, count: int, rows: int) -> tuple[str
         )
     rule, hint = _unread(attribute, one=count == 1)
     return f"{column} has {many} that {rule}", hint
+
+
+def _without_zeros(domain: Values, texts: Sequence[str]) -> int:
+    """Count the numbers that are declared codes once zeros stand before them: programs make 1067 or 1067.0 of 01067."""
+    lengths = {len(name) for name in domain.names if name.startswith("0") and name.isdigit()}
+    numbers = [number for text in texts if (number := text.removesuffix(".0")).isascii() and number.isdigit()]
+    return sum(any(number.zfill(length) in domain.index for length in lengths) for number in numbers)
 
 
 def _unread(attribute: Attribute, *, one: bool) -> tuple[str, str]:

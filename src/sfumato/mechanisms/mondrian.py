@@ -41,7 +41,8 @@ class Mondrian:
 
     cut       "best": of all allowed cuts the one that lowers most the certainty penalty plus 0.3 times the distance of
               each attribute from uniform over its label; "widest": the widest attribute, at its median.
-    nominal   cut nominal attributes between any two leaves in leaf order, or only into the children of a node.
+    nominal   cut nominal attributes between any two leaves in leaf order, or only into the children of a node. A mask
+              is always cut at its nodes: its labels read 50***.
     tight     publish the values that occur in a class instead of the declared box, nodes among it; the ends of an
               interval are then values of people.
     max_suppressed   share of rows that may be left in the suppressed group, or out, where that buys more.

@@ -41,7 +41,7 @@ def cut_table(
 ) -> tuple[Partition, int]:
     """Partition the rows of a table of counts; return it and how many suppressed rows must be left out altogether.
 
-    With `levels`, dates are cut between units of their lowest declared level only.
+    With `levels`, dates are cut between units of their lowest declared level only, and masks at their nodes.
     Once rows are left out, the overall distribution is that of the rows that stay, so the rest is cut anew.
     """
     schema = table.schema
@@ -52,7 +52,11 @@ def cut_table(
         raise ParameterError("quasi", "none", "a partition needs at least one quasi-identifier", hint=hint)
     # A model of linkability counts days, so that beside it dates are cut anywhere.
     edges = [unit_edges(attribute) if levels and asked is None else None for attribute in quasi]
-    axes = [_axis(attribute, ends, nominal=nominal, tight=tight) for attribute, ends in zip(quasi, edges, strict=True)]
+    # Codes under a mask are cut at its nodes, so that a label reads 50*** and does not list what lies between two codes.
+    cuts: list[NominalCuts] = ["nodes" if levels and attribute.masked else nominal for attribute in quasi]
+    axes = [
+        _axis(attribute, ends, nominal=at, tight=tight) for attribute, ends, at in zip(quasi, edges, cuts, strict=True)
+    ]
     places = [table.names.index(attribute.name) for attribute in sensitive]
     stays = np.ones(len(table.weights), bool)
     left_out = 0

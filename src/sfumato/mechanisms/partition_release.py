@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -43,7 +44,7 @@ def released(
         tables.append(labels)
         columns.append(ids)
     weight = np.bincount(group[stays], weights=table.weights[stays], minlength=leaves).astype(np.int64)
-    notes = (TIGHT,) if tight else ()
+    notes = (*((TIGHT,) if tight else ()), *_by_list(schema.quasi, parts))
     if suppressed_out:
         were = count_of(suppressed_out, "row was", "rows were")
         notes = (*notes, f"{were} left out: the requirement fails for them even together")
@@ -66,6 +67,19 @@ def released(
     release = replace(release, residence=Residence(table.names, table.codes, home, table.weights))
     recoding = tree_recoding(parts.tree, tuple(a.name for a in schema.quasi)).with_groups(number)
     return Outcome(release, recoding=recoding)
+
+
+def _by_list(quasi: Sequence[Attribute], parts: Partition) -> tuple[str, ...]:
+    """Say of which attributes a class holds neighbours of a list that means nothing, such as the alphabet."""
+    width = parts.high - parts.low
+    joined = [
+        attribute.name
+        for at, attribute in enumerate(quasi)
+        if attribute.grouped_by_list and ((width[:, at] > 1) & (width[:, at] < attribute.values.size)).any()
+    ]
+    if not joined:
+        return ()
+    return (f"no groups are declared for {', '.join(joined)}: values in one cell are neighbours in a list, not alike",)
 
 
 def labels_of(

@@ -102,7 +102,7 @@ def _column(attribute: Attribute, role: str) -> list[str]:
         if levels(attribute) == "declared" and isinstance(attribute.domain, Grid):
             lines.append("- a cell may begin or end between these levels, where the method did not keep to them")
     if attribute.missing_code is not None:
-        lines.append(f"- a value may be missing: `{MISSING}`")
+        lines.append(f"- a value may be missing: `{MISSING}`; `{KNOWN}` says that there is one, but not which")
     return [*lines, ""]
 
 
@@ -167,7 +167,7 @@ def _added(release: Release) -> list[str]:
 def _reading(attributes: tuple[Attribute, ...]) -> list[str]:
     lines = ["- `*` any value at all", "- `a | b` one of these values, not told which"]
     if any(attribute.missing_code is not None for attribute in attributes):
-        lines += [f"- `{MISSING}` no value was recorded", f"- `{KNOWN}` any value, but not a missing one"]
+        lines += [f"- `{MISSING}` no value was recorded", f"- `{KNOWN}` a value was recorded; it may be any"]
     if any(isinstance(attribute.domain, Grid | Edges) for attribute in attributes):
         lines.append("- `[20-40)` 20 or more, and less than 40; a number alone is that number")
     days = [attribute for attribute in attributes if isinstance(attribute.domain, Days)]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, Literal
 
-from sfumato.schema.domain import Domain, domain_from_json
+from sfumato.schema.domain import Domain, Values, domain_from_json
 from sfumato.schema.mask import RULE_LIMIT, Mask
 from sfumato.schema.spelling import PLAIN_NUMBERS, NumberForm
 from sfumato.schema.tree import Tree
@@ -52,6 +52,7 @@ class Attribute:
     clamp: bool = False
     other: str | None = None
     mask: Mask | None = field(default=None, compare=False)  # the rule behind domain and tree, where it is all of both
+    masked: bool = field(default=False, compare=False)  # the tree is that of a mask, listed values or not
     same: Mapping[str, str] = field(default_factory=dict, hash=False)  # spelling -> the listed value it is read as
     format: str | None = None  # how the file writes days, where they are not ISO
     numbers: NumberForm = PLAIN_NUMBERS  # how the file writes numbers, where it is not 1234.5
@@ -95,6 +96,11 @@ class Attribute:
     def ordered(self) -> bool:
         """True when codes lie on a line by meaning, not only by leaf order."""
         return self.kind != "nominal"
+
+    @property
+    def grouped_by_list(self) -> bool:
+        """True for listed values without an order or groups: what puts several together goes by their place in the list."""
+        return self.kind == "nominal" and isinstance(self.domain, Values) and not self.declared_tree and self.size > 2
 
     @property
     def where(self) -> str:

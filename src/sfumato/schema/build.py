@@ -111,6 +111,7 @@ class _Builder:
             other=None if file.other is None else file.other.strip(),
             same=read_same(file.same),
             mask=self._mask_alone(),
+            masked=file.mask is not None,
             format=file.format,
             numbers=self._number_form(),
             ground=file.ground,

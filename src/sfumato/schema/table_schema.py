@@ -162,8 +162,18 @@ class Schema:
         return [Problem(path, item, hint) for path, item in asked]
 
     def remarks(self) -> list[Problem]:
-        """What a person should hear and need not decide: values like free text, domains read off the data, no role."""
+        """What a person should hear and need not decide: values like free text or without groups, domains, no role."""
         found = [remark for attribute in self.published for remark in _of_values(attribute)]
+        found += [
+            Problem(
+                attribute.where,
+                "has no groups or hierarchy: a class that holds several of its values holds neighbours of the list, such "
+                "as the alphabet makes them, not values that are alike",
+                "groups = { group = [values that are alike] }, or a hierarchy",
+            )
+            for attribute in self.quasi
+            if attribute.grouped_by_list
+        ]
         found += [
             Problem(
                 attribute.where,

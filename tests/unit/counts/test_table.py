@@ -6,6 +6,7 @@ import pickle
 
 import duckdb
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 from hypothesis import given, settings
@@ -253,3 +254,17 @@ def test_rows_can_be_taken_after_a_change_of_roles():
     table = sf.datasets.adult().with_roles(quasi=["age", "hours-per-week"], sensitive="relationship", target=[])
     part = table.take(np.arange(10))
     assert part.counts().rows == 10
+
+
+@pytest.mark.parametrize("cells", [[1067, 79102], [1067.0, 79102.0], ["1067", "79102"]], ids=["int", "float", "text"])
+@pytest.mark.parametrize("keys", [{"mask": {"length": 5}}, {"values": ["01067", "79102"]}], ids=["mask", "values"])
+def test_codes_that_lost_their_zeros_are_to_be_read_as_text(cells, keys) -> None:
+    """Item 13: pandas drops leading zeros; the message says so, and does not propose to collect them in Other."""
+    schema = Schema.parse({"name": "t", "attribute": {"zip": {"role": "quasi", **keys}}})
+    for data in (pl.DataFrame({"zip": cells}), pd.DataFrame({"zip": cells})):
+        with pytest.raises(ReadError) as caught:
+            read(data, schema)
+        assert "dtype=str" in str(caught.value)
+        assert "Other" not in str(caught.value)
+        assert "1 of them is a code without the leading zeros" in str(caught.value)
+        assert "1067" not in str(caught.value).replace("01067", "")
