@@ -24,7 +24,7 @@ def draft(
     header: bool | None,
     as_json: bool,
 ) -> None:
-    """Propose roles, kinds, ranges and hierarchies for a CSV or Parquet file.
+    """Propose roles, kinds, ranges and hierarchies for a CSV, Parquet, Excel, SPSS, Stata or SAS file.
 
     The result is a commented TOML file, as confidential as the data. Questions for a person stand in its `decide`
     entries; what was read off the data is marked source = "data". Roles are guessed from English column names; while

@@ -14,6 +14,7 @@ import polars as pl
 from sfumato.counts.csv_form import CsvForm, blank_tail, decoded, is_utf8, sniff
 from sfumato.counts.frames import ROWS, Grouped, InMemory, open_frame
 from sfumato.counts.refusal import refused
+from sfumato.counts.stats_files import STATS, stats_frame
 from sfumato.errors import SfumatoError
 from sfumato.schema import Grid
 
@@ -163,11 +164,11 @@ def _open_paths(
 ) -> Source:
     kinds = {_kind(path) for path in paths}
     if len(kinds) > 1:
-        raise refused("data", "the files are of different kinds", "read CSV, Parquet and Excel files apart")
+        raise refused("data", "the files are of different kinds", "read files of each kind apart")
     kind, name = kinds.pop(), paths[0].name
     if kind != "csv":
         if delimiter is not None or encoding is not None or header is not None:
-            raise refused("delimiter, encoding, header", "are for CSV files", f"leave them away for {kind}")
+            raise refused("delimiter, encoding, header", "are for CSV files", f"omit them for {'a file of SPSS, Stata or SAS' if kind == 'stats' else kind}")
         frames = [guarded(path.name, lambda path=path: _scan_binary(path, kind)) for path in paths]  # type: ignore[misc]
         columns = [tuple(guarded(name, lambda frame=frame: frame.collect_schema().names())) for frame in frames]  # type: ignore[misc]
         _same_columns(paths, columns)
@@ -197,6 +198,8 @@ def _kind(path: Path) -> str:
         return "parquet"
     if suffix in _EXCEL:
         return "excel"
+    if suffix in STATS:
+        return "stats"
     try:
         with path.open("rb") as file:
             head = file.read(4)
@@ -210,6 +213,8 @@ def _scan_binary(path: Path, kind: str) -> pl.LazyFrame:
         raise refused(path.name, "is empty", "write the file again")
     if kind == "parquet":
         return pl.scan_parquet(path, glob=False)
+    if kind == "stats":
+        return stats_frame(path).lazy()
     try:
         frame = pl.read_excel(path)
     except ModuleNotFoundError:

@@ -29,7 +29,7 @@ def read(
     header: bool | Sequence[str] | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Table:
-    """Read the published columns of a CSV, Parquet or Excel file, a glob, or a frame.
+    """Read the published columns of a CSV, Parquet, Excel, SPSS, Stata or SAS file, a glob, or a frame.
 
     Raises one `ReadError` that names every column and rule in the way. `header` is True, False
     or the names of the columns; delimiter, encoding and header are found when not given.
