@@ -9,6 +9,7 @@ import io
 import itertools
 import re
 import zlib
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
@@ -20,6 +21,7 @@ __all__ = ["CsvForm", "blank_tail", "decoded", "is_utf8", "sniff"]
 
 _SAMPLE = 1 << 18
 _LINES = 200
+_FEW_LINES, _WIDEST = 3, 1 << 26
 _TAIL = 1 << 16
 _DELIMITERS = (",", ";", "\t", "|")
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?|", re.ASCII)
@@ -147,7 +149,11 @@ def _head(path: Path) -> tuple[bytes, bool]:
     try:
         with _opened(path) as file:
             raw = file.read(_SAMPLE)
-            return raw, len(raw) < _SAMPLE
+            whole = len(raw) < _SAMPLE
+            while not whole and raw.count(b"\n") < _FEW_LINES and len(raw) < _WIDEST:  # a header may be longer
+                more = file.read(_SAMPLE)
+                raw, whole = raw + more, len(more) < _SAMPLE
+            return raw, whole
     except (OSError, EOFError, zlib.error) as error:
         raise _unreadable(path, error) from None
 
@@ -220,10 +226,10 @@ def _delimiter(lines: Sequence[str]) -> str:
 
 def _has_header(records: Sequence[Sequence[str]], expected: Sequence[str]) -> bool:
     first = [cell.strip() for cell in records[0]]
-    positions = {f"column_{at}" for at in range(1, len(first) + 1)}
+    names, positions = set(first), {f"column_{at}" for at in range(1, len(first) + 1)}
     if expected and all(name in positions for name in expected):
-        return all(name in first for name in expected)
-    if any(name in first for name in expected):
+        return all(name in names for name in expected)
+    if any(name in names for name in expected):
         return True
     if any(cell == "" or _NUMBER.fullmatch(cell) for cell in first) or len(set(first)) < len(first):
         return any(first) and len(set(first)) < len(first) and _names_like(first)
@@ -243,7 +249,7 @@ def _names_like(first: Sequence[str]) -> bool:
 
 
 def _check_names(path: Path, names: Sequence[str]) -> None:
-    twice = sorted({name for name in names if names.count(name) > 1})
+    twice = sorted(name for name, times in Counter(names).items() if times > 1)
     if twice:
         rule = f"has {len(twice)} column names that occur twice"
         raise refused(path.name, rule, "give each column a name of its own", values=twice, count=len(twice))

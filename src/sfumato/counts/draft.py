@@ -9,14 +9,15 @@ from typing import Any
 
 from sfumato.counts.draft_columns import ColumnFacts, column_facts
 from sfumato.counts.draft_roles import proposals
+from sfumato.counts.draft_table import TableFacts, table_facts
 from sfumato.counts.draft_toml import toml_text
-from sfumato.counts.draft_words import suggested
 from sfumato.counts.refusal import refused
 from sfumato.counts.source import Source, open_source
 from sfumato.errors import ReadError, count_of
 
 __all__ = ["draft"]
 
+_COLUMNS = 50_000  # docs/limits.md
 _ROWS_EACH = 10  # an identifier with more rows a value is rather that of a clinic than of a person
 
 
@@ -36,6 +37,9 @@ def draft(
     source = open_source(data, delimiter=delimiter, encoding=encoding, header=header)
     if not source.columns:
         raise refused(source.name, "has no columns", "give a table with at least one column")
+    if len(source.columns) > _COLUMNS:
+        rule = f"has {len(source.columns)} columns, and a draft describes at most {_COLUMNS}"
+        raise refused(source.name, rule, "select the columns that may be published, or write the schema by hand")
     try:
         facts = column_facts(source)
     except ReadError:
@@ -44,16 +48,17 @@ def draft(
             raise
         facts = column_facts(again)
         source = again
-    repeated = [column.name for column in facts if _repeats(column)]
+    seen = table_facts(source, facts)
     return toml_text(
-        name or _name(data), proposals(facts), read_as=_read_as(source), repeated=repeated[0] if repeated else ""
+        name or _name(data), proposals(facts, seen), seen, read_as=_read_as(source), person=_person(facts, seen)
     )
 
 
-def _repeats(column: ColumnFacts) -> bool:
-    """True for a column named like an identifier that has a few rows for each of its values."""
-    filled = column.rows - column.nulls
-    return "identifier" in suggested(column.name) and column.distinct < filled < _ROWS_EACH * column.distinct
+def _person(facts: Sequence[ColumnFacts], seen: TableFacts) -> str:
+    """Return the column that seems to say whom a row is about: an identifier with a few rows for each of its values."""
+    filled = {column.name: column.rows - column.nulls for column in facts}
+    likely = [one for one in seen.repeated if filled[one.name] < _ROWS_EACH * one.values]
+    return max(likely, key=lambda one: one.values).name if likely else ""
 
 
 def _read_as(source: Source) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import KW_ONLY, dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass, field, replace
 from decimal import Decimal
 from typing import Any
 
@@ -25,11 +26,13 @@ from sfumato.counts.draft_spelling import (
 )
 from sfumato.counts.encoding import cells_of, days_in, numbers_with_point, supported
 from sfumato.counts.source import ROWS, Source
+from sfumato.errors import count_of
 from sfumato.schema import KNOWN, MISSING, ROOT
 
-__all__ = ["LISTED", "NO_VALUE", "ColumnFacts", "column_facts"]
+__all__ = ["LISTED", "NO_VALUE", "ColumnFacts", "cell_text", "column_facts", "slices"]
 
 LISTED = 10_000  # distinct values looked at one by one
+_COLUMNS, _CELLS = 250, 20_000_000  # columns looked at in one query; cells of a wide table that are held at once
 _OTHERS = 50  # distinct texts among numbers that are looked at
 NO_VALUE = frozenset(
     {"", "?", "NA", "N/A", "n/a", "NULL", "null", "NaN", "nan", "None", ".", "-", "inf", "-inf", ROOT, MISSING, KNOWN}
@@ -40,7 +43,8 @@ NO_VALUE = frozenset(
 class ColumnFacts:
     """One column: how many values, which, and whether they are numbers or days.
 
-    `strays` is how many texts or numbers were taken for no value by their look alone.
+    `strays` is how many texts or numbers were taken for no value by their look alone; `unread` are the texts that are
+    no days or numbers in a column of these.
     """
 
     name: str
@@ -55,6 +59,7 @@ class ColumnFacts:
     days: tuple[dt.date, dt.date] | None = None
     plain: bool = True
     strays: int = 0
+    unread: tuple[str, ...] = field(default=(), repr=False)
     spelling: Spelling = PLAIN
 
     @property
@@ -66,9 +71,24 @@ class ColumnFacts:
 
 def column_facts(source: Source) -> list[ColumnFacts]:
     """Return the facts of every column of a source, in order."""
-    frame = source.scan(source.columns)
+    return [facts for names, frame in slices(source, source.columns) for facts in _facts(source, names, frame)]
+
+
+def slices(source: Source, names: Sequence[str]) -> Iterator[tuple[Sequence[str], pl.LazyFrame]]:
+    """Yield a few hundred columns at a time: what a query of all of them costs grows with the square of their number."""
+    if source.grouped or len(names) <= _COLUMNS:
+        yield names, source.scan(names)
+        return
+    rows = int(source.collect(source.scan(names[:1]).select(pl.len())).item())
+    held = source.collect(source.scan(names)) if rows * len(names) <= _CELLS else None
+    for at in range(0, len(names), _COLUMNS):
+        part = names[at : at + _COLUMNS]
+        yield part, source.scan(part) if held is None else held.select(part).lazy()
+
+
+def _facts(source: Source, names: Sequence[str], frame: pl.LazyFrame) -> list[ColumnFacts]:
     types = source.types(frame)
-    plain = [name for name in source.columns if supported(types[name])]
+    plain = [name for name in names if supported(types[name])]
     if source.grouped:
         frame = frame.select(*plain).drop(ROWS, strict=False)
     counted = source.collect(
@@ -94,15 +114,15 @@ def column_facts(source: Source) -> list[ColumnFacts]:
     for name in many:
         counted_as = {"rows": rows - min(blank, rows), "distinct": distinct[name], "nulls": nulls[name]}
         facts[name] = _many(source, frame, name, types[name], **counted_as)
-    odd = {name: ColumnFacts(name, rows=rows, distinct=0, plain=False) for name in source.columns}
-    return [facts.get(name, odd[name]) for name in source.columns]
+    return [facts.get(name, ColumnFacts(name, rows=rows, distinct=0, plain=False)) for name in names]
 
 
 def _raw(name: str, dtype: pl.DataType) -> pl.Expr:
     return pl.col(name).fill_nan(None) if dtype.is_float() else pl.col(name)
 
 
-def _text(name: str, dtype: pl.DataType) -> pl.Expr:
+def cell_text(name: str, dtype: pl.DataType) -> pl.Expr:
+    """Return the text of each cell of a column, without the blanks around it."""
     column = _raw(name, dtype)
     return column.str.strip_chars() if isinstance(dtype, pl.String) else column.cast(pl.String)
 
@@ -139,6 +159,7 @@ def _from_texts(name: str, known: list[str], rows: int, distinct: int, nulls: in
         texts=tuple(kept),
         no_value=(*no_value, *words, *doubtful),
         strays=len(doubtful) + len(words),
+        unread=(*spelling.strays, *spelling.unread),
         spelling=spelling,
     )
     if days and kept:
@@ -152,7 +173,7 @@ def _from_texts(name: str, known: list[str], rows: int, distinct: int, nulls: in
 
 def _ends(frame: pl.LazyFrame, name: str, dtype: pl.DataType, spelling: Spelling = PLAIN) -> pl.LazyFrame:
     """Ask for the ends of a column with too many values to list, as numbers and as days."""
-    text = _text(name, dtype)
+    text = cell_text(name, dtype)
     number = numbers_with_point(text, spelling.numbers)
     x = _raw(name, dtype).cast(pl.Float64) if dtype.is_numeric() else number.cast(pl.Float64, strict=False)
     x = pl.when(x.is_finite()).then(x)
@@ -195,6 +216,12 @@ def _from_ends(name: str, found: dict[str, Any], spelling: Spelling = PLAIN, **f
         days = (found["first"], found["last"])
         words = sum(text not in NO_VALUE for text in no_days)
         return ColumnFacts(name, days=days, no_value=no_days, strays=words, spelling=spelling, **facts)
+    for what, texts in (("numbers", others), ("dates year-month-day", no_days)):
+        odd = tuple(text for text in texts if not _none(text))
+        if odd and len(texts) < _OTHERS and not found["zeros"]:
+            kinds = count_of(len(odd), "value is", "values are")
+            ask = f"kind: all but {kinds} {what}; correct the others and draft again"
+            return ColumnFacts(name, unread=odd, spelling=Spelling(ask=(ask,)), **facts)
     return ColumnFacts(name, **facts)
 
 
@@ -216,7 +243,9 @@ def _many(source: Source, frame: pl.LazyFrame, name: str, dtype: pl.DataType, **
             fits.append(other)
     if len(fits) > 1 and fits[0].days is not None:
         return replace(fits[0], spelling=look)
-    return fits[0] if fits else replace(made, spelling=Spelling(ask=look.ask))
+    if fits:
+        return fits[0]
+    return made if made.unread else replace(made, spelling=Spelling(ask=look.ask))
 
 
 def _none(text: str) -> bool:

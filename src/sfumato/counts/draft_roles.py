@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import Any
 
 from sfumato.counts.draft_columns import ColumnFacts
 from sfumato.counts.draft_spelling import spoken
-from sfumato.counts.draft_words import both, code_like, suggested
+from sfumato.counts.draft_table import Related, Repeated, TableFacts
+from sfumato.counts.draft_words import both, code_like, reason, suggested
 from sfumato.errors import count_of
 from sfumato.schema import Role
 from sfumato.schema.free_text import looks_like_free_text
@@ -32,6 +33,7 @@ _MASK = (
     "that list is public"
 )
 _RANGE = "range: which bounds are publicly known? write those; where none are, leave it"
+_ALIKE = "who knows one knows the other: give both the same role, or make one of them other"
 _INLINE = 200
 _CELLS = 1_000
 _YEARS, _YEAR = 200, 4
@@ -49,18 +51,37 @@ class Proposal:
     kind: str
     lines: tuple[tuple[str, Any, str], ...] = ()
     decide: tuple[str, ...] = ()
-    why: str = ""
+    why: tuple[str, ...] = ()
 
 
-def proposals(facts: Sequence[ColumnFacts]) -> list[Proposal]:
+def proposals(facts: Sequence[ColumnFacts], seen: TableFacts) -> list[Proposal]:
     """Return one proposal for each column; where no name gives a quasi-identifier, values decide."""
     found = [_proposal(column, _role(column)) for column in facts]
-    if any(proposal.role == "quasi" for proposal in found):
-        return found
-    return [
-        _proposal(column, "quasi") if proposal.role == "other" and _could_be_quasi(column) else proposal
-        for column, proposal in zip(facts, found, strict=True)
-    ]
+    if not any(proposal.role == "quasi" for proposal in found):
+        found = [
+            _proposal(column, "quasi") if proposal.role == "other" and _could_be_quasi(column) else proposal
+            for column, proposal in zip(facts, found, strict=True)
+        ]
+    published = {proposal.name for proposal in found if proposal.role not in ("identifier", "other")}
+    related: dict[str, list[Related]] = {}
+    for pair in seen.related:
+        if {pair.first, pair.second} <= published:
+            related.setdefault(pair.second, []).append(pair)
+    repeated = {one.name: one for one in seen.repeated}
+    return [_beside(proposal, related, repeated, seen.unread) for proposal in found]
+
+
+def _beside(
+    proposal: Proposal, related: Mapping[str, list[Related]], repeated: Mapping[str, Repeated], unread: Mapping[str, str]
+) -> Proposal:
+    """Add to a proposal what the rows show together."""
+    why, decide = list(proposal.why), list(proposal.decide)
+    if proposal.name in repeated:
+        why.append(str(repeated[proposal.name]))
+    if proposal.name in unread:
+        why.append(f"not read: {unread[proposal.name]}")
+    decide += [f"related: {pair}; {_ALIKE}" for pair in related.get(proposal.name, ())]
+    return replace(proposal, why=tuple(why), decide=tuple(decide))
 
 
 def _role(column: ColumnFacts) -> Role:
@@ -73,7 +94,8 @@ def _role(column: ColumnFacts) -> Role:
     counted = column.numbers is not None and named
     if column.uniqueness > 0.95 and column.distinct > 20 and not (measured or counted or column.days):
         return "identifier"
-    if _free_text(column) and not (named and _repeated(column)):
+    shared = bool(reason(column.name)) and 2 * column.distinct <= column.rows - column.nulls
+    if _free_text(column) and not (named and (_repeated(column) or shared)):
         return "other"
     if "sensitive" in named:
         return "sensitive"
@@ -102,21 +124,22 @@ def _proposal(column: ColumnFacts, role: Role) -> Proposal:
     if role == "identifier":
         named = "identifier" in suggested(column.name)
         seen = f"{count_of(column.distinct, 'distinct value')} in {count_of(column.rows, 'row')}"
-        why = f"{seen}; its name points to a person" if named else f"{seen}: nearly every row has its own"
+        why = (f"{seen}; its name points to a person" if named else f"{seen}: nearly every row has its own",)
         question = "role: does it point to one person, or is it free text? keep identifier; else quasi or sensitive"
         return Proposal(column.name, role=role, kind="nominal", why=why, decide=(question, *ask))
     if role == "other" and _free_text(column):  # its values are not even listed: the file may be shown around
-        why = "values of several words"
+        why = ("values of several words",)
         return Proposal(column.name, role=role, kind="nominal", why=why, decide=(_FREE, *ask))
     made = _described(column, role)
     if made is None:
-        why = "too many values to list" if column.plain and column.distinct else "no plain values in it"
+        why = ("too many values to list" if column.plain and column.distinct else "no plain values in it",)
         decide = ("role: other is not published; for another role give it values, a mask or groups", *ask)
         return Proposal(column.name, role="other", kind="nominal", why=why, decide=decide)
     doubt = ("missing: do all texts listed there say that there is no value?",) if column.strays else ()
     # What is not published needs no range, groups or mask. How it is written is asked: the role may change yet.
     needed = made.decide if role != "other" else ()
-    return replace(made, decide=(_question(column, role), *ask, *doubt, *needed))
+    known = reason(column.name) if role == "quasi" else ""
+    return replace(made, decide=(_question(column, role), *ask, *doubt, *needed), why=(known,) if known else ())
 
 
 def _spelling(column: ColumnFacts) -> tuple[str, ...]:

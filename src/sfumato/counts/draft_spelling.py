@@ -38,6 +38,7 @@ _NUMBERS = 100  # of plain numbers, of which there are more kinds, it takes more
 _NEARLY, _SOME = Fraction(4, 5), 10  # the share of at least so many texts that is read where a column is nearly read
 _CODE = re.compile(r"-(?:1|7+|8+|9+)|9{2,}", re.ASCII)
 _DIGITS, _CODES = re.compile(r"[0-9]{4,64}", re.ASCII), 5  # postcodes and the like, and how many kinds make a column
+_DAY_LIKE = re.compile(r"[0-9]{1,4}[./-].*|[0-9]{8}.*", re.ASCII | re.DOTALL)
 _SHORT_YEAR = re.compile(r"[0-9]{1,2}([./-])[0-9]{1,2}\1[0-9]{2}", re.ASCII)
 _TWO_DIGITS = "kind: the dates have years of two digits; write them as 2024-05-31 and draft again"
 _BESIDE = re.compile(r"[-+]?([^-+0-9]*)[-+]?[0-9](?:.*[0-9])?([^0-9]*)", re.DOTALL)
@@ -122,6 +123,8 @@ def number_forms(texts: Sequence[str]) -> list[NumberForm]:
     some = texts if len(texts) <= _READ else texts[:: len(texts) // _READ]
     if not any(any(letter.isdigit() for letter in text) for text in some):
         return []
+    if not any("." in text for text in texts) and all(PLAIN_NUMBERS.number(text) is not None for text in texts):
+        return [PLAIN_NUMBERS]
     forms = [PLAIN_NUMBERS, *_WRITTEN]
     units = _units(texts)
     if units:
@@ -178,7 +181,10 @@ def day_formats(texts: Sequence[str]) -> list[str | None]:
     tried = texts if len(texts) <= _READ else texts[:: len(texts) // _READ]
     if not any(any(letter.isdigit() for letter in text) for text in tried):
         return []
-    read = {form: len(texts) - len(_rest(texts, Spelling(form).day)) for form in (*_FORMATS, *_MONTHS)}
+    likely = [text for text in texts if _DAY_LIKE.fullmatch(text)]
+    if not likely:
+        return []
+    read = {form: len(likely) - len(_rest(likely, Spelling(form).day)) for form in (*_FORMATS, *_MONTHS)}
     if read["%Y%m%d"] and not _signless(texts):
         read["%Y%m%d"] = 0
     for form in _MONTHS:  # 3.1994 is also a number

@@ -4,27 +4,34 @@ from __future__ import annotations
 
 import json
 import re
+import textwrap
 from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
 from sfumato.counts.draft_roles import Proposal
+from sfumato.counts.draft_table import TableFacts
+from sfumato.errors import count_of
 from sfumato.schema.domain import decimal_text
+from sfumato.schema.file import SchemaFile
 
 __all__ = ["toml_text"]
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
 _FROM_DATA = {"range", "values", "hierarchy", "groups", "intervals", "edges"}
-_WIDTH = 100
+_WIDTH, _COMMENT = 100, 110
 
 
-def toml_text(name: str, proposals: Sequence[Proposal], *, read_as: str = "", repeated: str = "") -> str:
-    """Return the whole file; `read_as` says how the data file was understood, `repeated` names an id that repeats."""
+def toml_text(
+    name: str, proposals: Sequence[Proposal], seen: TableFacts, *, read_as: str = "", person: str = ""
+) -> str:
+    """Return the whole file; `read_as` says how the data was understood, `person` names the column of a person's id."""
     head = (
         "# Drafted from a data file. It lists values of the data: keep it as confidential as the data.\n"
         + (f"# Read as {read_as}.\n" if read_as else "")
         + "# Go through every `decide`: change what is wrong, and delete each question that is answered. Roles were\n"
-        "# guessed from English column names; publish refuses a column whose role is still a question.\n"
+        "# guessed from column names (English, German, French, Spanish, Italian, Dutch); publish refuses a column whose\n"
+        "# role is still a question.\n"
         "# All keys: sfumato explain schema\n"
         '# role = "quasi": an outsider could know it, so it is made coarser. "sensitive": published, but not linked\n'
         '# to one person. "target": what a learner should still tell. "identifier" and "other": never published.\n'
@@ -35,24 +42,39 @@ def toml_text(name: str, proposals: Sequence[Proposal], *, read_as: str = "", re
         head,
         f"name = {_quoted(name)}",
         f"population = {_quoted(name)}  # the ledger adds up what is published about it",
+        *([_person_line(person)] if person else []),
         "rows_per_person = 1  # every promise counts people by it",
-        f"decide = {_questions(_of_the_table(repeated))}",
+        f"decide = {_questions(_of_the_table(seen, person))}",
     ]
     return "\n".join(parts) + "\n" + "".join(_table(proposal) for proposal in proposals)
 
 
-def _of_the_table(repeated: str) -> tuple[str, ...]:
-    seen = f" {repeated} repeats, so it may be more than 1" if repeated else ""
-    return (
+def _person_line(person: str) -> str:
+    """Propose the key of a person; as a comment, where schemas know no such key."""
+    line = f"person = {_quoted(person)}  # who a row is about: promises count its values"
+    return line if "person" in SchemaFile.model_fields else f"# {line}"
+
+
+def _of_the_table(seen: TableFacts, person: str) -> tuple[str, ...]:
+    known = next((one for one in seen.repeated if one.name == person), None)
+    repeats = f" {person} repeats: {count_of(known.values, 'value')}, up to {known.most} rows each" if known else ""
+    asked = [
         "population: who are the rows about? every table about the same people needs the same name",
-        f"rows_per_person: how many rows has one person at most?{seen}",
-    )
+        f"rows_per_person: how many rows has one person at most?{repeats}",
+    ]
+    if person:
+        asked.append(f"person: does {person} say who a row is about? then person = {_quoted(person)}")
+    if seen.copies:
+        copies = count_of(seen.copies, "row is a copy", "rows are copies")
+        asked.append(f"duplicates: {copies} of an earlier row in every column; is somebody counted twice?")
+    return tuple(asked)
 
 
 def _table(proposal: Proposal) -> str:
     lines = ["", f"[attribute.{_key(proposal.name)}]"]
-    if proposal.why:
-        lines.append(f"# {proposal.why}")
+    for text in proposal.why:  # it may name a column, and a comment holds no control characters
+        plain = "".join(letter if letter.isprintable() else " " for letter in text)
+        lines += [f"# {line}" for line in textwrap.wrap(plain, _COMMENT)]
     if proposal.decide:
         lines.append(f"decide = {_questions(proposal.decide)}")
     lines.append(f'role = "{proposal.role}"')

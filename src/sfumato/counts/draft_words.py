@@ -1,83 +1,150 @@
-"""What the name of a column suggests, in English: words that point to a person, that others know, that must be kept.
+"""What the name of a column suggests: words that point to a person, that others know, that must be kept.
 
-Sensitive are the special categories of the GDPR (article 9: origin, opinion, belief, union, genes and body, health,
-sex life) and offences (article 10), and what people keep to themselves about money, work and how they were judged.
+In English, German, French, Spanish, Italian and Dutch, without accents. Sensitive are the special categories of the
+GDPR (article 9: origin, opinion, belief, union, genes and body, health, sex life) and offences (article 10), and what
+people keep to themselves about money and how they were judged. Where a person lives and works, as what and for whom,
+is known to neighbours and colleagues: those are quasi-identifiers.
 A stem takes its variants along: `injur` is injury, injuries and injured. Words of other languages say nothing here.
 """
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from typing import Literal
 
-__all__ = ["both", "code_like", "suggested", "tokens"]
+__all__ = ["both", "code_like", "reason", "suggested", "tokens"]
 
-_IDENTIFIER = {
-    *("id", "ids", "name", "names", "surname", "firstname", "lastname", "ssn", "email", "mail", "phone", "telephone"),
-    *("uuid", "guid", "address", "passport", "licence", "license", "account", "mrn", "nhs", "iban", "url", "username"),
-}
-_NUMBER = {"no", "nr", "num", "number", "key", "ref", "reference"}  # of whom: `emp_no`, not `number of rooms`
-_OF_WHOM = {
-    *(
-        "emp",
-        "employee",
-        "staff",
-        "worker",
-        "person",
-        "personal",
-        "people",
-        "patient",
-        "pat",
-        "case",
-        "client",
-        "member",
-    ),
-    *("customer", "cust", "user", "student", "pupil", "insurance", "policy", "file", "record", "card", "tax", "social"),
-}
-_QUASI = {
-    *("age", "sex", "gender", "zip", "zipcode", "postal", "postcode"),
-    *("birth", "birthdate", "birthday", "birthplace", "born", "dob", "education", "school", "degree", "marital"),
-    *("country", "nationality", "citizenship", "native", "state", "county", "city", "town", "region", "tract"),
-    *("block", "geocode", "relationship", "household", "family", "veteran", "workclass", "language", "residence"),
-}
-_CODES = {"zip", "zipcode", "postal", "postcode", "geocode", "tract", "block", "fips", "code"}
-_ORIGIN = {"race", "races", "racial", "ethnic", "ethnicity", "ethnicities", "ethnicgroup", "hispanic"}
-_SENSITIVE = {
-    *_ORIGIN,
-    *("caste", "belief", "beliefs", "faith", "vote", "votes", "voted", "voting", "union"),
-    *("dna", "gene", "genes", "genotype", "icd", "hiv", "aids", "ill", "sick", "drug", "drugs", "dose"),
-    *("bmi", "lgbt", "lgbtq", "wage", "wages", "job", "jobs", "pay", "capital", "credit", "score", "scores"),
-    *("grade", "grades", "result", "results", "condition", "conditions", "crime", "crimes", "offence", "offences"),
-    *("offense", "offenses", "rating", "mark", "marks"),
-}
+
+def _words(*lines: str) -> frozenset[str]:
+    return frozenset(word for line in lines for word in line.split())
+
+
+_IDENTIFIER = _words(
+    "id ids name names surname firstname lastname ssn email mail phone telephone mobile fax uuid guid address passport",
+    "licence license account mrn nhs iban url username login pid",
+    "vorname nachname familienname geburtsname kennung kennzeichen adresse anschrift strasse hausnummer telefon handy",
+    "ausweis reisepass konto steuerid svnr versichertennummer aktenzeichen krankenkassennummer",
+    "nom prenom noms prenoms adresse rue courriel tel identifiant matricule nir insee",
+    "nombre nombres apellido apellidos direccion calle correo telefono dni nif nie cedula pasaporte expediente",
+    "nome cognome indirizzo telefono cellulare fiscale matricola passaporto",
+    "naam voornaam achternaam adres straat huisnummer telefoon telefoonnummer bsn klantnummer",
+)
+_IDENTIFIER_ENDS = ("nummer", "nr", "nummern")  # Patientennummer, Kundennr
+_NUMBER = _words("no nr num number key ref reference numero numer nummer schluessel cle clave chiave sleutel codigo")
+_OF_WHOM = _words(  # `emp_no`, not `number of rooms`
+    "emp employee staff worker person personal people patient pat case client member customer cust user student pupil",
+    "insurance policy file record card tax social",
+    "mitarbeiter versicherter versicherten mitglied kunde kunden fall akte schueler personen sozialversicherung",
+    "assure salarie eleve dossier carte socio cliente paciente empleado alumno historia paziente dipendente cartella",
+    "verzekerde werknemer leerling klant dossier",
+)
+_OF_WHOM_STEMS = (
+    *("patient", "kunde", "versicher", "mitglied", "personal", "fall", "sozialvers", "steuer", "konto", "akten", "klant"),
+    *("mitarbeiter", "matrikel", "verzeker", "burgerservice", "rekening", "telefo", "ausweis", "pass"),
+)
+_PLACES = _words(
+    "zip zipcode postal postcode country state county city town village municipality district borough parish region",
+    "province tract block geocode place location residence neighbourhood neighborhood fips lat latitude lon longitude",
+    "plz postleitzahl ort wohnort stadt gemeinde kreis landkreis bezirk bundesland land stadtteil ortsteil",
+    "ville commune departement pays quartier residence cp",
+    "ciudad pueblo municipio provincia pais barrio localidad distrito residencia codpostal",
+    "citta comune regione paese quartiere residenza",
+    "stad gemeente woonplaats provincie wijk postcodegebied",
+)
+_WORK = _words(
+    "job jobs jobtitle title titles position employer employers company workplace department dept division team office",
+    "branch trade industry sector workclass rank",
+    "beruf berufe taetigkeit arbeitgeber firma unternehmen stelle abteilung dienststelle branche funktion betrieb",
+    "metier emploi employeur entreprise poste fonction societe secteur",
+    "profesion empleo empleador empresa puesto cargo oficio ocupacion sector",
+    "professione lavoro azienda impiego mansione qualifica ditta settore",
+    "beroep functie werkgever bedrijf baan afdeling sector",
+)
+_WORK_STEMS = ("occupation", "profession", "beruf", "taetigkeit", "arbeitgeber", "werkgever", "datore", "employeur")
+_QUASI = (
+    _words(
+        "age sex gender birth birthdate birthday birthplace yob born dob education school degree marital nationality",
+        "citizenship native relationship household family veteran language children",
+        "alter geschlecht geburtsdatum geburtstag geburtsjahr geburtsort gebdat gebjahr familienstand bildung abschluss",
+        "schule schulabschluss staatsangehoerigkeit nationalitaet sprache muttersprache kinder haushalt kinderzahl",
+        "sexe genre naissance nationalite etudes diplome langue enfants menage civilite statut",
+        "edad sexo genero nacimiento nacionalidad estudios educacion idioma hijos hogar civil",
+        "eta sesso genere nascita nazionalita istruzione lingua figli famiglia nucleo cittadinanza",
+        "leeftijd geslacht geboortedatum geboortejaar nationaliteit opleiding taal kinderen huishouden burgerlijke",
+    )
+    | _PLACES
+    | _WORK
+)
+_QUASI_STEMS = ("geburt", "geboorte", "wohnort", "postleit", "familienst", "staatsang", "staatsbuerg", *_WORK_STEMS)
+_CODES = _words(
+    "zip zipcode postal postcode geocode tract block fips code plz postleitzahl cp codpostal postleitzahlen",
+)
+_ORIGIN = _words(
+    "race races racial ethnic ethnicity ethnicities ethnicgroup hispanic herkunft ethnie origine etnia origen afkomst",
+)
+_SENSITIVE = _ORIGIN | _words(
+    "caste belief beliefs faith vote votes voted voting union dna gene genes genotype icd hiv aids ill sick drug drugs",
+    "dose bmi lgbt lgbtq wage wages pay capital credit score scores grade grades result results condition conditions",
+    "crime crimes offence offences offense offenses rating mark marks",
+    "gehalt lohn bezuege einkommen verdienst glaube partei noten zensur zensuren schulden kredit befund befunde vorstrafe",
+    "salaire revenu revenus foi syndicat dette dettes delit maladie grossesse",
+    "salario sueldo ingreso ingresos renta fe sindicato deuda delito enfermedad nota notas",
+    "stipendio reddito fede sindacato debito reato malattia voto voti",
+    "salaris loon inkomen geloof vakbond schuld misdrijf ziekte cijfer cijfers",
+)
 _STEMS = (
-    *("politic", "religio", "philosoph", "genetic", "biometric", "fingerprint", "orientation", "sexual"),
+    *("politic", "religi", "philosoph", "genetic", "biometric", "fingerprint", "orientation", "sexual"),
     *("diagnos", "disease", "disorder", "illness", "sickness", "injur", "symptom", "health", "medic", "treatment"),
     *("therap", "prescri", "surger", "hospitali", "disab", "handicap", "impair", "allerg", "depress", "psych"),
     *("addict", "alcohol", "smok", "pregnan", "abortion", "vaccin", "infect", "cancer", "diabet", "suicid", "death"),
     *("convict", "arrest", "felon", "sentenc", "prison", "criminal"),
-    *("salar", "income", "earning", "occupation", "profession", "debt", "loan", "mortgage", "wealth", "poverty"),
+    *("salar", "income", "earning", "debt", "loan", "mortgage", "wealth", "poverty"),
     *("unemploy", "benefit", "welfare", "dismiss", "absen"),
+    *("gehalts", "krank", "behandl", "behinder", "schwanger", "konfession", "gewerkschaft", "politisch", "arbeitslos"),
+    *("impf", "sucht", "straf", "einkommens", "gesundheit", "medikament", "verurteil", "ethni", "etni"),
+    *("traitement", "sante", "enceinte", "syndica", "chomage", "condamn", "confession"),
+    *("tratamiento", "salud", "embaraz", "discapac", "sindica", "desempl", "condena", "enfermedad"),
+    *("trattamento", "salute", "gravidanz", "disabil", "disoccup", "condann", "malatti"),
+    *("behandeling", "gezondheid", "zwanger", "beperking", "werkloos", "godsdienst", "ziekte", "inkomen"),
 )
+_UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"})
 
 
 def tokens(name: str) -> frozenset[str]:
-    """Return the words of a column's name: `dateOfBirth` and `date_of_birth` have the same."""
-    spaced = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", name)
-    return frozenset(token for token in re.split(r"[^a-z]+", spaced.lower()) if token)
+    """Return the words of a column's name: `dateOfBirth` and `date_of_birth` have the same; accents are dropped."""
+    spaced = re.sub(r"([a-zäöüß0-9])([A-ZÄÖÜ])", r"\1 \2", unicodedata.normalize("NFC", name))
+    german = unicodedata.normalize("NFKD", spaced.lower().translate(_UMLAUTS))
+    plain = "".join(letter for letter in german if not unicodedata.combining(letter))
+    return frozenset(token for token in re.split(r"[^a-z]+", plain) if token)
 
 
 def suggested(name: str) -> frozenset[Literal["identifier", "quasi", "sensitive"]]:
     """Return every role the name suggests."""
     words = tokens(name)
     found: set[Literal["identifier", "quasi", "sensitive"]] = set()
-    if words & _IDENTIFIER or (words & _NUMBER and words & _OF_WHOM):
+    if words & _IDENTIFIER or (words & _NUMBER and words & _OF_WHOM) or any(map(_numbers_people, words)):
         found.add("identifier")
-    if words & _QUASI:
+    if words & _QUASI or any(word.startswith(_QUASI_STEMS) for word in words):
         found.add("quasi")
     if words & _SENSITIVE or any(word.startswith(_STEMS) for word in words):
         found.add("sensitive")
     return frozenset(found)
+
+
+def _numbers_people(word: str) -> bool:
+    """True for compounds such as Patientennummer and Kundennr."""
+    return word.endswith(_IDENTIFIER_ENDS) and word.startswith(_OF_WHOM_STEMS)
+
+
+def reason(name: str) -> str:
+    """Say why a place, a job or an employer can be known; nothing for other names."""
+    words = tokens(name)
+    if words & _PLACES:
+        return "a place: neighbours know it, and it can be looked up"
+    if words & _WORK or any(word.startswith(_WORK_STEMS) for word in words):
+        return "a job or an employer: colleagues know it, and many people make it public"
+    return ""
 
 
 def both(name: str) -> bool:

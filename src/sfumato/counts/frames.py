@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -97,7 +98,7 @@ def _middle(name: str, grid: Grid) -> Any:
 
 
 def _check_names(names: Sequence[str]) -> None:
-    twice = sorted({name for name in names if names.count(name) > 1})
+    twice = sorted(name for name, times in Counter(names).items() if times > 1)
     if twice:
         rule = f"has {len(twice)} column names that occur twice"
         raise refused("the frame", rule, "give each column a name of its own", values=twice, count=len(twice))

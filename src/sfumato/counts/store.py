@@ -53,12 +53,13 @@ class Store:
 
     def _read(self, source: Source, attributes: Sequence[Attribute]) -> None:
         wanted = [attribute for attribute in attributes if attribute.name not in self.problems]
-        absent = [attribute for attribute in wanted if _column(attribute) not in source.columns]
+        columns = set(source.columns)
+        absent = [attribute for attribute in wanted if _column(attribute) not in columns]
         for problem, attribute in zip(
             missing_columns(absent, source.columns, guessed=source.guessed), absent, strict=True
         ):
             self.problems[attribute.name] = [problem]
-        present = [attribute for attribute in wanted if attribute not in absent]
+        present = [attribute for attribute in wanted if _column(attribute) in columns]
         if not present:
             return
         try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from sfumato.schema.leaves import doubled_names
 
 __all__ = ["Schema"]
 
+_NAMED = 100  # columns listed in a message
 _DECIDE_ROLE = "say what each column is and delete the question from `decide`; --undecided publishes all the same"
 
 
@@ -33,6 +34,10 @@ class Schema:
     population: str = ""
     rows_per_person: int = 1
     decide: tuple[str, ...] = ()
+    _by_name: dict[str, Attribute] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_by_name", {attribute.name: attribute for attribute in reversed(self.attributes)})
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Schema:
@@ -55,15 +60,15 @@ class Schema:
             attribute, found = build_attribute(name, given, Path(folder))
             attributes.append(attribute)
             problems += found
-        columns = [attribute.column for attribute in attributes]
+        first = {attribute.column: attribute for attribute in reversed(attributes)}
         problems += [
             Problem(
                 attribute.where,
                 f"reads the column {attribute.column}, as another attribute does",
                 "one attribute for each column",
             )
-            for at, attribute in enumerate(attributes)
-            if attribute.column in columns[:at]
+            for attribute in attributes
+            if first[attribute.column] is not attribute
         ]
         if problems or file is None:
             raise SchemaError(problems)
@@ -76,13 +81,15 @@ class Schema:
         )
 
     def __getitem__(self, name: str) -> Attribute:
-        for attribute in self.attributes:
-            if attribute.name == name:
-                return attribute
-        raise ParameterError("attribute", name, "is not in the schema", hint=f"one of {', '.join(self.names)}")
+        found = self._by_name.get(name)
+        if found is not None:
+            return found
+        more = ", ..." if len(self.attributes) > _NAMED else ""
+        hint = f"one of {', '.join(self.names[:_NAMED])}{more}"
+        raise ParameterError("attribute", name, "is not in the schema", hint=hint)
 
     def __contains__(self, name: object) -> bool:
-        return any(attribute.name == name for attribute in self.attributes)
+        return name in self._by_name
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import pickle
+import time
 
 import numpy as np
 import pandas as pd
@@ -15,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato.counts import check, draft, read
+from sfumato.counts.csv_form import sniff
 from sfumato.errors import ReadError, SchemaError, SfumatoError
 from sfumato.schema import Schema
 
@@ -305,3 +307,16 @@ def test_one_wrong_byte_is_read_or_refused(tmp_path_factory, at: int, byte: int)
     path = tmp_path_factory.mktemp("fuzz") / "t.csv"
     path.write_bytes(GOOD[:at] + bytes([byte]) + GOOD[at + 1 :])
     check(path, SCHEMA)
+
+
+def test_a_header_of_many_names_takes_time_in_proportion(tmp_path) -> None:
+    """Issue 13, item 5: names that occur twice are counted once; 64,000 names took minutes."""
+    path = tmp_path / "t.csv"
+    names = [f"column number {k}" for k in range(64_000)]
+    path.write_text(",".join(names) + "\n" + ",".join("1" * 64_000) + "\n")  # longer than the sample
+    begun = time.process_time()
+    assert len(sniff(path, expected=names[:2000]).names) == 64_000
+    assert time.process_time() - begun < 10  # comparing all pairs takes over a minute
+    with pytest.raises(ReadError, match="2 column names that occur twice"):
+        path.write_text(",".join([*names, *names[:2]]) + "\n" + ",".join("1" * 64_002) + "\n")
+        sniff(path, header=True)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from sfumato.errors import ParameterError, SchemaError
-from sfumato.schema import Schema
+from sfumato.schema import Attribute, Schema
 
 TEXT = """
 name = "people"
@@ -175,3 +175,25 @@ def test_an_export_that_can_not_be(schema):
     big = Schema.parse({"name": "t", "attribute": {"x": {"role": "quasi", "kind": "numeric", "range": [0, 2**31 - 1]}}})
     with pytest.raises(ParameterError, match="has more than 10000000 values"):
         big.arx_hierarchy("x")
+
+
+def test_names_are_looked_up_and_not_searched_for() -> None:
+    """Issue 13, item 5: a header of 32,000 names was quadratic. A look-up compares no names of other columns."""
+
+    class Watched(str):
+        seen = 0
+
+        def __eq__(self, other: object) -> bool:
+            Watched.seen += 1
+            return str.__eq__(self, other)
+
+        __hash__ = str.__hash__
+
+    schema = Schema(tuple(Attribute(Watched(f"c{k}")) for k in range(3000)))
+    for k in range(3000):
+        assert schema[f"c{k}"].name == f"c{k}"
+        assert f"c{k}" in schema
+    assert Watched.seen <= 10 * 3000
+    assert "other" not in schema
+    with pytest.raises(ParameterError, match=r"c99, \.\.\."):
+        schema["other"]
