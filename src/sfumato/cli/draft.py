@@ -28,7 +28,8 @@ def draft(
 
     The result is a commented TOML file, as confidential as the data. Questions for a person stand in its `decide`
     entries; what was read off the data is marked source = "data". Roles are guessed from column names (English, German,
-    French, Spanish, Italian, Dutch); while one is still a question `publish` refuses the column. What looks like free text is left out: it may hold names.
+    French, Spanish, Italian, Dutch); while one is still a question `publish` refuses the column. What looks like free
+    text is left out: it may hold names.
 
     Example: sfumato draft patients.csv -o patients.toml
     """

@@ -40,10 +40,8 @@ def list_warnings(mechanism: Mechanism, schema: Schema) -> list[str]:
     names = [attribute.name for attribute in schema.quasi if attribute.grouped_by_list]
     if not names or getattr(method, "nominal", "nodes") != "leaves":
         return []
-    return [
-        f"{', '.join(names)}: no groups or hierarchy, so that values are put together as their list has them (often the "
-        "alphabet), not as they are alike. Declare groups, or keep or hide each value with --nominal nodes"
-    ]
+    told = "no groups or hierarchy, so that values are put together as their list has them (often the alphabet)"
+    return [f"{', '.join(names)}: {told}, not as they are alike. Declare groups, or hide values with --nominal nodes"]
 
 
 def size_rows(release: Release) -> list[tuple[str, Any]]:

@@ -75,7 +75,7 @@ def column_facts(source: Source) -> list[ColumnFacts]:
 
 
 def slices(source: Source, names: Sequence[str]) -> Iterator[tuple[Sequence[str], pl.LazyFrame]]:
-    """Yield a few hundred columns at a time: what a query of all of them costs grows with the square of their number."""
+    """Yield a few hundred columns at a time: what one query of all costs grows with the square of their number."""
     if source.grouped or len(names) <= _COLUMNS:
         yield names, source.scan(names)
         return
@@ -206,7 +206,7 @@ def _from_ends(name: str, found: dict[str, Any], spelling: Spelling = PLAIN, **f
         ends = (Decimal(repr(found["low"])), Decimal(repr(found["high"])))
         whole = bool(found["whole"])
         words = sum(text not in NO_VALUE for text in others)
-        ask = ()
+        ask: tuple[str, ...] = ()
         if found["marked"] and found["unclear"]:
             marked = [text for text in found["marked"] if text is not None]
             ask = unclear_numbers([spelling.numbers, *number_forms(marked)], marked)
@@ -219,9 +219,9 @@ def _from_ends(name: str, found: dict[str, Any], spelling: Spelling = PLAIN, **f
     for what, texts in (("numbers", others), ("dates year-month-day", no_days)):
         odd = tuple(text for text in texts if not _none(text))
         if odd and len(texts) < _OTHERS and not found["zeros"]:
-            kinds = count_of(len(odd), "value is", "values are")
-            ask = f"kind: all but {kinds} {what}; correct the others and draft again"
-            return ColumnFacts(name, unread=odd, spelling=Spelling(ask=(ask,)), **facts)
+            kinds = f"{count_of(len(odd), 'value')} are"
+            question = f"kind: all but {kinds} {what}; correct those and draft again"
+            return ColumnFacts(name, unread=odd, spelling=Spelling(ask=(question,)), **facts)
     return ColumnFacts(name, **facts)
 
 

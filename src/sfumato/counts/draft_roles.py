@@ -72,7 +72,10 @@ def proposals(facts: Sequence[ColumnFacts], seen: TableFacts) -> list[Proposal]:
 
 
 def _beside(
-    proposal: Proposal, related: Mapping[str, list[Related]], repeated: Mapping[str, Repeated], unread: Mapping[str, str]
+    proposal: Proposal,
+    related: Mapping[str, list[Related]],
+    repeated: Mapping[str, Repeated],
+    unread: Mapping[str, str],
 ) -> Proposal:
     """Add to a proposal what the rows show together."""
     why, decide = list(proposal.why), list(proposal.decide)

@@ -43,8 +43,44 @@ _SHORT_YEAR = re.compile(r"[0-9]{1,2}([./-])[0-9]{1,2}\1[0-9]{2}", re.ASCII)
 _TWO_DIGITS = "kind: the dates have years of two digits; write them as 2024-05-31 and draft again"
 _BESIDE = re.compile(r"[-+]?([^-+0-9]*)[-+]?[0-9](?:.*[0-9])?([^0-9]*)", re.DOTALL)
 _CURRENCIES = {
-    *("EUR", "Euro", "euro", "euros", "USD", "US$", "GBP", "CHF", "Fr.", "SFr.", "sFr.", "SEK", "NOK", "DKK", "kr", "kr."),
-    *("PLN", "zł", "CZK", "Kč", "HUF", "Ft", "RON", "lei", "CAD", "C$", "AUD", "A$", "NZD", "JPY", "CNY", "INR", "Rs", "Rs."),
+    *(
+        "EUR",
+        "Euro",
+        "euro",
+        "euros",
+        "USD",
+        "US$",
+        "GBP",
+        "CHF",
+        "Fr.",
+        "SFr.",
+        "sFr.",
+        "SEK",
+        "NOK",
+        "DKK",
+        "kr",
+        "kr.",
+    ),
+    *(
+        "PLN",
+        "zł",
+        "CZK",
+        "Kč",
+        "HUF",
+        "Ft",
+        "RON",
+        "lei",
+        "CAD",
+        "C$",
+        "AUD",
+        "A$",
+        "NZD",
+        "JPY",
+        "CNY",
+        "INR",
+        "Rs",
+        "Rs.",
+    ),
     *("BRL", "R$", "MXN", "ZAR", "TRY", "TL", "ILS", "DM", "%"),
 }
 _WRITTEN = (  # where several forms read every cell differently, the first is proposed, and the draft asks
@@ -170,8 +206,9 @@ def _nearly(texts: Sequence[str], forms: Sequence[NumberForm]) -> Spelling:
     tried += [("numbers" if form.plain else f"numbers like {form.example}", form.number) for form in forms[:1]]
     for what, reads in tried:
         rest = _rest(texts, reads)
-        if len(texts) - len(rest) >= max(_SOME, _NEARLY * len(texts)) and rest:
-            ask = f"kind: {len(texts) - len(rest)} of {len(texts)} values are {what}; correct the others and draft again"
+        read = len(texts) - len(rest)
+        if rest and read >= _SOME and read >= _NEARLY * len(texts):
+            ask = f"kind: {read} of {len(texts)} values are {what}; correct the others and draft again"
             return Spelling(ask=(ask,), unread=rest)
     return PLAIN
 

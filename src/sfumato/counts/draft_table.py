@@ -190,7 +190,9 @@ def _years(sample: pl.DataFrame, columns: Sequence[ColumnFacts]) -> list[Related
     spans = [c for c in columns if c.numbers is not None and c.whole and c.numbers[0] >= 0 and c.numbers[1] <= 130]
     dates = [(c, _year(sample, c)) for c in columns if c.days is not None]
     dates += [
-        (c, _number(sample, c)) for c in columns if c.numbers and c.whole and 1850 <= c.numbers[0] <= c.numbers[1] < 2200
+        (c, _number(sample, c))
+        for c in columns
+        if c.numbers and c.whole and 1850 <= c.numbers[0] <= c.numbers[1] < 2200
     ]
     found = []
     for (date, year), span in itertools.product(dates, spans):
@@ -232,7 +234,11 @@ def _unread(source: Source, columns: Sequence[ColumnFacts]) -> dict[str, str]:
     for column in odd:
         frame = source.scan([column.name])
         text = cell_text(column.name, source.types(frame)[column.name])
-        places = source.collect(frame.with_row_index(ROWS).filter(text.is_in(list(column.unread))).select(ROWS)).to_series().sort()
+        places = (
+            source.collect(frame.with_row_index(ROWS).filter(text.is_in(list(column.unread))).select(ROWS))
+            .to_series()
+            .sort()
+        )
         word = "row" if first is None else "line"
         shown = ", ".join(str(place + (1 if first is None else first)) for place in places.head(_PLACES).to_list())
         more = f" and {len(places) - _PLACES} more" if len(places) > _PLACES else ""

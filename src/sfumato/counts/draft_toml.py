@@ -30,8 +30,8 @@ def toml_text(
         "# Drafted from a data file. It lists values of the data: keep it as confidential as the data.\n"
         + (f"# Read as {read_as}.\n" if read_as else "")
         + "# Go through every `decide`: change what is wrong, and delete each question that is answered. Roles were\n"
-        "# guessed from column names (English, German, French, Spanish, Italian, Dutch); publish refuses a column whose\n"
-        "# role is still a question.\n"
+        "# guessed from column names (English, German, French, Spanish, Italian, Dutch); publish refuses a column\n"
+        "# whose role is still a question.\n"
         "# All keys: sfumato explain schema\n"
         '# role = "quasi": an outsider could know it, so it is made coarser. "sensitive": published, but not linked\n'
         '# to one person. "target": what a learner should still tell. "identifier" and "other": never published.\n'

@@ -40,7 +40,19 @@ _OF_WHOM = _words(  # `emp_no`, not `number of rooms`
     "verzekerde werknemer leerling klant dossier",
 )
 _OF_WHOM_STEMS = (
-    *("patient", "kunde", "versicher", "mitglied", "personal", "fall", "sozialvers", "steuer", "konto", "akten", "klant"),
+    *(
+        "patient",
+        "kunde",
+        "versicher",
+        "mitglied",
+        "personal",
+        "fall",
+        "sozialvers",
+        "steuer",
+        "konto",
+        "akten",
+        "klant",
+    ),
     *("mitarbeiter", "matrikel", "verzeker", "burgerservice", "rekening", "telefo", "ausweis", "pass"),
 )
 _PLACES = _words(
@@ -66,8 +78,8 @@ _QUASI = (
     _words(
         "age sex gender birth birthdate birthday birthplace yob born dob education school degree marital nationality",
         "citizenship native relationship household family veteran language children",
-        "alter geschlecht geburtsdatum geburtstag geburtsjahr geburtsort gebdat gebjahr familienstand bildung abschluss",
-        "schule schulabschluss staatsangehoerigkeit nationalitaet sprache muttersprache kinder haushalt kinderzahl",
+        "alter geschlecht geburtsdatum geburtstag geburtsjahr geburtsort gebdat gebjahr familienstand bildung",
+        "abschluss schule schulabschluss staatsangehoerigkeit nationalitaet sprache muttersprache kinder haushalt",
         "sexe genre naissance nationalite etudes diplome langue enfants menage civilite statut",
         "edad sexo genero nacimiento nacionalidad estudios educacion idioma hijos hogar civil",
         "eta sesso genere nascita nazionalita istruzione lingua figli famiglia nucleo cittadinanza",
@@ -87,7 +99,7 @@ _SENSITIVE = _ORIGIN | _words(
     "caste belief beliefs faith vote votes voted voting union dna gene genes genotype icd hiv aids ill sick drug drugs",
     "dose bmi lgbt lgbtq wage wages pay capital credit score scores grade grades result results condition conditions",
     "crime crimes offence offences offense offenses rating mark marks",
-    "gehalt lohn bezuege einkommen verdienst glaube partei noten zensur zensuren schulden kredit befund befunde vorstrafe",
+    "gehalt lohn bezuege einkommen verdienst glaube partei noten zensur schulden kredit befund befunde vorstrafe",
     "salaire revenu revenus foi syndicat dette dettes delit maladie grossesse",
     "salario sueldo ingreso ingresos renta fe sindicato deuda delito enfermedad nota notas",
     "stipendio reddito fede sindacato debito reato malattia voto voti",

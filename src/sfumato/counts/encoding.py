@@ -222,7 +222,7 @@ def days_in(text: pl.Expr, spelling: str | None = None) -> pl.Expr:
 
 
 def numbers_with_point(text: pl.Expr, form: NumberForm) -> pl.Expr:
-    """Return 3,5 or $1,234 as 3.5 or 1234; null where a text is no number in that form. Plain texts stay as they are."""
+    """Return 3,5 or $1,234 as 3.5 or 1234, null where a text is no number in that form; plain texts stay."""
     if form.plain:
         return text
     text = text.str.strip_chars()

@@ -102,8 +102,5 @@ def _unread(attribute: Attribute, *, one: bool) -> tuple[str, str]:
     if not attribute.numbers.plain:
         how = f"{'is no number' if one else 'are no numbers'} written like {attribute.numbers.example}"
         return how, "change `decimal`, `thousands` or `units`, or name them in `missing`"
-    return (
-        f"{be} not a number",
-        'write them as 1234.5, say how the file writes them (decimal = "," for 1234,5; thousands = "," for 1,234; '
-        'units = ["$"]), or name them in `missing`',
-    )
+    how = 'say how the file writes them (decimal = "," for 1234,5; thousands = "," for 1,234; units = ["$"])'
+    return f"{be} not a number", f"write them as 1234.5, {how}, or name them in `missing`"

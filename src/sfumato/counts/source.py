@@ -168,7 +168,11 @@ def _open_paths(
     kind, name = kinds.pop(), paths[0].name
     if kind != "csv":
         if delimiter is not None or encoding is not None or header is not None:
-            raise refused("delimiter, encoding, header", "are for CSV files", f"omit them for {'a file of SPSS, Stata or SAS' if kind == 'stats' else kind}")
+            raise refused(
+                "delimiter, encoding, header",
+                "are for CSV files",
+                f"omit them for {'a file of SPSS, Stata or SAS' if kind == 'stats' else kind}",
+            )
         frames = [guarded(path.name, lambda path=path: _scan_binary(path, kind)) for path in paths]  # type: ignore[misc]
         columns = [tuple(guarded(name, lambda frame=frame: frame.collect_schema().names())) for frame in frames]  # type: ignore[misc]
         _same_columns(paths, columns)

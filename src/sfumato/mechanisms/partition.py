@@ -52,7 +52,7 @@ def cut_table(
         raise ParameterError("quasi", "none", "a partition needs at least one quasi-identifier", hint=hint)
     # A model of linkability counts days, so that beside it dates are cut anywhere.
     edges = [unit_edges(attribute) if levels and asked is None else None for attribute in quasi]
-    # Codes under a mask are cut at its nodes, so that a label reads 50*** and does not list what lies between two codes.
+    # Codes under a mask are cut at its nodes, so that a label reads 50*** and does not list the codes between two.
     cuts: list[NominalCuts] = ["nodes" if levels and attribute.masked else nominal for attribute in quasi]
     axes = [
         _axis(attribute, ends, nominal=at, tight=tight) for attribute, ends, at in zip(quasi, edges, cuts, strict=True)

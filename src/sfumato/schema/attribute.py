@@ -99,7 +99,7 @@ class Attribute:
 
     @property
     def grouped_by_list(self) -> bool:
-        """True for listed values without an order or groups: what puts several together goes by their place in the list."""
+        """True for listed values without an order or groups: only their place in the list puts several together."""
         return self.kind == "nominal" and isinstance(self.domain, Values) and not self.declared_tree and self.size > 2
 
     @property

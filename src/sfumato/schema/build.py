@@ -141,8 +141,9 @@ class _Builder:
             if getattr(self.file, key) is not None and isinstance(domain, Values):
                 rule = "goes with a range or edges, not with listed values"
                 self.problem(key, rule, "list them as they are written")
-        if wrong := self._number_form().problem():
-            self.problem(*wrong)
+        unclear = self._number_form().problem()
+        if unclear is not None:
+            self.problem(*unclear)
 
     def _number_form(self) -> NumberForm:
         """Return how numbers are written; with a point for thousands the comma marks decimals unless it is given."""

@@ -1,8 +1,8 @@
 """What values an attribute may take, as codes on a line.
 
 `Values` lists them in leaf order; `Grid` cuts a half-open numeric range into equal cells;
-`Edges` cuts it at given points; `Days` is a range of calendar days or months. A code is `floor((x - low) / step)` of the
-value's decimal text, so 0.3 on a grid of 0.1 is cell 3 on every machine. Where the range is no multiple of the
+`Edges` cuts it at given points; `Days` is a range of calendar days or months. A code is `floor((x - low) / step)` of
+the value's decimal text, so 0.3 on a grid of 0.1 is cell 3 on every machine. Where the range is no multiple of the
 step, the last cell is as wide as the others and reaches past the range.
 """
 

@@ -29,7 +29,7 @@ For each column: [attribute.NAME]
 Which values there may be (one of these)
   range = [0, 100]             numeric: from 0 up to but not including 100; date: ["2004-01-01", "2025-01-01"],
                                the day after the last
-  step = 1                     width of a cell of the range; "0.5" for a half; for dates whole days
+  step = 1                     width of a cell of the range; "0.5" for a half; for dates whole days, or "month"
   edges = [0, 1, 10, 100]      numeric: cells of unequal width
   values = ["d", "m", "w"]     nominal or ordered, in their order; or values = "file.csv", one to a line
 
@@ -43,14 +43,18 @@ How values are made coarser (at most one; else a range is halved again and again
                                named groups; they list the values too, so that `values` is not needed. Where both
                                stand they must hold the same values (ordered: in the same order). hierarchy likewise
   mask = { length = 5, from = "right" }
-                               codes such as postcodes: the last digits are hidden first. Any code of that length
+                               codes such as postcodes: the last digits are hidden first, 50***. Any code of that length
                                fits, unless `values` lists those there are. alphabet = "0123456789" unless given
   hierarchy = "file.csv"       one line for each value: value;group;wider group;*   (ARX's files as they are),
                                or a table in a table: { work = { indoors = ["office"] } }
 
 How the file writes them, where it is not 2024-05-31 and 1234.5
-  format = "%d.%m.%Y"          date: 31.12.2024; "%m/%d/%Y" for 12/31/2024. %d, %m and %Y once each, no other %
-  decimal = ","                numeric: 3,5 is three and a half. Marks for thousands are not read
+  format = "%d.%m.%Y"          date: 31.12.2024; "%m/%d/%Y" for 12/31/2024. %d, %m and %Y once each, no other %.
+                               "%m/%Y" for months such as 03/1994, with step = "month"
+  decimal = ","                numeric: 3,5 is three and a half
+  thousands = "."              numeric: 1.234 is 1234, with a decimal comma; or ",", "'" or a blank. Cells without the
+                               mark are read too. Every cell is read by this declaration, whatever the others look like
+  units = ["$", "EUR"]         numeric: may stand before or after a number: $64,300 is 64300
   same = { m = ["M", "Mann"], w = ["W", "Frau"] }
                                listed values: other spellings, each read as the value before the =. Only that value
                                stands in `values`, groups or hierarchy, and in the release

@@ -174,8 +174,7 @@ class Schema:
         found += [
             Problem(
                 attribute.where,
-                "has no groups or hierarchy: a class that holds several of its values holds neighbours of the list, such "
-                "as the alphabet makes them, not values that are alike",
+                "has no groups or hierarchy: values are put together as their list has them, often by the alphabet",
                 "groups = { group = [values that are alike] }, or a hierarchy",
             )
             for attribute in self.quasi

@@ -507,9 +507,18 @@ def hospital(folder: Path) -> Path:
         for visit in range(1 + patient % 7):
             where = (patient * 7 + patient // 3) % 4
             day = dt.date(2020, 1, 1) + dt.timedelta(days=(patient * 37 + visit * 11) % 700)
-            rows.append([f"M{patient:04}", born.isoformat(), 2020 - born.year, codes[where], towns[where], f"{day:%d.%m.%Y}"])
+            rows.append(
+                [f"M{patient:04}", born.isoformat(), 2020 - born.year, codes[where], towns[where], f"{day:%d.%m.%Y}"]
+            )
     rows += [rows[5], rows[5], rows[9]]
-    for place, wrong in ((3, "12.13.2020"), (40, "gestern"), (41, "31.02.2020"), (77, "1. Mai"), (90, "2020"), (91, "x")):
+    for place, wrong in (
+        (3, "12.13.2020"),
+        (40, "gestern"),
+        (41, "31.02.2020"),
+        (77, "1. Mai"),
+        (90, "2020"),
+        (91, "x"),
+    ):
         rows[place] = [*rows[place][:5], wrong]
     path = folder / "hospital.csv"
     lines = ["MRN;Geburtsdatum;Alter;PLZ;Ort;Aufnahme", *(";".join(map(str, row)) for row in rows)]
@@ -518,12 +527,14 @@ def hospital(folder: Path) -> Path:
 
 
 def test_a_draft_says_what_the_rows_show_together(tmp_path) -> None:
-    """Item 13: how often an identifier repeats, copies of rows, cells that are not read, columns that tell each other."""
+    """Item 13: how often an identifier repeats, copies of rows, cells not read, columns that tell each other."""
     path = hospital(tmp_path)
     text = draft(path)
     schema = loaded(text, tmp_path)
     assert "# MRN: 150 values, up to 7 rows each" in text
-    assert any(item.startswith("rows_per_person:") and "150 values, up to 7 rows each" in item for item in schema.decide)
+    assert any(
+        item.startswith("rows_per_person:") and "150 values, up to 7 rows each" in item for item in schema.decide
+    )
     assert any(item.startswith("person: does MRN") for item in schema.decide)
     assert 'person = "MRN"' in text
     assert any(item.startswith("duplicates: 3 rows are copies") for item in schema.decide)
@@ -549,7 +560,7 @@ def test_rows_are_named_by_their_number_where_lines_hold_several(tmp_path) -> No
     cells[7] = cells[8] = cells[9] = cells[10] = "soon"
     cells[30] = "?!"
     cells[31:33] = ["??", "!!"]
-    frame = pl.DataFrame({"visit": cells, "note": ['two\nlines', "one"] * 50, "sex": ["f", "m"] * 50})
+    frame = pl.DataFrame({"visit": cells, "note": ["two\nlines", "one"] * 50, "sex": ["f", "m"] * 50})
     frame.write_csv(tmp_path / "t.csv")
     assert "# not read: rows 8, 9, 10, 11, 31, 32, 33" in draft(tmp_path / "t.csv")
     assert "# not read: rows 8, 9, 10, 11, 31, 32, 33" in draft(frame)
@@ -565,7 +576,9 @@ def test_many_values_that_are_nearly_numbers_name_their_rows(tmp_path) -> None:
 
 def test_places_jobs_and_employers_are_quasi_identifiers_with_the_reason(tmp_path) -> None:
     """Item 7: 1,388 of 1,400 rows were unique on job title, grade and salary."""
-    titles = [f"Senior {kind} Engineer {level}" for kind in ("Data", "Test", "Site") for level in ("I", "II", "III", "IV")]
+    titles = [
+        f"Senior {kind} Engineer {level}" for kind in ("Data", "Test", "Site") for level in ("I", "II", "III", "IV")
+    ]
     frame = pl.DataFrame({"job title": titles * 10, "employer": ["A", "B", "C"] * 40, "city": ["Ulm", "Bath"] * 60})
     text = draft(frame)
     schema = loaded(text, tmp_path)

@@ -250,7 +250,7 @@ def test_what_a_point_means_is_declared_and_never_told_from_other_rows() -> None
         assert read(pl.DataFrame({"x": ["1.234", *rest]}), plain).codes("x")[0, 0] == 1234
     for rest in ([], ["2,5"], ["5.678", "9.999"]):
         assert read(pl.DataFrame({"x": ["1.234", *rest]}), german).codes("x")[0, 0] == 1234
-    assert german["x"].values.text(1234) == "1234"
+    assert german["x"].text(1234) == "1234"
     with pytest.raises(ReadError, match=r"written like 1\.234,5"):
         read(pl.DataFrame({"x": ["1.234", "2.5"]}), german)
 

@@ -317,6 +317,6 @@ def test_a_header_of_many_names_takes_time_in_proportion(tmp_path) -> None:
     begun = time.process_time()
     assert len(sniff(path, expected=names[:2000]).names) == 64_000
     assert time.process_time() - begun < 10  # comparing all pairs takes over a minute
+    path.write_text(",".join([*names, *names[:2]]) + "\n" + ",".join("1" * 64_002) + "\n")
     with pytest.raises(ReadError, match="2 column names that occur twice"):
-        path.write_text(",".join([*names, *names[:2]]) + "\n" + ",".join("1" * 64_002) + "\n")
         sniff(path, header=True)
