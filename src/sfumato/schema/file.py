@@ -65,7 +65,9 @@ class SchemaFile(_Strict):
 
     name: str = Field(min_length=1)
     population: str | None = None
-    rows_per_person: int = Field(default=1, ge=1)
+    person: str | list[str] | None = None
+    rows_per_person: int | None = Field(default=None, ge=1)
+    not_person: list[str] = Field(default_factory=list)
     decide: list[str] = Field(default_factory=list)
     attribute: dict[str, AttributeFile] = Field(min_length=1)
 
@@ -80,7 +82,9 @@ _HINTS = {
     "missing": 'missing = ["?", ""] or missing = "suppress"',
     "name": 'name = "my-table"',
     "attribute": "describe at least one column: [attribute.age]",
+    "person": 'person = "MRN", or person = ["clinic", "patient_no"]',
     "rows_per_person": "a whole number, at least 1",
+    "not_person": 'not_person = ["clinic_id"], columns that identify something other than people',
     "dates": 'dates = ["month", "year"]',
     "edges": "edges = [0, 1, 10, 100], rising",
     "intervals": "intervals = [5, 10, 20]",
