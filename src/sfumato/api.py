@@ -21,7 +21,7 @@ from sfumato.measures import (
     workload,
 )
 from sfumato.mechanisms import Mechanism, Plan, Progress
-from sfumato.mechanisms.base import gather, run
+from sfumato.mechanisms.base import gather, refuse_several, run
 from sfumato.randomness import Entropy
 from sfumato.reading.generalize import generalize, mapping
 from sfumato.release import Release, Verdict
@@ -55,6 +55,7 @@ __all__ = [
 
 def plan(schema: Schema, mechanism: Mechanism) -> Plan:
     """Return what a mechanism would do and spend, without looking at any data."""
+    refuse_several(mechanism, schema)
     return mechanism.plan(schema)
 
 
@@ -72,6 +73,7 @@ def publish(
     before the first draw refunds it. Rehearsals read the same data and are charged the same.
     """
     schema = table.schema
+    refuse_several(mechanism, schema)
     claim = mechanism.claim(schema)
     entropy = Entropy.system() if seed is None else Entropy.seeded(seed)
     with entered(ledger, schema.population or schema.name, claim, mechanism, entropy) as account:

@@ -8,15 +8,16 @@ from typing import Any
 import numpy as np
 
 from sfumato.claims import Claim
-from sfumato.counts import Counts, Tree
+from sfumato.counts import Counts, Members, Tree
 from sfumato.errors import count_of
 from sfumato.kernels.mondrian import CutTree, Partition
 from sfumato.mechanisms.partition_levels import unit_edges
+from sfumato.mechanisms.people import declared, read_by
 from sfumato.release import Outcome, Residence, assemble
-from sfumato.schema import Attribute, Labels, Values
+from sfumato.schema import Attribute, Labels, Schema, Values
 from sfumato.schema.naming import Intervals, merged
 
-__all__ = ["labels_of", "released"]
+__all__ = ["capped_notes", "labels_of", "released"]
 
 TIGHT = "labels are the values that occur in a class (sets, and the smallest and largest of numbers), read off the data"
 
@@ -30,8 +31,13 @@ def released(
     suppressed_out: int,
     claim: Claim,
     mechanism: dict[str, Any],
+    members: Members | None = None,
+    surplus: int = 0,
 ) -> Outcome:
-    """Build the release of a partition. Rows with leaf -1 form the suppressed group, rows with -2 are left out."""
+    """Build the release of a partition. Rows with leaf -1 form the suppressed group, rows with -2 are left out.
+
+    With `members`, who has which row, the people of each class are declared beside it.
+    """
     schema, width = table.schema, len(table.schema.quasi)
     leaves = len(parts.weight)
     suppressed = leaves if (parts.leaf == -1).any() else None
@@ -47,8 +53,14 @@ def released(
     if suppressed_out:
         were = count_of(suppressed_out, "row was", "rows were")
         notes = (*notes, f"{were} left out: the requirement fails for them even together")
+    notes = (*notes, *capped_notes(schema, surplus))
+    told = None
+    if members is not None:
+        asked = claim.requirement
+        told = declared(members, group, len(weight), [] if asked is None else read_by(asked, table))
     release, number = assemble(
         schema,
+        people=told,
         tables=tuple(tables),
         labels=np.column_stack(columns) if columns else np.zeros((len(weight), 0), np.int32),
         weight=weight,
@@ -66,6 +78,15 @@ def released(
     release = replace(release, residence=Residence(table.names, table.codes, home, table.weights))
     recoding = tree_recoding(parts.tree, tuple(a.name for a in schema.quasi)).with_groups(number)
     return Outcome(release, recoding=recoding)
+
+
+def capped_notes(schema: Schema, surplus: int) -> tuple[str, ...]:
+    """Say that rows of people with many rows were left out, and how they were chosen."""
+    if not surplus:
+        return ()
+    were = count_of(surplus, "row was", "rows were")
+    most = count_of(schema.rows_per_person, "row")
+    return (f"{were} left out: at most {most} of each person stays, by a rule that reads that person's rows alone",)
 
 
 def labels_of(
