@@ -70,11 +70,13 @@ def publish(
     """Make a release. Without a seed the randomness is the system's; with one, a drawn release is a rehearsal.
 
     With a ledger the cost is reserved before the first draw and spent before the release is returned; a failure
-    before the first draw refunds it. Rehearsals read the same data and are charged the same.
+    before the first draw refunds it. Rehearsals read the same data and are charged the same. A column that looks like a
+    person's key and repeats more often than `rows_per_person` is refused: rows would be counted as people.
     """
     schema = table.schema
     refuse_several(mechanism, schema)
     claim = mechanism.claim(schema)
+    table.refuse_repeated_keys()
     entropy = Entropy.system() if seed is None else Entropy.seeded(seed)
     with entered(ledger, schema.population or schema.name, claim, mechanism, entropy) as account:
         release = run(mechanism, gather(mechanism, table, progress=progress), entropy)

@@ -44,7 +44,6 @@ _ROWS = {
         "The number of rows is protected too; changing a row counts twice."
     ),
     Neighbours.REPLACE_ONE: (
-        "The tables differ in what one row says. The number of rows is public: "
-        "whether a row is there is not protected."
+        "The tables differ in what one row says. The number of rows is public: whether a row is there is not protected."
     ),
 }

@@ -46,8 +46,7 @@ def requirement_notes(
             )
         if requirement.reads_sensitive:
             notes.append(
-                f"shares of sensitive values count rows, and up to {rows_per_person} rows of a class may be alike in whom "
-                "they are about"
+                f"shares of sensitive values count rows, and one person may own {rows_per_person} rows of a class"
             )
     if unit == "row":
         notes.append("who the rows are about: it is not decided how many rows one person has, so rows are counted")

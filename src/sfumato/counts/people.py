@@ -1,6 +1,6 @@
 """Who a row is about: the key of a person, read row by row, and the rule that keeps at most m rows of each.
 
-Source    Ours. Keeping a bounded number of rows of each person is how user-level differential privacy is reduced to rows
+Source    Ours. Keeping a bounded number of rows of each person reduces user-level differential privacy to rows
           (Wilson et al., "Differentially private SQL with bounded user contribution", PoPETs 2020, section 3).
 Claim     Which rows of a person are kept depends on that person's key and rows alone: not on other people, on the
           order of the file or on the engine. Rows with equal codes are interchangeable.
@@ -16,6 +16,7 @@ Silent on keys that are wrong: two people under one key count as one, a person u
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 
@@ -23,10 +24,55 @@ import numpy as np
 import polars as pl
 
 from sfumato.counts.canonical import canonical_text
+from sfumato.counts.draft_words import tokens
 from sfumato.counts.grouping import packed
-from sfumato.errors import Problem, count_of
+from sfumato.counts.source import ROWS, Source
+from sfumato.errors import Problem, ReadError, count_of
+from sfumato.schema import Schema
 
-__all__ = ["Members", "People", "blank_problem", "key_columns", "read_people", "rows_kept"]
+__all__ = ["Members", "People", "blank_problem", "key_columns", "key_like", "read_people", "repeated_keys", "rows_kept"]
+
+_KEYS = {"id", "ids", "ssn", "mrn", "nhs", "uuid", "guid", "passport", "email", "iban", "patient", "person", "pid"}
+_NUMBERS = {"no", "nr", "num", "number", "key", "ref", "reference", "code"}
+_WHOM = {
+    *(
+        "emp",
+        "employee",
+        "staff",
+        "worker",
+        "person",
+        "personal",
+        "patient",
+        "pat",
+        "case",
+        "client",
+        "member",
+        "visit",
+    ),
+    *(
+        "customer",
+        "cust",
+        "user",
+        "student",
+        "pupil",
+        "insurance",
+        "policy",
+        "record",
+        "card",
+        "tax",
+        "social",
+        "subject",
+    ),
+}
+_OTHERS = {  # what such a key identifies is not a person
+    *("clinic", "hospital", "ward", "doctor", "physician", "provider", "site", "school", "store", "shop", "branch"),
+    *("region", "state", "city", "country", "county", "tract", "block", "department", "dept", "category", "type"),
+    *("group", "class", "product", "item", "device", "batch", "area", "zip", "age", "date", "count"),
+}
+_GERMAN = re.compile(
+    r"(patient|pat|person|personal|versicher|mitglied|kunde|fall|akte|ausweis|steuer|sozialversicherung|ma|schueler)"
+    r"[a-z]*(nr|nummer|id|kennung|schluessel|kennzeichen)"
+)
 
 _POINT_ZERO = r"^([+-]?\d+)\.0*$"  # how programs that took a whole number for a decimal write it
 
@@ -50,7 +96,7 @@ class People:
 
 @dataclass(frozen=True, slots=True)
 class Members:
-    """Who has which combination of codes: each (person, line of the counts) once, and in how many rows. Confidential."""
+    """Who has which combination of codes: each (person, line of the counts) once, with its rows. Confidential."""
 
     person: np.ndarray
     _: KW_ONLY
@@ -174,3 +220,63 @@ def _mixed(value: np.ndarray) -> np.ndarray:
     value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     result: np.ndarray = value ^ (value >> np.uint64(31))
     return result
+
+
+# -- columns that look like keys of people, where the schema names none ------------------------------------
+
+
+def key_like(name: str) -> bool:
+    """Whether the name of a column that is not published suggests the key of a person, or of a person's record."""
+    words = tokens(name)
+    if words & _OTHERS:
+        return False
+    return bool(words & _KEYS or (words & _NUMBERS and words & _WHOM) or any(map(_GERMAN.fullmatch, words)))
+
+
+def repeated_keys(source: Source, schema: Schema, known_rows: dict[str, int]) -> list[Problem]:
+    """Return a problem for each column that looks like a person's key and repeats more often than the schema says.
+
+    `known_rows` remembers how often columns repeat, so that each is read once.
+    """
+    if schema.person:
+        return []
+    published = {attribute.column or attribute.name for attribute in schema.published}
+    said = {attribute.column or attribute.name: attribute for attribute in schema.attributes}
+    problems = []
+    for column in source.columns:
+        known = said.get(column)
+        named = {column, known.name if known is not None else column}
+        looks = (known is not None and known.role == "identifier") or key_like(column)
+        if column in published or named & set(schema.not_person) or not looks:
+            continue
+        most = known_rows[column] = known_rows[column] if column in known_rows else _most_rows(source, column)
+        if most > schema.rows_per_person:
+            told = "" if schema.rows_stated else ", which nobody has decided"
+            rule = (
+                f"looks like the key of a person and repeats: up to {most} rows have the same value, and "
+                f"rows_per_person is {schema.rows_per_person}{told}"
+            )
+            hint = (
+                f'person = "{column}" counts people by it; rows_per_person = {most} takes that many rows for one '
+                f'person; not_person = ["{column}"] says that it identifies something else'
+            )
+            problems.append(Problem(known.where if known is not None else column, rule, hint, rows=most))
+    return problems
+
+
+def _most_rows(source: Source, column: str) -> int:
+    """Return the largest number of rows that share a value of a column; cells without a value do not count."""
+    form: Source | None = source
+    while form is not None:
+        frame = form.scan([column])
+        try:
+            found = form.collect(frame)
+        except ReadError:
+            form = form.in_latin1()
+            if form is None:
+                raise
+            continue
+        break
+    values = pl.DataFrame({"key": _texts(found[column]), ROWS: found[ROWS] if ROWS in found.columns else 1})
+    counts = values.drop_nulls("key").group_by("key").agg(pl.col(ROWS).sum())
+    return int(counts[ROWS].max() or 0)  # type: ignore[arg-type]

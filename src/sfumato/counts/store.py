@@ -26,6 +26,7 @@ class Store:
         self.source = source
         self.person = tuple(person)
         self.people: People | None = None
+        self.repeats: dict[str, int] = {}  # the most rows that share a value, by column
         self.capped = False  # whether people's rows were limited before, so that no rule is applied twice
         self.columns: dict[str, np.ndarray] = {}
         self.weights: np.ndarray | None = None

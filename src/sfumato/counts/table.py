@@ -12,10 +12,10 @@ import polars as pl
 from sfumato.counts.canonical import LEFT_OUT
 from sfumato.counts.counted import Counts, checked_names
 from sfumato.counts.grouping import group_codes
-from sfumato.counts.people import Members, People, read_people, rows_kept
+from sfumato.counts.people import Members, People, read_people, repeated_keys, rows_kept
 from sfumato.counts.source import Source, open_source
 from sfumato.counts.store import Store
-from sfumato.errors import ParameterError, Problem, ReadError
+from sfumato.errors import ParameterError, Problem, ReadError, SchemaError
 from sfumato.schema import Attribute, Schema
 
 __all__ = ["Table", "check", "read"]
@@ -58,7 +58,8 @@ def check(
     """
     try:
         table = _open(data, schema, delimiter=delimiter, encoding=encoding, header=header)
-        return [*table.check(), *table.uneven_lines()]
+        found = [*table.check(), *table.uneven_lines()]
+        return found or table.repeated_keys()
     except ReadError as error:
         return list(error.problems)
 
@@ -88,11 +89,18 @@ class Table:
 
     @classmethod
     def from_codes(
-        cls, schema: Schema, codes: np.ndarray, names: Sequence[str] | None = None, *, people: Sequence[Any] | None = None
+        cls,
+        schema: Schema,
+        codes: np.ndarray,
+        names: Sequence[str] | None = None,
+        *,
+        people: Sequence[Any] | None = None,
+        capped: bool = False,
     ) -> Table:
         """Return a table of encoded rows, one column for each of `names` (default: the published attributes).
 
-        `people` holds the key of each row's person, where the schema names one.
+        `people` holds the key of each row's person, where the schema names one. With `capped` the rows of a person were
+        limited before, and all of these stay.
         """
         wanted = tuple(a.name for a in schema.published) if names is None else checked_names(schema, names)
         codes = np.asarray(codes)
@@ -109,6 +117,7 @@ class Table:
             if people is None or len(people) != len(codes):
                 hint = "give one key for each row"
                 raise ParameterError("people", "none", "the schema names a person, so each row needs one", hint=hint)
+            store.capped = capped
             store.person, store.people = schema.person_columns, read_people([pl.Series("person", list(people))])
         return cls(schema, store)
 
@@ -181,6 +190,21 @@ class Table:
         rule = f"has a line that can not be cut into {len(source.columns)} cells"
         return [Problem(source.name, rule, "check the quotes and delimiters in the longest lines")]
 
+    def repeated_keys(self) -> list[Problem]:
+        """Return a problem for each column that looks like a person's key and repeats more than `rows_per_person`.
+
+        Only where the schema does not say who a row is about (`person`). A table of codes has no such columns.
+        """
+        self.require()
+        source = self._store.source
+        return [] if source is None else repeated_keys(source, self.schema, self._store.repeats)
+
+    def refuse_repeated_keys(self) -> None:
+        """Raise when the file contradicts how many rows the schema says a person has."""
+        problems = self.repeated_keys()
+        if problems:
+            raise SchemaError(problems)
+
     def require(self) -> None:
         """Read what is not read yet; raise one `ReadError` with every problem."""
         problems = self._store.require(self.schema.published)
@@ -232,21 +256,18 @@ class Table:
         names = tuple(name for name in self.schema.names if name in self._store.columns)
         if self._store.weights is not None:
             names, ids = self._names(None), self.persons()
-            part = Table.from_codes(
-                self.schema, self.codes(names)[rows], names, people=None if ids is None else ids[rows].tolist()
-            )
-            part._store.capped = True
-            return part
+            keys = None if ids is None else ids[rows].tolist()
+            return Table.from_codes(self.schema, self.codes(names)[rows], names, people=keys, capped=True)
         # Columns read for other roles come along, so that the part can change roles too.
         columns = {name: column[rows] for name, column in zip(names, self._columns(names), strict=True)}
         height = int(rows.sum()) if rows.dtype == bool else len(rows)
-        part = Store.of_codes(columns, height)
+        store = Store.of_codes(columns, height)
         ids = self._people()
         if ids is not None and self._store.people is not None:
-            part.person, part.capped = self._store.person, True
-            part.people = People(ids[rows], digest=self._store.people.digest)
-        part.problems = {name: self._store.problems[name] for name in names}
-        return Table(self.schema, part)
+            store.person, store.capped = self._store.person, True
+            store.people = People(ids[rows], digest=self._store.people.digest)
+        store.problems = {name: self._store.problems[name] for name in names}
+        return Table(self.schema, store)
 
     # -- behind the door -------------------------------------------------------------------
 

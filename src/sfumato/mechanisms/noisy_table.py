@@ -98,7 +98,7 @@ class NoisyTable:
         does = f"noises {cells:,} cells and reports counts from {least}"
         notes = [f"Of these, {noise_alone(cells, rate, least)}."]
         if least > MANY_ROWS:
-            notes.append(f"Warning: with so many cells no group below {least} people is seen. Declare fewer: --cut.")
+            notes.append(f"Warning: with so many cells no group below {least} rows is seen. Declare fewer: --cut.")
         stage = Stage("counts", does=does, budget=self.epsilon, expected_error=expected_error(rate))
         return Plan((stage,), notes=tuple(notes))
 

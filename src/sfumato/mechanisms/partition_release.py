@@ -12,12 +12,12 @@ from sfumato.counts import Counts, Members, Tree
 from sfumato.errors import count_of
 from sfumato.kernels.mondrian import CutTree, Partition
 from sfumato.mechanisms.partition_levels import unit_edges
-from sfumato.mechanisms.people import declared, read_by
+from sfumato.mechanisms.people import capped_notes, declared, read_by
 from sfumato.release import Outcome, Residence, assemble
-from sfumato.schema import Attribute, Labels, Schema, Values
+from sfumato.schema import Attribute, Labels, Values
 from sfumato.schema.naming import Intervals, merged
 
-__all__ = ["capped_notes", "labels_of", "released"]
+__all__ = ["labels_of", "released"]
 
 TIGHT = "labels are the values that occur in a class (sets, and the smallest and largest of numbers), read off the data"
 
@@ -78,15 +78,6 @@ def released(
     release = replace(release, residence=Residence(table.names, table.codes, home, table.weights))
     recoding = tree_recoding(parts.tree, tuple(a.name for a in schema.quasi)).with_groups(number)
     return Outcome(release, recoding=recoding)
-
-
-def capped_notes(schema: Schema, surplus: int) -> tuple[str, ...]:
-    """Say that rows of people with many rows were left out, and how they were chosen."""
-    if not surplus:
-        return ()
-    were = count_of(surplus, "row was", "rows were")
-    most = count_of(schema.rows_per_person, "row")
-    return (f"{were} left out: at most {most} of each person stays, by a rule that reads that person's rows alone",)
 
 
 def labels_of(

@@ -1,7 +1,7 @@
 """Counting people instead of rows, where a table is keyed by person and a person may have several rows.
 
 Source    Ours.
-Claim     Every class of the partition that `settled` returns satisfies the requirement in people, as claims/ defines it.
+Claim     Every class of the partition that `settled` returns satisfies the requirement in people, as in claims/.
 Because   each leaf is checked with the exact numbers of distinct people, and a leaf that fails is joined with all of
           its parent's; what is left after no leaf fails is returned, and where the root itself fails nothing is. The
           guide only decides which cuts are tried: a person's shares over their rows sum to the same whole S, so that
@@ -9,9 +9,9 @@ Because   each leaf is checked with the exact numbers of distinct people, and a 
 Checked   tests/claims/test_people.py::test_every_class_holds_in_people
           tests/claims/test_people.py::test_a_mutant_that_counts_rows_is_caught
           tests/claims/test_people.py::test_shares_never_exceed_people
-Silent on better partitions: the guide gives a person a part of a vote in each class that holds a row of theirs, so that
-          classes may be larger than needed where the rows of a person differ in their quasi-identifiers. In people, l, t
-          and the like are not closed under union, so that a failing root does not rule out every partition.
+Silent on better partitions: the guide gives a person a part of a vote in each class that holds a row of theirs, so
+          that classes may be larger than needed where the rows of a person differ in their quasi-identifiers. In
+          people, l, t and the like are not closed under union: a failing root does not rule out every partition.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ import numpy as np
 
 from sfumato.claims import MECHANISM_TOLERANCE, Requirement
 from sfumato.counts import Counts, Members
-from sfumato.errors import Infeasible, ParameterError
+from sfumato.errors import Infeasible, ParameterError, count_of
 from sfumato.kernels.conditions import MOST_ROWS
 from sfumato.kernels.mondrian import CutTree, Partition
 from sfumato.release import DeclaredPeople, ground_of
-from sfumato.schema import Attribute
+from sfumato.schema import Attribute, Schema
 
-__all__ = ["declared", "read_by", "satisfied", "settled", "shares", "too_few_people"]
+__all__ = ["capped_notes", "declared", "read_by", "satisfied", "settled", "shares", "too_few_people"]
 
 _WHOLE = 60  # parts of a vote, where there is room: 1 to 6 rows share it evenly
 
@@ -204,17 +204,27 @@ def _boxes(parts: Partition, sizes: Sequence[int]) -> tuple[np.ndarray, np.ndarr
     return low, high
 
 
+def capped_notes(schema: Schema, surplus: int) -> tuple[str, ...]:
+    """Say that rows of people with many rows were left out, and how they were chosen."""
+    if not surplus:
+        return ()
+    were = count_of(surplus, "row was", "rows were")
+    most = count_of(schema.rows_per_person, "row")
+    return (f"{were} left out: at most {most} of each person stays, by a rule that reads that person's rows alone",)
+
+
 def too_few_people(
     requirement: Requirement, members: Members, sensitive: Sequence[tuple[Attribute, np.ndarray]] = ()
 ) -> Infeasible:
-    """Say what the whole table as one class attains. Other partitions may do better: it is not claimed that none can."""
+    """Say what the whole table as one class attains. Other partitions may do better."""
     lines = int(members.line.max()) + 1
     told = declared(members, np.zeros(lines, np.int64), 1, sensitive)
     for part in requirement.parts:
         tables: list[Any] = [(told.classes[:, None], None, None, "")]
         if part.reads_sensitive and sensitive:
             tables = [
-                (told.histogram(a.name, a.size), told.overall[a.name], ground_of(a), f" of {a.name}") for a, _ in sensitive
+                (told.histogram(a.name, a.size), told.overall[a.name], ground_of(a), f" of {a.name}")
+                for a, _ in sensitive
             ]
         for table, overall, ground, about in tables:
             given: dict[str, Any] = {"people": told.classes, "everyone": told.everyone, "ground": ground}

@@ -18,8 +18,7 @@ import numpy as np
 
 from sfumato.claims import Claim, KAnonymity, TCloseness
 from sfumato.mechanisms.base import Gathered, Plan, Stage
-from sfumato.mechanisms.partition_release import capped_notes
-from sfumato.mechanisms.people import declared, read_by
+from sfumato.mechanisms.people import capped_notes, declared, read_by
 from sfumato.randomness import Entropy
 from sfumato.release import Outcome, assemble
 from sfumato.schema import Labels, Schema

@@ -25,8 +25,7 @@ from sfumato.claims.exact import whole
 from sfumato.counts import Counts, Cuts
 from sfumato.errors import Infeasible, ParameterError
 from sfumato.mechanisms.base import Gathered, Plan, Stage
-from sfumato.mechanisms.partition_release import capped_notes
-from sfumato.mechanisms.people import declared, shares
+from sfumato.mechanisms.people import capped_notes, declared, shares
 from sfumato.randomness import Entropy
 from sfumato.release import Outcome, Residence, assemble
 from sfumato.schema import Attribute, Labels, Schema

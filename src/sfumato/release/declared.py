@@ -6,7 +6,7 @@ Because   people are at most rows, and at least rows / cap; at least one and at 
           that occurs, at most as many as rows have it, and no class holds more people than the whole table.
 Checked   tests/claims/test_people.py::test_declared_numbers_that_contradict_the_rows_fail
 Silent on whether the numbers are true: a publisher who declares more people than there are, within these bounds, is
-          believed. Only the requirement's numbers are declared; of sensitive values nothing where it does not read them.
+          believed. Only what the requirement reads is declared; of sensitive values nothing where it reads none.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _HINT = "publish the file as it was saved"
 
 @dataclass(frozen=True)
 class DeclaredPeople:
-    """Distinct people of each group and of the table; `values` has (group, code, people) of each sensitive attribute."""
+    """Distinct people of each group and of the table; `values` has (group, code, people) by sensitive attribute."""
 
     classes: np.ndarray
     _: KW_ONLY
@@ -129,9 +129,7 @@ def told_by(frame: pl.DataFrame, quasi: Sequence[str], known: Mapping[tuple[str 
     return Told(classes, everyone, arrays, overall)
 
 
-def contradictions(
-    rows: np.ndarray, people: np.ndarray, everyone: int, *, cap: int | None
-) -> list[Problem]:
+def contradictions(rows: np.ndarray, people: np.ndarray, everyone: int, *, cap: int | None) -> list[Problem]:
     """Return what no table of people with these rows in each class could have."""
     bad = (people > rows) | (people < 1)
     if cap is not None:
@@ -143,7 +141,7 @@ def contradictions(
 
 
 def value_contradictions(name: str, rows: Any, people: Any, told: Told, overall: np.ndarray) -> list[Problem]:
-    """Return what no table could have: `rows` and `people` are classes x values, `overall` the people with each value."""
+    """Return what no table could have: `rows` and `people` are classes x values, `overall` people with each value."""
     rows, people = rows.tocsr(), people.tocsr()
     wrong = (people - people.minimum(rows)).getnnz(axis=1) > 0  # more people than rows
     some_rows, some_people = rows.copy(), people.copy()

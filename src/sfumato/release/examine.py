@@ -64,22 +64,20 @@ def examine_rows(
     classes = dense([read[column][1] for column in by], len(rows))
     values = {a.name: read[columns[a.name]] for a in schema.carried if a.name in columns}
     times = rows[TIMES].to_numpy()
-    told: Told | None = None
-    problems: list[Problem] = []
+    told: Told | Problem | None = None
     if people is not None:
-        frame_of_people = people.collect(engine="streaming")
+        lines = people.collect(engine="streaming")
         first = dict(zip(classes[::-1].tolist(), range(len(classes) - 1, -1, -1), strict=True))
         known = {tuple(rows[column][place] for column in by): number for number, place in first.items()}
-        found = told_by(frame_of_people, [a.name for a in schema.quasi], known)
-        told, problems = (None, [found]) if isinstance(found, Problem) else (found, [])
-    if problems:
-        examined = Examined(problems=problems)
+        told = told_by(lines, [a.name for a in schema.quasi], known)
+    if isinstance(told, Problem):
+        examined = Examined(problems=[told])
     else:
         examined = _weighed(schema, asked, classes, values, times, told)
     examined.texts = {name: read[column][0] for name, column in columns.items()}
     examined.table_rows = {"data": int(times.sum())}
     if people is not None:
-        examined.table_rows[PEOPLE] = len(frame_of_people)
+        examined.table_rows[PEOPLE] = len(lines)
     return examined
 
 

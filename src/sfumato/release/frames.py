@@ -179,7 +179,11 @@ def _people_rows(release: Release, told: DeclaredPeople) -> PublishedTable:
     box_of[boxes.group] = np.arange(len(boxes))
     attributes = {attribute.name: attribute for attribute in release.carried}
     groups = [np.arange(len(told.classes)), np.array([-1])]
-    about, values, people = [""] * (len(told.classes) + 1), [""] * (len(told.classes) + 1), [told.classes, [told.everyone]]
+    about, values, people = (
+        [""] * (len(told.classes) + 1),
+        [""] * (len(told.classes) + 1),
+        [told.classes, np.array([told.everyone])],
+    )
     for name, (group, code, many) in told.values.items():
         some = np.flatnonzero(told.overall[name])
         groups += [group, np.full(len(some), -1)]

@@ -129,7 +129,9 @@ class _Reader:
         population = self.field(data, "population", lambda text: isinstance(text, str), "a text", "")
         stated, person = given.get("rows_stated", False), given.get("person", [])
         if not isinstance(stated, bool) or not _texts(person):
-            self.problem("schema", "must say who a row is about by names of columns, and whether rows_per_person was given")
+            self.problem(
+                "schema", "must say who a row is about by names of columns, and whether rows_per_person was given"
+            )
             stated, person = False, []
         return Schema(
             tuple(known),

@@ -184,10 +184,14 @@ def _declared(release: Release, frame: pl.DataFrame) -> DeclaredPeople:
     """Return the declared people of a saved release."""
     boxes = release.boxes
     labels = [[table.names[label] for label in boxes.labels[:, at]] for at, table in enumerate(boxes.tables)]
-    known = dict(zip(zip(*labels, strict=True), boxes.group.tolist(), strict=True)) if labels else {(): 0}
+    known: dict[tuple[str | None, ...], int] = {(): 0}
+    if labels:
+        known = dict(zip(zip(*labels, strict=True), boxes.group.tolist(), strict=True))
     told = told_by(frame, [table.attribute.name for table in boxes.tables], known)
     if isinstance(told, Problem):
-        raise ReleaseError("the declared people cannot be read", hint="take the folder as it was saved", problems=[told])
+        raise ReleaseError(
+            "the declared people cannot be read", hint="take the folder as it was saved", problems=[told]
+        )
     reading, values, overall = Reading(), {}, {}
     for name, (group, texts, people) in told.values.items():
         attribute = release.schema[name]

@@ -140,7 +140,9 @@ def _roles(published: Schema, given: Schema | None) -> list[Problem]:
         rule = f"is {published.rows_per_person} in the manifest, in the schema it is {given.rows_per_person}"
         problems.append(Problem("rows_per_person", rule))
     if published.person != given.person or published.cap != given.cap:
-        problems.append(Problem("person", "who a row is about, or how many rows a person keeps, is another in the schema"))
+        problems.append(
+            Problem("person", "who a row is about, or how many rows a person keeps, is another in the schema")
+        )
     for attribute in published.attributes:
         if attribute.name not in given:
             problems.append(Problem(attribute.where, "is published but not in the schema"))
@@ -247,8 +249,8 @@ def _tables(folder: Path, manifest: Manifest, asked: Requirement | None) -> Exam
                 schema, frames["data"], frames["groups"], asked, group=manifest.group, count=manifest.count
             )
         else:
-            columns = {name: name for name in manifest.expected["data"]}
-            examined = examine_rows(schema, frames["data"], columns, asked, people=frames.get(PEOPLE))
+            named = {name: name for name in manifest.expected["data"]}
+            examined = examine_rows(schema, frames["data"], named, asked, people=frames.get(PEOPLE))
     except ReleaseError:  # a header that can be read over rows that can not: damage, so the claim fails
         damaged = Problem("data", "can not be read: its rows are damaged", "take the folder as it was saved")
         return Examined(problems=[*problems, damaged])

@@ -53,7 +53,7 @@ class Schema:
         stated = given if self.rows_stated is None else self.rows_stated
         object.__setattr__(self, "rows_per_person", rows)
         object.__setattr__(self, "rows_stated", bool(stated or rows > 1))
-        object.__setattr__(self, "person", (self.person,) if isinstance(self.person, str) else tuple(self.person))
+        object.__setattr__(self, "person", tuple(_listed(self.person)))
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Schema:
