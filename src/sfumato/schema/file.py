@@ -101,7 +101,6 @@ _HINTS = {
     "decide": "a list of texts",
     "population": 'population = "adult-1994"',
 }
-_KNOWN = sorted({*AttributeFile.model_fields, *SchemaFile.model_fields})
 
 
 def parse_toml(text: str, where: str) -> tuple[dict[str, Any], list[Problem]]:
@@ -153,7 +152,7 @@ def _worded(item: Any) -> Problem:
     kind = item["type"]
     if kind == "extra_forbidden":
         name = steps[-1]
-        close = _closest(name)
+        close = _closest(name, AttributeFile if steps[:1] == ["attribute"] else SchemaFile)
         return Problem(
             ".".join(steps),
             "is not a known key",
@@ -164,7 +163,8 @@ def _worded(item: Any) -> Problem:
     return Problem(path, "has a value of the wrong form", _HINTS.get(name, "`sfumato explain schema` lists the keys"))
 
 
-def _closest(name: str) -> str:
+def _closest(name: str, table: type[BaseModel]) -> str:
+    """Return the key of the same table that is spelled most like a name, nothing where none is."""
     import difflib
 
-    return next(iter(difflib.get_close_matches(name, _KNOWN, n=1)), "")
+    return next(iter(difflib.get_close_matches(name, sorted(table.model_fields), n=1)), "")
