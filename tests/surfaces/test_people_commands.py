@@ -36,8 +36,10 @@ def folder(tmp_path: Path, monkeypatch) -> Path:
     rows = []
     for patient in range(150):
         age, city = int(rng.integers(0, 100)), str(rng.choice(["Bern", "Genf", "Basel"]))
-        for _ in range(int(rng.integers(1, 8))):
-            rows.append((f"{patient:05d}", age, city, rng.choice(["flu", "gout", "none"]), rng.choice(["no", "yes"])))
+        rows += [
+            (f"{patient:05d}", age, city, rng.choice(["flu", "gout", "none"]), rng.choice(["no", "yes"]))
+            for _ in range(int(rng.integers(1, 8)))
+        ]
     frame = pl.DataFrame(rows, schema=["MRN", "age", "city", "illness", "paid"], orient="row")
     frame.sample(fraction=1, shuffle=True, seed=1).write_csv(tmp_path / "d.csv")
     monkeypatch.chdir(tmp_path)

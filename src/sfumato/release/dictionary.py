@@ -32,7 +32,7 @@ _CALENDAR = (  # names of levels, what a reader sees and what it means
 )
 _KEYED = (
     "The data are about {people} people, who may have several rows each. The table `people` says how many different "
-    "people each class holds, as the publisher counted them: the rows alone do not show it. Its lines of scope `all` are "
+    "people each class holds, as the publisher counted them: the rows alone do not show it. Lines of scope `all` are "
     "about the whole table; a line with an attribute and a value counts those with at least one row of that value."
 )
 _LISTED = 300  # values of a column whose groups are spelled out
