@@ -726,3 +726,28 @@ def test_folds_hold_whole_people():
     for _, test in _splits(table.rows, 5, 2, Entropy.seeded(1), ids):
         inside = np.isin(np.arange(table.rows), test)
         assert not set(ids[inside]) & set(ids[~inside])
+
+
+def test_rows_taken_from_a_table_are_still_compared_with_its_keys():
+    import duckdb
+
+    loose = sf.Schema.parse({"name": "visits", "attribute": ATTRIBUTES})
+    frame = visits(9, 40)
+    for data in (frame, duckdb.from_arrow(frame.to_arrow())):
+        part = sf.read(data, loose).take(np.arange(60))
+        with pytest.raises(sf.SchemaError, match="looks like the key of a person"):
+            sf.publish(part, sf.Mondrian(sf.KAnonymity(5)))
+
+
+def test_older_releases_do_not_speak_of_people(tmp_path):
+    """A manifest without a unit: it verifies as before, and its claim counts rows."""
+    import json
+
+    decided = {"name": "visits", "rows_per_person": 1, "not_person": ["mrn"], "attribute": ATTRIBUTES}
+    sf.publish(sf.read(visits(9), sf.Schema.parse(decided)), sf.Mondrian(sf.KAnonymity(5))).save(tmp_path / "r")
+    assert "5 people" in sf.explain(sf.Release.load(tmp_path / "r"))
+    manifest = json.loads((tmp_path / "r" / "manifest.json").read_text())
+    del manifest["claim"]["unit"], manifest["schema"]["rows_stated"]
+    (tmp_path / "r" / "manifest.json").write_text(json.dumps(manifest))
+    assert sf.verify(tmp_path / "r").holds
+    assert "5 rows" in sf.explain(sf.Release.load(tmp_path / "r"))

@@ -24,6 +24,7 @@ class Store:
 
     def __init__(self, source: Source | None, *, person: Sequence[str] = ()) -> None:
         self.source = source
+        self.file = source  # what keys of people are looked up in; rows taken from a table keep it
         self.person = tuple(person)
         self.people: People | None = None
         self.repeats: dict[str, int] = {}  # the most rows that share a value, by column
@@ -43,7 +44,7 @@ class Store:
 
     def __getstate__(self) -> dict[str, object]:
         """Pickle the codes only: the source may hold columns nobody publishes."""
-        return {**self.__dict__, "source": None}
+        return {**self.__dict__, "source": None, "file": None}
 
     def require(self, attributes: Sequence[Attribute]) -> list[Problem]:
         """Read what has not been read yet, in one pass; return everything wrong with the named attributes."""

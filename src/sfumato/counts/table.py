@@ -95,31 +95,12 @@ class Table:
         names: Sequence[str] | None = None,
         *,
         people: Sequence[Any] | None = None,
-        capped: bool = False,
     ) -> Table:
         """Return a table of encoded rows, one column for each of `names` (default: the published attributes).
 
-        `people` holds the key of each row's person, where the schema names one. With `capped` the rows of a person were
-        limited before, and all of these stay.
+        `people` holds the key of each row's person, where the schema names one.
         """
-        wanted = tuple(a.name for a in schema.published) if names is None else checked_names(schema, names)
-        codes = np.asarray(codes)
-        if codes.ndim != 2 or codes.shape[1] != len(wanted):
-            raise ParameterError("codes", f"array of shape {codes.shape}", f"must have {len(wanted)} columns")
-        columns = {}
-        for at, name in enumerate(wanted):
-            column = codes[:, at]
-            if len(column) and (column.min() < 0 or column.max() >= schema[name].size):
-                raise ParameterError("codes", name, f"has codes outside 0 .. {schema[name].size - 1}")
-            columns[name] = np.ascontiguousarray(column.astype(_narrow(schema[name])))
-        store = Store.of_codes(columns, len(codes))
-        if schema.person:
-            if people is None or len(people) != len(codes):
-                hint = "give one key for each row"
-                raise ParameterError("people", "none", "the schema names a person, so each row needs one", hint=hint)
-            store.capped = capped
-            store.person, store.people = schema.person_columns, read_people([pl.Series("person", list(people))])
-        return cls(schema, store)
+        return cls(schema, _coded(schema, codes, names, people))
 
     # -- what is asked of it ---------------------------------------------------------------
 
@@ -196,8 +177,8 @@ class Table:
         Only where the schema does not say who a row is about (`person`). A table of codes has no such columns.
         """
         self.require()
-        source = self._store.source
-        return [] if source is None else repeated_keys(source, self.schema, self._store.repeats)
+        file = self._store.source or self._store.file
+        return [] if file is None else repeated_keys(file, self.schema, self._store.repeats)
 
     def refuse_repeated_keys(self) -> None:
         """Raise when the file contradicts how many rows the schema says a person has."""
@@ -257,11 +238,14 @@ class Table:
         if self._store.weights is not None:
             names, ids = self._names(None), self.persons()
             keys = None if ids is None else ids[rows].tolist()
-            return Table.from_codes(self.schema, self.codes(names)[rows], names, people=keys, capped=True)
+            store = _coded(self.schema, self.codes(names)[rows], names, keys)
+            store.capped, store.file, store.repeats = True, self._store.file, self._store.repeats
+            return Table(self.schema, store)
         # Columns read for other roles come along, so that the part can change roles too.
         columns = {name: column[rows] for name, column in zip(names, self._columns(names), strict=True)}
         height = int(rows.sum()) if rows.dtype == bool else len(rows)
         store = Store.of_codes(columns, height)
+        store.file, store.repeats = self._store.file, self._store.repeats
         ids = self._people()
         if ids is not None and self._store.people is not None:
             store.person, store.capped = self._store.person, True
@@ -348,3 +332,24 @@ def _narrow(attribute: Attribute) -> Any:
     """The narrowest signed integer that holds the codes."""
     bits = max(8, 1 << math.ceil(math.log2(attribute.size.bit_length() + 1)))
     return np.dtype(f"int{min(bits, 32)}")
+
+
+def _coded(schema: Schema, codes: np.ndarray, names: Sequence[str] | None, people: Sequence[Any] | None) -> Store:
+    """Return the store of encoded rows, one column for each of `names`, and of the people they are about."""
+    wanted = tuple(a.name for a in schema.published) if names is None else checked_names(schema, names)
+    codes = np.asarray(codes)
+    if codes.ndim != 2 or codes.shape[1] != len(wanted):
+        raise ParameterError("codes", f"array of shape {codes.shape}", f"must have {len(wanted)} columns")
+    columns = {}
+    for at, name in enumerate(wanted):
+        column = codes[:, at]
+        if len(column) and (column.min() < 0 or column.max() >= schema[name].size):
+            raise ParameterError("codes", name, f"has codes outside 0 .. {schema[name].size - 1}")
+        columns[name] = np.ascontiguousarray(column.astype(_narrow(schema[name])))
+    store = Store.of_codes(columns, len(codes))
+    if schema.person:
+        if people is None or len(people) != len(codes):
+            hint = "give one key for each row"
+            raise ParameterError("people", "none", "the schema names a person, so each row needs one", hint=hint)
+        store.person, store.people = schema.person_columns, read_people([pl.Series("person", list(people))])
+    return store
