@@ -21,7 +21,7 @@ from sfumato.measures import (
     workload,
 )
 from sfumato.mechanisms import Mechanism, Plan, Progress
-from sfumato.mechanisms.base import gather, run
+from sfumato.mechanisms.base import gather, refuse_several, run
 from sfumato.randomness import Entropy
 from sfumato.reading.generalize import generalize, mapping
 from sfumato.release import Release, Verdict
@@ -57,6 +57,7 @@ __all__ = [
 
 def plan(schema: Schema, mechanism: Mechanism) -> Plan:
     """Return what a mechanism would do and spend, without looking at any data."""
+    refuse_several(mechanism, schema)
     return mechanism.plan(schema)
 
 
@@ -74,7 +75,8 @@ def publish(
     """Make a release. Without a seed the randomness is the system's; with one, a drawn release is a rehearsal.
 
     With a ledger the cost is reserved before the first draw and spent before the release is returned; a failure
-    before the first draw refunds it. Rehearsals read the same data and are charged the same.
+    before the first draw refunds it. Rehearsals read the same data and are charged the same. A column that looks like a
+    person's key and repeats more often than `rows_per_person` is refused: rows would be counted as people.
 
     With `save_to` the release is also saved there, in `format`. What could not be saved is refused before anything is
     drawn; if saving fails all the same, the release is kept elsewhere and the error says where.
@@ -103,7 +105,9 @@ def _published(
     progress: Progress | None,
 ) -> Release:
     schema = table.schema
+    refuse_several(mechanism, schema)
     claim = mechanism.claim(schema)
+    table.refuse_repeated_keys()
     entropy = Entropy.system() if seed is None else Entropy.seeded(seed)
     with entered(ledger, schema.population or schema.name, claim, mechanism, entropy) as account:
         release = run(mechanism, gather(mechanism, table, progress=progress), entropy)

@@ -23,10 +23,10 @@ def test_counts_people_below_d():
     # Mina and Anju have Fever, which is gone, so they can not be in both: only Alice and Sofia count.
     assert (found.people, found.certain, found.alone) == (2, 2, 4)
     assert not found.holds
-    with pytest.raises(Infeasible, match="2 of 8 people keep fewer together with 1 earlier release") as caught:
+    with pytest.raises(Infeasible, match="2 of 8 records keep fewer together with 1 earlier release") as caught:
         found.require()
     assert caught.value.best == 1
-    assert "2 of 8 people" in found.describe()
+    assert "2 of 8 records" in found.describe()
     assert found.to_json()["people"] == 2
     assert found.confidential
 
@@ -44,7 +44,7 @@ def test_nobody_below_d():
     assert found.holds
     assert found.people == 0
     found.require()
-    assert found.describe().startswith("Nobody of 8 people is left fewer than 4 values")
+    assert found.describe().startswith("None of 8 records is left fewer than 4 values")
 
 
 @settings(max_examples=30)

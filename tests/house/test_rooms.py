@@ -61,6 +61,7 @@ SHARED_BY_MECHANISMS = {
     "dirichlet_tails": "bounds rounded outward",
     "linkability_model": "the population model that DLink and Mondrian's cuts ask",
     "partition": "cutting a table by the kernel",
+    "people": "counting people where a person may have several rows",
     "partition_release": "from a partition to a release",
 }
 MAY_IMPORT_EVERY_MECHANISM = {

@@ -123,7 +123,7 @@ def test_against_warns_and_writes(desk, capsys):
 def test_refuse_stops_before_anything_is_written(desk, capsys):
     made = ("publish", "mondrian", desk / "one_a.csv", desk / "schema.toml", "--k", 4, "-o", desk / "a", "--refuse")
     assert command(*made, "--against", desk / "two_b.csv", "--d", 3) == 3
-    assert "people keep fewer together with 1 earlier release" in capsys.readouterr().err
+    assert "records keep fewer together with 1 earlier release" in capsys.readouterr().err
     assert not (desk / "a").exists()
     # Two values are left to everybody beside a table that hides nothing of a person.
     pl.DataFrame({**TABLE_2A, "sex": ["*"] * 8}).write_csv(desk / "wide.csv")

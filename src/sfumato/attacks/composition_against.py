@@ -30,7 +30,7 @@ __all__ = ["Against", "against"]
 
 @dataclass(frozen=True)
 class Against:
-    """`people` rows are below d together, `alone` of the table's rows already by the new release. Confidential."""
+    """`people` rows of the table are below d together, `alone` already by the new release. Confidential."""
 
     people: int
     _: KW_ONLY
@@ -54,17 +54,17 @@ class Against:
             return
         least = min(int(found.records.left[_exposed(found)].min(initial=self.d)) for found in self.estimates.values())
         why = (
-            f"{self.people} of {self.rows} people keep fewer together with {count_of(self.earlier, 'earlier release')}"
+            f"{self.people} of {self.rows} records keep fewer together with {count_of(self.earlier, 'earlier release')}"
         )
         hint = "merge classes with dlink, ask for a larger k, or publish under differential privacy"
         raise Infeasible(f"at least {self.d} values left to everyone", least, why, hint=hint)
 
     def describe(self) -> str:
         """Say whether the new release adds to what the earlier ones give away."""
-        first = f"Nobody of {self.rows} people is left fewer than {self.d} values"
+        first = f"None of {self.rows} records is left fewer than {self.d} values"
         if not self.holds:
             first = (
-                f"{self.people} of {self.rows} people are left fewer than {self.d} values ({self.certain} of them one)"
+                f"{self.people} of {self.rows} records are left fewer than {self.d} values ({self.certain} of them one)"
             )
         others = count_of(self.earlier, "earlier one")
         beside = f"{first} by this release together with {others}; {self.alone} by this one alone."

@@ -23,7 +23,7 @@ from sfumato.claims.registry import (
     promise_from_json,
     requirement_from_json,
 )
-from sfumato.claims.requirement import Conjunction, Found, Requirement
+from sfumato.claims.requirement import Conjunction, Found, Requirement, Unit
 
 __all__ = [
     "GUARANTEES",
@@ -51,6 +51,7 @@ __all__ = [
     "Requirement",
     "SemanticPrivacy",
     "TCloseness",
+    "Unit",
     "check_each",
     "number_from_json",
     "number_to_json",

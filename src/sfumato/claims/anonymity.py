@@ -2,11 +2,13 @@
 
 Source    Samarati & Sweeney 1998; Sweeney, k-anonymity, IJUFKS 10(5), 2002, definition 3.
           Wong, Li, Fu & Wang, (alpha, k)-anonymity, KDD 2006, asked for every sensitive value.
-Claim     k: every class has at least k people (k x c rows where a person may have c). alpha: moreover
-          no sensitive value makes up more than a share alpha of its class.
-Because   integers decide: size >= k c, and max count x denominator <= size x numerator of alpha.
+Claim     k: every class has at least k people. Where the table is keyed by person, k distinct people; else k x c
+          rows, where a person may have c. alpha: moreover no sensitive value makes up more than a share alpha of its
+          class; keyed by person, at most a share alpha of its people have a row of the value.
+Because   integers decide: n >= k c, and max n_s x denominator <= n x numerator of alpha.
 Checked   tests/claims/test_requirements_against_pycanon.py::test_agrees_with_pycanon
           tests/claims/test_requirements_oracle.py::test_equals_the_definition
+          tests/claims/test_people.py::test_requirements_equal_their_definitions_over_people
 Silent on what the people of a class have in common: k says nothing of sensitive values. With fewer
           than c rows per person in a class, a class may hold more people than promised, never fewer.
 """
@@ -20,14 +22,14 @@ from typing import Any, ClassVar
 from sfumato.claims.classes import BoolArray, Classes, Figure, each_exactly, largest_ratio
 from sfumato.claims.exact import Number, fraction, number_from_json, number_to_json, plain, whole
 from sfumato.claims.ground import Ground
-from sfumato.claims.requirement import Found, Requirement
+from sfumato.claims.requirement import Found, Requirement, Unit
 
 __all__ = ["AlphaK", "KAnonymity", "shares_at_most"]
 
 
 @dataclass(frozen=True, slots=True, init=False)
 class KAnonymity(Requirement):
-    """Every class has at least k people."""
+    """Every class has at least k people (k rows, where the schema does not decide who they are)."""
 
     k: int
     label: ClassVar[str] = "k-anonymity"
@@ -44,12 +46,12 @@ class KAnonymity(Requirement):
 
     def satisfied(self, classes: Classes) -> BoolArray:
         """Decide each class of one block of non-empty classes."""
-        answer: BoolArray = classes.sizes >= self.k * classes.rows_per_person
+        answer: BoolArray = classes.members >= self.k * classes.rows_per_person
         return answer
 
     def figure(self, classes: Classes) -> Figure:
         """Return what the worst class of one block attains."""
-        return int(classes.sizes.min()) // classes.rows_per_person
+        return int(classes.members.min()) // classes.rows_per_person
 
     def to_json(self) -> dict[str, Any]:
         """Return a plain dict; `requirement_from_json` reads it back."""
@@ -60,31 +62,30 @@ class KAnonymity(Requirement):
         """Return the requirement that `to_json` wrote."""
         return cls(data["k"])
 
-    def describe(self) -> str:
+    def describe(self, unit: Unit = "row") -> str:
         """Say in one plain sentence what is required, with the formula."""
-        return (
-            f"Every class holds at least {self.k} people: n >= {self.k} "
-            "(times the rows a person may have, where that is more than 1)."
-        )
+        counted = "people" if unit == "person" else "rows"
+        return f"Every class holds at least {self.k} {counted}: n >= {self.k}."
 
     def __str__(self) -> str:
         return f"{self.label}({self.k})"
 
 
 def shares_at_most(classes: Classes, limit: Fraction) -> BoolArray:
-    """Whether in each class the most frequent value has at most the share `limit` of the rows."""
+    """Whether in each class at most the share `limit` of the people have the most frequent value."""
     above, under = limit.numerator, limit.denominator
     answer: BoolArray = each_exactly(
         classes,
         max(above, under),
         lambda counts, sizes: counts.max(axis=1) * under <= sizes * above,
+        shares=True,
     )
     return answer
 
 
 @dataclass(frozen=True, slots=True, init=False)
 class AlphaK(Requirement):
-    """Every class has at least k people, and no sensitive value a share above alpha."""
+    """Every class has at least k people (or rows), and no sensitive value a share above alpha."""
 
     alpha: Fraction
     k: int
@@ -105,7 +106,7 @@ class AlphaK(Requirement):
 
     def figure(self, classes: Classes) -> Figure:
         """Return the largest share of one value in one class."""
-        return largest_ratio(classes.counts.max(axis=1), classes.sizes)
+        return largest_ratio(classes.counts.max(axis=1), classes.members)
 
     def found(
         self,
@@ -114,10 +115,13 @@ class AlphaK(Requirement):
         *,
         ground: Ground | None = None,
         rows_per_person: int = 1,
+        people: Any = None,
+        everyone: int | None = None,
     ) -> Found:
         """Return (alpha, k) as attained."""
-        alpha = self.worst(self.figure, histograms, overall, ground=ground, rows_per_person=rows_per_person)
-        return (alpha, KAnonymity(self.k).found(histograms, overall, rows_per_person=rows_per_person))
+        counted: dict[str, Any] = {"rows_per_person": rows_per_person, "people": people, "everyone": everyone}
+        alpha = self.worst(self.figure, histograms, overall, ground=ground, **counted)
+        return (alpha, KAnonymity(self.k).found(histograms, overall, **counted))
 
     def to_json(self) -> dict[str, Any]:
         """Return a plain dict; `requirement_from_json` reads it back."""
@@ -128,11 +132,12 @@ class AlphaK(Requirement):
         """Return the requirement that `to_json` wrote."""
         return cls(number_from_json("alpha", data["alpha"]), k=data["k"])
 
-    def describe(self) -> str:
+    def describe(self, unit: Unit = "row") -> str:
         """Say in one plain sentence what is required, with the formula."""
+        counted = "people" if unit == "person" else "rows"
         return (
-            f"Every class holds at least {self.k} people and no sensitive value makes up more than "
-            f"{plain(self.alpha)} of it: n >= {self.k} and max p <= {plain(self.alpha)}."
+            f"Every class holds at least {self.k} {counted} and no sensitive value is that of more than "
+            f"{plain(self.alpha)} of them: n >= {self.k} and max p <= {plain(self.alpha)}."
         )
 
     def __str__(self) -> str:

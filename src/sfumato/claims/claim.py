@@ -13,25 +13,26 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from sfumato.claims.diversity import LDiversity
-from sfumato.claims.exact import Number, fraction, number_from_json, number_to_json, plain
+from sfumato.claims.exact import Number, choice, fraction, number_from_json, number_to_json, plain
 from sfumato.claims.guarantees import ApproxDP, Linkable, Nothing, ProbabilisticDP, PureDP
 from sfumato.claims.neighbours import Neighbours
 from sfumato.claims.registry import Promise, promise_from_json
-from sfumato.claims.requirement import Requirement
+from sfumato.claims.requirement import Requirement, Unit
 from sfumato.errors import ParameterError
 
-__all__ = ["Claim"]
+__all__ = ["Claim", "described"]
 
 _PRIVATE = (PureDP, ApproxDP, ProbabilisticDP)
 
 
 @dataclass(frozen=True, slots=True, init=False)
 class Claim:
-    """A promise with its neighbour relation, the inputs taken as public, and its silences.
+    """A promise with its unit, its neighbour relation, the inputs taken as public, and its silences.
 
+    `unit` is what is counted and protected: "person" where the schema decides who a row is about, else "row".
     `trace` lists (stage, epsilon) in the order in which a mechanism spends its budget.
     """
 
@@ -42,6 +43,7 @@ class Claim:
     rehearsal: bool
     accounted: bool
     trace: tuple[tuple[str, Fraction], ...]
+    unit: Unit
 
     def __init__(
         self,
@@ -53,6 +55,7 @@ class Claim:
         rehearsal: bool = False,
         accounted: bool = False,
         trace: Iterable[tuple[str, Number]] = (),
+        unit: Unit = "row",
     ) -> None:
         steps = tuple((str(stage), fraction(f"trace[{stage}]", spent, least=0)) for stage, spent in trace)
         object.__setattr__(self, "promise", promise)
@@ -62,6 +65,8 @@ class Claim:
         object.__setattr__(self, "rehearsal", bool(rehearsal))
         object.__setattr__(self, "accounted", bool(accounted))
         object.__setattr__(self, "trace", steps)
+        choice("unit", unit, get_args(Unit))
+        object.__setattr__(self, "unit", unit)
         self._check()
 
     def _check(self) -> None:
@@ -111,6 +116,7 @@ class Claim:
         return {
             "promise": self.promise.to_json(),
             "kind": self.kind,
+            "unit": self.unit,
             "neighbours": None if self.neighbours is None else self.neighbours.value,
             "public_inputs": list(self.public_inputs),
             "silent_on": list(self.silent_on),
@@ -132,6 +138,7 @@ class Claim:
             silent_on=data.get("silent_on", ()),
             rehearsal=_flag("rehearsal", data.get("rehearsal", False)),
             accounted=_flag("accounted", data.get("accounted", False)),
+            unit=data.get("unit", "row"),  # older claims do not say what they count
             trace=[(stage, number_from_json("trace", spent)) for stage, spent in data.get("trace", ())],
         )
         if data["kind"] != claim.kind:
@@ -146,9 +153,9 @@ class Claim:
             "estimate": "It is an estimate, and can be wrong.",
             "none": "It must not leave the house.",
         }
-        lines = [self.promise.describe(), how[self.kind]]
+        lines = [described(self.promise, self.unit), how[self.kind]]
         if self.neighbours is not None:
-            lines.append(f"Neighbours: {self.neighbours.describe()}")
+            lines.append(f"Neighbours: {self.neighbours.describe(self.unit)}")
             lines.append("It is entered in a ledger." if self.accounted else "It is not accounted in any ledger.")
         if self.public_inputs:
             lines.append(f"Taken as public: {', '.join(self.public_inputs)}.")
@@ -162,6 +169,11 @@ class Claim:
 
     def __str__(self) -> str:
         return f"{self.promise} [{self.kind}{', rehearsal' if self.rehearsal else ''}]"
+
+
+def described(promise: Promise, unit: Unit) -> str:
+    """Say a promise in the unit of its claim."""
+    return promise.describe(unit) if isinstance(promise, Requirement | Linkable) else promise.describe()
 
 
 def _texts(name: str, values: Iterable[str]) -> tuple[str, ...]:

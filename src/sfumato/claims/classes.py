@@ -3,6 +3,11 @@
 A requirement looks at many histograms (one row per class, one column per sensitive value) and
 at the overall counts of the published rows. This module reads them in blocks of bounded memory
 and offers the two exact operations which the requirements share.
+
+Where a table is keyed by person, a histogram counts people: entry s of class E is n(E, s), the people with at least one
+row of value s in E, and `people` says how many people n(E) a class holds. Then n(E) <= sum of n(E, s), with equality
+where nobody has two values in the class. A share of a class is n(E, s) / n(E), the prevalence of s; a distribution over
+values is n(E, s) over their sum. Where everybody has one value both are what they are for rows.
 """
 
 from __future__ import annotations
@@ -53,6 +58,23 @@ class Classes:
     ground: Ground
     rows_per_person: int
     tolerance: float
+    people: IntArray | None = None
+    everyone: int | None = None
+
+    @property
+    def members(self) -> IntArray:
+        """How many people each class holds; where no person is named, how many rows."""
+        return self.sizes if self.people is None else self.people
+
+    @property
+    def population(self) -> int:
+        """How many people the table holds; where no person is named, how many rows."""
+        return self.total if self.everyone is None else self.everyone
+
+    @property
+    def several(self) -> bool:
+        """Whether somebody has several values, so that prevalences do not follow from the distribution."""
+        return self.everyone is not None and self.total > self.everyone
 
     @property
     def published(self) -> IntArray:
@@ -63,7 +85,7 @@ class Classes:
 
     @property
     def total(self) -> int:
-        """Number of published rows."""
+        """Number of published rows; where people are counted, of (person, value) pairs."""
         return int(self.published.sum())
 
 
@@ -74,11 +96,13 @@ def read_classes(
     ground: Ground | None,
     rows_per_person: int,
     tolerance: float,
+    people: Any = None,
+    everyone: int | None = None,
 ) -> tuple[int, Iterator[tuple[npt.NDArray[np.intp], Classes]]]:
     """Return the number of classes, and blocks of (row numbers, classes); empty classes are left out.
 
     `histograms` is a g x d integer matrix, dense or anything with `tocsr()`. One vector of counts
-    is not a matrix: `holds` is for that.
+    is not a matrix: `holds` is for that. With `people`, one number for each class, histograms count people.
     """
     if rows_per_person < 1:
         raise ParameterError("rows_per_person", rows_per_person, "must be at least 1")
@@ -88,6 +112,7 @@ def read_classes(
         raise ParameterError("histograms", f"{table.ndim} dimensions", "must be classes x values")
     _whole_counts("histograms", table.data if sparse else table)
     known = None if overall is None else _overall(overall, table.shape[1])
+    held = None if people is None else _people(people, everyone, table.shape[0], known)
     step = max(1, _CELLS // max(1, table.shape[1]))
 
     def blocks() -> Iterator[tuple[npt.NDArray[np.intp], Classes]]:
@@ -101,7 +126,14 @@ def read_classes(
                 raise ParameterError(
                     "overall", "0", "a class holds a value that the overall counts lack", hint="count published rows"
                 )
-            yield start + some, Classes(counts, sizes, known, ground or Ground.equal(), rows_per_person, tolerance)
+            each = None if held is None else held[start + some]
+            if each is not None and (counts.max(axis=1, initial=0) > each).any():
+                raise ParameterError("people", "fewer", "a class has more people with one value than people")
+            if each is not None and (sizes < each).any():
+                raise ParameterError("people", "more", "a class has people without a value")
+            whole = None if each is None else everyone
+            found = Classes(counts, sizes, known, ground or Ground.equal(), rows_per_person, tolerance, each, whole)
+            yield start + some, found
 
     return int(table.shape[0]), blocks()
 
@@ -121,27 +153,40 @@ def _overall(overall: Any, width: int) -> IntArray:
     return known.astype(np.int64, copy=False)
 
 
+def _people(people: Any, everyone: int | None, number: int, known: IntArray | None) -> IntArray:
+    held = np.asarray(people)
+    _whole_counts("people", held)
+    if held.shape != (number,):
+        raise ParameterError("people", f"shape {held.shape}", f"must be one number for each of {number} classes")
+    if known is not None and (everyone is None or everyone < max(int(known.max(initial=0)), int(held.max(initial=0)))):
+        raise ParameterError("everyone", everyone, "must be how many people the table holds")
+    return held.astype(np.int64, copy=False)
+
+
 def each_exactly(
     classes: Classes,
     multiplier: int,
     compute: Callable[[Any, Any], Any],
     *,
     dtype: type = bool,
+    shares: bool = False,
 ) -> npt.NDArray[Any]:
     """Return `compute(counts, sizes)` for each class, in integers that do not overflow.
 
     `multiplier` bounds the computation: no intermediate exceeds size x multiplier. Classes for
     which that fits run in int64; the few large ones run the same expression in Python integers.
+    `shares` gives it the people of each class instead of its size, so that counts / sizes are prevalences.
     """
     result: npt.NDArray[Any] = np.empty(classes.sizes.size, dtype=dtype)
-    safe = classes.sizes <= _FITS // max(1, multiplier)
+    sizes = classes.members if shares else classes.sizes
+    safe = sizes <= _FITS // max(1, multiplier)
     if safe.all():
-        result[:] = compute(classes.counts, classes.sizes) if safe.size else False
+        result[:] = compute(classes.counts, sizes) if safe.size else False
         return result
     if safe.any():
-        result[safe] = compute(classes.counts[safe], classes.sizes[safe])
+        result[safe] = compute(classes.counts[safe], sizes[safe])
     large = ~safe
-    result[large] = compute(classes.counts[large].astype(object), classes.sizes[large].astype(object))
+    result[large] = compute(classes.counts[large].astype(object), sizes[large].astype(object))
     return result
 
 

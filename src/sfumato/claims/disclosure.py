@@ -4,10 +4,12 @@ Source    Brickell & Shmatikov, KDD 2008, definition of delta-disclosure privacy
           section 5.1, who call it semantic privacy and do not state the logarithm (natural here).
 Claim     |ln(p(s) / q(s))| < delta in every class, for every value s that occurs in the published rows.
           A value absent from a class has ln 0 and fails, unless absent="ignore". sides="one" bounds rises only.
+          Keyed by person, p(s) and q(s) are the shares of people who have a row of the value.
 Because   the ratio is taken from counts, n_s N / (n N_s), and its logarithm keeps the tolerance asked for.
 Checked   tests/claims/test_requirements_oracle.py::test_equals_the_definition
           tests/claims/test_requirements_oracle.py::test_union_of_good_classes_is_good
           tests/claims/test_requirements_against_pycanon.py::test_pycanon_passes_over_absent_values
+          tests/claims/test_people.py::test_requirements_equal_their_definitions_over_people
 Silent on values that no published row has. With absent="ignore" on two sides a union of good classes may be
           bad (`monotone` is False): {0} together with [q e^-delta, q e^delta] is not convex.
 """
@@ -24,7 +26,7 @@ import numpy.typing as npt
 
 from sfumato.claims.classes import BoolArray, Classes, Figure
 from sfumato.claims.exact import Number, choice, fraction, number_from_json, number_to_json, plain
-from sfumato.claims.requirement import Requirement
+from sfumato.claims.requirement import Requirement, Unit
 
 __all__ = ["SemanticPrivacy"]
 
@@ -76,7 +78,7 @@ class SemanticPrivacy(Requirement):
     def _distances(self, classes: Classes) -> npt.NDArray[np.float64]:
         known = classes.published > 0
         counts, overall = classes.counts[:, known], classes.published[known]
-        ratio = (counts / classes.sizes[:, None]) / (overall / classes.total)
+        ratio = (counts / classes.members[:, None]) / (overall / classes.population)
         logs = np.log(ratio, out=np.zeros_like(ratio), where=counts > 0)
         logs = np.abs(logs) if self.sides == "two" else np.maximum(logs, 0.0)
         if self.absent == "fail":
@@ -93,7 +95,7 @@ class SemanticPrivacy(Requirement):
         """Return the requirement that `to_json` wrote."""
         return cls(number_from_json("delta", data["delta"]), sides=data["sides"], absent=data["absent"])
 
-    def describe(self) -> str:
+    def describe(self, unit: Unit = "row") -> str:
         """Say in one plain sentence what is required, with the formula."""
         delta = plain(self.delta)
         two = self.sides == "two"

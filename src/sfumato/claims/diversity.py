@@ -5,11 +5,16 @@ Source    Machanavajjhala, Kifer, Gehrke & Venkitasubramaniam, l-diversity, TKDD
           Li & Li (KDD 2009, section 5.1) use, is max p <= 1/l; the "at least" printed there is a slip.
 Claim     probability: no value has a share above 1/l. distinct: at least l values occur. entropy:
           H(p) >= ln l. recursive: r_1 < c (r_l + ... + r_m), r sorted from the largest.
+          Keyed by person, probability: no value is that of more than 1/l of the people. The other three look at the
+          distinct (person, value) pairs of a class, and, unless they ask for nothing, at two things more: no value is
+          that of everybody in the class, and the class holds at least l people.
 Because   the first, second and fourth are decided in integers. Entropy keeps the tolerance asked for;
           a class of at least l equally frequent values meets it exactly and is decided by counting.
 Checked   tests/claims/test_requirements_against_pycanon.py::test_agrees_with_pycanon
           tests/claims/test_requirements_oracle.py::test_equals_the_definition
-Silent on what the values mean (several may be alike), and on what the reader knew before.
+          tests/claims/test_people.py::test_requirements_equal_their_definitions_over_people
+Silent on what the values mean (several may be alike), and on what the reader knew before. Where people have several
+          values, distinct, entropy and recursive bound no prevalence: nearly everybody may have a value.
 """
 
 from __future__ import annotations
@@ -25,7 +30,7 @@ import numpy.typing as npt
 from sfumato.claims.anonymity import shares_at_most
 from sfumato.claims.classes import BoolArray, Classes, Figure, each_exactly, largest_ratio
 from sfumato.claims.exact import Number, choice, fraction, number_from_json, number_to_json, plain, whole
-from sfumato.claims.requirement import Requirement
+from sfumato.claims.requirement import Requirement, Unit
 from sfumato.errors import ParameterError
 
 __all__ = ["LDiversity"]
@@ -67,11 +72,17 @@ class LDiversity(Requirement):
             return shares_at_most(classes, 1 / self.l)
         if self.kind == "distinct":
             answer: BoolArray = np.count_nonzero(classes.counts, axis=1) >= int(self.l)
-            return answer
-        if self.kind == "entropy":
+        elif self.kind == "entropy":
             answer = entropies(classes) >= math.log(self.l) - classes.tolerance
-            return answer | self._evenly(classes)
-        return self._recursive(classes, int(self.l))
+            answer = answer | self._evenly(classes)
+        else:
+            answer = self._recursive(classes, int(self.l))
+        return answer if classes.people is None or self.vacuous else answer & self._among_people(classes)
+
+    def _among_people(self, classes: Classes) -> BoolArray:
+        """Whether no value is that of everybody and there are l people: where each has one value, it follows."""
+        answer: BoolArray = (classes.counts.max(axis=1) < classes.members) & (classes.members >= math.ceil(self.l))
+        return answer
 
     def _evenly(self, classes: Classes) -> BoolArray:
         """Whether at least l values occur, all equally often: H(p) = ln(number of values), no rounding."""
@@ -93,13 +104,24 @@ class LDiversity(Requirement):
     def figure(self, classes: Classes) -> Figure:
         """Return the l that the worst class attains (recursive: for the c asked for)."""
         if self.kind == "probability":
-            return 1 / largest_ratio(classes.counts.max(axis=1), classes.sizes)
-        if self.kind == "distinct":
-            return int(np.count_nonzero(classes.counts, axis=1).min())
-        if self.kind == "entropy":
-            return math.exp(entropies(classes).min())
+            return 1 / largest_ratio(classes.counts.max(axis=1), classes.members)
+        if self.kind == "recursive":
+            return self._recursive_figure(classes)
+        values = np.count_nonzero(classes.counts, axis=1)
+        if classes.people is None:
+            return int(values.min()) if self.kind == "distinct" else math.exp(entropies(classes).min())
+        alike = classes.counts.max(axis=1) == classes.members  # a value that everybody has: no better than one value
+        level = values if self.kind == "distinct" else np.exp(entropies(classes))
+        worst = np.where(alike, 1, np.minimum(level, classes.members)).min()
+        return int(worst) if self.kind == "distinct" else float(worst)
+
+    def _recursive_figure(self, classes: Classes) -> int:
+        most = classes.counts.shape[1]
+        if classes.people is not None:
+            alike = bool((classes.counts.max(axis=1) == classes.members).any())
+            most = min(most, int(classes.members.min()), *([int(self.c is not None and self.c > 1)] if alike else []))
         level = 0
-        while level < classes.counts.shape[1] and self._recursive(classes, level + 1).all():
+        while level < most and self._recursive(classes, level + 1).all():
             level += 1
         return level
 
@@ -114,7 +136,7 @@ class LDiversity(Requirement):
         c = None if data.get("c") is None else number_from_json("c", data["c"])
         return cls(number_from_json("l", data["l"]), kind=data["reading"], c=c)
 
-    def describe(self) -> str:
+    def describe(self, unit: Unit = "row") -> str:
         """Say in one plain sentence what is required, with the formula."""
         level = plain(self.l)
         if self.kind == "probability":

@@ -20,7 +20,7 @@ from fractions import Fraction
 from typing import Any, ClassVar, Literal, get_args
 
 from sfumato.claims.exact import Number, choice, fraction, number_from_json, number_to_json, plain, whole
-from sfumato.claims.requirement import Requirement
+from sfumato.claims.requirement import Requirement, Unit
 from sfumato.errors import ParameterError
 
 __all__ = [
@@ -188,9 +188,9 @@ class Linkable:
             "base": None if self.base is None else self.base.to_json(),
         }
 
-    def describe(self) -> str:
+    def describe(self, unit: Unit = "row") -> str:
         """Say what is estimated, and that it is no guarantee."""
-        kept = "" if self.base is None else f" Checkable beside it: {self.base.describe()}"
+        kept = "" if self.base is None else f" Checkable beside it: {self.base.describe(unit)}"
         joint = self.population.endswith(", jointly")  # a joint model: what it says of dependence is used
         alone = "" if joint else " and attributes do not depend on each other"
         sizes = "as many rows as this one" if self.other_rows is None else " and ".join(map(str, self.other_rows))

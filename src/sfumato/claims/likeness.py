@@ -3,9 +3,11 @@
 Source    Cao & Karras, Publishing microdata with a robust privacy guarantee, PVLDB 5(11), 2012:
           basic beta-likeness.
 Claim     (p(s) - q(s)) / q(s) <= beta in every class, for every value s with p(s) > q(s).
+          Keyed by person, p(s) and q(s) are the shares of people who have a row of the value.
 Because   integers decide: n_s N <= (1 + beta) n N_s.
 Checked   tests/claims/test_requirements_against_pycanon.py::test_agrees_with_pycanon
           tests/claims/test_requirements_oracle.py::test_equals_the_definition
+          tests/claims/test_people.py::test_requirements_equal_their_definitions_over_people
 Silent on values that become rarer or vanish from a class, and on the enhanced form, which also caps by -ln q.
 """
 
@@ -17,7 +19,7 @@ from typing import Any, ClassVar
 
 from sfumato.claims.classes import BoolArray, Classes, Figure, each_exactly, largest_ratio
 from sfumato.claims.exact import Number, fraction, number_from_json, number_to_json, plain
-from sfumato.claims.requirement import Requirement
+from sfumato.claims.requirement import Requirement, Unit
 
 __all__ = ["BetaLikeness"]
 
@@ -36,11 +38,12 @@ class BetaLikeness(Requirement):
     def satisfied(self, classes: Classes) -> BoolArray:
         """Decide each class of one block of non-empty classes."""
         above, under = self.beta.numerator + self.beta.denominator, self.beta.denominator
-        left, right = under * classes.total, above
+        left, right = under * classes.population, above
         answer: BoolArray = each_exactly(
             classes,
-            above * classes.total,
+            above * classes.population,
             lambda counts, sizes: (counts * left <= classes.published * sizes[:, None] * right).all(axis=1),
+            shares=True,
         )
         return answer
 
@@ -48,7 +51,7 @@ class BetaLikeness(Requirement):
         """Return the largest relative rise of a share, exactly."""
         known = classes.published > 0
         rises = [
-            largest_ratio(column, classes.sizes) * Fraction(classes.total, int(overall)) - 1
+            largest_ratio(column, classes.members) * Fraction(classes.population, int(overall)) - 1
             for column, overall in zip(classes.counts[:, known].T, classes.published[known], strict=True)
         ]
         return max(rises)
@@ -62,7 +65,7 @@ class BetaLikeness(Requirement):
         """Return the requirement that `to_json` wrote."""
         return cls(number_from_json("beta", data["beta"]))
 
-    def describe(self) -> str:
+    def describe(self, unit: Unit = "row") -> str:
         """Say in one plain sentence what is required, with the formula."""
         beta = plain(self.beta)
         return (

@@ -20,7 +20,7 @@ from typing import Any, ClassVar, Literal
 from sfumato.claims.classes import BoolArray, Classes, Figure
 from sfumato.claims.exact import Number, choice, fraction, number_from_json, number_to_json, plain, whole
 from sfumato.claims.guarantees import PROBABILITIES, Linkable, Probability, sizes_of_others
-from sfumato.claims.requirement import Conjunction, Requirement
+from sfumato.claims.requirement import Conjunction, Requirement, Unit
 from sfumato.errors import ParameterError
 from sfumato.schema.population import Population
 
@@ -151,7 +151,7 @@ class Linkability(Requirement):
         alpha = number_from_json("alpha", data["alpha"])
         return cls(data["d"], alpha, population=known[data["population"]], **rest)
 
-    def describe(self) -> str:
+    def describe(self, unit: Unit = "row") -> str:
         """Say in one plain sentence what is asked, with the formula."""
         return (
             f"Of every class, {self.d} sensitive values all occur in the matching part of each of "

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from enum import Enum
 
+from sfumato.claims.requirement import Unit
+
 __all__ = ["Neighbours"]
 
 
@@ -14,9 +16,9 @@ class Neighbours(Enum):
     REPLACE_ONE = "replace-one"
     ONE_ORIGIN = "one-origin"
 
-    def describe(self) -> str:
-        """Say in one plain sentence what the two tables differ in."""
-        return _SENTENCES[self]
+    def describe(self, unit: Unit = "row") -> str:
+        """Say in one plain sentence what the two tables differ in; `unit` is what the claim protects."""
+        return _ROWS.get(self, _SENTENCES[self]) if unit == "row" else _SENTENCES[self]
 
     def __str__(self) -> str:
         return self.value
@@ -34,5 +36,14 @@ _SENTENCES = {
     Neighbours.ONE_ORIGIN: (
         "The tables differ in the origin of one unit (where one worker lives). Destinations, and how many "
         "go to each, are public: who took part, and where they go, is not protected."
+    ),
+}
+_ROWS = {
+    Neighbours.ADD_OR_REMOVE_ONE: (
+        "The tables differ in the presence of one row: it is there or it is not. "
+        "The number of rows is protected too; changing a row counts twice."
+    ),
+    Neighbours.REPLACE_ONE: (
+        "The tables differ in what one row says. The number of rows is public: whether a row is there is not protected."
     ),
 }

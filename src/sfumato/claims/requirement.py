@@ -19,7 +19,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
@@ -33,7 +33,10 @@ from sfumato.claims.classes import (
 from sfumato.claims.ground import Ground
 from sfumato.errors import ParameterError
 
-__all__ = ["Conjunction", "Found", "Requirement"]
+__all__ = ["Conjunction", "Found", "Requirement", "Unit"]
+
+Unit: TypeAlias = Literal["person", "row"]
+"""What a claim counts: people, where the schema decides who they are, else rows."""
 
 Found: TypeAlias = "Figure | tuple[Found, ...] | None"
 """What was attained: one figure, one per part of a conjunction, or None where there are no classes."""
@@ -83,8 +86,8 @@ class Requirement(ABC):
         """Return a plain dict; `requirement_from_json` reads it back."""
 
     @abstractmethod
-    def describe(self) -> str:
-        """Say in one plain sentence what is required, with the formula."""
+    def describe(self, unit: Unit = "row") -> str:
+        """Say in one plain sentence what is required, with the formula; `unit` is what the claim counts."""
 
     def holds(
         self,
@@ -94,10 +97,20 @@ class Requirement(ABC):
         ground: Ground | None = None,
         rows_per_person: int = 1,
         tolerance: float = VERIFY_TOLERANCE,
+        people: Any = None,
+        everyone: int | None = None,
     ) -> bool:
         """Whether one class, given as a vector of counts, satisfies the requirement."""
         row = np.atleast_2d(np.asarray(histogram))
-        answer = self.check(row, overall, ground=ground, rows_per_person=rows_per_person, tolerance=tolerance)
+        answer = self.check(
+            row,
+            overall,
+            ground=ground,
+            rows_per_person=rows_per_person,
+            tolerance=tolerance,
+            people=None if people is None else np.atleast_1d(people),
+            everyone=everyone,
+        )
         return bool(answer.all())
 
     def check(
@@ -108,15 +121,24 @@ class Requirement(ABC):
         ground: Ground | None = None,
         rows_per_person: int = 1,
         tolerance: float = VERIFY_TOLERANCE,
+        people: Any = None,
+        everyone: int | None = None,
     ) -> BoolArray:
         """Whether each class satisfies the requirement.
 
         `histograms` is classes x values, dense integers or sparse; `overall` counts published rows.
         `tolerance` moves the limit of js, entropy and delta only: `VERIFY_TOLERANCE` accepts what
-        rounding may have moved, `MECHANISM_TOLERANCE` keeps a margin.
+        rounding may have moved, `MECHANISM_TOLERANCE` keeps a margin. With `people`, one number for each class, and
+        `everyone`, histograms count people (see `sfumato.claims.classes`).
         """
         number, blocks = read_classes(
-            histograms, overall, ground=ground, rows_per_person=rows_per_person, tolerance=tolerance
+            histograms,
+            overall,
+            ground=ground,
+            rows_per_person=rows_per_person,
+            tolerance=tolerance,
+            people=people,
+            everyone=everyone,
         )
         result = np.zeros(number, dtype=np.bool_)
         for rows, classes in blocks:
@@ -130,9 +152,12 @@ class Requirement(ABC):
         *,
         ground: Ground | None = None,
         rows_per_person: int = 1,
+        people: Any = None,
+        everyone: int | None = None,
     ) -> Found:
         """Return the parameter that all classes together attain: smallest k or l, largest t, delta or beta."""
-        return self.worst(self.figure, histograms, overall, ground=ground, rows_per_person=rows_per_person)
+        counted: dict[str, Any] = {"rows_per_person": rows_per_person, "people": people, "everyone": everyone}
+        return self.worst(self.figure, histograms, overall, ground=ground, **counted)
 
     def worst(
         self,
@@ -142,10 +167,18 @@ class Requirement(ABC):
         *,
         ground: Ground | None,
         rows_per_person: int,
+        people: Any = None,
+        everyone: int | None = None,
     ) -> Figure | None:
         """Return the worst figure over all blocks; an empty class is the worst there is."""
         number, blocks = read_classes(
-            histograms, overall, ground=ground, rows_per_person=rows_per_person, tolerance=0.0
+            histograms,
+            overall,
+            ground=ground,
+            rows_per_person=rows_per_person,
+            tolerance=0.0,
+            people=people,
+            everyone=everyone,
         )
         figures: list[Figure] = []
         seen = 0
@@ -234,20 +267,20 @@ class Conjunction(Requirement):
         *,
         ground: Ground | None = None,
         rows_per_person: int = 1,
+        people: Any = None,
+        everyone: int | None = None,
     ) -> Found:
         """Return what each part attains, in the order of the parts."""
-        return tuple(
-            part.found(histograms, overall, ground=ground, rows_per_person=rows_per_person)
-            for part in self.requirements
-        )
+        counted: dict[str, Any] = {"rows_per_person": rows_per_person, "people": people, "everyone": everyone}
+        return tuple(part.found(histograms, overall, ground=ground, **counted) for part in self.requirements)
 
     def to_json(self) -> dict[str, Any]:
         """Return a plain dict; `requirement_from_json` reads it back."""
         return {"kind": self.label, "of": [part.to_json() for part in self.requirements]}
 
-    def describe(self) -> str:
+    def describe(self, unit: Unit = "row") -> str:
         """Say in one plain sentence what is required, with the formula."""
-        return " And: ".join(part.describe() for part in self.requirements)
+        return " And: ".join(part.describe(unit) for part in self.requirements)
 
     def __str__(self) -> str:
         return " & ".join(str(part) for part in self.requirements)

@@ -42,7 +42,8 @@ def check(
     if problems:
         return _report(problems, described, as_json=as_json)
     table = sf.read(data, described, **given)
-    return _report((), described, as_json=as_json, rows=table.rows, left_out=table.left_out)
+    counted = {"people": table.people, "surplus": table.surplus}
+    return _report((), described, as_json=as_json, rows=table.rows, left_out=table.left_out, counted=counted)
 
 
 def _report(
@@ -52,6 +53,7 @@ def _report(
     as_json: bool,
     rows: int | None = None,
     left_out: int = 0,
+    counted: dict[str, int | None] | None = None,
 ) -> int:
     decisions = [] if schema is None else schema.decisions()
     remarks = [] if schema is None else schema.remarks()
@@ -61,6 +63,7 @@ def _report(
                 "ok": not problems,
                 "rows": rows,
                 "left_out": left_out,
+                **(counted or {}),
                 "problems": [problem.as_json() for problem in problems],
                 "decisions": [decision.as_json() for decision in decisions],
                 "remarks": [remark.as_json() for remark in remarks],
@@ -70,15 +73,20 @@ def _report(
         if problems:
             print_problems(f"To mend ({len(problems)}):", problems, reveal=True, style="red")
         else:
-            _print_fit(rows or 0, left_out)
+            _print_fit(rows or 0, left_out, **(counted or {}))
         _print_open(decisions, remarks)
     return EXIT_INPUT if problems else 0
 
 
-def _print_fit(rows: int, left_out: int) -> None:
+def _print_fit(rows: int, left_out: int, people: int | None = None, surplus: int | None = None) -> None:
     from sfumato.errors import count_of
 
     click.echo(f"{count_of(rows, 'row fits', 'rows fit')} the schema.")
+    if people is not None:
+        click.echo(f"The rows are about {count_of(people, 'person', 'people')}.")
+    if surplus:
+        are = count_of(surplus, "row is", "rows are")
+        click.echo(f"{are} left out: their person has more than `rows_per_person`.")
     if left_out:
         are = count_of(left_out, "row is", "rows are")
         click.echo(f'{are} left out: a value is missing where missing = "suppress".')

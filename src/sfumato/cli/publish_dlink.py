@@ -13,7 +13,11 @@ __all__ = ["dlink"]
 
 @publish.command()
 @publish_options
-@click.option("--k", required=True, help="Every class has at least k people.")
+@click.option(
+    "--k",
+    required=True,
+    help="Every class has at least k people (rows, where the schema does not decide who they are).",
+)
 @click.option("--l", help="l-diversity of each sensitive attribute, kept when classes are united.")
 @click.option("--d", type=int, default=4, show_default=True, help="How many values must stay possible.")
 @click.option("--alpha", default="0.8", show_default=True, help="With which probability, under the model.")
@@ -39,7 +43,7 @@ __all__ = ["dlink"]
 )
 @click.option("--inside", is_flag=True, help="Enforce it in Mondrian's cuts instead of uniting classes afterwards.")
 def dlink(inside: bool, **options: Any) -> None:
-    """Publish classes of k people that share d values with other releases, with probability alpha under a model.
+    """Publish classes of k that share d values with other releases, with probability alpha under a model.
 
     The linkability is an estimate and the claim says so; k can be verified.
 

@@ -82,7 +82,11 @@ def anatomy(l: str, **options: Any) -> None:  # noqa: E741
 
 @publish.command()
 @publish_options
-@click.option("--k", required=True, help="Every class has at least k people.")
+@click.option(
+    "--k",
+    required=True,
+    help="Every class has at least k people (rows, where the schema does not decide who they are).",
+)
 def topdown(k: str, **options: Any) -> None:
     """Cut each attribute globally so that the target can still be told (top-down specialization).
 

@@ -49,6 +49,9 @@ def size_rows(release: Release) -> list[tuple[str, Any]]:
     rows = release.summary().to_json()
     if release.form == "cells":
         rows.pop("suppressed")
+    if release.people is not None:
+        told = release.people
+        rows |= {"people": told.everyone, "fewest people in a class": int(told.classes.min(initial=told.everyone))}
     return list(rows.items())
 
 
@@ -74,15 +77,15 @@ def form_notes(release: Release) -> list[str]:
     if release.form == "buckets":
         hidden = ", ".join(attribute.name for attribute in release.carried if attribute.role == "sensitive")
         exact = ", ".join(attribute.name for attribute in release.quasi)
-        return [f"Published exactly, for every person: {exact}. Only the link to {hidden} is hidden."]
+        return [f"Published exactly, for every record: {exact}. Only the link to {hidden} is hidden."]
     if release.form == "cells":
-        told = "Counts carry noise, and small ones are not reported: rows do not add up to the number of people."
+        told = "Counts carry noise, and small ones are not reported: rows do not add up to the number of records."
         return [told, *(f"{note[0].upper()}{note[1:]}." for note in release.notes)]
     return _never_cut(release)
 
 
 def _never_cut(release: Release) -> list[str]:
-    """Name the attributes that stayed whole although some people lack them: too few to be a class of their own."""
+    """Name the attributes that stayed whole although some rows lack them: too few to be a class of their own."""
     import numpy as np
 
     stuck = []
@@ -95,4 +98,4 @@ def _never_cut(release: Release) -> list[str]:
     if not stuck or len(release.groups) == 0:
         return []
     hint = 'missing = { values = [...], action = "suppress" } in the schema leaves their rows out'
-    return [f"Not cut at all: {', '.join(stuck)}. Where few people lack a value, they can not be parted; {hint}."]
+    return [f"Not cut at all: {', '.join(stuck)}. Where few rows lack a value, they can not be parted; {hint}."]

@@ -21,7 +21,10 @@ def requirement_options(function: F) -> F:
     """Add the requirement flags, in the order they are read."""
     for option in reversed(
         (
-            click.option("--k", help="k-anonymity: every class has at least k people."),
+            click.option(
+                "--k",
+                help="k-anonymity: every class has at least k people (rows, where the schema names none).",
+            ),
             click.option("--l", help="l-diversity of each sensitive attribute."),
             click.option(
                 "--l-kind",

@@ -2,7 +2,8 @@
 
 from sfumato.counts.counted import Counts
 from sfumato.counts.draft import draft
+from sfumato.counts.people import Members
 from sfumato.counts.recoding import Cuts, Quota, Recoding, Tree
 from sfumato.counts.table import Table, check, read
 
-__all__ = ["Counts", "Cuts", "Quota", "Recoding", "Table", "Tree", "check", "draft", "read"]
+__all__ = ["Counts", "Cuts", "Members", "Quota", "Recoding", "Table", "Tree", "check", "draft", "read"]

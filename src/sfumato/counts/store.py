@@ -10,9 +10,10 @@ import polars as pl
 from sfumato.counts.canonical import ASK, missing_result
 from sfumato.counts.csv_form import blank_tail
 from sfumato.counts.encoding import Encoded, exact_cells, first_look, settle, settle_objects, supported
+from sfumato.counts.people import People, blank_problem, read_people
 from sfumato.counts.refusal import cell_problems, missing_columns, refused
 from sfumato.counts.source import ROWS, Source
-from sfumato.errors import Problem, ReadError
+from sfumato.errors import Problem, ReadError, count_of
 from sfumato.schema import Attribute, Grid
 
 __all__ = ["Store"]
@@ -21,8 +22,13 @@ __all__ = ["Store"]
 class Store:
     """Codes by attribute name, in row order (in an engine that groups: one line for each combination)."""
 
-    def __init__(self, source: Source | None) -> None:
+    def __init__(self, source: Source | None, *, person: Sequence[str] = ()) -> None:
         self.source = source
+        self.file = source  # what keys of people are looked up in; rows taken from a table keep it
+        self.person = tuple(person)
+        self.people: People | None = None
+        self.repeats: dict[str, int] = {}  # the most rows that share a value, by column
+        self.capped = False  # whether people's rows were limited before, so that no rule is applied twice
         self.columns: dict[str, np.ndarray] = {}
         self.weights: np.ndarray | None = None
         self.height = 0
@@ -38,18 +44,31 @@ class Store:
 
     def __getstate__(self) -> dict[str, object]:
         """Pickle the codes only: the source may hold columns nobody publishes."""
-        return {**self.__dict__, "source": None}
+        return {**self.__dict__, "source": None, "file": None}
 
     def require(self, attributes: Sequence[Attribute]) -> list[Problem]:
         """Read what has not been read yet, in one pass; return everything wrong with the named attributes."""
-        if not attributes and not self.problems and self.source is not None:
+        missing = self._missing_key()
+        if missing:
+            return missing
+        if not attributes and not self.problems and self.source is not None and not self.person:
             self.height = self.source.height()
-        if any(attribute.name not in self.problems for attribute in attributes):
+        keyless = bool(self.person) and self.people is None and self.source is not None
+        if keyless or any(attribute.name not in self.problems for attribute in attributes):
             if self.source is None:
                 absent = [attribute for attribute in attributes if attribute.name not in self.problems]
                 return missing_columns(absent, tuple(self.columns), guessed=False)
+            assert self.source is not None
             self._read(self.source, attributes)
-        return [problem for attribute in attributes for problem in self.problems[attribute.name]]
+        keys = [] if self.people is None else blank_problem(self.person, self.people.blank)
+        return keys + [problem for attribute in attributes for problem in self.problems[attribute.name]]
+
+    def _missing_key(self) -> list[Problem]:
+        """Return a problem for each column of the person's key that the table lacks."""
+        known = () if self.source is None else self.source.columns
+        absent = [name for name in self.person if self.source is not None and name not in known]
+        hint = f"the table has {count_of(len(known), 'column')}; name one of them in `person`"
+        return [Problem("person", f"the column {name} is missing", hint, values=tuple(known)) for name in absent]
 
     def _read(self, source: Source, attributes: Sequence[Attribute]) -> None:
         wanted = [attribute for attribute in attributes if attribute.name not in self.problems]
@@ -60,19 +79,21 @@ class Store:
         ):
             self.problems[attribute.name] = [problem]
         present = [attribute for attribute in wanted if _column(attribute) in columns]
-        if not present:
+        keys = self.person if self.people is None or source.grouped else ()
+        if not present and not keys:
             return
         try:
-            encoded, weights, height = _encode(source, present)
+            encoded, people, weights, height = _encode(source, present, keys)
         except ReadError:
             again = source.in_latin1()
             if again is None:
                 raise
             self.source = again
-            encoded, weights, height = _encode(again, present)
+            encoded, people, weights, height = _encode(again, present, keys)
         if self.columns and height != self.height:
             raise refused(source.name, "has changed since it was first read", "read it again")
         self.weights, self.height = weights, height
+        self.people = people or self.people
         for attribute, column in zip(present, encoded, strict=True):
             self.columns[attribute.name] = column.codes
             self.problems[attribute.name] = cell_problems(attribute, column.codes, weights, column.offending)
@@ -82,9 +103,14 @@ def _column(attribute: Attribute) -> str:
     return attribute.column or attribute.name
 
 
-def _encode(source: Source, attributes: Sequence[Attribute]) -> tuple[list[Encoded], np.ndarray | None, int]:
-    """Scan once for the codes, and once more for the cells the expressions ask about."""
-    frame = source.scan([_column(attribute) for attribute in attributes], _grids(attributes))
+def _encode(
+    source: Source, attributes: Sequence[Attribute], person: Sequence[str] = ()
+) -> tuple[list[Encoded], People | None, np.ndarray | None, int]:
+    """Scan once for the codes and for who the rows are about, and once more for the cells the expressions ask about."""
+    columns = [_column(attribute) for attribute in attributes]
+    keys = {f"\0person {at}": name for at, name in enumerate(person)}
+    cells = {name: grid for name, grid in _grids(attributes).items() if name not in person}
+    frame = source.scan([*columns, *(name for name in person if name not in columns)], cells)
     types = source.types(frame)
     odd = [attribute for attribute in attributes if not supported(types[_column(attribute)])]
     if odd:
@@ -98,6 +124,7 @@ def _encode(source: Source, attributes: Sequence[Attribute]) -> tuple[list[Encod
         )
     looks = {a.name: first_look(a, types[_column(a)], padded=source.padded) for a in attributes}
     extra = [pl.col(ROWS).cast(pl.Int64)] if source.grouped else []
+    extra += [pl.col(name).alias(key) for key, name in keys.items()]
     found = source.collect(frame.select(*looks.values(), *extra))
     weights = found[ROWS].to_numpy() if source.grouped else None
     height = found.height
@@ -120,7 +147,8 @@ def _encode(source: Source, attributes: Sequence[Attribute]) -> tuple[list[Encod
             frame.head(height).filter(looks[attribute.name] == ASK).select(_column(attribute))
         ).to_series()
         encoded.append(settle(attribute, column, _plain(leftover)))
-    return encoded, weights, height
+    people = read_people([_plain(found[key].head(height)) for key in keys], weights) if keys else None
+    return encoded, people, weights, height
 
 
 def _grids(attributes: Sequence[Attribute]) -> dict[str, Grid]:

@@ -12,9 +12,10 @@ import polars as pl
 from sfumato.counts.canonical import LEFT_OUT
 from sfumato.counts.counted import Counts, checked_names
 from sfumato.counts.grouping import group_codes
+from sfumato.counts.people import Members, People, read_people, repeated_keys, rows_kept
 from sfumato.counts.source import Source, open_source
 from sfumato.counts.store import Store
-from sfumato.errors import ParameterError, Problem, ReadError
+from sfumato.errors import ParameterError, Problem, ReadError, SchemaError
 from sfumato.schema import Attribute, Schema
 
 __all__ = ["Table", "check", "read"]
@@ -57,7 +58,8 @@ def check(
     """
     try:
         table = _open(data, schema, delimiter=delimiter, encoding=encoding, header=header)
-        return [*table.check(), *table.uneven_lines()]
+        found = [*table.check(), *table.uneven_lines()]
+        return found or table.repeated_keys()
     except ReadError as error:
         return list(error.problems)
 
@@ -66,54 +68,85 @@ def _open(data: Any, schema: Schema, **options: Any) -> Table:
     if not isinstance(schema, Schema):
         raise ParameterError("schema", type(schema).__name__, "is not a Schema", hint="sf.Schema.load(path)")
     expected = [a.column or a.name for a in schema.attributes if a.role not in ("identifier", "other")]
-    return Table(schema, Store(open_source(data, expected=expected, **options)))
+    return Table(schema, Store(open_source(data, expected=expected, **options), person=schema.person_columns))
 
 
 class Table:
     """Rows as codes of the schema's attributes. Prints a name and a number of attributes, nothing else."""
 
-    __slots__ = ("_counts", "_kept", "_store", "schema")
+    __slots__ = ("_counts", "_held", "_kept", "_store", "_surplus", "schema")
 
     def __init__(self, schema: Schema, store: Store) -> None:
         self.schema = schema
         self._store = store
         self._counts: dict[tuple[str, ...], Counts] = {}
         self._kept: np.ndarray | None = None
+        self._held: np.ndarray | None = None
+        self._surplus: int | None = None
 
     def __repr__(self) -> str:
         return f"Table({self.schema.name!r}, {len(self.schema.published)} attributes, confidential)"
 
     @classmethod
-    def from_codes(cls, schema: Schema, codes: np.ndarray, names: Sequence[str] | None = None) -> Table:
-        """Return a table of encoded rows, one column for each of `names` (default: the published attributes)."""
-        wanted = tuple(a.name for a in schema.published) if names is None else checked_names(schema, names)
-        codes = np.asarray(codes)
-        if codes.ndim != 2 or codes.shape[1] != len(wanted):
-            raise ParameterError("codes", f"array of shape {codes.shape}", f"must have {len(wanted)} columns")
-        columns = {}
-        for at, name in enumerate(wanted):
-            column = codes[:, at]
-            if len(column) and (column.min() < 0 or column.max() >= schema[name].size):
-                raise ParameterError("codes", name, f"has codes outside 0 .. {schema[name].size - 1}")
-            columns[name] = np.ascontiguousarray(column.astype(_narrow(schema[name])))
-        return cls(schema, Store.of_codes(columns, len(codes)))
+    def from_codes(
+        cls,
+        schema: Schema,
+        codes: np.ndarray,
+        names: Sequence[str] | None = None,
+        *,
+        people: Sequence[Any] | None = None,
+    ) -> Table:
+        """Return a table of encoded rows, one column for each of `names` (default: the published attributes).
+
+        `people` holds the key of each row's person, where the schema names one.
+        """
+        return cls(schema, _coded(schema, codes, names, people))
 
     # -- what is asked of it ---------------------------------------------------------------
 
     @property
     def rows(self) -> int:
         """How many rows there are, those left out not counted."""
-        kept, store = self._select(), self._store
-        if store.weights is not None:
-            return int(store.weights.sum() if kept is None else store.weights[kept].sum())
-        return store.height if kept is None else len(kept)
+        weights = self._weights()
+        return self._lines() if weights is None else int(weights.sum())
 
     @property
     def left_out(self) -> int:
         """How many rows are left out because a value is missing where the schema says `suppress`."""
         self.require()
         store = self._store
-        return (store.height if store.weights is None else int(store.weights.sum())) - self.rows
+        return (store.height if store.weights is None else int(store.weights.sum())) - self.rows - self.surplus
+
+    @property
+    def surplus(self) -> int:
+        """How many rows are left out because their person has more than the schema's `rows_per_person`."""
+        self._select()
+        return self._surplus or 0
+
+    @property
+    def people(self) -> int | None:
+        """How many people the rows are about; None where the schema does not say who they are."""
+        ids = self._people()
+        return None if ids is None else len(np.unique(ids))
+
+    def persons(self) -> np.ndarray | None:
+        """Return the number of each record's person, in the order of `codes()`; None where the schema names none."""
+        ids = self._people()
+        weights = self._weights()
+        if ids is None or weights is None:
+            return ids
+        columns = self._columns(self._names(None))
+        order = np.lexsort(tuple(reversed(columns))) if columns else np.arange(len(ids))
+        return np.repeat(ids[order], weights[order])
+
+    def members(self, names: str | Sequence[str] | None = None) -> Members | None:
+        """Return who has which line of `counts(names)`; None where the schema does not name a person."""
+        ids = self._people()
+        if ids is None:
+            return None
+        wanted = self._names(names)
+        sizes = [self.schema[name].size for name in wanted]
+        return Members.of(ids, self._columns(wanted), sizes, self._weights())
 
     def check(self) -> list[Problem]:
         """Return every problem of the published columns: absent, outside the domain, not numbers, no value."""
@@ -138,6 +171,21 @@ class Table:
         rule = f"has a line that can not be cut into {len(source.columns)} cells"
         return [Problem(source.name, rule, "check the quotes and delimiters in the longest lines")]
 
+    def repeated_keys(self) -> list[Problem]:
+        """Return a problem for each column that looks like a person's key and repeats more than `rows_per_person`.
+
+        Only where the schema does not say who a row is about (`person`). A table of codes has no such columns.
+        """
+        self.require()
+        file = self._store.source or self._store.file
+        return [] if file is None else repeated_keys(file, self.schema, self._store.repeats)
+
+    def refuse_repeated_keys(self) -> None:
+        """Raise when the file contradicts how many rows the schema says a person has."""
+        problems = self.repeated_keys()
+        if problems:
+            raise SchemaError(problems)
+
     def require(self) -> None:
         """Read what is not read yet; raise one `ReadError` with every problem."""
         problems = self._store.require(self.schema.published)
@@ -154,7 +202,7 @@ class Table:
         """Return the table in other roles; a column named in none becomes `other` and is not published."""
         schema = self.schema.with_roles(quasi=quasi, sensitive=sensitive, target=target)
         grouped = self._store.weights is not None  # its lines are combinations of the columns asked for
-        return Table(schema, Store(self._store.source) if grouped else self._store)
+        return Table(schema, Store(self._store.source, person=self._store.person) if grouped else self._store)
 
     def counts(self, names: str | Sequence[str] | None = None) -> Counts:
         """Return how many rows share each combination of codes; `names` default to all published attributes."""
@@ -188,14 +236,22 @@ class Table:
             raise ParameterError("rows", f"mask of shape {rows.shape}", f"must have {self.rows} entries")
         names = tuple(name for name in self.schema.names if name in self._store.columns)
         if self._store.weights is not None:
-            names = self._names(None)
-            return Table.from_codes(self.schema, self.codes(names)[rows], names)
+            names, ids = self._names(None), self.persons()
+            keys = None if ids is None else ids[rows].tolist()
+            store = _coded(self.schema, self.codes(names)[rows], names, keys)
+            store.capped, store.file, store.repeats = True, self._store.file, self._store.repeats
+            return Table(self.schema, store)
         # Columns read for other roles come along, so that the part can change roles too.
         columns = {name: column[rows] for name, column in zip(names, self._columns(names), strict=True)}
         height = int(rows.sum()) if rows.dtype == bool else len(rows)
-        part = Store.of_codes(columns, height)
-        part.problems = {name: self._store.problems[name] for name in names}
-        return Table(self.schema, part)
+        store = Store.of_codes(columns, height)
+        store.file, store.repeats = self._store.file, self._store.repeats
+        ids = self._people()
+        if ids is not None and self._store.people is not None:
+            store.person, store.capped = self._store.person, True
+            store.people = People(ids[rows], digest=self._store.people.digest)
+        store.problems = {name: self._store.problems[name] for name in names}
+        return Table(self.schema, store)
 
     # -- behind the door -------------------------------------------------------------------
 
@@ -213,16 +269,40 @@ class Table:
     def _select(self) -> np.ndarray | None:
         """Places of the rows that stay, None when all do."""
         self.require()
-        if self._kept is None:
+        if self._surplus is None:
             leaving = [a.name for a in self.schema.published if a.missing and a.missing.action == "suppress"]
             gone = np.zeros(self._store.height, dtype=bool)
             for name in leaving:
                 gone |= self._store.columns[name] == LEFT_OUT
-            self._kept = np.flatnonzero(~gone) if gone.any() else np.empty(0, np.int64)
-            if not gone.any():
-                self._kept = None
-                return None
+            self._kept = np.flatnonzero(~gone) if gone.any() else None
+            weights = self._store.weights
+            self._held = weights if weights is None or self._kept is None else weights[self._kept]
+            self._surplus = self._limit()
         return self._kept
+
+    def _limit(self) -> int:
+        """Keep at most the schema's number of rows of each person; return how many rows that leaves out."""
+        people, most = self._store.people, self.schema.cap
+        if people is None or most is None or self._store.capped:
+            return 0
+        kept, held = self._kept, self._held
+        columns = [self._store.columns[a.name] for a in self.schema.published]
+        columns = columns if kept is None else [column[kept] for column in columns]
+        ids = people.ids if kept is None else people.ids[kept]
+        stay = rows_kept(ids, people.digest, columns, held, most)
+        before = len(stay) if held is None else int(held.sum())
+        if int(stay.sum()) < before:
+            some = stay > 0
+            self._kept = np.flatnonzero(some) if kept is None else kept[some]
+            self._held = None if held is None else stay[some]
+        return before - int(stay.sum())
+
+    def _people(self) -> np.ndarray | None:
+        """The person of each line that stays."""
+        kept, people = self._select(), self._store.people
+        if people is None:
+            return None
+        return people.ids if kept is None else people.ids[kept]
 
     def _lines(self) -> int:
         kept = self._select()
@@ -234,8 +314,8 @@ class Table:
         return columns if kept is None else [column[kept] for column in columns]
 
     def _weights(self) -> np.ndarray | None:
-        kept, weights = self._select(), self._store.weights
-        return weights if weights is None or kept is None else weights[kept]
+        self._select()
+        return self._held
 
     def _count(self, wanted: tuple[str, ...]) -> Counts:
         columns = self._columns(wanted)
@@ -252,3 +332,24 @@ def _narrow(attribute: Attribute) -> Any:
     """The narrowest signed integer that holds the codes."""
     bits = max(8, 1 << math.ceil(math.log2(attribute.size.bit_length() + 1)))
     return np.dtype(f"int{min(bits, 32)}")
+
+
+def _coded(schema: Schema, codes: np.ndarray, names: Sequence[str] | None, people: Sequence[Any] | None) -> Store:
+    """Return the store of encoded rows, one column for each of `names`, and of the people they are about."""
+    wanted = tuple(a.name for a in schema.published) if names is None else checked_names(schema, names)
+    codes = np.asarray(codes)
+    if codes.ndim != 2 or codes.shape[1] != len(wanted):
+        raise ParameterError("codes", f"array of shape {codes.shape}", f"must have {len(wanted)} columns")
+    columns = {}
+    for at, name in enumerate(wanted):
+        column = codes[:, at]
+        if len(column) and (column.min() < 0 or column.max() >= schema[name].size):
+            raise ParameterError("codes", name, f"has codes outside 0 .. {schema[name].size - 1}")
+        columns[name] = np.ascontiguousarray(column.astype(_narrow(schema[name])))
+    store = Store.of_codes(columns, len(codes))
+    if schema.person:
+        if people is None or len(people) != len(codes):
+            hint = "give one key for each row"
+            raise ParameterError("people", "none", "the schema names a person, so each row needs one", hint=hint)
+        store.person, store.people = schema.person_columns, read_people([pl.Series("person", list(people))])
+    return store

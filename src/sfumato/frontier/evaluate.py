@@ -7,6 +7,7 @@ import time
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
+from sfumato.claims.claim import described
 from sfumato.counts import Table
 from sfumato.errors import SfumatoError
 from sfumato.frontier.axes import Axis
@@ -69,7 +70,7 @@ def _measured(task: Task, mechanism: Mechanism) -> dict[str, Any]:
         "form": first.form,
         "published": published_digest(first) if first.savable else "",
         "promise": str(first.claim.promise),
-        "promises": first.claim.promise.describe(),
+        "promises": described(first.claim.promise, first.claim.unit),
         "claim": first.claim.to_json(),
         "summary": first.summary().to_json(),
         "panel": panel_of(task.table, first, {task.privacy.name: privacy, task.utility.name: utility})

@@ -20,7 +20,12 @@ def digest(data: Any) -> str:
 def table_fingerprint(table: Table) -> str:
     """Return a hash of the published attributes, their public trees, and the counts. Confidential, as all counts."""
     counts = table.counts()
-    said = hashlib.sha256(f"{table.schema.rows_per_person} {table.left_out}".encode())
+    schema = table.schema
+    unit = f"{schema.rows_per_person} {table.left_out} {schema.unit} {schema.cap} {table.surplus} {schema.person}"
+    said = hashlib.sha256(unit.encode())
+    members = table.members() if schema.several else None
+    for array in () if members is None else (members.person, members.line):
+        said.update(array.tobytes())
     for attribute in table.schema.published:
         nodes = attribute.nodes
         known = [attribute.name, attribute.role, attribute.kind, attribute.size, list(nodes.names)]
@@ -34,9 +39,9 @@ def table_fingerprint(table: Table) -> str:
 def compact(table: Table) -> Table:
     """Return the same table as one line for each combination, so that what is sent does not grow with the rows.
 
-    Rows left out are known only to the table itself, so a table with some is sent as it is.
+    Rows left out, and who rows are about, are known only to the table itself, so such a table is sent as it is.
     """
-    if table.left_out:
+    if table.left_out or table.schema.person:
         return table
     counts = table.counts()
     columns = {name: counts.column(name) for name in counts.names}

@@ -50,6 +50,7 @@ def frontier(
     panels     also note what the report shows of each release.
     """
     mechanisms = sweep(points) if isinstance(points, str) else sweep(*points)
+    table.refuse_repeated_keys()
     task = Task(
         compact(table),
         privacy=axis_of(privacy),

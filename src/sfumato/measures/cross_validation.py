@@ -5,8 +5,10 @@ Source    DiffGen paper (Mohammed, Chen, Fung & Yu, KDD 2011), section 5, Compar
           2003, section 3.2 (the corrected resampled t).
 Claim     In every repeat each row is tested once, by a learner trained on a release of the other folds. `interval` is a
           95 % interval of the accuracy expected on unseen rows.
-Because   folds are a uniform permutation cut into parts that differ by at most one row. Training parts overlap, so the
-          variance of the mean over J runs is taken as (1/J + test rows / training rows) s^2, not s^2 / J.
+          Where the table is keyed by person, no person is in the training and in the test part.
+Because   folds are a uniform permutation of rows (of people) cut into parts that differ by at most one. Training
+          parts overlap, so the variance of the mean over J runs is taken as (1/J + test rows / training rows) s^2, not
+          s^2 / J.
 Checked   tests/claims/test_classification.py::test_publishing_never_sees_a_test_row
           tests/claims/test_classification.py::test_testing_on_training_rows_is_caught
 Silent on the release of the whole table: it is made from more rows than any fold's. Each fold's release is made with a
@@ -86,12 +88,13 @@ def cross_validate(
     """Publish all folds but one, train on that release, test on the fold left out; every fold, `repeats` times."""
     choice("model", model, MODELS)
     parts, times = whole("folds", folds, least=2), whole("repeats", repeats, least=1)
-    if parts > table.rows:
-        raise ParameterError("folds", parts, "must not be above the number of rows", hint="try 2")
+    if parts > (table.rows if table.people is None else table.people):
+        counted = "rows" if table.people is None else "people"
+        raise ParameterError("folds", parts, f"must not be above the number of {counted}", hint="try 2")
     target_of(table.schema, target, bins)
     entropy = Entropy.seeded(seed)
     runs: list[Classification] = []
-    for place, test in _splits(table.rows, parts, times, entropy):
+    for place, test in _splits(table.rows, parts, times, entropy, table.persons()):
         inside = np.ones(table.rows, bool)
         inside[test] = False
         training = table.take(inside)
@@ -126,9 +129,16 @@ def resampled_interval(accuracies: np.ndarray, test_to_train: float) -> tuple[fl
     return max(0.0, mean - half), min(1.0, mean + half)
 
 
-def _splits(rows: int, folds: int, repeats: int, entropy: Entropy) -> Iterator[tuple[str, np.ndarray]]:
-    """Yield a name for each fold and the places of its rows, in row order."""
+def _splits(
+    rows: int, folds: int, repeats: int, entropy: Entropy, persons: np.ndarray | None = None
+) -> Iterator[tuple[str, np.ndarray]]:
+    """Yield a name for each fold and the places of its rows, in row order; the rows of a person stay together."""
+    unit, owner = rows, None
+    if persons is not None:
+        known, place = np.unique(persons, return_inverse=True)
+        unit, owner = len(known), place.reshape(-1)
     for repeat in range(1, repeats + 1):
-        order = entropy.child(f"repeat {repeat}").permutation(rows)
+        order = entropy.child(f"repeat {repeat}").permutation(unit)
         for fold, test in enumerate(np.array_split(order, folds), 1):
-            yield f"repeat {repeat}, fold {fold}", np.sort(test)
+            places = np.sort(test) if owner is None else np.flatnonzero(np.isin(owner, test))
+            yield f"repeat {repeat}, fold {fold}", places

@@ -8,13 +8,13 @@ from fractions import Fraction
 from typing import Any, Protocol, runtime_checkable
 
 from sfumato.claims import Claim
-from sfumato.counts import Counts, Table
+from sfumato.counts import Counts, Members, Table
 from sfumato.errors import ParameterError
 from sfumato.randomness import Entropy
 from sfumato.release import Outcome, Release
 from sfumato.schema import Schema
 
-__all__ = ["Gathered", "Mechanism", "Plan", "Progress", "Stage", "gather", "run"]
+__all__ = ["Gathered", "Mechanism", "Plan", "Progress", "Stage", "gather", "refuse_several", "run"]
 
 Progress = Callable[[float, str], None]  # share done, what is being done
 
@@ -54,12 +54,18 @@ class Plan:
 
 @dataclass(frozen=True)
 class Gathered:
-    """The counts a mechanism asked for, by attribute names, with the schema they follow."""
+    """The counts a mechanism asked for, by attribute names, with the schema they follow.
+
+    Where a person may have several rows, `members` says who has which line of the first counts asked for; `surplus` is
+    how many rows of people with more than the schema's `rows_per_person` are left out.
+    """
 
     schema: Schema
     _: KW_ONLY
     by_names: Mapping[tuple[str, ...], Counts]
     left_out: int = 0
+    surplus: int = 0
+    members: Members | None = field(default=None, repr=False)
     progress: Progress | None = field(default=None, repr=False)
 
     def __getitem__(self, names: tuple[str, ...]) -> Counts:
@@ -97,12 +103,37 @@ class Mechanism(Protocol):
         ...
 
 
+def refuse_several(mechanism: Mechanism, schema: Schema) -> None:
+    """Raise when a person may have several rows and the mechanism counts rows.
+
+    A mechanism with `counts_people` counts distinct people; one with `bounds_people` pays for all rows of a person.
+    """
+    if schema.several and not (_says(mechanism, "counts_people") or _says(mechanism, "bounds_people")):
+        rule = "a person may have several rows, which this method would count as several people"
+        hint = "rows_per_person = 1 keeps one row of each person; Mondrian and TopDown count people"
+        raise ParameterError("mechanism", type(mechanism).__name__, rule, hint=hint)
+
+
+def _says(mechanism: Mechanism, what: str) -> bool:
+    return bool(getattr(mechanism, what, False))
+
+
 def gather(mechanism: Mechanism, table: Table, *, progress: Progress | None = None) -> Gathered:
-    """Fetch the counts a mechanism asks for."""
+    """Fetch the counts a mechanism asks for; where a person may have several rows, also who has which."""
+    schema = table.schema
+    refuse_several(mechanism, schema)
+    needs = mechanism.needs(schema)
+    counting = schema.several and _says(mechanism, "counts_people")
+    members = table.members(needs[0]) if counting else None
+    if counting and members is None:
+        rule = "the schema names a person, and the table does not say who its rows are about"
+        raise ParameterError("table", schema.name, rule, hint="read it from its file, or give people=")
     return Gathered(
-        table.schema,
-        by_names={names: table.counts(names) for names in mechanism.needs(table.schema)},
+        schema,
+        by_names={names: table.counts(names) for names in needs},
         left_out=table.left_out,
+        surplus=table.surplus,
+        members=members,
         progress=progress,
     )
 

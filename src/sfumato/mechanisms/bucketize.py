@@ -51,8 +51,9 @@ class Bucketize:
             target=[attribute.name for attribute in schema.role("target")],
             missing=[attribute.name for attribute in schema.sensitive if attribute.missing_code is not None],
             rows_per_person=schema.rows_per_person,
+            unit=schema.unit,
         )
-        return Claim(self.requirement, silent_on=(MEMBERSHIP, *notes))
+        return Claim(self.requirement, silent_on=(MEMBERSHIP, *notes), unit=schema.unit)
 
     def needs(self, schema: Schema) -> list[tuple[str, ...]]:
         """Ask for the counts over all published attributes."""

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -83,6 +83,8 @@ class DiffGen:
     prefix     share of the budget for choosing how many of the specializations are kept; 0 keeps all.
     threshold  smallest count reported; "auto" takes it from the number of cells.
     """
+
+    bounds_people: ClassVar[bool] = True
 
     epsilon: Number
     _: KW_ONLY
@@ -319,6 +321,7 @@ class DiffGen:
         return Claim(
             PureDP(self.epsilon),
             neighbours=Neighbours.ADD_OR_REMOVE_ONE,
+            unit=schema.unit,
             public_inputs=(*public_inputs(schema), "the parameters of the mechanism"),
             silent_on=silences(schema),
             trace=trace,

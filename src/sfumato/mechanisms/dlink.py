@@ -140,7 +140,9 @@ class DLink:
     def claim(self, schema: Schema) -> Claim:
         """State the estimate, and the requirement that uniting classes keeps."""
         asked, kept = self.linkability, self.base.claim(schema)
-        return Claim(asked.linkable(self._requirement(kept)), silent_on=(*asked.notes(), *kept.silent_on))
+        return Claim(
+            asked.linkable(self._requirement(kept)), silent_on=(*asked.notes(), *kept.silent_on), unit=kept.unit
+        )
 
     @staticmethod
     def _requirement(kept: Claim) -> Requirement:

@@ -3,6 +3,7 @@
 Source    LeFevre, DeWitt & Ramakrishnan, "Mondrian multidimensional k-anonymity", ICDE 2006; under l, t and semantic
           privacy as in Li & Li, KDD 2009, section 5.1. The rule `best` is ours (kernels/mondrian_sweep.py).
 Claim     Every published class satisfies the requirement, for each sensitive attribute separately.
+          Where the table is keyed by person it is satisfied in distinct people (mechanisms/people.py).
 Because   a cut is taken only when every part satisfies it. The requirements are closed under union, so a part that
           fails can not be repaired by cutting it further, and no allowed cut is missed
           (docs/theory/partition.md#closed-under-union).
@@ -10,6 +11,7 @@ Checked   tests/claims/test_mondrian_releases.py::test_every_release_verifies
           tests/claims/test_mondrian_releases.py::test_a_twin_that_checks_one_side_only_is_caught
           tests/claims/test_mondrian_kernel.py::test_compiled_equals_the_twin
           tests/claims/test_dlink_mondrian.py::test_every_class_passes_in_its_box
+          tests/claims/test_people.py::test_every_class_holds_in_people
 Silent on what a reader knows from elsewhere, other releases about the same people among it; on what the choice of
           cuts itself tells (the boxes depend on the data).
 Cost      O(distinct rows x quasi-identifiers) a level; sorting and sweeping are counting passes.
@@ -19,7 +21,7 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 from sfumato.claims import Claim, Requirement, requirement_notes, split_linkability
 from sfumato.claims.exact import Number, choice, fraction, number_to_json
@@ -47,6 +49,8 @@ class Mondrian:
               interval are then values of people.
     max_suppressed   share of rows that may be left in the suppressed group, or out, where that buys more.
     """
+
+    counts_people: ClassVar[bool] = True
 
     requirement: Requirement
     _: KW_ONLY
@@ -76,10 +80,12 @@ class Mondrian:
             target=[attribute.name for attribute in schema.role("target")],
             missing=[attribute.name for attribute in schema.sensitive if attribute.missing_code is not None],
             rows_per_person=schema.rows_per_person,
+            unit=schema.unit,
+            several=schema.several,
         )
         if asked is not None:
-            return Claim(asked.linkable(checked), silent_on=(*asked.notes(), *notes))
-        return Claim(self.requirement, silent_on=notes)
+            return Claim(asked.linkable(checked), silent_on=(*asked.notes(), *notes), unit=schema.unit)
+        return Claim(self.requirement, silent_on=notes, unit=schema.unit)
 
     def needs(self, schema: Schema) -> list[tuple[str, ...]]:
         """Ask for the counts over all published attributes."""
@@ -92,7 +98,9 @@ class Mondrian:
 
     def apply(self, counts: Gathered, entropy: Entropy) -> Outcome:
         """Cut, label, and carry the sensitive and target counts of each class."""
-        table = counts.published
+        table, members = counts.published, counts.members
+        if members is not None:
+            self._refuse_with_people()
         parts, left_out = cut_table(
             table,
             self.requirement,
@@ -101,6 +109,7 @@ class Mondrian:
             tight=self.tight,
             max_suppressed=Fraction(self.max_suppressed),
             levels=True,
+            members=members,
         )
         return released(
             table,
@@ -110,7 +119,19 @@ class Mondrian:
             suppressed_out=left_out,
             claim=self.claim(counts.schema),
             mechanism=self.to_json(),
+            members=members,
+            surplus=counts.surplus,
         )
+
+    def _refuse_with_people(self) -> None:
+        """Refuse what is defined by rows only, where people are counted."""
+        hint = "rows_per_person = 1 keeps one row of each person"
+        if Fraction(self.max_suppressed):
+            rule = "goes without a person who may have several rows: leaving rows out would change who is counted"
+            raise ParameterError("max_suppressed", self.max_suppressed, rule, hint=hint)
+        if split_linkability(self.requirement)[1] is not None:
+            rule = "counts rows under a model, and a person may have several"
+            raise ParameterError("requirement", str(self.requirement), rule, hint=hint)
 
     def to_json(self) -> dict[str, Any]:
         """Return name and parameters."""

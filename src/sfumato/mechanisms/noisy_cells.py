@@ -27,7 +27,7 @@ from sfumato.claims import Claim
 from sfumato.claims.exact import whole
 from sfumato.counts import Counts, Cuts
 from sfumato.counts.grouping import group_codes
-from sfumato.errors import ParameterError
+from sfumato.errors import ParameterError, count_of
 from sfumato.randomness import Entropy, sparse_noise
 from sfumato.release import Outcome, assemble
 from sfumato.schema import Labels, Schema
@@ -154,13 +154,20 @@ def public_inputs(schema: Schema) -> tuple[str, ...]:
     """What the claim takes as public: how the input is written, the domains and hierarchies by attribute."""
     # An encoding that is guessed follows from all rows: one of them can change how the others are read.
     written = "delimiter, encoding and header of the input (name them where rows could change the guess)"
-    return (*(f"domain and hierarchy of {attribute.name}" for attribute in schema.published), written)
+    found = (*(f"domain and hierarchy of {attribute.name}" for attribute in schema.published), written)
+    if schema.cap is None:
+        return found
+    rows = count_of(schema.cap, "row")
+    return (*found, f"that at most {rows} of each person is kept, by a fixed rule that reads that person's rows alone")
 
 
 def silences(schema: Schema) -> tuple[str, ...]:
     """What the claim of noisy cells does not cover."""
-    found = ["replacing a person's row by another, which costs twice as much", "how long it took to make"]
-    if schema.rows_per_person > 1:
+    whose = "a person's row" if schema.unit == "person" else "a row"
+    found = [f"replacing {whose} by another, which costs twice as much", "how long it took to make"]
+    if schema.unit == "row":
+        found.append("people with several rows: it is not decided how many rows one person has, so a row is protected")
+    if schema.cap is None and schema.rows_per_person > 1:
         found.append(f"people with more than {schema.rows_per_person} rows; the budget of a row is a part of theirs")
     if any(a.missing is not None and a.missing.action == "suppress" for a in schema.published):
         found.append("rows left out because a value is missing: not even their number is told")

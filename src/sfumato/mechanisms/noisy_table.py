@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -58,6 +58,8 @@ class NoisyTable:
     threshold  smallest count that is reported; "auto" takes it from the number of cells.
     """
 
+    bounds_people: ClassVar[bool] = True
+
     epsilon: Fraction
     _: KW_ONLY
     cuts: tuple[tuple[str, tuple[str, ...]], ...] | None
@@ -78,6 +80,7 @@ class NoisyTable:
         return Claim(
             PureDP(self.epsilon),
             neighbours=Neighbours.ADD_OR_REMOVE_ONE,
+            unit=schema.unit,
             public_inputs=(*public_inputs(kept), *(() if self.cuts is None else ("the declared cuts",))),
             silent_on=silences(kept),
             trace=budget.trace,
@@ -95,7 +98,7 @@ class NoisyTable:
         does = f"noises {cells:,} cells and reports counts from {least}"
         notes = [f"Of these, {noise_alone(cells, rate, least)}."]
         if least > MANY_ROWS:
-            notes.append(f"Warning: with so many cells no group below {least} people is seen. Declare fewer: --cut.")
+            notes.append(f"Warning: with so many cells no group below {least} rows is seen. Declare fewer: --cut.")
         stage = Stage("counts", does=does, budget=self.epsilon, expected_error=expected_error(rate))
         return Plan((stage,), notes=tuple(notes))
 

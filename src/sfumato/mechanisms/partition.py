@@ -6,21 +6,25 @@ where they do not.
 
 from __future__ import annotations
 
+import math
+from dataclasses import KW_ONLY, dataclass, replace
 from fractions import Fraction
 from typing import Literal
 
 import numpy as np
 
-from sfumato.claims import Requirement, split_linkability
-from sfumato.counts import Counts
-from sfumato.errors import ParameterError
+from sfumato.claims import AlphaK, KAnonymity, LDiversity, Requirement, split_linkability
+from sfumato.counts import Counts, Members
+from sfumato.errors import Infeasible, ParameterError
 from sfumato.kernels.conditions import Condition
+from sfumato.kernels.conditions import size as compiled_size
 from sfumato.kernels.mondrian import Partition, partition
 from sfumato.kernels.mondrian_layout import BOX, EXTREMES, SET
 from sfumato.kernels.mondrian_layout import Attribute as Axis
 from sfumato.mechanisms.conditions import compile_requirement, refuse_infeasible
 from sfumato.mechanisms.linkability_model import Frequencies, compile_linkability, least_k
 from sfumato.mechanisms.partition_levels import in_codes, in_units, unit_edges
+from sfumato.mechanisms.people import settled, shares, too_few_people
 from sfumato.schema import Attribute, Values
 
 __all__ = ["CutRule", "NominalCuts", "cut_table"]
@@ -38,9 +42,12 @@ def cut_table(
     tight: bool = False,
     max_suppressed: Fraction = Fraction(0),
     levels: bool = False,
+    members: Members | None = None,
 ) -> tuple[Partition, int]:
     """Partition the rows of a table of counts; return it and how many suppressed rows must be left out altogether.
 
+    With `members`, who has which row, the requirement is counted in people: rows are weighed by shares of a person to
+    find cuts, and leaves are joined until each satisfies it exactly (see `sfumato.mechanisms.people`).
     With `levels`, dates are cut between units of their lowest declared level only, and masks at their nodes.
     Once rows are left out, the overall distribution is that of the rows that stay, so the rest is cut anew.
     """
@@ -58,6 +65,9 @@ def cut_table(
         _axis(attribute, ends, nominal=at, tight=tight) for attribute, ends, at in zip(quasi, edges, cuts, strict=True)
     ]
     places = [table.names.index(attribute.name) for attribute in sensitive]
+    if members is not None:
+        options = _Options(axes, edges=edges, places=places, cut=cut)
+        return _cut_by_people(table, requirement, members, options), 0
     stays = np.ones(len(table.weights), bool)
     left_out = 0
     while True:
@@ -86,6 +96,57 @@ def cut_table(
             return _spread(in_codes(found, edges), stays), left_out
         left_out = found.suppressed
         stays[np.flatnonzero(stays)[found.leaf < 0]] = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Options:
+    axes: list[Axis]
+    _: KW_ONLY
+    edges: list[np.ndarray | None]
+    places: list[int]
+    cut: CutRule
+
+
+def _cut_by_people(table: Counts, requirement: Requirement, members: Members, options: _Options) -> Partition:
+    """Cut under shares of people; where the shares fail as a whole, under class sizes alone; then settle exactly."""
+    weights, whole = shares(members, len(table.weights))
+    sensitive = table.schema.sensitive
+    overall = [_histogram(table.codes[:, at], weights, table.schema[table.names[at]].size) for at in options.places]
+    least = [_least_people(part) for part in requirement.parts]
+    sizes: list[Condition] = [compiled_size(max([1, *least]) * whole)]
+    full = [*sizes, *compile_requirement(requirement, sensitive, overall, whole)]
+    if int(weights.sum()) and int(weights.sum()) < max([1, *least]) * whole:
+        raise too_few_people(requirement, members)
+
+    def cut_under(conditions: list[Condition]) -> Partition:
+        return partition(
+            in_units(np.ascontiguousarray(table.codes[:, : len(table.schema.quasi)]), options.edges),
+            weights,
+            options.axes,
+            conditions=conditions,
+            sensitive=np.ascontiguousarray(table.codes[:, options.places]),
+            sensitive_sizes=[attribute.size for attribute in sensitive],
+            cut=options.cut,
+        )
+
+    try:
+        found = cut_under(full)
+    except Infeasible:  # shares are a guide: the requirement in people may hold where they fail
+        found = cut_under(sizes)
+    found = in_codes(found, options.edges)
+    rows = np.zeros(len(found.weight), np.int64)
+    np.add.at(rows, found.leaf, table.weights)
+    return settled(table, members, replace(found, weight=rows), requirement) if len(table.weights) else found
+
+
+def _least_people(part: Requirement) -> int:
+    """How many people a class needs at least to satisfy a part."""
+    match part:
+        case KAnonymity() | AlphaK():
+            return part.k
+        case LDiversity():
+            return math.ceil(part.l)
+    return 1
 
 
 def _spread(found: Partition, stays: np.ndarray) -> Partition:

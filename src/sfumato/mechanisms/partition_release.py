@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from sfumato.claims import Claim
-from sfumato.counts import Counts, Tree
+from sfumato.counts import Counts, Members, Tree
 from sfumato.errors import count_of
 from sfumato.kernels.mondrian import CutTree, Partition
 from sfumato.mechanisms.partition_levels import unit_edges
+from sfumato.mechanisms.people import capped_notes, declared, read_by
 from sfumato.release import Outcome, Residence, assemble
 from sfumato.schema import Attribute, Labels, Values
 from sfumato.schema.naming import Intervals, merged
@@ -31,8 +32,13 @@ def released(
     suppressed_out: int,
     claim: Claim,
     mechanism: dict[str, Any],
+    members: Members | None = None,
+    surplus: int = 0,
 ) -> Outcome:
-    """Build the release of a partition. Rows with leaf -1 form the suppressed group, rows with -2 are left out."""
+    """Build the release of a partition. Rows with leaf -1 form the suppressed group, rows with -2 are left out.
+
+    With `members`, who has which row, the people of each class are declared beside it.
+    """
     schema, width = table.schema, len(table.schema.quasi)
     leaves = len(parts.weight)
     suppressed = leaves if (parts.leaf == -1).any() else None
@@ -48,8 +54,14 @@ def released(
     if suppressed_out:
         were = count_of(suppressed_out, "row was", "rows were")
         notes = (*notes, f"{were} left out: the requirement fails for them even together")
+    notes = (*notes, *capped_notes(schema, surplus))
+    told = None
+    if members is not None:
+        asked = claim.requirement
+        told = declared(members, group, len(weight), [] if asked is None else read_by(asked, table))
     release, number = assemble(
         schema,
+        people=told,
         tables=tuple(tables),
         labels=np.column_stack(columns) if columns else np.zeros((len(weight), 0), np.int32),
         weight=weight,

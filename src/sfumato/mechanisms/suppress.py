@@ -12,12 +12,13 @@ Cost      one group-by of the carried attributes; there is one box.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from sfumato.claims import Claim, KAnonymity, TCloseness
 from sfumato.mechanisms.base import Gathered, Plan, Stage
+from sfumato.mechanisms.people import capped_notes, declared, read_by
 from sfumato.randomness import Entropy
 from sfumato.release import Outcome, assemble
 from sfumato.schema import Labels, Schema
@@ -29,11 +30,14 @@ __all__ = ["Suppress"]
 class Suppress:
     """Publish what is carried (sensitive, target) and `*` for every quasi-identifier."""
 
+    counts_people: ClassVar[bool] = True
+
     def claim(self, schema: Schema) -> Claim:
         """Promise 0-closeness; without a sensitive attribute there is nothing to be close to."""
         if not schema.sensitive:
-            return Claim(KAnonymity(1), silent_on=("anything: no attribute is declared sensitive",))
-        return Claim(TCloseness(0), silent_on=("what the overall distribution tells", "who is in the table"))
+            return Claim(KAnonymity(1), silent_on=("anything: no attribute is declared sensitive",), unit=schema.unit)
+        silences = ("what the overall distribution tells", "who is in the table")
+        return Claim(TCloseness(0), silent_on=silences, unit=schema.unit)
 
     def needs(self, schema: Schema) -> list[tuple[str, ...]]:
         """Ask for the counts of the carried attributes alone (of the quasi-identifiers where nothing is carried)."""
@@ -50,6 +54,10 @@ class Suppress:
         empty = len(found.weights) == 0
         tables = tuple(Labels.from_hulls(a, np.array([0]), np.array([a.size]))[0] for a in schema.quasi)
         groups = 0 if empty else 1
+        told = None
+        if counts.members is not None:
+            asked = read_by(TCloseness(0), found) if schema.sensitive else []
+            told = declared(counts.members, np.zeros(len(found.weights), np.int64), groups, asked)
         release, _ = assemble(
             schema,
             tables=tables,
@@ -62,6 +70,8 @@ class Suppress:
             claim=self.claim(schema),
             mechanism=self.to_json(),
             left_out=counts.left_out,
+            notes=capped_notes(schema, counts.surplus),
+            people=told,
         )
         return Outcome(release)
 

@@ -124,6 +124,7 @@ class Synthesize:
         return Claim(
             PureDP(total) if exact else ApproxDP(total, delta=delta),
             neighbours=Neighbours.ONE_ORIGIN,
+            unit="person" if self.unit == "person" else "row",
             public_inputs=self._public(schema),
             silent_on=self._silent(times),
             trace=[(name, spent) for name, spent in parts if spent],

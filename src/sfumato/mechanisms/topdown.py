@@ -2,7 +2,7 @@
 
 Source    Fung, Wang & Yu, "Top-down specialization for information and privacy preservation", ICDE 2005, sections 3
           and 4; the rival of the DiffGen paper's section 5.
-Claim     Every published class has at least k people.
+Claim     Every published class has at least k people (rows, where the schema does not decide who they are).
 Because   a specialization is taken only when every class it makes has at least k; the cuts are global, so classes are
           the distinct combinations of labels.
 Checked   tests/claims/test_topdown.py::test_every_class_has_k
@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from sfumato.claims.exact import whole
 from sfumato.counts import Counts, Cuts
 from sfumato.errors import Infeasible, ParameterError
 from sfumato.mechanisms.base import Gathered, Plan, Stage
+from sfumato.mechanisms.people import capped_notes, declared, shares
 from sfumato.randomness import Entropy
 from sfumato.release import Outcome, Residence, assemble
 from sfumato.schema import Attribute, Labels, Schema
@@ -38,6 +39,8 @@ ROUNDING = 1e-12  # gains and scores closer than this are equal: then the schema
 class TopDown:
     """Top-down specialization under k-anonymity, for classification of the target."""
 
+    counts_people: ClassVar[bool] = True
+
     k: int
 
     def __post_init__(self) -> None:
@@ -46,7 +49,10 @@ class TopDown:
     def claim(self, schema: Schema) -> Claim:
         """Promise k-anonymity."""
         requirement = KAnonymity(self.k)
-        return Claim(requirement, silent_on=requirement_notes(requirement, rows_per_person=schema.rows_per_person))
+        notes = requirement_notes(
+            requirement, rows_per_person=schema.rows_per_person, unit=schema.unit, several=schema.several
+        )
+        return Claim(requirement, silent_on=notes, unit=schema.unit)
 
     def needs(self, schema: Schema) -> list[tuple[str, ...]]:
         """Ask for the counts over all published attributes."""
@@ -58,17 +64,23 @@ class TopDown:
 
     def plan(self, schema: Schema) -> Plan:
         """One stage; no budget is spent."""
-        does = f"specializes {len(schema.quasi)} attributes while every class keeps {self.k} people"
+        counted = "people" if schema.unit == "person" else "rows"
+        does = f"specializes {len(schema.quasi)} attributes while every class keeps {self.k} {counted}"
         return Plan((Stage("specialize", does=does),))
 
     def apply(self, counts: Gathered, entropy: Entropy) -> Outcome:
         """Specialize from the roots until no valid specialization tells anything more."""
         schema, table = counts.schema, counts.published
-        least = self.k * schema.rows_per_person
-        rows = int(table.weights.sum())
+        weighed, whole = table, schema.rows_per_person
+        if counts.members is not None:  # a class of k wholes of shares holds k people
+            weights, whole = shares(counts.members, len(table.weights))
+            weighed = replace(table, weights=weights)
+        least = self.k * whole
+        rows = int(weighed.weights.sum())
         if 0 < rows < least:
-            raise Infeasible(f"k-anonymity({self.k})", rows // schema.rows_per_person, "the table has fewer people")
-        search = Specialization(table, least)
+            fewer = "people" if schema.unit == "person" else "rows"
+            raise Infeasible(f"k-anonymity({self.k})", rows // whole, f"the table has fewer {fewer}")
+        search = Specialization(weighed, least)
         while search.step():
             pass
         return _released(counts, table, search.cuts(), self.claim(schema), self.to_json())
@@ -239,6 +251,8 @@ def _released(
         claim=claim,
         mechanism=mechanism,
         left_out=counts.left_out,
+        notes=capped_notes(schema, counts.surplus),
+        people=None if counts.members is None else declared(counts.members, group, len(boxes)),
     )
     home = number[group].astype(np.int32) if len(number) else group.astype(np.int32)
     release = replace(release, residence=Residence(table.names, table.codes, home, table.weights))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sfumato.release.boxes import Boxes, Carried, Groups
+from sfumato.release.declared import DeclaredPeople
 from sfumato.release.frames import PublishedTable, published_frames
 from sfumato.release.ground import ground_of
 from sfumato.release.release import Form, Outcome, Release, Residence, Summary, assemble
@@ -12,6 +13,7 @@ from sfumato.release.verify import verify
 __all__ = [
     "Boxes",
     "Carried",
+    "DeclaredPeople",
     "Finding",
     "Form",
     "Groups",

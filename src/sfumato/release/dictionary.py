@@ -30,15 +30,20 @@ _CALENDAR = (  # names of levels, what a reader sees and what it means
     (re.compile(r"\d{4}-Q\d"), "- `2020-Q1` any day of that quarter, here January to March"),
     (re.compile(r"\d{4}-\d{2}"), "- `2020-03` any day of that month"),
 )
+_KEYED = (
+    "The data are about {people} people, who may have several rows each. The table `people` says how many different "
+    "people each class holds, as the publisher counted them: the rows alone do not show it. Lines of scope `all` are "
+    "about the whole table; a line with an attribute and a value counts those with at least one row of that value."
+)
 _LISTED = 300  # values of a column whose groups are spelled out
 _FORMS = {
-    "generalized": "Each row stands for one record. Columns that could identify a person are made coarser, so that "
-    "several records look alike.",
+    "generalized": "Each row stands for one record. Columns that others could know are made coarser, so that several "
+    "records look alike.",
     "buckets": "Each row of the data stands for one record. The sensitive columns are in a second table: only the "
     "group says which values belong to which records, and within a group nobody can tell.",
-    "cells": "Rows stand for counts with noise, not for records: no row is about one person. Small counts are not "
-    "reported, so rows do not add up to the number of people.",
-    "synthetic": "Rows are drawn from a model, not copied from records: no row is about one person.",
+    "cells": "Rows stand for counts with noise, not for records. Small counts are not reported, so rows do not add up "
+    "to the number of records.",
+    "synthetic": "Rows are drawn from a model, not copied from records.",
 }
 
 
@@ -54,6 +59,8 @@ def dictionary(release: Release, files: Mapping[str, PublishedTable]) -> str:
     lines += ["## What is promised", "", release.claim.describe().replace("\n", "\n\n"), ""]
     if release.left_out and release.claim.kind == "checked":
         lines += [f"{count_of(release.left_out, 'record is', 'records are')} left out of the data.", ""]
+    if release.people is not None:
+        lines += [_KEYED.format(people=release.people.everyone), ""]
     lines += ["Check it with `sfumato verify` on this folder.", "", "## How it was made", ""]
     lines += [*_made(release.mechanism), ""]
     lines += ["## Columns", ""]

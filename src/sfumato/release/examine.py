@@ -16,6 +16,7 @@ import polars as pl
 
 from sfumato.claims import VERIFY_TOLERANCE, Ground, Requirement
 from sfumato.errors import Problem, count_of
+from sfumato.release.declared import PEOPLE, Told, contradictions, told_by, value_contradictions
 from sfumato.release.files import TIMES, distinct_texts, tally
 from sfumato.release.ground import ground_of
 from sfumato.release.parse import dense, single_code
@@ -53,8 +54,9 @@ def examine_rows(
     asked: Requirement | None,
     *,
     groups: str | None = None,
+    people: pl.LazyFrame | None = None,
 ) -> Examined:
-    """Examine one table of rows; `columns` says where each attribute stands."""
+    """Examine one table of rows; `columns` says where each attribute stands, `people` what was declared of people."""
     names = [*columns.values(), *([groups] if groups is not None else [])]
     rows = tally(frame, names, "data")
     read = {column: distinct_texts(rows[column]) for column in names}
@@ -62,9 +64,20 @@ def examine_rows(
     classes = dense([read[column][1] for column in by], len(rows))
     values = {a.name: read[columns[a.name]] for a in schema.carried if a.name in columns}
     times = rows[TIMES].to_numpy()
-    examined = _weighed(schema, asked, classes, values, times)
+    told: Told | Problem | None = None
+    if people is not None:
+        lines = people.collect(engine="streaming")
+        first = dict(zip(classes[::-1].tolist(), range(len(classes) - 1, -1, -1), strict=True))
+        known = {tuple(rows[column][place] for column in by): number for number, place in first.items()}
+        told = told_by(lines, [a.name for a in schema.quasi], known)
+    if isinstance(told, Problem):
+        examined = Examined(problems=[told])
+    else:
+        examined = _weighed(schema, asked, classes, values, times, told)
     examined.texts = {name: read[column][0] for name, column in columns.items()}
     examined.table_rows = {"data": int(times.sum())}
+    if people is not None:
+        examined.table_rows[PEOPLE] = len(lines)
     return examined
 
 
@@ -108,12 +121,20 @@ def _weighed(
     classes: np.ndarray,
     values: Mapping[str, Texts],
     times: np.ndarray,
+    told: Told | None = None,
 ) -> Examined:
     """Hold every part of the requirement against every sensitive attribute."""
     number = int(classes.max()) + 1 if len(classes) else 0
     sizes = np.bincount(classes, weights=times, minlength=number).astype(np.int64)
     examined = Examined(classes=number, rows=int(sizes.sum()))
-    if asked is None:
+    if told is not None:
+        examined.problems += contradictions(sizes, told.classes, told.everyone, cap=schema.cap)
+        examined.notes.append("people are counted as the publisher declared them; the file does not show who is who")
+    elif schema.several and asked is not None:
+        rule = "a person may have several rows, and no table says how many people each class holds"
+        hint = "verify the folder as it was saved, with its table of people"
+        examined.problems.append(Problem(PEOPLE, rule, hint))
+    if asked is None or examined.problems:
         return examined
     sensitive = [attribute for attribute in schema.sensitive if attribute.name in values]
     bad = np.zeros(number, bool)
@@ -125,6 +146,13 @@ def _weighed(
             continue
         for name, table, overall, ground in _histograms(part, sensitive, classes, values, times):
             given: dict[str, Any] = {"ground": ground, "rows_per_person": schema.rows_per_person}
+            if told is not None:
+                counted = _people(part, name, told, schema, values, table, number)
+                if isinstance(counted, list):
+                    examined.problems += counted
+                    continue
+                table, overall = counted  # noqa: PLW2901
+                given |= {"rows_per_person": 1, "people": told.classes, "everyone": told.everyone}
             good = part.check(table, overall, tolerance=VERIFY_TOLERANCE, **given)
             found = part.found(table, overall, **given)
             bad |= ~good
@@ -134,6 +162,39 @@ def _weighed(
     examined.findings = tuple(findings)
     examined.offending, examined.offending_rows = int(bad.sum()), int(sizes[bad].sum())
     return examined
+
+
+def _people(
+    part: Requirement,
+    name: str | None,
+    told: Told,
+    schema: Schema,
+    values: Mapping[str, Texts],
+    rows: Any,
+    number: int,
+) -> tuple[Any, np.ndarray | None] | list[Problem]:
+    """Return the declared people of a part in the place of its rows, or why they cannot be those of these rows."""
+    if name is None:
+        return told.classes[:, None], None
+    if name not in told.values:
+        rule = f"how many people have each value of {name} was not declared, so {part} cannot be checked"
+        return [Problem(PEOPLE, rule, "ask for what the release claims")]
+    from scipy.sparse import csr_matrix
+
+    attribute = schema[name]
+    codes, width, _ = _value_codes(attribute, values[name])
+    _, first = np.unique(values[name][1], return_index=True)
+    place = dict(zip(values[name][0], codes[first].tolist(), strict=True))
+    group, texts, people = told.values[name]
+    if not set(texts) <= set(place) or not set(told.overall.get(name, {})) <= set(place):
+        rule = f"counts people with a value of {name} that no row has"
+        return [Problem(PEOPLE, rule, "publish the file as it was saved")]
+    table = csr_matrix((people, (group, [place[text] for text in texts])), shape=(number, width), dtype=np.int64)
+    overall = np.zeros(width, np.int64)
+    for text, many in told.overall.get(name, {}).items():
+        overall[place[text]] += many
+    problems = value_contradictions(name, rows, table, told, overall)
+    return problems or (table, overall)
 
 
 def _histograms(

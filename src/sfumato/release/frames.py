@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from sfumato.release.declared import ALL, CLASS, PEOPLE, DeclaredPeople, people_columns
 from sfumato.release.files import distinct_texts
 
 if TYPE_CHECKING:
@@ -88,7 +89,8 @@ def published_frames(release: Release) -> dict[str, PublishedTable]:
     """Return the public tables of a release: one, or for buckets the quasi-identifiers and what the groups carry."""
     if release.form == "buckets":
         return {"data": _bucket_rows(release), "groups": _group_rows(release)}
-    return {"data": _joined_rows(release)}
+    declared = {} if release.people is None else {PEOPLE: _people_rows(release, release.people)}
+    return {"data": _joined_rows(release), **declared}
 
 
 def _sorted(columns: Sequence[Column], times: np.ndarray) -> PublishedTable:
@@ -168,3 +170,33 @@ def _group_rows(release: Release) -> PublishedTable:
     count = Column(free_name(COUNT, names), ids=carried.weight)
     columns = [group, *_code_columns(carried.attributes, carried.codes), count]
     return _sorted(columns, np.ones(len(carried), np.int64))
+
+
+def _people_rows(release: Release, told: DeclaredPeople) -> PublishedTable:
+    """The declared people: of each class, of all, and of each sensitive value where the requirement reads it."""
+    boxes = release.boxes
+    box_of = np.empty(len(release.groups), np.int64)
+    box_of[boxes.group] = np.arange(len(boxes))
+    attributes = {attribute.name: attribute for attribute in release.carried}
+    groups = [np.arange(len(told.classes)), np.array([-1])]
+    about, values, people = (
+        [""] * (len(told.classes) + 1),
+        [""] * (len(told.classes) + 1),
+        [told.classes, np.array([told.everyone])],
+    )
+    for name, (group, code, many) in told.values.items():
+        some = np.flatnonzero(told.overall[name])
+        groups += [group, np.full(len(some), -1)]
+        about += [name] * (len(group) + len(some))
+        values += [attributes[name].text(int(c)) for c in (*code, *some)]
+        people += [many, told.overall[name][some]]
+    owner = np.concatenate(groups).astype(np.int64)
+    names = people_columns([table.attribute.name for table in boxes.tables])
+    columns = [_text_column(names[0], [ALL, CLASS], (owner >= 0).astype(np.int64))]
+    for at, table in enumerate(boxes.tables):
+        ids = np.where(owner < 0, len(table.names), boxes.labels[box_of[np.maximum(owner, 0)], at] if len(boxes) else 0)
+        columns.append(_text_column(names[1 + at], [*table.names, ""], ids))
+    every = np.arange(len(owner))
+    columns += [_text_column(names[-3], about, every), _text_column(names[-2], values, every)]
+    columns.append(Column(names[-1], ids=np.concatenate(people).astype(np.int64)))
+    return _sorted(columns, np.ones(len(owner), np.int64))

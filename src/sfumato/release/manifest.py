@@ -11,6 +11,7 @@ import numpy as np
 
 from sfumato.claims import Claim, number_to_json
 from sfumato.errors import ParameterError, Problem, ReleaseError
+from sfumato.release.declared import PEOPLE, people_columns
 from sfumato.release.frames import COUNT, GROUP, free_name
 from sfumato.release.release import Form
 from sfumato.schema import Schema
@@ -87,7 +88,8 @@ class Manifest:
         carried = tuple(attribute.name for attribute in self.schema.carried)
         if self.form == "buckets":
             return {"data": (*quasi, self.group), "groups": (self.group, *carried, self.count)}
-        return {"data": (*quasi, *carried)}
+        declared = {PEOPLE: people_columns(quasi)} if self.table(PEOPLE) is not None else {}
+        return {"data": (*quasi, *carried), **declared}
 
 
 def _bad_claim(name: str, rule: str) -> ReleaseError:

@@ -127,7 +127,20 @@ class _Reader:
             per_person = 1
         name = self.field(data, "name", lambda text: isinstance(text, str), "a text", "table")
         population = self.field(data, "population", lambda text: isinstance(text, str), "a text", "")
-        return Schema(tuple(known), name=name, population=population, rows_per_person=per_person)
+        stated, person = given.get("rows_stated", False), given.get("person", [])
+        if not isinstance(stated, bool) or not _texts(person):
+            self.problem(
+                "schema", "must say who a row is about by names of columns, and whether rows_per_person was given"
+            )
+            stated, person = False, []
+        return Schema(
+            tuple(known),
+            name=name,
+            population=population,
+            rows_per_person=per_person,
+            rows_stated=stated,
+            person=tuple(person),
+        )
 
     def _attribute(self, at: int, data: Any) -> Attribute | None:
         path = f"schema.attributes[{at}]"

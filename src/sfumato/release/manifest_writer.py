@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import datetime as dt
 import platform
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -44,6 +45,8 @@ def manifest_of(release: Release, files: tuple[FileEntry, ...]) -> dict[str, Any
         "claim": release.claim.to_json(),
         "schema": {
             "rows_per_person": schema.rows_per_person,
+            "rows_stated": schema.rows_stated,
+            **({"person": list(schema.person)} if schema.person else {}),
             "attributes": [{**attribute.to_json(), "levels": levels(attribute)} for attribute in schema.attributes],
         },
         "suppressed": release.suppressed_group is not None,
@@ -75,5 +78,4 @@ def public_schema(release: Release) -> Schema:
     for at, attribute in enumerate(carried.attributes):
         codes = np.unique(carried.codes[:, at]).tolist()
         known.append(public_part(attribute, [((code, code + 1),) for code in codes], exact=True))
-    schema = release.schema
-    return Schema(tuple(known), name=schema.name, population=schema.population, rows_per_person=schema.rows_per_person)
+    return replace(release.schema, attributes=tuple(known), decide=(), not_person=())

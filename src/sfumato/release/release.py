@@ -16,6 +16,7 @@ import numpy as np
 from sfumato.claims import Claim
 from sfumato.errors import count_of
 from sfumato.release.boxes import Boxes, Carried, Groups
+from sfumato.release.declared import DeclaredPeople
 from sfumato.schema import Attribute, Labels, Schema
 
 if TYPE_CHECKING:
@@ -69,6 +70,7 @@ class Release:
     suppressed_group: int | None = None
     left_out: int | None = None
     notes: tuple[str, ...] = ()
+    people: DeclaredPeople | None = None
     savable: bool = True
     recoding: Any = field(default=None, repr=False)
     residence: Residence | None = field(default=None, repr=False)
@@ -203,11 +205,13 @@ def assemble(
     )
     totals = np.bincount(boxes.group, weights=boxes.weight, minlength=count).astype(np.int64)
     suppressed = rest.pop("suppressed_group", None)
+    people = rest.pop("people", None)
     release = Release(
         replace(schema, attributes=schema.published),
         boxes=boxes,
         groups=Groups(totals, carried),
         suppressed_group=None if suppressed is None else int(number[suppressed]),
+        people=None if people is None else people.renumbered(number),
         **rest,
     )
     return release, number

@@ -31,6 +31,7 @@ import polars as pl
 
 from sfumato.claims import Claim, Nothing
 from sfumato.errors import ParameterError, Problem, ReleaseError, SfumatoError
+from sfumato.release.declared import PEOPLE, DeclaredPeople, told_by
 from sfumato.release.dictionary import dictionary
 from sfumato.release.files import digest, distinct_texts, scan, tally
 from sfumato.release.folder import NewFolder, refuse_existing, take_name
@@ -309,7 +310,7 @@ def _release(manifest: Manifest, frames: dict[str, pl.DataFrame], **rest: Any) -
     if reading.problems:
         hint = "give the schema it was made with, or none"
         raise ReleaseError("the release does not fit the schema", hint=hint, problems=reading.problems)
-    return rebuilt(
+    release = rebuilt(
         schema,
         boxes=(labels, times, group),
         carried=(codes, carried_times, carried_group),
@@ -320,6 +321,32 @@ def _release(manifest: Manifest, frames: dict[str, pl.DataFrame], **rest: Any) -
         recoding=recoding,
         **rest,
     )
+    return release if PEOPLE not in frames else replace(release, people=_declared(release, frames[PEOPLE]))
+
+
+def _declared(release: Release, frame: pl.DataFrame) -> DeclaredPeople:
+    """Return the declared people of a saved release."""
+    boxes = release.boxes
+    labels = [[table.names[label] for label in boxes.labels[:, at]] for at, table in enumerate(boxes.tables)]
+    known: dict[tuple[str | None, ...], int] = {(): 0}
+    if labels:
+        known = dict(zip(zip(*labels, strict=True), boxes.group.tolist(), strict=True))
+    told = told_by(frame, [table.attribute.name for table in boxes.tables], known)
+    if isinstance(told, Problem):
+        raise ReleaseError(
+            "the declared people cannot be read", hint="take the folder as it was saved", problems=[told]
+        )
+    reading, values, overall = Reading(), {}, {}
+    for name, (group, texts, people) in told.values.items():
+        attribute = release.schema[name]
+        values[name] = (group, reading.codes(attribute, pl.Series(texts, dtype=pl.String)), people)
+        overall[name] = np.zeros(attribute.size, np.int64)
+        whole = told.overall.get(name, {})
+        overall[name][reading.codes(attribute, pl.Series(list(whole), dtype=pl.String))] = list(whole.values())
+    if reading.problems:
+        hint = "take the folder as it was saved"
+        raise ReleaseError("the declared people do not fit the schema", hint=hint, problems=reading.problems)
+    return DeclaredPeople(told.classes, everyone=told.everyone, values=values, overall=overall)
 
 
 def _group_numbers(boxes: pl.Series, carried: pl.Series) -> tuple[np.ndarray, np.ndarray]:

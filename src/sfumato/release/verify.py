@@ -20,6 +20,7 @@ from typing import Any
 
 from sfumato.claims import ApproxDP, Claim, ProbabilisticDP, PureDP, Requirement, number_from_json
 from sfumato.errors import ParameterError, Problem, ReleaseError, count_of
+from sfumato.release.declared import PEOPLE, people_columns
 from sfumato.release.examine import Examined, examine_bucket_tables, examine_rows, label_problems, unsorted
 from sfumato.release.files import digest, scan
 from sfumato.release.foreign import columns_of
@@ -138,6 +139,10 @@ def _roles(published: Schema, given: Schema | None) -> list[Problem]:
     if published.rows_per_person != given.rows_per_person:
         rule = f"is {published.rows_per_person} in the manifest, in the schema it is {given.rows_per_person}"
         problems.append(Problem("rows_per_person", rule))
+    if published.person != given.person or published.cap != given.cap:
+        problems.append(
+            Problem("person", "who a row is about, or how many rows a person keeps, is another in the schema")
+        )
     for attribute in published.attributes:
         if attribute.name not in given:
             problems.append(Problem(attribute.where, "is published but not in the schema"))
@@ -244,12 +249,13 @@ def _tables(folder: Path, manifest: Manifest, asked: Requirement | None) -> Exam
                 schema, frames["data"], frames["groups"], asked, group=manifest.group, count=manifest.count
             )
         else:
-            examined = examine_rows(schema, frames["data"], {name: name for name in manifest.expected["data"]}, asked)
+            named = {name: name for name in manifest.expected["data"]}
+            examined = examine_rows(schema, frames["data"], named, asked, people=frames.get(PEOPLE))
     except ReleaseError:  # a header that can be read over rows that can not: damage, so the claim fails
         damaged = Problem("data", "can not be read: its rows are damaged", "take the folder as it was saved")
         return Examined(problems=[*problems, damaged])
     problems += examined.problems
-    numbers = (manifest.group, manifest.count)
+    numbers = (manifest.group, manifest.count, people_columns([a.name for a in schema.quasi])[-1])
     for name, frame in frames.items():
         entry = manifest.table(name)
         rows = examined.table_rows.get(name)

@@ -67,7 +67,9 @@ class SchemaFile(_Strict):
 
     name: str = Field(min_length=1)
     population: str | None = None
-    rows_per_person: int = Field(default=1, ge=1)
+    person: str | list[str] | None = None
+    rows_per_person: int | None = Field(default=None, ge=1)
+    not_person: list[str] = Field(default_factory=list)
     decide: list[str] = Field(default_factory=list)
     attribute: dict[str, AttributeFile] = Field(min_length=1)
 
@@ -82,7 +84,9 @@ _HINTS = {
     "missing": 'missing = ["?", ""] or missing = "suppress"',
     "name": 'name = "my-table"',
     "attribute": "describe at least one column: [attribute.age]",
+    "person": 'person = "MRN", or person = ["clinic", "patient_no"]',
     "rows_per_person": "a whole number, at least 1",
+    "not_person": 'not_person = ["clinic_id"], columns that identify something other than people',
     "dates": 'dates = ["month", "year"]',
     "edges": "edges = [0, 1, 10, 100], rising",
     "intervals": "intervals = [5, 10, 20]",
@@ -101,7 +105,6 @@ _HINTS = {
     "decide": "a list of texts",
     "population": 'population = "adult-1994"',
 }
-_KNOWN = sorted({*AttributeFile.model_fields, *SchemaFile.model_fields})
 
 
 def parse_toml(text: str, where: str) -> tuple[dict[str, Any], list[Problem]]:
@@ -153,7 +156,7 @@ def _worded(item: Any) -> Problem:
     kind = item["type"]
     if kind == "extra_forbidden":
         name = steps[-1]
-        close = _closest(name)
+        close = _closest(name, AttributeFile if steps[:1] == ["attribute"] else SchemaFile)
         return Problem(
             ".".join(steps),
             "is not a known key",
@@ -164,7 +167,8 @@ def _worded(item: Any) -> Problem:
     return Problem(path, "has a value of the wrong form", _HINTS.get(name, "`sfumato explain schema` lists the keys"))
 
 
-def _closest(name: str) -> str:
+def _closest(name: str, table: type[BaseModel]) -> str:
+    """Return the key of the same table that is spelled most like a name, nothing where none is."""
     import difflib
 
-    return next(iter(difflib.get_close_matches(name, _KNOWN, n=1)), "")
+    return next(iter(difflib.get_close_matches(name, sorted(table.model_fields), n=1)), "")

@@ -10,7 +10,12 @@ schema: a TOML file that says what each column of a table is. `sfumato draft dat
 For the whole table
   name = "members"             what the table is called
   population = "members-2024"  who the rows are about; the ledger adds up what is published of them
-  rows_per_person = 1          at most how many rows one person has
+  person = "MRN"               the column that says who a row is about, or several: ["clinic", "patient_no"]. It is
+                               read and never published; k, l and t then count distinct people
+  rows_per_person = 1          at most how many rows one person has. With `person` it is enforced: of each person at
+                               most so many rows are kept, chosen by a fixed rule that reads that person's rows alone.
+                               Without `person` it is taken on trust. Until it is written, claims speak of rows
+  not_person = ["clinic_id"]   columns that repeat and identify something other than people
   decide = ["..."]             questions about the whole table that a person has yet to answer
 
 For each column: [attribute.NAME]

@@ -1,4 +1,8 @@
-"""The schema of a table: its attributes in order, who the rows are about, how many rows a person has."""
+"""The schema of a table: its attributes in order, who the rows are about, how many rows a person has.
+
+A claim may speak of people only where the unit was decided: `person` names the columns that say who a row is about, or
+`rows_per_person` is written down and no longer a question. Otherwise every count is a count of rows.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from sfumato.errors import ParameterError, Problem, SchemaError, count_of
 from sfumato.schema.attribute import Attribute, Role
@@ -21,23 +25,38 @@ from sfumato.schema.leaves import doubled_names
 __all__ = ["Schema"]
 
 _NAMED = 100  # columns listed in a message
+_UNIT_KEYS = {"person", "rows_per_person"}
 _DECIDE_ROLE = "say what each column is and delete the question from `decide`; --undecided publishes all the same"
 
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """What may be said of a table. Holds no data."""
+    """What may be said of a table. Holds no data.
+
+    `person` names the columns of the file that say who a row is about. `rows_per_person` is then a cap that reading
+    enforces; without `person` it is an assumption about the file. `not_person` names columns that repeat and identify
+    something other than people. `rows_stated` says whether `rows_per_person` was given; it is 1 where it was not.
+    """
 
     attributes: tuple[Attribute, ...]
     _: KW_ONLY
     name: str = "table"
     population: str = ""
-    rows_per_person: int = 1
+    rows_per_person: int = None  # type: ignore[assignment]  # `__post_init__` makes it 1 where it is not given
     decide: tuple[str, ...] = ()
+    person: tuple[str, ...] = ()
+    not_person: tuple[str, ...] = ()
+    rows_stated: bool = None  # type: ignore[assignment]  # kept by `replace`, found here otherwise
     _by_name: dict[str, Attribute] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_by_name", {attribute.name: attribute for attribute in reversed(self.attributes)})
+        given = self.rows_per_person is not None
+        rows = self.rows_per_person if given else 1
+        stated = given if self.rows_stated is None else self.rows_stated
+        object.__setattr__(self, "rows_per_person", rows)
+        object.__setattr__(self, "rows_stated", bool(stated or rows > 1))
+        object.__setattr__(self, "person", tuple(_listed(self.person)))
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Schema:
@@ -70,14 +89,17 @@ class Schema:
             for attribute in attributes
             if first[attribute.column] is not attribute
         ]
+        problems += [] if file is None else _person_problems(file.person, attributes)
         if problems or file is None:
             raise SchemaError(problems)
         return cls(
             tuple(attributes),
             name=file.name,
             population=file.population or file.name,
-            rows_per_person=file.rows_per_person,
+            rows_per_person=file.rows_per_person,  # type: ignore[arg-type]
             decide=tuple(file.decide),
+            person=tuple(_listed(file.person)),
+            not_person=tuple(file.not_person),
         )
 
     def __getitem__(self, name: str) -> Attribute:
@@ -119,6 +141,29 @@ class Schema:
     def published(self) -> tuple[Attribute, ...]:
         """Everything a release may speak about: quasi-identifiers first, then what is carried."""
         return (*self.quasi, *self.carried)
+
+    @property
+    def unit(self) -> Literal["person", "row"]:
+        """What a claim counts: people where the schema decides who they are, else rows."""
+        asked = {_topic(item)[0] for item in self.decide}
+        if self.person:
+            return "row" if "person" in asked else "person"
+        return "person" if self.rows_stated and not asked & _UNIT_KEYS else "row"
+
+    @property
+    def cap(self) -> int | None:
+        """At most how many rows of each person reading keeps; None where it keeps all."""
+        return self.rows_per_person if self.person and self.rows_stated else None
+
+    @property
+    def several(self) -> bool:
+        """Whether the table is keyed by person and a person may keep several rows."""
+        return bool(self.person) and self.cap != 1
+
+    @property
+    def person_columns(self) -> tuple[str, ...]:
+        """The columns of the file that say who a row is about."""
+        return tuple(self[name].column or name if name in self else name for name in self.person)
 
     def with_roles(
         self,
@@ -222,6 +267,10 @@ class Schema:
             for attribute in wanted
             if attribute.source != "public"
         ]
+        if self.person and self.cap is None:
+            rule = "a differentially private claim needs the most rows a person may have, and it is not declared"
+            hint = "rows_per_person = m keeps at most m rows of each person; choose m without looking at the data"
+            problems.append(Problem("rows_per_person", rule, hint))
         open_ones = [_topic(item) for item in self.decide]
         open_ones += [(a.where, ", ".join(item.partition(":")[0] for item in a.decide)) for a in wanted if a.decide]
         hint = "a proved claim rests on it: decide, then delete the question from `decide`"
@@ -245,6 +294,25 @@ class Schema:
             rule = "has one name under two parents, which an ARX file can not say"
             raise ParameterError("attribute", name, rule, hint="give the groups names of their own")
         return "\n".join(lines) + "\n"
+
+
+def _listed(person: str | Sequence[str] | None) -> Sequence[str]:
+    if person is None:
+        return ()
+    return (person,) if isinstance(person, str) else person
+
+
+def _person_problems(person: str | Sequence[str] | None, attributes: Sequence[Attribute]) -> list[Problem]:
+    """Return what is wrong with the key of people: no name, a name twice, a column that is published as it is."""
+    names = _listed(person)
+    hint = 'person = "MRN", or person = ["clinic", "patient_no"]'
+    if person is not None and (not names or not all(name.strip() for name in names)):
+        return [Problem("person", "names no column", hint)]
+    if len(set(names)) < len(names):
+        return [Problem("person", "names a column twice", hint)]
+    carried = [a.name for a in attributes if a.role in ("sensitive", "target") and {a.name, a.column} & set(names)]
+    rule = "is published as it is, so it cannot say who a row is about"
+    return [Problem(f"attribute.{name}", rule, 'role = "identifier"') for name in carried]
 
 
 def _of_values(attribute: Attribute) -> list[Problem]:

@@ -109,7 +109,7 @@ def test_description_tells_the_whole_claim():
     text = DP.describe()
     for part in (
         "1-differential privacy",
-        "presence of one person",
+        "presence of one row",
         "Taken as public: domain of age, domain of sex",
         "It does not cover: timing",
         "cuts 1/3, counts 2/3",

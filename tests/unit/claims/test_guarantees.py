@@ -82,7 +82,7 @@ def test_bad_parameters_are_refused_by_name(make, name):
 
 
 def test_linkable_says_that_it_is_an_estimate():
-    text = EVERY[3].describe()
+    text = EVERY[3].describe("person")
     assert "not a guarantee" in text
     assert "census 2000" in text
     assert "at least 10 people" in text
@@ -104,5 +104,6 @@ def test_neighbours_have_fixed_names_and_sentences():
     }
     sentences = [relation.describe() for relation in Neighbours]
     assert len(set(sentences)) == 3
-    assert "all rows of that person" in Neighbours.ADD_OR_REMOVE_ONE.describe()
+    assert "all rows of that person" in Neighbours.ADD_OR_REMOVE_ONE.describe("person")
+    assert "person" not in Neighbours.ADD_OR_REMOVE_ONE.describe()
     assert "Destinations" in Neighbours.ONE_ORIGIN.describe()

@@ -295,8 +295,9 @@ def test_conjunction_inherits_what_its_parts_need():
     assert (KAnonymity(5) & TCloseness(0.1)).monotone
     assert not (KAnonymity(5) & SemanticPrivacy(1, absent="ignore")).monotone
     assert (KAnonymity(5) & LDiversity(2)).found(TABLE, OVERALL) == (3, Fraction(1))
-    described = (KAnonymity(5) & TCloseness(0.1)).describe()
+    described = (KAnonymity(5) & TCloseness(0.1)).describe("person")
     assert "5 people" in described
+    assert "5 rows" in (KAnonymity(5) & TCloseness(0.1)).describe()
     assert "Jensen-Shannon" in described
 
 
@@ -323,7 +324,9 @@ def test_each_attribute_has_its_own_ground():
 
 def test_notes_say_what_is_separate_and_what_rows_mean():
     notes = " ".join(
-        requirement_notes(KAnonymity(2) & LDiversity(2), sensitive=["illness", "income"], rows_per_person=3)
+        requirement_notes(
+            KAnonymity(2) & LDiversity(2), sensitive=["illness", "income"], rows_per_person=3, unit="person"
+        )
     )
     assert "illness, income are each checked separately" in notes
     assert "k x 3 rows" in notes

@@ -194,7 +194,7 @@ def test_parameters_that_give_the_same_release_are_named_together(clinic, tmp_pa
     assert page.count('<details id="release-') == 2
     for k in (400, 500):
         assert f"sfumato publish mondrian data.csv schema.toml --k {k} -o out/" in page
-    assert "Every class holds at least 500 people" in page
+    assert "Every class holds at least 500 rows" in page
 
 
 def test_the_same_reason_is_printed_once(clinic_front, tmp_path):

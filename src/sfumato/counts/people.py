@@ -1,0 +1,282 @@
+"""Who a row is about: the key of a person, read row by row, and the rule that keeps at most m rows of each.
+
+Source    Ours. Keeping a bounded number of rows of each person reduces user-level differential privacy to rows
+          (Wilson et al., "Differentially private SQL with bounded user contribution", PoPETs 2020, section 3).
+Claim     Which rows of a person are kept depends on that person's key and rows alone: not on other people, on the
+          order of the file or on the engine. Rows with equal codes are interchangeable.
+Because   a person's rows are ordered by a fixed hash of the key and the published codes, ties by the codes, and the
+          first m are kept; neither the hash nor the order reads another person's row.
+Checked   tests/claims/test_people.py::test_the_cap_reads_one_person_at_a_time
+          tests/claims/test_people.py::test_a_mutant_cap_by_file_order_is_caught
+          tests/claims/test_people.py::test_adding_a_person_costs_at_most_epsilon
+Silent on keys that are wrong: two people under one key count as one, a person under two keys as two. A key is compared
+          as text without surrounding blanks: "007" is not "7".
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
+
+import numpy as np
+import polars as pl
+
+from sfumato.counts.canonical import canonical_text
+from sfumato.counts.draft_words import tokens
+from sfumato.counts.grouping import packed
+from sfumato.counts.source import ROWS, Source
+from sfumato.errors import Problem, ReadError, count_of
+from sfumato.schema import Schema
+
+__all__ = ["Members", "People", "blank_problem", "key_columns", "key_like", "read_people", "repeated_keys", "rows_kept"]
+
+_KEYS = {"id", "ids", "ssn", "mrn", "nhs", "uuid", "guid", "passport", "email", "iban", "patient", "person", "pid"}
+_NUMBERS = {"no", "nr", "num", "number", "key", "ref", "reference", "code"}
+_WHOM = {
+    *(
+        "emp",
+        "employee",
+        "staff",
+        "worker",
+        "person",
+        "personal",
+        "patient",
+        "pat",
+        "case",
+        "client",
+        "member",
+        "visit",
+    ),
+    *(
+        "customer",
+        "cust",
+        "user",
+        "student",
+        "pupil",
+        "insurance",
+        "policy",
+        "record",
+        "card",
+        "tax",
+        "social",
+        "subject",
+    ),
+}
+_OTHERS = {  # what such a key identifies is not a person
+    *("clinic", "hospital", "ward", "doctor", "physician", "provider", "site", "school", "store", "shop", "branch"),
+    *("region", "state", "city", "country", "county", "tract", "block", "department", "dept", "category", "type"),
+    *("group", "class", "product", "item", "device", "batch", "area", "zip", "age", "date", "count"),
+}
+_GERMAN = re.compile(
+    r"(patient|pat|person|personal|versicher|mitglied|kunde|fall|akte|ausweis|steuer|sozialversicherung|ma|schueler)"
+    r"[a-z]*(nr|nummer|id|kennung|schluessel|kennzeichen)"
+)
+
+_POINT_ZERO = r"^([+-]?\d+)\.0*$"  # how programs that took a whole number for a decimal write it
+
+
+@dataclass(frozen=True, slots=True)
+class People:
+    """The person of each row, numbered from 0 in the order of their keys, and a hash of each person's key.
+
+    Keys themselves are not held. People with one row have no hash (0): no rule asks for it.
+    """
+
+    ids: np.ndarray
+    _: KW_ONLY
+    digest: np.ndarray
+    blank: int = 0
+
+    def at(self, rows: np.ndarray) -> People:
+        """Return the people of some rows."""
+        return People(self.ids[rows], digest=self.digest)
+
+
+@dataclass(frozen=True, slots=True)
+class Members:
+    """Who has which combination of codes: each (person, line of the counts) once, with its rows. Confidential."""
+
+    person: np.ndarray
+    _: KW_ONLY
+    line: np.ndarray
+    rows: np.ndarray
+
+    @property
+    def people(self) -> int:
+        """How many people there are."""
+        return len(np.unique(self.person))
+
+    @classmethod
+    def of(
+        cls,
+        person: np.ndarray,
+        columns: Sequence[np.ndarray],
+        sizes: Sequence[int],
+        weights: np.ndarray | None,
+    ) -> Members:
+        """Match rows of codes with the lines of their counts: distinct rows in lexicographic order."""
+        number = len(person)
+        if not columns:
+            line = np.zeros(number, np.int64)
+        elif np.prod([int(size) for size in sizes], dtype=object) < 1 << 62:
+            line = np.unique(packed(columns, sizes), return_inverse=True)[1].reshape(-1)
+        else:
+            line = np.unique(np.column_stack(columns), axis=0, return_inverse=True)[1].reshape(-1)
+        lines = int(line.max()) + 1 if number else 1
+        times = np.ones(number, np.int64) if weights is None else weights
+        pairs, place = np.unique(person.astype(np.int64) * lines + line, return_inverse=True)
+        rows = np.zeros(len(pairs), np.int64)
+        np.add.at(rows, place.reshape(-1), times)
+        return cls(pairs // lines, line=pairs % lines, rows=rows)
+
+
+def key_columns(columns: Sequence[pl.Series]) -> list[pl.Series]:
+    """Return key columns as texts, cell by cell; a cell without a value is null."""
+    return [_texts(column) for column in columns]
+
+
+def _texts(column: pl.Series) -> pl.Series:
+    if column.dtype.is_integer():
+        return column.cast(pl.String)
+    if column.dtype != pl.String:
+        column = pl.Series(column.name, [canonical_text(value) for value in column.to_list()], dtype=pl.String)
+    told = column.str.strip_chars().str.replace(_POINT_ZERO, "$1")
+    return told.set(told == "", None)
+
+
+def read_people(columns: Sequence[pl.Series], weights: np.ndarray | None = None) -> People:
+    """Number the people of rows whose keys stand in `columns`; rows without a whole key get -1 and are counted."""
+    texts = key_columns(columns)
+    height = len(texts[0])
+    ranks = [text.rank("dense").fill_null(0).to_numpy().astype(np.int64) for text in texts]
+    blank = np.zeros(height, bool)
+    for rank in ranks:
+        blank |= rank == 0
+    key = np.zeros(height, np.int64)
+    for rank in ranks:  # ranks stay below the number of rows, so that two of them fit
+        key = np.unique(key * (int(rank.max()) + 1 if height else 1) + rank, return_inverse=True)[1].reshape(-1)
+    ids = np.full(height, -1, np.int64)
+    if not blank.all():
+        ids[~blank] = np.unique(key[~blank], return_inverse=True)[1].reshape(-1)
+    rows = np.bincount(ids[~blank], weights=None if weights is None else weights[~blank])
+    missing = int(blank.sum() if weights is None else weights[blank].sum())
+    return People(ids, digest=_digests(texts, ids, rows), blank=missing)
+
+
+def _digests(texts: Sequence[pl.Series], ids: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Return 64 bits of a hash of each person's key, where the person has more than one row."""
+    found = np.zeros(len(rows), np.uint64)
+    known, first = np.unique(ids, return_index=True)
+    for person, place in zip(known.tolist(), first.tolist(), strict=True):
+        if person < 0 or rows[person] < 2:
+            continue
+        cells = [str(text[place]).encode() for text in texts]
+        told = b"".join(b"%d:%b" % (len(cell), cell) for cell in cells)
+        found[person] = int.from_bytes(hashlib.blake2b(told, digest_size=8, person=b"sfumato rows").digest(), "little")
+    return found
+
+
+def blank_problem(columns: Sequence[str], blank: int) -> list[Problem]:
+    """Return a problem when rows have no key: nobody can say how many people they are."""
+    if not blank:
+        return []
+    names = ", ".join(columns)
+    rule = f"{count_of(blank, 'row has', 'rows have')} no value in {names}, so it is not known who they are about"
+    hint = "give each row the key of its person (a key of its own where the person has one row), or remove the row"
+    return [Problem("person", rule, hint, rows=blank)]
+
+
+def rows_kept(
+    person: np.ndarray, digest: np.ndarray, columns: Sequence[np.ndarray], weights: np.ndarray | None, most: int
+) -> np.ndarray:
+    """Return how many rows of each line stay when at most `most` rows of each person do."""
+    times = np.ones(len(person), np.int64) if weights is None else weights.astype(np.int64)
+    stay = times.copy()
+    total = np.zeros(len(digest), np.int64)
+    np.add.at(total, person, times)
+    lines = np.flatnonzero(total[person] > most)
+    if not len(lines):
+        return stay
+    order_by = digest[person[lines]].copy()
+    for column in columns:
+        order_by = _mixed(order_by ^ column[lines].astype(np.uint64))
+    codes = [column[lines] for column in reversed(columns)]
+    order = np.lexsort((*codes, order_by, person[lines]))
+    lines = lines[order]
+    running = np.cumsum(times[lines]) - times[lines]  # rows before this one, of this person and of those before
+    fresh = np.ones(len(lines), bool)
+    fresh[1:] = person[lines][1:] != person[lines][:-1]
+    before = running - np.maximum.accumulate(np.where(fresh, running, 0))
+    stay[lines] = np.clip(most - before, 0, times[lines])
+    return stay
+
+
+def _mixed(value: np.ndarray) -> np.ndarray:
+    """Splitmix64's finalizer (Steele, Lea & Flood, OOPSLA 2014): a fixed scrambling of 64 bits."""
+    value = value + np.uint64(0x9E3779B97F4A7C15)
+    value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    result: np.ndarray = value ^ (value >> np.uint64(31))
+    return result
+
+
+# -- columns that look like keys of people, where the schema names none ------------------------------------
+
+
+def key_like(name: str) -> bool:
+    """Whether the name of a column that is not published suggests the key of a person, or of a person's record."""
+    words = tokens(name)
+    if words & _OTHERS:
+        return False
+    return bool(words & _KEYS or (words & _NUMBERS and words & _WHOM) or any(map(_GERMAN.fullmatch, words)))
+
+
+def repeated_keys(source: Source, schema: Schema, known_rows: dict[str, int]) -> list[Problem]:
+    """Return a problem for each column that looks like a person's key and repeats more often than the schema says.
+
+    `known_rows` remembers how often columns repeat, so that each is read once.
+    """
+    if schema.person:
+        return []
+    published = {attribute.column or attribute.name for attribute in schema.published}
+    said = {attribute.column or attribute.name: attribute for attribute in schema.attributes}
+    problems = []
+    for column in source.columns:
+        known = said.get(column)
+        named = {column, known.name if known is not None else column}
+        looks = (known is not None and known.role == "identifier") or key_like(column)
+        if column in published or named & set(schema.not_person) or not looks:
+            continue
+        most = known_rows[column] = known_rows[column] if column in known_rows else _most_rows(source, column)
+        if most > schema.rows_per_person:
+            told = "" if schema.rows_stated else ", which nobody has decided"
+            rule = (
+                f"looks like the key of a person and repeats: up to {most} rows have the same value, and "
+                f"rows_per_person is {schema.rows_per_person}{told}"
+            )
+            hint = (
+                f'person = "{column}" counts people by it; rows_per_person = {most} takes that many rows for one '
+                f'person; not_person = ["{column}"] says that it identifies something else'
+            )
+            problems.append(Problem(known.where if known is not None else column, rule, hint, rows=most))
+    return problems
+
+
+def _most_rows(source: Source, column: str) -> int:
+    """Return the largest number of rows that share a value of a column; cells without a value do not count."""
+    form: Source | None = source
+    while form is not None:
+        frame = form.scan([column])
+        try:
+            found = form.collect(frame)
+        except ReadError:
+            form = form.in_latin1()
+            if form is None:
+                raise
+            continue
+        break
+    values = pl.DataFrame({"key": _texts(found[column]), ROWS: found[ROWS] if ROWS in found.columns else 1})
+    counts = values.drop_nulls("key").group_by("key").agg(pl.col(ROWS).sum())
+    return int(counts[ROWS].max() or 0)  # type: ignore[arg-type]

@@ -1,0 +1,204 @@
+"""Tables with several rows of a person, as a steward types the commands: refused, decided, published, verified."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import sfumato as sf
+from sfumato.cli.main import main
+
+COLUMNS = """\
+[attribute.age]
+role = "quasi"
+kind = "numeric"
+range = [0, 100]
+[attribute.city]
+role = "quasi"
+values = ["Bern", "Genf", "Basel"]
+[attribute.illness]
+role = "sensitive"
+values = ["flu", "gout", "none"]
+[attribute.paid]
+role = "target"
+values = ["no", "yes"]
+"""
+NAMED = '[attribute.MRN]\nrole = "identifier"\n'
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch) -> Path:
+    rng = np.random.default_rng(4)
+    rows = []
+    for patient in range(150):
+        age, city = int(rng.integers(0, 100)), str(rng.choice(["Bern", "Genf", "Basel"]))
+        rows += [
+            (f"{patient:05d}", age, city, rng.choice(["flu", "gout", "none"]), rng.choice(["no", "yes"]))
+            for _ in range(int(rng.integers(1, 8)))
+        ]
+    frame = pl.DataFrame(rows, schema=["MRN", "age", "city", "illness", "paid"], orient="row")
+    frame.sample(fraction=1, shuffle=True, seed=1).write_csv(tmp_path / "d.csv")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(capsys, *words: str) -> tuple[int, str]:
+    with pytest.raises(SystemExit) as stopped:
+        main(list(words))
+    said = capsys.readouterr()
+    assert "unexpected" not in said.err
+    return int(stopped.value.code or 0), said.out + said.err
+
+
+def decided(folder: Path, *lines: str, named: bool = True) -> None:
+    head = 'name = "visits"\n' + "".join(f"{line}\n" for line in lines)
+    (folder / "s.toml").write_text(head + COLUMNS + (NAMED if named else ""))
+
+
+@pytest.mark.parametrize("named", [True, False])
+@pytest.mark.parametrize("lines", [(), ("rows_per_person = 1",), ("rows_per_person = 3",)])
+def test_a_repeating_key_is_refused_by_check_publish_and_frontier(folder, capsys, named, lines):
+    """Also where the key is not in the schema at all; the message says the column, the number and the fixes."""
+    decided(folder, *lines, named=named)
+    words = (
+        ["check", "d.csv", "s.toml"],
+        ["publish", "mondrian", "d.csv", "s.toml", "--k", "5", "-o", "out"],
+        ["publish", "noisy-table", "d.csv", "s.toml", "--epsilon", "1", "-o", "out"],
+    )
+    for given in words:
+        code, text = run(capsys, *given)
+        assert code != 0, given
+        assert "MRN" in text
+        assert "up to 7 rows have the same value" in text
+        assert 'person = "MRN"' in text
+        assert "rows_per_person = 7" in text
+        assert 'not_person = ["MRN"]' in text
+        assert not any(f"{patient:05d}" in text for patient in range(150))
+        assert not (folder / "out").exists()
+    table = sf.read("d.csv", sf.Schema.load("s.toml"))
+    for wanted in (sf.publish, lambda table, one: sf.frontier(table, [one], workers=0, progress=False)):
+        with pytest.raises(sf.SchemaError, match="looks like the key of a person"):
+            wanted(table, sf.Mondrian(sf.KAnonymity(5)))
+
+
+@pytest.mark.parametrize("line", ["rows_per_person = 7", 'not_person = ["MRN"]', 'person = "MRN"'])
+def test_each_fix_of_the_message_is_one(folder, capsys, line):
+    decided(folder, line)
+    assert run(capsys, "check", "d.csv", "s.toml")[0] == 0
+    assert run(capsys, "publish", "mondrian", "d.csv", "s.toml", "--k", "5", "-o", "out")[0] == 0
+    code, text = run(capsys, "verify", "out")
+    assert (code, "holds" in text) == (0, True)
+
+
+def test_rows_are_called_rows_until_the_unit_is_decided(folder, capsys):
+    """Nothing that leaves the house, and nothing on the screen, counts people."""
+    decided(folder, 'not_person = ["MRN"]')
+    _, printed = run(capsys, "publish", "mondrian", "d.csv", "s.toml", "--k", "5", "-o", "out", "--format", "csv")
+    _, verified = run(capsys, "verify", "out")
+    claim = json.loads((folder / "out" / "manifest.json").read_text())["claim"]
+    assert claim["unit"] == "row"
+    said = printed + verified + (folder / "out" / "dictionary.md").read_text() + json.dumps(claim)
+    assert "people" not in said
+    assert "at least 5 rows" in said
+    decided(folder, "rows_per_person = 7")
+    run(capsys, "publish", "mondrian", "d.csv", "s.toml", "--k", "5", "-o", "told", "--format", "csv")
+    assert "at least 5 people" in (folder / "told" / "dictionary.md").read_text()
+
+
+def test_an_open_question_about_the_unit_keeps_it_open(folder, capsys):
+    decided(folder, "rows_per_person = 7", 'decide = ["rows_per_person: how many rows has one person at most?"]')
+    _, text = run(capsys, "publish", "mondrian", "d.csv", "s.toml", "--k", "5", "--dry-run")
+    assert "at least 5 people" not in text
+    assert "at least 5 rows" in text
+
+
+def test_from_draft_to_a_verified_release_about_people(folder, capsys):
+    """Draft, name the person, publish, verify: the figures are those of the people in the file."""
+    assert run(capsys, "draft", "d.csv", "-o", "drafted.toml")[0] == 0
+    decided(folder, 'person = "MRN"')
+    code, text = run(capsys, "publish", "mondrian", "d.csv", "s.toml", "--k", "5", "-o", "out", "--format", "csv")
+    assert code == 0, text
+    people = pl.read_csv("out/people.csv", infer_schema=False).with_columns(pl.col("people").cast(pl.Int64))
+    classes = people.filter(pl.col("scope") == "class")
+    assert people.filter(pl.col("scope") == "all")["people"].to_list() == [150]
+    smallest = classes["people"].min()
+    assert smallest >= 5
+    assert "fewest people in a class" in text
+    truth = pl.read_csv("d.csv", infer_schema=False)
+    released = sf.apply(sf.publish(*_again()), sf.read("d.csv", sf.Schema.load("s.toml")))
+    counted = released.with_columns(MRN=truth["MRN"]).group_by("age", "city").agg(pl.col("MRN").n_unique())
+    assert sorted(counted["MRN"].to_list()) == sorted(classes["people"].to_list())
+    assert "MRN" not in (folder / "out" / "data.csv").read_text()
+    code, text = run(capsys, "verify", "out", "--schema", "s.toml")
+    assert code == 0
+    assert "declared" in text
+    code, text = run(capsys, "verify", "out", "--json")
+    assert json.loads(text)["found"] == {"k-anonymity": smallest}
+
+
+def _again():
+    table = sf.read("d.csv", sf.Schema.load("s.toml"))
+    return table, sf.Mondrian(sf.KAnonymity(5))
+
+
+def test_differential_privacy_with_a_cap(folder, capsys):
+    decided(folder, 'person = "MRN"')
+    words = ("publish", "noisy-table", "d.csv", "s.toml", "--epsilon", "2", "--cut", "age=*", "-o")
+    code, text = run(capsys, *words, "out")
+    assert code != 0
+    assert "rows_per_person = m keeps at most m rows of each person" in text
+    decided(folder, 'person = "MRN"', "rows_per_person = 2")
+    code, text = run(capsys, *words, "out")
+    assert code == 0, text
+    assert run(capsys, "verify", "out")[0] == 0
+    told = (folder / "out" / "dictionary.md").read_text()
+    assert "at most 2 rows of each person" in told
+    assert "presence of one person" in told
+    assert not (folder / "out" / "people.parquet").exists()  # how many people there are is not told
+
+
+def test_keys_of_other_things_are_left_alone(folder, capsys):
+    """A clinic, a product, an age that repeat are not people."""
+    frame = pl.read_csv("d.csv", infer_schema=False).drop("MRN")
+    extra = {name: pl.lit("x") for name in ("clinic_id", "product id", "Patientenalter", "patient_age", "town_name")}
+    frame.with_columns(**extra).write_csv("d.csv")
+    decided(folder, named=False)
+    assert run(capsys, "check", "d.csv", "s.toml")[0] == 0
+    for name in ("Versichertennummer", "patient_no", "PatientID", "visit-nr", "Fallnummer", "person", "SSN"):
+        frame.with_columns(pl.lit("x").alias(name)).write_csv("d.csv")
+        code, text = run(capsys, "check", "d.csv", "s.toml")
+        assert (code != 0, name in text) == (True, True), name
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("person = []", "names no column"),
+        ('person = ["MRN", "MRN"]', "names a column twice"),
+        ('person = "illness"', "is published as it is"),
+        ("person = 3", "wrong form"),
+        ('person = "nobody"', "the column nobody is missing"),
+    ],
+)
+def test_a_wrong_person_is_named(folder, capsys, line, said):
+    decided(folder, line)
+    code, text = run(capsys, "check", "d.csv", "s.toml")
+    assert code != 0
+    assert said in text
+
+
+def test_explain_schema_names_the_keys(capsys):
+    _, text = run(capsys, "explain", "schema")
+    for key in ("person =", "rows_per_person =", "not_person ="):
+        assert key in text
+
+
+def test_a_method_that_counts_rows_says_what_to_do(folder, capsys):
+    decided(folder, 'person = "MRN"')
+    code, text = run(capsys, "publish", "bucketize", "d.csv", "s.toml", "--l", "2", "-o", "out")
+    assert code != 0
+    assert "rows_per_person = 1 keeps one row of each person" in text
