@@ -86,11 +86,12 @@ def table_facts(source: Source, facts: Sequence[ColumnFacts]) -> TableFacts:
     if not plain:
         return TableFacts(0)
     rows, kinds = _kinds_of_rows(source, [column.name for column in plain])
+    repeated = tuple(_repeated(source, plain))
     return TableFacts(
         rows,
         copies=rows - kinds,
-        repeated=tuple(_repeated(source, plain)),
-        related=() if source.grouped else tuple(_related(source, plain)),
+        repeated=repeated,
+        related=() if source.grouped else tuple(_related(source, plain, repeated)),
         unread={} if source.grouped else _unread(source, plain),
     )
 
@@ -124,13 +125,17 @@ def _repeated(source: Source, columns: Sequence[ColumnFacts]) -> list[Repeated]:
 # -- columns that tell each other ------------------------------------------------------------
 
 
-def _related(source: Source, columns: Sequence[ColumnFacts]) -> list[Related]:
+def _related(source: Source, columns: Sequence[ColumnFacts], repeated: Sequence[Repeated]) -> list[Related]:
+    """Compare columns with one another, on one row for each value of an identifier: rows of one person agree anyway."""
     wanted = [column for column in columns if column.distinct > 1 and "identifier" not in suggested(column.name)]
     wanted = wanted[:_COMPARED]
     if len(wanted) < 2 or wanted[0].rows < _ENOUGH:
         return []
     names = [column.name for column in wanted]
-    sample = source.collect(source.scan(names).head(_SAMPLE))
+    whom = max(repeated, key=lambda one: one.values).name if repeated else None
+    sample = source.collect(source.scan([*names, whom] if whom else names).head(_SAMPLE))
+    if whom is not None:
+        sample = sample.unique(subset=[whom], keep="first", maintain_order=True)
     years = _years(sample, wanted)
     told = {frozenset((pair.first, pair.second)) for pair in years}
     codes = {name: _numbered(sample[name]) for name in names}
