@@ -3,6 +3,7 @@
 race     reserves epsilon 1 of each population on standard input (time to set off, name), and answers yes or no
 lines    publishes in a child that is killed at line 0, then at line STRIDE, ... of the ledger's own code
 moments  publishes in children that are killed after a random time
+points   publishes and saves in children that are killed just before and just after each step
 saves    publishes and saves in a child that is killed at line 0, then at line STRIDE, ... of the ledger's and the
          release's own code, and tells what is left: accounted, on the disk, known to the ledger, finished
 
@@ -35,7 +36,7 @@ from sfumato.ledger.composition import check as whole_check
 from sfumato.ledger.cost import cost_of
 from sfumato.ledger.store import read_charges, read_tree, reading
 from sfumato.mechanisms import Plan
-from sfumato.release import Outcome, assemble, folder, partial
+from sfumato.release import Outcome, assemble, folder, partial, store
 from sfumato.release.store import finish
 
 ONE = sf.Claim(sf.PureDP(1), neighbours=sf.Neighbours.ADD_OR_REMOVE_ONE)
@@ -205,6 +206,42 @@ def saves(top: Path, stride: int) -> list[dict[str, Any]]:
     raise AssertionError("the child never came to its end")
 
 
+def points(top: Path) -> dict[str, dict[str, Any]]:
+    """Return what a kill just before and just after each step of publishing and saving leaves behind."""
+    steps = {
+        "reserve": (Ledger, "reserve"),
+        "draw": (Witnessed, "apply"),
+        "spend": (book.Reservation, "spend"),
+        "partial": (store, "_fill"),
+        "note": (book.Reservation, "intends"),
+        "rename": (folder, "take_name"),
+        "done": (book.Reservation, "saved"),
+    }
+    found = {}
+    for name, (owner, attribute) in steps.items():
+        for after in (False, True):
+            place = top / f"{name}-{after}"
+            place.mkdir()
+            mechanism = Witnessed(place / "drawn")
+            child = os.fork()
+            if child == 0:
+                honest = getattr(owner, attribute)
+
+                def step(*given: Any, honest: Any = honest, after: bool = after) -> None:
+                    if after:
+                        honest(*given)
+                    os.kill(os.getpid(), signal.SIGKILL)
+
+                setattr(owner, attribute, step)
+                sf.publish(TABLE, mechanism, ledger=place / "ledger.db", save_to=place / "out", format="csv")
+                os._exit(0)
+            _, status = os.waitpid(child, 0)
+            assert os.WIFSIGNALED(status)
+            os.close(mechanism.witness)
+            found[f"{'after' if after else 'before'} {name}"] = left_behind(place)
+    return found
+
+
 def left_behind(place: Path) -> dict[str, Any]:
     """Say what is accounted, what is on the disk, what `--against ledger.db` would do, and what can be finished."""
     ledger, out = place / "ledger.db", place / "out"
@@ -274,5 +311,9 @@ if __name__ == "__main__":
     if job == "race":
         race(where)
     else:
-        jobs = {"lines": lambda: lines(where, size), "saves": lambda: saves(where, size)}
+        jobs = {
+            "lines": lambda: lines(where, size),
+            "saves": lambda: saves(where, size),
+            "points": lambda: points(where),
+        }
         print(json.dumps(jobs.get(job, lambda: moments(where, size, chance))()))

@@ -19,10 +19,10 @@ SOURCE = Path(sfumato.__file__).parents[1]
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="the harness forks and kills as POSIX does")
 
 
-def left_behind(folder, stride, twin=""):
+def left_behind(folder, stride, twin="", job="saves"):
     paths = os.pathsep.join(filter(None, (str(SOURCE), os.environ.get("PYTHONPATH"))))
     environment = {**os.environ, "PYTHONPATH": paths, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-    command = [sys.executable, str(WORKER), "saves", str(folder), twin, str(stride), "0"]
+    command = [sys.executable, str(WORKER), job, str(folder), twin, str(stride), "0"]
     done = subprocess.run(command, stdout=subprocess.PIPE, env=environment, text=True, timeout=3000, check=True)
     return json.loads(done.stdout)
 
@@ -94,7 +94,27 @@ def _schema():
     return sfumato.Schema.parse({"name": "people", "attribute": {"sex": {"role": "sensitive", "values": ["f", "m"]}}})
 
 
-@pytest.mark.full
+STEPS = ("reserve", "draw", "spend", "partial", "note", "rename", "done")
+
+
+def test_killed_between_any_two_steps_nothing_paid_is_lost_or_unseen(tmp_path):
+    found = left_behind(tmp_path, 0, job="points")
+    assert faults(found.values()) == {}
+    assert list(found) == [f"{when} {step}" for step in STEPS for when in ("before", "after")]
+    told = {when: (one["drawn"], one["spent"], one["whole before"], one["named"]) for when, one in found.items()}
+    assert told["before reserve"] == (0, 0, False, False)
+    assert told["after reserve"] == told["before draw"] == (0, 1, False, False)
+    assert told["after draw"] == told["after spend"] == told["before partial"] == (1, 1, False, False)
+    assert told["after partial"] == told["after note"] == told["before rename"] == (1, 1, True, False)
+    assert told["after rename"] == told["before done"] == told["after done"] == (1, 1, False, True)
+    # Before the folder has its name the look back refuses; as soon as it has, it is seen, noted as done or not.
+    for when, one in found.items():
+        named = when in ("after rename", "before done", "after done")
+        expected = "no ledger" if when == "before reserve" else "sees it" if named else "refuses"
+        assert (when, one["looks back"]) == (when, expected)
+        assert one["whole after"] == (named or when in ("after partial", "before note", "after note", "before rename"))
+
+
 @pytest.mark.parametrize(("twin", "fault"), [("blind", "published and unseen"), ("tidy", "whole, paid and lost")])
 def test_mutants_that_lose_sight_or_the_release_are_caught(tmp_path, twin, fault):
-    assert fault in faults(left_behind(tmp_path, 1, twin))
+    assert fault in faults(left_behind(tmp_path, 0, twin, job="points").values())

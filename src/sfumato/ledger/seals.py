@@ -9,7 +9,7 @@ Checked   tests/claims/test_ledger_damage.py::test_no_flipped_bit_says_that_less
           tests/unit/ledger/test_ledger_file.py::test_what_was_changed_behind_its_back_is_named
 Silent on a person who changes rows and seals alike, or puts back an old copy of the whole file: seals are no
           signatures.
-Cost      one pass over the file for each transaction: about 10 ms for 1,000 entries.
+Cost      one pass over the file for each transaction: 20 ms for 300 entries on a busy machine.
 """
 
 from __future__ import annotations

@@ -156,6 +156,7 @@ def _create(path: Path) -> None:
         held = Held(partial)
         try:
             with closing(_connected(str(partial))) as connection:
+                connection.execute("PRAGMA journal_mode = OFF")  # a kill leaves a partial that nobody reads
                 connection.execute("BEGIN IMMEDIATE")
                 for statement in _statements(_TABLES):
                     connection.execute(statement)

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import errno
+import json
 import os
 import stat
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -89,3 +94,124 @@ def test_stale_partials_of_the_dead_are_removed(tmp_path):
     with NewFolder(tmp_path / "out").filled(), NewFolder(tmp_path / "out3").filled():
         pass
     assert {found.name for found in tmp_path.iterdir()} == {"out", "out3", alive.name}
+
+
+# -- prepared before anything is drawn ---------------------------------------------------------------
+
+
+def test_what_cannot_be_written_is_refused_when_the_place_is_prepared(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("x")
+    for target in ("/proc/out", tmp_path / "file" / "out", tmp_path / ("x" * 250), "/"):
+        with pytest.raises(ReleaseError):
+            NewFolder(target)
+    (tmp_path / "empty").mkdir()
+
+    def busy(self, target):
+        raise OSError(errno.EBUSY, os.strerror(errno.EBUSY))
+
+    with monkeypatch.context() as broken:  # what a mount point, or a name that another owns, answers
+        broken.setattr(Path, "rename", busy)
+        with pytest.raises(ReleaseError, match="busy"):
+            NewFolder(tmp_path / "empty")
+    assert sorted(found.name for found in tmp_path.iterdir()) == ["empty", "file"]
+
+
+def test_a_prepared_place_that_is_not_used_leaves_nothing(tmp_path):
+    with NewFolder(tmp_path / "out") as place:
+        assert place.partial.is_dir()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_room_is_taken_before_and_given_back_for_the_release(tmp_path):
+    with NewFolder(tmp_path / "out") as place:
+        assert sum(file.stat().st_size for file in place.partial.iterdir()) == 1 << 20
+        with place.filled() as partial:
+            assert list(partial.iterdir()) == []
+
+
+def test_a_disk_without_room_is_refused(tmp_path):
+    import resource
+
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 16, before[1]))
+    try:
+        with pytest.raises(ReleaseError, match="File too large"):
+            NewFolder(tmp_path / "out")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("mode", [0o700, 0o750, 0o2770])
+def test_a_folder_prepared_for_its_owner_stays_so(tmp_path, mode):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out").chmod(mode)
+    with NewFolder(tmp_path / "out") as place:
+        assert stat.S_IMODE(place.partial.stat().st_mode) == mode
+        with place.filled() as partial:
+            (partial / "a").write_text("1")
+    assert stat.S_IMODE((tmp_path / "out").stat().st_mode) == mode
+    assert (tmp_path / "out" / "a").read_text() == "1"
+
+
+def test_everything_is_flushed_before_and_after_it_is_named(tmp_path, monkeypatch):
+    order = []
+    real_sync, real_rename = os.fsync, Path.rename
+
+    def sync(handle):
+        order.append(Path(f"/proc/self/fd/{handle}").readlink().name)
+        real_sync(handle)
+
+    def rename(self, target):
+        order.append("rename")
+        return real_rename(self, target)
+
+    monkeypatch.setattr(os, "fsync", sync)
+    monkeypatch.setattr(Path, "rename", rename)
+    with NewFolder(tmp_path / "out").filled() as partial:
+        (partial / "a").write_text("1")
+        order.clear()
+    assert order == ["a", partial.name, "rename", tmp_path.name]
+
+
+CLAIM = {"accounted": False, "kind": "checked"}
+
+
+@pytest.mark.parametrize(
+    ("manifest", "stays"),
+    [
+        ({"claim": {**CLAIM, "kind": "proved"}}, True),
+        ({"claim": {**CLAIM, "accounted": True}}, True),
+        ({"claim": CLAIM}, False),  # costs nothing, and can be made again
+        ("damaged {", True),
+        (None, False),  # the manifest is written last: without one there is no release
+    ],
+)
+def test_a_partial_that_holds_a_paid_release_is_never_removed(tmp_path, manifest, stays):
+    partial = tmp_path / ".other.partial-4194305-0123456789ab"
+    partial.mkdir()
+    (partial / "data.csv").write_text("1")
+    if manifest is not None:
+        (partial / "manifest.json").write_text(manifest if isinstance(manifest, str) else json.dumps(manifest))
+    with NewFolder(tmp_path / "out").filled():
+        pass
+    assert partial.exists() == stays
+
+
+def test_a_partial_that_a_living_process_holds_is_not_removed(tmp_path):
+    """Its number says nothing where the process is in another container; its lock does."""
+    foreign = tmp_path / ".out.partial-4194305-0123456789ab"
+    foreign.mkdir()
+    lock = "fcntl.flock(os.open(sys.argv[1], os.O_RDONLY), fcntl.LOCK_EX)"
+    text = f"import fcntl, os, sys; {lock}; print('held', flush=True); input()"
+    with subprocess.Popen(
+        [sys.executable, "-c", text, str(foreign)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as other:
+        assert other.stdout.readline() == b"held\n"
+        with NewFolder(tmp_path / "out").filled():
+            pass
+        assert foreign.exists()
+        other.communicate(b"\n")
+    with NewFolder(tmp_path / "out2").filled():
+        pass
+    assert not foreign.exists()
