@@ -18,7 +18,7 @@ from sfumato.claims import VERIFY_TOLERANCE, Ground, Requirement
 from sfumato.errors import Problem, count_of
 from sfumato.release.files import TIMES, distinct_texts, tally
 from sfumato.release.ground import ground_of
-from sfumato.release.parse import dense, single_code
+from sfumato.release.parse import counts_of, dense, single_code
 from sfumato.release.verdict import Finding
 from sfumato.schema import Attribute, Schema, parse_label
 
@@ -53,18 +53,32 @@ def examine_rows(
     asked: Requirement | None,
     *,
     groups: str | None = None,
+    count: str | None = None,
 ) -> Examined:
-    """Examine one table of rows; `columns` says where each attribute stands."""
-    names = [*columns.values(), *([groups] if groups is not None else [])]
+    """Examine one table of rows; `columns` says where each attribute stands.
+
+    `count` names a column that says for how many rows a line stands.
+    """
+    names = [*columns.values(), *([groups] if groups is not None else []), *([count] if count is not None else [])]
     rows = tally(frame, names, "data")
     read = {column: distinct_texts(rows[column]) for column in names}
     by = [groups] if groups is not None else [columns[a.name] for a in schema.quasi if a.name in columns]
     classes = dense([read[column][1] for column in by], len(rows))
     values = {a.name: read[columns[a.name]] for a in schema.carried if a.name in columns}
-    times = rows[TIMES].to_numpy()
+    lines = times = rows[TIMES].to_numpy()
+    problems = []
+    if count is not None:
+        counted = counts_of(rows[count])
+        if counted is None:
+            return Examined(problems=[Problem(count, "must hold whole numbers of rows, at least 1")])
+        if (lines > 1).any() or rows.select(names[:-1]).is_duplicated().any():
+            rule = "counts some combination on several lines, whose order could tell more than their sum"
+            problems.append(Problem(count, rule, "publish the file as it was saved"))
+        times = counted * lines
     examined = _weighed(schema, asked, classes, values, times)
+    examined.problems += problems
     examined.texts = {name: read[column][0] for name, column in columns.items()}
-    examined.table_rows = {"data": int(times.sum())}
+    examined.table_rows = {"data": int(lines.sum())}
     return examined
 
 

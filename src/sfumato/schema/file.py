@@ -68,6 +68,7 @@ class SchemaFile(_Strict):
     name: str = Field(min_length=1)
     population: str | None = None
     rows_per_person: int = Field(default=1, ge=1)
+    rows: int | None = Field(default=None, ge=1)
     decide: list[str] = Field(default_factory=list)
     attribute: dict[str, AttributeFile] = Field(min_length=1)
 
@@ -83,6 +84,7 @@ _HINTS = {
     "name": 'name = "my-table"',
     "attribute": "describe at least one column: [attribute.age]",
     "rows_per_person": "a whole number, at least 1",
+    "rows": "about how many rows the table has, as publicly known: rows = 1000",
     "dates": 'dates = ["month", "year"]',
     "edges": "edges = [0, 1, 10, 100], rising",
     "intervals": "intervals = [5, 10, 20]",

@@ -11,6 +11,8 @@ For the whole table
   name = "members"             what the table is called
   population = "members-2024"  who the rows are about; the ledger adds up what is published of them
   rows_per_person = 1          at most how many rows one person has
+  rows = 1000                  about how many rows there are, where that is publicly known (one digit, then zeros):
+                               differentially private tables that would be mostly noise are refused by it
   decide = ["..."]             questions about the whole table that a person has yet to answer
 
 For each column: [attribute.NAME]

@@ -33,6 +33,7 @@ class Schema:
     name: str = "table"
     population: str = ""
     rows_per_person: int = 1
+    rows: int | None = None  # about how many, publicly known; never read off the data
     decide: tuple[str, ...] = ()
     _by_name: dict[str, Attribute] = field(init=False, repr=False, compare=False)
 
@@ -70,6 +71,10 @@ class Schema:
             for attribute in attributes
             if first[attribute.column] is not attribute
         ]
+        if file is not None and file.rows is not None and len(str(file.rows).rstrip("0")) > 1:
+            rule = "must have one digit other than 0: an exact number would have been counted in the data"
+            near = int(f"{file.rows:.0e}".partition("e")[0]) * 10 ** (len(str(file.rows)) - 1)
+            problems.append(Problem("rows", rule, f"what is publicly known, such as rows = {near}"))
         if problems or file is None:
             raise SchemaError(problems)
         return cls(
@@ -77,6 +82,7 @@ class Schema:
             name=file.name,
             population=file.population or file.name,
             rows_per_person=file.rows_per_person,
+            rows=file.rows,
             decide=tuple(file.decide),
         )
 
