@@ -159,34 +159,27 @@ def test_no_draw_is_made_when_a_veto_is_asked_for(tmp_path):
     assert sf.Ledger(book).entries() == []
 
 
-def test_what_was_drawn_is_saved_even_where_the_look_back_fails(tmp_path, capsys):
-    """The earlier release carries nothing that can be compared: a warning, and the release is there."""
+def test_what_was_drawn_is_saved_even_where_the_look_back_fails(tmp_path, capsys, monkeypatch):
+    """Whatever the comparison raises, once something was drawn: a warning, and the release is there."""
     from sfumato.cli.main import main
 
-    schema = Schema.parse(WORLD)
     text = ['name = "veto"']
     for name, role, values in (("town", "quasi", '["a", "b"]'), ("ill", "sensitive", '["flu", "hiv"]')):
         text += [f"[attribute.{name}]", f'role = "{role}"', 'kind = "nominal"', f"values = {values}"]
         text += ['source = "public"']
     (tmp_path / "s.toml").write_text("\n".join(text), "utf-8")
     rows = np.array([[0, 0], [1, 1], [0, 1]] * 10)
-    (tmp_path / "d.csv").write_text(
-        "town,ill\n" + "\n".join(f"{'ab'[t]},{('flu', 'hiv')[i]}" for t, i in rows), "utf-8"
-    )
-    bare = Table.from_codes(schema.with_roles(sensitive=[]), rows[:, :1])
-    sf.publish(bare, sf.Suppress()).save(tmp_path / "old")
-    asked = [
-        "publish",
-        "noisy-table",
-        tmp_path / "d.csv",
-        tmp_path / "s.toml",
-        "--epsilon",
-        "1",
-        "-o",
-        tmp_path / "out",
-    ]
+    lines = ["town,ill", *(f"{'ab'[town]},{('flu', 'hiv')[ill]}" for town, ill in rows)]
+    (tmp_path / "d.csv").write_text("\n".join(lines), "utf-8")
+    sf.publish(Table.from_codes(Schema.parse(WORLD), rows), sf.Suppress()).save(tmp_path / "old")
+
+    def failing(*_):
+        raise sf.NotComparable("this draw cannot be compared.")
+
+    monkeypatch.setattr(sf.attacks, "against", failing)
+    asked = ["publish", "noisy-table", tmp_path / "d.csv", tmp_path / "s.toml", "--epsilon", 1, "-o", tmp_path / "out"]
     with pytest.raises(SystemExit) as stopped:
         main([str(part) for part in [*asked, "--against", tmp_path / "old"]])
     assert stopped.value.code == 0
-    assert "the release is saved, but cannot be compared" in capsys.readouterr().err
+    assert "the release is saved, but could not be tried" in capsys.readouterr().err
     assert sf.verify(tmp_path / "out").holds
