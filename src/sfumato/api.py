@@ -71,6 +71,8 @@ def publish(
     save_to: str | PathLike[str] | NewFolder | None = None,
     format: Literal["parquet", "csv"] = "parquet",  # noqa: A002
     allow_rehearsal: bool = False,
+    counts: bool = False,
+    allow_noise: bool = False,
 ) -> Release:
     """Make a release. Without a seed the randomness is the system's; with one, a drawn release is a rehearsal.
 
@@ -78,9 +80,16 @@ def publish(
     before the first draw refunds it. Rehearsals read the same data and are charged the same. A column that looks like a
     person's key and repeats more often than `rows_per_person` is refused: rows would be counted as people.
 
-    With `save_to` the release is also saved there, in `format`. What could not be saved is refused before anything is
-    drawn; if saving fails all the same, the release is kept elsewhere and the error says where.
+    A differentially private table that would be mostly noise, by public numbers, is refused before anything is
+    reserved, unless `allow_noise` says yes to it.
+
+    With `save_to` the release is also saved there, in `format` and, for noisy and synthetic tables, with `counts`.
+    What could not be saved is refused before anything is drawn; if saving fails all the same, the release is kept
+    elsewhere and the error says where.
     """
+    refusal = mechanism.plan(table.schema).refusal
+    if refusal is not None and not allow_noise:
+        raise refusal
     if save_to is None:
         return _published(table, mechanism, seed, ledger, progress)
     refuse_beforehand(
@@ -89,11 +98,12 @@ def publish(
         format=format,
         seeded=seed is not None,
         allow_rehearsal=allow_rehearsal,
+        counts=counts,
     )
     with save_to if isinstance(save_to, NewFolder) else NewFolder(save_to) as place:
         refuse_ledger_inside(ledger, place)
         release = _published(table, mechanism, seed, ledger, progress)
-        save_or_keep(release, place, format=format, allow_rehearsal=allow_rehearsal)
+        save_or_keep(release, place, format=format, allow_rehearsal=allow_rehearsal, counts=counts)
     return release
 
 

@@ -159,5 +159,12 @@ def test_noise_that_passes_for_people_is_told_before_and_after(files, capsys):
     _, said = command(capsys, *asked, "--dry-run")
     assert "expected to hold nobody: noise alone" in said.out
     assert "Warning: with so many cells no group below" in said.out
-    command(capsys, *asked, "-o", files / "out")
+    assert "This would be refused: epsilon = 0.05: noise alone would report about" in said.out
+    code, said = command(capsys, *asked, "-o", files / "out", "--ledger", files / "book.db")
+    assert code == 2
+    assert "allow_noise=True (--allow-noise)" in said.err
+    assert not (files / "out").exists()
+    assert not (files / "book.db").exists()  # refused before anything was reserved
+    code, _ = command(capsys, *asked, "-o", files / "out", "--allow-noise")
+    assert code == 0
     assert "expected to hold nobody" in (files / "out" / "dictionary.md").read_text("utf-8")

@@ -7,8 +7,10 @@ Because   a person who truly is in all of them keeps their own value; where it i
 Checked   tests/claims/test_composition_against.py::test_counts_people_below_d
           tests/claims/test_composition_against.py::test_people_who_are_not_in_the_earlier_release_do_not_count
           tests/surfaces/test_attack_command.py::test_refuse_stops_before_anything_is_written
+          tests/claims/test_veto.py::test_no_release_under_a_proved_claim_can_be_vetoed
 Silent on who truly is in the earlier releases: every row is tried as if it were; on releases that nobody named. To
-          publish or not by this count is a choice that depends on the data, which no claim covers.
+          publish or not by this count is a choice that depends on the data: no claim that is checked on the file
+          covers it, and a claim of differential privacy would be false, so that `require` is refused there.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ import numpy as np
 
 from sfumato.attacks.composition import composition
 from sfumato.attacks.composition_outcome import Composition
+from sfumato.claims import Claim
 from sfumato.counts import Table
 from sfumato.errors import Infeasible, NotComparable, ParameterError, count_of
 from sfumato.release import Release
@@ -40,6 +43,7 @@ class Against:
     d: int
     earlier: int
     estimates: Mapping[str, Composition]
+    claim: Claim
     notes: tuple[str, ...] = ()
     confidential: bool = True
 
@@ -49,7 +53,8 @@ class Against:
         return self.people == 0
 
     def require(self) -> None:
-        """Raise `Infeasible` when anyone is below d."""
+        """Raise `Infeasible` when anyone is below d; a release under differential privacy cannot be vetoed so."""
+        self.claim.refuse_veto("require")
         if self.holds:
             return
         least = min(int(found.records.left[_exposed(found)].min(initial=self.d)) for found in self.estimates.values())
@@ -120,6 +125,7 @@ def against(release: Release, earlier: Release | Sequence[Release], table: Table
         d=d,
         earlier=len(others),
         estimates=estimates,
+        claim=release.claim,
         notes=tuple(notes),
     )
 

@@ -30,7 +30,11 @@ _SQLITE = b"SQLite format 3\0"
 
 
 def open_releases(
-    paths: Sequence[str | PathLike[str]], schema: Schema | None = None, *, groups: str | None = None
+    paths: Sequence[str | PathLike[str]],
+    schema: Schema | None = None,
+    *,
+    groups: str | None = None,
+    counts: str | None = None,
 ) -> list[Release]:
     """Load folders and read foreign tables; a table needs the schema, or takes that of the first folder.
 
@@ -45,7 +49,7 @@ def open_releases(
             continue
         if known is None:
             raise ParameterError("schema", "none", "a table that is no saved release needs one", hint="--schema x.toml")
-        found[at] = Release.read(path, known, groups=groups)
+        found[at] = Release.read(path, known, groups=groups, counts=counts)
     return [found[at] for at in range(len(paths))]
 
 

@@ -111,6 +111,18 @@ class Claim:
         varied = LDiversity(self.promise.d, kind="distinct")
         return varied if self.promise.base is None else self.promise.base & varied
 
+    def refuse_veto(self, name: str) -> None:
+        """Raise where a release under this claim would be withheld by what the data say of it.
+
+        Differential privacy is proved for what is drawn, all of it. Whoever publishes only the draws that pass a test
+        on the confidential rows tells by each release that the test was passed, and nothing paid for that. The answer
+        depends on the claim alone, so it can and should be asked before anything is drawn.
+        """
+        if self.kind == "proved":
+            rule = "cannot withhold a differentially private release: a release that is vetoed by the data leaks them"
+            hint = f"omit {name} and read the comparison as a warning, or compare before you choose the method"
+            raise ParameterError(name, "given", rule, hint=hint)
+
     def to_json(self) -> dict[str, Any]:
         """Return a plain dict; `Claim.from_json` reads it back."""
         return {

@@ -38,6 +38,7 @@ def attack() -> None:
     help="What classes are compared with to weigh the values left.",
 )
 @click.option("--groups", help="Column of group numbers in tables where values are linked to groups only.")
+@click.option("--counts", help="Column of tables that are no folder which says for how many rows a line stands.")
 @click.option("--records", type=click.Path(), help="Write a CSV file with a line for each victim (confidential).")
 @file_options
 @json_option
@@ -54,7 +55,7 @@ def composition(releases: tuple[str, ...], victims: str, control: str | None, **
     from sfumato.release.whole_file import NewFile
 
     schema = None if options["schema"] is None else sf.Schema.load(options["schema"])
-    opened = sf.attacks.open_releases(releases, schema, groups=options["groups"])
+    opened = sf.attacks.open_releases(releases, schema, groups=options["groups"], counts=options["counts"])
     known = schema or opened[0].schema
     given = given_options(**{name: options[name] for name in ("delimiter", "encoding", "header")})
     with NewFile(options["records"], option="records") if options["records"] else nullcontext() as records:

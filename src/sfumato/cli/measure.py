@@ -34,10 +34,18 @@ def _measures() -> list[str]:
     help="One measure by name; may be given several times.",
 )
 @click.option("--groups", help="Column of a foreign file that numbers its groups (buckets).")
+@click.option("--counts", help="Column of a foreign file that says for how many rows a line stands.")
 @file_options
 @json_option
 def measure(
-    data: str, schema: str, release: str, names: tuple[str, ...], groups: str | None, as_json: bool, **form: Any
+    data: str,
+    schema: str,
+    release: str,
+    names: tuple[str, ...],
+    groups: str | None,
+    counts: str | None,
+    as_json: bool,
+    **form: Any,
 ) -> None:
     """Measure a release against the table it was made from. The figures are confidential.
 
@@ -57,7 +65,7 @@ def measure(
     if Path(release).is_dir():
         made = sf.Release.load(release, schema=described)
     else:
-        made = sf.Release.read(release, described, groups=groups)
+        made = sf.Release.read(release, described, groups=groups, counts=counts)
     found = sf.measure(table, made, names or None)
     if as_json:
         measured = {name: figure.to_json() for name, figure in found.items()}

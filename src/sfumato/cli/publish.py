@@ -59,7 +59,11 @@ def publish_options(function: F) -> F:
                 help="Earlier release (folder or table; a ledger: all it saw saved): warn when together they leave"
                 " anyone fewer than d values.",
             ),
-            click.option("--refuse", is_flag=True, help="With --against: write nothing instead of warning."),
+            click.option(
+                "--refuse",
+                is_flag=True,
+                help="With --against: write nothing instead of warning. Not with a differentially private method.",
+            ),
             click.option("--undecided", is_flag=True, help="Publish columns whose role is still a question."),
             *_d_option(function),
             file_options,
@@ -86,6 +90,8 @@ def run(mechanism: Mechanism, **options: Any) -> None:
     from sfumato.release.store import save_or_keep
 
     schema = sf.Schema.load(options["schema"])
+    if options["refuse"]:
+        mechanism.claim(schema).refuse_veto("--refuse")
     undecided = schema.decisions()
     if undecided and not options["as_json"]:
         are = count_of(len(undecided), "decision of the schema is", "decisions of the schema are")
@@ -105,7 +111,7 @@ def run(mechanism: Mechanism, **options: Any) -> None:
     claim = mechanism.claim(schema)
     _refuse_waste(claim, schema, options)
     given = given_options(**{name: options[name] for name in ("delimiter", "encoding", "header")})
-    told = {"format": options["file_format"], "allow_rehearsal": options["allow_rehearsal"]}
+    told = _how_saved(options)
     with NewFolder(options["output"]) as place, _mapping_file(options, place) as mapping:
         refuse_ledger_inside(options["ledger"], place)
         table = sf.read(options["data"], schema, **given)
@@ -119,7 +125,8 @@ def run(mechanism: Mechanism, **options: Any) -> None:
         for text in () if options["as_json"] else warnings:
             click.echo(f"Warning: {text}", err=True)
         with _progress(shown=not options["as_json"]) as progress:
-            release = sf.publish(table, mechanism, seed=options["seed"], ledger=options["ledger"], progress=progress)
+            drawn = {name: options[name] for name in ("seed", "ledger", "allow_noise") if name in options}
+            release = sf.publish(table, mechanism, progress=progress, **drawn)
         if claim.kind == "proved":  # paid for: first it is saved, then looked at
             save_or_keep(release, place, **told)
             beside = _looked_back(release, earlier, table, options, warnings)
@@ -182,16 +189,17 @@ def _refuse_waste(claim: Claim, schema: Any, options: dict[str, Any]) -> None:
     import sfumato as sf
     from sfumato.release.store import refuse_beforehand
 
-    told = {"format": options["file_format"], "allow_rehearsal": options["allow_rehearsal"]}
-    refuse_beforehand(claim, schema, seeded=options["seed"] is not None, **told)
+    refuse_beforehand(claim, schema, seeded=options["seed"] is not None, **_how_saved(options))
     if options["mapping"] is not None and claim.kind == "proved":
         rule = "a differentially private release has none: its counts are drawn, no row got a label"
         raise sf.ParameterError("mapping", options["mapping"], rule, hint="omit --mapping")
-    if options["refuse"] and claim.kind == "proved":
-        rule = "a differentially private release cannot be taken back once it is drawn: it is paid for"
-        raise sf.ParameterError("refuse", "given", rule, hint="omit --refuse; --against alone warns")
     if options["against"] and options.get("d", 4) < 1:
         raise sf.ParameterError("d", options["d"], "must be at least 1", hint="--d 4")
+
+
+def _how_saved(options: dict[str, Any]) -> dict[str, Any]:
+    told = {"format": options["file_format"], "allow_rehearsal": options["allow_rehearsal"]}
+    return told | ({"counts": True} if options.get("counts") else {})
 
 
 def _mapping_file(options: dict[str, Any], place: Any) -> Any:
@@ -265,6 +273,8 @@ def _show_plan(plan: Any, claim: Any, *, as_json: bool) -> None:
         click.echo(f"{stage.name}: {stage.does}.{spends}{error}")
     for note in plan.notes:
         click.echo(note)
+    if plan.refusal is not None:
+        click.echo(f"This would be refused: {plan.refusal}")
     click.echo(claim.describe())
 
 

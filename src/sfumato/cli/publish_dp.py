@@ -18,6 +18,16 @@ _THRESHOLD = click.option(
 )
 
 
+_ALLOW_NOISE = click.option(
+    "--allow-noise", is_flag=True, help="Publish although noise is expected to outweigh what is reported."
+)
+
+
+_COUNTS = click.option(
+    "--counts", is_flag=True, help="Write one line for each combination with its count, not one for each row."
+)
+
+
 def _spend(mechanism: Mechanism, options: dict[str, Any]) -> None:
     """Tell what each stage will get and what error to expect, then publish."""
     import sfumato as sf
@@ -58,6 +68,8 @@ def _threshold(given: str | None) -> Any:
 @click.option("--ratio", help="Budget of a selection over that of the one before (default: 1).")
 @click.option("--penalty", help="Rows that a new cell must bring, times the epsilon of the counts (default: 0).")
 @_THRESHOLD
+@_ALLOW_NOISE
+@_COUNTS
 def diffgen(epsilon: str, recommended: bool, **options: Any) -> None:
     """Specialize under differential privacy, then publish noisy counts.
 
@@ -88,6 +100,8 @@ def diffgen(epsilon: str, recommended: bool, **options: Any) -> None:
     help="Labels of one attribute, such as --cut 'age=[17-40);[40-91)'. May be repeated.",
 )
 @_THRESHOLD
+@_ALLOW_NOISE
+@_COUNTS
 def noisy_table(epsilon: str, cuts: tuple[str, ...], threshold: str | None, **options: Any) -> None:
     """Publish the contingency table, or a declared generalization of it, with noise on every cell.
 

@@ -63,6 +63,7 @@ class _Numbers(click.ParamType):  # type: ignore[type-arg]
 @click.option("--coarsen", help="Region level at which origins are drawn; they are then placed inside.")
 @click.option("--far", type=(float, str), help="MILES LEVEL: beyond so many miles draw regions of this level.")
 @click.option("--accept-reject", is_flag=True, help="Draw unlikely samples anew (sec. V-A of the paper).")
+@click.option("--counts", is_flag=True, help="Write one line for each pair with its count, not one for each row.")
 @click.option("--map", "map_file", type=click.Path(), help="Write a page with a map.")
 @click.option(
     "--audience", type=click.Choice(["public", "steward"]), default="public", show_default=True,
@@ -92,7 +93,7 @@ def synthesize(**options: Any) -> None:
         return
     if options["output"] is None:
         raise sf.ParameterError("output", "nothing", "a folder to write is needed", hint="-o out/, or --dry-run")
-    told = {"format": options["file_format"], "allow_rehearsal": options["allow_rehearsal"]}
+    told = {"format": options["file_format"], **{name: options[name] for name in ("allow_rehearsal", "counts")}}
     schema = geography.schema(rows_per_person=options["cap"] or 1)
     refuse_beforehand(mechanism.claim(schema), schema, seeded=options["seed"] is not None, **told)
     named = {name: options[name] for name in ("destination", "origin", "count", "person", "unit", "cap", "unknown")}

@@ -9,7 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from sfumato.claims import Claim
 from sfumato.counts import Counts, Members, Table
-from sfumato.errors import ParameterError
+from sfumato.errors import ParameterError, SfumatoError
 from sfumato.randomness import Entropy
 from sfumato.release import Outcome, Release
 from sfumato.schema import Schema
@@ -46,10 +46,12 @@ class Plan:
     stages: tuple[Stage, ...]
     _: KW_ONLY
     notes: tuple[str, ...] = ()
+    refusal: SfumatoError | None = None  # why `publish` would not make it, unless it is told to
 
     def to_json(self) -> dict[str, Any]:
         """Return a plain mapping."""
-        return {"stages": [stage.to_json() for stage in self.stages], "notes": list(self.notes)}
+        told = {} if self.refusal is None else {"refusal": self.refusal.as_json()}
+        return {"stages": [stage.to_json() for stage in self.stages], "notes": list(self.notes), **told}
 
 
 @dataclass(frozen=True)

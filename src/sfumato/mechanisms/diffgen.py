@@ -17,6 +17,7 @@ Cost      One group-by; one-way scores cost domain sizes, scores in cells one pa
 
 from __future__ import annotations
 
+import math
 from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, Literal
@@ -25,27 +26,37 @@ import numpy as np
 
 from sfumato.claims import Claim, Neighbours, PureDP
 from sfumato.claims.exact import Number, choice, fraction, number_to_json, whole
+from sfumato.counts.grouping import packed
 from sfumato.errors import ParameterError
 from sfumato.ledger.budget import Budget
 from sfumato.mechanisms.base import Gathered, Plan, Stage
 from sfumato.mechanisms.diffgen_counts import choose_prefix
-from sfumato.mechanisms.diffgen_cuts import Cut, by_splits, cut_labels, public_recoding
+from sfumato.mechanisms.diffgen_cuts import Cut, by_splits, cut_labels, public_recoding, root_cut, widest_step
 from sfumato.mechanisms.diffgen_growth import CellTables, Draw, Drawn, Growth, OneWay, Steps, grow
 from sfumato.mechanisms.diffgen_handicaps import affordable, shares
 from sfumato.mechanisms.diffgen_scores import SCORES, ScoreName, information_gain, max_score, score_of
 from sfumato.mechanisms.noisy_cells import (
+    MANY_ROWS,
     Cells,
     Decided,
     Threshold,
+    carried_words,
     cells_schema,
     expected_error,
+    large,
+    least_drawable,
+    mostly_noise,
+    noise_alone,
     public_inputs,
     read_threshold,
+    refuse_hits,
+    refuse_size,
     release_cells,
     silences,
     threshold_for,
 )
 from sfumato.randomness import Entropy
+from sfumato.randomness.parameters import SMALLEST, read_epsilon
 from sfumato.release import Outcome
 from sfumato.schema import Labels, Schema
 
@@ -166,7 +177,9 @@ class DiffGen:
 
     def claim(self, schema: Schema) -> Claim:
         """Promise pure differential privacy; the trace is what would be spent if every choice is made."""
-        return self._claimed(cells_schema(schema), self._planned(cells_schema(schema)))
+        kept = cells_schema(schema)
+        self._refuse(kept)
+        return self._claimed(kept, self._planned(kept))
 
     def needs(self, schema: Schema) -> list[tuple[str, ...]]:
         """Ask for one group-by; the one-way tables follow from it."""
@@ -175,6 +188,7 @@ class DiffGen:
     def plan(self, schema: Schema) -> Plan:
         """Tell what each stage gets, if every choice is made."""
         kept = cells_schema(schema)
+        self._refuse(kept)
         does = {
             "initial splits": "draws a split of each grid",
             "selections": f"selects {self.specializations} values by {self.score}",
@@ -194,8 +208,27 @@ class DiffGen:
             )
             for stage, amount in trace
         )
-        notes = () if self.paper else ("What a run does not spend on cuts goes to the counts.",)
-        return Plan(stages, notes=notes)
+        notes = [] if self.paper else ["What a run does not spend on cuts goes to the counts."]
+        few, many = self.cells(kept)
+        rate = row["counts"]
+        least = threshold_for(few, rate, self.threshold or 1)
+        between = large(few) if few == many else f"{large(few)} without a specialization, at most {large(many)} after"
+        notes.append(f"Cells: {between}. With {large(few)}, counts from {least} on are reported.")
+        notes.append(f"Of these, {noise_alone(few, rate, least)}; more cells, more noise.")
+        if least > MANY_ROWS and carried_words(kept):
+            notes.append(f"Warning: no group below {least} people is seen{carried_words(kept)}.")
+        return Plan(stages, notes=tuple(notes), refusal=mostly_noise(kept, few, rate, least))
+
+    def cells(self, schema: Schema) -> tuple[int, int]:
+        """Return how many cells there are before any specialization and, at most, after the last. Both are public."""
+        kept = cells_schema(schema)
+        carried = math.prod(attribute.size for attribute in kept.carried)
+        full = carried * math.prod(attribute.size for attribute in kept.quasi)
+        if self.specializations == LEAVES:
+            return full, full
+        few = carried * math.prod(len(root_cut(attribute)) for attribute in kept.quasi)
+        widest = max((widest_step(attribute) for attribute in kept.quasi), default=1)
+        return few, min(full, few * widest ** int(self.specializations))
 
     def step(self, schema: Schema) -> Fraction:
         """Return what one choice costs; with a `ratio`, on average."""
@@ -239,7 +272,8 @@ class DiffGen:
         rate = budget.draw("counts", self.budget * HALF if self.paper else budget.rest()) / person
         if budget.rest():
             budget.draw("unspent", budget.rest())
-        threshold = threshold_for(cells.number, rate, self.threshold or 1)
+        # The number of cells follows from the cuts: by now a table that is too large cannot be refused any more.
+        threshold = max(threshold_for(cells.number, rate, self.threshold or 1), least_drawable(cells.number, rate))
         return Decided(cells, epsilon=rate, threshold=threshold, trace=budget.trace)
 
     def apply(self, counts: Gathered, entropy: Entropy) -> Outcome:
@@ -267,12 +301,24 @@ class DiffGen:
             "threshold": self.threshold,
         }
 
+    def _refuse(self, schema: Schema) -> None:
+        """Refuse, by public numbers, what could fail once choices are drawn: every price and every table size."""
+        person = schema.rows_per_person
+        least = [price / person for price in self.prices(schema)]
+        least += [self.step(schema) / person] if self.splits == "ahead" and least else []
+        least += [self.budget * Fraction(self.prefix) / person] if self.prefix else []
+        for price in least:
+            if price < SMALLEST:
+                rule = f"leaves a choice {float(price):.3g}, less than 1e-12"
+                hint = "a larger epsilon, fewer specializations, or a ratio nearer to 1"
+                raise ParameterError("epsilon", number_to_json(self.budget), rule, hint=hint)
+        refuse_size(schema, self.cells(schema)[1], self.budget / person, self.threshold or 1)
+        rate = read_epsilon(dict(self._planned(schema))["counts"] / person)
+        refuse_hits(self.cells(schema)[0], rate, self.threshold or 1)
+
     def _grown(self, schema: Schema, table: Any, draw: Draw) -> Growth:
-        width, label = len(schema.quasi), np.zeros(len(table.weights), np.int64)
-        classes = 1
-        for at, attribute in enumerate(schema.carried):
-            label = label * attribute.size + table.codes[:, width + at]
-            classes *= attribute.size
+        width, classes = len(schema.quasi), math.prod(attribute.size for attribute in schema.carried)
+        label = _class_numbers(table.codes[:, width:], [attribute.size for attribute in schema.carried])
         form = CellTables if self.scored == "cells" else OneWay
         tables = form([a.size for a in schema.quasi], table.codes[:, :width], table.weights, label, classes)
         score, first = (
@@ -330,3 +376,11 @@ class DiffGen:
     def _cells(self, schema: Schema, table: Any, cuts: tuple[Cut, ...]) -> Cells:
         tables = tuple(cut_labels(attribute, cut) for attribute, cut in zip(schema.quasi, cuts, strict=True))
         return Cells.counted(schema, table, tables, public_recoding(schema.quasi, cuts))
+
+
+def _class_numbers(codes: np.ndarray, sizes: list[int]) -> np.ndarray:
+    """Number the combinations of carried codes: in mixed radix, or, of more than fit, those that occur."""
+    if math.prod(sizes) < 1 << 62:
+        return packed([codes[:, at] for at in range(len(sizes))], sizes)
+    _, label = np.unique(codes, axis=0, return_inverse=True)
+    return np.asarray(label, np.int64).ravel()

@@ -19,7 +19,7 @@ import numpy as np
 from sfumato.counts import Cuts
 from sfumato.schema import Attribute, Labels
 
-__all__ = ["GRID", "Cut", "Node", "by_splits", "cut_labels", "public_recoding", "replaced", "root_cut"]
+__all__ = ["GRID", "Cut", "Node", "by_splits", "cut_labels", "public_recoding", "replaced", "root_cut", "widest_step"]
 
 GRID = -1  # `tree` of a node that is an interval of the grid
 
@@ -71,6 +71,13 @@ def root_cut(attribute: Attribute) -> Cut:
     if missing is None:
         return (Node(0, high=attribute.size),)
     return Node(0, high=missing), Node(missing, high=missing + 1, closed=True)
+
+
+def widest_step(attribute: Attribute) -> int:
+    """Return how many cells one specialization of this attribute can at most make of one."""
+    if by_splits(attribute):
+        return min(2, attribute.size)
+    return max((len(below) for below in attribute.nodes.children), default=1)
 
 
 def replaced(cut: Cut, node: Node, children: Sequence[Node]) -> Cut:

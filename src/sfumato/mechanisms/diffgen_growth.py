@@ -13,7 +13,8 @@ Checked   tests/claims/test_diffgen.py::test_the_whole_mechanism_keeps_its_epsil
           tests/claims/test_audit.py::test_every_trap_has_a_twin_that_is_caught
           tests/claims/test_adversary_dp.py::test_missing_values_cost_nothing_more_in_cells
 Silent on how good the cuts are.
-Cost      One-way: O(rows x attributes) once, then domain sizes. In cells: one pass a step and attribute.
+Cost      One-way: O(rows x attributes) once, then domain sizes. In cells: one pass a step and attribute. Where codes
+          times classes is large, tables are not made and scores cost a sort of the rows (diffgen_sparse).
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ import numpy as np
 from sfumato.mechanisms.diffgen_cuts import Cut, Node, by_splits, replaced, root_cut
 from sfumato.mechanisms.diffgen_handicaps import for_new_cells, for_ways
 from sfumato.mechanisms.diffgen_scores import Score
+from sfumato.mechanisms.diffgen_sparse import Rows, sparse_scores
 from sfumato.randomness import Entropy, exponential_choice, permute_and_flip
 from sfumato.schema import Attribute
 
@@ -36,6 +38,8 @@ __all__ = ["CellTables", "Draw", "Drawn", "Growth", "OneWay", "Steps", "Tables",
 
 WHOLE = 1 << 32  # base measure of one value; an interval shares it among its split points
 CHUNK = 1 << 21  # entries of a table of cells held at once
+ONE_TABLE = 1 << 20  # codes x classes up to which a one-way table is made
+CELL_TABLE = 1 << 12  # the same for the table of each cell
 
 
 class Draw(Protocol):
@@ -68,10 +72,10 @@ class Drawn:
 
 
 class Tables(Protocol):
-    """Running class counts along the codes of an attribute, for each cell: cells x (size + 1) x classes."""
+    """Class counts along the codes of each attribute, in each cell of the cuts so far."""
 
-    def along(self, at: int) -> Iterator[np.ndarray]:
-        """Yield them, some cells at a time."""
+    def scored(self, at: int, asked: list[np.ndarray], score: Score) -> list[np.ndarray]:
+        """Return the scores of each way to specialize some nodes of an attribute, summed over the cells."""
         ...
 
     def specialize(self, at: int, node: Node, children: Sequence[Node]) -> None:
@@ -85,14 +89,24 @@ class OneWay:
     def __init__(
         self, sizes: Sequence[int], codes: np.ndarray, weights: np.ndarray, label: np.ndarray, classes: int
     ) -> None:
-        self._tables = []
+        self._sizes, self._codes, self._weights, self._label = sizes, codes, weights, label
+        self._tables = {}
         for at, size in enumerate(sizes):
-            key = codes[:, at].astype(np.int64) * classes + label
-            self._tables.append(_running(_summed(key, weights, size * classes).reshape(1, size, classes)))
+            if size * classes <= ONE_TABLE:
+                key = codes[:, at].astype(np.int64) * classes + label
+                self._tables[at] = _running(_summed(key, weights, size * classes).reshape(1, size, classes))
 
     def along(self, at: int) -> Iterator[np.ndarray]:
-        """Yield the table of one attribute."""
+        """Yield the table of one attribute: running class counts, 1 x (size + 1) x classes."""
         yield self._tables[at]
+
+    def scored(self, at: int, asked: list[np.ndarray], score: Score) -> list[np.ndarray]:
+        """Return the scores of each way to specialize some nodes."""
+        if at in self._tables:
+            return _dense_scores(self.along(at), asked, score)
+        cell = np.zeros(len(self._weights), np.int64)
+        rows = Rows(self._codes[:, at].astype(np.int64), cell=cell, label=self._label, weight=self._weights)
+        return sparse_scores(rows, asked, score, self._sizes[at])
 
     def specialize(self, at: int, node: Node, children: Sequence[Node]) -> None:
         """Do nothing: a score does not depend on the other attributes' cuts."""
@@ -108,8 +122,15 @@ class CellTables:
         self._classes = classes
         self._cell, self._cells = np.zeros(len(weights), np.int64), 1
 
+    def scored(self, at: int, asked: list[np.ndarray], score: Score) -> list[np.ndarray]:
+        """Return the scores of each way to specialize some nodes, summed over the cells."""
+        if self._sizes[at] * self._classes <= CELL_TABLE:
+            return _dense_scores(self.along(at), asked, score)
+        rows = Rows(self._codes[:, at].astype(np.int64), cell=self._cell, label=self._label, weight=self._weights)
+        return sparse_scores(rows, asked, score, self._sizes[at])
+
     def along(self, at: int) -> Iterator[np.ndarray]:
-        """Yield the tables of one attribute; cells in chunks, so that memory stays bounded."""
+        """Yield running class counts, cells x (size + 1) x classes; cells in chunks, so that memory stays bounded."""
         size, classes = self._sizes[at], self._classes
         many = max(1, CHUNK // (size * classes))
         key = (self._cell * size + self._codes[:, at]) * classes + self._label
@@ -127,10 +148,24 @@ class CellTables:
         part[outside] = len(children)
         # Where the attribute was cut before, other nodes are cells of their own already.
         key = self._cell * (len(children) + 1) + part
-        used = np.zeros(self._cells * (len(children) + 1), bool)
-        used[key] = True
-        number = np.cumsum(used) - 1
-        self._cell, self._cells = number[key], max(1, int(used.sum()))
+        if self._cells * (len(children) + 1) > CHUNK:  # a table of all pairs could be far larger than the rows
+            used, number = np.unique(key, return_inverse=True)
+            self._cell, self._cells = number.ravel().astype(np.int64), max(1, len(used))
+            return
+        taken = np.zeros(self._cells * (len(children) + 1), bool)
+        taken[key] = True
+        self._cell, self._cells = (np.cumsum(taken) - 1)[key], max(1, int(taken.sum()))
+
+
+def _dense_scores(tables: Iterator[np.ndarray], asked: list[np.ndarray], score: Score) -> list[np.ndarray]:
+    totals = [np.zeros(len(borders), np.int64) for borders in asked]
+    for running in tables if asked else ():
+        for place, borders in enumerate(asked):
+            counts = running[:, borders[:, 1:]] - running[:, borders[:, :-1]]  # cells x ways x children x classes
+            cells = len(counts)
+            each = score.of(counts.reshape(-1, *counts.shape[2:]))
+            totals[place] += each.reshape(cells, len(borders)).sum(axis=0)
+    return totals
 
 
 def _summed(key: np.ndarray, weights: np.ndarray, length: int) -> np.ndarray:
@@ -216,7 +251,7 @@ class _Growing:
         for node in nodes:
             points = node.splits()
             if len(points):
-                [scores] = self.scored(at, [_at_points(node, points)], self.steps.score)
+                [scores] = self.tables.scored(at, [_at_points(node, points)], self.steps.score)
                 chosen = self.draw.choose(scores, epsilon=self.steps.epsilon, score=self.steps.score)
                 self.points[at, node] = int(points[chosen])
                 drawn = True
@@ -242,7 +277,7 @@ class _Growing:
         """Line 7. With splits chosen together, each way to specialize a value is a candidate of its own."""
         scores: list[np.ndarray] = []
         for at in range(len(self.attributes)):
-            scores += self.scored(at, [borders for place, _, borders in candidates if place == at], score)
+            scores += self.tables.scored(at, [borders for place, _, borders in candidates if place == at], score)
         ways = np.array([len(borders) for _, _, borders in candidates])
         flat, rules = np.concatenate(scores), self.steps
         if rules.cell_price:
@@ -263,17 +298,6 @@ class _Growing:
         if not children:
             children = node.split(int(borders[chosen - int(ways[:which].sum()), 1]))
         return at, node, children
-
-    def scored(self, at: int, asked: list[np.ndarray], score: Score) -> list[np.ndarray]:
-        """Return the scores of each way to specialize, summed over the cells."""
-        totals = [np.zeros(len(borders), np.int64) for borders in asked]
-        for running in self.tables.along(at) if asked else ():
-            for place, borders in enumerate(asked):
-                counts = running[:, borders[:, 1:]] - running[:, borders[:, :-1]]  # cells x ways x children x classes
-                cells = len(counts)
-                each = score.of(counts.reshape(-1, *counts.shape[2:]))
-                totals[place] += each.reshape(cells, len(borders)).sum(axis=0)
-        return totals
 
     def specialize(self, at: int, node: Node, children: Sequence[Node]) -> None:
         """Line 8."""

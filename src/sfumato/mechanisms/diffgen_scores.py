@@ -24,7 +24,10 @@ import numpy as np
 
 from sfumato.randomness import STEPS, rounded_log2_sums, rounded_sensitivity
 
-__all__ = ["SCORES", "Score", "ScoreName", "information_gain", "max_score", "score_of"]
+__all__ = [
+    "SCORES", "Score", "ScoreName", "information_gain", "information_steps", "max_score", "score_of",
+    "squares_in_steps",
+]  # fmt: skip
 
 ScoreName = Literal["max", "gain", "infogain", "gini"]
 SCORES: tuple[ScoreName, ...] = ("max", "gain", "infogain", "gini")
@@ -52,7 +55,7 @@ class Score:
     def of(self, children: np.ndarray) -> np.ndarray:
         """Return the score of each candidate as int64."""
         if self.summed is None:
-            return _information_steps(children)
+            return information_steps(children)
         found: np.ndarray = self.summed(children).sum(axis=1)
         if self.minus_parent:
             found = found - self.summed(children.sum(axis=1))
@@ -110,14 +113,18 @@ def _squares(counts: np.ndarray) -> np.ndarray:
     """Sum of squares over the size, in steps of 2^-20, rounded down; 0 for no rows. Exact for any number of rows."""
     if int(counts.max(initial=0)) > math.isqrt((1 << 62) // counts.shape[-1]):
         counts = counts.astype(object)  # in int64 the squares would wrap around, and the choice with them
-    size = np.maximum(counts.sum(axis=-1), 1)
-    squares = (counts * counts).sum(axis=-1)
+    return squares_in_steps((counts * counts).sum(axis=-1), counts.sum(axis=-1))
+
+
+def squares_in_steps(squares: np.ndarray, size: np.ndarray) -> np.ndarray:
+    """Return sums of squares over sizes in steps of 2^-20, rounded down; 0 for no rows."""
+    size = np.maximum(size, 1)
     whole, rest = squares // size, squares % size
     found: np.ndarray = (whole * STEPS + rest * STEPS // size).astype(np.int64)
     return found
 
 
-def _information_steps(children: np.ndarray) -> np.ndarray:
+def information_steps(children: np.ndarray) -> np.ndarray:
     """Information gain in steps of 2^-20, as a sum of k log2 m over the number of rows."""
     parent = children.sum(axis=1)
     sizes, total = children.sum(axis=2), parent.sum(axis=1)
@@ -129,5 +136,7 @@ def _information_steps(children: np.ndarray) -> np.ndarray:
 
 def _log2_classes(classes: int) -> int:
     """Steps of log2 |classes|, the paper's bound, rounded up, and one step for rounding scores."""
+    if classes > 1 << 53:
+        return classes.bit_length() * STEPS + 2
     one = np.ones((1, 1), np.int64)
     return int(rounded_log2_sums(one, one * max(classes, 2), one[0])[0]) + 2

@@ -29,16 +29,23 @@ from sfumato.counts import Counts, Cuts
 from sfumato.counts.grouping import group_codes
 from sfumato.errors import ParameterError, count_of
 from sfumato.randomness import Entropy, sparse_noise
+from sfumato.randomness.parameters import read_epsilon
+from sfumato.randomness.sparse import LARGEST_POWER, LARGEST_TABLE, MOST_HITS
 from sfumato.release import Outcome, assemble
 from sfumato.schema import Labels, Schema
 
 __all__ = [
-    "FALSE_CELLS", "MANY_ROWS", "Cells", "Decided", "Threshold", "cells_schema", "decoded", "expected_error",
-    "noise_alone", "public_inputs", "radices", "read_threshold", "release_cells", "silences", "threshold_for",
+    "ASSUMED_ROWS", "FALSE_CELLS", "MANY_ROWS", "Cells", "Decided", "Threshold", "carried_words", "cells_schema",
+    "decoded", "expected_error", "expected_noise", "large", "least_drawable", "mostly_noise", "noise_alone",
+    "public_inputs", "radices", "read_threshold", "refuse_hits", "refuse_size", "release_cells", "silences",
+    "threshold_for",
 ]  # fmt: skip
 
 MANY_ROWS = 20  # a threshold above it is worth a warning: smaller groups of people vanish
 FALSE_CELLS = 10  # empty cells that noise alone may report, expected, under threshold="auto"
+ASSUMED_ROWS = 1000  # of a table whose schema does not declare `rows`
+NOISE_SHARE = 10  # noise may be expected to add one row for so many rows of the table
+RARELY = 20  # a threshold at which one false cell is expected in so many releases is called quiet
 Threshold = int | Literal["auto"]
 
 
@@ -128,6 +135,19 @@ def threshold_for(cells: int, epsilon: Fraction, asked: Threshold) -> int:
     return max(1, math.ceil(Fraction(surplus.ln()) / epsilon))
 
 
+def least_drawable(cells: int, epsilon: Fraction) -> int:
+    """Return a threshold at which noise alone reports no more cells than are drawn: a public function of both."""
+    surplus = Decimal(cells) / MOST_HITS
+    return 1 if surplus <= 1 else max(1, math.ceil(Fraction(surplus.ln()) / epsilon))
+
+
+def refuse_hits(cells: int, epsilon: Fraction, asked: Threshold) -> None:
+    """Refuse a threshold at which noise alone would report more cells than are drawn."""
+    if (least := least_drawable(cells, epsilon)) > threshold_for(cells, epsilon, asked):
+        rule = f"would let noise alone report more than {MOST_HITS:,} of {large(cells)} cells"
+        raise ParameterError("threshold", asked, rule, hint=f'{least} is enough, or "auto"; or ask for fewer cells')
+
+
 def read_threshold(value: object) -> Threshold:
     """Return a threshold as written: a whole number of at least 1, or "auto"."""
     return "auto" if value == "auto" else whole("threshold", value, least=1, hint='1, or "auto"')  # type: ignore[arg-type]
@@ -135,19 +155,93 @@ def read_threshold(value: object) -> Threshold:
 
 def expected_error(epsilon: Fraction) -> str:
     """Say how far a noisy count is off: mean and standard deviation of the discrete Laplace law."""
-    p = math.exp(-float(epsilon))
-    return f"{2 * p / (1 - p * p):.3g} rows a cell on average, standard deviation {math.sqrt(2 * p) / (1 - p):.3g}"
+    rate = min(float(epsilon), 700.0)
+    p = math.exp(-rate)
+    mean, deviation = 2 * p / -math.expm1(-2 * rate), math.sqrt(2 * p) / -math.expm1(-rate)
+    return f"{mean:.3g} rows a cell on average, standard deviation {deviation:.3g}"
+
+
+def expected_noise(cells: int, epsilon: Fraction, threshold: int) -> tuple[float, float]:
+    """Return how many cells without anybody are expected to be reported, and with how many rows in all.
+
+    An empty cell reaches t with p^t / (1 + p) and then has t + 1 / (e^epsilon - 1) rows on average, p = e^-epsilon.
+    Every cell is counted as empty, so that nothing is told of the table: an upper bound, of public numbers only.
+    """
+    rate = float(epsilon)
+    # In logarithms: cells may be 2^512, and their share as small.
+    log_found = math.log(cells) - float(threshold * epsilon) - math.log1p(math.exp(-rate))
+    found = math.exp(log_found) if log_found < 700 else math.inf
+    return found, found * (threshold + (1 / math.expm1(rate) if rate < 700 else 0.0))
 
 
 def noise_alone(cells: int, epsilon: Fraction, threshold: int) -> str:
-    """Say how many cells without anybody are expected to be reported, and with how many rows. Public figures only.
-
-    Every cell is counted as empty, so that nothing is told of the table.
-    """
-    p = math.exp(-float(epsilon))
-    share = p**threshold / (1 + p)
-    found, rows = cells * share, cells * share * (threshold + p / (1 - p))
+    """Say how many cells without anybody are expected to be reported, and with how many rows. Public figures only."""
+    found, rows = expected_noise(cells, epsilon, threshold)
     return f"up to {found:,.3g} reported cells with {rows:,.3g} rows in all are expected to hold nobody: noise alone"
+
+
+def mostly_noise(schema: Schema, cells: int, epsilon: Fraction, threshold: int) -> ParameterError | None:
+    """Return why such a table is not worth drawing: its noise would pass for people. Of public numbers only.
+
+    The rule: noise alone is expected to add at least a tenth of the rows there are; or there are more than ten cells
+    for a row, so that few hold many people, and noise is expected to report one or more. Rows are those the schema
+    declares (`rows`), else 1,000. People in cells below the threshold are not reported, so that what noise adds weighs
+    more than its share of the rows tells.
+    """
+    table = schema.rows or ASSUMED_ROWS
+    if not _noisy(cells, epsilon, threshold, table):
+        return None
+    found, rows = expected_noise(cells, epsilon, threshold)
+    known = "declared in the schema" if schema.rows else "assumed, since the schema does not declare `rows`"
+    rule = (
+        f"noise alone would report about {found:,.3g} cells with {rows:,.3g} rows that are nobody, in a table of "
+        f"{table:,} rows ({known}): {large(cells)} cells, counts from {threshold:,} on"
+    )
+    ways = ["ask for fewer cells (cut columns, coarser values, fewer columns)", "a larger epsilon"]
+    quiet = max(threshold, math.ceil(Fraction((Decimal(cells) * RARELY).ln()) / epsilon))
+    if not _noisy(cells, epsilon, quiet, table):
+        ways.append(f"threshold {quiet} (a false cell in one of {RARELY} releases)")
+    ways += ["a public `rows` in the schema where the table is larger"] if not schema.rows else []
+    hint = f"{', '.join(ways)}; allow_noise=True (--allow-noise) publishes it all the same{carried_words(schema)}"
+    return ParameterError("epsilon", _short(epsilon), rule, hint=hint)
+
+
+def _noisy(cells: int, epsilon: Fraction, threshold: int, table: int) -> bool:
+    found, rows = expected_noise(cells, epsilon, threshold)
+    return rows * NOISE_SHARE >= table or (cells > NOISE_SHARE * table and found >= 1)
+
+
+def carried_words(schema: Schema) -> str:
+    """Say how many combinations several carried columns have together, and which one to give up first."""
+    sizes = {attribute.name: attribute.size for attribute in schema.carried}
+    if len(sizes) < 2:
+        return ""
+    product, largest = math.prod(sizes.values()), max(sizes, key=sizes.__getitem__)
+    named = ", ".join(sizes) if len(sizes) <= 6 else f"{', '.join([*sizes][:5])} and {len(sizes) - 5} more"
+    rest = product // sizes[largest]
+    return (
+        f". The carried columns ({named}) have {large(product)} combinations, and every one is a cell; "
+        f'with role = "other" for {largest} there are {large(rest)}'
+    )
+
+
+def refuse_size(schema: Schema, cells: int, epsilon: Fraction, threshold: Threshold) -> None:
+    """Refuse, by public numbers, what the samplers could not draw. Asked before anything is reserved or drawn."""
+    read_epsilon(epsilon)
+    if cells > LARGEST_TABLE:
+        hint = f"fewer columns, or coarser values{carried_words(schema)}"
+        raise ParameterError("cells", large(cells), f"must be at most {large(LARGEST_TABLE)}", hint=hint)
+    if threshold != "auto" and threshold * epsilon > LARGEST_POWER:
+        raise ParameterError("threshold", threshold, "times epsilon must be at most 10^15", hint='try "auto"')
+
+
+def large(number: int) -> str:
+    """Write a whole number; one of more than 18 digits as a power of two."""
+    return f"{number:,}" if number < 10**18 else f"about 2^{number.bit_length() - 1}"
+
+
+def _short(number: Fraction) -> str:
+    return f"{float(number):.6g}"
 
 
 def public_inputs(schema: Schema) -> tuple[str, ...]:
@@ -189,7 +283,7 @@ def release_cells(decided: Decided, *, entropy: Entropy, claim: Claim, mechanism
         schema,
         tables=cells.tables,
         labels=labels[fresh],
-        weight=np.bincount(group, weights=noisy, minlength=int(fresh.sum())).astype(np.int64),
+        weight=np.add.reduceat(noisy, np.flatnonzero(fresh)) if len(noisy) else noisy,
         group=np.arange(int(fresh.sum())),
         carried_group=group,
         carried_codes=np.column_stack(columns[width:]) if len(where) else np.zeros((0, len(schema.carried)), np.int32),

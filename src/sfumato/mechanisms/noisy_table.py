@@ -13,6 +13,7 @@ Cost      O(rows) and O(cells reported); more than 10^12 cells take seconds.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
@@ -31,12 +32,17 @@ from sfumato.mechanisms.noisy_cells import (
     Cells,
     Decided,
     Threshold,
+    carried_words,
     cells_schema,
     expected_error,
+    large,
+    mostly_noise,
     noise_alone,
     public_inputs,
     radices,
     read_threshold,
+    refuse_hits,
+    refuse_size,
     release_cells,
     silences,
     threshold_for,
@@ -75,6 +81,9 @@ class NoisyTable:
     def claim(self, schema: Schema) -> Claim:
         """Promise pure differential privacy, all of it spent on the counts."""
         kept = cells_schema(schema)
+        cells, rate = self._cells(kept), self._rate(kept)
+        refuse_size(kept, cells, rate, self.threshold)
+        refuse_hits(cells, rate, self.threshold)
         budget = Budget(self.epsilon)
         budget.draw("counts", budget.rest())
         return Claim(
@@ -93,14 +102,16 @@ class NoisyTable:
     def plan(self, schema: Schema) -> Plan:
         """One stage."""
         kept = cells_schema(schema)
-        cells, rate = int(np.prod([*radices(kept, self._labels(kept))], dtype=object)), self._rate(kept)
+        cells, rate = self._cells(kept), self._rate(kept)
+        refuse_size(kept, cells, rate, self.threshold)
         least = threshold_for(cells, rate, self.threshold)
-        does = f"noises {cells:,} cells and reports counts from {least}"
+        does = f"noises {large(cells)} cells and reports counts from {least}"
         notes = [f"Of these, {noise_alone(cells, rate, least)}."]
         if least > MANY_ROWS:
-            notes.append(f"Warning: with so many cells no group below {least} rows is seen. Declare fewer: --cut.")
+            told = f"Warning: with so many cells no group below {least} rows is seen. Declare fewer: --cut"
+            notes.append(f"{told}{carried_words(kept)}.")
         stage = Stage("counts", does=does, budget=self.epsilon, expected_error=expected_error(rate))
-        return Plan((stage,), notes=tuple(notes))
+        return Plan((stage,), notes=tuple(notes), refusal=mostly_noise(kept, cells, rate, least))
 
     def decide(self, counts: Gathered, draw: object = None) -> Decided:
         """Fix the cells, what a row's count gets and the threshold; there is no choice to draw."""
@@ -134,6 +145,9 @@ class NoisyTable:
 
     def _rate(self, schema: Schema) -> Fraction:
         return self.epsilon / schema.rows_per_person
+
+    def _cells(self, schema: Schema) -> int:
+        return math.prod(radices(schema, self._labels(schema)))
 
     def _labels(self, schema: Schema) -> tuple[Labels, ...]:
         cuts = dict(self.cuts or ())

@@ -205,6 +205,9 @@ class Synthesize:
         laws: list[tuple[Certified, int]] = []
         groups = self.prior.groups(destinations)
         numbers = np.unique(groups)
+        if self.accept_reject:  # a destination may have no such law: then nothing is drawn for the others either
+            for group in numbers.tolist():
+                laws_for(self.prior.cells(group, schema[self.origin].size), n[groups == group], self.asked)
         for done, group in enumerate(numbers.tolist()):
             if counts.progress is not None:
                 counts.progress(done / len(numbers), f"group {done + 1} of {len(numbers)}")

@@ -47,10 +47,18 @@ _FORMS = {
 }
 
 
-def dictionary(release: Release, files: Mapping[str, PublishedTable]) -> str:
-    """Return the dictionary as Markdown; `files` names the data files."""
+_COUNT_FORMS = {
+    "cells": "Each line is a combination of values with a count that carries noise, not a record: no line is about one "
+    "person. Small counts are not reported, so counts do not add up to the number of people.",
+    "synthetic": "Each line is a combination of values with the number of synthetic rows that have it. They are drawn "
+    "from a model, not copied from records: no line is about one person.",
+}
+
+
+def dictionary(release: Release, files: Mapping[str, PublishedTable], *, counts: bool = False) -> str:
+    """Return the dictionary as Markdown; `files` names the data files, `counts` says that lines have a count."""
     schema = public_schema(release)
-    lines = [f"# {_line(schema.name)}", "", _FORMS[release.form], ""]
+    lines = [f"# {_line(schema.name)}", "", (_COUNT_FORMS if counts else _FORMS)[release.form], ""]
     lines += [
         f"- `{name}`: {count_of(table.rows, 'row')}, {count_of(len(table.columns), 'column')}"
         for name, table in files.items()
@@ -66,7 +74,7 @@ def dictionary(release: Release, files: Mapping[str, PublishedTable]) -> str:
     lines += ["## Columns", ""]
     for attribute in schema.attributes:
         lines += _column(attribute, _COUNTED if release.form == "cells" else _ROLES[attribute.role])
-    lines += _added(release)
+    lines += _added(release, counts=counts)
     lines += ["## How to read a cell", "", *_reading(schema.attributes), ""]
     if release.notes:
         lines += ["## Notes", "", *(f"- {_line(note)}" for note in release.notes), ""]
@@ -159,15 +167,18 @@ def _span(attribute: Attribute) -> str:
     return f"{count_of(domain.size, 'value')} ({where})"
 
 
-def _added(release: Release) -> list[str]:
-    if release.form != "buckets":
-        return []
+def _added(release: Release, *, counts: bool) -> list[str]:
     names = [attribute.name for attribute in (*release.quasi, *release.carried)]
     group, count = free_name(GROUP, names), free_name(COUNT, names)
-    told = {
-        group: "the number of the group; it stands in both tables and means nothing else",
-        count: "how many records of the group have these values (second table)",
-    }
+    told = {}
+    if release.form == "buckets":
+        told = {
+            group: "the number of the group; it stands in both tables and means nothing else",
+            count: "how many records of the group have these values (second table)",
+        }
+    elif counts:
+        noise = "; it carries noise" if release.form == "cells" else ""
+        told = {count: f"how many rows this line stands for, a whole number of at least 1{noise}"}
     return [line for name, text in told.items() for line in (f"### {name}", "", f"- {text}", "")]
 
 

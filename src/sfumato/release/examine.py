@@ -19,7 +19,7 @@ from sfumato.errors import Problem, count_of
 from sfumato.release.declared import PEOPLE, Told, contradictions, told_by, value_contradictions
 from sfumato.release.files import TIMES, distinct_texts, tally
 from sfumato.release.ground import ground_of
-from sfumato.release.parse import dense, single_code
+from sfumato.release.parse import counts_of, dense, single_code
 from sfumato.release.verdict import Finding
 from sfumato.schema import Attribute, Schema, parse_label
 
@@ -54,30 +54,44 @@ def examine_rows(
     asked: Requirement | None,
     *,
     groups: str | None = None,
+    count: str | None = None,
     people: pl.LazyFrame | None = None,
 ) -> Examined:
-    """Examine one table of rows; `columns` says where each attribute stands, `people` what was declared of people."""
-    names = [*columns.values(), *([groups] if groups is not None else [])]
+    """Examine one table of rows; `columns` says where each attribute stands, `people` what was declared of people.
+
+    `count` names a column that says for how many rows a line stands.
+    """
+    names = [*columns.values(), *([groups] if groups is not None else []), *([count] if count is not None else [])]
     rows = tally(frame, names, "data")
     read = {column: distinct_texts(rows[column]) for column in names}
     by = [groups] if groups is not None else [columns[a.name] for a in schema.quasi if a.name in columns]
     classes = dense([read[column][1] for column in by], len(rows))
     values = {a.name: read[columns[a.name]] for a in schema.carried if a.name in columns}
-    times = rows[TIMES].to_numpy()
+    lines = times = rows[TIMES].to_numpy()
+    problems = []
+    if count is not None:
+        counted = counts_of(rows[count])
+        if counted is None:
+            return Examined(problems=[Problem(count, "must hold whole numbers of rows, at least 1")])
+        if (lines > 1).any() or rows.select(names[:-1]).is_duplicated().any():
+            rule = "counts some combination on several lines, whose order could tell more than their sum"
+            problems.append(Problem(count, rule, "publish the file as it was saved"))
+        times = counted * lines
     told: Told | Problem | None = None
-    if people is not None:
-        lines = people.collect(engine="streaming")
+    declared = None if people is None else people.collect(engine="streaming")
+    if declared is not None:
         first = dict(zip(classes[::-1].tolist(), range(len(classes) - 1, -1, -1), strict=True))
         known = {tuple(rows[column][place] for column in by): number for number, place in first.items()}
-        told = told_by(lines, [a.name for a in schema.quasi], known)
+        told = told_by(declared, [a.name for a in schema.quasi], known)
     if isinstance(told, Problem):
         examined = Examined(problems=[told])
     else:
         examined = _weighed(schema, asked, classes, values, times, told)
+    examined.problems += problems
     examined.texts = {name: read[column][0] for name, column in columns.items()}
-    examined.table_rows = {"data": int(times.sum())}
-    if people is not None:
-        examined.table_rows[PEOPLE] = len(lines)
+    examined.table_rows = {"data": int(lines.sum())}
+    if declared is not None:
+        examined.table_rows[PEOPLE] = len(declared)
     return examined
 
 

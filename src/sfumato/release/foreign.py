@@ -17,17 +17,20 @@ import polars as pl
 from sfumato.claims import Claim, Nothing
 from sfumato.errors import ParameterError, Problem, ReleaseError, count_of
 from sfumato.release.files import as_texts, distinct_texts, opened, tally
-from sfumato.release.parse import Reading, rebuilt, suppressed_group, times_of
+from sfumato.release.parse import Reading, counts_of, rebuilt, suppressed_group, times_of
 from sfumato.release.release import Release
 from sfumato.schema import Attribute, Labels, Schema
 
 __all__ = ["columns_of", "read"]
 
+_COUNT = "\0count"
 
-def read(source: Any, schema: Schema, *, groups: str | None = None) -> Release:
+
+def read(source: Any, schema: Schema, *, groups: str | None = None, counts: str | None = None) -> Release:
     """Return the release that a CSV or Parquet file, or a frame, holds. It promises nothing.
 
-    `groups` names the column of group numbers where sensitive values are linked to groups only.
+    `groups` names the column of group numbers where sensitive values are linked to groups only, `counts` one that
+    says for how many rows a line stands.
     Every label that can not be read is listed at once.
     """
     typed, name = _opened(source)
@@ -36,13 +39,17 @@ def read(source: Any, schema: Schema, *, groups: str | None = None) -> Release:
     if groups is not None and groups not in present:
         raise ParameterError("groups", groups, "is not a column of the table", hint="name the column of group numbers")
     columns = columns_of(schema, present)
+    if counts is not None and (counts not in present or counts in (*columns.values(), groups)):
+        hint = "name the column that says for how many rows a line stands"
+        raise ParameterError("counts", counts, "is not a column of counts in the table", hint=hint)
     if not any(attribute.name in columns for attribute in schema.quasi):
         hint = "columns are found by the attribute's name or its `column`"
         raise ReleaseError(f"{name} has no column of a quasi-identifier", hint=hint)
-    schema, notes = _noted(schema, columns, present, groups)
+    schema, notes = _noted(schema, columns, present, (groups, counts))
     picked = lazy.select(
         *(pl.col(column).alias(attribute) for attribute, column in columns.items()),
         *([pl.col(groups).alias("\0group")] if groups is not None else []),
+        *([pl.col(counts).alias(_COUNT)] if counts is not None else []),
     )
     rows = tally(picked, picked.collect_schema().names(), name)
     plain = frozenset(attribute for attribute, column in columns.items() if types[column].is_temporal())
@@ -84,7 +91,7 @@ def columns_of(schema: Schema, present: list[str]) -> dict[str, str]:
 
 
 def _noted(
-    schema: Schema, columns: dict[str, str], present: list[str], groups: str | None
+    schema: Schema, columns: dict[str, str], present: list[str], known: tuple[str | None, ...]
 ) -> tuple[Schema, tuple[str, ...]]:
     """Say what the table lacks or has beside; a carried attribute it lacks is not part of the release."""
     notes = []
@@ -95,7 +102,7 @@ def _noted(
         if absent:
             notes.append(f"{attribute.name} is not in the table" + ("" if carried else ": read as *"))
         attributes.append(attribute.with_role("other") if absent and carried else attribute)
-    extra = [column for column in present if column not in columns.values() and column != groups]
+    extra = [column for column in present if column not in (*columns.values(), *known)]
     if extra:
         notes.append(f"columns not read: {', '.join(extra)}")
     return replace(schema, attributes=tuple(attributes)), tuple(notes)
@@ -121,6 +128,11 @@ def _release(
     if reading.problems:
         raise _unread(reading.problems)
     times = times_of(rows)
+    if _COUNT in rows.columns:
+        counted = counts_of(rows[_COUNT])
+        if counted is None:
+            raise ReleaseError("the column of counts must hold whole numbers of at least 1", hint="name another column")
+        times = times * counted
     group = distinct_texts(rows["\0group"])[1] if bucketed else None
     release = rebuilt(
         schema,

@@ -64,6 +64,11 @@ class PublishedTable:
         """The distinct rows."""
         return self.at(np.arange(len(self.times)))
 
+    def counted(self, name: str) -> PublishedTable:
+        """Return each distinct row once, with its count in a last column."""
+        count = Column(name, ids=self.times)
+        return PublishedTable((*self.columns, count), np.ones(len(self.times), np.int64))
+
     def expanded(self) -> pl.DataFrame:
         """Return one row for each record."""
         return self.at(np.repeat(np.arange(len(self.times)), self.times))
@@ -85,12 +90,17 @@ def free_name(wanted: str, taken: Iterable[str]) -> str:
     return wanted
 
 
-def published_frames(release: Release) -> dict[str, PublishedTable]:
-    """Return the public tables of a release: one, or for buckets the quasi-identifiers and what the groups carry."""
+def published_frames(release: Release, *, counts: bool = False) -> dict[str, PublishedTable]:
+    """Return the public tables of a release: one, or for buckets the quasi-identifiers and what the groups carry.
+
+    With `counts` each distinct row stands once, with its count beside it.
+    """
     if release.form == "buckets":
         return {"data": _bucket_rows(release), "groups": _group_rows(release)}
     declared = {} if release.people is None else {PEOPLE: _people_rows(release, release.people)}
-    return {"data": _joined_rows(release), **declared}
+    rows = _joined_rows(release)
+    data = rows.counted(free_name(COUNT, _published_names(release))) if counts else rows
+    return {"data": data, **declared}
 
 
 def _sorted(columns: Sequence[Column], times: np.ndarray) -> PublishedTable:

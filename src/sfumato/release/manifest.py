@@ -16,11 +16,12 @@ from sfumato.release.frames import COUNT, GROUP, free_name
 from sfumato.release.release import Form
 from sfumato.schema import Schema
 
-__all__ = ["DICTIONARY", "FORMAT", "MANIFEST", "FileEntry", "Manifest", "plain_parameters"]
+__all__ = ["COUNTED_FORMS", "DICTIONARY", "FORMAT", "MANIFEST", "FileEntry", "Manifest", "plain_parameters"]
 
 FORMAT = 1
 MANIFEST = "manifest.json"
 DICTIONARY = "dictionary.md"
+COUNTED_FORMS: tuple[Form, ...] = ("cells", "synthetic")  # may be written as one line for each combination
 _NEVER = {"seed", "path", "entropy"}
 
 
@@ -52,6 +53,7 @@ class Manifest:
     claim_json: Mapping[str, Any]
     files: tuple[FileEntry, ...]
     form: Form = "generalized"
+    counted: bool = False
     mechanism: Mapping[str, Any] = field(default_factory=dict)
     suppressed: bool = False
     left_out: int | None = None
@@ -78,7 +80,7 @@ class Manifest:
 
     @property
     def count(self) -> str:
-        """Name of the column that counts rows, in the table of groups."""
+        """Name of the column that counts rows, in the table of groups or of a table with counts."""
         return free_name(COUNT, self.schema.names)
 
     @property
@@ -89,7 +91,7 @@ class Manifest:
         if self.form == "buckets":
             return {"data": (*quasi, self.group), "groups": (self.group, *carried, self.count)}
         declared = {PEOPLE: people_columns(quasi)} if self.table(PEOPLE) is not None else {}
-        return {"data": (*quasi, *carried), **declared}
+        return {"data": (*quasi, *carried, *((self.count,) if self.counted else ())), **declared}
 
 
 def _bad_claim(name: str, rule: str) -> ReleaseError:

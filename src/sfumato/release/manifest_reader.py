@@ -13,7 +13,7 @@ from typing import Any, get_args
 import numpy as np
 
 from sfumato.errors import Problem, ReleaseError
-from sfumato.release.manifest import FORMAT, MANIFEST, FileEntry, Manifest
+from sfumato.release.manifest import COUNTED_FORMS, FORMAT, MANIFEST, FileEntry, Manifest
 from sfumato.release.release import Form
 from sfumato.schema import Attribute, Domain, Edges, Grid, Kind, Role, Schema, Source, Tree, Values
 from sfumato.schema.domain import CODES_LIMIT
@@ -76,6 +76,7 @@ class _Reader:
             claim_json=self.field(data, "claim", _object, "an object", {}),
             files=files,
             form=self.field(data, "form", lambda form: form in get_args(Form), "a known form", "generalized"),
+            counted=self.field(data, "counted", lambda flag: isinstance(flag, bool), "true or false", False),
             mechanism=self.field(data, "mechanism", _object, "an object", {}),
             suppressed=self.field(data, "suppressed", lambda flag: isinstance(flag, bool), "true or false", False),
             left_out=self.field(data, "left_out", _count, "a count", 0) if "left_out" in data else None,
@@ -88,6 +89,8 @@ class _Reader:
         return manifest
 
     def _tables(self, manifest: Manifest) -> None:
+        if manifest.counted and manifest.form not in COUNTED_FORMS:
+            self.problem("counted", "belongs to noisy and synthetic tables only")
         for name in manifest.expected:
             if manifest.table(name) is None:
                 self.problem("files", f"no file holds the table {name}")

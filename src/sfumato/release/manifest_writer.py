@@ -29,7 +29,7 @@ from sfumato.schema import Attribute, Schema
 __all__ = ["levels", "manifest_of", "public_schema"]
 
 
-def manifest_of(release: Release, files: tuple[FileEntry, ...]) -> dict[str, Any]:
+def manifest_of(release: Release, files: tuple[FileEntry, ...], *, counts: bool = False) -> dict[str, Any]:
     """Return the manifest of a release as plain data."""
     schema = public_schema(release)
     data: dict[str, Any] = {
@@ -41,6 +41,7 @@ def manifest_of(release: Release, files: tuple[FileEntry, ...]) -> dict[str, Any
         "name": schema.name,
         "population": schema.population,
         "form": release.form,
+        **({"counted": True} if counts else {}),
         "mechanism": plain_parameters(release.mechanism),
         "claim": release.claim.to_json(),
         "schema": {

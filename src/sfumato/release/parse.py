@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
@@ -11,11 +12,13 @@ import polars as pl
 
 from sfumato.errors import Problem, count_of
 from sfumato.release.files import TIMES, distinct_texts
-from sfumato.release.release import Release, assemble
+from sfumato.release.release import Release, assemble, summed
 from sfumato.schema import Attribute, Labels, Schema, parse_label
 from sfumato.schema.naming import Intervals, is_ambiguous
 
-__all__ = ["Reading", "dense", "rebuilt", "single_code", "suppressed_group", "times_of"]
+__all__ = ["Reading", "counts_of", "dense", "rebuilt", "single_code", "suppressed_group", "times_of"]
+
+_NUMBER = re.compile(r"0|[1-9]\d*", re.ASCII)
 
 
 def single_code(intervals: Intervals | None) -> int | None:
@@ -149,7 +152,7 @@ def rebuilt(
         schema,
         tables=tables,
         labels=np.column_stack([column[first] for column in ids]) if ids else np.zeros((len(first), 0), np.int32),
-        weight=np.bincount(box, weights=times, minlength=len(first)).astype(np.int64),
+        weight=summed(box, times, len(first)),
         group=group[first],
         carried_group=carried_group,
         carried_codes=np.column_stack([values[a.name] for a in schema.carried])
@@ -164,6 +167,14 @@ def rebuilt(
 def times_of(frame: pl.DataFrame) -> np.ndarray:
     """Return how often each distinct row stands in the file."""
     return frame[TIMES].to_numpy()
+
+
+def counts_of(texts: pl.Series) -> np.ndarray | None:
+    """Return whole numbers of at least 1, written plainly; None where some text is not one."""
+    distinct, places = distinct_texts(texts)
+    if not all(text is not None and _NUMBER.fullmatch(text) and 1 <= int(text) < 1 << 62 for text in distinct):
+        return None
+    return np.array([int(text or 0) for text in distinct], np.int64)[places] if distinct else np.zeros(0, np.int64)
 
 
 def suppressed_group(release: Release) -> int | None:

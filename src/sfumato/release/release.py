@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from sfumato.release.folder import NewFolder
 
-__all__ = ["Form", "Outcome", "Release", "Residence", "Summary", "assemble"]
+__all__ = ["Form", "Outcome", "Release", "Residence", "Summary", "assemble", "summed"]
 
 Form = Literal["generalized", "buckets", "cells", "synthetic"]
 
@@ -118,11 +118,11 @@ class Release:
         """Return the table the public gets; for buckets the exact quasi-identifiers with their group."""
         return next(iter(self.frames().values()))
 
-    def frames(self) -> dict[str, pl.DataFrame]:
-        """Return every published table by name."""
+    def frames(self, *, counts: bool = False) -> dict[str, pl.DataFrame]:
+        """Return every published table by name; with `counts` as `save(counts=True)` writes them."""
         from sfumato.release.frames import published_frames
 
-        return {name: table.expanded() for name, table in published_frames(self).items()}
+        return {name: table.expanded() for name, table in published_frames(self, counts=counts).items()}
 
     def save(
         self,
@@ -130,14 +130,17 @@ class Release:
         *,
         format: Literal["parquet", "csv"] = "parquet",  # noqa: A002
         allow_rehearsal: bool = False,
+        counts: bool = False,
     ) -> None:
         """Write data, manifest and dictionary into a new folder, all or nothing; note it in the ledger.
 
         A save that fails can be tried again elsewhere: the release stays in memory, and costs nothing more.
+        With `counts`, noisy and synthetic tables are written as one line for each combination with its count,
+        instead of a line for each row counted. Both forms say the same.
         """
         from sfumato.release.store import save
 
-        save(self, folder, format=format, allow_rehearsal=allow_rehearsal)
+        save(self, folder, format=format, allow_rehearsal=allow_rehearsal, counts=counts)
 
     @classmethod
     def load(cls, folder: str | PathLike[str], *, schema: Schema | None = None) -> Release:
@@ -147,11 +150,14 @@ class Release:
         return load(folder, schema=schema)
 
     @classmethod
-    def read(cls, source: Any, schema: Schema, *, groups: str | None = None) -> Release:
-        """Read anyone's published table (CSV, Parquet or a frame); every label it can not read is listed at once."""
+    def read(cls, source: Any, schema: Schema, *, groups: str | None = None, counts: str | None = None) -> Release:
+        """Read anyone's published table (CSV, Parquet or a frame); every label it can not read is listed at once.
+
+        `groups` names a column of group numbers, `counts` one that says for how many rows a line stands.
+        """
         from sfumato.release.foreign import read
 
-        return read(source, schema, groups=groups)
+        return read(source, schema, groups=groups, counts=counts)
 
     def with_claim(self, claim: Claim) -> Release:
         """Return the release under another claim (accounting and rehearsal stamps)."""
@@ -203,7 +209,7 @@ def assemble(
     carried = _carried(
         schema.carried, number[np.asarray(carried_group, np.int64)], carried_codes, np.asarray(carried_weight, np.int64)
     )
-    totals = np.bincount(boxes.group, weights=boxes.weight, minlength=count).astype(np.int64)
+    totals = summed(boxes.group, boxes.weight, count)
     suppressed = rest.pop("suppressed_group", None)
     people = rest.pop("people", None)
     release = Release(
@@ -215,6 +221,16 @@ def assemble(
         **rest,
     )
     return release, number
+
+
+def summed(place: np.ndarray, weight: np.ndarray, length: int) -> np.ndarray:
+    """Add up whole weights by place, exactly: noisy counts may be above 2^53, where floats have gaps."""
+    found = np.zeros(length, np.int64)
+    if float(weight.sum(dtype=np.float64)) < 2**52:
+        found[:] = np.bincount(place, weights=weight, minlength=length)
+    else:
+        np.add.at(found, place, weight)
+    return found
 
 
 def _numbered(

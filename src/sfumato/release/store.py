@@ -36,18 +36,19 @@ from sfumato.release.dictionary import dictionary
 from sfumato.release.files import digest, distinct_texts, scan, tally
 from sfumato.release.folder import NewFolder, refuse_existing, take_name
 from sfumato.release.frames import PublishedTable, published_frames
-from sfumato.release.manifest import DICTIONARY, MANIFEST, FileEntry, Manifest
+from sfumato.release.manifest import COUNTED_FORMS, DICTIONARY, MANIFEST, FileEntry, Manifest
 from sfumato.release.manifest_reader import read_manifest
 from sfumato.release.manifest_writer import manifest_of
-from sfumato.release.parse import Reading, rebuilt, suppressed_group, times_of
+from sfumato.release.parse import Reading, counts_of, rebuilt, suppressed_group, times_of
 from sfumato.release.partial import is_stale, target_of
 from sfumato.release.recoding_file import labels_with_recoding
 from sfumato.release.release import Release
 from sfumato.schema import Attribute, Schema
 
-__all__ = ["finish", "load", "refuse_beforehand", "refuse_unsavable", "save", "save_or_keep"]
+__all__ = ["finish", "load", "refuse_beforehand", "refuse_form", "refuse_unsavable", "save", "save_or_keep"]
 
 Format = Literal["parquet", "csv"]
+MOST_ROWS = 10**9  # written one by one; more are written with counts
 _BATCH = 200_000  # rows expanded at a time: about 20 MB for a dozen columns
 
 
@@ -57,6 +58,7 @@ def save(
     *,
     format: Format = "parquet",  # noqa: A002
     allow_rehearsal: bool = False,
+    counts: bool = False,
 ) -> None:
     """Write data, manifest and dictionary into a new folder, all or nothing; note it in the release's ledger.
 
@@ -64,30 +66,33 @@ def save(
     """
     _refuse_format(format)
     refuse_unsavable(release, allow_rehearsal=allow_rehearsal)
+    refuse_form(release, counts=counts)
     account = release.account
     paid = _paid(release)
     with _not_interrupted(paid), folder if isinstance(folder, NewFolder) else NewFolder(folder) as place:
         note = None if account is None else (lambda: account.intends(place.target))
         with place.filled(keep=paid, before_naming=note) as partial:
-            _fill(release, partial, format)
+            _fill(release, partial, format, counts=counts)
         if account is not None:
             with suppress(ParameterError):  # a folder that was meant and is there counts as saved all the same
                 account.saved(place.target)
 
 
-def _fill(release: Release, partial: Path, format: Format) -> None:  # noqa: A002
+def _fill(release: Release, partial: Path, format: Format, *, counts: bool) -> None:  # noqa: A002
     """Write every file; the manifest comes last, so that a folder with a manifest is whole."""
-    tables = {f"{name}.{format}": (name, table) for name, table in published_frames(release).items()}
+    published = published_frames(release, counts=counts)
+    tables = {f"{name}.{format}": (name, table) for name, table in published.items()}
     for file, (_, table) in tables.items():
         _write(table, partial / file, format)
-    text = dictionary(release, {file: table for file, (_, table) in tables.items()})
+    text = dictionary(release, {file: table for file, (_, table) in tables.items()}, counts=counts)
     (partial / DICTIONARY).write_text(text, encoding="utf-8", newline="\n")
     files = [
         FileEntry(file, sha256=digest(partial / file), table=name, rows=table.rows, columns=table.names)
         for file, (name, table) in tables.items()
     ]
     files.append(FileEntry(DICTIONARY, sha256=digest(partial / DICTIONARY)))
-    manifest = json.dumps(manifest_of(release, tuple(files)), indent=2, ensure_ascii=False, allow_nan=False)
+    told = manifest_of(release, tuple(files), counts=counts)
+    manifest = json.dumps(told, indent=2, ensure_ascii=False, allow_nan=False)
     (partial / MANIFEST).write_text(manifest + "\n", encoding="utf-8", newline="\n")
 
 
@@ -97,14 +102,15 @@ def save_or_keep(
     *,
     format: Format = "parquet",  # noqa: A002
     allow_rehearsal: bool = False,
+    counts: bool = False,
 ) -> None:
     """Save a release; if that fails and it was paid for, keep it elsewhere and say where."""
     try:
-        save(release, place, format=format, allow_rehearsal=allow_rehearsal)
+        save(release, place, format=format, allow_rehearsal=allow_rehearsal, counts=counts)
     except SfumatoError as error:
         if not _paid(release) or place.partial.is_dir():  # what is whole says itself how it is finished
             raise
-        kept = _kept_elsewhere(release, format)
+        kept = _kept_elsewhere(release, format, counts=counts or _long(release))
         problem = str(error).partition(" Hint:")[0].rstrip(".")
         if kept is None:
             rule = f"{problem}. No other place could be written either: the release is lost, what it spent stays spent"
@@ -117,7 +123,7 @@ def _paid(release: Release) -> bool:
     return release.account is not None or release.claim.kind == "proved"
 
 
-def _kept_elsewhere(release: Release, format: Format) -> Path | None:  # noqa: A002
+def _kept_elsewhere(release: Release, format: Format, *, counts: bool) -> Path | None:  # noqa: A002
     """Save into a new folder for this user alone, in the folder for temporary files or the current one."""
     for parent in (tempfile.gettempdir(), os.curdir):
         try:
@@ -125,7 +131,7 @@ def _kept_elsewhere(release: Release, format: Format) -> Path | None:  # noqa: A
         except OSError:
             continue
         try:
-            save(release, made / "release", format=format, allow_rehearsal=True)
+            save(release, made / "release", format=format, allow_rehearsal=True, counts=counts)
         except SfumatoError:
             left = [made / "release", *made.glob(".release.partial-*")]  # whole, where only the ledger was not told
             if whole := next((folder for folder in left if (folder / MANIFEST).is_file()), None):
@@ -177,9 +183,19 @@ def _refuse_incomplete(source: Path) -> None:
         raise ReleaseError(f"{source.name} is damaged", hint="it cannot be published", problems=problems)
 
 
-def refuse_beforehand(claim: Claim, schema: Schema, *, format: str, seeded: bool, allow_rehearsal: bool) -> None:  # noqa: A002
+def refuse_beforehand(
+    claim: Claim,
+    schema: Schema,
+    *,
+    format: str,  # noqa: A002
+    seeded: bool,
+    allow_rehearsal: bool,
+    counts: bool = False,
+) -> None:
     """Refuse what could not be saved, before anything is drawn or paid for."""
     _refuse_format(format)
+    if counts and claim.kind != "proved":
+        raise _no_counts()
     if isinstance(claim.promise, Nothing):
         hint = "publish with a mechanism that makes a claim"
         raise ReleaseError("this release would promise nothing: it can be measured, never saved", hint=hint)
@@ -222,6 +238,24 @@ def refuse_unsavable(release: Release, *, allow_rehearsal: bool) -> None:
         raise ReleaseError("this release is a rehearsal: its randomness can be repeated", hint=hint)
     if not release.quasi and not release.carried:
         raise ReleaseError("this release has no column", hint="publish at least one attribute")
+
+
+def refuse_form(release: Release, *, counts: bool) -> None:
+    """Refuse a way of writing that this release does not have; the release itself decides, never the data."""
+    if counts and release.form not in COUNTED_FORMS:
+        raise _no_counts()
+    if not counts and _long(release):
+        told = f"this release counts {release.rows:,} rows, too many to write one by one"
+        raise ReleaseError(told, hint="save it with counts=True (--counts): a line for each combination")
+
+
+def _long(release: Release) -> bool:
+    return release.form in COUNTED_FORMS and release.rows > MOST_ROWS
+
+
+def _no_counts() -> ParameterError:
+    rule = "is for noisy and synthetic tables only"
+    return ParameterError("counts", "given", rule, hint="omit counts (--counts)")
 
 
 def _write(table: PublishedTable, file: Path, format: Format) -> None:  # noqa: A002
@@ -304,6 +338,11 @@ def _release(manifest: Manifest, frames: dict[str, pl.DataFrame], **rest: Any) -
     codes = {attribute.name: reading.codes(attribute, source[attribute.name]) for attribute in schema.carried}
     group = carried_group = None
     times = carried_times = times_of(data)
+    if manifest.counted:
+        counted = counts_of(data[manifest.count])
+        if counted is None:
+            reading.problems.append(Problem(manifest.count, "must hold whole numbers of at least 1"))
+        times = carried_times = times if counted is None else times * counted
     if manifest.form == "buckets":
         group, carried_group = _group_numbers(data[manifest.group], source[manifest.group])
         carried_times = _counts(source[manifest.count], reading) * times_of(source)

@@ -249,8 +249,9 @@ def _tables(folder: Path, manifest: Manifest, asked: Requirement | None) -> Exam
                 schema, frames["data"], frames["groups"], asked, group=manifest.group, count=manifest.count
             )
         else:
-            named = {name: name for name in manifest.expected["data"]}
-            examined = examine_rows(schema, frames["data"], named, asked, people=frames.get(PEOPLE))
+            count = manifest.count if manifest.counted else None
+            attributes = {name: name for name in manifest.expected["data"] if name != count}
+            examined = examine_rows(schema, frames["data"], attributes, asked, count=count, people=frames.get(PEOPLE))
     except ReleaseError:  # a header that can be read over rows that can not: damage, so the claim fails
         damaged = Problem("data", "can not be read: its rows are damaged", "take the folder as it was saved")
         return Examined(problems=[*problems, damaged])

@@ -70,6 +70,7 @@ class SchemaFile(_Strict):
     person: str | list[str] | None = None
     rows_per_person: int | None = Field(default=None, ge=1)
     not_person: list[str] = Field(default_factory=list)
+    rows: int | None = Field(default=None, ge=1)
     decide: list[str] = Field(default_factory=list)
     attribute: dict[str, AttributeFile] = Field(min_length=1)
 
@@ -87,6 +88,7 @@ _HINTS = {
     "person": 'person = "MRN", or person = ["clinic", "patient_no"]',
     "rows_per_person": "a whole number, at least 1",
     "not_person": 'not_person = ["clinic_id"], columns that identify something other than people',
+    "rows": "about how many rows the table has, as publicly known: rows = 1000",
     "dates": 'dates = ["month", "year"]',
     "edges": "edges = [0, 1, 10, 100], rising",
     "intervals": "intervals = [5, 10, 20]",

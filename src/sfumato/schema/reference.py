@@ -16,6 +16,8 @@ For the whole table
                                most so many rows are kept, chosen by a fixed rule that reads that person's rows alone.
                                Without `person` it is taken on trust. Until it is written, claims speak of rows
   not_person = ["clinic_id"]   columns that repeat and identify something other than people
+  rows = 1000                  about how many rows there are, where that is publicly known (one digit, then zeros):
+                               differentially private tables that would be mostly noise are refused by it
   decide = ["..."]             questions about the whole table that a person has yet to answer
 
 For each column: [attribute.NAME]

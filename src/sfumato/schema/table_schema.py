@@ -43,6 +43,7 @@ class Schema:
     name: str = "table"
     population: str = ""
     rows_per_person: int = None  # type: ignore[assignment]  # `__post_init__` makes it 1 where it is not given
+    rows: int | None = None  # about how many, publicly known; never read off the data
     decide: tuple[str, ...] = ()
     person: tuple[str, ...] = ()
     not_person: tuple[str, ...] = ()
@@ -90,6 +91,10 @@ class Schema:
             if first[attribute.column] is not attribute
         ]
         problems += [] if file is None else _person_problems(file.person, attributes)
+        if file is not None and file.rows is not None and len(str(file.rows).rstrip("0")) > 1:
+            rule = "must have one digit other than 0: an exact number would have been counted in the data"
+            near = int(f"{file.rows:.0e}".partition("e")[0]) * 10 ** (len(str(file.rows)) - 1)
+            problems.append(Problem("rows", rule, f"what is publicly known, such as rows = {near}"))
         if problems or file is None:
             raise SchemaError(problems)
         return cls(
@@ -97,6 +102,7 @@ class Schema:
             name=file.name,
             population=file.population or file.name,
             rows_per_person=file.rows_per_person,  # type: ignore[arg-type]
+            rows=file.rows,
             decide=tuple(file.decide),
             person=tuple(_listed(file.person)),
             not_person=tuple(file.not_person),
