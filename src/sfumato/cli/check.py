@@ -11,6 +11,7 @@ from sfumato.cli.main import EXIT_INPUT
 from sfumato.cli.options import emit, file_options, given_options, json_option, print_problems
 
 if TYPE_CHECKING:
+    from sfumato.counts.fingerprints import Fingerprints
     from sfumato.errors import Problem
     from sfumato.schema import Schema
 
@@ -42,7 +43,7 @@ def check(
     if problems:
         return _report(problems, described, as_json=as_json)
     table = sf.read(data, described, **given)
-    return _report((), described, as_json=as_json, rows=table.rows, left_out=table.left_out)
+    return _report((), described, as_json=as_json, rows=table.rows, left_out=table.left_out, alone=table.fingerprints())
 
 
 def _report(
@@ -52,6 +53,7 @@ def _report(
     as_json: bool,
     rows: int | None = None,
     left_out: int = 0,
+    alone: Fingerprints | None = None,
 ) -> int:
     decisions = [] if schema is None else schema.decisions()
     remarks = [] if schema is None else schema.remarks()
@@ -61,6 +63,7 @@ def _report(
                 "ok": not problems,
                 "rows": rows,
                 "left_out": left_out,
+                "fingerprints": None if alone is None else alone.to_json(),
                 "problems": [problem.as_json() for problem in problems],
                 "decisions": [decision.as_json() for decision in decisions],
                 "remarks": [remark.as_json() for remark in remarks],
@@ -71,6 +74,8 @@ def _report(
             print_problems(f"To mend ({len(problems)}):", problems, reveal=True, style="red")
         else:
             _print_fit(rows or 0, left_out)
+            if alone is not None:
+                click.echo(f"{'Warning: ' if alone.above else ''}{alone.describe()}")
         _print_open(decisions, remarks)
     return EXIT_INPUT if problems else 0
 

@@ -11,6 +11,7 @@ import polars as pl
 
 from sfumato.counts.canonical import LEFT_OUT
 from sfumato.counts.counted import Counts, checked_names
+from sfumato.counts.fingerprints import Fingerprints, lonely_rows
 from sfumato.counts.grouping import group_codes
 from sfumato.counts.source import Source, open_source
 from sfumato.counts.store import Store
@@ -137,6 +138,17 @@ class Table:
                 return []
         rule = f"has a line that can not be cut into {len(source.columns)} cells"
         return [Problem(source.name, rule, "check the quotes and delimiters in the longest lines")]
+
+    def fingerprints(self) -> Fingerprints:
+        """Count the rows that are alone with what is always published unchanged, and with all columns. Confidential."""
+        carried = tuple(attribute.name for attribute in self.schema.carried)
+        every, some = self.counts(), self.counts(carried) if carried else None
+        return Fingerprints(
+            self.rows,
+            unchanged=carried,
+            alone=0 if some is None else lonely_rows(some.codes, some.weights),
+            alone_on_all=lonely_rows(every.codes, every.weights),
+        )
 
     def require(self) -> None:
         """Read what is not read yet; raise one `ReadError` with every problem."""

@@ -38,6 +38,7 @@ def panel_of(table: Table, release: Release, known: Mapping[str, Measured]) -> d
         "worst_populations": list(utility.details.get("worst", ()))[:5],
         "populations": utility.details.get("populations"),
         "query_error": _by_selectivity(table, release),
+        "fingerprints": release.fingerprints().describe(),
         "sample": sample_rows(release) if release.savable else {"columns": [], "rows": []},
     }
 

@@ -15,7 +15,16 @@ from typing import Any, TypeAlias
 import numpy as np
 import polars as pl
 
-from sfumato.claims import VERIFY_TOLERANCE, AlphaK, Found, Ground, KAnonymity, Requirement, anonymity_parts
+from sfumato.claims import (
+    VERIFY_TOLERANCE,
+    AlphaK,
+    Found,
+    Ground,
+    KAnonymity,
+    Requirement,
+    anonymity_parts,
+)
+from sfumato.counts.fingerprints import Fingerprints, lonely_rows
 from sfumato.errors import Problem, count_of
 from sfumato.release.files import TIMES, distinct_texts, tally
 from sfumato.release.ground import ground_of
@@ -46,6 +55,7 @@ class Examined:
     offending_rows: int = 0
     table_rows: dict[str, int] = field(default_factory=dict)
     texts: dict[str, list[str | None]] = field(default_factory=dict)
+    fingerprints: Fingerprints | None = None
 
 
 def examine_rows(
@@ -72,6 +82,12 @@ def examine_rows(
     examined = _weighed(schema, asked, classes, values, times, foreign=foreign)
     examined.texts = {name: read[column][0] for name, column in columns.items()}
     examined.table_rows = {"data": int(times.sum())}
+    examined.fingerprints = Fingerprints(
+        int(times.sum()),
+        unchanged=tuple(values),
+        alone=_alone([texts[1] for texts in values.values()], times),
+        alone_on_all=_alone([texts[1] for texts in read.values()], times),
+    )
     return examined
 
 
@@ -110,6 +126,13 @@ def examine_bucket_tables(
     examined.texts = {a.name: distinct_texts(boxes[a.name])[0] for a in schema.quasi}
     examined.texts |= {name: texts for name, (texts, _) in values.items()}
     examined.table_rows = {"data": int(boxes[TIMES].sum()), "groups": int(times.sum())}
+    examined.fingerprints = Fingerprints(
+        int(weights.sum()),
+        unchanged=tuple(values),
+        alone=_alone([texts[1] for texts in values.values()], weights),
+        alone_on_all=None,
+        alone_on_exact=int((exact.sizes == 1).sum()),
+    )
     return examined
 
 
@@ -151,6 +174,10 @@ def _weighed(
     examined.findings = tuple(findings)
     examined.offending, examined.offending_rows = int(bad.sum()), int(sizes[bad].sum())
     return examined
+
+
+def _alone(columns: Sequence[np.ndarray], times: np.ndarray) -> int:
+    return lonely_rows(np.column_stack(columns), times) if columns else 0
 
 
 @dataclass(frozen=True, slots=True)

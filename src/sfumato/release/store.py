@@ -56,13 +56,14 @@ def save(
     *,
     format: Format = "parquet",  # noqa: A002
     allow_rehearsal: bool = False,
+    allow_fingerprints: bool = False,
 ) -> None:
     """Write data, manifest and dictionary into a new folder, all or nothing; note it in the release's ledger.
 
     The ledger hears of the folder before it takes its name, so that no kill leaves a published release unknown.
     """
     _refuse_format(format)
-    refuse_unsavable(release, allow_rehearsal=allow_rehearsal)
+    refuse_unsavable(release, allow_rehearsal=allow_rehearsal, allow_fingerprints=allow_fingerprints)
     account = release.account
     paid = _paid(release)
     with _not_interrupted(paid), folder if isinstance(folder, NewFolder) else NewFolder(folder) as place:
@@ -96,10 +97,12 @@ def save_or_keep(
     *,
     format: Format = "parquet",  # noqa: A002
     allow_rehearsal: bool = False,
+    allow_fingerprints: bool = False,
 ) -> None:
     """Save a release; if that fails and it was paid for, keep it elsewhere and say where."""
     try:
-        save(release, place, format=format, allow_rehearsal=allow_rehearsal)
+        allowed = {"allow_rehearsal": allow_rehearsal, "allow_fingerprints": allow_fingerprints}
+        save(release, place, format=format, **allowed)
     except SfumatoError as error:
         if not _paid(release) or place.partial.is_dir():  # what is whole says itself how it is finished
             raise
@@ -124,7 +127,7 @@ def _kept_elsewhere(release: Release, format: Format) -> Path | None:  # noqa: A
         except OSError:
             continue
         try:
-            save(release, made / "release", format=format, allow_rehearsal=True)
+            save(release, made / "release", format=format, allow_rehearsal=True, allow_fingerprints=True)
         except SfumatoError:
             left = [made / "release", *made.glob(".release.partial-*")]  # whole, where only the ledger was not told
             if whole := next((folder for folder in left if (folder / MANIFEST).is_file()), None):
@@ -211,7 +214,7 @@ def _not_interrupted(paid: bool) -> Iterator[None]:
             signal.raise_signal(came[0])
 
 
-def refuse_unsavable(release: Release, *, allow_rehearsal: bool) -> None:
+def refuse_unsavable(release: Release, *, allow_rehearsal: bool, allow_fingerprints: bool = False) -> None:
     """Refuse what may not leave the house."""
     if not release.savable or isinstance(release.claim.promise, Nothing):
         hint = "publish with a mechanism that makes a claim"
@@ -221,6 +224,8 @@ def refuse_unsavable(release: Release, *, allow_rehearsal: bool) -> None:
         raise ReleaseError("this release is a rehearsal: its randomness can be repeated", hint=hint)
     if not release.quasi and not release.carried:
         raise ReleaseError("this release has no column", hint="publish at least one attribute")
+    if release.claim.kind != "proved" and not allow_fingerprints:  # a draw may not be refused for what was drawn
+        release.fingerprints().require()
 
 
 def _write(table: PublishedTable, file: Path, format: Format) -> None:  # noqa: A002

@@ -80,6 +80,9 @@ def _folder(folder: Path, schema: Schema | None, requirement: Requirement | None
     if claim is not None and claim.kind == "proved":
         problems += _outside_cuts(manifest, examined.texts)
     holds = not problems and all(finding.holds for finding in examined.findings)
+    seen = examined.fingerprints
+    if seen is not None and claim is not None and claim.kind == "proved":
+        seen = replace(seen, drawn=True)
     return Verdict(
         "checked" if requirement is not None else claim.kind if claim is not None else "none",
         holds=holds and (claim is not None or requirement is not None),
@@ -91,6 +94,7 @@ def _folder(folder: Path, schema: Schema | None, requirement: Requirement | None
         offending_rows=examined.offending_rows,
         problems=tuple(problems),
         notes=(*notes, *examined.notes),
+        fingerprints=seen,
     )
 
 
@@ -305,4 +309,5 @@ def _file(path: Path, schema: Schema, requirement: Requirement, groups: str | No
         offending_rows=examined.offending_rows,
         problems=tuple(problems),
         notes=(*notes, *examined.notes),
+        fingerprints=examined.fingerprints,
     )

@@ -43,6 +43,7 @@ def release_story(
         "summary": {name: f"{value:,.10g}" for name, value in point.summary.items()},
         "sizes": size_rows(panel.get("sizes", ())),
         "largest_ratio": times(panel.get("largest_ratio")),
+        "fingerprints": panel.get("fingerprints", ""),
         "attributes": attributes_of(point, words),
         "ratios": {name: times(ratio) for name, ratio in panel.get("largest_ratios", {}).items()},
         "driven": panel.get("driven") if several else None,
