@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,7 +11,6 @@ from sfumato.cli.main import EXIT_INPUT
 from sfumato.cli.options import emit, file_options, given_options, json_option, print_problems
 
 if TYPE_CHECKING:
-    from sfumato.counts.fingerprints import Fingerprints
     from sfumato.errors import Problem
     from sfumato.schema import Schema
 
@@ -53,7 +52,7 @@ def _report(
     as_json: bool,
     rows: int | None = None,
     left_out: int = 0,
-    alone: Fingerprints | None = None,
+    alone: Any = None,
 ) -> int:
     decisions = [] if schema is None else schema.decisions()
     remarks = [] if schema is None else schema.remarks()
