@@ -55,19 +55,35 @@ def test_a_key_is_its_own_key_and_spelling_does_not_change_it(name, change):
         assert population_key(change(name)) == population_key(name)
 
 
+def as_first_format(path, *statements: str) -> None:
+    """Make a ledger what the first version wrote: no seals, no units, no trace of limits."""
+    with closing(sqlite3.connect(path)) as connection:
+        for name in ("limits_stay", "limits_unchanged", "amounts_stay"):
+            connection.execute(f"DROP TRIGGER {name}")
+        for name in ("limit_set", "seal"):
+            connection.execute(f"DROP TABLE {name}")
+        for table, column in (("entry", "unit"), ("entry", "unsaved"), ("saved", "done")):
+            connection.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
+        for statement in statements:
+            connection.execute(statement)
+        connection.execute("PRAGMA user_version = 1")
+        connection.commit()
+
+
 def test_an_older_ledger_with_two_spellings_counts_them_together(book, tmp_path):
     book.limit("adult-1994", 1)
     book.reserve("adult-1994", ONE, "m").spend()
-    with closing(sqlite3.connect(tmp_path / "ledger.db")) as connection:
-        statement = "SELECT sql FROM sqlite_master WHERE name = 'amounts_stay'"
-        (trigger,) = connection.execute(statement).fetchone()
-        connection.execute("DROP TRIGGER amounts_stay")
-        connection.execute("INSERT INTO population (name) VALUES ('Adult 1994')")
-        connection.execute("UPDATE entry SET population = 'Adult 1994'")
-        connection.execute(trigger)
-        connection.commit()
+    as_first_format(
+        tmp_path / "ledger.db",
+        "INSERT INTO population (name) VALUES ('Adult 1994')",
+        "UPDATE entry SET population = 'Adult 1994'",
+    )
+    assert book.totals("adult-1994").left == Cost(0)
     with pytest.raises(sf.BudgetExceeded):
         book.reserve("adult-1994", ONE, "m")
+    book.limit("ADULT 1994", 2)
+    book.reserve("adult-1994", ONE, "m").spend()
+    assert book.totals("adult 1994").combined == Cost(2)
 
 
 def test_a_job_and_a_person_are_not_added_up(book):
@@ -99,13 +115,7 @@ def test_every_limit_leaves_a_trace(book, tmp_path):
 
 def test_a_ledger_of_the_first_format_is_read_and_goes_on(book, tmp_path):
     book.reserve("People", JOB, {"name": "synthesize", "unit": "job"}).spend()
-    with closing(sqlite3.connect(tmp_path / "ledger.db")) as connection:
-        for name in ("limits_stay", "limits_unchanged", "amounts_stay"):
-            connection.execute(f"DROP TRIGGER {name}")
-        connection.execute("DROP TABLE limit_set")
-        connection.execute("ALTER TABLE entry DROP COLUMN unit")
-        connection.execute("PRAGMA user_version = 1")
-        connection.commit()
+    as_first_format(tmp_path / "ledger.db")
     assert [entry.unit for entry in book.entries()] == ["job"]
     with pytest.raises(sf.ParameterError, match="do not add up"):
         book.reserve("people", ONE, "diffgen")

@@ -119,7 +119,7 @@ ALTER TABLE saved ADD COLUMN done INTEGER NOT NULL DEFAULT 1;
 CREATE TABLE seal (what TEXT PRIMARY KEY NOT NULL, sha256 TEXT NOT NULL);
 ALTER TABLE entry ADD COLUMN unit TEXT NOT NULL DEFAULT 'person';
 UPDATE entry SET unit = json_extract(mechanism, '$.unit') WHERE json_extract(mechanism, '$.unit') IS NOT NULL;
-DROP TRIGGER amounts_stay;
+DROP TRIGGER IF EXISTS amounts_stay;
 """
 
 
