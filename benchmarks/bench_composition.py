@@ -50,7 +50,7 @@ def speed() -> None:
     print("1. 100,000 victims, two releases of 101,000 rows")
     print(f"{'releases':24}{'boxes':>8}{'CPU s':>8}{'one left':>10}{'below 4':>9}")
     kinds = {f"Mondrian k={k}": sf.Mondrian(sf.KAnonymity(k), cut="widest") for k in (2, 5, 10)}
-    for name, mechanism in {**kinds, "Bucketize k=10": sf.Bucketize(sf.KAnonymity(10), cut="widest")}.items():
+    for name, mechanism in {**kinds, "Bucketize l=2": sf.Bucketize(sf.LDiversity(2), cut="widest")}.items():
         pair = [released(part, mechanism, at) for at, part in enumerate(samples)]
         victims = samples[0].take(np.arange(100_000))
         found, spent = seconds(lambda pair=pair, victims=victims: composition(pair, victims))

@@ -73,6 +73,7 @@ def publish(
     allow_rehearsal: bool = False,
     counts: bool = False,
     allow_noise: bool = False,
+    allow_fingerprints: bool = False,
 ) -> Release:
     """Make a release. Without a seed the randomness is the system's; with one, a drawn release is a rehearsal.
 
@@ -84,8 +85,9 @@ def publish(
     reserved, unless `allow_noise` says yes to it.
 
     With `save_to` the release is also saved there, in `format` and, for noisy and synthetic tables, with `counts`.
-    What could not be saved is refused before anything is drawn; if saving fails all the same, the release is kept
-    elsewhere and the error says where.
+    What could not be saved is refused before anything is drawn, and so is a table of which too many rows are alone with
+    what is published unchanged (see `Release.save`), unless `allow_fingerprints`. If saving fails all the same, the
+    release is kept elsewhere and the error says where.
     """
     refusal = mechanism.plan(table.schema).refusal
     if refusal is not None and not allow_noise:
@@ -100,10 +102,13 @@ def publish(
         allow_rehearsal=allow_rehearsal,
         counts=counts,
     )
+    if not allow_fingerprints and mechanism.claim(table.schema).kind != "proved":
+        table.fingerprints().require()
     with save_to if isinstance(save_to, NewFolder) else NewFolder(save_to) as place:
         refuse_ledger_inside(ledger, place)
         release = _published(table, mechanism, seed, ledger, progress)
-        save_or_keep(release, place, format=format, allow_rehearsal=allow_rehearsal, counts=counts)
+        allowed = {"allow_rehearsal": allow_rehearsal, "allow_fingerprints": allow_fingerprints}
+        save_or_keep(release, place, format=format, counts=counts, **allowed)
     return release
 
 
@@ -121,10 +126,19 @@ def _published(
     entropy = Entropy.system() if seed is None else Entropy.seeded(seed)
     with entered(ledger, schema.population or schema.name, claim, mechanism, entropy) as account:
         release = run(mechanism, gather(mechanism, table, progress=progress), entropy)
-        stamped = replace(release.claim, accounted=account is not None)
+        stamped = replace(release.claim, accounted=account is not None, silent_on=_silences(release))
         if account is not None:
             account.spend(stamped)
     return replace(release, claim=stamped, account=account)
+
+
+def _silences(release: Release) -> tuple[str, ...]:
+    """What the claim does not cover; of a checkable release also what its own rows show of fingerprints."""
+    said = release.claim.silent_on
+    if release.claim.kind not in ("checked", "estimate"):
+        return said
+    found = release.fingerprints()
+    return (*said, found.silence()) if found.above else said
 
 
 def verify(

@@ -63,7 +63,7 @@ def folder(tmp_path):
 
 @pytest.fixture
 def buckets(tmp_path):
-    return saved(tmp_path, Bucketize(REQUIREMENT))
+    return saved(tmp_path, Bucketize(LDiversity(2, kind="distinct")))
 
 
 def manifest(folder):
@@ -385,7 +385,7 @@ def test_two_tables_in_the_same_order_are_one_table(buckets, table):
 
 def test_values_of_a_group_told_one_by_one(tmp_path):
     """The same for a group in which several people have the same values."""
-    mechanism = Bucketize(REQUIREMENT)
+    mechanism = Bucketize(LDiversity(2, kind="distinct"))
     one = table().with_roles(quasi=["age", "job"], sensitive=["ill"])
     run(mechanism, gather(mechanism, one), Entropy.seeded(1)).save(tmp_path / "out", format="csv")
     groups = pl.read_csv((tmp_path / "out" / "groups.csv").read_bytes(), infer_schema=False)

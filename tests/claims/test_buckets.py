@@ -32,7 +32,8 @@ def table(rows: list[tuple[int, ...]]) -> Table:
 
 @settings(max_examples=60)
 @given(
-    rows=ROWS, requirement=st.sampled_from([sf.KAnonymity(3), sf.LDiversity(2), sf.KAnonymity(2) & sf.TCloseness(0.2)])
+    rows=ROWS,
+    requirement=st.sampled_from([sf.BetaLikeness(2), sf.LDiversity(2), sf.LDiversity("3/2") & sf.TCloseness(0.2)]),
 )
 def test_any_bucketization(rows: list[tuple[int, ...]], requirement: sf.claims.Requirement) -> None:
     try:
@@ -89,7 +90,7 @@ def test_a_twin_without_the_residue_rule_is_caught(tmp_path: Path) -> None:
 def test_the_link_inside_a_group_is_gone() -> None:
     """Swapping what two people of one group carry changes nothing that is published."""
     rows = [(i % 6, i // 6 % 3, i % 5, i // 4 % 2) for i in range(60)]
-    one = sf.publish(table(rows), sf.Bucketize(sf.KAnonymity(10)))
+    one = sf.publish(table(rows), sf.Bucketize(sf.TCloseness("0.02")))
     home = one.residence
     group_of = {tuple(codes): int(g) for codes, g in zip(home.codes.tolist(), home.group.tolist(), strict=True)}
     first = next(
@@ -101,14 +102,14 @@ def test_the_link_inside_a_group_is_gone() -> None:
     i, j = first
     swapped = list(rows)
     swapped[i], swapped[j] = (*rows[i][:2], *rows[j][2:]), (*rows[j][:2], *rows[i][2:])
-    other = sf.publish(table(swapped), sf.Bucketize(sf.KAnonymity(10)))
+    other = sf.publish(table(swapped), sf.Bucketize(sf.TCloseness("0.02")))
     for name, frame in one.frames().items():
         assert frame.equals(other.frames()[name])
 
 
 @pytest.mark.parametrize(
     "mechanism",
-    [sf.Bucketize(sf.LDiversity(3)), sf.Bucketize(sf.KAnonymity(10) & sf.TCloseness(0.1)), sf.Anatomy(5)],
+    [sf.Bucketize(sf.LDiversity(3)), sf.Bucketize(sf.LDiversity(3) & sf.TCloseness(0.1)), sf.Anatomy(5)],
     ids=str,
 )
 def test_bucketize_verifies(mechanism: sf.mechanisms.Mechanism, tmp_path: Path) -> None:
@@ -146,3 +147,33 @@ def test_the_draw_is_fair() -> None:
         by_age = {int(codes[0]): int(g) for codes, g in zip(home.codes, home.group, strict=True)}
         together += by_age[0] == by_age[2]
     assert abs(together - 1000) < 112
+
+
+@pytest.mark.parametrize("requirement", [sf.KAnonymity(2), sf.AlphaK("1/2", k=2), sf.LDiversity(2) & sf.KAnonymity(2)])
+def test_buckets_are_never_called_k_anonymous(requirement: sf.claims.Requirement, tmp_path: Path) -> None:
+    """Issue 12, item 6: exact quasi-identifiers with frequency 1. Refused before data; an old claim does not verify."""
+    with pytest.raises(sf.ParameterError, match="exact quasi-identifiers"):
+        sf.Bucketize(requirement)
+    with pytest.raises(sf.ParameterError, match="exact quasi-identifiers"):
+        sf.sweep(sf.Bucketize, k=[5, 10], t=[0.2])
+    rows = [(i % 6, i // 6 % 3, i % 5, i // 4 % 2) for i in range(18)]  # every combination once
+    release = sf.publish(table(rows), sf.Bucketize(sf.LDiversity(2)))
+    old = replace(release, claim=sf.claims.Claim(requirement))
+    old.save(tmp_path / "old")
+    verdict = sf.verify(tmp_path / "old")
+    assert not verdict.holds
+    anonymity = [part for part in verdict.findings if "k-anonymity" in part.requirement.label]
+    assert anonymity
+    assert not any(part.holds for part in anonymity)
+    assert all(1 in (part.found if isinstance(part.found, tuple) else (part.found,)) for part in anonymity)
+    release.save(tmp_path / "new")
+    assert sf.verify(tmp_path / "new").holds
+    assert not sf.verify(tmp_path / "new", requirement=requirement).holds
+
+
+def test_exact_quasi_identifiers_shared_by_k_people_are_k_anonymous(tmp_path: Path) -> None:
+    rows = [(i % 2, 0, i % 5, i // 4 % 2) for i in range(20)]  # ten people at each of two combinations
+    sf.publish(table(rows), sf.Bucketize(sf.LDiversity(2))).save(tmp_path / "out")
+    assert sf.verify(tmp_path / "out", requirement=sf.KAnonymity(10) & sf.AlphaK("1/2", k=10)).holds
+    assert not sf.verify(tmp_path / "out", requirement=sf.KAnonymity(11)).holds
+    assert not sf.verify(tmp_path / "out", requirement=sf.AlphaK("1/100", k=10)).holds

@@ -168,7 +168,10 @@ def test_the_claim_is_an_estimate_and_never_checked(tmp_path) -> None:
     assert "linkable(4, 0.8): an estimate, not checked" in str(verdict)
     with pytest.raises(sf.ParameterError, match="not checkable"):
         sf.verify(tmp_path / "out", requirement=sf.Linkability(4, 0.8))
-    for refused in (lambda: sf.Bucketize(sf.Linkability(4, 0.8)), lambda: sf.Bucketize(mechanism.requirement)):
+    for refused in (
+        lambda: sf.Bucketize(sf.Linkability(4, 0.8)),
+        lambda: sf.Bucketize(sf.LDiversity(2) & sf.Linkability(4, 0.8)),
+    ):
         with pytest.raises(sf.ParameterError, match="estimate under a model"):
             refused().claim(release.schema)
 

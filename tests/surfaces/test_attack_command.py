@@ -72,7 +72,7 @@ def test_the_paper_by_command(desk, capsys):
     assert answer == {"ok": True, **library.to_json()}
     assert answer["rate"] == 0.5
     lines = (desk / "records.csv").read_text(encoding="utf-8").splitlines()
-    assert lines[0] == "victim,values_left,guess,posterior"
+    assert lines[0] == "victim,attribute,values_left,guess,posterior"
     assert lines[2] == "2,1,Diabetes,1.000000"
     assert command("attack", "composition", *files, "--records", desk / "records.csv") == 2
     assert "records" in capsys.readouterr().err
@@ -84,7 +84,7 @@ def test_the_paper_by_command(desk, capsys):
 
 def test_folders_by_command(desk, capsys):
     for name in ("a", "b"):
-        made = ("publish", "mondrian", desk / f"one_{name}.csv", desk / "schema.toml", "--k", 4)
+        made = ("publish", "mondrian", desk / f"one_{name}.csv", desk / "schema.toml", "--allow-fingerprints", "--k", 4)
         assert command(*made, "-o", desk / name) == 0
     capsys.readouterr()
     arguments = (desk / "a", desk / "b", "--victims", desk / "victims.csv", "--json")
@@ -99,7 +99,17 @@ def test_mistakes_exit_with_2(desk, capsys):
     assert command("attack", "composition", desk / "two_a.csv", "--victims", desk / "victims.csv") == 2
     assert "needs one" in capsys.readouterr().err
     assert command("attack", "composition", "--victims", desk / "victims.csv") == 2
-    made = ("publish", "mondrian", desk / "one_a.csv", desk / "schema.toml", "--k", 4, "-o", desk / "a")
+    made = (
+        "publish",
+        "mondrian",
+        desk / "one_a.csv",
+        desk / "schema.toml",
+        "--allow-fingerprints",
+        "--k",
+        4,
+        "-o",
+        desk / "a",
+    )
     assert command(*made, "--refuse") == 2
     assert "needs --against" in capsys.readouterr().err
     assert command(*made, "--against", desk / "nowhere") == 2
@@ -107,7 +117,7 @@ def test_mistakes_exit_with_2(desk, capsys):
 
 
 def test_against_warns_and_writes(desk, capsys):
-    made = ("publish", "mondrian", desk / "one_a.csv", desk / "schema.toml", "--k", 4)
+    made = ("publish", "mondrian", desk / "one_a.csv", desk / "schema.toml", "--allow-fingerprints", "--k", 4)
     beside = ("--against", desk / "two_b.csv", "--d", 3)
     assert command(*made, "-o", desk / "a", *beside) == 0
     assert "Warning: " in capsys.readouterr().err
@@ -121,7 +131,18 @@ def test_against_warns_and_writes(desk, capsys):
 
 
 def test_refuse_stops_before_anything_is_written(desk, capsys):
-    made = ("publish", "mondrian", desk / "one_a.csv", desk / "schema.toml", "--k", 4, "-o", desk / "a", "--refuse")
+    made = (
+        "publish",
+        "mondrian",
+        desk / "one_a.csv",
+        desk / "schema.toml",
+        "--allow-fingerprints",
+        "--k",
+        4,
+        "-o",
+        desk / "a",
+        "--refuse",
+    )
     assert command(*made, "--against", desk / "two_b.csv", "--d", 3) == 3
     assert "records keep fewer together with 1 earlier release" in capsys.readouterr().err
     assert not (desk / "a").exists()
@@ -132,13 +153,31 @@ def test_refuse_stops_before_anything_is_written(desk, capsys):
 
 
 def test_against_everything_the_ledger_saw_saved(desk, capsys):
-    made = ("publish", "mondrian", desk / "one_a.csv", desk / "schema.toml", "--ledger", desk / "book.db")
+    made = (
+        "publish",
+        "mondrian",
+        desk / "one_a.csv",
+        desk / "schema.toml",
+        "--allow-fingerprints",
+        "--ledger",
+        desk / "book.db",
+    )
     against = ("--against", desk / "book.db", "--d", 3, "--refuse")
     assert command(*made, "--k", 4, "-o", desk / "first") == 0
     assert command(*made, "--k", 2, "-o", desk / "second", *against) == 3
     assert "together with 1 earlier release" in capsys.readouterr().err
     assert not (desk / "second").exists()
-    fresh = ("publish", "mondrian", desk / "one_a.csv", desk / "schema.toml", "--k", 4, "-o", desk / "third")
+    fresh = (
+        "publish",
+        "mondrian",
+        desk / "one_a.csv",
+        desk / "schema.toml",
+        "--allow-fingerprints",
+        "--k",
+        4,
+        "-o",
+        desk / "third",
+    )
     sf.Ledger(desk / "new.db").limit("somebody else", 1)
     assert command(*fresh, "--against", desk / "new.db", "--refuse") == 0
     assert "knows no earlier release of the population paper" in capsys.readouterr().err

@@ -41,7 +41,7 @@ def run(capsys, tmp_path, monkeypatch):
 
 def test_publish_enters_and_the_command_lists(run, tmp_path):
     (tmp_path / "s.toml").write_text(SCHEMA)
-    (tmp_path / "d.csv").write_text("age,illness\n30,flu\n40,gout\n")
+    (tmp_path / "d.csv").write_text("age,illness\n" + "30,flu\n40,gout\n" * 5)
     code, _, error = run("publish", "suppress", "d.csv", "s.toml", "-o", "out", "--ledger", "ledger.db")
     assert (code, error) == (0, "")
     code, out, _ = run("ledger", "ledger.db", "--json")

@@ -117,7 +117,8 @@ def calibrate(
         made = run(theirs, gather(theirs, Table.from_codes(table.schema, held, names)), stream.child("theirs"))
         who = Table.from_codes(table.schema, codes[chosen], names)
         found = composition([ours, made], who, d=promise.d, reading="residence")
-        left.append(Share(int((found.records.left >= promise.d).sum()), trials=len(chosen)))
+        kept = np.min([one.records.left for one in found.by_attribute.values()], axis=0)
+        left.append(Share(int((kept >= promise.d).sum()), trials=len(chosen)))
     return Calibration(promise, same_region=_sum(region), released=_sum(left), model=model, repeats=many)
 
 

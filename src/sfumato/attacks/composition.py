@@ -3,7 +3,8 @@
 Source    Ganta, Kasiviswanathan & Smith, "Composition attacks and auxiliary information in data privacy", KDD 2008;
           Sattar et al., the dLink paper, section 3 (definitions 2, 3) and section 6.
 Claim     For each victim the values left after intersecting what their classes allow in each release; `rate` is the
-          share of victims with exactly one left (the paper's attack accuracy).
+          share of victims with exactly one left (the paper's attack accuracy). Of several sensitive attributes the
+          one that is given away most, which is named.
 Because   a class states every value its people have, so a member's own value is in all of them.
 Checked   tests/claims/test_composition_attack.py::test_equals_the_slow_attack
           tests/claims/test_composition_attack.py::test_alice_and_emu
@@ -20,6 +21,7 @@ landed (definition 2), which only the publisher knows. One attack uses one readi
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -33,6 +35,7 @@ from sfumato.claims.exact import choice, whole
 from sfumato.counts import Table
 from sfumato.counts.walking import row_ids
 from sfumato.errors import NotComparable, ParameterError, count_of
+from sfumato.measures.base import worst_of
 from sfumato.measures.shares import Share
 from sfumato.reading import View, align
 from sfumato.release import Release
@@ -57,7 +60,8 @@ def composition(
 
     `victims` holds the quasi-identifiers the attacker knows and, where the attack is to be judged, the true values.
     `control` holds people who are in one of the releases only (or in none); they are always looked for by label, since
-    they reside nowhere else. `attribute` is the confidential one, the first that all releases carry unless named.
+    they reside nowhere else. `attribute` is the confidential one; unless it is named, every sensitive attribute that
+    all releases carry is attacked and the result is that of the worst, with each in `by_attribute`.
     `prior` says what a class is compared with to tell how likely each value is (see `composition_narrowing`).
     """
     choice("reading", reading, ("label", "residence"))
@@ -65,6 +69,28 @@ def composition(
     least = whole("d", d, least=2, hint="the paper uses 4")
     if isinstance(releases, Release) or not releases:
         raise ParameterError("releases", "one" if releases else "none", "must be a list", hint="[a, b]")
+    each = {
+        name: _composition(releases, victims, name, least, reading, control, prior)
+        for name in _confidential(releases, victims.schema, attribute)
+    }
+    return worst_of(each, _given_away)
+
+
+def _given_away(found: Composition) -> tuple[float, ...]:
+    """What ranks attributes: certainty, then few values left, then how sure the guesses are."""
+    return tuple(0.0 if math.isnan(figure) else figure for figure in (found.rate, found.below_d, found.confidence))
+
+
+def _composition(
+    releases: Sequence[Release],
+    victims: Table,
+    attribute: str,
+    least: int,
+    reading: Reading,
+    control: Table | None,
+    prior: Prior,
+) -> Composition:
+    """Attack one attribute."""
     target = _target(releases, victims, attribute)
     people = _people(target, victims)
     together, alone, which = _attacked(target, releases, people, reading, prior)
@@ -115,8 +141,8 @@ class _People:
     truth: np.ndarray | None
 
 
-def _target(releases: Sequence[Release], victims: Table, attribute: str | None) -> _Target:
-    schema, wanted = _confidential(releases, victims.schema, attribute)
+def _target(releases: Sequence[Release], victims: Table, wanted: str) -> _Target:
+    schema = _with_confidential(releases, victims.schema, wanted)
     if not schema.quasi:
         raise ParameterError("victims", schema.name, "has no quasi-identifier", hint="the attacker must know something")
     views = tuple(align(release, schema, wanted) for release in releases)
@@ -126,28 +152,35 @@ def _target(releases: Sequence[Release], victims: Table, attribute: str | None) 
     return _Target(schema, schema[wanted], views, overall)
 
 
-def _confidential(releases: Sequence[Release], schema: Schema, attribute: str | None) -> tuple[Schema, str]:
-    """Return the victims' schema with the attribute under attack, which every release must carry."""
+def _confidential(releases: Sequence[Release], schema: Schema, attribute: str | None) -> list[str]:
+    """Return the attributes to attack, which every release must carry: the one named, else all that are sensitive."""
     carried = [[known.name for known in release.carried] for release in releases]
     shared = [name for name in carried[0] if all(name in names for names in carried)]
     if attribute is None:
-        own = [known.name for known in (*schema.sensitive, *schema.carried) if known.name in shared]
-        sensitive = [name for name in shared if releases[0].schema[name].role == "sensitive"]
-        attribute = next(iter((*own, *sensitive, *shared)), None)
+        roles = {known.name for known in schema.sensitive}
+        roles |= {known.name for release in releases for known in release.carried if known.role == "sensitive"}
+        found = [name for name in shared if name in roles] or shared
+        if found:
+            return found
     if attribute is None or attribute not in shared:
         said = "; ".join(f"release {at} {', '.join(names) or 'nothing'}" for at, names in enumerate(carried, 1))
         what = "no attribute is" if attribute is None else f"{attribute} is not"
         raise NotComparable(f"{what} carried by all releases, so there is nothing to intersect. Carried: {said}.")
+    return [attribute]
+
+
+def _with_confidential(releases: Sequence[Release], schema: Schema, attribute: str) -> Schema:
+    """Return the victims' schema with the attribute under attack."""
     if attribute in [known.name for known in schema.carried]:
-        return schema, attribute
+        return schema
     theirs = releases[0].schema[attribute]
     if attribute not in schema:
-        return replace(schema, attributes=(*schema.attributes, theirs.with_role("sensitive"))), attribute
+        return replace(schema, attributes=(*schema.attributes, theirs.with_role("sensitive")))
     if schema[attribute].role == "quasi":
         raise NotComparable(f"the victims' {attribute} is a quasi-identifier, the releases carry it.")
     mine = schema[attribute] if schema[attribute].domain is not None else theirs
     attributes = [mine.with_role("sensitive") if known.name == attribute else known for known in schema.attributes]
-    return replace(schema, attributes=tuple(attributes)), attribute
+    return replace(schema, attributes=tuple(attributes))
 
 
 def _people(target: _Target, table: Table) -> _People:

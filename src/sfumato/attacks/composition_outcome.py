@@ -14,6 +14,7 @@ Silent on victims who were given a wrong true value.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
@@ -129,7 +130,10 @@ class Records:
 
 @dataclass(frozen=True)
 class Composition:
-    """An `Estimate`: all releases together (`tally`), each alone, people who are not in all, and guessing."""
+    """An `Estimate`: all releases together (`tally`), each alone, people who are not in all, and guessing.
+
+    Of several sensitive attributes `attribute` is the one given away most; `by_attribute` holds the attack on each.
+    """
 
     tally: Tally
     _: KW_ONLY
@@ -144,6 +148,7 @@ class Composition:
     notes: tuple[str, ...] = ()
     formula: str = FORMULA
     confidential: bool = True
+    by_attribute: Mapping[str, Composition] = field(default_factory=dict, repr=False)
 
     @property
     def rate(self) -> float:
@@ -180,6 +185,9 @@ class Composition:
             "interval": list(self.interval),
             "formula": self.formula,
             "attribute": self.attribute,
+            "by_attribute": {name: one.to_json() for name, one in self.by_attribute.items()}
+            if len(self.by_attribute) > 1
+            else {},
             "d": self.d,
             "reading": self.reading,
             "prior": self.prior,
@@ -216,6 +224,12 @@ class Composition:
             lines.append(f"Best guess right: {self.tally.guessed}; guessing the most frequent value: {self.baseline}.")
             if self.tally.guessed.rate <= self.baseline.rate:
                 lines.append("The attack guesses no better than someone who has seen no class.")
+        if len(self.by_attribute) > 1:
+            lines.append(f"{self.attribute} is given away most of {count_of(len(self.by_attribute), 'attribute')}:")
+            lines += [
+                f"  {name}: one left to {_percent(one.tally.one)} %, below {self.d} {_percent(one.tally.below_d)} %."
+                for name, one in self.by_attribute.items()
+            ]
         lines.append("Confidential: computed from the original. One value left is certainty only for true members.")
         return "\n".join([*lines, *self.notes])
 

@@ -29,9 +29,11 @@ from sfumato.counts import Table
 from sfumato.errors import ParameterError
 from sfumato.measures import Workload, query_error, workload
 from sfumato.measures.shares import Share
+from sfumato.measures.workload import Kind
 from sfumato.mechanisms import Mechanism
 from sfumato.mechanisms.base import gather, run
 from sfumato.randomness import Entropy
+from sfumato.reading import measured_attributes
 from sfumato.release import Release
 
 __all__ = ["OverlapRow", "Samples", "draw_samples", "overlap_experiment"]
@@ -50,7 +52,10 @@ class Samples:
 
 @dataclass(frozen=True, slots=True)
 class OverlapRow:
-    """One mechanism at one size of the overlap, over all pairs. `errors` are percent, by kind of query."""
+    """One mechanism at one size of the overlap, over all pairs. `errors` are percent, by kind of query.
+
+    Of several sensitive attributes `attribute` is the one that the attack gives away most, over all pairs.
+    """
 
     mechanism: str
     _: KW_ONLY
@@ -70,6 +75,7 @@ class OverlapRow:
     errors: Mapping[str, float]
     medians: Mapping[str, float]
     accuracy: float | None = None
+    attribute: str = ""
     confidential: bool = True
 
     def to_json(self) -> dict[str, Any]:
@@ -112,7 +118,7 @@ def overlap_experiment(
     seed: int = 0,
     reading: Reading = "label",
     queries: int = 1000,
-    kinds: Sequence[str] = ("equality", "range"),
+    kinds: Sequence[Kind] = ("equality", "range"),
     controls: int = 5000,
     classify: Mapping[str, Any] | None = None,
 ) -> list[OverlapRow]:
@@ -131,14 +137,16 @@ def overlap_experiment(
             made = [
                 run(mechanism, gather(mechanism, part), entropy.child(str(at))) for at, part in enumerate(drawn.tables)
             ]
-            found = _attacks(drawn, made, d, reading, controls)
+            found = _worst_attribute(_attacks(drawn, made, d, reading, controls))
             rows.append(_row(name, size, drawn, made, found, work, classify=classify))
     return rows
 
 
-def _queries(table: Table, kinds: Sequence[str], queries: int, seed: int) -> dict[str, Workload]:
-    dimension = min(4, len(table.schema.quasi))
-    return {kind: workload(table, dimension=dimension, queries=queries, kind=kind, seed=seed) for kind in kinds}  # type: ignore[arg-type]
+def _queries(table: Table, kinds: Sequence[Kind], queries: int, seed: int) -> dict[str, list[Workload]]:
+    """Draw, for each kind of query, a workload about each sensitive attribute."""
+    options: dict[str, Any] = {"dimension": min(4, len(table.schema.quasi)), "queries": queries, "seed": seed}
+    names = [known.name for known in measured_attributes(table.schema)]
+    return {kind: [workload(table, kind=kind, attribute=name, **options) for name in names] for kind in kinds}
 
 
 def _attacks(drawn: Samples, made: Sequence[Release], d: int, reading: Reading, controls: int) -> list[Composition]:
@@ -152,13 +160,24 @@ def _attacks(drawn: Samples, made: Sequence[Release], d: int, reading: Reading, 
     return found
 
 
+def _worst_attribute(found: Sequence[Composition]) -> list[Composition]:
+    """The attacks of all pairs on one attribute: the one that they give away most together."""
+
+    def given_away(name: str) -> tuple[float, ...]:
+        own = [each.by_attribute[name].tally for each in found]
+        return tuple(_pooled(shares).rate for shares in ([one.one for one in own], [one.below_d for one in own]))
+
+    worst = max(found[0].by_attribute, key=given_away)
+    return [each.by_attribute[worst] for each in found]
+
+
 def _row(
     name: str,
     size: int,
     drawn: Samples,
     made: Sequence[Release],
     found: Sequence[Composition],
-    work: Sequence[Mapping[str, Workload]],
+    work: Sequence[Mapping[str, Sequence[Workload]]],
     *,
     classify: Mapping[str, Any] | None,
 ) -> OverlapRow:
@@ -184,6 +203,7 @@ def _row(
         errors={kind: float(np.mean([each[kind].value for each in errors])) for kind in work[0]},
         medians={kind: float(np.mean([each[kind].median for each in errors])) for kind in work[0]},
         accuracy=None if classify is None else _accuracy(drawn, made, classify),
+        attribute=found[0].attribute,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sfumato.claims.anonymity import AlphaK, KAnonymity
+from sfumato.claims.anonymity import AlphaK, KAnonymity, anonymity_parts
 from sfumato.claims.attributes import check_each
 from sfumato.claims.claim import Claim
 from sfumato.claims.classes import MECHANISM_TOLERANCE, VERIFY_TOLERANCE, Figure
@@ -52,6 +52,7 @@ __all__ = [
     "SemanticPrivacy",
     "TCloseness",
     "Unit",
+    "anonymity_parts",
     "check_each",
     "number_from_json",
     "number_to_json",

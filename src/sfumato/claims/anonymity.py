@@ -24,7 +24,7 @@ from sfumato.claims.exact import Number, fraction, number_from_json, number_to_j
 from sfumato.claims.ground import Ground
 from sfumato.claims.requirement import Found, Requirement, Unit
 
-__all__ = ["AlphaK", "KAnonymity", "shares_at_most"]
+__all__ = ["AlphaK", "KAnonymity", "anonymity_parts", "shares_at_most"]
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -69,6 +69,11 @@ class KAnonymity(Requirement):
 
     def __str__(self) -> str:
         return f"{self.label}({self.k})"
+
+
+def anonymity_parts(requirement: Requirement) -> tuple[Requirement, ...]:
+    """Return the parts that promise k people with the same published quasi-identifiers."""
+    return tuple(part for part in requirement.parts if isinstance(part, KAnonymity | AlphaK))
 
 
 def shares_at_most(classes: Classes, limit: Fraction) -> BoolArray:

@@ -28,7 +28,9 @@ def attack() -> None:
 @click.option("--victims", required=True, type=click.Path(), help="People who are in all releases, one row each.")
 @click.option("--control", type=click.Path(), help="People who are in one of the releases only.")
 @click.option("--schema", type=click.Path(), help="Schema of all files; the first folder's own unless given.")
-@click.option("--attribute", help="The confidential attribute; the first that all releases carry unless named.")
+@click.option(
+    "--attribute", help="The confidential attribute; all sensitive ones unless named, and the worst is shown."
+)
 @click.option("--d", default=4, show_default=True, help="Fewer than d values left count as a breach.")
 @click.option(
     "--prior",
@@ -76,15 +78,16 @@ def composition(releases: tuple[str, ...], victims: str, control: str | None, **
 
 
 def _write_records(found: Composition, file: NewFile) -> None:
-    """Write what the attack says of each victim, in the order of the victims' file."""
+    """Write what the attack says of each victim and attribute, in the order of the victims' file."""
     import csv
     from io import TextIOWrapper
 
-    records = found.records
-    rows = zip(records.left.tolist(), records.guesses(), records.posterior.tolist(), strict=True)
     with file.filled() as out:
         text = TextIOWrapper(out, encoding="utf-8", newline="")
         lines = csv.writer(text)
-        lines.writerow(["victim", "values_left", "guess", "posterior"])
-        lines.writerows([at, left, guess, f"{sure:.6f}"] for at, (left, guess, sure) in enumerate(rows, 1))
+        lines.writerow(["victim", "attribute", "values_left", "guess", "posterior"])
+        for name, one in found.by_attribute.items():
+            records = one.records
+            rows = zip(records.left.tolist(), records.guesses(), records.posterior.tolist(), strict=True)
+            lines.writerows([at, name, left, guess, f"{sure:.6f}"] for at, (left, guess, sure) in enumerate(rows, 1))
         text.detach()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -43,7 +43,10 @@ def check(
         return _report(problems, described, as_json=as_json)
     table = sf.read(data, described, **given)
     counted = {"people": table.people, "surplus": table.surplus}
-    return _report((), described, as_json=as_json, rows=table.rows, left_out=table.left_out, counted=counted)
+    alone = table.fingerprints()
+    return _report(
+        (), described, as_json=as_json, rows=table.rows, left_out=table.left_out, counted=counted, alone=alone
+    )
 
 
 def _report(
@@ -54,6 +57,7 @@ def _report(
     rows: int | None = None,
     left_out: int = 0,
     counted: dict[str, int | None] | None = None,
+    alone: Any = None,
 ) -> int:
     decisions = [] if schema is None else schema.decisions()
     remarks = [] if schema is None else schema.remarks()
@@ -64,6 +68,7 @@ def _report(
                 "rows": rows,
                 "left_out": left_out,
                 **(counted or {}),
+                "fingerprints": None if alone is None else alone.to_json(),
                 "problems": [problem.as_json() for problem in problems],
                 "decisions": [decision.as_json() for decision in decisions],
                 "remarks": [remark.as_json() for remark in remarks],
@@ -74,6 +79,8 @@ def _report(
             print_problems(f"To mend ({len(problems)}):", problems, reveal=True, style="red")
         else:
             _print_fit(rows or 0, left_out, **(counted or {}))
+            if alone is not None:
+                click.echo(f"{'Warning: ' if alone.above else ''}{alone.describe()}")
         _print_open(decisions, remarks)
     return EXIT_INPUT if problems else 0
 

@@ -118,10 +118,14 @@ def show(front: Frontier, recommendation: Recommendation) -> None:
     shown.add_column("efficient releases", min_width=min(widest, _NAME))
     for name in names:
         shown.add_column(name, justify="right", no_wrap=True)
+    several = any(point.attributes for point in listed)
+    if several:
+        shown.add_column(f"{names[0]} of")
     shown.add_column("")
     for group in groups:
         figures = (f"{group[0].privacy.mean:.4g}", f"{group[0].utility.mean:.4g}")
-        shown.add_row(escape(name_together(group)), *figures, _mark(group, best))
+        worst = [str(group[0].attributes.get("privacy", {}).get("worst", ""))] if several else []
+        shown.add_row(escape(name_together(group)), *figures, *worst, _mark(group, best))
     console.print(shown)
     failed = f", {len(front.failed)} not made or not measured" if front.failed else ""
     click.echo(f"{count_of(len(front.points), 'release')} compared{failed}.\n")

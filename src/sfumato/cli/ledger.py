@@ -9,7 +9,7 @@ import click
 from sfumato.cli.options import emit, json_option
 
 if TYPE_CHECKING:
-    from sfumato.ledger import Entry, Ledger, Totals
+    from sfumato.ledger import Entry, Ledger, LimitSet, Totals
 
 __all__ = ["ledger"]
 
@@ -84,20 +84,21 @@ def ledger(
 
 def _show(book: Ledger, population: str | None, *, as_json: bool) -> None:
     totals = [book.totals(name) for name in ([population] if population is not None else book.populations())]
-    entries = book.entries(population)
+    entries, limits = book.entries(population), book.limits(population)
     if as_json:
         emit(
             {
                 "ok": True,
                 "populations": [total.to_json() for total in totals],
                 "entries": [entry.to_json() for entry in entries],
+                "limits": [limit.to_json() for limit in limits],
             }
         )
         return
-    _print(totals, entries)
+    _print(totals, entries, limits)
 
 
-def _print(totals: list[Totals], entries: list[Entry]) -> None:
+def _print(totals: list[Totals], entries: list[Entry], limits: list[LimitSet]) -> None:
     """Each population with its entries, oldest first (times are UTC), and what they add up to."""
     from rich.console import Console
     from rich.markup import escape
@@ -117,6 +118,12 @@ def _print(totals: list[Totals], entries: list[Entry]) -> None:
         limit = "none set" if total.limit is None else f"epsilon {total.limit}"
         left = "" if total.left is None else f", left: epsilon {total.left}"
         console.print(f"  limit: {limit}{left}", soft_wrap=True)
+        for changed in limits:
+            if changed.population == total.population and changed.before is not None:
+                when = changed.at[:16].replace("T", " ")
+                verb = "raised" if changed.raised else "set"
+                told = f"    {verb} from epsilon {changed.before} to epsilon {changed.cost}, {when}"
+                console.print(told, soft_wrap=True)
 
 
 def _lines(entry: Entry) -> list[str]:
@@ -124,7 +131,7 @@ def _lines(entry: Entry) -> list[str]:
     when = entry.reserved_at[:16].replace("T", " ")
     cost = "no epsilon" if entry.cost is None else f"epsilon {entry.cost}"
     told = [entry.state, *(["rehearsal"] if entry.rehearsal else []), cost]
-    told += [str(entry.neighbours)] if entry.neighbours else []
+    told += [str(entry.neighbours), f"one {entry.unit}"] if entry.neighbours else []
     lines = [
         f"{entry.number:>4}  {when}  {entry.mechanism.get('name', '')}: {entry.promise}",
         f"      {', '.join(told)}{f' ({entry.note})' if entry.note else ''}",

@@ -87,4 +87,10 @@ def _show(found: Mapping[str, Measured]) -> None:
         value = "-" if missing else f"{figure.value:.6g}"
         shown.add_row(name, value, escape(figure.unit), escape(str(missing) if missing else figure.formula))
     Console(highlight=False).print(shown)
+    for name, figure in found.items():
+        each = figure.details.get("by_attribute", {})
+        if len(each) > 1:
+            told = ", ".join(f"{attribute} {float(value):.6g}" for attribute, value in each.items())
+            many = f"the worst of {len(each)} sensitive attributes"
+            click.echo(f"{name} is that of {figure.details['attribute']}, {many}: {told}.")
     click.echo("Computed from the original: confidential.")

@@ -50,6 +50,11 @@ def publish_options(function: F) -> F:
                 "--seed", type=int, help="Rehearse with a seed; such a release is stamped and not for publication."
             ),
             click.option("--allow-rehearsal", is_flag=True, help="Save a rehearsal all the same, with its stamp."),
+            click.option(
+                "--allow-fingerprints",
+                is_flag=True,
+                help="Publish although many rows are alone with what is published unchanged.",
+            ),
             click.option("--mapping", type=click.Path(), help="Also write, for you alone, which row got which label."),
             click.option("--ledger", type=click.Path(), help="Ledger to account in; it is made where there is none."),
             click.option(
@@ -111,10 +116,12 @@ def run(mechanism: Mechanism, **options: Any) -> None:
     claim = mechanism.claim(schema)
     _refuse_waste(claim, schema, options)
     given = given_options(**{name: options[name] for name in ("delimiter", "encoding", "header")})
-    told = _how_saved(options)
+    told = {**_how_saved(options), "allow_fingerprints": options["allow_fingerprints"]}
     with NewFolder(options["output"]) as place, _mapping_file(options, place) as mapping:
         refuse_ledger_inside(options["ledger"], place)
         table = sf.read(options["data"], schema, **given)
+        if claim.kind != "proved" and not options["allow_fingerprints"]:
+            table.fingerprints().require()
         earlier = _earlier(mechanism, schema, options)
         warnings = [*budget_warnings(claim, schema, options["ledger"]), *list_warnings(mechanism, schema)]
         if earlier == []:
@@ -144,6 +151,7 @@ def run(mechanism: Mechanism, **options: Any) -> None:
                 "summary": release.summary().to_json(),
                 "claim": release.claim.to_json(),
                 "not_published": withheld(mechanism, schema),
+                "fingerprints": release.fingerprints().to_json(),
                 "undecided": len(undecided),
                 "decisions": [decision.as_json() for decision in undecided],
                 "warnings": warnings,
@@ -157,6 +165,8 @@ def run(mechanism: Mechanism, **options: Any) -> None:
     table_of(f"Published {schema.name}", [("claim", f"{release.claim.promise}{estimated}"), *size_rows(release)])
     for text in form_notes(release):
         click.echo(text)
+    seen = release.fingerprints()
+    click.echo(f"{'Warning: ' if seen.above else ''}{seen.describe()}")
     for text in withheld_words(mechanism, schema):
         click.echo(text)
     if options["mapping"] is not None:

@@ -23,8 +23,9 @@ def budget_warnings(claim: Claim, schema: Schema, ledger: str | None) -> list[st
     from pathlib import Path
 
     import sfumato as sf
+    from sfumato.ledger import population_key
 
-    book, name = sf.Ledger(ledger), schema.population or schema.name
+    book, name = sf.Ledger(ledger), population_key(schema.population or schema.name)
     known = book.populations() if Path(ledger).is_file() else []
     if name in known and book.totals(name).left is not None:  # its own limit, or that of what it is a part of
         return []

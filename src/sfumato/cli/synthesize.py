@@ -72,6 +72,7 @@ class _Numbers(click.ParamType):  # type: ignore[type-arg]
 @click.option("--seed", type=int, help="Rehearse with a seed; such a release is stamped.")
 @click.option("--allow-rehearsal", is_flag=True, help="Save a rehearsal all the same, with its stamp.")
 @click.option("--ledger", type=click.Path(), help="Ledger to account in.")
+@click.option("--population", default="", help="Whose budget it is in the ledger (default: commuting).")
 @click.option("--dry-run", is_flag=True, help="Say what would be done and spent; read no flows.")
 @json_option
 def synthesize(**options: Any) -> None:
@@ -94,9 +95,10 @@ def synthesize(**options: Any) -> None:
     if options["output"] is None:
         raise sf.ParameterError("output", "nothing", "a folder to write is needed", hint="-o out/, or --dry-run")
     told = {"format": options["file_format"], **{name: options[name] for name in ("allow_rehearsal", "counts")}}
-    schema = geography.schema(rows_per_person=options["cap"] or 1)
+    schema = geography.schema(population=options["population"], rows_per_person=options["cap"] or 1)
     refuse_beforehand(mechanism.claim(schema), schema, seeded=options["seed"] is not None, **told)
-    named = {name: options[name] for name in ("destination", "origin", "count", "person", "unit", "cap", "unknown")}
+    columns = ("destination", "origin", "count", "person", "unit", "cap", "unknown", "population")
+    named = {name: options[name] for name in columns}
     with NewFolder(options["output"]) as place, _map_file(options, place) as page:
         refuse_ledger_inside(options["ledger"], place)
         flows = sf.commuting.read_flows(options["data"], geography, **named)
@@ -164,7 +166,7 @@ def _number(name: str, text: str, kind: type[float | int]) -> Any:
 def _show_plan(mechanism: Synthesize, geography: Geography, options: dict[str, Any]) -> None:
     import sfumato as sf
 
-    schema = geography.schema(rows_per_person=options["cap"] or 1)
+    schema = geography.schema(population=options["population"], rows_per_person=options["cap"] or 1)
     plan, claim = sf.plan(schema, mechanism), mechanism.claim(schema)
     if options["as_json"]:
         emit({"ok": True, "plan": plan.to_json(), "claim": claim.to_json()})

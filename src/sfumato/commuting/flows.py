@@ -94,7 +94,7 @@ def read_flows(
     wanted = [to, home, *([many] if many else []), *([person] if person else [])]
     frame = source.collect(source.scan(wanted))
     if person is not None:
-        _check_cap(frame, person, to, rows)
+        _check_cap(frame, person, to, many, rows)
     pairs = _grouped(frame, to, home, many)
     where = geography.lookup(pairs[to])
     _refuse("destination", where < 0, pairs["people"], "add it to the geography: a destination needs a place")
@@ -126,14 +126,16 @@ def _cap(unit: Unit, cap: int | None) -> int:
     return whole("cap", cap, least=1)
 
 
+def _people(frame: pl.DataFrame, many: str | None) -> pl.DataFrame:
+    """Add how many each line stands for: its count, and how often the line itself occurs."""
+    people = pl.lit(1) if many is None else pl.col(many).cast(pl.Int64, strict=False)
+    if ROWS in frame.columns:
+        people = people * pl.col(ROWS)
+    return frame.with_columns(people.cast(pl.Int64).alias("people"))
+
+
 def _grouped(frame: pl.DataFrame, to: str, home: str, many: str | None) -> pl.DataFrame:
-    if many is None:
-        people = pl.col(ROWS) if ROWS in frame.columns else pl.lit(1)
-    else:
-        people = pl.col(many).cast(pl.Int64, strict=False)
-        if ROWS in frame.columns:
-            people = people * pl.col(ROWS)
-    frame = frame.with_columns(people.cast(pl.Int64).alias("people"))
+    frame = _people(frame, many)
     bad = frame.filter(pl.col("people").is_null() | (pl.col("people") < 0)).height
     if bad:
         raise ReadError(Problem(many or "count", "must hold whole numbers of 0 or above", "check the column", rows=bad))
@@ -146,9 +148,10 @@ def _grouped(frame: pl.DataFrame, to: str, home: str, many: str | None) -> pl.Da
     return grouped.filter(pl.col("people") > 0)
 
 
-def _check_cap(frame: pl.DataFrame, person: str, to: str, rows: int) -> None:
-    """A person may have `rows` destinations, one row at each."""
-    each = frame.group_by(person).agg(pl.len().alias("rows"), pl.col(to).n_unique().alias("places"))
+def _check_cap(frame: pl.DataFrame, person: str, to: str, many: str | None, rows: int) -> None:
+    """A person may have `rows` destinations, one row at each; a line with a count of 3 is three rows."""
+    counted = _people(frame, many).filter(pl.col("people").is_null() | (pl.col("people") > 0))
+    each = counted.group_by(person).agg(pl.col("people").sum().alias("rows"), pl.col(to).n_unique().alias("places"))
     over = each.filter((pl.col("places") > rows) | (pl.col("rows") > pl.col("places"))).height
     if over:
         rule = f"{over} people have more than {rows} destinations, or two rows at one"

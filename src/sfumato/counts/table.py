@@ -11,6 +11,7 @@ import polars as pl
 
 from sfumato.counts.canonical import LEFT_OUT
 from sfumato.counts.counted import Counts, checked_names
+from sfumato.counts.fingerprints import Fingerprints, lonely_rows
 from sfumato.counts.grouping import group_codes
 from sfumato.counts.people import Members, People, read_people, repeated_keys, rows_kept
 from sfumato.counts.source import Source, open_source
@@ -185,6 +186,17 @@ class Table:
         problems = self.repeated_keys()
         if problems:
             raise SchemaError(problems)
+
+    def fingerprints(self) -> Fingerprints:
+        """Count the rows that are alone with what is always published unchanged, and with all columns. Confidential."""
+        carried = tuple(attribute.name for attribute in self.schema.carried)
+        every, some = self.counts(), self.counts(carried) if carried else None
+        return Fingerprints(
+            self.rows,
+            unchanged=carried,
+            alone=0 if some is None else lonely_rows(some.codes, some.weights),
+            alone_on_all=lonely_rows(every.codes, every.weights),
+        )
 
     def require(self) -> None:
         """Read what is not read yet; raise one `ReadError` with every problem."""

@@ -7,7 +7,7 @@ from sfumato.frontier.grid import sweep
 from sfumato.frontier.panel import group_sizes, sample_rows
 from sfumato.frontier.point import Point, Reference, Spread
 from sfumato.frontier.presets import PRESETS, Preset
-from sfumato.frontier.reasons import ASK, MEMBERSHIP
+from sfumato.frontier.reasons import ASK, MEMBERSHIP, attributes_of
 from sfumato.frontier.recommend import Recommendation
 from sfumato.frontier.result import Frontier, Measure
 from sfumato.frontier.running import frontier
@@ -29,6 +29,7 @@ __all__ = [
     "Recommendation",
     "Reference",
     "Spread",
+    "attributes_of",
     "efficient_set",
     "frontier",
     "group_sizes",

@@ -18,6 +18,7 @@ from sfumato.counts import Table
 from sfumato.errors import ParameterError
 from sfumato.frontier.fingerprint import table_fingerprint
 from sfumato.measures import REGISTRY, Measured, classification
+from sfumato.measures.base import json_number
 from sfumato.release import Release
 
 __all__ = ["Axis", "Composed", "HeldOut", "axis_of", "can_be_sent"]
@@ -152,10 +153,21 @@ def _figure(result: Any, name: str) -> Measured:
         return found
     if hasattr(result, "rate"):
         formula = "share of the victims on whom the attack succeeds"
-        return Measured(float(result.rate), unit="share of victims", formula=formula, interval=result.interval)
+        details = _attacked(result)
+        return Measured(
+            float(result.rate), unit="share of victims", formula=formula, interval=result.interval, details=details
+        )
     value = getattr(result, "value", result)
     try:
         return Measured(float(value), unit=getattr(result, "unit", ""), formula=getattr(result, "formula", name))
     except (TypeError, ValueError):
         rule = "must return a number, a Measured or a result with one"
         raise ParameterError("measure", name, rule) from None
+
+
+def _attacked(result: Any) -> dict[str, Any]:
+    """Name the attribute that an attack gives away most, and what it does to each."""
+    if not getattr(result, "by_attribute", None):
+        return {}
+    rates = {name: json_number(float(one.rate)) for name, one in result.by_attribute.items()}
+    return {"attribute": result.attribute, "by_attribute": rates}

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
+from statistics import fmean
 from typing import Any
 
 from sfumato.claims.claim import described
@@ -64,6 +66,10 @@ def _measured(task: Task, mechanism: Mechanism) -> dict[str, Any]:
         "privacy": [json_number(one.value) for one, _ in figures],
         "utility": [json_number(two.value) for _, two in figures],
         "axes": {"privacy": _said(privacy), "utility": _said(utility)},
+        "attributes": {
+            "privacy": _by_attribute([one for one, _ in figures]),
+            "utility": _by_attribute([two for _, two in figures]),
+        },
         "bound": proved_bound(first.claim),
         "drew": drew,
         "savable": first.savable,
@@ -86,3 +92,14 @@ def rehearsed(table: Table, mechanism: Mechanism, seed: int) -> Release:
 
 def _said(figure: Measured) -> dict[str, Any]:
     return {"unit": figure.unit, "formula": figure.formula}
+
+
+def _by_attribute(figures: Sequence[Measured]) -> dict[str, Any]:
+    """The figure of each attribute, a mean over runs, and which was the worst most often; nothing for one attribute."""
+    each = [figure.details.get("by_attribute", {}) for figure in figures]
+    if len(each[0]) < 2 or any(set(one) != set(each[0]) for one in each):
+        return {}
+    named = [str(figure.details["attribute"]) for figure in figures]
+    worst = max(dict.fromkeys(named), key=named.count)
+    means = {name: json_number(fmean(float(one[name]) for one in each)) for name in each[0]}
+    return {"worst": worst, "each": means}

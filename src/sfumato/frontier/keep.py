@@ -18,6 +18,8 @@ from sfumato.release.whole_file import write_whole
 
 __all__ = ["Kept"]
 
+_FIGURES = 2  # since 2: the worst of all sensitive attributes, not the first
+
 _README = """CONFIDENTIAL
 
 These files hold figures computed from the original table by `sfumato frontier`: losses, worst groups and
@@ -43,6 +45,7 @@ class Kept:
                 (self._folder / name).write_text(text, "utf-8")
         self._about = {
             "sfumato": __version__,
+            "figures": _FIGURES,
             "table": table_fingerprint(task.table),
             "privacy": task.privacy.key,
             "utility": task.utility.key,

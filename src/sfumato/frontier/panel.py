@@ -11,6 +11,7 @@ from sfumato.counts import Table
 from sfumato.errors import SfumatoError
 from sfumato.measures import Measured, Workload, measure, query_error, workload
 from sfumato.measures.memory import remembered
+from sfumato.reading import measured_attributes
 from sfumato.release import Release
 
 __all__ = ["group_sizes", "panel_of", "sample_rows"]
@@ -27,12 +28,17 @@ def panel_of(table: Table, release: Release, known: Mapping[str, Measured]) -> d
     privacy, utility = figures["privacy_loss"], figures["utility_loss"]
     return {
         "sizes": group_sizes(release),
+        "driven": privacy.details.get("attribute"),
+        "losses": dict(privacy.details.get("by_attribute", {})),
+        "largest_ratios": dict(privacy.details.get("largest_ratios", {})),
+        "misread": utility.details.get("attribute"),
         "drivers": list(privacy.details.get("drivers", ()))[:3],
         "largest_ratio": privacy.details.get("largest_ratio"),
         "quantiles": dict(privacy.details.get("quantiles", {})),
         "worst_populations": list(utility.details.get("worst", ()))[:5],
         "populations": utility.details.get("populations"),
         "query_error": _by_selectivity(table, release),
+        "fingerprints": release.fingerprints().describe(),
         "sample": sample_rows(release) if release.savable else {"columns": [], "rows": []},
     }
 
@@ -70,23 +76,37 @@ def sample_rows(release: Release, number: int = SAMPLE) -> dict[str, Any]:
 
 
 def _by_selectivity(table: Table, release: Release) -> list[dict[str, Any]]:
-    """Return the query error for small and large regions; the same queries for every release."""
+    """Return the query error for small and large regions; the same queries for every release.
+
+    Of several sensitive attributes the one answered worst, which is named.
+    """
     found: list[dict[str, Any]] = []
     for selectivity in SELECTIVITIES:
         try:
-            work = _queries(table, selectivity)
-            error = query_error(table, release, work)
+            error = query_error(table, release, _queries(table, selectivity))
         except SfumatoError:
             continue
-        found.append({"selectivity": selectivity, "error": error.value, "median": error.median, "queries": len(work)})
+        found.append(
+            {
+                "selectivity": selectivity,
+                "error": error.value,
+                "median": error.median,
+                "queries": error.queries,
+                "attribute": error.attribute,
+            }
+        )
     return found
 
 
-def _queries(table: Table, selectivity: str) -> Workload:
-    """Draw the queries of one selectivity, once for a table."""
+def _queries(table: Table, selectivity: str) -> list[Workload]:
+    """Draw the queries of one selectivity about each sensitive attribute, once for a table."""
     names = [attribute.name for attribute in table.schema.quasi]
 
-    def draw() -> Workload:
-        return workload(table, dimension=min(4, len(names)), selectivity=selectivity, queries=QUERIES)
+    def draw() -> list[Workload]:
+        size = min(4, len(names))
+        return [
+            workload(table, dimension=size, selectivity=selectivity, queries=QUERIES, attribute=known.name)
+            for known in measured_attributes(table.schema)
+        ]
 
     return remembered(table.counts(names), ("panel", selectivity), draw)

@@ -74,7 +74,9 @@ class Point:
     """A mechanism with its place in the picture. Confidential: every figure is a statistic of the original.
 
     `bound` is what a differential privacy claim proves about the privacy loss. It is no measurement, is drawn apart
-    and takes no part in any comparison. A point that could not be made or measured says why in `failed`.
+    and takes no part in any comparison. Where there are several sensitive attributes, `attributes` names for each axis
+    the one with the worst figure, which is the point's, and holds the figure of each. A point that could not be made
+    or measured says why in `failed`.
     """
 
     mechanism: Mechanism
@@ -93,6 +95,7 @@ class Point:
     promises: str = field(default="", repr=False)
     summary: Mapping[str, Any] = field(default_factory=dict, repr=False)
     panel: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    attributes: Mapping[str, Any] = field(default_factory=dict, repr=False)
     published: str = field(default="", repr=False)  # a hash of the published tables, nothing where it is drawn
     seconds: float = field(default=0.0, repr=False)
     confidential: bool = True
@@ -128,6 +131,7 @@ class Point:
             "efficient": self.efficient,
             "privacy": self.privacy.to_json(),
             "utility": self.utility.to_json(),
+            "attributes": dict(self.attributes),
             "proved_bound": self.bound,
             "drew": self.drew,
             "savable": self.savable,

@@ -9,7 +9,7 @@ from dataclasses import KW_ONLY, dataclass
 from sfumato.errors import count_of
 from sfumato.frontier.point import Point
 
-__all__ = ["ASK", "MEMBERSHIP", "Scale", "caution_of", "limit_in_words", "note_of", "reason_of"]
+__all__ = ["ASK", "MEMBERSHIP", "Scale", "attributes_of", "caution_of", "limit_in_words", "note_of", "reason_of"]
 
 MEMBERSHIP = "membership is public: exact quasi-identifiers are published"
 ASK = "--membership-public (in Python membership_public=True)"
@@ -64,6 +64,7 @@ def reason_of(point: Point, why: str, axes: tuple[Scale, Scale], among: int) -> 
     x, y = axes
     figures = f"{x.words} {point.privacy.mean:.4g} {x.unit}, {y.words} {point.utility.mean:.4g} {y.unit}"
     said = [f"Of {count_of(among, 'release')} it {why}: {figures}."]
+    said += attributes_of(point, (x.words, y.words))
     if x.usable and y.usable:
         p, u = x.share(point.privacy.mean), y.share(point.utility.mean)
         said.append(
@@ -78,6 +79,18 @@ def reason_of(point: Point, why: str, axes: tuple[Scale, Scale], among: int) -> 
             "that is no measurement and was not compared."
         )
     return " ".join(said)
+
+
+def attributes_of(point: Point, words: tuple[str, str]) -> list[str]:
+    """Say, for each axis, which of several sensitive attributes its figure is about, and the figure of each."""
+    said = []
+    for axis, name in zip(("privacy", "utility"), words, strict=True):
+        if found := point.attributes.get(axis):
+            each = ", ".join(f"{attribute} {float(value):.4g}" for attribute, value in found["each"].items())
+            many = count_of(len(found["each"]), "sensitive attribute")
+            runs = " (means over runs)" if len(point.privacy.values) > 1 else ""
+            said.append(f"The {name} is that of {found['worst']}, the worst of {many}{runs}: {each}.")
+    return said
 
 
 def note_of(point: Point, left_out: Sequence[Point], bucket: Point | None, axes: tuple[Scale, Scale]) -> str:

@@ -138,6 +138,7 @@ def _point(number: int, mechanism: Mechanism, found: Mapping[str, Any]) -> Point
         promises=found["promises"],
         summary=found["summary"],
         panel=found["panel"],
+        attributes={axis: said for axis, said in found.get("attributes", {}).items() if said},
         published=found.get("published", ""),
         seconds=found.get("seconds", 0.0),
     )

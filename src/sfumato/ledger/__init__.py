@@ -6,19 +6,21 @@ from sfumato.ledger.book import Ledger, Reservation, entered, refuse_ledger_insi
 from sfumato.ledger.budget import Budget
 from sfumato.ledger.composition import Totals, Tree
 from sfumato.ledger.cost import Cost, cost_of, under
-from sfumato.ledger.entry import Entry, State
+from sfumato.ledger.entry import Entry, LimitSet, State, population_key
 
 __all__ = [
     "Budget",
     "Cost",
     "Entry",
     "Ledger",
+    "LimitSet",
     "Reservation",
     "State",
     "Totals",
     "Tree",
     "cost_of",
     "entered",
+    "population_key",
     "refuse_ledger_inside",
     "under",
 ]

@@ -33,8 +33,18 @@ from sfumato.claims.exact import Number, fraction
 from sfumato.errors import ParameterError
 from sfumato.ledger.composition import Charge, Totals, check, totals
 from sfumato.ledger.cost import Cost, cost_of
-from sfumato.ledger.entry import Entry, State
-from sfumato.ledger.store import read_charges, read_entries, read_entry, read_tree, reading, writing
+from sfumato.ledger.entry import Entry, LimitSet, State, population_key
+from sfumato.ledger.store import (
+    read_charges,
+    read_entries,
+    read_entry,
+    read_limits,
+    read_tree,
+    read_units,
+    reading,
+    spellings,
+    writing,
+)
 from sfumato.randomness import Entropy
 from sfumato.release.folder import NewFolder
 from sfumato.release.manifest import MANIFEST, plain_parameters
@@ -60,23 +70,32 @@ class Ledger:
         return hash(self._path)
 
     def limit(self, population: str, epsilon: Number, delta: Number = 0) -> None:
-        """Set how much may ever be spent on a population, in the relation its releases share (see `Totals`)."""
+        """Set how much may ever be spent on a population, in the relation its releases share (see `Totals`).
+
+        What the limit was before stays in the ledger: `limits` lists every one that was set.
+        """
         most = Cost(
             fraction("epsilon", epsilon, above=0, hint="try 1"), delta=fraction("delta", delta, least=0, below=1)
         )
         with writing(self._path) as connection:
-            _known(connection, population)
+            population = _known(connection, population)
+            before = read_tree(connection).limits.get(population)
+            was = (None, None) if before is None else (str(before.epsilon), str(before.delta))
             connection.execute(
+                "INSERT INTO limit_set (population, epsilon, delta, epsilon_before, delta_before, set_at)"
+                " VALUES (?, ?, ?, ?, ?, ?)",
+                (population, str(most.epsilon), str(most.delta), *was, _now()),
+            )
+            connection.executemany(
                 "UPDATE population SET epsilon = ?, delta = ? WHERE name = ?",
-                (str(most.epsilon), str(most.delta), population),
+                [(str(most.epsilon), str(most.delta), name) for name in spellings(connection, population)],
             )
 
     def declare_parts(self, parent: str, parts: Iterable[str]) -> None:
         """Declare that these are parts of a population which share nobody, and that who belongs where is public."""
-        names = [parts] if isinstance(parts, str) else list(parts)
         with writing(self._path) as connection:
-            for name in (parent, *names):
-                _known(connection, name)
+            parent = _known(connection, parent)
+            names = [_known(connection, name) for name in ([parts] if isinstance(parts, str) else parts)]
             for name in names:
                 tree = read_tree(connection)
                 if tree.parents[name] not in (None, parent):
@@ -84,27 +103,32 @@ class Ledger:
                 if name == parent or name in tree.above(parent):
                     raise ParameterError("parts", name, f"can not be a part of {parent}, which is a part of it")
                 connection.execute("UPDATE population SET part_of = ? WHERE name = ?", (parent, name))
+            _refuse_units(read_units(connection, read_tree(connection).related(parent)), parent)
 
     def reserve(self, population: str, claim: Claim, mechanism: Any) -> Reservation:
         """Enter a release before it is made; raise `BudgetExceeded` when a limit stands in the way."""
-        cost = cost_of(claim)
+        cost, told = cost_of(claim), _described(mechanism)
+        unit = _unit_of(told)
         with writing(self._path) as connection:
-            _known(connection, population)
+            population = _known(connection, population)
             if cost is not None and claim.neighbours is not None:
+                others = read_units(connection, read_tree(connection).related(population))
+                _refuse_units({*others, unit}, population, asked=unit)
                 asked = Charge(population, neighbours=claim.neighbours, cost=cost)
                 check(read_tree(connection), read_charges(connection), asked)
             done = connection.execute(
                 "INSERT INTO entry (population, mechanism, promise, neighbours, epsilon, delta, state, reserved_at,"
-                " rehearsal) VALUES (?, ?, ?, ?, ?, ?, 'reserved', ?, ?)",
+                " rehearsal, unit) VALUES (?, ?, ?, ?, ?, ?, 'reserved', ?, ?, ?)",
                 (
                     population,
-                    json.dumps(_described(mechanism)),
+                    json.dumps(told),
                     json.dumps(claim.promise.to_json()),
                     None if claim.neighbours is None else claim.neighbours.value,
                     None if cost is None else str(cost.epsilon),
                     None if cost is None else str(cost.delta),
                     _now(),
                     claim.rehearsal,
+                    unit,
                 ),
             )
             number = done.lastrowid
@@ -114,7 +138,12 @@ class Ledger:
     def entries(self, population: str | None = None) -> list[Entry]:
         """Return every entry, or those of one population, oldest first."""
         with reading(self._path) as connection:
-            return read_entries(connection, population)
+            return read_entries(connection, None if population is None else population_key(population))
+
+    def limits(self, population: str | None = None) -> list[LimitSet]:
+        """Return every limit that was set, of all populations or of one, oldest first."""
+        with reading(self._path) as connection:
+            return read_limits(connection, None if population is None else population_key(population))
 
     def populations(self) -> list[str]:
         """Return the names of all populations."""
@@ -125,6 +154,7 @@ class Ledger:
         """Return what is spent on a population and what its limits leave; reserved entries count as spent."""
         with reading(self._path) as connection:
             tree, charges = read_tree(connection), read_charges(connection)
+        population = population_key(population)
         if population not in tree.parents:
             known = ", ".join(tree.parents) or "none"
             raise ParameterError("population", population, "is not in the ledger", hint=f"in it: {known}")
@@ -191,7 +221,7 @@ class Ledger:
         Rehearsals are left out, and what is stated never to have been saved.
         """
         with reading(self._path) as connection:
-            shared = read_tree(connection).related(population)
+            shared = read_tree(connection).related(population_key(population))
             entries = [entry for entry in read_entries(connection) if entry.population in shared]
         looked_at = [entry for entry in entries if not entry.rehearsal and entry.state != "refunded"]
         return [folder for entry in looked_at for folder in self._folders_of(entry)]
@@ -309,10 +339,29 @@ def refuse_ledger_inside(ledger: Ledger | str | PathLike[str] | None, place: New
         raise ParameterError("ledger", path.name, rule, hint="keep the ledger outside of every release")
 
 
-def _known(connection: sqlite3.Connection, population: str) -> None:
-    if not isinstance(population, str) or not population.strip():
+def _known(connection: sqlite3.Connection, population: str) -> str:
+    """Enter a population; return the one name under which it is accounted."""
+    name = population_key(population) if isinstance(population, str) else ""
+    if not name:
         raise ParameterError("population", population, "must be a name", hint="population = ... in the schema")
-    connection.execute("INSERT OR IGNORE INTO population (name) VALUES (?)", (population,))
+    connection.execute("INSERT OR IGNORE INTO population (name) VALUES (?)", (name,))
+    return name
+
+
+def _unit_of(mechanism: Any) -> str:
+    """What a release protects: the unit its mechanism states, else a person."""
+    return str(mechanism.get("unit", "person")) if isinstance(mechanism, dict) else "person"
+
+
+def _refuse_units(units: set[str], population: str, *, asked: str | None = None) -> None:
+    """Refuse to add up what protects a job and what protects a person: the sum would protect neither."""
+    if len(units) < 2:
+        return
+    others = ", ".join(sorted(units - {asked} if asked else units))
+    rule = f"is accounted in another unit ({others})" if asked else f"would mix units ({others})"
+    so = f"; this release protects one {asked}, and the two do not add up" if asked else ""
+    hint = "publish in the same unit, or account for it as another population: --population NAME"
+    raise ParameterError("population", population, f"{rule}{so}", hint=hint)
 
 
 def _settle(connection: sqlite3.Connection, entry: int, state: State, note: str = "") -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, TypeAlias
@@ -9,18 +11,58 @@ from typing import Any, Literal, TypeAlias
 from sfumato.claims import Neighbours, Promise
 from sfumato.ledger.cost import Cost
 
-__all__ = ["Entry", "State"]
+__all__ = ["Entry", "LimitSet", "State", "population_key"]
 
 State: TypeAlias = Literal["reserved", "spent", "refunded"]
+_APART = re.compile(r"[\s_.\-\u2010-\u2015]+")
+
+
+def population_key(name: str) -> str:
+    """Return the one name under which a population is accounted, however it is written.
+
+    Case, blanks, hyphens, underscores and forms of one letter do not make another population: a second name would be
+    a second budget for the same people.
+
+    >>> population_key(" Adult 1994") == population_key("adult-1994")
+    True
+    """
+    return _APART.sub("-", unicodedata.normalize("NFKC", name).casefold()).strip("-")
+
+
+@dataclass(frozen=True, slots=True)
+class LimitSet:
+    """One time that a limit was set; `before` is None where there was none."""
+
+    population: str
+    _: KW_ONLY
+    cost: Cost
+    before: Cost | None
+    at: str
+
+    @property
+    def raised(self) -> bool:
+        """Whether more may be spent than before."""
+        return self.before is not None and not self.cost.within(self.before)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a plain mapping; exact numbers as text."""
+        before = None if self.before is None else self.before.to_json()
+        return {
+            "population": self.population,
+            "limit": self.cost.to_json(),
+            "before": before,
+            "raised": self.raised,
+            "at": self.at,
+        }
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
     """What was published, under which promise, what it cost; `cost` is None where no epsilon is promised.
 
-    `reserved` counts as spent: nobody knows whether the process that reserved has drawn. `saved` holds the
-    folders, as seen from the one the ledger lies in; `meant` those that were about to be named when the process was
-    last heard of; `unsaved` says why no folder will ever hold it.
+    `unit` is what the promise protects: a person, or a job. `reserved` counts as spent: nobody knows whether the
+    process that reserved has drawn. `saved` holds the folders, as seen from the one the ledger lies in; `meant` those
+    that were about to be named when the process was last heard of; `unsaved` says why no folder will ever hold it.
     """
 
     number: int
@@ -38,6 +80,7 @@ class Entry:
     unsaved: str = ""
     rehearsal: bool = False
     note: str = ""
+    unit: str = "person"
 
     @property
     def counts(self) -> bool:
@@ -62,4 +105,5 @@ class Entry:
             "unsaved": self.unsaved,
             "rehearsal": self.rehearsal,
             "note": self.note,
+            "unit": self.unit,
         }

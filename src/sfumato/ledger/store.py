@@ -21,7 +21,7 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from fractions import Fraction
 from functools import wraps
@@ -32,11 +32,22 @@ from sfumato.claims import Neighbours, promise_from_json
 from sfumato.errors import ParameterError
 from sfumato.ledger.composition import Charge, Tree
 from sfumato.ledger.cost import Cost
-from sfumato.ledger.entry import Entry
+from sfumato.ledger.entry import Entry, LimitSet, population_key
 from sfumato.ledger.seals import check_seals, seal
 from sfumato.release.partial import Held, flush, partial_of, remove_stale
 
-__all__ = ["WAIT_SECONDS", "read_charges", "read_entries", "read_entry", "read_tree", "reading", "writing"]
+__all__ = [
+    "WAIT_SECONDS",
+    "read_charges",
+    "read_entries",
+    "read_entry",
+    "read_limits",
+    "read_tree",
+    "read_units",
+    "reading",
+    "spellings",
+    "writing",
+]
 
 WAIT_SECONDS: Final = 60.0  # a transaction takes milliseconds: who waits longer waits for something stuck
 P = ParamSpec("P")
@@ -44,6 +55,24 @@ T = TypeVar("T")
 APPLICATION: Final = 0x5F0A70  # marks a file as one of ours
 FORMAT: Final = 2
 
+# What every entry took and every limit that was set: none of it can be changed.
+_LASTING: Final = """
+CREATE TRIGGER amounts_stay BEFORE UPDATE OF number, population, neighbours, unit, epsilon, delta, reserved_at
+ON entry
+BEGIN SELECT RAISE(ABORT, 'what an entry took never changes'); END;
+CREATE TABLE limit_set (
+    population TEXT NOT NULL,
+    epsilon TEXT NOT NULL,
+    delta TEXT NOT NULL,
+    epsilon_before TEXT,
+    delta_before TEXT,
+    set_at TEXT NOT NULL
+);
+CREATE TRIGGER limits_stay BEFORE DELETE ON limit_set
+BEGIN SELECT RAISE(ABORT, 'what a limit was is never deleted'); END;
+CREATE TRIGGER limits_unchanged BEFORE UPDATE ON limit_set
+BEGIN SELECT RAISE(ABORT, 'what a limit was never changes'); END;
+"""
 _TABLES: Final = """
 CREATE TABLE population (
     name TEXT PRIMARY KEY NOT NULL,
@@ -66,6 +95,7 @@ CREATE TABLE entry (
     rehearsal INTEGER NOT NULL DEFAULT 0,
     note TEXT NOT NULL DEFAULT '',
     unsaved TEXT NOT NULL DEFAULT '',
+    unit TEXT NOT NULL DEFAULT 'person',
     CHECK ((epsilon IS NULL) = (delta IS NULL) AND (epsilon IS NULL) = (neighbours IS NULL))
 );
 CREATE TABLE saved (
@@ -77,8 +107,6 @@ CREATE TABLE saved (
 CREATE TABLE seal (what TEXT PRIMARY KEY NOT NULL, sha256 TEXT NOT NULL);
 CREATE TRIGGER entries_stay BEFORE DELETE ON entry
 BEGIN SELECT RAISE(ABORT, 'an entry is never deleted'); END;
-CREATE TRIGGER amounts_stay BEFORE UPDATE OF number, population, neighbours, epsilon, delta, reserved_at ON entry
-BEGIN SELECT RAISE(ABORT, 'what an entry took never changes'); END;
 CREATE TRIGGER spent_stays BEFORE UPDATE OF state ON entry WHEN OLD.state = 'spent' AND NEW.state <> 'spent'
 BEGIN SELECT RAISE(ABORT, 'what is spent stays spent'); END;
 """
@@ -89,6 +117,9 @@ _UPGRADE: Final = """
 ALTER TABLE entry ADD COLUMN unsaved TEXT NOT NULL DEFAULT '';
 ALTER TABLE saved ADD COLUMN done INTEGER NOT NULL DEFAULT 1;
 CREATE TABLE seal (what TEXT PRIMARY KEY NOT NULL, sha256 TEXT NOT NULL);
+ALTER TABLE entry ADD COLUMN unit TEXT NOT NULL DEFAULT 'person';
+UPDATE entry SET unit = json_extract(mechanism, '$.unit') WHERE json_extract(mechanism, '$.unit') IS NOT NULL;
+DROP TRIGGER IF EXISTS amounts_stay;
 """
 
 
@@ -158,7 +189,7 @@ def _create(path: Path) -> None:
             with closing(_connected(str(partial))) as connection:
                 connection.execute("PRAGMA journal_mode = OFF")  # a kill leaves a partial that nobody reads
                 connection.execute("BEGIN IMMEDIATE")
-                for statement in _statements(_TABLES):
+                for statement in _statements(_TABLES + _LASTING):
                     connection.execute(statement)
                 connection.execute(f"PRAGMA application_id = {APPLICATION}")
                 connection.execute(f"PRAGMA user_version = {FORMAT}")
@@ -213,7 +244,7 @@ def _format(connection: sqlite3.Connection, path: Path) -> int:
 
 
 def _upgrade(connection: sqlite3.Connection) -> None:
-    for statement in _statements(_UPGRADE):
+    for statement in _statements(_UPGRADE + _LASTING):
         connection.execute(statement)
     connection.execute(f"PRAGMA user_version = {FORMAT}")
 
@@ -271,11 +302,47 @@ def _read(function: Callable[P, T]) -> Callable[P, T]:
 def read_tree(connection: sqlite3.Connection) -> Tree:
     """Return all populations with their limits."""
     rows = connection.execute("SELECT name, part_of, epsilon, delta FROM population ORDER BY name").fetchall()
-    limits = {row["name"]: _cost(row) for row in rows}
-    return Tree(
-        {row["name"]: row["part_of"] for row in rows},
-        limits={name: limit for name, limit in limits.items() if limit is not None},
-    )
+    parents: dict[str, str | None] = {}
+    limits: dict[str, Cost] = {}
+    for row in rows:  # older ledgers may hold one population under several spellings
+        name = population_key(row["name"])
+        parents[name] = parents.get(name) or (population_key(row["part_of"]) if row["part_of"] else None)
+        if (limit := _cost(row)) is not None:
+            limits[name] = limits[name].least(limit) if name in limits else limit
+    return Tree(parents, limits=limits)
+
+
+def spellings(connection: sqlite3.Connection, population: str) -> list[str]:
+    """Return the names under which the file holds a population: one, and those an older version wrote."""
+    rows = connection.execute("SELECT name FROM population").fetchall()
+    return [row["name"] for row in rows if population_key(row["name"]) == population]
+
+
+def read_units(connection: sqlite3.Connection, populations: Iterable[str]) -> set[str]:
+    """Return the units that entries with an epsilon protect, of some populations."""
+    wanted = set(populations)
+    rows = connection.execute(
+        "SELECT DISTINCT population, unit FROM entry WHERE state <> 'refunded' AND epsilon IS NOT NULL"
+    ).fetchall()
+    return {row["unit"] for row in rows if population_key(row["population"]) in wanted}
+
+
+def read_limits(connection: sqlite3.Connection, population: str | None = None) -> list[LimitSet]:
+    """Return every limit that was ever set, oldest first."""
+    rows = connection.execute(
+        "SELECT * FROM limit_set WHERE ?1 IS NULL OR population = ?1 ORDER BY rowid", (population,)
+    ).fetchall()
+    return [
+        LimitSet(
+            row["population"],
+            cost=Cost(Fraction(row["epsilon"]), delta=Fraction(row["delta"])),
+            before=None
+            if row["epsilon_before"] is None
+            else Cost(Fraction(row["epsilon_before"]), delta=Fraction(row["delta_before"])),
+            at=row["set_at"],
+        )
+        for row in rows
+    ]
 
 
 @_read
@@ -286,7 +353,9 @@ def read_charges(connection: sqlite3.Connection) -> list[Charge]:
         " WHERE state <> 'refunded' AND epsilon IS NOT NULL GROUP BY population, neighbours, epsilon, delta"
     ).fetchall()
     return [
-        Charge(row["population"], neighbours=Neighbours(row["neighbours"]), cost=cost, times=row["times"])
+        Charge(
+            population_key(row["population"]), neighbours=Neighbours(row["neighbours"]), cost=cost, times=row["times"]
+        )
         for row in rows
         if (cost := _cost(row)) is not None
     ]
@@ -307,16 +376,15 @@ def read_entries(connection: sqlite3.Connection, population: str | None = None) 
     folders: dict[int, list[tuple[str, bool]]] = {}
     for number, name, done in connection.execute("SELECT entry, name, done FROM saved ORDER BY rowid"):
         folders.setdefault(number, []).append((name, bool(done)))
-    rows = connection.execute(
-        "SELECT * FROM entry WHERE ?1 IS NULL OR population = ?1 ORDER BY number", (population,)
-    ).fetchall()
-    return [_entry(row, tuple(folders.get(row["number"], ()))) for row in rows]
+    rows = connection.execute("SELECT * FROM entry ORDER BY number").fetchall()
+    found = [_entry(row, tuple(folders.get(row["number"], ()))) for row in rows]
+    return [entry for entry in found if population is None or entry.population == population]
 
 
 def _entry(row: sqlite3.Row, folders: tuple[tuple[str, bool], ...]) -> Entry:
     return Entry(
         row["number"],
-        population=row["population"],
+        population=population_key(row["population"]),
         mechanism=json.loads(row["mechanism"]),
         promise=promise_from_json(json.loads(row["promise"])),
         neighbours=None if row["neighbours"] is None else Neighbours(row["neighbours"]),
@@ -329,6 +397,7 @@ def _entry(row: sqlite3.Row, folders: tuple[tuple[str, bool], ...]) -> Entry:
         unsaved=row["unsaved"],
         rehearsal=bool(row["rehearsal"]),
         note=row["note"],
+        unit=row["unit"],
     )
 
 

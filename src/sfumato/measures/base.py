@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass, field
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping
+from dataclasses import KW_ONLY, dataclass, field, replace
+from typing import Any, Protocol, TypeVar
 
 from sfumato.counts import Table
 from sfumato.release import Release
 
-__all__ = ["Measure", "Measured", "json_number"]
+__all__ = ["Measure", "Measured", "json_number", "worst_of"]
+
+R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,13 @@ class Measure(Protocol):
     def __call__(self, table: Table, release: Release) -> Any:
         """Return a result with `measured()`, or a `Measured`."""
         ...
+
+
+def worst_of(results: Mapping[str, R], cost: Callable[[R], Any]) -> R:
+    """Return the result of the attribute that costs most, with the results of all attributes in `by_attribute`."""
+    worst = max(results.values(), key=cost)
+    found: R = replace(worst, by_attribute=dict(results))  # type: ignore[type-var]
+    return found
 
 
 def json_number(value: float) -> float | str:

@@ -14,24 +14,29 @@ Silent on anything between attributes (histogram), and on the sensitive attribut
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 import numpy as np
 
 from sfumato.counts import Table
 from sfumato.errors import NotComparable
-from sfumato.measures.base import Measured, json_number
+from sfumato.measures.base import Measured, json_number, worst_of
 from sfumato.measures.divergence import kl_rows, row_shares
-from sfumato.reading import View, align, holding_boxes, measured_attribute
+from sfumato.reading import View, align, holding_boxes, measured_attributes
 from sfumato.release import Release
+from sfumato.schema import Attribute
 
 __all__ = ["HistogramDistance", "ReconstructionDistance", "histogram_distance", "reconstruction_distance"]
 
 
 @dataclass(frozen=True, slots=True)
 class HistogramDistance:
-    """`value` is KL(table, release) of the sensitive values; `city_block` of shares, `rows_apart` of counts."""
+    """`value` is KL(table, release) of the sensitive values; `city_block` of shares, `rows_apart` of counts.
+
+    Of several sensitive attributes `attribute` is the one whose histogram is farthest; `by_attribute` holds each.
+    """
 
     value: float
     _: KW_ONLY
@@ -41,10 +46,16 @@ class HistogramDistance:
     unit: str = "nats"
     formula: str = "KL(P, R) = sum p ln(p / r): P the table's shares of the sensitive values, R the release's"
     confidential: bool = True
+    by_attribute: Mapping[str, HistogramDistance] = field(default_factory=dict, repr=False)
 
     def measured(self) -> Measured:
         """Return the figure with its unit and formula."""
-        details = {"city_block": self.city_block, "rows_apart": self.rows_apart, "attribute": self.attribute}
+        details = {
+            "attribute": self.attribute,
+            "by_attribute": {name: json_number(one.value) for name, one in self.by_attribute.items()},
+            "city_block": self.city_block,
+            "rows_apart": self.rows_apart,
+        }
         return Measured(self.value, unit=self.unit, formula=self.formula, details=details)
 
     def to_json(self) -> dict[str, Any]:
@@ -75,8 +86,13 @@ class ReconstructionDistance:
 
 
 def histogram_distance(table: Table, release: Release, *, attribute: str | None = None) -> HistogramDistance:
-    """Compare the sensitive attribute's histogram in the table and in the release."""
-    wanted = measured_attribute(table.schema, attribute)
+    """Compare the histogram of each sensitive attribute (or of the one named) in the table and in the release."""
+    attributes = measured_attributes(table.schema, attribute, release=release)
+    each = {wanted.name: _histogram_distance(table, release, wanted) for wanted in attributes}
+    return worst_of(each, lambda one: (one.value, one.city_block))
+
+
+def _histogram_distance(table: Table, release: Release, wanted: Attribute) -> HistogramDistance:
     original = table.counts([wanted.name]).histogram(wanted.name)
     published = align(release, table.schema, wanted.name).overall
     _not_empty(original, published)
@@ -92,7 +108,8 @@ def histogram_distance(table: Table, release: Release, *, attribute: str | None 
 def reconstruction_distance(table: Table, release: Release) -> ReconstructionDistance:
     """Compare the joint distribution of the quasi-identifiers with what a reader rebuilds from the boxes."""
     counts = table.counts([attribute.name for attribute in table.schema.quasi])
-    view = align(release, table.schema)
+    any_carried = measured_attributes(table.schema, release=release)[0]  # only the boxes are read
+    view = align(release, table.schema, any_carried.name)
     _not_empty(counts.weights, view.weight)
     p = counts.weights / counts.rows
     r = _rebuilt(view, counts.codes) / view.weight.sum()

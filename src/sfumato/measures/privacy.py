@@ -2,8 +2,9 @@
 
 Source    Li & Li, KDD 2009, section 4.1; likelihood ratio and bound beside it: ours.
 Claim     P_loss = max over records t of D(Q, P(t)): Q is the distribution of the sensitive attribute in the TABLE,
-          P(t) that of the published group of t. D = JS in nats by default; kl is KL(P(t), Q), infinite only where a
-          group shows a value that the table does not have; emd is the earth mover's distance of t-closeness.
+          P(t) that of the published group of t. Of several sensitive attributes the worst, which is named. D = JS in
+          nats by default; kl is KL(P(t), Q), infinite only where a group shows a value that the table does not
+          have; emd is the earth mover's distance of t-closeness.
 Because   all records of a group have the same loss, so the maximum over records is the one over groups that hold
           records: by residence where the release knows it, else all groups with published rows.
 Checked   tests/claims/test_privacy_loss.py::test_equals_the_definition_record_by_record
@@ -17,7 +18,8 @@ Silent on what a reader knows beside the release, on several releases together, 
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, field
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -25,12 +27,13 @@ import numpy as np
 from sfumato.claims.exact import choice, whole
 from sfumato.counts import Table
 from sfumato.errors import NotComparable
-from sfumato.measures.base import Measured, json_number
+from sfumato.measures.base import Measured, json_number, worst_of
 from sfumato.measures.bound import proved_bound
 from sfumato.measures.distance import DISTANCES, Distance, distances
 from sfumato.measures.divergence import js_terms, row_shares
-from sfumato.reading import View, align, measured_attribute
+from sfumato.reading import View, align, measured_attributes
 from sfumato.release import Release
+from sfumato.schema import Attribute
 
 __all__ = ["Driver", "PrivacyLoss", "Shift", "privacy_loss"]
 
@@ -65,7 +68,11 @@ class Driver:
 
 @dataclass(frozen=True)
 class PrivacyLoss:
-    """`value` is the worst case. `bound` is proved by a differential privacy claim and is not a measurement."""
+    """`value` is the worst case. `bound` is proved by a differential privacy claim and is not a measurement.
+
+    Of several sensitive attributes `attribute` is the one with the largest loss, and groups, quantiles and drivers are
+    its own; `largest_ratio` and `smallest_ratio` are the extremes over all, and `by_attribute` holds each.
+    """
 
     value: float
     _: KW_ONLY
@@ -81,6 +88,7 @@ class PrivacyLoss:
     unit: str = "nats"
     formula: str = ""
     confidential: bool = True
+    by_attribute: Mapping[str, PrivacyLoss] = field(default_factory=dict, repr=False)
 
     def quantile(self, share: float) -> float:
         """Return the smallest loss that at least this share of the records do not exceed."""
@@ -100,8 +108,9 @@ class PrivacyLoss:
     def measured(self) -> Measured:
         """Return the figure with its unit and formula."""
         data = self.to_json()
-        kept = ("attribute", "distance", "largest_ratio", "smallest_ratio", "quantiles", "mean", "bound", "drivers")
-        return Measured(self.value, unit=self.unit, formula=self.formula, details={key: data[key] for key in kept})
+        left_out = ("value", "unit", "formula", "confidential", "found_by")
+        details = {key: data[key] for key in data if key not in left_out}
+        return Measured(self.value, unit=self.unit, formula=self.formula, details=details)
 
     def to_json(self) -> dict[str, Any]:
         """Return a plain mapping; the bound stands apart from the measured value."""
@@ -111,6 +120,8 @@ class PrivacyLoss:
             "formula": self.formula,
             "confidential": self.confidential,
             "attribute": self.attribute,
+            "by_attribute": {name: json_number(one.value) for name, one in self.by_attribute.items()},
+            "largest_ratios": {name: json_number(one.largest_ratio) for name, one in self.by_attribute.items()},
             "distance": self.distance,
             "largest_ratio": json_number(self.largest_ratio),
             "smallest_ratio": json_number(self.smallest_ratio),
@@ -130,10 +141,24 @@ def privacy_loss(
     attribute: str | None = None,
     drivers: int = 5,
 ) -> PrivacyLoss:
-    """Measure the worst-case privacy loss of a release; `drivers` says how many groups to list."""
+    """Measure the worst-case privacy loss of a release; `drivers` says how many groups to list.
+
+    Every sensitive attribute that the release carries is measured unless one is named.
+    """
     choice("distance", distance, tuple(DISTANCES))
     listed = whole("drivers", drivers, least=0)
-    wanted = measured_attribute(table.schema, attribute)
+    attributes = measured_attributes(table.schema, attribute, release=release)
+    each = {wanted.name: _loss_of(table, release, wanted, distance, listed) for wanted in attributes}
+    worst = worst_of(each, lambda one: one.value)
+    return replace(
+        worst,
+        largest_ratio=max(one.largest_ratio for one in each.values()),
+        smallest_ratio=min(one.smallest_ratio for one in each.values()),
+    )
+
+
+def _loss_of(table: Table, release: Release, wanted: Attribute, distance: Distance, listed: int) -> PrivacyLoss:
+    """The loss of one attribute."""
     view = align(release, table.schema, wanted.name)
     overall = table.counts([wanted.name]).histogram(wanted.name)
     if not overall.sum():

@@ -20,27 +20,40 @@ from sfumato.measures.privacy import privacy_loss
 from sfumato.measures.queries import query_error, unchanged_answers
 from sfumato.measures.utility import utility_loss
 from sfumato.measures.workload import Workload, workload
+from sfumato.reading import measured_attributes
 from sfumato.release import Release
 
-__all__ = ["REGISTRY", "default_workload", "measure"]
+__all__ = ["REGISTRY", "default_workloads", "measure"]
 
 MeasureFunction = Callable[[Table, Release], Measured]
 
 
-def default_workload(table: Table) -> Workload:
-    """Return the queries used where none are given: 1000 ranges over four attributes (or as many as there are)."""
+def default_workloads(table: Table, release: Release) -> tuple[Workload, ...]:
+    """Return the queries used where none are given: 1000 ranges over four attributes (or as many as there are).
+
+    One workload for each sensitive attribute that the release carries.
+    """
     names = [*(attribute.name for attribute in table.schema.quasi)]
     if not names or not table.schema.carried:
         raise NotComparable("queries need a quasi-identifier and a sensitive attribute.")
-    counts = table.counts(names)
-    return remembered(counts, "default workload", lambda: workload(table, dimension=min(4, len(names))))
+    counts, dimension = table.counts(names), min(4, len(names))
+    return tuple(
+        remembered(
+            counts,
+            ("default workload", wanted.name),
+            lambda name=wanted.name: workload(table, dimension=dimension, attribute=name),  # type: ignore[misc]
+        )
+        for wanted in measured_attributes(table.schema, release=release)
+    )
 
 
 REGISTRY: dict[str, MeasureFunction] = {
     "privacy_loss": lambda table, release: privacy_loss(table, release).measured(),
     "utility_loss": lambda table, release: utility_loss(table, release).measured(),
-    "query_error": lambda table, release: query_error(table, release, default_workload(table)).measured(),
-    "unchanged_answers": lambda table, release: unchanged_answers(table, release, default_workload(table)).measured(),
+    "query_error": lambda table, release: query_error(table, release, default_workloads(table, release)).measured(),
+    "unchanged_answers": lambda table, release: unchanged_answers(
+        table, release, default_workloads(table, release)
+    ).measured(),
     "histogram_distance": lambda table, release: histogram_distance(table, release).measured(),
     "reconstruction_distance": lambda table, release: reconstruction_distance(table, release).measured(),
     "certainty_penalty": certainty_penalty,

@@ -44,7 +44,7 @@ class Target:
 
 
 def target_of(schema: Schema, target: str | None, bins: Bins | None) -> Target:
-    """Return the class: the attribute named, else the first in the role `target`.
+    """Return the class: the attribute named, else the one in the role `target`.
 
     `bins` is a list of numbers (or dates) at which the attribute is cut, or a list of texts, each a label of the
     attribute (a value, a node of its tree, an interval), that together hold every value once.
@@ -64,6 +64,10 @@ def _attribute(schema: Schema, target: str | None) -> Attribute:
         if not schema.role("target"):
             hint = "name one: target=..., or table.with_roles(target=...)"
             raise ParameterError("target", "none", "no attribute has the role target", hint=hint)
+        names = [known.name for known in schema.role("target")]
+        if len(names) > 1:
+            hint = f"name one: target=..., one of {', '.join(names)}"
+            raise ParameterError("target", "none", f"{len(names)} attributes have the role target", hint=hint)
         return schema.role("target")[0]
     found = schema[target]
     if found not in schema.carried:

@@ -2,7 +2,8 @@
 
 Source    Li & Li, KDD 2009, section 4.2; the other estimator is their section 6.
 Claim     U_loss = mean over large populations y of JS(P_y, Pbar_y), nats: P_y the true distribution of the sensitive
-          attribute in y, Pbar_y the one a reader estimates from the release. The original itself has exactly 0.
+          attribute in y, Pbar_y the one a reader estimates from the release. The original itself has exactly 0. Of
+          several sensitive attributes the worst, which is named.
 Because   every population counts once; the estimate is divided by its own sum; a population of which the release says
           nothing is estimated by the published overall distribution.
 Checked   tests/claims/test_utility_loss.py::test_equals_brute_force_in_fractions
@@ -15,6 +16,7 @@ Silent on small populations, on single people, and on populations the public tre
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Literal
 
@@ -24,10 +26,10 @@ from sfumato.claims import Number, plain
 from sfumato.claims.exact import choice, whole
 from sfumato.counts import Table
 from sfumato.errors import Infeasible
-from sfumato.measures.base import Measured
+from sfumato.measures.base import Measured, worst_of
 from sfumato.measures.divergence import js_rows, row_shares
 from sfumato.measures.populations import Populations, large_populations
-from sfumato.reading import View, align, estimates, fit_maxent, normalised, units_of
+from sfumato.reading import View, align, estimates, fit_maxent, measured_attributes, normalised, units_of
 from sfumato.release import Release
 
 __all__ = ["Estimator", "PopulationLoss", "UtilityLoss", "utility_loss"]
@@ -48,7 +50,10 @@ class PopulationLoss:
 
 @dataclass(frozen=True)
 class UtilityLoss:
-    """`value` is the mean over `populations` populations; `worst` lists those read worst, `trees` what named them."""
+    """`value` is the mean over `populations` populations; `worst` lists those read worst, `trees` what named them.
+
+    Of several sensitive attributes `attribute` is the one read worst; `by_attribute` holds each.
+    """
 
     value: float
     _: KW_ONLY
@@ -62,11 +67,12 @@ class UtilityLoss:
     unit: str = "nats"
     formula: str = _FORMULA
     confidential: bool = True
+    by_attribute: Mapping[str, UtilityLoss] = field(default_factory=dict, repr=False)
 
     def measured(self) -> Measured:
         """Return the figure with its unit and formula."""
         data = self.to_json()
-        kept = ("attribute", "populations", "min_support", "estimator", "trees", "worst")
+        kept = ("attribute", "by_attribute", "populations", "min_support", "estimator", "trees", "worst")
         return Measured(self.value, unit=self.unit, formula=self.formula, details={key: data[key] for key in kept})
 
     def to_json(self) -> dict[str, Any]:
@@ -77,6 +83,7 @@ class UtilityLoss:
             "formula": self.formula,
             "confidential": self.confidential,
             "attribute": self.attribute,
+            "by_attribute": {name: one.value for name, one in self.by_attribute.items()},
             "populations": self.populations,
             "min_support": self.min_support,
             "estimator": self.estimator,
@@ -94,10 +101,22 @@ def utility_loss(
     attribute: str | None = None,
     worst: int = 10,
 ) -> UtilityLoss:
-    """Measure the mean information loss about large populations; `worst` says how many to list."""
+    """Measure the mean information loss about large populations; `worst` says how many to list.
+
+    Every sensitive attribute that the release carries is measured unless one is named.
+    """
     choice("estimator", estimator, ("uniform", "maxent"))
     listed = whole("worst", worst, least=0)
-    found = large_populations(table, min_support, attribute)
+    attributes = measured_attributes(table.schema, attribute, release=release)
+    each = {
+        wanted.name: _loss_of(table, release, large_populations(table, min_support, wanted.name), estimator, listed)
+        for wanted in attributes
+    }
+    return worst_of(each, lambda one: one.value)
+
+
+def _loss_of(table: Table, release: Release, found: Populations, estimator: Estimator, listed: int) -> UtilityLoss:
+    """The loss about one attribute."""
     if not len(found):
         why = "no conjunction of nodes of the public trees has that many rows"
         raise Infeasible(f"min_support {plain(found.min_support)}", "none", why, hint="ask for a smaller share")

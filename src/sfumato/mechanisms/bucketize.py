@@ -5,6 +5,8 @@ Claim     In every group the carried values satisfy the requirement; which row c
 Because   groups are the classes of Mondrian under the same requirement, and the two tables meet in the group only.
 Checked   tests/claims/test_buckets.py::test_bucketize_verifies
           tests/claims/test_buckets.py::test_the_link_inside_a_group_is_gone
+          tests/claims/test_buckets.py::test_buckets_are_never_called_k_anonymous
+          Nobody is hidden among others by their quasi-identifiers, so k- and (alpha, k)-anonymity are refused.
 Silent on who is in the table: quasi-identifiers are exact, so membership is published; on what a reader infers about a
           person from how groups differ.
 Cost      that of Mondrian; what is written is larger, since every exact combination is a box of its own.
@@ -17,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.claims import Claim, Requirement, requirement_notes
+from sfumato.claims import Claim, Requirement, anonymity_parts, requirement_notes
 from sfumato.errors import ParameterError
 from sfumato.mechanisms.base import Gathered, Plan, Stage
 from sfumato.mechanisms.bucket_release import MEMBERSHIP, bucket_release
@@ -33,7 +35,10 @@ __all__ = ["Bucketize"]
 
 @dataclass(frozen=True, slots=True)
 class Bucketize:
-    """Two linked tables under any requirement: exact quasi-identifiers with a group, and what each group carries."""
+    """Two linked tables: exact quasi-identifiers with a group, and what each group carries.
+
+    Under any requirement on sensitive values; k-anonymity is refused, since exact quasi-identifiers hide nobody.
+    """
 
     requirement: Requirement
     _: KW_ONLY
@@ -41,6 +46,13 @@ class Bucketize:
 
     def __post_init__(self) -> None:
         refuse_no_requirement(self.requirement, "Bucketize(LDiversity(3))")
+        if never := anonymity_parts(self.requirement):
+            rule = (
+                f"can not be promised of buckets: every row keeps its exact quasi-identifiers, and {never[0].label} "
+                "says that they are shared by k people"
+            )
+            hint = "ask for l-diversity or t-closeness, or generalize with Mondrian"
+            raise ParameterError("requirement", str(self.requirement), rule, hint=hint)
 
     def claim(self, schema: Schema) -> Claim:
         """Promise the requirement for every group."""

@@ -1,6 +1,6 @@
 """What a reader infers from a release: counts of a region, distribution for a person, features for a learner."""
 
-from sfumato.reading.alignment import View, align, exact_view, measured_attribute
+from sfumato.reading.alignment import View, align, exact_view, measured_attribute, measured_attributes
 from sfumato.reading.estimate import count, estimate, normalised, shares
 from sfumato.reading.features import Columns, feature_columns, features, row_features
 from sfumato.reading.maxent import MaxentReading, fit_maxent
@@ -32,6 +32,7 @@ __all__ = [
     "fit_maxent",
     "holding_boxes",
     "measured_attribute",
+    "measured_attributes",
     "normalised",
     "person_distribution",
     "row_features",

@@ -23,7 +23,7 @@ from sfumato.schema.naming import Intervals, merged
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-__all__ = ["View", "align", "exact_view", "measured_attribute"]
+__all__ = ["View", "align", "exact_view", "measured_attribute", "measured_attributes"]
 
 
 @dataclass(frozen=True)
@@ -60,18 +60,39 @@ class View:
         return len(self.group) == len(self.group_weight) and bool((self.group == np.arange(len(self.group))).all())
 
 
-def measured_attribute(schema: Schema, attribute: str | None = None) -> Attribute:
-    """Return the carried attribute to measure: the one named, else the first sensitive, else the first carried."""
+def measured_attributes(
+    schema: Schema, attribute: str | None = None, *, release: Release | None = None
+) -> tuple[Attribute, ...]:
+    """Return the carried attributes to measure: the one named, else every sensitive one, else every carried one.
+
+    With a release, those it carries; an attribute it does not publish is no part of it.
+    """
     carried = schema.carried
     if attribute is not None:
         found = schema[attribute]
         if found not in carried:
             hint = f"one of {', '.join(known.name for known in carried) or 'none'}"
             raise NotComparable(f"attribute {attribute} is neither sensitive nor target. Hint: {hint}.")
-        return found
+        return (found,)
     if not carried:
         raise NotComparable("no attribute is sensitive or target. Hint: name one with table.with_roles(sensitive=...).")
-    return (*schema.sensitive, *carried)[0]
+    wanted = schema.sensitive or carried
+    if release is None:
+        return wanted
+    published = {known.name for known in release.carried}
+    kept = tuple(known for known in wanted if known.name in published)
+    if not kept:
+        raise NotComparable(f"the release carries none of {', '.join(known.name for known in wanted)}.")
+    return kept
+
+
+def measured_attribute(schema: Schema, attribute: str | None = None) -> Attribute:
+    """Return the one carried attribute to measure; where there are several, it must be named."""
+    found = measured_attributes(schema, attribute)
+    if len(found) > 1:
+        names = ", ".join(known.name for known in found)
+        raise NotComparable(f"there are several attributes to choose from ({names}). Hint: attribute=..., one of them.")
+    return found[0]
 
 
 def align(release: Release, schema: Schema, attribute: str | None = None) -> View:

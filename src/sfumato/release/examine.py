@@ -1,27 +1,38 @@
 """Counts the classes of a published table anew and holds them against a requirement. Part of `verify`.
 
-Classes are rows with the same text in every quasi-identifier, or with the same group number; a blank cell is a
-text of its own. Each sensitive attribute is looked at separately, over published rows.
+Classes are rows with the same text in every quasi-identifier (and, where the table has one, the same group number); a
+blank cell is a text of its own. The classes of two linked tables are their groups, but k people are always people with
+the same text in every quasi-identifier. Each sensitive attribute is looked at separately, over published rows.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
 import polars as pl
 
-from sfumato.claims import VERIFY_TOLERANCE, Ground, Requirement
+from sfumato.claims import (
+    VERIFY_TOLERANCE,
+    AlphaK,
+    Found,
+    Ground,
+    KAnonymity,
+    Requirement,
+    anonymity_parts,
+)
+from sfumato.counts.fingerprints import Fingerprints, lonely_rows
 from sfumato.errors import Problem, count_of
 from sfumato.release.declared import PEOPLE, Told, contradictions, told_by, value_contradictions
 from sfumato.release.files import TIMES, distinct_texts, tally
 from sfumato.release.ground import ground_of
 from sfumato.release.parse import counts_of, dense, single_code
 from sfumato.release.verdict import Finding
-from sfumato.schema import Attribute, Schema, parse_label
+from sfumato.schema import Attribute, Schema, Values, parse_label
+from sfumato.schema.same import plain_spelling
 
 __all__ = ["Examined", "examine_bucket_tables", "examine_rows", "label_problems", "unsorted"]
 
@@ -45,6 +56,7 @@ class Examined:
     offending_rows: int = 0
     table_rows: dict[str, int] = field(default_factory=dict)
     texts: dict[str, list[str | None]] = field(default_factory=dict)
+    fingerprints: Fingerprints | None = None
 
 
 def examine_rows(
@@ -56,15 +68,18 @@ def examine_rows(
     groups: str | None = None,
     count: str | None = None,
     people: pl.LazyFrame | None = None,
+    foreign: bool = False,
 ) -> Examined:
     """Examine one table of rows; `columns` says where each attribute stands, `people` what was declared of people.
 
-    `count` names a column that says for how many rows a line stands.
+    `count` names a column that says for how many rows a line stands. In a `foreign` table values that differ in case,
+    blanks or forms of a letter are one value.
     """
     names = [*columns.values(), *([groups] if groups is not None else []), *([count] if count is not None else [])]
     rows = tally(frame, names, "data")
     read = {column: distinct_texts(rows[column]) for column in names}
-    by = [groups] if groups is not None else [columns[a.name] for a in schema.quasi if a.name in columns]
+    # In one table every row shows its own values: a group number can only tell rows apart, never hide them.
+    by = [*(columns[a.name] for a in schema.quasi if a.name in columns), *([groups] if groups is not None else [])]
     classes = dense([read[column][1] for column in by], len(rows))
     values = {a.name: read[columns[a.name]] for a in schema.carried if a.name in columns}
     lines = times = rows[TIMES].to_numpy()
@@ -86,12 +101,18 @@ def examine_rows(
     if isinstance(told, Problem):
         examined = Examined(problems=[told])
     else:
-        examined = _weighed(schema, asked, classes, values, times, told)
+        examined = _weighed(schema, asked, classes, values, times, told=told, foreign=foreign)
     examined.problems += problems
     examined.texts = {name: read[column][0] for name, column in columns.items()}
     examined.table_rows = {"data": int(lines.sum())}
     if declared is not None:
         examined.table_rows[PEOPLE] = len(declared)
+    examined.fingerprints = Fingerprints(
+        int(times.sum()),
+        unchanged=tuple(values),
+        alone=_alone([texts[1] for texts in values.values()], times),
+        alone_on_all=_alone([read[column][1] for column in names if column != count], times),
+    )
     return examined
 
 
@@ -112,7 +133,11 @@ def examine_bucket_tables(
     sizes = np.bincount(here, weights=boxes[TIMES].to_numpy(), minlength=total)
     carried = np.bincount(there, weights=weights, minlength=total)
     values = {attribute.name: distinct_texts(held[attribute.name]) for attribute in schema.carried}
-    examined = _weighed(schema, asked, there, values, weights)
+    alike = dense([distinct_texts(boxes[attribute.name])[1] for attribute in schema.quasi], len(boxes))
+    exact = _Exact(
+        np.bincount(alike, weights=boxes[TIMES].to_numpy()).astype(np.int64), of=alike, group=here, groups=total
+    )
+    examined = _weighed(schema, asked, there, values, weights, exact)
     if not all(number is not None and _NUMBER.fullmatch(number) for number in numbers):
         examined.problems.append(Problem(group, "must hold whole numbers, which say nothing about a group"))
     if (times > 1).any() or held.select(group, *values).is_duplicated().any():
@@ -126,6 +151,13 @@ def examine_bucket_tables(
     examined.texts = {a.name: distinct_texts(boxes[a.name])[0] for a in schema.quasi}
     examined.texts |= {name: texts for name, (texts, _) in values.items()}
     examined.table_rows = {"data": int(boxes[TIMES].sum()), "groups": int(times.sum())}
+    examined.fingerprints = Fingerprints(
+        int(weights.sum()),
+        unchanged=tuple(values),
+        alone=_alone([texts[1] for texts in values.values()], weights),
+        alone_on_all=None,
+        alone_on_exact=int((exact.sizes == 1).sum()),
+    )
     return examined
 
 
@@ -135,7 +167,10 @@ def _weighed(
     classes: np.ndarray,
     values: Mapping[str, Texts],
     times: np.ndarray,
+    exact: _Exact | None = None,
+    *,
     told: Told | None = None,
+    foreign: bool = False,
 ) -> Examined:
     """Hold every part of the requirement against every sensitive attribute."""
     number = int(classes.max()) + 1 if len(classes) else 0
@@ -158,7 +193,7 @@ def _weighed(
             hint = 'publish the attribute, or give one the role "sensitive"'
             examined.problems.append(Problem(str(part), "needs a sensitive attribute, none is published", hint))
             continue
-        for name, table, overall, ground in _histograms(part, sensitive, classes, values, times):
+        for name, table, overall, ground in _histograms(part, sensitive, classes, values, times, foreign=foreign):
             given: dict[str, Any] = {"ground": ground, "rows_per_person": schema.rows_per_person}
             if told is not None:
                 counted = _people(part, name, told, schema, values, table, number)
@@ -169,10 +204,13 @@ def _weighed(
                 given |= {"rows_per_person": 1, "people": told.classes, "everyone": told.everyone}
             good = part.check(table, overall, tolerance=VERIFY_TOLERANCE, **given)
             found = part.found(table, overall, **given)
-            bad |= ~good
-            findings.append(
-                Finding(part, attribute=name, found=found, holds=bool(good.all()), offending=int((~good).sum()))
-            )
+            offending = int((~good).sum())
+            if exact is not None and isinstance(part, KAnonymity | AlphaK):
+                good, found, offending = exact.crowds(part, table, found, given)
+            bad |= ~good[:number]
+            findings.append(Finding(part, attribute=name, found=found, holds=bool(good.all()), offending=offending))
+    if exact is not None and anonymity_parts(asked):
+        examined.notes.append("k people are people with the same quasi-identifiers, which these tables publish exactly")
     examined.findings = tuple(findings)
     examined.offending, examined.offending_rows = int(bad.sum()), int(sizes[bad].sum())
     return examined
@@ -196,7 +234,7 @@ def _people(
     from scipy.sparse import csr_matrix
 
     attribute = schema[name]
-    codes, width, _ = _value_codes(attribute, values[name])
+    codes, width, _ = _value_codes(attribute, values[name], foreign=False)
     _, first = np.unique(values[name][1], return_index=True)
     place = dict(zip(values[name][0], codes[first].tolist(), strict=True))
     group, texts, people = told.values[name]
@@ -211,12 +249,44 @@ def _people(
     return problems or (table, overall)
 
 
+def _alone(columns: Sequence[np.ndarray], times: np.ndarray) -> int:
+    return lonely_rows(np.column_stack(columns), times) if columns else 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Exact:
+    """Rows of two linked tables that share the text of all quasi-identifiers: their numbers, and their groups."""
+
+    sizes: np.ndarray
+    _: KW_ONLY
+    of: np.ndarray
+    group: np.ndarray
+    groups: int
+
+    def crowds(
+        self, part: KAnonymity | AlphaK, table: Any, found: Found, given: Mapping[str, Any]
+    ) -> tuple[np.ndarray, Found, int]:
+        """Count k on rows that are alike, and a share alpha in groups; return good groups, what is found, failures."""
+        rows = {"rows_per_person": given["rows_per_person"]}
+        alike, people = self.sizes[:, None], KAnonymity(part.k)
+        few = ~people.check(alike, **rows)
+        good = np.ones(self.groups, bool)
+        good[self.group[few[self.of]]] = False
+        reached = people.found(alike, **rows)
+        if isinstance(part, KAnonymity):
+            return good, reached, int(few.sum())
+        good[: table.shape[0]] &= AlphaK(part.alpha, k=1).check(table, **given)
+        return good, (found[0] if isinstance(found, tuple) else found, reached), int((~good).sum())
+
+
 def _histograms(
     part: Requirement,
     sensitive: Sequence[Attribute],
     classes: np.ndarray,
     values: Mapping[str, Texts],
     times: np.ndarray,
+    *,
+    foreign: bool,
 ) -> Iterator[tuple[str | None, Any, np.ndarray | None, Ground | None]]:
     """Yield what a part looks at: class sizes alone, or classes x values of each sensitive attribute."""
     number = int(classes.max()) + 1 if len(classes) else 0
@@ -226,18 +296,20 @@ def _histograms(
     from scipy.sparse import csr_matrix
 
     for attribute in sensitive:
-        codes, width, ground = _value_codes(attribute, values[attribute.name])
+        codes, width, ground = _value_codes(attribute, values[attribute.name], foreign=foreign)
         table = csr_matrix((times, (classes, codes)), shape=(number, width), dtype=np.int64)
         yield attribute.name, table, np.asarray(table.sum(axis=0)).ravel(), ground
 
 
-def _value_codes(attribute: Attribute, read: Texts) -> tuple[np.ndarray, int, Ground]:
+def _value_codes(attribute: Attribute, read: Texts, *, foreign: bool) -> tuple[np.ndarray, int, Ground]:
     """Number the values that occur, in the order of their codes and not of their texts; unknown ones stand last.
 
     Two spellings of one value (`3` and `3.0`, a blank and `(missing)`) are one value: else a class could look diverse.
     """
     distinct, places = read
     codes = [_code(attribute, text) for text in distinct]
+    if foreign and isinstance(attribute.domain, Values):
+        codes = _one_spelling(attribute, codes, distinct)
     ground = ground_of(attribute)
     if ground.kind == "hierarchical" and all(code is not None for code in codes):
         whole = np.array(codes, dtype=np.int64)
@@ -250,6 +322,18 @@ def _value_codes(attribute: Attribute, read: Texts) -> tuple[np.ndarray, int, Gr
     rank = np.array([known[key] for key in keys], np.int64)
     ranked = rank[places] if len(rank) else rank
     return ranked, max(1, len(known)), Ground.equal() if ground.kind == "hierarchical" else ground
+
+
+def _one_spelling(attribute: Attribute, codes: Sequence[int | None], texts: Sequence[str | None]) -> list[int | None]:
+    """Give values that differ only in how they are spelled one code: the first of the schema."""
+    written = {**{text: text for text in attribute.texts()}, **attribute.same}
+    first: dict[str, int | None] = {}
+    for text, value in written.items():
+        first.setdefault(plain_spelling(text), _code(attribute, value))
+    return [
+        first.get(plain_spelling(attribute.text(code) if code is not None else text or ""), code)
+        for code, text in zip(codes, texts, strict=True)
+    ]
 
 
 def _code(attribute: Attribute, text: str | None) -> int | None:
@@ -270,8 +354,11 @@ def label_problems(schema: Schema, texts: Mapping[str, list[str | None]], *, as_
             wrong = [text for text in known if text is None or parse_label(attribute, text) is None]
             rule = "labels are not in the schema"
         else:
-            codes = [(text, _code(attribute, text)) for text in known]
-            wrong = [text for text, code in codes if code is None or (as_saved and attribute.text(code) != text)]
+            codes = [_code(attribute, text) for text in known]
+            if not as_saved and isinstance(attribute.domain, Values):
+                codes = _one_spelling(attribute, codes, known)
+            read = zip(known, codes, strict=True)
+            wrong = [text for text, code in read if code is None or (as_saved and attribute.text(code) != text)]
             rule = "values are not in the schema" + (", or not spelled as it does" if as_saved else "")
         if wrong:
             told = tuple(text or "" for text in wrong)

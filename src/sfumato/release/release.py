@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from sfumato.claims import Claim
+from sfumato.counts.fingerprints import Fingerprints, lonely_rows
 from sfumato.errors import count_of
 from sfumato.release.boxes import Boxes, Carried, Groups
 from sfumato.release.declared import DeclaredPeople
@@ -114,6 +115,25 @@ class Release:
             largest=int(sizes.max()) if len(sizes) else 0,
         )
 
+    def fingerprints(self) -> Fingerprints:
+        """Count the rows that are alone with what is published unchanged; computed from what is published only."""
+        carried, boxes = self.groups.carried, self.boxes
+        names = tuple(attribute.name for attribute in carried.attributes)
+        alone = lonely_rows(carried.codes, carried.weight)
+        if self.form == "buckets":
+            exact = lonely_rows(boxes.labels, boxes.weight)
+            return Fingerprints(self.rows, unchanged=names, alone=alone, alone_on_all=None, alone_on_exact=exact)
+        if not names:
+            together = lonely_rows(boxes.labels, boxes.weight)
+        else:
+            box = np.zeros(len(self.groups), np.int64)
+            box[boxes.group] = np.arange(len(boxes))
+            columns = np.column_stack([boxes.labels[box[carried.group]], carried.codes])
+            together = lonely_rows(columns, carried.weight)
+        return Fingerprints(
+            self.rows, unchanged=names, alone=alone, alone_on_all=together, drawn=self.claim.kind == "proved"
+        )
+
     def frame(self) -> pl.DataFrame:
         """Return the table the public gets; for buckets the exact quasi-identifiers with their group."""
         return next(iter(self.frames().values()))
@@ -131,16 +151,20 @@ class Release:
         format: Literal["parquet", "csv"] = "parquet",  # noqa: A002
         allow_rehearsal: bool = False,
         counts: bool = False,
+        allow_fingerprints: bool = False,
     ) -> None:
         """Write data, manifest and dictionary into a new folder, all or nothing; note it in the ledger.
 
         A save that fails can be tried again elsewhere: the release stays in memory, and costs nothing more.
         With `counts`, noisy and synthetic tables are written as one line for each combination with its count,
-        instead of a line for each row counted. Both forms say the same.
+        instead of a line for each row counted. Both forms say the same. Where more than 5 % of the rows are alone with
+        the columns that are published unchanged, it is refused unless `allow_fingerprints=True`; a release under
+        differential privacy is never refused for what was drawn.
         """
         from sfumato.release.store import save
 
-        save(self, folder, format=format, allow_rehearsal=allow_rehearsal, counts=counts)
+        allowed = {"allow_rehearsal": allow_rehearsal, "allow_fingerprints": allow_fingerprints}
+        save(self, folder, format=format, counts=counts, **allowed)
 
     @classmethod
     def load(cls, folder: str | PathLike[str], *, schema: Schema | None = None) -> Release:

@@ -59,13 +59,14 @@ def save(
     format: Format = "parquet",  # noqa: A002
     allow_rehearsal: bool = False,
     counts: bool = False,
+    allow_fingerprints: bool = False,
 ) -> None:
     """Write data, manifest and dictionary into a new folder, all or nothing; note it in the release's ledger.
 
     The ledger hears of the folder before it takes its name, so that no kill leaves a published release unknown.
     """
     _refuse_format(format)
-    refuse_unsavable(release, allow_rehearsal=allow_rehearsal)
+    refuse_unsavable(release, allow_rehearsal=allow_rehearsal, allow_fingerprints=allow_fingerprints)
     refuse_form(release, counts=counts)
     account = release.account
     paid = _paid(release)
@@ -103,10 +104,12 @@ def save_or_keep(
     format: Format = "parquet",  # noqa: A002
     allow_rehearsal: bool = False,
     counts: bool = False,
+    allow_fingerprints: bool = False,
 ) -> None:
     """Save a release; if that fails and it was paid for, keep it elsewhere and say where."""
     try:
-        save(release, place, format=format, allow_rehearsal=allow_rehearsal, counts=counts)
+        allowed = {"allow_rehearsal": allow_rehearsal, "allow_fingerprints": allow_fingerprints}
+        save(release, place, format=format, counts=counts, **allowed)
     except SfumatoError as error:
         if not _paid(release) or place.partial.is_dir():  # what is whole says itself how it is finished
             raise
@@ -131,7 +134,7 @@ def _kept_elsewhere(release: Release, format: Format, *, counts: bool) -> Path |
         except OSError:
             continue
         try:
-            save(release, made / "release", format=format, allow_rehearsal=True, counts=counts)
+            save(release, made / "release", format=format, allow_rehearsal=True, allow_fingerprints=True, counts=counts)
         except SfumatoError:
             left = [made / "release", *made.glob(".release.partial-*")]  # whole, where only the ledger was not told
             if whole := next((folder for folder in left if (folder / MANIFEST).is_file()), None):
@@ -228,7 +231,7 @@ def _not_interrupted(paid: bool) -> Iterator[None]:
             signal.raise_signal(came[0])
 
 
-def refuse_unsavable(release: Release, *, allow_rehearsal: bool) -> None:
+def refuse_unsavable(release: Release, *, allow_rehearsal: bool, allow_fingerprints: bool = False) -> None:
     """Refuse what may not leave the house."""
     if not release.savable or isinstance(release.claim.promise, Nothing):
         hint = "publish with a mechanism that makes a claim"
@@ -238,6 +241,8 @@ def refuse_unsavable(release: Release, *, allow_rehearsal: bool) -> None:
         raise ReleaseError("this release is a rehearsal: its randomness can be repeated", hint=hint)
     if not release.quasi and not release.carried:
         raise ReleaseError("this release has no column", hint="publish at least one attribute")
+    if release.claim.kind != "proved" and not allow_fingerprints:  # a draw may not be refused for what was drawn
+        release.fingerprints().require()
 
 
 def refuse_form(release: Release, *, counts: bool) -> None:

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from sfumato.claims import Found, Promise, Requirement, number_to_json, plain
+from sfumato.counts.fingerprints import Fingerprints
 from sfumato.errors import Problem, count_of
 
 __all__ = ["Finding", "Verdict", "VerdictKind"]
@@ -57,6 +58,7 @@ class Verdict:
     offending_rows: int = 0
     problems: tuple[Problem, ...] = field(default=())
     notes: tuple[str, ...] = field(default=())
+    fingerprints: Fingerprints | None = None
 
     @property
     def found(self) -> dict[str, Found]:
@@ -93,6 +95,7 @@ class Verdict:
             "offending_rows": self.offending_rows,
             "problems": [problem.as_json() for problem in self.problems],
             "notes": list(self.notes),
+            "fingerprints": None if self.fingerprints is None else self.fingerprints.to_json(),
         }
 
     def __str__(self) -> str:
@@ -106,6 +109,8 @@ class Verdict:
             offend = "offends" if self.offending == 1 else "offend"
             lines.append(f"{self.offending} of {classes} {offend} ({count_of(self.offending_rows, 'row')})")
         lines += [str(problem) for problem in self.problems]
+        if (seen := self.fingerprints) is not None and (seen.alone or seen.alone_on_all or seen.alone_on_exact):
+            lines.append(f"{'Warning: ' if seen.above else ''}{seen.describe()}")
         return "\n".join([*lines, *self.notes])
 
 

@@ -2,7 +2,8 @@
 
 Source    Ours: a requirement is checkable on the file; differential privacy is not, its bookkeeping is.
 Claim     `holds` is True only if the files are those the manifest lists, with its columns and its labels, and every
-          class of rows that share the text of all quasi-identifiers satisfies the requirement, the suppressed one too.
+          class of rows that share the text of all quasi-identifiers satisfies the requirement, the suppressed one too;
+          of two linked tables every group does, and k people share the text of all quasi-identifiers.
 Because   classes and histograms are counted anew from the rows; blank cells are a value like any other.
 Checked   tests/claims/test_verify.py::test_edits_are_caught
           tests/claims/test_verify.py::test_recomputes_what_pycanon_finds
@@ -14,6 +15,7 @@ Silent on whether the rows are true, on who wrote the manifest, and on different
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -79,6 +81,9 @@ def _folder(folder: Path, schema: Schema | None, requirement: Requirement | None
     if claim is not None and claim.kind == "proved":
         problems += _outside_cuts(manifest, examined.texts)
     holds = not problems and all(finding.holds for finding in examined.findings)
+    seen = examined.fingerprints
+    if seen is not None and claim is not None and claim.kind == "proved":
+        seen = replace(seen, drawn=True)
     return Verdict(
         "checked" if requirement is not None else claim.kind if claim is not None else "none",
         holds=holds and (claim is not None or requirement is not None),
@@ -90,6 +95,7 @@ def _folder(folder: Path, schema: Schema | None, requirement: Requirement | None
         offending_rows=examined.offending_rows,
         problems=tuple(problems),
         notes=(*notes, *examined.notes),
+        fingerprints=seen,
     )
 
 
@@ -124,7 +130,7 @@ def _listed_files(folder: Path, manifest: Manifest) -> tuple[list[Problem], list
             problems.append(Problem(entry.name, "was changed after it was saved: its SHA-256 differs"))
     listed = {MANIFEST, *(entry.name for entry in manifest.files)}
     for found in sorted(item.name for item in folder.iterdir() if item.name not in listed):
-        if found in _SYSTEM_FILES:
+        if found in _SYSTEM_FILES and (folder / found).is_file() and not (folder / found).is_symlink():
             notes.append(f"{found}: a file of the operating system, not listed in the manifest")
         else:
             problems.append(Problem(found, "is not listed in the manifest", "publish only what was saved"))
@@ -287,13 +293,18 @@ def _file(path: Path, schema: Schema, requirement: Requirement, groups: str | No
         Problem(column, "is a column that no claim covers", "remove it, or give it a role in the schema")
         for column in extra
     ]
-    examined = examine_rows(schema, frame, columns, requirement, groups=groups)
+    examined = examine_rows(schema, frame, columns, requirement, groups=groups, foreign=True)
     unread = label_problems(schema, examined.texts)
-    ranked = {attribute.where for attribute in schema.carried if attribute.ordered}  # unknown values have no rank
-    problems += examined.problems + [problem for problem in unread if problem.path in ranked]
+    # Unknown values have no rank, and nobody can tell whether two of them are one value in two spellings.
+    needed = {attribute.where for attribute in schema.carried if attribute.ordered}
+    needed |= {attribute.where for attribute in schema.sensitive if requirement.reads_sensitive}
+    hint = "add them to `values` of the schema, or to `same` where they are spellings of one"
+    problems += examined.problems + [replace(p, hint=hint) for p in unread if p.path in needed]
     absent = [attribute.name for attribute in schema.quasi if attribute.name not in columns]
     notes = [*_nothing_asked(requirement), *(f"{name} is not in the table: read as *" for name in absent)]
-    notes += [f"{p.path}: {p.rule}; they are compared by text" for p in unread if p.path not in ranked]
+    notes += [f"{p.path}: {p.rule}; they are compared by text" for p in unread if p.path not in needed]
+    if groups is not None:
+        notes.append(f"{groups}: every row shows its own values, so a class is rows with the same labels and group")
     return Verdict(
         "checked",
         holds=not problems and all(finding.holds for finding in examined.findings),
@@ -305,4 +316,5 @@ def _file(path: Path, schema: Schema, requirement: Requirement, groups: str | No
         offending_rows=examined.offending_rows,
         problems=tuple(problems),
         notes=(*notes, *examined.notes),
+        fingerprints=examined.fingerprints,
     )

@@ -81,6 +81,7 @@ def _published(release: Release) -> dict[str, Any]:
         "membership": membership(release.form),
         "summary": {name: f"{value:,.10g}" for name, value in _sizes(release).items()},
         "sizes": size_rows(group_sizes(release)),
+        "fingerprints": release.fingerprints().describe(),
         "sample": (shown := sample_rows(release)),
         "groups": _second_table(release, shown),
     }

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from sfumato.errors import count_of
-from sfumato.frontier import Point, name_together
+from sfumato.frontier import Point, attributes_of, name_together
 from sfumato.report.charts import size_rows
 from sfumato.report.commands import publish_command
 from sfumato.report.wording import FORMS, around, figure, membership, published_as, spread, times
@@ -15,10 +15,13 @@ from sfumato.report.wording import FORMS, around, figure, membership, published_
 __all__ = ["choice_of", "command_of", "figures_of", "finite", "noisy", "plotted", "release_story", "worst_of"]
 
 
-def release_story(group: tuple[Point, ...], source: tuple[str, str], standing: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a panel shows, of points that are one release."""
+def release_story(
+    group: tuple[Point, ...], source: tuple[str, str], standing: Mapping[str, Any], words: tuple[str, str]
+) -> dict[str, Any]:
+    """Return what a panel shows, of points that are one release; `words` name the two axes."""
     point = group[0]
     panel = point.panel
+    several = len(panel.get("losses", {})) > 1
     return {
         "number": point.number,
         "label": name_together(group),
@@ -40,6 +43,11 @@ def release_story(group: tuple[Point, ...], source: tuple[str, str], standing: M
         "summary": {name: f"{value:,.10g}" for name, value in point.summary.items()},
         "sizes": size_rows(panel.get("sizes", ())),
         "largest_ratio": times(panel.get("largest_ratio")),
+        "fingerprints": panel.get("fingerprints", ""),
+        "attributes": attributes_of(point, words),
+        "ratios": {name: times(ratio) for name, ratio in panel.get("largest_ratios", {}).items()},
+        "driven": panel.get("driven") if several else None,
+        "misread": panel.get("misread") if several else None,
         "quantiles": {_percent(share): figure(float(loss)) for share, loss in panel.get("quantiles", {}).items()},
         "drivers": [_driver(one) for one in panel.get("drivers", ())],
         "worst": [_population(one) for one in panel.get("worst_populations", ())],
@@ -128,14 +136,17 @@ def noisy(point: Point) -> bool:
 def worst_of(point: Point) -> list[str]:
     """The worst that was found in a release: how far a belief grows, and a value that a group rules out."""
     said = []
+    ratios = {name: float(ratio) for name, ratio in point.panel.get("largest_ratios", {}).items()}
+    of = f" of {max(ratios, key=lambda name: ratios[name])}" if len(ratios) > 1 else ""
     if grows := times(point.panel.get("largest_ratio")):
-        said.append(f"The belief in one value grows up to {grows}.")
+        said.append(f"The belief in one value{of} grows up to {grows}.")
     out = [(driver, one) for driver in point.panel.get("drivers", ()) for one in driver["values"] if not one["here"]]
     if out:
         driver, one = max(out, key=lambda found: float(found[1]["overall"]))
         where = f"a group of {count_of(driver['records'], 'row')}"
         share = f"{float(one['overall']):.1%}".replace("%", " %")
-        said.append(f"Some groups rule a value out: {one['value']} is 0 % of {where} and {share} of the table.")
+        about = f" of {point.panel['driven']}" if len(ratios) > 1 else ""
+        said.append(f"Some groups rule a value{about} out: {one['value']} is 0 % of {where} and {share} of the table.")
     return said
 
 

@@ -42,6 +42,7 @@ def steward_story(
     groups = side_by_side(order)
     first = {point.number: group[0].number for group in groups for point in group}  # whose panel shows a point
     rest = _without_buckets(front, recommendation)
+    words = (axis(front.privacy)["words"], axis(front.utility)["words"])
     standing = {group[0].number: _standing(group, best, rest) for group in groups}
     card = None if recommendation is None else _recommendation(recommendation, source, first)
     named = [] if card is None else [card, *card["alternatives"], card["bucket"]]
@@ -62,7 +63,7 @@ def steward_story(
         "measured": len(made),
         "recommendation": card,
         "without": without,
-        "releases": [release_story(group, source, standing[group[0].number]) for group in groups],
+        "releases": [release_story(group, source, standing[group[0].number], words) for group in groups],
         "efficient": [point.number for point in front.efficient],
         "in_full": sorted({first[point.number] for point in front.efficient} | linked),  # where not all can be
         "without_buckets": sorted(rest),

@@ -6,6 +6,7 @@ So a file, a label and a foreign table are read alike, and what we write never h
 
 from __future__ import annotations
 
+import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -15,10 +16,15 @@ from sfumato.schema.attribute import KNOWN, MISSING
 from sfumato.schema.domain import Domain, Values, value_text
 from sfumato.schema.tree import ROOT, Tree
 
-__all__ = ["read_same", "same_problems"]
+__all__ = ["plain_spelling", "read_same", "same_problems"]
 
 _RESERVED = {ROOT, MISSING, KNOWN, ""}
 _ONE_MEANING = "a text is a value, another spelling of one, or means missing, not two of these"
+
+
+def plain_spelling(text: str) -> str:
+    """Return a text without what two spellings of one value differ in: case, blanks, forms of one letter."""
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
 def read_same(given: Mapping[str, Sequence[Any]] | None) -> dict[str, str]:

@@ -76,7 +76,7 @@ def test_buckets_keep_exact_rows_and_their_group() -> None:
     original = table(
         np.column_stack([rng.integers(0, 20, 90), rng.integers(0, 3, 90), rng.integers(0, 2, 90)]).tolist()
     )
-    release = sf.publish(original, sf.Bucketize(sf.KAnonymity(9)))
+    release = sf.publish(original, sf.Bucketize(sf.LDiversity("3/2")))
     again = sf.apply(release, original)
     assert again.sort(again.columns).equals(release.frame().select(again.columns).sort(again.columns))
     with pytest.raises(sf.NotComparable, match="Anatomy"):

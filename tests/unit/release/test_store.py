@@ -22,7 +22,7 @@ from sfumato.schema import Labels, Schema
 @pytest.mark.parametrize("sets", [False, True])
 def test_load_publishes_what_was_saved(tmp_path, make, form, seed, sets):
     release = make(8, seed=seed, sets=sets)
-    release.save(tmp_path / "out", format=form)
+    release.save(tmp_path / "out", allow_fingerprints=True, format=form)
     again = Release.load(tmp_path / "out")
     assert again.frame().equals(release.frame())
     assert again.claim == release.claim
@@ -41,7 +41,7 @@ def test_load_publishes_what_was_saved(tmp_path, make, form, seed, sets):
 @pytest.mark.parametrize("sets", [False, True])
 def test_load_without_a_public_domain(tmp_path, make, schema_of_data, form, seed, sets):
     release = make(8, seed=seed, of=schema_of_data, sets=sets)
-    release.save(tmp_path / "out", format=form)
+    release.save(tmp_path / "out", allow_fingerprints=True, format=form)
     assert Release.load(tmp_path / "out").frame().equals(release.frame())
     steward = Release.load(tmp_path / "out", schema=schema_of_data)
     assert steward.frame().equals(release.frame())
@@ -51,7 +51,7 @@ def test_load_without_a_public_domain(tmp_path, make, schema_of_data, form, seed
 @pytest.mark.parametrize("form", ["parquet", "csv"])
 def test_buckets_come_back(tmp_path, make_buckets, form):
     release = make_buckets(12)
-    release.save(tmp_path / "out", format=form)
+    release.save(tmp_path / "out", allow_fingerprints=True, format=form)
     again = Release.load(tmp_path / "out")
     assert {name: frame.shape for name, frame in again.frames().items()} == {
         name: frame.shape for name, frame in release.frames().items()
@@ -78,7 +78,7 @@ def test_attributes_named_group_and_count(tmp_path):
         claim=Claim(KAnonymity(3)),
         form="buckets",
     )
-    release.save(tmp_path / "out")
+    release.save(tmp_path / "out", allow_fingerprints=True)
     assert release.frames()["data"].columns == ["group", "group_"]
     assert release.frames()["groups"].columns == ["group_", "count", "count_"]
     assert Release.load(tmp_path / "out").frames()["groups"].equals(release.frames()["groups"])
@@ -100,7 +100,7 @@ def test_suppressed_group_and_left_out_come_back(tmp_path, schema):
         suppressed_group=0,
         left_out=2,
     )
-    release.save(tmp_path / "out")
+    release.save(tmp_path / "out", allow_fingerprints=True)
     again = Release.load(tmp_path / "out")
     assert again.summary() == release.summary()
     assert again.summary().suppressed == 5
@@ -131,14 +131,14 @@ def test_awkward_names_come_back(tmp_path, form):
         carried_weight=np.ones(size, np.int64),
         claim=Claim(KAnonymity(1)),
     )
-    release.save(tmp_path / "out", format=form)
+    release.save(tmp_path / "out", allow_fingerprints=True, format=form)
     assert Release.load(tmp_path / "out").frame().equals(release.frame())
 
 
 def test_an_empty_release(tmp_path, make):
     release = make(0)
     for form in ("csv", "parquet"):
-        release.save(tmp_path / form, format=form)
+        release.save(tmp_path / form, allow_fingerprints=True, format=form)
         again = Release.load(tmp_path / form)
         assert again.rows == 0
         assert again.frame().columns == release.frame().columns
@@ -155,12 +155,12 @@ def test_refuses_what_may_not_leave(tmp_path, make):
     with pytest.raises(ParameterError, match="format"):
         make().save(tmp_path / "raw", format="xlsx")
     assert list(tmp_path.iterdir()) == []
-    rehearsal.save(tmp_path / "stamped", allow_rehearsal=True)
+    rehearsal.save(tmp_path / "stamped", allow_fingerprints=True, allow_rehearsal=True)
     assert Release.load(tmp_path / "stamped").claim.rehearsal is True
 
 
 def test_load_refuses_a_changed_file(tmp_path, make):
-    make().save(tmp_path / "out", format="csv")
+    make().save(tmp_path / "out", allow_fingerprints=True, format="csv")
     file = tmp_path / "out" / "data.csv"
     file.write_text(file.read_text() + "x\n")
     with pytest.raises(ReleaseError, match="not the file that was saved"):
@@ -171,7 +171,7 @@ def test_load_refuses_a_changed_file(tmp_path, make):
 
 
 def test_load_with_a_schema_of_another_table(tmp_path, make):
-    make().save(tmp_path / "out")
+    make().save(tmp_path / "out", allow_fingerprints=True)
     other = Schema.parse({"name": "o", "attribute": {"x": {"role": "quasi", "kind": "nominal", "values": ["a"]}}})
     with pytest.raises(ReleaseError, match="another table") as caught:
         Release.load(tmp_path / "out", schema=other)
@@ -198,7 +198,7 @@ def cut_release(schema, source):
 
 
 def test_a_public_recoding_comes_back_in_terms_of_the_loaded_labels(tmp_path, schema):
-    cut_release(schema, "public").save(tmp_path / "out")
+    cut_release(schema, "public").save(tmp_path / "out", allow_fingerprints=True)
     again = Release.load(tmp_path / "out")
     assert again.frame().to_series().to_list() == ["[0-30)"] * 4 + ["[60-90)"] * 5
     routed = again.recoding.route(np.array([[29], [30], [89]]))
@@ -206,15 +206,15 @@ def test_a_public_recoding_comes_back_in_terms_of_the_loaded_labels(tmp_path, sc
 
 
 def test_no_other_recoding_is_saved(tmp_path, schema, make):
-    cut_release(schema, "data").save(tmp_path / "data")
-    make(recoding=object()).save(tmp_path / "tree")
+    cut_release(schema, "data").save(tmp_path / "data", allow_fingerprints=True)
+    make(recoding=object()).save(tmp_path / "tree", allow_fingerprints=True)
     for name in ("data", "tree"):
         assert "recoding" not in json.loads((tmp_path / name / "manifest.json").read_text())
         assert Release.load(tmp_path / name).recoding is None
 
 
 def test_a_mangled_recoding_is_named(tmp_path, schema):
-    cut_release(schema, "public").save(tmp_path / "out")
+    cut_release(schema, "public").save(tmp_path / "out", allow_fingerprints=True)
     file = tmp_path / "out" / "manifest.json"
     manifest = json.loads(file.read_text())
     for broken in ({}, {"cuts": 3}, {"cuts": {"age": {"size": 3, "runs": [[0, 7]]}}, "labels": {"age": ["*"]}}):
@@ -238,7 +238,7 @@ def test_rows_are_streamed(tmp_path, make, monkeypatch):
     monkeypatch.setattr(PublishedTable, "expanded", lambda _: pytest.fail("expanded whole"))
     release = make(5)
     for form in ("csv", "parquet"):
-        release.save(tmp_path / form, format=form)
+        release.save(tmp_path / form, allow_fingerprints=True, format=form)
     assert max(sizes) == 7
     assert sum(sizes) == 2 * release.rows
     monkeypatch.undo()

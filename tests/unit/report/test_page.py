@@ -168,7 +168,7 @@ def test_where_membership_may_be_public_buckets_are_recommended_and_that_is_said
 
 
 def test_where_only_buckets_were_made_the_page_says_why_nothing_is_recommended(clinic, tmp_path):
-    front = sf.frontier(clinic, sf.sweep(sf.Bucketize, k=[5, 20]), workers=0, progress=False)
+    front = sf.frontier(clinic, sf.sweep(sf.Bucketize, t=["0.03", "0.1"]), workers=0, progress=False)
     for ending in ("html", "md"):
         text = sf.report(front, tmp_path / f"page.{ending}").read_text()
         assert "Nothing is recommended" in text
@@ -253,7 +253,7 @@ LEFT_OUT = "left out of the recommendation"
 
 
 def test_the_public_page_says_whether_buckets_took_part(clinic, clinic_front, tmp_path):
-    exact = sf.publish(clinic, sf.Bucketize(sf.KAnonymity(5)))
+    exact = sf.publish(clinic, sf.Bucketize(sf.LDiversity("3/2")))
     rows = sf.publish(clinic, sf.Mondrian(sf.KAnonymity(20)))
     for release, asked, told in ((rows, False, True), (rows, True, False), (exact, False, False), (None, False, True)):
         options = {"audience": "public", "release": release, "membership_public": asked}

@@ -1,0 +1,110 @@
+"""Fingerprints: rows that are alone with what is published unchanged.
+
+Source    Sweeney, "Simple demographics often identify people uniquely", 2000: uniqueness on known columns.
+Claim     `alone` is the number of published rows whose combination of the unchanged columns occurs once among the
+          published rows, `alone_on_all` the same for all published columns together.
+Because   both are counted from the weights of distinct combinations; a combination with weight 1 is one row.
+Checked   tests/claims/test_fingerprints.py::test_equals_a_count_by_hand
+          tests/claims/test_fingerprints.py::test_saving_needs_a_yes_above_the_share
+Silent on who knows these columns, on combinations that occur twice, and on people who have several rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+from fractions import Fraction
+from typing import Any, Final
+
+import numpy as np
+
+from sfumato.errors import ReleaseError, count_of
+
+__all__ = ["FINGERPRINT_SHARE", "Fingerprints", "lonely_rows"]
+
+FINGERPRINT_SHARE: Final = Fraction(1, 20)
+"""More of the rows than this share may not be alone with what is published unchanged, unless someone says so."""
+
+
+def lonely_rows(codes: np.ndarray, weights: np.ndarray) -> int:
+    """Return how many rows are alone with their combination; `weights` says how often each line occurs."""
+    codes, weights = np.asarray(codes), np.asarray(weights)
+    if not len(weights) or not codes.shape[1]:
+        return 0
+    order = np.lexsort(codes.T[::-1])
+    ordered = codes[order]
+    first = np.r_[True, (ordered[1:] != ordered[:-1]).any(axis=1)]
+    return int((np.add.reduceat(weights[order], np.flatnonzero(first)) == 1).sum())
+
+
+@dataclass(frozen=True, slots=True)
+class Fingerprints:
+    """How many of the published rows are alone with the columns published unchanged, and with all columns.
+
+    Where two tables are published, their columns are never in one row: `alone_on_all` is None, and `alone_on_exact` is
+    the number of rows that are alone with their exact quasi-identifiers. `drawn` rows are noisy or synthetic.
+    """
+
+    rows: int
+    _: KW_ONLY
+    unchanged: tuple[str, ...]
+    alone: int
+    alone_on_all: int | None
+    alone_on_exact: int | None = None
+    drawn: bool = False
+
+    @property
+    def above(self) -> bool:
+        """Whether publishing needs an explicit yes; rows that were drawn stand for nobody and never do."""
+        return not self.drawn and self.alone > FINGERPRINT_SHARE * self.rows
+
+    def require(self) -> None:
+        """Raise `ReleaseError` where too many rows can be told by what is published unchanged."""
+        if self.above:
+            hint = (
+                "give these columns coarser values or the role quasi, drop one of them, or say yes with "
+                "allow_fingerprints=True (--allow-fingerprints)"
+            )
+            share = f"{float(100 * FINGERPRINT_SHARE):g} %"
+            raise ReleaseError(f"{self.describe()} More than {share} of the rows may not be", hint=hint)
+
+    def silence(self) -> str:
+        """Say in a claim what a reader can do who knows the unchanged columns of somebody."""
+        return (
+            f"a reader who knows {self._names} of somebody: published unchanged, they occur once for "
+            f"{self.alone:,} of {count_of(self.rows, 'row')}, and all else in the row is found by them"
+        )
+
+    def describe(self) -> str:
+        """Say in plain words how many rows can be told apart."""
+        rows = count_of(self.rows, "row")
+        said = []
+        if self.unchanged:
+            are = "is" if self.alone == 1 else "are"
+            how = "" if self.drawn else ", published unchanged"
+            said.append(f"{self.alone:,} of {rows} {are} alone with {self._names}{how}.")
+        if self.alone_on_all is not None:
+            are = "is" if self.alone_on_all == 1 else "are"
+            said.append(f"{self.alone_on_all:,} of {rows} {are} alone with all published columns together.")
+        if self.alone_on_exact is not None:
+            are = "is" if self.alone_on_exact == 1 else "are"
+            said.append(f"{self.alone_on_exact:,} of {rows} {are} alone with their exact quasi-identifiers.")
+        if self.drawn and said:
+            said.append("The rows are drawn, so one that is alone need not be a person.")
+        return " ".join(said)
+
+    @property
+    def _names(self) -> str:
+        *others, last = self.unchanged or ("nothing",)
+        return f"{', '.join(others)} and {last}" if others else last
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a plain mapping."""
+        return {
+            "rows": self.rows,
+            "unchanged": list(self.unchanged),
+            "alone": self.alone,
+            "alone_on_all": self.alone_on_all,
+            "alone_on_exact": self.alone_on_exact,
+            "drawn": self.drawn,
+            "above": self.above,
+        }
