@@ -118,5 +118,5 @@ def utility_loss(
 
 
 def _estimated(view: View, found: Populations, estimator: Estimator) -> np.ndarray:
-    cells = units_of(view) if estimator == "uniform" else fit_maxent(view).cells
+    cells = units_of(view, found.steps) if estimator == "uniform" else fit_maxent(view, found.steps).cells
     return estimates(cells, found.steps, len(found))

@@ -104,9 +104,13 @@ class Regions:
 
 
 def overlaps(labels: Labels, table: Labels, used: np.ndarray) -> np.ndarray:
-    """Return how many codes each label shares with each of the regions `used`: labels x regions."""
-    lengths = np.diff(table.offsets)[used]
-    first = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    pieces = np.repeat(table.offsets[used] - first[:-1], lengths) + np.arange(first[-1])
-    shared = labels.overlap(table.starts[pieces], table.ends[pieces])
-    return np.add.reduceat(shared, first[:-1], axis=1) if len(used) else np.zeros((len(labels), 0), np.int64)
+    """Return how many codes each label shares with each of the regions `used`: labels x regions.
+
+    Counted at the ends of the labels, so that a region of many intervals costs no more room than one of a single one.
+    """
+    if not len(labels) or not len(used):
+        return np.zeros((len(labels), len(used)), np.int64)
+    ends, places = np.unique(np.concatenate([labels.starts, labels.ends]), return_inverse=True)
+    below = table.take(used).below(ends).T
+    start, end = np.split(places.reshape(-1), 2)
+    return np.asarray(np.add.reduceat(below[end] - below[start], labels.offsets[:-1], axis=0))

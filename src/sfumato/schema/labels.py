@@ -80,12 +80,40 @@ class Labels:
         """What the public reads."""
         return tuple(label_name(self.attribute, self.intervals(label)) for label in range(len(self)))
 
+    def name(self, label: int) -> str:
+        """What the public reads of one label; `names` would write out all of them."""
+        return label_name(self.attribute, self.intervals(label))
+
+    def take(self, labels: np.ndarray) -> Labels:
+        """Return the table of some of the labels, in the order given."""
+        lengths = np.diff(self.offsets)[labels]
+        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        pieces = np.repeat(self.offsets[:-1][labels] - offsets[:-1], lengths) + np.arange(offsets[-1])
+        return Labels(self.attribute, offsets, self.starts[pieces], self.ends[pieces])
+
+    def below(self, codes: np.ndarray) -> np.ndarray:
+        """Return how many codes of each label lie below each of some codes: labels x codes."""
+        codes = np.asarray(codes, np.int64)
+        widths = np.concatenate([[0], np.cumsum(self.ends - self.starts, dtype=np.int64)])
+        found = np.empty((len(self), len(codes)), np.int64)
+        single = len(self.starts) == len(self)
+        for label in range(0 if single else len(self)):
+            first, last = int(self.offsets[label]), int(self.offsets[label + 1])
+            begun = np.searchsorted(self.starts[first:last], codes, side="right")  # pieces rise within a label
+            at = first + np.maximum(begun - 1, 0)
+            reach = np.minimum(codes, self.ends[at]) - self.starts[at]
+            found[label] = np.where(begun > 0, widths[at] - widths[first] + reach, 0)
+        if single:
+            np.subtract(codes[None, :], self.starts[:, None], out=found)
+            np.minimum(found, (self.ends - self.starts)[:, None], out=found)
+            np.maximum(found, 0, out=found)
+        return found
+
     def overlap(self, low: np.ndarray, high: np.ndarray) -> np.ndarray:
         """Return |label n [low, high)| as a labels x intervals matrix of code counts."""
-        low, high = np.asarray(low, np.int64), np.asarray(high, np.int64)
-        pieces = np.minimum(self.ends[:, None], high[None, :]) - np.maximum(self.starts[:, None], low[None, :])
-        np.maximum(pieces, 0, out=pieces)
-        return np.add.reduceat(pieces, self.offsets[:-1], axis=0) if len(self) else np.zeros((0, len(low)), np.int64)
+        found = self.below(high)
+        found -= self.below(low)
+        return found
 
     def coverage(self, low: np.ndarray, high: np.ndarray) -> np.ndarray:
         """Return |label n [low, high)| / |label|: the share of a label a region holds under the uniform reading."""
