@@ -53,13 +53,19 @@ class Regions:
     @classmethod
     def points(cls, attributes: Sequence[Attribute], codes: np.ndarray) -> Regions:
         """Return one region of single values for each row of codes."""
+        tables, ids = Labels.exact(attributes, codes)
+        return cls(tables, ids=ids)
+
+    @classmethod
+    def joined(cls, attributes: Sequence[Attribute], parts: Sequence[Regions]) -> Regions:
+        """Return the regions of several, one after another."""
         tables, columns = [], []
         for at, attribute in enumerate(attributes):
-            table, column = Labels.from_hulls(attribute, codes[:, at], codes[:, at] + 1)
+            table, column = Labels.joined(attribute, [(part.tables[at], part.ids[:, at]) for part in parts])
             tables.append(table)
-            columns.append(column.reshape(-1))
-        stacked = np.column_stack(columns) if columns else np.zeros((len(codes), 0), np.int32)
-        return cls(tuple(tables), ids=stacked)
+            columns.append(column)
+        count = sum(len(part) for part in parts)
+        return cls(tuple(tables), ids=np.column_stack(columns) if columns else np.zeros((count, 0), np.int32))
 
     def take(self, places: Any) -> Regions:
         """Return some of the regions."""

@@ -55,6 +55,33 @@ class Labels:
         codes = np.arange(attribute.size, dtype=np.int64)
         return cls(attribute, np.arange(attribute.size + 1, dtype=np.int64), codes, codes + 1)
 
+    @classmethod
+    def exact(cls, attributes: Sequence[Attribute], codes: np.ndarray) -> tuple[tuple[Labels, ...], np.ndarray]:
+        """Return one label for each code that occurs, by attribute, and the label ids of rows of codes."""
+        found = [cls.from_hulls(one, codes[:, at], codes[:, at] + 1) for at, one in enumerate(attributes)]
+        ids = np.empty((len(codes), len(found)), np.int32)
+        for at, (_, column) in enumerate(found):
+            ids[:, at] = column.reshape(-1)
+        return tuple(labels for labels, _ in found), ids
+
+    @classmethod
+    def joined(cls, attribute: Attribute, parts: Sequence[tuple[Labels, np.ndarray]]) -> tuple[Labels, np.ndarray]:
+        """Return the labels that some ids of several tables use, and all ids in it; an id of -1 stays -1."""
+        taken, ids, count = [], [], 0
+        for table, column in parts:
+            used, places = np.unique(column[column >= 0], return_inverse=True)
+            taken.append(table.take(used))
+            numbered = np.full(len(column), -1, np.int32)
+            numbered[column >= 0] = places.reshape(-1) + count
+            ids.append(numbered)
+            count += len(used)
+        none = np.zeros(0, np.int64)
+        lengths = np.concatenate([none, *(np.diff(table.offsets) for table in taken)])
+        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        starts = np.concatenate([table.starts for table in taken]) if taken else none
+        ends = np.concatenate([table.ends for table in taken]) if taken else none
+        return cls(attribute, offsets, starts, ends), np.concatenate([none.astype(np.int32), *ids])
+
     def intervals(self, label: int) -> Intervals:
         """Return the intervals of one label."""
         part = slice(int(self.offsets[label]), int(self.offsets[label + 1]))
