@@ -13,7 +13,7 @@ SRC = Path(__file__).resolve().parents[2] / "src" / "sfumato"
 
 # A room may import only rooms above it.
 ROOMS = (
-    "errors", "kernels", "schema", "randomness", "counts", "datasets", "claims", "release", "ledger", "mechanisms",
+    "errors", "limits", "kernels", "schema", "randomness", "counts", "datasets", "claims", "release", "ledger", "mechanisms",
     "reading", "measures", "attacks", "frontier", "commuting", "report", "reproduce", "api", "cli", "web",
 )  # fmt: skip
 

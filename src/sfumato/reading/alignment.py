@@ -46,8 +46,8 @@ class View:
 
     @property
     def values(self) -> int:
-        """How many values the carried attribute may take."""
-        return self.attribute.size
+        """How many values the columns of the histogram count."""
+        return int(self.histogram.shape[1])
 
     @cached_property
     def overall(self) -> np.ndarray:

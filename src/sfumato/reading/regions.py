@@ -84,7 +84,7 @@ class Regions:
             first = np.cumsum(lengths) - lengths
             total = int(lengths.sum())
             pieces = np.arange(total) + np.repeat(np.append(table.offsets[:-1], 0)[ids] - first, lengths)
-            found += [lengths.astype(np.int64), table.starts[pieces], table.ends[pieces]]
+            found += [lengths.astype(np.int64), table.starts[pieces].astype(np.int64), table.ends[pieces].astype(np.int64)]
         return found
 
     def to_json(self) -> list[dict[str, list[list[int]]]]:
@@ -117,6 +117,7 @@ def overlaps(labels: Labels, table: Labels, used: np.ndarray) -> np.ndarray:
     if not len(labels) or not len(used):
         return np.zeros((len(labels), len(used)), np.int64)
     ends, places = np.unique(np.concatenate([labels.starts, labels.ends]), return_inverse=True)
-    below = table.take(used).below(ends).T
+    chosen = table if len(used) == len(table) else table.take(used)
+    below = chosen.below(ends).T
     start, end = np.split(places.reshape(-1), 2)
     return np.asarray(np.add.reduceat(below[end] - below[start], labels.offsets[:-1], axis=0))

@@ -121,15 +121,15 @@ class Labels:
     def below(self, codes: np.ndarray) -> np.ndarray:
         """Return how many codes of each label lie below each of some codes: labels x codes."""
         codes = np.asarray(codes, np.int64)
-        widths = np.concatenate([[0], np.cumsum(self.ends - self.starts, dtype=np.int64)])
         found = np.empty((len(self), len(codes)), np.int64)
         single = len(self.starts) == len(self)
         for label in range(0 if single else len(self)):
             first, last = int(self.offsets[label]), int(self.offsets[label + 1])
-            begun = np.searchsorted(self.starts[first:last], codes, side="right")  # pieces rise within a label
-            at = first + np.maximum(begun - 1, 0)
-            reach = np.minimum(codes, self.ends[at]) - self.starts[at]
-            found[label] = np.where(begun > 0, widths[at] - widths[first] + reach, 0)
+            starts, ends = self.starts[first:last], self.ends[first:last]  # rising
+            begun = np.searchsorted(starts, codes, side="right")
+            at = np.maximum(begun - 1, 0)
+            before = np.cumsum(ends - starts, dtype=np.int64) - (ends - starts)
+            found[label] = np.where(begun > 0, before[at] + np.minimum(codes, ends[at]) - starts[at], 0)
         if single:
             np.subtract(codes[None, :], self.starts[:, None], out=found)
             np.minimum(found, (self.ends - self.starts)[:, None], out=found)
