@@ -19,11 +19,10 @@ import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from fractions import Fraction
 from pathlib import Path
 from typing import Final
 
-from sfumato.claims import Neighbours, promise_from_json
+from sfumato.claims import Neighbours, number_from_json, promise_from_json
 from sfumato.errors import ParameterError
 from sfumato.ledger.composition import Charge, Tree
 from sfumato.ledger.cost import Cost
@@ -228,4 +227,8 @@ def _entry(row: sqlite3.Row, saved: tuple[str, ...]) -> Entry:
 
 
 def _cost(row: sqlite3.Row) -> Cost | None:
-    return None if row["epsilon"] is None else Cost(Fraction(row["epsilon"]), delta=Fraction(row["delta"]))
+    return (
+        None
+        if row["epsilon"] is None
+        else Cost(number_from_json("epsilon", row["epsilon"]), delta=number_from_json("delta", row["delta"]))
+    )

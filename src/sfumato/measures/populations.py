@@ -4,9 +4,9 @@ Source    Li & Li, KDD 2009, section 4.2 (they use FP-growth on rows extended by
 Claim     Finds exactly the conjunctions of at least one and at most `deepest` nodes, at most one for each
           quasi-identifier, root excluded, with support >= min_support |D| (an exact fraction), each with the true
           counts of the carried attribute. A chain of single children counts once; a missing value is a node of its own.
-          `deepest` is the number of quasi-identifiers q, unless there are more than `POPULATIONS` of them, or finding them
-          takes more than `POPULATION_TABLES` tables of one attribute: then
-          the most attributes d for which that is not so, at least 1 (sfumato.limits).
+          `deepest` is the number of quasi-identifiers, unless that gives more than `POPULATIONS` conjunctions or finding
+          them takes more than `POPULATION_TABLES` tables of one attribute: then the most attributes for which it does
+          not, at least 1 (sfumato.limits).
 Because   support never grows when a node is added, so going depth-first over the attributes and stopping below the
           threshold loses nothing. One bincount over (code, value) and its running sums give all nodes of an attribute.
           A node together with its ancestor would be the same population twice: one node for each attribute.
@@ -113,7 +113,7 @@ def _eligible(attribute: Attribute) -> np.ndarray:
     return nodes[nodes > 0]
 
 
-class _TooMany(Exception):
+class _TooManyError(Exception):
     """The search was given up: more populations, or more work, than is allowed."""
 
 
@@ -154,12 +154,12 @@ class _Search:
             raise ParameterError("min_support", "as given", rule, hint="ask for a larger share")
         try:
             return self._found(None)
-        except _TooMany:
+        except _TooManyError:
             found = self._found(1, bounded=False)
         for deepest in range(2, len(self.order) + 1):
             try:
                 found = self._found(deepest)
-            except _TooMany:
+            except _TooManyError:
                 break
         return found
 
@@ -210,7 +210,7 @@ class _Search:
         """Counts of the carried attribute in every node: nodes x values."""
         self.tables += 1
         if self.bounded and self.tables > POPULATION_TABLES:
-            raise _TooMany
+            raise _TooManyError
         values, size = len(self.codes), self.sizes[attribute]
         key = self.columns[attribute][at] * values + self.value[at]
         table = np.bincount(key, weights=self.weights[at], minlength=size * values).reshape(size, values)
@@ -222,7 +222,7 @@ class _Search:
         first = self.found
         self.found += len(large)
         if self.bounded and self.found > POPULATIONS:
-            raise _TooMany
+            raise _TooManyError
         members = np.repeat(prefix[None, :], len(large), axis=0)
         members[:, attribute] = self.nodes[attribute][large]
         self.members.append(members)

@@ -65,10 +65,7 @@ def mapping(release: Release) -> pl.DataFrame:
         box_of[release.boxes.group] = np.arange(len(release.boxes))
         ids = release.boxes.labels[box_of[lines[:, width]]]
         tables = release.boxes.tables
-        labels = {
-            f"{t.attribute.name} published": _named(t, ids[:, at])
-            for at, t in enumerate(tables)
-        }
+        labels = {f"{t.attribute.name} published": _named(t, ids[:, at]) for at, t in enumerate(tables)}
     return pl.DataFrame({**exact, **labels, _added("rows", release): rows})
 
 

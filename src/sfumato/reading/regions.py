@@ -84,7 +84,11 @@ class Regions:
             first = np.cumsum(lengths) - lengths
             total = int(lengths.sum())
             pieces = np.arange(total) + np.repeat(np.append(table.offsets[:-1], 0)[ids] - first, lengths)
-            found += [lengths.astype(np.int64), table.starts[pieces].astype(np.int64), table.ends[pieces].astype(np.int64)]
+            found += [
+                lengths.astype(np.int64),
+                table.starts[pieces].astype(np.int64),
+                table.ends[pieces].astype(np.int64),
+            ]
         return found
 
     def to_json(self) -> list[dict[str, list[list[int]]]]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.errors import Problem, count_of
+from sfumato.limits import EDGES
 from sfumato.schema import builders
 from sfumato.schema.attribute import MISSING, Attribute, Kind, Missing
 from sfumato.schema.domain import (
@@ -198,6 +199,9 @@ class _Builder:
         return domain, default_tree(domain, "numeric", missing), False
 
     def _edges(self, points: Sequence[Any]) -> Edges | None:
+        if len(points) > EDGES:
+            self.problem("edges", f"lists {len(points):,} points, more than {EDGES:,}", "use a range with a step")
+            return None
         numbers = [self._decimal("edges", point) for point in points]
         if any(number is None for number in numbers):
             return None
