@@ -4,7 +4,7 @@ Source    Li & Li, KDD 2009, section 4.2 (they use FP-growth on rows extended by
 Claim     Finds exactly the conjunctions of at least one and at most `deepest` nodes, at most one for each
           quasi-identifier, root excluded, with support >= min_support |D| (an exact fraction), each with the true
           counts of the carried attribute. A chain of single children counts once; a missing value is a node of its own.
-          `deepest` is the number of quasi-identifiers, unless that gives more than `POPULATIONS` conjunctions or finding
+          `deepest` is the number of quasi-identifiers, unless that gives more than `POPULATIONS` of them or finding
           them takes more than `POPULATION_TABLES` tables of one attribute: then the most attributes for which it does
           not, at least 1 (sfumato.limits).
 Because   support never grows when a node is added, so going depth-first over the attributes and stopping below the
