@@ -50,7 +50,9 @@ def many_values(rows: int) -> Table:
 def many_attributes(attributes: int, rows: int = 400) -> Table:
     rng = np.random.default_rng(attributes)
     listed = {f"q{at}": {"role": "quasi", "values": ["a", "b"]} for at in range(attributes)}
-    schema = Schema.parse({"name": "wide", "attribute": {**listed, "ill": {"role": "sensitive", "values": list("abc")}}})
+    schema = Schema.parse(
+        {"name": "wide", "attribute": {**listed, "ill": {"role": "sensitive", "values": list("abc")}}}
+    )
     return Table.from_codes(schema, np.column_stack([rng.integers(0, 2, (rows, attributes)), rng.integers(0, 3, rows)]))
 
 
