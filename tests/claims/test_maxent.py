@@ -51,8 +51,8 @@ def test_margins_are_kept(kind, read, seed):
     said = np.where(view.group_weight[:, None] > 0, view.histogram.toarray(), 0)
     assert sums == pytest.approx(said, abs=1e-9)
     for cover in cells.coverage:
-        assert ((cover >= 0) & (cover <= 1)).all()
-        assert (cover[..., 0] == 1).all()  # the root holds all of every label
+        assert ((cover.share >= 0) & (cover.share <= 1)).all()
+        assert (cover.share[..., 0] == 1).all()  # the root holds all of every label
     if kind == "buckets":
         rows = np.bincount(np.repeat(np.arange(len(view.weight)), lengths), weights=cells.mass)
         assert rows == pytest.approx(view.weight, rel=0.05, abs=0.2)
@@ -64,7 +64,7 @@ def test_single_values_are_read_as_they_are(seed):
     table = small_table(seed)
     view = align(publish(table, Raw()), table.schema, "ill")
     for cover, uniform in zip(stepped(view).coverage, coverages(view), strict=True):
-        assert (cover == uniform[:, None, :]).all()
+        assert (cover.share == uniform.share[:, None, :]).all()
 
 
 @settings(max_examples=40)

@@ -335,3 +335,25 @@ def test_tree_routes_every_row_to_its_leaf():
         assert (leaf >= 0).any()
         inside = ((every >= found.low[leaf]) & (every < found.high[leaf])).all(axis=1)
         assert inside[leaf >= 0].all()
+
+
+@pytest.mark.parametrize("label", [BOX, SET, EXTREMES])
+def test_wide_attributes_are_cut_like_narrow_ones(label, monkeypatch):
+    """Trees of counts (mondrian_excess) and the loop over all codes give the same boxes, heavy codes included."""
+    from sfumato.kernels import mondrian_layout
+
+    rng = np.random.default_rng(label)
+    for rows in (60, 400):
+        codes = np.column_stack([rng.integers(0, 3 * rows, rows), rng.integers(0, 40, rows), rng.integers(0, 3, rows)])
+        weights = np.where(rng.random(rows) < 0.05, 900, rng.integers(1, 4, rows))
+        attributes = [Attribute(3 * rows, label=label), Attribute(40, label=label, missing=True), Attribute(3)]
+        found = []
+        for wide_from, gain, heaviest in ((10**9, 0, 1 << 16), (2, 0, 1 << 16), (2, 0, 32)):
+            monkeypatch.setattr(mondrian_layout, "WIDE_FROM", wide_from)
+            monkeypatch.setattr(mondrian_layout, "WIDE_GAIN", gain)
+            monkeypatch.setattr(mondrian_layout, "WEIGHTS", heaviest)
+            found.append(partition(codes, weights, attributes, conditions=[sc.size(3)]))
+        for other in found[1:]:
+            assert (found[0].leaf == other.leaf).all()
+            assert (found[0].low == other.low).all()
+            assert (found[0].high == other.high).all()

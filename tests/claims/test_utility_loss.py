@@ -239,3 +239,24 @@ def test_refusals_name_what_is_wrong():
         utility_loss(Table.from_codes(table.schema, spread), release, min_support=1)
     with pytest.raises(ParameterError, match="no quasi-identifier"):
         utility_loss(table.with_roles(quasi=[]), release)
+
+
+@settings(max_examples=25)
+@given(seed=seeds, most=st.integers(1, 40))
+def test_bounded_populations_are_whole_levels(seed, most):
+    """With a bound there are exactly the populations over at most `deepest` attributes, and one more would not fit."""
+    table = small_table(seed)
+    every = populations_slowly(table, "1/10", "ill")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sfumato.measures.populations.POPULATIONS", most)
+        found = large_populations(Table(table.schema, table._store), "1/10", "ill")
+    sizes = [int((row >= 0).sum()) for row in found.members]
+    if len(every) <= most:
+        assert found.deepest is None
+        assert len(found) == len(every)
+        return
+    whole = large_populations(table, "1/10", "ill")
+    levels = [int((row >= 0).sum()) for row in whole.members]
+    assert sorted(sizes) == sorted(level for level in levels if level <= found.deepest)
+    assert found.deepest == 1 or len(found) <= most
+    assert sum(level <= found.deepest + 1 for level in levels) > most

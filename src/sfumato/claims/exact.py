@@ -14,8 +14,11 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from sfumato.errors import ParameterError
+from sfumato.limits import fraction_of, number_fault
 
 __all__ = ["Number", "choice", "fraction", "number_from_json", "number_to_json", "plain", "whole"]
+
+_SHOWN = 60  # characters of a wrong number that a message repeats
 
 Number: TypeAlias = int | float | Fraction | Decimal | str
 """What a parameter may be written as."""
@@ -70,12 +73,12 @@ def _read(name: str, value: object, hint: str) -> Fraction:
         # str() of a NumPy scalar prints the shortest decimal of its own width, as Python's does.
         if not math.isfinite(value):
             raise ParameterError(name, value, "must be finite", hint=hint)
-        return Fraction(str(value))
+        value = str(value)
     if isinstance(value, str):
-        try:
-            return Fraction(value)
-        except (ValueError, ZeroDivisionError):
-            pass
+        if wrong := number_fault(value):
+            raise ParameterError(name, value[:_SHOWN], wrong, hint=hint)
+        if (exact := fraction_of(value)) is not None:
+            return exact
     raise ParameterError(name, value, "must be a number such as 2, 0.1 or 1/10", hint=hint)
 
 

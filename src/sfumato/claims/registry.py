@@ -14,6 +14,7 @@ from sfumato.claims.guarantees import ApproxDP, Linkable, Nothing, Probabilistic
 from sfumato.claims.likeness import BetaLikeness
 from sfumato.claims.requirement import Conjunction, Requirement
 from sfumato.errors import ParameterError
+from sfumato.limits import CLAIM_PARTS
 
 __all__ = ["GUARANTEES", "REQUIREMENTS", "Promise", "promise_from_json", "requirement_from_json"]
 
@@ -31,7 +32,11 @@ def requirement_from_json(data: Mapping[str, Any]) -> Requirement:
     """Return the requirement that `to_json` wrote."""
     kind = _kind(data)
     if kind == Conjunction.label:
-        return Conjunction(tuple(requirement_from_json(part) for part in _field(data, "of")))
+        parts = _field(data, "of")
+        if not isinstance(parts, list) or len(parts) > CLAIM_PARTS:
+            number = len(parts) if isinstance(parts, list) else type(parts).__name__
+            raise ParameterError("of", number, f"must be a list of at most {CLAIM_PARTS} requirements")
+        return Conjunction(tuple(requirement_from_json(part) for part in parts))
     if kind not in REQUIREMENTS:
         raise ParameterError("kind", kind, f"must be one of {', '.join(REQUIREMENTS)} or all")
     requirement: Requirement = _read(REQUIREMENTS[kind], data)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sfumato.cli.options import completed_by, emit, file_options, given_options, json_option
+from sfumato.cli.options import DECIMAL, WHOLE, completed_by, emit, file_options, given_options, json_option
 
 if TYPE_CHECKING:
     from sfumato.frontier import Frontier, Point, Recommendation
@@ -35,17 +35,17 @@ def _presets() -> list[str]:
 )
 @click.option("--privacy", default="privacy_loss", show_default=True, help="Measure on the privacy axis.")
 @click.option("--utility", default="utility_loss", show_default=True, help="Measure on the utility axis.")
-@click.option("--privacy-loss", type=float, help="Recommend the most useful release up to this privacy figure.")
-@click.option("--utility-loss", type=float, help="Recommend the most private release up to this utility figure.")
+@click.option("--privacy-loss", type=DECIMAL, help="Recommend the most useful release up to this privacy figure.")
+@click.option("--utility-loss", type=DECIMAL, help="Recommend the most private release up to this utility figure.")
 @click.option(
     "--membership-public",
     is_flag=True,
     help="It is no secret who is in the table: buckets, which publish exact quasi-identifiers, may be recommended.",
 )
 @click.option("--keep", type=click.Path(), help="Folder for results; a stopped sweep goes on from it. Confidential.")
-@click.option("--repeats", type=int, default=5, show_default=True, help="Runs of a method that draws at random.")
-@click.option("--seed", type=int, default=0, show_default=True, help="First seed of those runs.")
-@click.option("--workers", type=int, help="Processes to use (default: one for each core).")
+@click.option("--repeats", type=WHOLE, default=5, show_default=True, help="Runs of a method that draws at random.")
+@click.option("--seed", type=WHOLE, default=0, show_default=True, help="First seed of those runs.")
+@click.option("--workers", type=WHOLE, help="Processes to use (default: one for each core).")
 @file_options
 @json_option
 def frontier(data: str, schema: str, as_json: bool, **options: Any) -> None:

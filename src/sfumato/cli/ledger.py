@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sfumato.cli.options import emit, json_option
+from sfumato.cli.options import WHOLE, emit, json_option
 
 if TYPE_CHECKING:
     from sfumato.ledger import Entry, Ledger, LimitSet, Totals
@@ -23,7 +23,7 @@ __all__ = ["ledger"]
 )
 @click.option("--part", "parts", multiple=True, help="Declare a part of --population; parts share nobody. Repeatable.")
 @click.option(
-    "--resolve", type=int, metavar="ENTRY", help="Settle a reservation whose process died (with --as and --note)."
+    "--resolve", type=WHOLE, metavar="ENTRY", help="Settle a reservation whose process died (with --as and --note)."
 )
 @click.option("--as", "state", type=click.Choice(["spent", "refunded"]), help="What became of it.")
 @click.option(

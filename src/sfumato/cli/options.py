@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CONFIDENTIAL",
+    "DECIMAL",
+    "WHOLE",
     "completed_by",
     "emit",
     "file_options",
@@ -25,6 +27,24 @@ __all__ = [
     "table_of",
 ]
 
+
+class _Whole(click.types.IntParamType):
+    """A whole number as people write it: Python would also take 2_0 for 20."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        given: Any = "" if "_" in str(value) else value
+        return super().convert(given, param, ctx)
+
+
+class _Decimal(click.types.FloatParamType):
+    """A number as people write it: Python would also take 2_0.5 for 20.5."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        given: Any = "" if "_" in str(value) else value
+        return super().convert(given, param, ctx)
+
+
+WHOLE, DECIMAL = _Whole(), _Decimal()
 F = TypeVar("F", bound=Callable[..., Any])
 _LISTED, _SAMPLE = 200, 20  # offending values that are all shown; how many are where there are more
 

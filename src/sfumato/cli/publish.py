@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from sfumato.cli.options import emit, file_options, given_options, json_option, named_decisions, table_of
+from sfumato.cli.options import WHOLE, emit, file_options, given_options, json_option, named_decisions, table_of
 from sfumato.cli.publish_words import (
     budget_warnings,
     form_notes,
@@ -47,7 +47,7 @@ def publish_options(function: F) -> F:
             ),
             click.option("--dry-run", is_flag=True, help="Say what would be done and spent; read no data."),
             click.option(
-                "--seed", type=int, help="Rehearse with a seed; such a release is stamped and not for publication."
+                "--seed", type=WHOLE, help="Rehearse with a seed; such a release is stamped and not for publication."
             ),
             click.option("--allow-rehearsal", is_flag=True, help="Save a rehearsal all the same, with its stamp."),
             click.option(

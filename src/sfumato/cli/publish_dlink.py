@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from sfumato.cli.options import WHOLE
 from sfumato.cli.publish import publish, publish_options, run
 
 __all__ = ["dlink"]
@@ -19,10 +20,10 @@ __all__ = ["dlink"]
     help="Every class has at least k people (rows, where the schema does not decide who they are).",
 )
 @click.option("--l", help="l-diversity of each sensitive attribute, kept when classes are united.")
-@click.option("--d", type=int, default=4, show_default=True, help="How many values must stay possible.")
+@click.option("--d", type=WHOLE, default=4, show_default=True, help="How many values must stay possible.")
 @click.option("--alpha", default="0.8", show_default=True, help="With which probability, under the model.")
-@click.option("--organisations", type=int, default=2, show_default=True, help="How many publish, we included.")
-@click.option("--others", multiple=True, type=int, help="Rows of another release; once, or once for each.")
+@click.option("--organisations", type=WHOLE, default=2, show_default=True, help="How many publish, we included.")
+@click.option("--others", multiple=True, type=WHOLE, help="Rows of another release; once, or once for each.")
 @click.option("--population", help='CSV of frequencies, or "joint" for the joint counts of the table itself.')
 @click.option(
     "--probability",
@@ -31,7 +32,7 @@ __all__ = ["dlink"]
     show_default=True,
     help="exact; product, the paper's; robust, whatever regions the others publish.",
 )
-@click.option("--k-other", type=int, help="With robust: least class size of the other releases (default: k).")
+@click.option("--k-other", type=WHOLE, help="With robust: least class size of the other releases (default: k).")
 @click.option("--max-suppressed", default="0", show_default=True, help="Share of rows that may be suppressed.")
 @click.option("--nominal", type=click.Choice(["nodes", "leaves"]), default="nodes", show_default=True)
 @click.option(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sfumato.cli.options import emit, json_option
+from sfumato.cli.options import WHOLE, emit, json_option
 
 if TYPE_CHECKING:
     from sfumato.reproduce import Reproduction
@@ -23,7 +23,7 @@ PAPERS = ("diffgen", "dlink", "tradeoff", "onthemap")
 @click.option("-o", "--output", type=click.Path(), help="Page to write, .html or .json (default: PAPER.html).")
 @click.option("--data", type=click.Path(), help="dlink: census_income_kdd.parquet; onthemap: a folder of LODES files.")
 @click.option("--keep", type=click.Path(), help="Folder for results; a stopped run goes on from it.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Seed of everything drawn.")
+@click.option("--seed", type=WHOLE, default=0, show_default=True, help="Seed of everything drawn.")
 @json_option
 def reproduce(paper: str, quick: bool, tiny: bool, output: str | None, as_json: bool, **options: Any) -> None:
     """Recompute the figures of a paper and judge, by rules in code, whether they agree with what it prints.

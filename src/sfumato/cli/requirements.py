@@ -88,16 +88,16 @@ def requirement_of(asked: Mapping[str, str | None]) -> Requirement | None:
 
 def _number(name: str, asked: Mapping[str, str | None]) -> Any:
     """Read a parameter as the decimal or fraction it is written as."""
-    from fractions import Fraction
-
     from sfumato.errors import ParameterError
+    from sfumato.limits import fraction_of, number_fault
 
     text = str(asked[name])
-    try:
-        value = Fraction(text)
-    except (ValueError, ZeroDivisionError):
+    value = fraction_of(text)
+    if value is None:
+        wrong = number_fault(text)
         hint = f"--{name} 10" if name == "k" else f"--{name} 0.2 or --{name} 1/5"
-        raise ParameterError(name, text, "is not a number", hint=hint) from None
+        rule = wrong if wrong.startswith("has") else "is not a number"
+        raise ParameterError(name, text[:60], rule, hint=hint)
     return int(value) if value.denominator == 1 else value
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sfumato.cli.options import emit, json_option, table_of
+from sfumato.cli.options import DECIMAL, WHOLE, emit, json_option, table_of
 from sfumato.cli.publish_words import budget_warnings
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class _Numbers(click.ParamType):  # type: ignore[type-arg]
 @click.option(
     "--unit", type=click.Choice(["job", "person"]), default="job", show_default=True, help="What is protected."
 )
-@click.option("--cap", type=int, help="With --unit person: the most destinations a person has.")
+@click.option("--cap", type=WHOLE, help="With --unit person: the most destinations a person has.")
 @click.option(
     "--unknown", type=click.Choice(["refuse", "elsewhere"]), default="refuse", show_default=True,
     help="What becomes of origins that are not in the geography.",
@@ -59,7 +59,7 @@ class _Numbers(click.ParamType):  # type: ignore[type-arg]
 @click.option("--weights", type=_Numbers(), help="Prior weights by band, one more than bands: 8,2,1.")
 @click.option("--older", type=(click.Path(), str), help="FILE LEVEL: prior weights from older public flows.")
 @click.option("--keep", type=_Numbers(), help="Chance that an empty origin takes part, by band, or one for all.")
-@click.option("--max-distance", type=float, help="Origins beyond so many miles are `elsewhere`.")
+@click.option("--max-distance", type=DECIMAL, help="Origins beyond so many miles are `elsewhere`.")
 @click.option("--coarsen", help="Region level at which origins are drawn; they are then placed inside.")
 @click.option("--far", type=(float, str), help="MILES LEVEL: beyond so many miles draw regions of this level.")
 @click.option("--accept-reject", is_flag=True, help="Draw unlikely samples anew (sec. V-A of the paper).")
@@ -69,7 +69,7 @@ class _Numbers(click.ParamType):  # type: ignore[type-arg]
     "--audience", type=click.Choice(["public", "steward"]), default="public", show_default=True,
     help="The steward's map compares with the original and must not leave the house.",
 )  # fmt: skip
-@click.option("--seed", type=int, help="Rehearse with a seed; such a release is stamped.")
+@click.option("--seed", type=WHOLE, help="Rehearse with a seed; such a release is stamped.")
 @click.option("--allow-rehearsal", is_flag=True, help="Save a rehearsal all the same, with its stamp.")
 @click.option("--ledger", type=click.Path(), help="Ledger to account in.")
 @click.option("--population", default="", help="Whose budget it is in the ledger (default: commuting).")

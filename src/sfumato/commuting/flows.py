@@ -15,6 +15,7 @@ from sfumato.commuting.geography import ELSEWHERE, Geography
 from sfumato.counts import Table
 from sfumato.counts.source import ROWS, open_source
 from sfumato.errors import ParameterError, Problem, ReadError
+from sfumato.limits import FLOWS
 from sfumato.schema import Schema
 
 __all__ = ["Flows", "read_flows"]
@@ -140,6 +141,10 @@ def _grouped(frame: pl.DataFrame, to: str, home: str, many: str | None) -> pl.Da
     if bad:
         raise ReadError(Problem(many or "count", "must hold whole numbers of 0 or above", "check the column", rows=bad))
     columns = [pl.col(to).cast(pl.String).str.strip_chars(), pl.col(home).cast(pl.String).str.strip_chars()]
+    total = float(frame.select(pl.col("people").cast(pl.Float64).sum()).item() or 0.0)
+    if total > FLOWS:
+        rule = f"counts {total:.4g} people, more than {FLOWS:,}"
+        raise ReadError(Problem(many or "count", rule, "publish parts of the geography one by one"))
     grouped = frame.select(*columns, "people").group_by(to, home).agg(pl.col("people").sum())
     empty = grouped.filter(pl.col(to).is_null() | pl.col(home).is_null()).height
     if empty:

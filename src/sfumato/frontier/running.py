@@ -17,6 +17,7 @@ from sfumato.frontier.evaluate import Task
 from sfumato.frontier.fingerprint import compact
 from sfumato.frontier.grid import sweep
 from sfumato.frontier.keep import Kept
+from sfumato.frontier.memory import affordable, bytes_of_one, free_bytes
 from sfumato.frontier.naming import label_of
 from sfumato.frontier.point import Point, Spread, nothing_measured
 from sfumato.frontier.progress import progress_of
@@ -59,7 +60,7 @@ def frontier(
         seed=whole("seed", seed, least=0),
         panels=panels,
     )
-    hands = _workers(workers, task)
+    hands = affordable(_workers(workers, task), bytes_of_one(task.table, panels=panels), free_bytes())
     kept = None if keep is None else Kept(keep, task)
     found = _found(task, mechanisms, kept, hands, progress_of(progress))
     ends = anchors(task)

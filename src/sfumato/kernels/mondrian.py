@@ -110,7 +110,7 @@ def partition(
         raise Infeasible("the requirement", "none", "the whole table as one class does not satisfy it")
     working = np.concatenate([table, carried, np.arange(len(counts), dtype=np.int32)[:, None]], axis=1)
     moving = counts.astype(np.int32)
-    room = scratch(attributes, len(counts), int(bound.offset[-1]))
+    room = scratch(attributes, len(counts), int(bound.offset[-1]), rows)
     budget = int(max_suppressed * rows)
     best = BEST if cut == "best" else WIDEST
     grown = grow(layout, bound, room, new_box(len(attributes)), working, moving, best, float(uniformity_weight), budget)

@@ -15,10 +15,45 @@ import numpy.typing as npt
 
 from sfumato.errors import ParameterError
 
-__all__ = ["BOX", "EXTREMES", "SET", "Attribute", "Layout", "Part", "Scratch", "lay_out", "new_box", "scratch"]
+__all__ = [
+    "BOX",
+    "COUNT",
+    "EXTREMES",
+    "FIRST",
+    "HEAVY",
+    "HIGH",
+    "LOW",
+    "ON",
+    "SET",
+    "SOME",
+    "SUM",
+    "TOP",
+    "TREES",
+    "Attribute",
+    "Layout",
+    "Part",
+    "Scratch",
+    "lay_out",
+    "new_box",
+    "scratch",
+]
 
 BOX, SET, EXTREMES = range(3)
 """How a part is labelled: its box, the set of codes it holds, or their extremes."""
+
+TREES, FIRST, ON, TOP = range(4)
+"""Columns of `Scratch.wide`: where an attribute's trees begin (-1: it has none), how long one is, whether they are in
+use, and the largest weight they hold."""
+LOW, HIGH, SOME, COUNT, SUM, HEAVY = 4, 6, 8, 10, 12, 14
+"""And, left then right: first and last code with rows, how many codes have rows, how many the trees hold, their sum;
+where the codes that are too heavy for the trees begin and end."""
+
+WIDE_FROM = 256
+"""Codes in a part from which an attribute's excess is kept in trees instead of counted anew at every cut."""
+WIDE_GAIN = 16
+"""How many times the rows the counting must cost before it is."""
+WEIGHTS = 1 << 16
+"""Weights that a tree holds one by one."""
 
 Codes = npt.NDArray[np.int32]
 Ints = npt.NDArray[np.int64]
@@ -76,7 +111,10 @@ class Scratch(NamedTuple):
     left: Codes  # and on the left of a cut
     seen: Codes
     sensitive: Ints  # sensitive counts of the part, of the left, of the right, one after another
-    cut: Ints  # attribute, position (-1: into children), suppressed side (-1: none)
+    cut: Ints  # attribute, position (-1: into children), suppressed side (-1: none); `WIDE_FROM`, `WIDE_GAIN`
+    wide: Ints  # attributes x columns: the trees of `mondrian_excess`
+    trees: Ints
+    heavy: Codes
 
 
 def lay_out(attributes: Sequence[Attribute]) -> Layout:
@@ -118,8 +156,13 @@ def new_box(attributes: int) -> Records:
     return np.zeros(attributes, dtype=list(_SIDE))
 
 
-def scratch(attributes: Sequence[Attribute], rows: int, sensitive: int) -> Scratch:
-    """Return room for the counts of any part of a table of so many rows."""
+def scratch(attributes: Sequence[Attribute], rows: int, sensitive: int, weight: int) -> Scratch:
+    """Return room for the counts of any part of a table of so many distinct rows and so much weight."""
+    wide = np.zeros((len(attributes), HEAVY + 2), dtype=np.int64)
+    may = np.array([min(attribute.size, rows) >= WIDE_FROM for attribute in attributes])
+    length = min(weight + 1, WEIGHTS)
+    wide[:, TREES] = np.where(may, 4 * length * (np.cumsum(may) - 1), -1)
+    wide[:, FIRST] = length
     flat = sum(min(attribute.size, rows) for attribute in attributes)
     dense = min(max(attribute.size for attribute in attributes), 4 * rows + 64)
     return Scratch(
@@ -132,5 +175,8 @@ def scratch(attributes: Sequence[Attribute], rows: int, sensitive: int) -> Scrat
         left=np.zeros(flat, dtype=np.int32),
         seen=np.zeros(dense, dtype=np.int32),
         sensitive=np.zeros(3 * sensitive, dtype=np.int64),
-        cut=np.zeros(3, dtype=np.int64),
+        cut=np.array([0, 0, 0, WIDE_FROM, WIDE_GAIN], dtype=np.int64),
+        wide=wide,
+        trees=np.zeros(4 * length * int(may.sum()), dtype=np.int64),
+        heavy=np.empty(flat if may.any() else 0, dtype=np.int32),
     )

@@ -10,7 +10,7 @@ Because   excess / w is n x the total variation from uniform over the label: wha
 Checked   tests/claims/test_mondrian_kernel.py::test_compiled_equals_the_twin
           tests/claims/test_mondrian_kernel.py::test_chosen_cut_is_the_cheapest_of_all_cuts
 Silent on the best partition: the rule is greedy. An empty stretch between two codes is given whole to one side.
-Cost      rows x attributes^2 + cuts x codes that occur, per part.
+Cost      per part rows x attributes^2, and cuts x codes that occur; many codes: rows and cuts x log (mondrian_excess).
 """
 
 # mypy: disable-error-code="arg-type, assignment, no-any-return, return-value"
@@ -25,16 +25,22 @@ from sfumato.kernels.cache import inlined
 from sfumato.kernels.conditions import Conditions
 from sfumato.kernels.conditions_check import holds
 from sfumato.kernels.mondrian_counts import add_sensitive, count_codes, sort_rows
-from sfumato.kernels.mondrian_layout import BOX, SET, Codes, Ints, Layout, Part, Scratch
+from sfumato.kernels.mondrian_excess import begin_sweep, excess, note_move, occupied
+from sfumato.kernels.mondrian_layout import BOX, ON, SET, Codes, Ints, Layout, Part, Scratch
 from sfumato.kernels.mondrian_median import held_back, side_mass
 
 __all__ = ["choose_best"]
 
 
 @inlined
-def _tight_widths(one: np.void, code: Codes, left: Codes, whole: Codes, first: int, last: int) -> tuple[int, int]:
+def _tight_widths(
+    s: Scratch, trees: bool, b: int, one: np.void, code: Codes, left: Codes, whole: Codes, first: int, last: int
+) -> tuple[int, int]:
     """Return how many codes the tight label has on the left and on the right."""
-    if one["label"] == SET:
+    if trees:
+        some, other_side, span, other_span = occupied(s, b, code)
+        widths = (some, other_side) if one["label"] == SET else (span, other_span)
+    elif one["label"] == SET:
         found, other = np.int32(0), np.int32(0)
         for at in range(first, last):
             found += np.int32(left[at] > 0)
@@ -69,6 +75,8 @@ def _term(codes: int, n: int, width: int, even: int, above: int, many: int, weig
 
 @inlined
 def _costs(
+    s: Scratch,
+    sweeping: bool,
     attribute: np.ndarray,
     box: np.ndarray,
     first: Ints,
@@ -86,10 +94,11 @@ def _costs(
     cost_left, cost_right = 0.0, 0.0
     for b in range(attribute.shape[0]):
         one, begin, end = attribute[b], first[b], first[b + 1]
+        trees = sweeping and s.wide[b, ON] == 1
         if one["label"] != BOX:
             if end - begin == 1:
                 continue
-            width_left, width_right = _tight_widths(one, code, left, whole, begin, end)
+            width_left, width_right = _tight_widths(s, trees, b, one, code, left, whole, begin, end)
         elif b == a:
             width_left, width_right = position - box[b]["low"], box[b]["high"] - position
         else:
@@ -100,7 +109,12 @@ def _costs(
         width_left, width_right = max(width_left, 1), max(width_right, 1)  # a side without rows
         even_left, even_right = np.int32(n_left / width_left), np.int32(n_right / width_right)  # exact below 2^31
         above_left, above_right, many_left, many_right = np.int32(0), np.int32(0), np.int32(0), np.int32(0)
-        for at in range(begin, end):
+        if trees:
+            all_left, number_left = excess(s, b, 0, np.int64(even_left))
+            all_right, number_right = excess(s, b, 1, np.int64(even_right))
+            above_left, above_right = np.int32(all_left), np.int32(all_right)
+            many_left, many_right = np.int32(number_left), np.int32(number_right)
+        for at in range(begin, begin if trees else end):
             over_left = np.int32(left[at] - even_left)
             over_right = np.int32(np.int32(whole[at] - left[at]) - even_right)
             above_left += np.int32(max(over_left, np.int32(0)))
@@ -115,7 +129,7 @@ def _costs(
 
 
 @inlined
-def _move(part: Part, s: Scratch, offset: Ints, begin: int, end: int) -> int:
+def _move(part: Part, s: Scratch, sweeping: bool, offset: Ints, begin: int, end: int) -> int:
     """Move rows order[begin:end] to the left; return their weight."""
     rows, weights, order, place, left, sensitive = part.rows, part.weights, s.order, s.place, s.left, s.sensitive
     q, half = place.shape[1], sensitive.size // 3
@@ -126,6 +140,8 @@ def _move(part: Part, s: Scratch, offset: Ints, begin: int, end: int) -> int:
         moved += weight
         for b in range(q):
             left[place[i, b]] += weight
+            if sweeping and s.wide[b, ON] == 1:
+                note_move(s, b, place[i, b], weight)
         for j in range(offset.size - 1):
             sensitive[half + offset[j] + rows[i, q + j]] += weight
     return moved
@@ -176,9 +192,10 @@ def _sweep_cuts(
     only = end - 2 if one["missing"] and code[end - 1] == one["codes"] - 1 else -1  # values | missing
     sort_rows(s.place, part.rows.shape[0], a, begin, end, s.occurs, left, s.order)
     _clear(left, first[attribute.shape[0]], s.sensitive)
+    begin_sweep(s, attribute.shape[0], a, part.rows.shape[0])
     n_left, row = np.int64(0), np.int64(0)
     for at in range(begin, end - 1):
-        n_left += _move(part, s, c.offset, row, row + s.occurs[at])
+        n_left += _move(part, s, True, c.offset, row, row + s.occurs[at])
         row += s.occurs[at]
         n_right = n - n_left
         if (n_left < c.fewest and n_left > budget) or (only >= 0 and at != only):
@@ -198,7 +215,9 @@ def _sweep_cuts(
             if side == 2:
                 continue
             limit = best if side < 0 else np.inf
-            cost, other = _costs(attribute, box, first, code, left, whole, n_left, n_right, a, position, weight, limit)
+            cost, other = _costs(
+                s, True, attribute, box, first, code, left, whole, n_left, n_right, a, position, weight, limit
+            )
             if side == 0:
                 cost = n_left * lost
             elif side == 1:
@@ -232,12 +251,15 @@ def _try_children(
         if row == begin:
             continue
         _clear(left, first[attribute.shape[0]], s.sensitive)
-        n_left = _move(part, s, c.offset, begin, row)
+        n_left = _move(part, s, False, c.offset, begin, row)
         mass = side_mass(c, box, a, node["low"], node["high"])
         if n_left < c.fewest or not holds(c, n_left, s.sensitive[half : 2 * half], mass):
             return best
         position = box[a]["low"] + node["high"] - node["low"]  # the same width as the child
-        cost += _costs(attribute, box, first, code, left, whole, n_left, n - n_left, a, position, weight, np.inf)[0]
+        n_right = n - n_left
+        cost += _costs(
+            s, False, attribute, box, first, code, left, whole, n_left, n_right, a, position, weight, np.inf
+        )[0]
     if cost < best:
         best = cost
         s.cut[0], s.cut[1], s.cut[2] = a, -1, -1
@@ -259,7 +281,20 @@ def choose_best(t: Layout, c: Conditions, s: Scratch, part: Part, n: int, budget
         if mixed and t.attribute[a]["root"] < 0 and _sweep_cuts(t, c, s, part, n, a, 0, weight, np.inf) < np.inf:
             return True
     start, _ = _costs(
-        t.attribute, part.box, first, s.code, s.whole, s.whole, n, 0, np.int64(0), part.box[0]["high"], weight, np.inf
+        s,
+        False,
+        t.attribute,
+        part.box,
+        first,
+        s.code,
+        s.whole,
+        s.whole,
+        n,
+        0,
+        np.int64(0),
+        part.box[0]["high"],
+        weight,
+        np.inf,
     )
     best = start
     for a in range(q):

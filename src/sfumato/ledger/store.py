@@ -23,12 +23,11 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
-from fractions import Fraction
 from functools import wraps
 from pathlib import Path
 from typing import Final, ParamSpec, TypeVar
 
-from sfumato.claims import Neighbours, promise_from_json
+from sfumato.claims import Neighbours, number_from_json, promise_from_json
 from sfumato.errors import ParameterError
 from sfumato.ledger.composition import Charge, Tree
 from sfumato.ledger.cost import Cost
@@ -335,10 +334,12 @@ def read_limits(connection: sqlite3.Connection, population: str | None = None) -
     return [
         LimitSet(
             row["population"],
-            cost=Cost(Fraction(row["epsilon"]), delta=Fraction(row["delta"])),
+            cost=Cost(number_from_json("epsilon", row["epsilon"]), delta=number_from_json("delta", row["delta"])),
             before=None
             if row["epsilon_before"] is None
-            else Cost(Fraction(row["epsilon_before"]), delta=Fraction(row["delta_before"])),
+            else Cost(
+                number_from_json("epsilon", row["epsilon_before"]), delta=number_from_json("delta", row["delta_before"])
+            ),
             at=row["set_at"],
         )
         for row in rows
@@ -402,4 +403,8 @@ def _entry(row: sqlite3.Row, folders: tuple[tuple[str, bool], ...]) -> Entry:
 
 
 def _cost(row: sqlite3.Row) -> Cost | None:
-    return None if row["epsilon"] is None else Cost(Fraction(row["epsilon"]), delta=Fraction(row["delta"]))
+    return (
+        None
+        if row["epsilon"] is None
+        else Cost(number_from_json("epsilon", row["epsilon"]), delta=number_from_json("delta", row["delta"]))
+    )

@@ -58,7 +58,7 @@ def _draw(attribute: Attribute, chosen: int, times: int, entropy: Entropy) -> La
         starts = entropy.below_many(size - chosen + 1, times).astype(np.int64)
         return Labels(attribute, np.arange(times + 1, dtype=np.int64), starts, starts + chosen)
     if size > _WIDE:
-        rows = [_intervals(_mask(entropy.permutation(size)[None, :chosen], size)) for _ in range(times)]
+        rows = [_intervals(entropy.subset(size, chosen).astype(np.int8)[None, :]) for _ in range(times)]
         lengths = np.array([len(starts) for _, starts, _ in rows], np.int64)
         starts = np.concatenate([row[1] for row in rows]) if rows else np.zeros(0, np.int64)
         ends = np.concatenate([row[2] for row in rows]) if rows else np.zeros(0, np.int64)
@@ -79,4 +79,5 @@ def _intervals(mask: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     change = np.diff(mask, axis=1, prepend=0, append=0)
     row, starts = np.nonzero(change == 1)
     _, ends = np.nonzero(change == -1)
-    return np.bincount(row, minlength=len(mask)), starts.astype(np.int64), ends.astype(np.int64)
+    narrow = np.int32 if mask.shape[1] < 2**31 - 1 else np.int64  # there may be millions of intervals
+    return np.bincount(row, minlength=len(mask)), starts.astype(narrow), ends.astype(narrow)

@@ -215,7 +215,7 @@ def _driver(
     labels: dict[str, str] = {}
     if len(boxes) == 1:
         row = release.boxes.labels[boxes[0]].tolist()
-        labels = {t.attribute.name: t.names[at] for t, at in zip(release.boxes.tables, row, strict=True)}
+        labels = {t.attribute.name: t.name(at) for t, at in zip(release.boxes.tables, row, strict=True)}
     shifts = tuple(
         Shift(
             view.attribute.text(code),

@@ -10,14 +10,15 @@ Checked   tests/claims/test_utility_loss.py::test_equals_brute_force_in_fraction
           tests/claims/test_utility_loss.py::test_raw_is_exactly_zero
           tests/claims/test_utility_loss.py::test_adult_as_in_the_paper
           tests/claims/test_utility_loss.py::test_wrong_twins_are_caught
-Silent on small populations, on single people, and on populations the public trees do not name: other trees give
+Silent on populations over many attributes where there are too many (`deepest` and the formula say so), on small
+          populations, on single people, and on populations the public trees do not name: other trees give
           other numbers, so releases are compared on the same trees and the same `min_support`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -25,7 +26,8 @@ import numpy as np
 from sfumato.claims import Number, plain
 from sfumato.claims.exact import choice, whole
 from sfumato.counts import Table
-from sfumato.errors import Infeasible
+from sfumato.errors import Infeasible, count_of
+from sfumato.limits import POPULATIONS
 from sfumato.measures.base import Measured, worst_of
 from sfumato.measures.divergence import js_rows, row_shares
 from sfumato.measures.populations import Populations, large_populations
@@ -53,6 +55,7 @@ class UtilityLoss:
     """`value` is the mean over `populations` populations; `worst` lists those read worst, `trees` what named them.
 
     Of several sensitive attributes `attribute` is the one read worst; `by_attribute` holds each.
+    `deepest` is how many attributes a population names at most, None where none was left out for their number.
     """
 
     value: float
@@ -64,6 +67,7 @@ class UtilityLoss:
     per_population: np.ndarray = field(repr=False)
     min_support: str
     estimator: Estimator
+    deepest: int | None = None
     unit: str = "nats"
     formula: str = _FORMULA
     confidential: bool = True
@@ -72,8 +76,9 @@ class UtilityLoss:
     def measured(self) -> Measured:
         """Return the figure with its unit and formula."""
         data = self.to_json()
-        kept = ("attribute", "by_attribute", "populations", "min_support", "estimator", "trees", "worst")
-        return Measured(self.value, unit=self.unit, formula=self.formula, details={key: data[key] for key in kept})
+        kept = ("attribute", "by_attribute", "populations", "deepest", "min_support", "estimator", "trees", "worst")
+        details = {key: data[key] for key in kept if key in data}
+        return Measured(self.value, unit=self.unit, formula=self.formula, details=details)
 
     def to_json(self) -> dict[str, Any]:
         """Return a plain mapping."""
@@ -85,6 +90,7 @@ class UtilityLoss:
             "attribute": self.attribute,
             "by_attribute": {name: one.value for name, one in self.by_attribute.items()},
             "populations": self.populations,
+            **({} if self.deepest is None else {"deepest": self.deepest}),
             "min_support": self.min_support,
             "estimator": self.estimator,
             "trees": self.trees,
@@ -121,7 +127,8 @@ def _loss_of(table: Table, release: Release, found: Populations, estimator: Esti
         why = "no conjunction of nodes of the public trees has that many rows"
         raise Infeasible(f"min_support {plain(found.min_support)}", "none", why, hint="ask for a smaller share")
     view = align(release, table.schema, found.attribute.name)
-    losses = js_rows(row_shares(found.truth), normalised(_estimated(view, found, estimator), view.overall))
+    view, truth = _on_the_same_values(view, found)
+    losses = js_rows(row_shares(truth), normalised(_estimated(view, found, estimator), view.overall))
     order = np.argsort(-losses, kind="stable")[:listed].tolist()
     support = found.support
     return UtilityLoss(
@@ -133,9 +140,25 @@ def _loss_of(table: Table, release: Release, found: Populations, estimator: Esti
         per_population=losses,
         min_support=plain(found.min_support),
         estimator=estimator,
+        deepest=found.deepest,
+        formula=_FORMULA if found.deepest is None else f"{_FORMULA}; {_bounded(found.deepest)}",
     )
 
 
+def _bounded(deepest: int) -> str:
+    return f"populations over at most {count_of(deepest, 'attribute')}, for there are more than {POPULATIONS:,} in all"
+
+
+def _on_the_same_values(view: View, found: Populations) -> tuple[View, np.ndarray]:
+    """Return the release and the true counts on the values that occur in either, where the domain is wide."""
+    if len(found.values) == view.values:
+        return view, found.truth
+    codes = np.union1d(found.values, view.histogram.indices)
+    truth = np.zeros((len(found), len(codes)), np.int64)
+    truth[:, np.searchsorted(codes, found.values)] = found.truth
+    return replace(view, histogram=view.histogram[:, codes]), truth
+
+
 def _estimated(view: View, found: Populations, estimator: Estimator) -> np.ndarray:
-    cells = units_of(view) if estimator == "uniform" else fit_maxent(view).cells
+    cells = units_of(view, found.steps) if estimator == "uniform" else fit_maxent(view, found.steps).cells
     return estimates(cells, found.steps, len(found))

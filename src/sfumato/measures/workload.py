@@ -202,20 +202,18 @@ def _drawn_ranges(
     *quasi, wanted = attributes
     view = _truth(counts, quasi, wanted)
     sets = [chosen_values(attribute, parameters) for attribute in attributes]
-    kept: list[dict[str, Any]] = []
-    drawn, batch = 0, 0
-    while len(kept) < number:
+    kept: list[tuple[Regions, Regions]] = []
+    drawn, batch, have = 0, 0, 0
+    while have < number:
         if drawn > 200 * number + 10_000:
-            why = f"of {drawn} queries drawn, {len(kept)} have an answer that is not 0"
-            raise Infeasible(f"{number} queries", len(kept), why, hint="raise the selectivity or lower the dimension")
-        size = min(5000, max(64, 2 * (number - len(kept))))
+            why = f"of {drawn} queries drawn, {have} have an answer that is not 0"
+            raise Infeasible(f"{number} queries", have, why, hint="raise the selectivity or lower the dimension")
+        size = min(5000, max(64, 2 * (number - have)))
         regions, values = draw_ranges(attributes, sets, parameters[0], size, entropy.child(f"batch {batch}"))
-        found = np.flatnonzero(count(view, regions, _matrix(values)) > 0)
-        kept += [{**regions.where(at), **values.where(at)} for at in found.tolist()]
-        drawn, batch = drawn + size, batch + 1
-    kept = kept[:number]
-    inner = [{name: part for name, part in query.items() if name != wanted.name} for query in kept]
-    return Regions.of(quasi, inner), Regions.of([wanted], [{wanted.name: query[wanted.name]} for query in kept])
+        found = np.flatnonzero(count(view, regions, _matrix(values)) > 0)[: number - have]
+        kept.append((regions.take(found), values.take(found)))
+        drawn, batch, have = drawn + size, batch + 1, have + len(found)
+    return Regions.joined(quasi, [one for one, _ in kept]), Regions.joined([wanted], [two for _, two in kept])
 
 
 def _truth(counts: Counts, quasi: Sequence[Attribute], wanted: Attribute) -> View:

@@ -24,10 +24,11 @@ def bucket_release(
     keys = np.column_stack([np.asarray(group, np.int64), quasi])
     boxes, box = np.unique(keys, axis=0, return_inverse=True)
     box = box.reshape(-1)
+    tables, labels = Labels.exact(schema.quasi, boxes[:, 1:])
     return assemble(
         schema,
-        tables=tuple(Labels.of_codes(attribute) for attribute in schema.quasi),
-        labels=boxes[:, 1:],
+        tables=tables,
+        labels=labels,
         weight=np.bincount(box, weights=weight, minlength=len(boxes)).astype(np.int64),
         group=boxes[:, 0],
         carried_group=group,

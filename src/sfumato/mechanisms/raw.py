@@ -52,10 +52,11 @@ class Raw:
         else:
             boxes, group = np.zeros((min(1, len(quasi)), 0), np.int32), np.zeros(len(quasi), np.int64)
         group = group.reshape(-1)
+        tables, labels = Labels.exact(schema.quasi, boxes)
         release, _ = assemble(
             schema,
-            tables=tuple(Labels.of_codes(attribute) for attribute in schema.quasi),
-            labels=boxes,
+            tables=tables,
+            labels=labels,
             weight=np.bincount(group, weights=found.weights, minlength=len(boxes)).astype(np.int64),
             group=np.arange(len(boxes)),
             carried_group=group,

@@ -204,6 +204,22 @@ class Entropy:
             order[start : start + length] = tied[self.permutation(int(length))]
         return order
 
+    def subset(self, n: int, size: int) -> NDArray[np.bool_]:
+        """Return a uniform choice of `size` of 0..n-1 as a mask: the places of the smallest of n random reals.
+
+        It is the set `permutation(n)[:size]`, found without sorting.
+        """
+        words = self.words(n := read_size(n))
+        if not 0 <= size <= n:
+            raise ParameterError("size", size, f"must be in 0 .. {n}")
+        if size in (0, n):
+            return np.full(n, size == n)
+        last = np.partition(words, size - 1)[size - 1]
+        taken: NDArray[np.bool_] = words < last
+        tied = np.flatnonzero(words == last)
+        taken[tied[self.permutation(len(tied))[: size - int(taken.sum())]]] = True
+        return taken
+
     def __repr__(self) -> str:
         return f"Entropy({'seeded' if self.seeded else 'system'})"
 

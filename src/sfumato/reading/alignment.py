@@ -46,8 +46,8 @@ class View:
 
     @property
     def values(self) -> int:
-        """How many values the carried attribute may take."""
-        return self.attribute.size
+        """How many values the columns of the histogram count."""
+        return int(self.histogram.shape[1])
 
     @cached_property
     def overall(self) -> np.ndarray:
@@ -162,10 +162,7 @@ def _used(table: Labels, column: np.ndarray) -> tuple[Labels, np.ndarray]:
     ids, places = np.unique(column, return_inverse=True)
     if len(ids) == len(table):
         return table, column
-    lengths = np.diff(table.offsets)[ids]
-    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    pieces = np.repeat(table.offsets[ids] - offsets[:-1], lengths) + np.arange(offsets[-1])
-    return Labels(table.attribute, offsets, table.starts[pieces], table.ends[pieces]), places.reshape(-1)
+    return table.take(ids), places.reshape(-1)
 
 
 def _whole(attribute: Attribute, boxes: int) -> tuple[Labels, np.ndarray]:

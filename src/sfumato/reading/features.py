@@ -78,8 +78,7 @@ def row_features(release: Release, schema: Schema, codes: np.ndarray) -> np.ndar
 
 def exact_features(schema: Schema, codes: np.ndarray) -> np.ndarray:
     """Return the numbers of rows of codes as they are."""
-    made = [Labels.from_hulls(attribute, codes[:, at], codes[:, at] + 1) for at, attribute in enumerate(schema.quasi)]
-    return features([labels for labels, _ in made], _stacked([ids.reshape(-1) for _, ids in made], len(codes)))
+    return features(*Labels.exact(schema.quasi, codes))
 
 
 def recodes(release: Release, schema: Schema) -> bool:

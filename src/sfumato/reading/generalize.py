@@ -30,14 +30,14 @@ def generalize(release: Release, table: Table) -> pl.DataFrame:
     columns = {}
     if release.form == "buckets" and isinstance(release.recoding, Tree):
         group = release.recoding.route(table.codes(names))  # exact rows beside the group of the region that holds them
-        exact = {a.name: _texts(a).gather(table.codes([a.name])[:, 0]) for a in release.quasi}
+        exact = {a.name: _texts(a, table.codes([a.name])[:, 0]) for a in release.quasi}
         number = _added(GROUP, release)
         return pl.DataFrame({**exact, number: pl.Series(number, group, dtype=pl.Int64)})
     ids = label_ids(release, table.codes(names))
     for at, labels in enumerate(release.boxes.tables):
-        columns[names[at]] = pl.Series(names[at], labels.names, dtype=pl.String).gather(ids[:, at])
+        columns[names[at]] = _named(labels, ids[:, at]).alias(names[at])
     for attribute in table.schema.carried:
-        columns[attribute.name] = _texts(attribute).gather(table.codes([attribute.name])[:, 0])
+        columns[attribute.name] = _texts(attribute, table.codes([attribute.name])[:, 0])
     return pl.DataFrame(columns)
 
 
@@ -57,7 +57,7 @@ def mapping(release: Release) -> pl.DataFrame:
     keys = np.column_stack([home.codes[stays][:, :width], home.group[stays]])
     lines, which = np.unique(keys, axis=0, return_inverse=True)
     rows = np.bincount(which.reshape(-1), weights=home.weight[stays], minlength=len(lines)).astype(np.int64)
-    exact = {a.name: _texts(a).gather(lines[:, at]) for at, a in enumerate(release.quasi)}
+    exact = {a.name: _texts(a, lines[:, at]) for at, a in enumerate(release.quasi)}
     if release.form == "buckets":
         labels = {_added(GROUP, release): pl.Series(GROUP, lines[:, width], dtype=pl.Int64)}
     else:
@@ -65,10 +65,7 @@ def mapping(release: Release) -> pl.DataFrame:
         box_of[release.boxes.group] = np.arange(len(release.boxes))
         ids = release.boxes.labels[box_of[lines[:, width]]]
         tables = release.boxes.tables
-        labels = {
-            f"{t.attribute.name} published": pl.Series(t.names, dtype=pl.String).gather(ids[:, at])
-            for at, t in enumerate(tables)
-        }
+        labels = {f"{t.attribute.name} published": _named(t, ids[:, at]) for at, t in enumerate(tables)}
     return pl.DataFrame({**exact, **labels, _added("rows", release): rows})
 
 
@@ -77,10 +74,21 @@ def _added(name: str, release: Release) -> str:
     return free_name(name, [attribute.name for attribute in (*release.quasi, *release.carried)])
 
 
-def _texts(attribute: Attribute) -> pl.Series:
+def _texts(attribute: Attribute, codes: np.ndarray) -> pl.Series:
+    """Write codes as texts, each that occurs once."""
     import polars as pl
 
-    return pl.Series(attribute.name, attribute.texts(), dtype=pl.String)
+    used, places = np.unique(codes, return_inverse=True)
+    texts = [attribute.text(code) for code in used.tolist()]
+    return pl.Series(attribute.name, texts, dtype=pl.String).gather(places.reshape(-1))
+
+
+def _named(labels: Labels, ids: np.ndarray) -> pl.Series:
+    """Write label ids as the public reads them, each that occurs once."""
+    import polars as pl
+
+    used, places = np.unique(ids, return_inverse=True)
+    return pl.Series([labels.name(label) for label in used.tolist()], dtype=pl.String).gather(places.reshape(-1))
 
 
 def label_ids(release: Release, codes: np.ndarray) -> np.ndarray:

@@ -16,6 +16,7 @@ Silent on being better for a given table: it foretells the release better, not t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
@@ -23,7 +24,7 @@ import numpy as np
 from sfumato.reading.alignment import View
 from sfumato.reading.link import Link
 from sfumato.reading.spread import Spread
-from sfumato.reading.walk import Cells, cells_of, coverages
+from sfumato.reading.walk import Cells, Step, cells_of, coverages
 
 __all__ = ["MaxentReading", "fit_maxent"]
 
@@ -42,17 +43,17 @@ class MaxentReading:
     scores: tuple[float, ...]
 
 
-def fit_maxent(view: View) -> MaxentReading:
-    """Learn from the release how its labels (or, for buckets, its groups) are to be read."""
-    cells = cells_of(view, coverages(view))
+def fit_maxent(view: View, steps: Sequence[Step] | None = None) -> MaxentReading:
+    """Learn from the release how its labels (or, for buckets, its groups) are to be read (for these steps, or any)."""
+    cells = cells_of(view, coverages(view, steps))
     model: Spread | Link = (Spread if view.one_box_each else Link).uniform(view, cells)
     lengths = np.diff(view.histogram.indptr)[view.group]
     even = np.repeat(view.group % 2 == 0, lengths)
-    steps, scores = _best_number_of_steps(model, even)
+    many, scores = _best_number_of_steps(model, even)
     everything = np.ones(len(cells.mass), bool)
-    for _ in range(steps):
+    for _ in range(many):
         model = model.advance(everything)
-    return MaxentReading(model.read() if steps else cells, steps=steps, scores=scores)
+    return MaxentReading(model.read() if many else cells, steps=many, scores=scores)
 
 
 def _best_number_of_steps(start: Spread | Link, even: np.ndarray) -> tuple[int, tuple[float, ...]]:

@@ -53,13 +53,19 @@ class Regions:
     @classmethod
     def points(cls, attributes: Sequence[Attribute], codes: np.ndarray) -> Regions:
         """Return one region of single values for each row of codes."""
+        tables, ids = Labels.exact(attributes, codes)
+        return cls(tables, ids=ids)
+
+    @classmethod
+    def joined(cls, attributes: Sequence[Attribute], parts: Sequence[Regions]) -> Regions:
+        """Return the regions of several, one after another."""
         tables, columns = [], []
         for at, attribute in enumerate(attributes):
-            table, column = Labels.from_hulls(attribute, codes[:, at], codes[:, at] + 1)
+            table, column = Labels.joined(attribute, [(part.tables[at], part.ids[:, at]) for part in parts])
             tables.append(table)
-            columns.append(column.reshape(-1))
-        stacked = np.column_stack(columns) if columns else np.zeros((len(codes), 0), np.int32)
-        return cls(tuple(tables), ids=stacked)
+            columns.append(column)
+        count = sum(len(part) for part in parts)
+        return cls(tuple(tables), ids=np.column_stack(columns) if columns else np.zeros((count, 0), np.int32))
 
     def take(self, places: Any) -> Regions:
         """Return some of the regions."""
@@ -78,7 +84,11 @@ class Regions:
             first = np.cumsum(lengths) - lengths
             total = int(lengths.sum())
             pieces = np.arange(total) + np.repeat(np.append(table.offsets[:-1], 0)[ids] - first, lengths)
-            found += [lengths.astype(np.int64), table.starts[pieces], table.ends[pieces]]
+            found += [
+                lengths.astype(np.int64),
+                table.starts[pieces].astype(np.int64),
+                table.ends[pieces].astype(np.int64),
+            ]
         return found
 
     def to_json(self) -> list[dict[str, list[list[int]]]]:
@@ -104,9 +114,14 @@ class Regions:
 
 
 def overlaps(labels: Labels, table: Labels, used: np.ndarray) -> np.ndarray:
-    """Return how many codes each label shares with each of the regions `used`: labels x regions."""
-    lengths = np.diff(table.offsets)[used]
-    first = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    pieces = np.repeat(table.offsets[used] - first[:-1], lengths) + np.arange(first[-1])
-    shared = labels.overlap(table.starts[pieces], table.ends[pieces])
-    return np.add.reduceat(shared, first[:-1], axis=1) if len(used) else np.zeros((len(labels), 0), np.int64)
+    """Return how many codes each label shares with each of the regions `used`: labels x regions.
+
+    Counted at the ends of the labels, so that a region of many intervals costs no more room than one of a single one.
+    """
+    if not len(labels) or not len(used):
+        return np.zeros((len(labels), len(used)), np.int64)
+    ends, places = np.unique(np.concatenate([labels.starts, labels.ends]), return_inverse=True)
+    chosen = table if len(used) == len(table) else table.take(used)
+    below = chosen.below(ends).T
+    start, end = np.split(places.reshape(-1), 2)
+    return np.asarray(np.add.reduceat(below[end] - below[start], labels.offsets[:-1], axis=0))

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sfumato.reading.alignment import View
-from sfumato.reading.walk import Cells
+from sfumato.reading.walk import Cells, Cover
 from sfumato.schema import Labels
 
 __all__ = ["Spread"]
@@ -31,7 +31,8 @@ class Spread:
     @classmethod
     def uniform(cls, view: View, cells: Cells) -> Spread:
         """Every value of a label is as likely as any other."""
-        return cls(cells, tuple(_uniform(table, view.values) for table in view.tables))
+        asked = zip(view.tables, cells.coverage, strict=True)
+        return cls(cells, tuple(_uniform(table, view.values, cover) for table, cover in asked))
 
     def score(self, part: np.ndarray) -> float:
         """Log-likelihood of some cells: sum of mass x ln p(labels | s)."""
@@ -52,7 +53,8 @@ class Spread:
 
     def read(self) -> Cells:
         """Return the cells with the coverage this model gives."""
-        return replace(self.cells, coverage=tuple(model.coverage() for model in self.models))
+        known = zip(self.models, self.cells.coverage, strict=True)
+        return replace(self.cells, coverage=tuple(model.coverage(cover) for model, cover in known))
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,19 +93,19 @@ class _Model:
         kept = np.divide(spread, totals, where=totals > 0, out=self.density.copy())
         return replace(self, density=kept)
 
-    def coverage(self) -> np.ndarray:
+    def coverage(self, asked: Cover) -> Cover:
         """p(label n node | s) / p(label | s): labels x values x nodes; the uniform share where the label has none."""
         nodes = self.labels.attribute.nodes
         whole = self.inside()[:, :, None]
-        uniform = self.labels.coverage(nodes.low, nodes.high)[:, None, :]
-        part = self.inside(nodes.low, nodes.high)
+        uniform = asked.share[:, None, :]
+        part = self.inside(nodes.low[asked.nodes], nodes.high[asked.nodes])
         found = np.where(whole > 0, np.divide(part, whole, where=whole > 0, out=np.zeros_like(part)), uniform)
-        return np.asarray(np.minimum(found, 1.0))
+        return replace(asked, share=np.minimum(found, 1.0))
 
 
-def _uniform(labels: Labels, values: int) -> _Model:
+def _uniform(labels: Labels, values: int, asked: Cover) -> _Model:
     nodes = labels.attribute.nodes
-    ends = np.unique(np.concatenate([labels.starts, labels.ends, nodes.low, nodes.high]))
+    ends = np.unique(np.concatenate([labels.starts, labels.ends, nodes.low[asked.nodes], nodes.high[asked.nodes]]))
     width = np.diff(ends).astype(np.float64)
     density = np.repeat((width / width.sum())[:, None], values, axis=1)
     return _Model(labels, ends, density)

@@ -23,7 +23,7 @@ from sfumato.reading.alignment import View
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-__all__ = ["Buckets", "Cells", "Step", "cells_of", "coverages", "estimates", "units_of"]
+__all__ = ["Buckets", "Cells", "Cover", "Step", "cells_of", "coverages", "estimates", "units_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,19 +37,37 @@ class Step:
     below: tuple[tuple[Step, ...], ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Cover:
+    """How much of each label some nodes of a tree hold: `share` is labels x nodes, the nodes in rising order.
+
+    Where it depends on the carried value it is labels x values x nodes.
+    """
+
+    share: np.ndarray
+    _: KW_ONLY
+    nodes: np.ndarray
+
+    @property
+    def labels(self) -> int:
+        """How many labels there are."""
+        return int(self.share.shape[0])
+
+    def columns(self, nodes: np.ndarray | int) -> np.ndarray:
+        """Return the place of each node in `share`."""
+        return np.searchsorted(self.nodes, nodes)
+
+
 @dataclass(frozen=True)
 class Cells:
-    """Rows expected in each (box, carried value), and how much of a label each node covers.
-
-    `coverage[j]` is labels x nodes, or labels x values x nodes where it depends on the carried value.
-    """
+    """Rows expected in each (box, carried value), and how much of a label each node covers."""
 
     labels: np.ndarray
     _: KW_ONLY
     value: np.ndarray
     mass: np.ndarray
     values: int
-    coverage: tuple[np.ndarray, ...]
+    coverage: tuple[Cover, ...]
 
     @cached_property
     def keys(self) -> tuple[np.ndarray, ...]:
@@ -58,23 +76,25 @@ class Cells:
 
     def table(self, at: np.ndarray, mass: np.ndarray, attribute: int) -> np.ndarray:
         """Sum the mass of some cells by (label, value) of an attribute."""
-        labels = self.coverage[attribute].shape[0]
+        labels = self.coverage[attribute].labels
         sums = np.bincount(self.keys[attribute][at], weights=mass, minlength=labels * self.values)
         return sums.reshape(labels, self.values)
 
     def nodes(self, table: np.ndarray, attribute: int, nodes: np.ndarray) -> np.ndarray:
         """Return nodes x values: what each node holds of a table of sums."""
-        cover = self.coverage[attribute][..., nodes]
+        known = self.coverage[attribute]
+        cover = known.share[..., known.columns(nodes)]
         if cover.ndim == 2:
             return np.asarray(cover.T @ table)
         return np.asarray(np.einsum("ls,lsn->ns", table, cover))
 
     def inside(self, at: np.ndarray, attribute: int, node: int) -> np.ndarray:
         """Return the share of each cell that lies in a node."""
-        cover = self.coverage[attribute]
-        if cover.ndim == 2:
-            return np.asarray(cover[self.labels[at, attribute], node])
-        return np.asarray(cover[self.labels[at, attribute], self.value[at], node])
+        known = self.coverage[attribute]
+        cover = known.share[..., known.columns(node)]
+        if cover.ndim == 1:
+            return np.asarray(cover[self.labels[at, attribute]])
+        return np.asarray(cover[self.labels[at, attribute], self.value[at]])
 
 
 @dataclass(frozen=True)
@@ -86,7 +106,7 @@ class Buckets:
     group: np.ndarray
     mass: np.ndarray
     histogram: csr_matrix
-    coverage: tuple[np.ndarray, ...]
+    coverage: tuple[Cover, ...]
 
     @property
     def values(self) -> int:
@@ -97,7 +117,7 @@ class Buckets:
         """Sum the shares of some boxes by (label, group), then spread them over the values."""
         from scipy.sparse import csr_matrix
 
-        labels, groups = self.coverage[attribute].shape[0], self.histogram.shape[0]
+        labels, groups = self.coverage[attribute].labels, self.histogram.shape[0]
         column = self.labels[at, attribute]
         if labels * groups <= 4 * len(at) + 10_000:
             keys = column.astype(np.int64) * groups + self.group[at]
@@ -107,28 +127,31 @@ class Buckets:
 
     def nodes(self, table: np.ndarray, attribute: int, nodes: np.ndarray) -> np.ndarray:
         """Return nodes x values: what each node holds of a table of sums."""
-        return np.asarray(self.coverage[attribute][:, nodes].T @ table)
+        known = self.coverage[attribute]
+        return np.asarray(known.share[:, known.columns(nodes)].T @ table)
 
     def inside(self, at: np.ndarray, attribute: int, node: int) -> np.ndarray:
         """Return the share of each box that lies in a node."""
-        return np.asarray(self.coverage[attribute][self.labels[at, attribute], node])
+        known = self.coverage[attribute]
+        return np.asarray(known.share[self.labels[at, attribute], known.columns(node)])
 
 
-def units_of(view: View) -> Cells | Buckets:
-    """Return the release as `estimates` walks it, under the uniform reading."""
+def units_of(view: View, steps: Sequence[Step] | None = None) -> Cells | Buckets:
+    """Return the release as `estimates` walks it (these steps, or any), under the uniform reading."""
+    coverage = coverages(view, steps)
     if view.one_box_each:
-        return cells_of(view, coverages(view))
+        return cells_of(view, coverage)
     of = view.group_weight[view.group].astype(np.float64)
     return Buckets(
         view.labels,
         group=view.group,
         mass=np.divide(view.weight, of, where=of > 0, out=np.zeros(len(of))),
         histogram=view.histogram.astype(np.float64),
-        coverage=coverages(view),
+        coverage=coverage,
     )
 
 
-def cells_of(view: View, coverage: tuple[np.ndarray, ...]) -> Cells:
+def cells_of(view: View, coverage: tuple[Cover, ...]) -> Cells:
     """Spread each group's histogram over its boxes: mass(b, s) = weight_b H_g(s) / weight_g."""
     histogram = view.histogram
     lengths = np.diff(histogram.indptr)[view.group]
@@ -147,12 +170,26 @@ def cells_of(view: View, coverage: tuple[np.ndarray, ...]) -> Cells:
     )
 
 
-def coverages(view: View) -> tuple[np.ndarray, ...]:
-    """Return |label n node| / |label| for the nodes of each public tree."""
-    return tuple(
-        table.coverage(table.attribute.nodes.low, table.attribute.nodes.high) if len(table) else np.zeros((0, 1))
-        for table in view.tables
-    )
+def coverages(view: View, steps: Sequence[Step] | None = None) -> tuple[Cover, ...]:
+    """Return |label n node| / |label| for the nodes of each public tree: those the steps ask for, else all."""
+    everything = [np.arange(len(table.attribute.nodes)) for table in view.tables]
+    found = []
+    for table, nodes in zip(view.tables, everything if steps is None else _asked(steps, everything), strict=True):
+        tree = table.attribute.nodes
+        share = table.coverage(tree.low[nodes], tree.high[nodes]) if len(table) else np.zeros((0, len(nodes)))
+        found.append(Cover(share, nodes=nodes))
+    return tuple(found)
+
+
+def _asked(steps: Sequence[Step], everything: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """Return the nodes that occur in a tree of steps, by attribute: few, where a mask has a hundred thousand."""
+    asked = [np.zeros(len(nodes), bool) for nodes in everything]
+    waiting = list(steps)
+    while waiting:
+        step = waiting.pop()
+        asked[step.attribute][step.nodes] = True
+        waiting += [below for inner in step.below for below in inner]
+    return [np.flatnonzero(nodes) for nodes in asked]
 
 
 def estimates(cells: Cells | Buckets, steps: Sequence[Step], populations: int) -> np.ndarray:

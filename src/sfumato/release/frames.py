@@ -139,10 +139,13 @@ def _text_column(name: str, texts: Sequence[str], ids: np.ndarray) -> Column:
 
 
 def _label_columns(release: Release, box: np.ndarray) -> list[Column]:
-    boxes = release.boxes
-    return [
-        _text_column(table.attribute.name, table.names, boxes.labels[box, at]) for at, table in enumerate(boxes.tables)
-    ]
+    """Name the labels that occur: a table of labels may list a whole domain."""
+    columns = []
+    for at, table in enumerate(release.boxes.tables):
+        used, places = np.unique(release.boxes.labels[box, at], return_inverse=True)
+        names = [table.name(label) for label in used.tolist()]
+        columns.append(_text_column(table.attribute.name, names, places.reshape(-1)))
+    return columns
 
 
 def _code_columns(attributes: tuple[Attribute, ...], codes: np.ndarray) -> list[Column]:

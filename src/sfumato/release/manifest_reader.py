@@ -13,6 +13,7 @@ from typing import Any, get_args
 import numpy as np
 
 from sfumato.errors import Problem, ReleaseError
+from sfumato.limits import MANIFEST_BYTES, read_regular
 from sfumato.release.manifest import COUNTED_FORMS, FORMAT, MANIFEST, FileEntry, Manifest
 from sfumato.release.release import Form
 from sfumato.schema import Attribute, Domain, Edges, Grid, Kind, Role, Schema, Source, Tree, Values
@@ -29,9 +30,13 @@ def read_manifest(folder: Path) -> Manifest:
     if not folder.is_dir():
         raise ReleaseError(f"{folder.name} is no folder", hint="name the folder a release was saved to")
     try:
-        data = json.loads((folder / MANIFEST).read_bytes(), object_pairs_hook=_once)
-    except OSError:
+        raw = read_regular(folder / MANIFEST, most=MANIFEST_BYTES, links=False)
+        data = json.loads(raw, object_pairs_hook=_once)
+    except FileNotFoundError:
         raise ReleaseError(f"{folder.name} holds no {MANIFEST}", hint="name a saved release") from None
+    except OSError as error:
+        reason = f"{MANIFEST} of {folder.name} can not be read ({error.strerror})"
+        raise ReleaseError(reason, hint="name a saved release") from None
     except (ValueError, RecursionError):
         raise ReleaseError(f"{MANIFEST} of {folder.name} is not JSON", hint=_HINT) from None
     return _Reader().manifest(data)

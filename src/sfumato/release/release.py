@@ -272,29 +272,49 @@ def _numbered(
         order = np.lexsort(tuple(labels[first, at] for at in reversed(range(labels.shape[1]))))
         if not (labels[first][order][1:] == labels[first][order][:-1]).all(axis=1).any():
             return np.argsort(order)
-    boxes = _content(np.column_stack([labels, weight]), group, count)
-    carries = _content(np.column_stack([carried_codes, carried_weight]), carried_group, count)
-    table = np.column_stack([boxes, carries])
-    order = (
-        np.lexsort(tuple(table[:, at] for at in reversed(range(table.shape[1])))) if count else np.zeros(0, np.int64)
-    )
+    place = np.zeros(count, np.int64)
+    for rows, owner in (
+        (np.column_stack([labels, weight]), group),
+        (np.column_stack([carried_codes, carried_weight]), carried_group),
+    ):
+        place = _refined(place, rows, np.asarray(owner, np.int64))
     number = np.empty(count, np.int64)
-    number[order] = np.arange(count)
+    number[np.argsort(place, kind="stable")] = np.arange(count)
     return number
 
 
-def _content(rows: np.ndarray, group: np.ndarray, count: int) -> np.ndarray:
-    """One line a group: the ranks of its rows, sorted, padded with -1."""
+def _refined(place: np.ndarray, rows: np.ndarray, owner: np.ndarray) -> np.ndarray:
+    """Order groups of equal place by their sorted rows, the shorter first where one begins another.
+
+    `place` is how many groups stand before. Row by row, and only where groups still tie, so that memory follows the
+    rows: a table of groups x the largest group would not fit.
+    """
     if not len(rows):
-        return np.zeros((count, 0), np.int64)
+        return place
     _, rank = np.unique(rows, axis=0, return_inverse=True)
-    order = np.lexsort((rank.reshape(-1), group))
-    owner = np.asarray(group, np.int64)[order]
-    starts = np.searchsorted(owner, np.arange(count))
-    place = np.arange(len(owner)) - starts[owner]
-    lines = np.full((count, int(place.max()) + 1), -1, np.int64)
-    lines[owner, place] = rank.reshape(-1)[order]
-    return lines
+    order = np.lexsort((rank.reshape(-1), owner))
+    rank = rank.reshape(-1)[order]
+    starts = np.searchsorted(owner[order], np.arange(len(place) + 1))
+    first, length = starts[:-1], np.diff(starts)
+    place, tied, step = place.copy(), np.arange(len(place)), 0
+    while len(tied):
+        value = np.where(length[tied] > step, rank[np.minimum(first[tied] + step, len(rank) - 1)], -1)
+        sort = np.lexsort((value, place[tied]))
+        tied, value = tied[sort], value[sort]
+        old = _begins(place[tied])
+        new = old | _begins(value)
+        at = np.arange(len(tied))
+        place[tied] += np.maximum.accumulate(np.where(new, at, 0)) - np.maximum.accumulate(np.where(old, at, 0))
+        step += 1
+        parts = np.flatnonzero(new)
+        goes_on = (np.diff(np.append(parts, len(tied))) > 1) & (np.maximum.reduceat(length[tied], parts) > step)
+        tied = tied[goes_on[np.cumsum(new) - 1]]
+    return place
+
+
+def _begins(values: np.ndarray) -> np.ndarray:
+    """True where a value differs from the one before."""
+    return np.concatenate([[True], values[1:] != values[:-1]])
 
 
 def _carried(attributes: tuple[Attribute, ...], group: np.ndarray, codes: np.ndarray, weight: np.ndarray) -> Carried:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.errors import Problem, count_of
+from sfumato.limits import EDGES, number_fault
 from sfumato.schema import builders
 from sfumato.schema.attribute import MISSING, Attribute, Kind, Missing
 from sfumato.schema.domain import (
@@ -188,7 +189,11 @@ class _Builder:
         number = None if isinstance(value, bool | dt.date) else decimal_or_none(value_text(value))
         if number is None:
             self.problem(key, "is not a number", 'write it as 0.1 or "0.1"')
-        elif number.adjusted() >= DIGITS_LIMIT or (Fraction(number) * 10**DIGITS_LIMIT).denominator != 1:
+        elif (
+            number_fault(value_text(value))
+            or number.adjusted() >= DIGITS_LIMIT
+            or (Fraction(number) * 10**DIGITS_LIMIT).denominator != 1
+        ):
             self.problem(key, f"has more than {DIGITS_LIMIT} digits before or after the point", "choose another unit")
             return None
         return number
@@ -213,6 +218,9 @@ class _Builder:
         return domain, default_tree(domain, "numeric", missing), False
 
     def _edges(self, points: Sequence[Any]) -> Edges | None:
+        if len(points) > EDGES:
+            self.problem("edges", f"lists {len(points):,} points, more than {EDGES:,}", "use a range with a step")
+            return None
         numbers = [self._decimal("edges", point) for point in points]
         if any(number is None for number in numbers):
             return None

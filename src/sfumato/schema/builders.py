@@ -13,12 +13,13 @@ from typing import Literal
 import numpy as np
 
 from sfumato.errors import Problem, count_of
+from sfumato.limits import LEAVES, MASK_CODES
 from sfumato.schema.domain import Days, Domain, Edges, Grid, decimal_text
 from sfumato.schema.tree import ROOT, Branch, Tree
 
 __all__ = ["LEAVES_LIMIT", "calendar", "dyadic", "flat", "half_open", "interval_name", "masked", "widths"]
 
-LEAVES_LIMIT = 10_000_000  # named leaves held in memory; a grid has none
+LEAVES_LIMIT = LEAVES  # named leaves held in memory; a grid has none
 DYADIC_DEPTH = 4  # down to 1/16 of the range
 
 DateLevel = Literal["week", "month", "quarter", "year", "decade"]
@@ -148,6 +149,10 @@ def _date_name(days: Days, low: int, high: int) -> str:
     return interval_name(days, low, high)
 
 
+def _said(number: int) -> str:
+    return f"{number:,}" if number < 10**15 else f"about 10^{len(str(number)) - 1}"
+
+
 def masked(
     values: Sequence[str] | None, length: int, side: str, alphabet: str, where: str
 ) -> tuple[Branch, list[Problem]]:
@@ -158,11 +163,11 @@ def masked(
                 Problem(where, "the alphabet holds a star, a blank or a control character", "letters and digits only")
             ]
         total = len(set(alphabet)) ** length
-        if total > LEAVES_LIMIT:
+        if total > MASK_CODES:
             return Branch(ROOT, []), [
                 Problem(
                     where,
-                    f"the mask spans {total} values, more than can be listed",
+                    f"the mask spans {_said(total)} values, more than can be listed ({MASK_CODES:,})",
                     "declare the attribute's `values`",
                 )
             ]

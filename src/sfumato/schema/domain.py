@@ -19,6 +19,8 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
+from sfumato.limits import CODES, decimal_of
+
 __all__ = [
     "CODES_LIMIT",
     "DIGITS_LIMIT",
@@ -33,7 +35,7 @@ __all__ = [
     "value_text",
 ]
 
-CODES_LIMIT = 2**31
+CODES_LIMIT = CODES
 DIGITS_LIMIT = 30  # of a declared number, before and after the point each
 _DIGITS_BELOW_STEP = 6
 _HUGE, _TINY = Decimal("1e60"), Decimal("1e-60")  # beyond what may be declared; 1e999999999 would fill the memory
@@ -220,17 +222,29 @@ def domain_from_json(data: Mapping[str, Any]) -> Domain:
     if "values" in data:
         return Values(tuple(data["values"]))
     if "edges" in data:
-        return Edges(tuple(Decimal(point) for point in data["edges"]))
+        return Edges(tuple(_exact(point) for point in data["edges"]))
     if "first" in data:
         first, months = dt.date.fromisoformat(data["first"]), data.get("unit") == "month"
         return Days(first, step=int(data["step"]), size=int(data["cells"]), months=months)
-    return Grid(Decimal(data["low"]), step=Decimal(data["step"]), size=int(data["cells"]))
+    return Grid(_exact(data["low"]), step=_exact(data["step"]), size=int(data["cells"]))
+
+
+def _exact(value: Any) -> Decimal:
+    """Return a decimal of a manifest; `ValueError` where it is none, or beyond the limits."""
+    found = decimal_of(value) if isinstance(value, str) else decimal_of(str(value))
+    if found is None:
+        msg = "is not a number within the limits"
+        raise ValueError(msg)
+    return found
 
 
 def decimal_or_none(text: str) -> Decimal | None:
     """Return a finite number written as text, else None; cut at 10^60, and 0 below 10^-60."""
+    text = text.strip()
+    if "_" in text:  # Python would take 2_0 for 20
+        return None
     try:
-        value = Decimal(text.strip())
+        value = Decimal(text)
     except ArithmeticError:
         return None
     if not value.is_finite():

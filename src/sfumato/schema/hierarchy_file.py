@@ -12,19 +12,20 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sfumato.errors import Problem, count_of
-from sfumato.schema.tree import ROOT, Branch, Tree, branch_from_paths
+from sfumato.limits import HIERARCHY_BYTES, read_regular
+from sfumato.schema.tree import LEVELS_LIMIT, ROOT, Branch, Tree, branch_from_paths
 
 __all__ = ["arx_lines", "read_hierarchy", "read_text"]
 
 _QUOTED = re.compile(r'"[^"]*"')
+_ENDLESS = -1  # in place of a depth: the way up leads into a cycle
 _EDGE_HEADERS = {("value", "parent"), ("child", "parent")}
 
 
-def read_text(path: Path, where: str) -> tuple[str, list[Problem]]:
+def read_text(path: Path, where: str, *, most: int = HIERARCHY_BYTES) -> tuple[str, list[Problem]]:
     """Return a small text file (UTF-8, else Latin-1), or the reason why it can not be read."""
     try:
-        special = path.exists() and not path.is_file()  # a folder, or a device that never ends
-        raw, reason = (b"", "not a file") if special else (path.read_bytes(), "")
+        raw, reason = read_regular(path, most=most), ""
     except (OSError, ValueError) as error:  # ValueError: a path that no file system takes
         raw, reason = b"", getattr(error, "strerror", None) or "no such file"
     if reason:
@@ -107,19 +108,24 @@ def _from_edges(rows: Sequence[Sequence[str]], where: str) -> tuple[Branch, list
     inner = set(parents.values())
     paths: list[list[str]] = []
     loops: dict[str, None] = {}
-    seen: set[str] = set()
+    depth: dict[str, int] = {}  # steps to the top; each name is walked once, however many lie below it
     for leaf in [name for name in parents if name not in inner]:
-        way = {leaf: None}
-        at = leaf
-        while at in parents and parents[at] not in way:
+        way, at = {leaf: None}, leaf
+        while at not in depth and at in parents and parents[at] not in way:
             at = parents[at]
             way[at] = None
-        seen.update(way)
-        if at in parents:  # its parent is already on the way
+        if at not in depth and at in parents:  # its parent is already on the way
             loops.update(dict.fromkeys(list(way)[list(way).index(parents[at]) :]))
-        else:
-            paths.append(list(way))
-    cycles = (*loops, *(name for name in parents if name not in seen))
+        steps = depth.get(at, _ENDLESS if at in parents else 0)
+        for above, name in enumerate(reversed(way)):
+            depth[name] = _ENDLESS if steps == _ENDLESS else steps + above
+        if steps == _ENDLESS:
+            continue
+        path = [leaf]
+        while path[-1] in parents and len(path) <= LEVELS_LIMIT + 1:  # a longer one is refused for its length
+            path.append(parents[path[-1]])
+        paths.append(path)
+    cycles = (*loops, *(name for name in parents if name not in depth))
     if cycles:
         problems.append(
             Problem(

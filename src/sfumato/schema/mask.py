@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
 
+from sfumato.limits import MASK_CODES
 from sfumato.schema.builders import masked
 from sfumato.schema.domain import Values
 from sfumato.schema.tree import Tree, grow
 
 __all__ = ["RULE_LIMIT", "Mask"]
 
-RULE_LIMIT = 1_000_000  # codes a manifest may ask its reader to make; more are listed in it one by one
+RULE_LIMIT = MASK_CODES  # codes a manifest may ask its reader to make; more are listed in it one by one
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from sfumato.errors import ParameterError, Problem, SchemaError, count_of
+from sfumato.limits import SCHEMA_BYTES
 from sfumato.schema.attribute import Attribute, Role
 from sfumato.schema.build import build_attribute
 from sfumato.schema.builders import LEAVES_LIMIT
@@ -63,7 +64,7 @@ class Schema:
     def load(cls, path: str | PathLike[str]) -> Schema:
         """Read a TOML file; raise one `SchemaError` that carries every problem."""
         file = Path(path)
-        text, problems = read_text(file, file.name)
+        text, problems = read_text(file, file.name, most=SCHEMA_BYTES)
         if problems:
             raise SchemaError(problems)
         data, problems = parse_toml(text, file.name)
