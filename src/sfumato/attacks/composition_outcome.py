@@ -23,6 +23,7 @@ from sfumato.attacks.composition_narrowing import Narrowed
 from sfumato.errors import count_of
 from sfumato.measures.shares import Share, difference
 from sfumato.schema import Attribute
+from sfumato.visible import visible
 
 __all__ = ["Composition", "Records", "Tally", "tally"]
 
@@ -217,7 +218,7 @@ class Composition:
             if self.tally.guessed.rate <= self.baseline.rate:
                 lines.append("The attack guesses no better than someone who has seen no class.")
         lines.append("Confidential: computed from the original. One value left is certainty only for true members.")
-        return "\n".join([*lines, *self.notes])
+        return "\n".join(map(visible, [*lines, *self.notes]))
 
 
 def _percent(share: Share) -> str:

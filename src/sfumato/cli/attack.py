@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sfumato.cli.options import emit, file_options, given_options, json_option
+from sfumato.cli.options import file_options, given_options, json_option
+from sfumato.cli.output import emit, say_lines
 
 if TYPE_CHECKING:
     from sfumato.attacks import Composition
@@ -72,7 +73,7 @@ def composition(releases: tuple[str, ...], victims: str, control: str | None, **
     if options["as_json"]:
         emit({"ok": True, **found.to_json()})
         return
-    click.echo(found.describe())
+    say_lines(found.describe())
 
 
 def _write_records(found: Composition, file: NewFile) -> None:
@@ -80,11 +81,13 @@ def _write_records(found: Composition, file: NewFile) -> None:
     import csv
     from io import TextIOWrapper
 
+    from sfumato.release.spreadsheet import marked
+
     records = found.records
     rows = zip(records.left.tolist(), records.guesses(), records.posterior.tolist(), strict=True)
     with file.filled() as out:
         text = TextIOWrapper(out, encoding="utf-8", newline="")
         lines = csv.writer(text)
         lines.writerow(["victim", "values_left", "guess", "posterior"])
-        lines.writerows([at, left, guess, f"{sure:.6f}"] for at, (left, guess, sure) in enumerate(rows, 1))
+        lines.writerows([at, left, marked(str(guess)), f"{sure:.6f}"] for at, (left, guess, sure) in enumerate(rows, 1))
         text.detach()

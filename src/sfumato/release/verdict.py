@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from sfumato.claims import Found, Promise, Requirement, number_to_json, plain
 from sfumato.errors import Problem, count_of
+from sfumato.visible import visible
 
 __all__ = ["Finding", "Verdict", "VerdictKind"]
 
@@ -106,7 +107,7 @@ class Verdict:
             offend = "offends" if self.offending == 1 else "offend"
             lines.append(f"{self.offending} of {classes} {offend} ({count_of(self.offending_rows, 'row')})")
         lines += [str(problem) for problem in self.problems]
-        return "\n".join([*lines, *self.notes])
+        return "\n".join(map(visible, [*lines, *self.notes]))
 
 
 def _worst(finding: Finding, other: Found) -> Found:
