@@ -10,7 +10,8 @@ SfumatoError
 └── NotComparable      two things that do not describe the same table
 
 Messages, `repr`, pickles and JSON hold names, rules and numbers of rows. Values of cells are
-kept only behind `reveal()`, which the steward's own screen may call.
+kept only behind `reveal()`, which the steward's own screen may call. Names come from files that others wrote, so
+a message shows their control and invisible characters as escapes.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
+
+from sfumato.visible import visible
 
 __all__ = [
     "BudgetExceeded",
@@ -72,7 +75,7 @@ class Problem:
 
     def __str__(self) -> str:
         text = sentence(f"{self.path}: {self.rule}")
-        return f"{text} Hint: {sentence(self.hint)}" if self.hint else text
+        return visible(f"{text} Hint: {sentence(self.hint)}" if self.hint else text)
 
     def __getstate__(self) -> tuple[Any, ...]:
         return (self.path, self.rule, self.hint, self.count, self.rows)
@@ -133,7 +136,7 @@ class ParameterError(SfumatoError):
     def __init__(self, name: str, value: object, rule: str, *, hint: str = "") -> None:
         self.name, self.value, self.rule, self.hint = name, value, rule, hint
         tail = f" Hint: {hint}." if hint else ""
-        super().__init__(f"{name} = {value}: {rule}.{tail}")
+        super().__init__(visible(f"{name} = {value}: {rule}.{tail}"))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (_parameter_error, (self.name, self.value, self.rule, self.hint))
@@ -150,7 +153,7 @@ class Infeasible(SfumatoError):  # noqa: N818  (the name is part of the public c
         self.asked, self.best, self.why, self.hint = asked, best, why, hint
         tail = f" Hint: {hint}." if hint else ""
         shown = f"{float(best):.4g}" if isinstance(best, (float, Fraction)) else best
-        super().__init__(f"{asked} can not be reached: {why}. Best attainable: {shown}.{tail}")
+        super().__init__(visible(f"{asked} can not be reached: {why}. Best attainable: {shown}.{tail}"))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (_infeasible, (self.asked, self.best, self.why, self.hint))
@@ -177,7 +180,7 @@ class ReleaseError(SfumatoError):
 
     def __init__(self, message: str, *, hint: str = "", problems: Sequence[Problem] = ()) -> None:
         self.hint, self.problems, self._text = hint, tuple(problems), message
-        lines = [f"{message}. Hint: {hint}." if hint else f"{message}."]
+        lines = [visible(f"{message}. Hint: {hint}." if hint else f"{message}.")]
         lines += [f"  {number}. {problem}" for number, problem in enumerate(self.problems, 1)]
         super().__init__("\n".join(lines))
 
@@ -195,3 +198,6 @@ def _release_error(message: str, hint: str, problems: Sequence[Problem]) -> Rele
 
 class NotComparable(SfumatoError):  # noqa: N818  (the name is part of the public contract)
     """Two things that do not describe the same table or attributes."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(visible(message))

@@ -27,6 +27,7 @@ from sfumato.claims import Claim
 from sfumato.counts import Table
 from sfumato.errors import Infeasible, NotComparable, ParameterError, count_of
 from sfumato.release import Release
+from sfumato.visible import visible
 
 __all__ = ["Against", "against"]
 
@@ -73,7 +74,7 @@ class Against:
             )
         others = count_of(self.earlier, "earlier one")
         beside = f"{first} by this release together with {others}; {self.alone} by this one alone."
-        return "\n".join([beside, *self.notes])
+        return "\n".join(map(visible, [beside, *self.notes]))
 
     def to_json(self) -> dict[str, Any]:
         """Return a plain mapping."""

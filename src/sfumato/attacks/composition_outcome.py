@@ -24,6 +24,7 @@ from sfumato.attacks.composition_narrowing import Narrowed
 from sfumato.errors import count_of
 from sfumato.measures.shares import Share, difference
 from sfumato.schema import Attribute
+from sfumato.visible import visible
 
 __all__ = ["Composition", "Records", "Tally", "tally"]
 
@@ -231,7 +232,7 @@ class Composition:
                 for name, one in self.by_attribute.items()
             ]
         lines.append("Confidential: computed from the original. One value left is certainty only for true members.")
-        return "\n".join([*lines, *self.notes])
+        return "\n".join(map(visible, [*lines, *self.notes]))
 
 
 def _percent(share: Share) -> str:

@@ -22,6 +22,7 @@ from sfumato.claims.neighbours import Neighbours
 from sfumato.claims.registry import Promise, promise_from_json
 from sfumato.claims.requirement import Requirement, Unit
 from sfumato.errors import ParameterError
+from sfumato.visible import visible
 
 __all__ = ["Claim", "described"]
 
@@ -177,7 +178,7 @@ class Claim:
             lines.append(f"Budget, step by step: {steps}.")
         if self.rehearsal:
             lines.append("This is a rehearsal: it was made with a known seed and protects nobody.")
-        return "\n".join(lines)
+        return "\n".join(map(visible, lines))
 
     def __str__(self) -> str:
         return f"{self.promise} [{self.kind}{', rehearsal' if self.rehearsal else ''}]"

@@ -6,7 +6,8 @@ from typing import Any
 
 import click
 
-from sfumato.cli.options import emit, file_options, given_options, json_option
+from sfumato.cli.options import file_options, given_options, json_option
+from sfumato.cli.output import emit, say
 
 __all__ = ["apply"]
 
@@ -40,6 +41,7 @@ def apply(
     from pathlib import Path
 
     from sfumato.errors import count_of
+    from sfumato.release.spreadsheet import marked_frame
     from sfumato.release.whole_file import NewFile
 
     with NewFile(output, option="output") as target:
@@ -47,11 +49,11 @@ def apply(
             release, data, schema, given_options(delimiter=delimiter, encoding=encoding, header=header)
         )
         with target.filled() as file:
-            frame.write_csv(file)
+            marked_frame(frame).write_csv(file)
     if as_json:
         emit({"ok": True, "rows": frame.height, "written": Path(output).name})
     else:
-        click.echo(f"Wrote {count_of(frame.height, 'row')} to {output}. The claim of {release} does not cover them.")
+        say(f"Wrote {count_of(frame.height, 'row')} to {output}. The claim of {release} does not cover them.")
 
 
 def _generalized(release: str, data: str, schema: str | None, given: dict[str, Any]) -> Any:

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sfumato.cli.options import emit, file_options, given_options, json_option
+from sfumato.cli.options import file_options, given_options, json_option
+from sfumato.cli.output import emit, say_lines
 
 if TYPE_CHECKING:
     from sfumato.attacks import Composition
@@ -74,13 +75,15 @@ def composition(releases: tuple[str, ...], victims: str, control: str | None, **
     if options["as_json"]:
         emit({"ok": True, **found.to_json()})
         return
-    click.echo(found.describe())
+    say_lines(found.describe())
 
 
 def _write_records(found: Composition, file: NewFile) -> None:
     """Write what the attack says of each victim and attribute, in the order of the victims' file."""
     import csv
     from io import TextIOWrapper
+
+    from sfumato.release.spreadsheet import marked
 
     with file.filled() as out:
         text = TextIOWrapper(out, encoding="utf-8", newline="")
@@ -89,5 +92,8 @@ def _write_records(found: Composition, file: NewFile) -> None:
         for name, one in found.by_attribute.items():
             records = one.records
             rows = zip(records.left.tolist(), records.guesses(), records.posterior.tolist(), strict=True)
-            lines.writerows([at, name, left, guess, f"{sure:.6f}"] for at, (left, guess, sure) in enumerate(rows, 1))
+            lines.writerows(
+                [at, marked(name), left, marked(str(guess)), f"{sure:.6f}"]
+                for at, (left, guess, sure) in enumerate(rows, 1)
+            )
         text.detach()

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sfumato.cli.main import EXIT_INPUT
-from sfumato.cli.options import emit, file_options, given_options, json_option, print_problems
+from sfumato.cli.options import file_options, given_options, json_option, print_problems
+from sfumato.cli.output import Answer, emit, say
 
 if TYPE_CHECKING:
     from sfumato.errors import Problem
@@ -80,23 +81,23 @@ def _report(
         else:
             _print_fit(rows or 0, left_out, **(counted or {}))
             if alone is not None:
-                click.echo(f"{'Warning: ' if alone.above else ''}{alone.describe()}")
+                say(f"{'Warning: ' if alone.above else ''}{alone.describe()}")
         _print_open(decisions, remarks)
-    return EXIT_INPUT if problems else 0
+    return Answer(EXIT_INPUT if problems else 0)
 
 
 def _print_fit(rows: int, left_out: int, people: int | None = None, surplus: int | None = None) -> None:
     from sfumato.errors import count_of
 
-    click.echo(f"{count_of(rows, 'row fits', 'rows fit')} the schema.")
+    say(f"{count_of(rows, 'row fits', 'rows fit')} the schema.")
     if people is not None:
-        click.echo(f"The rows are about {count_of(people, 'person', 'people')}.")
+        say(f"The rows are about {count_of(people, 'person', 'people')}.")
     if surplus:
         are = count_of(surplus, "row is", "rows are")
-        click.echo(f"{are} left out: their person has more than `rows_per_person`.")
+        say(f"{are} left out: their person has more than `rows_per_person`.")
     if left_out:
         are = count_of(left_out, "row is", "rows are")
-        click.echo(f'{are} left out: a value is missing where missing = "suppress".')
+        say(f'{are} left out: a value is missing where missing = "suppress".')
 
 
 def _print_open(decisions: Sequence[Problem], remarks: Sequence[Problem]) -> None:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-import shlex
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from sfumato.cli.options import emit, json_option
+from sfumato.cli.options import json_option
+from sfumato.cli.output import emit, say
+from sfumato.cli.targets import refuse_target
+from sfumato.visible import operand, shell_command
 
 if TYPE_CHECKING:
     from sfumato.frontier import Frontier, Recommendation
@@ -42,20 +44,21 @@ def demo(output: str, quick: bool, membership_public: bool, as_json: bool) -> No
     import sfumato as sf
     from sfumato.report.wording import membership
 
+    refuse_target("output", output, folder=True)
     folder = _free(output)
     data, schema = _written(folder)
     table = sf.read(data, sf.Schema.load(schema))
     private = sf.sweep(sf.DiffGen, epsilon=["0.5", 1, 2, 4])
     points = sf.sweep(sf.Mondrian, t=["0.1", "0.15", "0.2"]) if quick else sf.sweep(*PRESETS, private)
     if not as_json:
-        click.echo(f"Adult, {table.rows:,} people: making and measuring {len(points)} releases.")
+        say(f"Adult, {table.rows:,} people: making and measuring {len(points)} releases.")
     front = sf.frontier(table, points, progress=not as_json, repeats=3)
     chosen = front.recommend(membership_public=membership_public)
     release = sf.publish(table, chosen.mechanism)
     release.save(folder / "release")
     verdict = sf.verify(folder / "release")
     flags = [flag for flag, on in (("--quick", quick), ("--membership-public", membership_public)) if on]
-    again = shlex.join(["sfumato", "demo", *flags, "-o", output])
+    again = shell_command(["sfumato", "demo", *flags, "-o", output])
     given = (str(data), str(schema))
     sf.report(front, folder / "report.html", recommendation=chosen, command=again, source=given)
     public = folder / "public.html"
@@ -77,14 +80,16 @@ def demo(output: str, quick: bool, membership_public: bool, as_json: bool) -> No
         )
         return
     _show(front, chosen, given)
-    click.echo(f"\nPublished and verified: {'the claim holds' if verdict.holds else 'the claim does not hold'}.")
+    say("")
+    say(f"Published and verified: {'the claim holds' if verdict.holds else 'the claim does not hold'}.")
+    verifying = shell_command(["sfumato", "verify", operand(folder / "release")])
     for name, what in (
         ("adult.csv", "the table; adult.toml beside it is its schema"),
         ("report.html", "for the steward, confidential"),
         ("public.html", "for everyone"),
-        ("release", f"what is published; check it with: {shlex.join(['sfumato', 'verify', str(folder / 'release')])}"),
+        ("release", f"what is published; check it with: {verifying}"),
     ):
-        click.echo(f"  {folder / name}  {what}")
+        say(f"  {folder / name}  {what}")
 
 
 def _show(front: Frontier, chosen: Recommendation, given: tuple[str, str]) -> None:
@@ -95,10 +100,11 @@ def _show(front: Frontier, chosen: Recommendation, given: tuple[str, str]) -> No
 
     show(front, chosen)
     for line in worst_of(chosen.point):
-        click.secho(line, bold=True)
+        say(line, style="bold")
     command = publish_command(chosen.point.mechanism, *given)
     if command is not None:
-        click.echo(f"\nTo make it again:\n  {command}")
+        for line in ("", "To make it again:", f"  {command}"):
+            say(line)
 
 
 def _written(folder: Path) -> tuple[Path, Path]:

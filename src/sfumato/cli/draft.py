@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import click
 
-from sfumato.cli.options import emit, file_options, given_options, json_option
+from sfumato.cli.options import file_options, given_options, json_option
+from sfumato.cli.output import emit, say, say_lines
+from sfumato.cli.targets import refuse_target
 
 __all__ = ["draft"]
 
@@ -40,12 +42,12 @@ def draft(
     import sfumato as sf
     from sfumato.errors import ParameterError
     from sfumato.release.whole_file import write_whole
+    from sfumato.visible import operand, shell_command
 
+    refuse_target("output", output, new=True)
     text = sf.draft(data, **given_options(name=name, delimiter=delimiter, encoding=encoding, header=header))
     if output is not None:
         target = Path(output)
-        if os.path.lexists(target):
-            raise ParameterError("output", target.name, "exists already", hint="name another file, or move it away")
         try:
             if not target.parent.is_dir():
                 raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
@@ -60,6 +62,7 @@ def draft(
     if as_json:
         emit({"ok": True, "schema": text, "written": None if output is None else Path(output).name})
     elif output is None:
-        click.echo(text)
+        say_lines(text)
     else:
-        click.echo(f"Wrote {output}. Open it, take the decisions it names, then run: sfumato check {data} {output}")
+        command = shell_command(["sfumato", "check", operand(data), operand(output)])
+        say(f"Wrote {output}. Open it, take the decisions it names, then run: {command}")

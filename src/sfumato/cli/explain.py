@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import click
 
-from sfumato.cli.options import completed_by, emit, json_option
+from sfumato.cli.options import completed_by, json_option
+from sfumato.cli.output import emit, say_lines
 
 __all__ = ["explain"]
 
@@ -33,4 +34,4 @@ def explain(name: str | None, as_json: bool) -> None:
     if as_json:
         emit({"ok": True, "name": name, "text": text})
     else:
-        click.echo(text)
+        say_lines(text)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import click
 
-from sfumato.cli.options import emit, json_option
+from sfumato.cli.options import json_option
+from sfumato.cli.output import emit, say
+from sfumato.visible import operand, shell_command
 
 __all__ = ["finish"]
 
@@ -22,7 +24,6 @@ def finish(partial: str, output: str | None, ledger: str | None, as_json: bool) 
 
     Example: sfumato finish .out.partial-4711-0123456789ab -o out
     """
-    import shlex
     from pathlib import Path
 
     from sfumato.ledger import Ledger
@@ -36,4 +37,4 @@ def finish(partial: str, output: str | None, ledger: str | None, as_json: bool) 
     if as_json:
         emit({"ok": True, "folder": shown, "entry": entry})
         return
-    click.echo(f"Saved in {shown}. Check it with: {shlex.join(['sfumato', 'verify', shown])}")
+    say(f"Saved in {shown}. Check it with: {shell_command(['sfumato', 'verify', operand(shown)])}")

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sfumato.cli.options import DECIMAL, WHOLE, completed_by, emit, file_options, given_options, json_option
+from sfumato.cli.options import DECIMAL, WHOLE, completed_by, file_options, given_options, json_option
+from sfumato.cli.output import emit, say, show_table
+from sfumato.cli.targets import refuse_target
 
 if TYPE_CHECKING:
     from sfumato.frontier import Frontier, Point, Recommendation
@@ -61,7 +63,10 @@ def frontier(data: str, schema: str, as_json: bool, **options: Any) -> None:
     Example: sfumato frontier patients.csv patients.toml --preset tradeoff --privacy-loss 0.2 -o report.html
     """
     import sfumato as sf
+    from sfumato.report.page import REPORT_ENDINGS
 
+    for name in ("output", "public"):
+        refuse_target(name, options[name], endings=REPORT_ENDINGS)
     form = given_options(**{name: options[name] for name in ("delimiter", "encoding", "header")})
     points = sf.sweep(*(options["preset"] or ("standard",)))
     table = sf.read(data, sf.Schema.load(schema), **form)
@@ -87,53 +92,50 @@ def frontier(data: str, schema: str, as_json: bool, **options: Any) -> None:
         return
     show(front, reached)
     if options["output"]:
-        click.echo(f"Report: {options['output']} (confidential)")
+        say(f"Report: {options['output']} (confidential)")
 
 
 def _command() -> str:
     """The command line as it was given."""
-    import shlex
     import sys
 
-    return shlex.join(["sfumato", *sys.argv[1:]])
+    from sfumato.visible import shell_command
+
+    return shell_command(["sfumato", *sys.argv[1:]])
 
 
 def show(front: Frontier, recommendation: Recommendation) -> None:
     """Print the efficient releases and the recommendation, with what was left out of it."""
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.table import Table
-
     from sfumato.errors import count_of
     from sfumato.frontier import name_together, side_by_side
 
-    console = Console(highlight=False)
-    shown = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
     names = (front.privacy.name.replace("_", " "), front.utility.name.replace("_", " "))
     best = recommendation.point
     listed = [*front.efficient] if best.efficient else [*front.efficient, best]
     listed.sort(key=lambda point: (front.privacy.sign * point.privacy.mean, point.number))
     groups = side_by_side(listed)
     widest = max(len(name_together(group)) for group in groups)
-    shown.add_column("efficient releases", min_width=min(widest, _NAME))
-    for name in names:
-        shown.add_column(name, justify="right", no_wrap=True)
     several = any(point.attributes for point in listed)
-    if several:
-        shown.add_column(f"{names[0]} of")
-    shown.add_column("")
-    for group in groups:
-        figures = (f"{group[0].privacy.mean:.4g}", f"{group[0].utility.mean:.4g}")
-        worst = [str(group[0].attributes.get("privacy", {}).get("worst", ""))] if several else []
-        shown.add_row(escape(name_together(group)), *figures, *worst, _mark(group, best))
-    console.print(shown)
+    rows = [
+        (
+            name_together(group),
+            f"{group[0].privacy.mean:.4g}",
+            f"{group[0].utility.mean:.4g}",
+            *([str(group[0].attributes.get("privacy", {}).get("worst", ""))] if several else []),
+            _mark(group, best),
+        )
+        for group in groups
+    ]
+    heads = ("efficient releases", *names, *([f"{names[0]} of"] if several else []), "")
+    show_table(rows, heads=heads, right=(1, 2), least=min(widest, _NAME))
     failed = f", {len(front.failed)} not made or not measured" if front.failed else ""
-    click.echo(f"{count_of(len(front.points), 'release')} compared{failed}.\n")
-    console.print(f"[bold]Recommended: {escape(best.label)}[/]")
-    console.print(escape(recommendation.reason))
+    say(f"{count_of(len(front.points), 'release')} compared{failed}.")
+    say("")
+    say(f"Recommended: {best.label}", style="bold", wrap=True)
+    say(recommendation.reason, wrap=True)
     if recommendation.note:
-        console.print(escape(recommendation.note), style="bold" if best.buckets else "")
-    console.print(escape(recommendation.caution), style="dim")
+        say(recommendation.note, style="bold" if best.buckets else "", wrap=True)
+    say(recommendation.caution, style="dim", wrap=True)
 
 
 def _mark(group: tuple[Point, ...], best: Point) -> str:

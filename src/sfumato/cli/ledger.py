@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sfumato.cli.options import WHOLE, emit, json_option
+from sfumato.cli.options import WHOLE, json_option
+from sfumato.cli.output import emit, say
 
 if TYPE_CHECKING:
     from sfumato.ledger import Entry, Ledger, LimitSet, Totals
@@ -100,30 +101,25 @@ def _show(book: Ledger, population: str | None, *, as_json: bool) -> None:
 
 def _print(totals: list[Totals], entries: list[Entry], limits: list[LimitSet]) -> None:
     """Each population with its entries, oldest first (times are UTC), and what they add up to."""
-    from rich.console import Console
-    from rich.markup import escape
-
-    console = Console(highlight=False)
     for total in totals:
-        console.print(f"[bold]{escape(total.population)}[/]", soft_wrap=True)
+        say(total.population, style="bold")
         for entry in entries:
-            if entry.population == total.population:
-                console.print(escape("\n".join(_lines(entry))), soft_wrap=True)
+            for line in _lines(entry) if entry.population == total.population else ():
+                say(line)
         for relation, cost in total.spent.items():
-            console.print(f"  spent, {relation}: epsilon {cost}", soft_wrap=True)
+            say(f"  spent, {relation}: epsilon {cost}")
         if len(total.spent) > 1:
-            console.print(f"  together, counted for {total.relation}: epsilon {total.combined}", soft_wrap=True)
+            say(f"  together, counted for {total.relation}: epsilon {total.combined}")
         if not total.spent:
-            console.print("  no epsilon spent")
+            say("  no epsilon spent")
         limit = "none set" if total.limit is None else f"epsilon {total.limit}"
         left = "" if total.left is None else f", left: epsilon {total.left}"
-        console.print(f"  limit: {limit}{left}", soft_wrap=True)
+        say(f"  limit: {limit}{left}")
         for changed in limits:
             if changed.population == total.population and changed.before is not None:
                 when = changed.at[:16].replace("T", " ")
                 verb = "raised" if changed.raised else "set"
-                told = f"    {verb} from epsilon {changed.before} to epsilon {changed.cost}, {when}"
-                console.print(told, soft_wrap=True)
+                say(f"    {verb} from epsilon {changed.before} to epsilon {changed.cost}, {when}")
 
 
 def _lines(entry: Entry) -> list[str]:

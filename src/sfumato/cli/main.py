@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import sys
@@ -12,6 +11,8 @@ from importlib import import_module
 from typing import Any
 
 import click
+
+from sfumato.cli.output import emit, exit_code, gone, lost, opened_streams, say, say_lines
 
 __all__ = ["EXIT_CLAIM", "EXIT_INPUT", "app", "main"]
 
@@ -97,30 +98,43 @@ def _on_sigterm(handler: Any) -> Any:
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line; errors are messages, never tracebacks (set SFUMATO_DEBUG=1 to see one)."""
     given = sys.argv[1:] if arguments is None else arguments
+    opened_streams()
     before = _on_sigterm(_terminated)
     try:
         code = app.main(given, standalone_mode=False, prog_name="sfumato")
-    except click.exceptions.Abort:
-        click.echo("Stopped.", err=True)
+    except (click.exceptions.Abort, KeyboardInterrupt):
+        say("Stopped.", error=True)
         code = 130
     except click.ClickException as error:
-        _without_far_guesses(error).show()
+        _misused(_without_far_guesses(error))
         code = EXIT_INPUT
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = 0
-    except SystemExit as stopped:  # click's answer to a reader that went away (`| head`)
-        code = 0 if stopped.code == 1 else stopped.code
-    except KeyboardInterrupt:
-        click.echo("Stopped.", err=True)
-        code = 130
+    except SystemExit as stopped:
+        code = stopped.code
+        if code == 1:  # how click ends when nobody reads its help (`--help | true`)
+            gone()
+            code = 0
     except _Terminated:
-        click.echo("Stopped.", err=True)
+        say("Stopped.", error=True)
         code = 143
     except Exception as error:  # noqa: BLE001  (the last door: a message instead of a traceback)
-        code = _failed(error, as_json="--json" in given)
+        # Help that click prints itself, onto a full disk, is an OSError too.
+        code = 0 if isinstance(error, OSError) and lost() else _failed(error, as_json="--json" in given)
     _on_sigterm(before)
-    sys.exit(code if isinstance(code, int) else 0)
+    sys.exit(exit_code(code if isinstance(code, int) else 0))
+
+
+def _misused(error: click.ClickException) -> None:
+    """Print what is wrong with the words that were typed, and where the help is."""
+    context = getattr(error, "ctx", None)
+    if context is not None:
+        say_lines(context.get_usage(), error=True)
+        say(f"Try '{context.command_path} {context.help_option_names[-1]}' for help.", error=True)
+        say("", error=True)
+    told = error.format_message()
+    if isinstance(error, click.MissingParameter):  # our own names, one on a line
+        say_lines(f"Error: {told}".expandtabs(2), error=True)
+    else:
+        say(f"Error: {told}", error=True)
 
 
 def _failed(error: Exception, *, as_json: bool) -> int:
@@ -145,7 +159,7 @@ def _failed(error: Exception, *, as_json: bool) -> int:
             f"Error: unexpected {type(error).__name__}. Hint: run again with SFUMATO_DEBUG=1 and report what it prints."
         )
     if as_json:
-        click.echo(json.dumps(answer, indent=2))
+        emit(answer)
     else:
-        click.echo(message, err=True)
+        say_lines(message, error=True)
     return code

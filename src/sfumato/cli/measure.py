@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sfumato.cli.options import completed_by, emit, file_options, given_options, json_option
+from sfumato.cli.options import completed_by, file_options, given_options, json_option
+from sfumato.cli.output import emit, say, show_table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -75,22 +76,16 @@ def measure(
 
 
 def _show(found: Mapping[str, Measured]) -> None:
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.table import Table
-
-    shown = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
-    for column in ("measure", "value", "unit", "formula"):
-        shown.add_column(column, justify="right" if column == "value" else "left")
+    rows = []
     for name, figure in found.items():
         missing = figure.details.get("not measured")
         value = "-" if missing else f"{figure.value:.6g}"
-        shown.add_row(name, value, escape(figure.unit), escape(str(missing) if missing else figure.formula))
-    Console(highlight=False).print(shown)
+        rows.append((name, value, figure.unit, missing or figure.formula))
+    show_table(rows, heads=("measure", "value", "unit", "formula"), right=(1,))
     for name, figure in found.items():
         each = figure.details.get("by_attribute", {})
         if len(each) > 1:
             told = ", ".join(f"{attribute} {float(value):.6g}" for attribute, value in each.items())
             many = f"the worst of {len(each)} sensitive attributes"
-            click.echo(f"{name} is that of {figure.details['attribute']}, {many}: {told}.")
-    click.echo("Computed from the original: confidential.")
+            say(f"{name} is that of {figure.details['attribute']}, {many}: {told}.")
+    say("Computed from the original: confidential.")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+
+from sfumato.cli.output import say, say_parts, show_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,7 +19,6 @@ __all__ = [
     "DECIMAL",
     "WHOLE",
     "completed_by",
-    "emit",
     "file_options",
     "given_options",
     "json_option",
@@ -79,33 +79,24 @@ def completed_by(names: Callable[[], Iterable[str]]) -> Callable[[Any, Any, str]
     return lambda _context, _parameter, begun: [name for name in names() if name.startswith(begun)]
 
 
-def emit(data: dict[str, Any]) -> None:
-    """Print one JSON object."""
-    click.echo(json.dumps(data, indent=2, ensure_ascii=False))
-
-
 def print_problems(title: str, problems: Iterable[Problem], *, reveal: bool, style: str) -> None:
     """List problems; with `reveal` also the offending values, on the steward's own screen, marked as confidential."""
-    from rich.console import Console
-    from rich.markup import escape
-
     from sfumato.errors import sentence
 
-    console = Console(highlight=False, soft_wrap=True)
-    console.print(f"[bold {style}]{escape(title)}[/]")
+    say(title, style=f"bold {style}")
     last: tuple[tuple[str, ...], str] = ((), "")
     listed = list(problems)
     for number, problem in enumerate(listed, 1):
-        console.print(f"  {number}. [bold]{escape(problem.path)}[/]: {escape(sentence(problem.rule))}")
+        say_parts((f"  {number}. ", ""), (problem.path, "bold"), (f": {sentence(problem.rule)}", ""))
         if (problem.values, problem.hint) == last:  # said just above, as when every column is absent
             continue
         last = (problem.values, problem.hint)
         if reveal and problem.values:
-            console.print(f"     values: {escape(_listed(problem))}")
+            say(f"     values: {_listed(problem)}")
         if problem.hint:
-            console.print(f"     [dim]{escape(sentence(problem.hint))}[/]")
+            say(f"     {sentence(problem.hint)}", style="dim")
     if reveal and any(problem.values for problem in listed):
-        console.print(f"[bold]{escape(CONFIDENTIAL)}[/]")
+        say(CONFIDENTIAL, style="bold")
 
 
 def named_decisions(decisions: Iterable[Problem]) -> str:
@@ -128,12 +119,5 @@ def _listed(problem: Problem) -> str:
 
 def table_of(title: str, rows: Iterable[tuple[str, object]]) -> None:
     """Print pairs as a small table."""
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.table import Table
-
-    click.echo(title)
-    table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
-    for name, value in rows:
-        table.add_row(f"[bold]{escape(name)}[/]", escape(str(value)))
-    Console(highlight=False).print(table)
+    say(title)
+    show_table([((name, "bold"), value) for name, value in rows])

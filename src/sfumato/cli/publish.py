@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from sfumato.cli.options import WHOLE, emit, file_options, given_options, json_option, named_decisions, table_of
+from sfumato.cli.options import WHOLE, file_options, given_options, json_option, named_decisions, table_of
+from sfumato.cli.output import emit, say, say_lines
 from sfumato.cli.publish_words import (
     budget_warnings,
     form_notes,
@@ -17,6 +17,7 @@ from sfumato.cli.publish_words import (
     withheld,
     withheld_words,
 )
+from sfumato.visible import operand, shell_command
 
 if TYPE_CHECKING:
     from sfumato.claims import Claim
@@ -92,6 +93,7 @@ def run(mechanism: Mechanism, **options: Any) -> None:
     from sfumato.errors import count_of
     from sfumato.ledger import refuse_ledger_inside
     from sfumato.release.folder import NewFolder
+    from sfumato.release.spreadsheet import marked_frame
     from sfumato.release.store import save_or_keep
 
     schema = sf.Schema.load(options["schema"])
@@ -100,12 +102,12 @@ def run(mechanism: Mechanism, **options: Any) -> None:
     undecided = schema.decisions()
     if undecided and not options["as_json"]:
         are = count_of(len(undecided), "decision of the schema is", "decisions of the schema are")
-        listed = shlex.join(["sfumato", "check", options["data"], options["schema"]])
-        click.echo(f"Warning: {are} open: {named_decisions(undecided)}. Each as a question: {listed}", err=True)
+        listed = shell_command(["sfumato", "check", operand(options["data"]), operand(options["schema"])])
+        say(f"Warning: {are} open: {named_decisions(undecided)}. Each as a question: {listed}", error=True)
     if options["dry_run"]:
         _show_plan(sf.plan(schema, mechanism), mechanism.claim(schema), as_json=options["as_json"])
         for text in () if options["as_json"] else withheld_words(mechanism, schema):
-            click.echo(text)
+            say(text)
         return
     if options["output"] is None:
         raise sf.ParameterError(
@@ -130,7 +132,7 @@ def run(mechanism: Mechanism, **options: Any) -> None:
                 f"the ledger knows no earlier release of the population {known}: nothing was looked back at"
             )
         for text in () if options["as_json"] else warnings:
-            click.echo(f"Warning: {text}", err=True)
+            say(f"Warning: {text}", error=True)
         with _progress(shown=not options["as_json"]) as progress:
             drawn = {name: options[name] for name in ("seed", "ledger", "allow_noise") if name in options}
             release = sf.publish(table, mechanism, progress=progress, **drawn)
@@ -142,7 +144,7 @@ def run(mechanism: Mechanism, **options: Any) -> None:
             save_or_keep(release, place, **told)
         if mapping is not None:
             with mapping.filled() as file:
-                sf.mapping(release).write_csv(file)
+                marked_frame(sf.mapping(release)).write_csv(file)
     if options["as_json"]:
         emit(
             {
@@ -160,18 +162,20 @@ def run(mechanism: Mechanism, **options: Any) -> None:
         )
         return
     if beside is not None:
-        click.echo(beside.describe() if beside.holds else f"Warning: {beside.describe()}", err=not beside.holds)
+        said = beside.describe() if beside.holds else f"Warning: {beside.describe()}"
+        say_lines(said, error=not beside.holds)
     estimated = " (estimate)" if release.claim.kind == "estimate" else ""
     table_of(f"Published {schema.name}", [("claim", f"{release.claim.promise}{estimated}"), *size_rows(release)])
     for text in form_notes(release):
-        click.echo(text)
+        say(text)
     seen = release.fingerprints()
-    click.echo(f"{'Warning: ' if seen.above else ''}{seen.describe()}")
+    say(f"{'Warning: ' if seen.above else ''}{seen.describe()}")
     for text in withheld_words(mechanism, schema):
-        click.echo(text)
+        say(text)
     if options["mapping"] is not None:
-        click.echo(f"Wrote the applied mapping to {options['mapping']}: it undoes the release, keep it to yourself.")
-    click.echo(f"Saved in {options['output']}. Check it with: {shlex.join(['sfumato', 'verify', options['output']])}")
+        say(f"Wrote the applied mapping to {options['mapping']}: it undoes the release, keep it to yourself.")
+    verifying = shell_command(["sfumato", "verify", operand(options["output"])])
+    say(f"Saved in {options['output']}. Check it with: {verifying}")
 
 
 def _refuse_nothing(mechanism: Mechanism, schema: Any) -> None:
@@ -269,7 +273,7 @@ def _looked_back(release: Any, earlier: Any, table: Any, options: dict[str, Any]
     except sf.SfumatoError as error:
         warnings.append(f"the release is saved, but could not be tried together with the earlier ones: {error}")
         if not options["as_json"]:
-            click.echo(f"Warning: {warnings[-1]}", err=True)
+            say(f"Warning: {warnings[-1]}", error=True)
         return None
 
 
@@ -280,24 +284,19 @@ def _show_plan(plan: Any, claim: Any, *, as_json: bool) -> None:
     for stage in plan.stages:
         spends = "" if stage.budget is None else f" Spends epsilon {stage.budget}."
         error = f" Expected error: {stage.expected_error}." if stage.expected_error else ""
-        click.echo(f"{stage.name}: {stage.does}.{spends}{error}")
+        say(f"{stage.name}: {stage.does}.{spends}{error}")
     for note in plan.notes:
-        click.echo(note)
+        say(note)
     if plan.refusal is not None:
-        click.echo(f"This would be refused: {plan.refusal}")
-    click.echo(claim.describe())
+        say(f"This would be refused: {plan.refusal}")
+    say_lines(claim.describe())
 
 
 def _progress(*, shown: bool) -> Any:
     """Return a context that yields a progress callback: a bar on a terminal, nothing elsewhere."""
-    import contextlib
-    import sys
+    from sfumato.frontier.progress import progress_of
 
-    if not shown or not sys.stderr.isatty():
-        return contextlib.nullcontext()
-    from sfumato.cli.progress import bar
-
-    return bar()
+    return progress_of(shown)
 
 
 @publish.command()

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from sfumato.cli.output import say
 from sfumato.cli.publish import publish, publish_options, run
 
 if TYPE_CHECKING:
@@ -36,9 +37,9 @@ def _spend(mechanism: Mechanism, options: dict[str, Any]) -> None:
         plan = sf.plan(sf.Schema.load(options["schema"]), mechanism)
         for stage in plan.stages:
             error = f" Expected error: {stage.expected_error}." if stage.expected_error else ""
-            click.echo(f"{stage.name}: {stage.does}. Spends epsilon {stage.budget}.{error}")
+            say(f"{stage.name}: {stage.does}. Spends epsilon {stage.budget}.{error}")
         for note in plan.notes:
-            click.echo(note)
+            say(note)
     run(mechanism, **options)
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import TYPE_CHECKING, Any
+
+from sfumato.visible import operand, shell_command
 
 if TYPE_CHECKING:
     from sfumato.claims import Claim
@@ -31,7 +32,7 @@ def budget_warnings(claim: Claim, schema: Schema, ledger: str | None) -> list[st
         return []
     limited = [other for other in known if book.totals(other).limit is not None]
     others = f" It limits {', '.join(limited)}: is one of these meant?" if limited else ""
-    fix = f"{shlex.join(['sfumato', 'ledger', ledger, '--population', name])} --set-limit EPSILON"
+    fix = f"{shell_command(['sfumato', 'ledger', operand(ledger), '--population', name])} --set-limit EPSILON"
     return [f"the ledger sets no limit for the population {name}.{others} Set one with: {fix}"]
 
 

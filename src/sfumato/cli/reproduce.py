@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sfumato.cli.options import WHOLE, emit, json_option
+from sfumato.cli.options import WHOLE, json_option
+from sfumato.cli.output import emit, say, show_table
+from sfumato.cli.targets import refuse_target
 
 if TYPE_CHECKING:
     from sfumato.reproduce import Reproduction
@@ -32,36 +34,29 @@ def reproduce(paper: str, quick: bool, tiny: bool, output: str | None, as_json: 
 
     Example: sfumato reproduce onthemap --data lodes_ri_2019/ --keep kept/
     """
-    from sfumato.cli.progress import bar
+    from sfumato.frontier.progress import progress_of
     from sfumato.reproduce import reproduce as computed
     from sfumato.reproduce import reproduction_page
 
+    refuse_target("output", output, endings=(".html", ".htm", ".json"))
+    refuse_target("output", f"{paper}.html" if output is None else None)
     options["size"] = "tiny" if tiny else "quick" if quick else "full"
-    if as_json:
-        found = computed(paper, **options)
-    else:
-        with bar() as progress:
-            found = computed(paper, progress=progress, **options)
+    with progress_of(not as_json) as progress:
+        found = computed(paper, progress=progress, **options)
     page = reproduction_page(found, output or f"{paper}.html")
     if as_json:
         emit({"ok": True, "page": str(page), **found.to_json()})
         return
     _show(found)
-    click.echo(f"Page: {page}")
+    say(f"Page: {page}")
 
 
 def _show(found: Reproduction) -> None:
     """Print what was said, printed, found and judged."""
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.table import Table
-
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    for head in ("Where", "What the paper says", "Printed", "Ours", "Verdict"):
-        table.add_column(head)
     colours = {"agrees": "green", "same shape": "cyan", "differs": "yellow"}
-    for one in found.statements:
-        word = one.judged.word
-        table.add_row(*map(escape, (one.where, one.says, one.printed, one.ours)), f"[{colours[word]}]{word}[/]")
-    Console(highlight=False).print(table)
-    click.echo(", ".join(f"{many} {word}" for word, many in found.tally().items()) + ".")
+    rows = [
+        (one.where, one.says, one.printed, one.ours, (one.judged.word, colours[one.judged.word]))
+        for one in found.statements
+    ]
+    show_table(rows, heads=("Where", "What the paper says", "Printed", "Ours", "Verdict"))
+    say(", ".join(f"{many} {word}" for word, many in found.tally().items()) + ".")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from sfumato.cli.options import DECIMAL, WHOLE, emit, json_option, table_of
+from sfumato.cli.options import DECIMAL, WHOLE, json_option, table_of
+from sfumato.cli.output import emit, say, say_lines
 from sfumato.cli.publish_words import budget_warnings
+from sfumato.visible import operand, shell_command
 
 if TYPE_CHECKING:
     from sfumato.commuting import Geography
@@ -104,7 +105,7 @@ def synthesize(**options: Any) -> None:
         flows = sf.commuting.read_flows(options["data"], geography, **named)
         warnings = budget_warnings(mechanism.claim(flows.schema), flows.schema, options["ledger"])
         for text in () if options["as_json"] else warnings:
-            click.echo(f"Warning: {text}", err=True)
+            say(f"Warning: {text}", error=True)
         release = sf.publish(
             flows.table, mechanism, seed=options["seed"], ledger=options["ledger"], save_to=place, **told
         )
@@ -173,8 +174,8 @@ def _show_plan(mechanism: Synthesize, geography: Geography, options: dict[str, A
         return
     for stage in plan.stages:
         spends = "" if stage.budget is None else f" Spends epsilon {float(stage.budget):.6g}."
-        click.echo(f"{stage.name}: {stage.does}.{spends}")
-    click.echo(claim.describe())
+        say(f"{stage.name}: {stage.does}.{spends}")
+    say_lines(claim.describe())
 
 
 def _map(flows: Any, release: Release, geography: Geography, page: NewFile, options: dict[str, Any]) -> None:
@@ -194,7 +195,8 @@ def _show(release: Release, options: dict[str, Any]) -> None:
     rows = [("pairs", summary.classes), (f"synthetic {options['unit']}s", summary.rows)]
     table_of("Synthetic commuting patterns", [("claim", release.claim.promise), *rows])
     for note in release.notes:
-        click.echo(f"  {note}.")
-    click.echo(f"Saved in {options['output']}. Check it with: {shlex.join(['sfumato', 'verify', options['output']])}")
+        say(f"  {note}.")
+    verifying = shell_command(["sfumato", "verify", operand(options["output"])])
+    say(f"Saved in {options['output']}. Check it with: {verifying}")
     if options["map_file"] is not None:
-        click.echo(f"Map: {options['map_file']}")
+        say(f"Map: {options['map_file']}")

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import click
 
 from sfumato.cli.main import EXIT_CLAIM
-from sfumato.cli.options import emit, json_option
+from sfumato.cli.options import json_option
+from sfumato.cli.output import Answer, emit, say, say_parts
 from sfumato.cli.requirements import requirement_of, requirement_options
 
 if TYPE_CHECKING:
@@ -38,16 +39,11 @@ def verify(release: str, schema: str | None, as_json: bool, **asked: str | None)
         emit({"ok": verdict.holds, **verdict.to_json()})
     else:
         _show(verdict)
-    return 0 if verdict.holds else EXIT_CLAIM
+    return Answer(0 if verdict.holds else EXIT_CLAIM)
 
 
 def _show(verdict: Verdict) -> None:
-    from rich.console import Console
-    from rich.markup import escape
-
-    console = Console(highlight=False, soft_wrap=True)
-    first, *rest = str(verdict).splitlines()
-    style = "green" if verdict.holds else "red"
-    console.print(f"[bold {style}]{escape(first)}[/] ({verdict.kind})")
+    first, *rest = str(verdict).split("\n")
+    say_parts((first, "bold green" if verdict.holds else "bold red"), (f" ({verdict.kind})", ""))
     for line in rest:
-        console.print(f"  {escape(line)}")
+        say(f"  {line}")

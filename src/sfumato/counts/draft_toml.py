@@ -14,6 +14,7 @@ from sfumato.counts.draft_table import TableFacts
 from sfumato.errors import count_of
 from sfumato.schema.domain import decimal_text
 from sfumato.schema.file import SchemaFile
+from sfumato.visible import visible
 
 __all__ = ["toml_text"]
 
@@ -28,7 +29,7 @@ def toml_text(
     """Return the whole file; `read_as` says how the data was understood, `person` names the column of a person's id."""
     head = (
         "# Drafted from a data file. It lists values of the data: keep it as confidential as the data.\n"
-        + (f"# Read as {read_as}.\n" if read_as else "")
+        + (f"# Read as {visible(read_as)}.\n" if read_as else "")
         + "# Go through every `decide`: change what is wrong, and delete each question that is answered. Roles were\n"
         "# guessed from column names (English, German, French, Spanish, Italian, Dutch); publish refuses a column\n"
         "# whose role is still a question.\n"
@@ -72,17 +73,16 @@ def _of_the_table(seen: TableFacts, person: str) -> tuple[str, ...]:
 
 def _table(proposal: Proposal) -> str:
     lines = ["", f"[attribute.{_key(proposal.name)}]"]
-    for text in proposal.why:  # it may name a column, and a comment holds no control characters
-        plain = "".join(letter if letter.isprintable() else " " for letter in text)
-        lines += [f"# {line}" for line in textwrap.wrap(plain, _COMMENT)]
+    for text in proposal.why:
+        lines += [f"# {line}" for line in textwrap.wrap(visible(text), _COMMENT)]
     if proposal.decide:
         lines.append(f"decide = {_questions(proposal.decide)}")
     lines.append(f'role = "{proposal.role}"')
     if proposal.lines:
         lines.append(f'kind = "{proposal.kind}"')
     for key, value, comment in proposal.lines:
-        text = _value(value)
-        lines += [f"# {key}: {comment}", f"{key} = {text}"] if "\n" in text else [f"{key} = {text}  # {comment}"]
+        text, said = _value(value), visible(comment)
+        lines += [f"# {key}: {said}", f"{key} = {text}"] if "\n" in text else [f"{key} = {text}  # {said}"]
     if any(key in _FROM_DATA for key, _, _ in proposal.lines):
         lines.append('source = "data"')
     return "\n".join(lines) + "\n"
@@ -100,7 +100,9 @@ def _key(name: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+    """Return a TOML string; characters that cannot be seen stand there as escapes, for whoever reviews the file."""
+    whole = text.encode("utf-8", "replace").decode()  # half a character, as in a file name that is not UTF-8
+    return visible(json.dumps(whole, ensure_ascii=False))
 
 
 def _value(value: Any) -> str:

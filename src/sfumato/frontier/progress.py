@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 from sfumato.mechanisms import Progress
+from sfumato.visible import visible
 
 __all__ = ["progress_of"]
 
@@ -15,7 +16,7 @@ def progress_of(asked: bool | Progress) -> AbstractContextManager[Progress]:
     """Return a context that yields what to tell the progress to."""
     if callable(asked):
         return nullcontext(asked)
-    return _bar() if asked and sys.stderr.isatty() else nullcontext(_silent)
+    return _bar() if asked and sys.stderr is not None and sys.stderr.isatty() else nullcontext(_silent)
 
 
 def _silent(share: float, doing: str) -> None:
@@ -25,15 +26,14 @@ def _silent(share: float, doing: str) -> None:
 @contextmanager
 def _bar() -> Iterator[Progress]:
     from rich.console import Console
-    from rich.markup import escape
     from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Bar
 
-    columns = (BarColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    columns = (BarColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
     with Bar(*columns, console=Console(stderr=True), transient=True) as shown:
         task = shown.add_task("", total=1.0)
 
         def tell(share: float, doing: str) -> None:
-            shown.update(task, completed=share, description=escape(doing))
+            shown.update(task, completed=share, description=visible(doing))
 
         yield tell

@@ -2,14 +2,19 @@
 
 numba does not notice an edit in another file's compiled callee, so the folder carries a hash of every
 file of this package and of numba's version: one edit, one new folder. It lies in the user's cache, so
-a read-only installation works; `SFUMATO_CACHE` names another place. A compiled function is code that
-will be run, so a place that others can write is never tried: without a private folder nothing is kept.
+a read-only installation works; `SFUMATO_CACHE` names another place.
+
+A compiled function is code that will be run, so it is loaded only from a folder that nobody else could have filled:
+the folder is ours and closed to others, it and all it holds, and every folder above it up to the root belongs to us or
+to root, cannot be written by others (or is sticky, like /tmp, where nobody can replace what is ours) and is not a link.
+Without such a folder kernels are compiled in memory and not kept.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import stat
 import sys
 import tempfile
 from collections.abc import Callable
@@ -37,16 +42,67 @@ def source_key() -> str:
 
 @cache
 def folder() -> Path | None:
-    """Return the folder for compiled kernels, made if need be; None where none can be written."""
+    """Return the folder for compiled kernels, made if need be; None where there is none that only we can fill."""
     asked = os.environ.get("SFUMATO_CACHE")
-    root = Path(asked).expanduser() if asked else _user_cache() / "sfumato"
-    place = root / f"kernels-{source_key()}"
     try:
-        place.mkdir(mode=0o700, parents=True, exist_ok=True)
+        root = Path(asked).expanduser() if asked else _user_cache() / "sfumato"
+        place = Path(os.path.abspath(root)) / f"kernels-{source_key()}"  # noqa: PTH100  (no link is resolved)
+        if sys.platform == "win32":  # the folder of a user's own data is closed to others there
+            place.mkdir(parents=True, exist_ok=True)
+        elif not _ours_alone(place):
+            return None
         tempfile.TemporaryFile(dir=place).close()
-    except OSError:
+    except (OSError, RuntimeError, ValueError):  # not to be written, no home, a name that no file can have
         return None
     return place
+
+
+def _ours_alone(place: Path) -> bool:
+    """Make the folder where it is missing and say whether nobody else can have put anything into it.
+
+    Each step is opened from the one above and looked at by its descriptor, so that nothing is exchanged in between.
+    What is ours in a folder that passes cannot be renamed by others, so the path stays what was looked at.
+    """
+    look = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+    here = os.open(place.anchor, look)
+    try:
+        for name in place.parts[1:]:
+            if not _trusted(os.fstat(here)):
+                return False
+            try:
+                below = os.open(name, look, dir_fd=here)
+            except FileNotFoundError:
+                os.mkdir(name, mode=0o700, dir_fd=here)
+                below = os.open(name, look, dir_fd=here)
+            os.close(here)
+            here = below
+        last = os.fstat(here)
+        return _mine(last) and not last.st_mode & 0o077 and not _planted(here)
+    finally:
+        os.close(here)
+
+
+def _trusted(found: os.stat_result) -> bool:
+    """Whether what is ours inside a folder cannot be replaced by others: theirs to write only where it is sticky."""
+    owned = found.st_uid in (0, os.geteuid())
+    return owned and (not found.st_mode & 0o022 or bool(found.st_mode & stat.S_ISVTX))
+
+
+def _mine(found: os.stat_result) -> bool:
+    return found.st_uid == os.geteuid()
+
+
+def _planted(opened: int) -> bool:
+    """Whether anything inside is a link or belongs to somebody else, left from when the folder was open to others."""
+    for _, folders, files, here in os.fwalk(".", dir_fd=opened):
+        for name in (*folders, *files):
+            try:
+                found = os.stat(name, dir_fd=here, follow_symlinks=False)
+            except FileNotFoundError:  # a temporary file of another process of ours
+                continue
+            if not _mine(found) or stat.S_ISLNK(found.st_mode):
+                return True
+    return False
 
 
 def _user_cache() -> Path:

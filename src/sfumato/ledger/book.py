@@ -19,7 +19,6 @@ from __future__ import annotations
 import datetime as dt
 import json
 import os
-import shlex
 import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -48,6 +47,7 @@ from sfumato.ledger.store import (
 from sfumato.randomness import Entropy
 from sfumato.release.folder import NewFolder
 from sfumato.release.manifest import MANIFEST, plain_parameters
+from sfumato.visible import operand, shell_command
 
 __all__ = ["Ledger", "Reservation", "entered", "refuse_ledger_inside"]
 
@@ -240,7 +240,7 @@ class Ledger:
         return found
 
     def _unknown(self, entry: Entry) -> ParameterError:
-        command = f"sfumato ledger {shlex.quote(self._path.name)}"
+        command = shell_command(["sfumato", "ledger", operand(self._path.name)])
         number, settle = entry.number, f"{command} --resolve {entry.number} --as spent --note WHY"
         if entry.state == "reserved":
             rule = f"holds entry {number}, which is reserved: its process runs, or died before it said what it did"

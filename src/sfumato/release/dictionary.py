@@ -15,6 +15,7 @@ from sfumato.release.manifest_writer import levels, public_schema
 from sfumato.release.release import Release
 from sfumato.schema import KNOWN, MISSING, ROOT, Attribute, Days, Edges, Grid, Values
 from sfumato.schema.domain import decimal_text
+from sfumato.visible import code_span, markdown
 
 __all__ = ["dictionary"]
 
@@ -34,6 +35,10 @@ _KEYED = (
     "The data are about {people} people, who may have several rows each. The table `people` says how many different "
     "people each class holds, as the publisher counted them: the rows alone do not show it. Lines of scope `all` are "
     "about the whole table; a line with an attribute and a value counts those with at least one row of that value."
+)
+_MARKED = (
+    "- an apostrophe at the beginning of a cell is no part of its value: it keeps spreadsheets from running a text "
+    "that begins like a formula (`=`, `+`, `-`, `@`)"
 )
 _LISTED = 300  # values of a column whose groups are spelled out
 _FORMS = {
@@ -60,11 +65,11 @@ def dictionary(release: Release, files: Mapping[str, PublishedTable], *, counts:
     schema = public_schema(release)
     lines = [f"# {_line(schema.name)}", "", (_COUNT_FORMS if counts else _FORMS)[release.form], ""]
     lines += [
-        f"- `{name}`: {count_of(table.rows, 'row')}, {count_of(len(table.columns), 'column')}"
+        f"- {code_span(name)}: {count_of(table.rows, 'row')}, {count_of(len(table.columns), 'column')}"
         for name, table in files.items()
     ]
     lines += ["- `manifest.json`: the same facts for programs, with the SHA-256 of every file", ""]
-    lines += ["## What is promised", "", release.claim.describe().replace("\n", "\n\n"), ""]
+    lines += ["## What is promised", "", *_paragraphs(release.claim.describe())]
     if release.left_out and release.claim.kind == "checked":
         lines += [f"{count_of(release.left_out, 'record is', 'records are')} left out of the data.", ""]
     if release.people is not None:
@@ -75,14 +80,21 @@ def dictionary(release: Release, files: Mapping[str, PublishedTable], *, counts:
     for attribute in schema.attributes:
         lines += _column(attribute, _COUNTED if release.form == "cells" else _ROLES[attribute.role])
     lines += _added(release, counts=counts)
-    lines += ["## How to read a cell", "", *_reading(schema.attributes), ""]
+    lines += ["## How to read a cell", "", *_reading(schema.attributes)]
+    if any(name.endswith(".csv") for name in files):
+        lines.append(_MARKED)
+    lines.append("")
     if release.notes:
         lines += ["## Notes", "", *(f"- {_line(note)}" for note in release.notes), ""]
     return "\n".join(lines)
 
 
 def _line(text: str) -> str:
-    return " ".join(text.split())
+    return markdown(" ".join(text.split()))
+
+
+def _paragraphs(text: str) -> list[str]:
+    return [line for said in text.split("\n") for line in (markdown(said), "")]
 
 
 def _made(mechanism: Mapping[str, Any]) -> list[str]:
@@ -96,11 +108,11 @@ def _said(value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, Mapping) and "kind" in value:
         try:
-            return str(promise_from_json(value))
+            return _line(str(promise_from_json(value)))
         except ParameterError:
             pass
     if isinstance(value, Mapping):
-        return ", ".join(f"{name} {_said(part)}" for name, part in value.items() if part is not None)
+        return ", ".join(f"{_line(str(name))} {_said(part)}" for name, part in value.items() if part is not None)
     return _line(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
 
 
@@ -140,13 +152,13 @@ def _groups(attribute: Attribute) -> list[str]:
         return []
     tree = attribute.nodes
     inner = [node for node in range(1, len(tree)) if tree.children[node] and tree.distinct[node]]
-    return [f"  - `{_line(tree.names[node])}` is {_held(attribute, tree.children[node])}" for node in inner]
+    return [f"  - {code_span(tree.names[node])} is {_held(attribute, tree.children[node])}" for node in inner]
 
 
 def _held(attribute: Attribute, children: Sequence[int]) -> str:
     """List what a group holds; a part that no cell names is told as such, not by the name it has for programs."""
-    names = [_line(attribute.nodes.names[child]) for child in children]
-    told = [name for name in names if attribute.source == "public" or not _UNNAMED.fullmatch(name)]
+    names = [attribute.nodes.names[child] for child in children]
+    told = [_line(name) for name in names if attribute.source == "public" or not _UNNAMED.fullmatch(name)]
     return ", ".join([*told, *(["values that no cell names"] if len(told) < len(names) else [])])
 
 
@@ -179,7 +191,7 @@ def _added(release: Release, *, counts: bool) -> list[str]:
     elif counts:
         noise = "; it carries noise" if release.form == "cells" else ""
         told = {count: f"how many rows this line stands for, a whole number of at least 1{noise}"}
-    return [line for name, text in told.items() for line in (f"### {name}", "", f"- {text}", "")]
+    return [line for name, text in told.items() for line in (f"### {_line(name)}", "", f"- {text}", "")]
 
 
 def _reading(attributes: tuple[Attribute, ...]) -> list[str]:

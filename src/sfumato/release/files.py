@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 
 from sfumato.errors import ReleaseError
+from sfumato.release.spreadsheet import unmarked_frame
 
 __all__ = ["TIMES", "as_texts", "digest", "distinct_texts", "opened", "scan", "tally"]
 
@@ -30,12 +31,15 @@ def digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def scan(path: Path, *, separator: str | None = None) -> pl.LazyFrame:
-    """Return a CSV or Parquet file lazily, every column as text; an empty cell is null, a quoted one is not."""
-    return as_texts(opened(path, separator=separator), path.name)
+def scan(path: Path, *, separator: str | None = None, marks: bool = False) -> pl.LazyFrame:
+    """Return a CSV or Parquet file lazily, every column as text; an empty cell is null, a quoted one is not.
+
+    marks  the file is one of ours: marks against spreadsheets are taken off the cells of a CSV.
+    """
+    return as_texts(opened(path, separator=separator, marks=marks), path.name)
 
 
-def opened(path: Path, *, separator: str | None = None) -> pl.LazyFrame:
+def opened(path: Path, *, separator: str | None = None, marks: bool = False) -> pl.LazyFrame:
     """Return a CSV or Parquet file lazily, the columns of Parquet with their types."""
     try:
         with path.open("rb") as file:
@@ -54,7 +58,9 @@ def opened(path: Path, *, separator: str | None = None) -> pl.LazyFrame:
     doubled = {
         name: name.replace('""', '"') for name in names if '""' in name
     }  # polars leaves quotes in a header doubled
-    return frame if len({doubled.get(name, name) for name in names}) < len(names) else frame.rename(doubled)
+    if len({doubled.get(name, name) for name in names}) == len(names):
+        frame = frame.rename(doubled)
+    return unmarked_frame(frame) if marks else frame
 
 
 def _schemed(frame: pl.LazyFrame, name: str) -> pl.LazyFrame:

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import errno
 import os
-import shlex
 import shutil
 import stat
 from collections.abc import Callable, Iterator
@@ -28,6 +27,7 @@ from typing import Self
 
 from sfumato.errors import ReleaseError
 from sfumato.release.partial import Held, flush, holding_release, is_stale, partial_of, remove_stale, target_of
+from sfumato.visible import operand, shell_command
 
 __all__ = ["NewFolder", "refuse_existing", "take_name"]
 
@@ -90,7 +90,7 @@ class NewFolder:
             self._let_go()
             if not isinstance(error, Exception):
                 raise
-            finish = f"sfumato finish {_quoted(self.partial)} -o NEW_FOLDER"
+            finish = f"{shell_command(['sfumato', 'finish', operand(self.partial)])} -o NEW_FOLDER"
             problem = str(error).rstrip(".")
             raise ReleaseError(f"{problem}. The release was made and is whole, but hidden", hint=finish) from error
         finally:
@@ -149,7 +149,8 @@ def _refuse_unfinished(target: Path) -> None:
     """Refuse to begin anew while a whole release for the same place waits to be finished: it would be paid twice."""
     for found in target.parent.iterdir():
         if target_of(found) == target and found.is_dir() and holding_release(found) and is_stale(found):
-            hint = f"finish it: sfumato finish {_quoted(found)}; or delete it, or name another folder"
+            command = shell_command(["sfumato", "finish", operand(found)])
+            hint = f"finish it: {command}; or delete it, or name another folder"
             raise ReleaseError(f"an earlier release for {target.name} is whole but was not finished", hint=hint)
 
 
@@ -190,7 +191,3 @@ def _explained(target: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise ReleaseError(f"{target.name} cannot be written ({error.strerror})", hint=_HINT) from None
-
-
-def _quoted(path: Path) -> str:
-    return shlex.quote(str(path))

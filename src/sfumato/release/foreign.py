@@ -19,6 +19,7 @@ from sfumato.errors import ParameterError, Problem, ReleaseError, count_of
 from sfumato.release.files import as_texts, distinct_texts, opened, tally
 from sfumato.release.parse import Reading, counts_of, rebuilt, suppressed_group, times_of
 from sfumato.release.release import Release
+from sfumato.release.spreadsheet import marked
 from sfumato.schema import Attribute, Labels, Schema
 
 __all__ = ["columns_of", "read"]
@@ -83,7 +84,7 @@ def columns_of(schema: Schema, present: list[str]) -> dict[str, str]:
     """Return the column of each published attribute that the table has: by its name, else by its `column`."""
     found = {}
     for attribute in schema.published:
-        for column in (attribute.name, attribute.column):
+        for column in (attribute.name, attribute.column, marked(attribute.name)):
             if column in present:
                 found[attribute.name] = column
                 break

@@ -13,6 +13,7 @@ import polars as pl
 from sfumato.errors import Problem, count_of
 from sfumato.release.files import TIMES, distinct_texts
 from sfumato.release.release import Release, assemble, summed
+from sfumato.release.spreadsheet import unmarked
 from sfumato.schema import Attribute, Labels, Schema, parse_label
 from sfumato.schema.naming import Intervals, is_ambiguous
 
@@ -73,6 +74,8 @@ class Reading:
     def _label(self, attribute: Attribute, text: str | None) -> Intervals | None:
         written = self.foreign and attribute.name not in self.plain
         found = None if text is None else parse_label(attribute, text, written=written)
+        if found is None and self.foreign and text is not None and text != unmarked(text):
+            found = parse_label(attribute, unmarked(text), written=written)  # a CSV file of ours, outside its folder
         if found is None and self.foreign and (text is None or not text.strip()):
             missing = attribute.missing_code
             return None if missing is None else ((missing, missing + 1),)

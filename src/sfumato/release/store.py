@@ -43,6 +43,7 @@ from sfumato.release.parse import Reading, counts_of, rebuilt, suppressed_group,
 from sfumato.release.partial import is_stale, target_of
 from sfumato.release.recoding_file import labels_with_recoding
 from sfumato.release.release import Release
+from sfumato.release.spreadsheet import marked_frame
 from sfumato.schema import Attribute, Schema
 
 __all__ = ["finish", "load", "refuse_beforehand", "refuse_form", "refuse_unsavable", "save", "save_or_keep"]
@@ -268,9 +269,9 @@ def _write(table: PublishedTable, file: Path, format: Format) -> None:  # noqa: 
     try:
         if format == "csv":
             with file.open("wb") as out:
-                out.write(table.at(np.zeros(0, np.int64)).write_csv().encode())
+                out.write(marked_frame(table.at(np.zeros(0, np.int64))).write_csv().encode())
                 for batch in table.batches(_BATCH):
-                    batch.write_csv(out, include_header=False)
+                    marked_frame(batch).write_csv(out, include_header=False)
             return
         _lazy(table).sink_parquet(file, compression="zstd", row_group_size=_BATCH)
     except (pl.exceptions.PolarsError, OSError) as error:
@@ -329,7 +330,7 @@ def _frames(folder: Path, manifest: Manifest) -> dict[str, pl.DataFrame]:
         if digest(file) != entry.sha256:
             hint = "`sfumato verify` says what does not hold; Release.read takes any table"
             raise ReleaseError(f"{entry.name} is not the file that was saved", hint=hint)
-        lazy = scan(file, separator=",")
+        lazy = scan(file, separator=",", marks=True)
         if tuple(lazy.collect_schema().names()) != columns:
             raise ReleaseError(f"{entry.name} has other columns than its manifest says", hint="save it again")
         frames[name] = tally(lazy, columns, entry.name)

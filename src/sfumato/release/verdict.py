@@ -10,6 +10,7 @@ from typing import Any, Literal
 from sfumato.claims import Found, Promise, Requirement, number_to_json, plain
 from sfumato.counts.fingerprints import Fingerprints
 from sfumato.errors import Problem, count_of
+from sfumato.visible import visible
 
 __all__ = ["Finding", "Verdict", "VerdictKind"]
 
@@ -111,7 +112,7 @@ class Verdict:
         lines += [str(problem) for problem in self.problems]
         if (seen := self.fingerprints) is not None and (seen.alone or seen.alone_on_all or seen.alone_on_exact):
             lines.append(f"{'Warning: ' if seen.above else ''}{seen.describe()}")
-        return "\n".join([*lines, *self.notes])
+        return "\n".join(map(visible, [*lines, *self.notes]))
 
 
 def _worst(finding: Finding, other: Found) -> Found:

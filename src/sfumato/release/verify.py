@@ -234,7 +234,7 @@ def _tables(folder: Path, manifest: Manifest, asked: Requirement | None) -> Exam
         if entry is None or not (folder / entry.name).is_file():
             return Examined(problems=[Problem(name, "can not be checked: its file is missing")])
         try:
-            frames[name] = scan(folder / entry.name, separator=",")
+            frames[name] = scan(folder / entry.name, separator=",", marks=True)
         except ReleaseError as error:
             return Examined(problems=[Problem(entry.name, str(error))])
         present = tuple(frames[name].collect_schema().names())

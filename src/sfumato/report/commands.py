@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from fractions import Fraction
 from typing import Any
 
@@ -17,6 +16,7 @@ from sfumato.claims import (
     plain,
 )
 from sfumato.mechanisms import Anatomy, Bucketize, DiffGen, Mondrian, NoisyTable, Suppress, TopDown
+from sfumato.visible import operand, shell_command
 
 __all__ = ["publish_command"]
 
@@ -42,7 +42,8 @@ def publish_command(mechanism: Any, data: str, schema: str) -> str | None:
         words = _noisy_table(mechanism)
     if words is None:
         return None
-    return shlex.join(["sfumato", "publish", words[0], data, schema, *words[1:], "-o", "out/"])
+    files = (operand(data), operand(schema))
+    return shell_command(["sfumato", "publish", words[0], *files, *words[1:], "-o", "out/"])
 
 
 def _diffgen(mechanism: DiffGen) -> list[str]:

@@ -18,8 +18,9 @@ from sfumato.report.parts import embedded, javascript, rendered, template_text
 from sfumato.report.public_story import public_story
 from sfumato.report.story import Audience, steward_story
 
-__all__ = ["LARGEST_PAGE", "report"]
+__all__ = ["LARGEST_PAGE", "REPORT_ENDINGS", "report"]
 
+REPORT_ENDINGS = (".html", ".htm", ".md", ".json")
 LARGEST_PAGE = 1_500_000  # bytes; above it only efficient releases and those of the card are shown in full
 
 

@@ -8,6 +8,7 @@ from importlib.resources import files
 from typing import Any
 
 from sfumato.errors import count_of
+from sfumato.visible import code_span, markdown, visible
 
 __all__ = ["embedded", "javascript", "rendered", "template_text"]
 
@@ -33,8 +34,19 @@ def embedded(data: Any) -> str:
     return json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
 
 
+class _Written(str):
+    """A piece of Markdown that is written already."""
+
+    __slots__ = ()
+
+
+def _markdown(value: Any) -> Any:
+    """What a Markdown template prints means itself, unless a filter has written it."""
+    return value if isinstance(value, _Written) else markdown(value)
+
+
 def rendered(template: str, **values: Any) -> str:
-    """Fill in a template; in HTML everything given is escaped."""
+    """Fill in a template; everything given is escaped, in HTML and in Markdown."""
     from jinja2 import DictLoader, Environment, StrictUndefined, select_autoescape
 
     texts = {name: template_text(name) for name in _TEMPLATES}
@@ -44,7 +56,9 @@ def rendered(template: str, **values: Any) -> str:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        finalize=_markdown if template.endswith(".md.j2") else None,
     )
     there.globals["count_of"] = count_of
-    there.filters["cell"] = lambda text: str(text).replace("|", "\\|").replace("\n", " ")
+    there.filters["code"] = lambda text: _Written(code_span(text))
+    there.filters["block"] = lambda text: _Written("\n".join(f"    {visible(line)}" for line in str(text).split("\n")))
     return there.get_template(template).render(**values)

@@ -6,7 +6,6 @@ original by anything but the release's own mechanism.
 
 from __future__ import annotations
 
-import shlex
 from typing import Any
 
 from sfumato.frontier import CHOSEN, Frontier, Point, group_sizes, sample_rows
@@ -14,6 +13,7 @@ from sfumato.mechanisms import Anatomy, Bucketize
 from sfumato.release import Release, published_frames
 from sfumato.report.charts import size_rows
 from sfumato.report.wording import FORMS, MEMBERSHIP, membership
+from sfumato.visible import operand, shell_command
 
 __all__ = ["public_story"]
 
@@ -38,7 +38,7 @@ def public_story(
         "methods": _methods(front.points, left_out=left_out),
         "choosing": f"No claim covers {CHOSEN}.",
         "release": None if release is None else _published(release),
-        "check": shlex.join(["sfumato", "verify", folder]),
+        "check": shell_command(["sfumato", "verify", operand(folder)]),
     }
 
 

@@ -1,0 +1,209 @@
+"""All that the command prints goes through here: text that a terminal does not obey, and streams that may be gone.
+
+Names of files, columns and values were written by others. Every character that is not shown as itself is replaced
+(`sfumato.visible`), styles are given beside a text and never inside it, and only a newline of our own starts a line.
+
+A reader that has gone away (`| head`), a closed stream or a full disk stops no work and is no traceback: what failed is
+remembered, and `exit_code` says with which code the command ends.
+"""
+
+from __future__ import annotations
+
+import errno
+import io
+import json
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, TextIO
+
+from sfumato.visible import visible
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+__all__ = [
+    "EXIT_GONE",
+    "Answer",
+    "emit",
+    "exit_code",
+    "gone",
+    "lost",
+    "opened_streams",
+    "say",
+    "say_lines",
+    "say_parts",
+    "show_table",
+]
+
+EXIT_GONE = 141  # what a shell reports of a process that SIGPIPE ended
+_EXIT_UNWRITTEN = 2
+_GONE = (errno.EPIPE, errno.ECONNRESET, errno.ESHUTDOWN)
+
+_failed: dict[str, int] = {}  # "stdout" or "stderr", and the error number of the first write that failed
+
+Part = tuple[object, str]  # a text and how it is shown: ("FAILS", "bold red")
+
+
+class Answer(int):
+    """An exit code that is the answer itself, such as a verdict: it stands although nobody reads the words."""
+
+
+def say(text: object, *, style: str = "", error: bool = False, wrap: bool = False) -> None:
+    """Print one line. A newline inside comes from a name and is replaced like any other control character.
+
+    wrap  break it between words where the terminal ends, for sentences that are not to be copied.
+    """
+    say_parts((text, style), error=error, wrap=wrap)
+
+
+def say_lines(text: str, *, style: str = "", error: bool = False) -> None:
+    """Print a text of our own that has several lines."""
+    for line in text.split("\n"):
+        say_parts((line, style), error=error)
+
+
+def say_parts(*parts: Part, error: bool = False, wrap: bool = False) -> None:
+    """Print one line of several parts, each with its style."""
+    name = "stderr" if error else "stdout"
+    shown = [(visible(text), style) for text, style in parts]
+    if wrap or (_styled(name) and any(style for _, style in shown)):
+        from rich.text import Text
+
+        _show(Text.assemble(*shown), name, wrap=wrap)
+    else:
+        _write("".join(text for text, _ in shown) + "\n", name)
+
+
+def show_table(
+    rows: Iterable[Sequence[object]],
+    *,
+    heads: Sequence[str] = (),
+    right: Sequence[int] = (),
+    least: int | None = None,
+    padding: tuple[int, int, int, int] = (0, 2, 0, 0),
+) -> None:
+    """Print rows under their heads, columns aligned; a cell is a text or a text with its style.
+
+    right  places of columns that stand at the right and are not wrapped; least  width that the first column keeps.
+    """
+    from rich.table import Table
+    from rich.text import Text
+
+    listed = [[cell if isinstance(cell, tuple) else (cell, "") for cell in row] for row in rows]
+    table = Table(box=None, padding=padding, header_style="bold", show_header=bool(heads))
+    for at in range(len(heads) or max((len(row) for row in listed), default=0)):
+        head = Text(visible(heads[at])) if heads else ""
+        justify: Any = "right" if at in right else "left"
+        table.add_column(head, justify=justify, no_wrap=at in right, min_width=least if at == 0 else None)
+    for row in listed:
+        table.add_row(*(Text(visible(text), style=style) for text, style in row))
+    _show(table, "stdout", wrap=True)
+
+
+def emit(data: dict[str, Any]) -> None:
+    """Print one JSON object; characters that are not shown as themselves stand in it as JSON's own escapes."""
+    encoding = getattr(_stream("stdout"), "encoding", None) or "utf-8"
+    plain = encoding.lower().replace("-", "") != "utf8"  # another encoding may lack letters
+    lines = json.dumps(data, indent=2, ensure_ascii=plain).split("\n")
+    _write("\n".join(map(_escaped, lines)) + "\n", "stdout")
+
+
+def _escaped(line: str) -> str:
+    if visible(line) == line:
+        return line
+    return "".join(letter if visible(letter) == letter else json.dumps(letter)[1:-1] for letter in line)
+
+
+# -- streams that may be gone --------------------------------------------------------------
+
+
+def opened_streams() -> None:
+    """Put the null device where a standard stream was closed at the start: the next file would take its number."""
+    _failed.clear()
+    found = os.open(os.devnull, os.O_RDWR)
+    while found <= 2:
+        found = os.open(os.devnull, os.O_RDWR)
+    os.close(found)
+
+
+def gone() -> None:
+    """Note that click found nobody to read its own text, such as `--help`."""
+    _failed.setdefault("stdout", errno.EPIPE)
+    if (stream := _stream("stdout")) is not None:
+        _silence(stream)
+
+
+def lost() -> bool:
+    """Flush, and say whether something that was printed could not be written."""
+    for name in ("stdout", "stderr"):
+        _write("", name)
+    return bool(_failed)
+
+
+def exit_code(code: int) -> int:
+    """Return the code to end with, after the streams are flushed.
+
+    An answer and an error keep their code when the reader has gone. Otherwise the text was what was asked for: 141
+    when nobody read it, 2 with a message when it could not be written.
+    """
+    lost()
+    why = _failed.get("stdout")
+    if why is None or code != 0:
+        return code
+    if why in _GONE:
+        return code if isinstance(code, Answer) else EXIT_GONE
+    say(f"Error: standard output can not be written ({os.strerror(why)}). Hint: free some space.", error=True)
+    return _EXIT_UNWRITTEN
+
+
+def _stream(name: str) -> TextIO | None:
+    found: TextIO | None = getattr(sys, name)
+    return found
+
+
+def _styled(name: str) -> bool:
+    """Whether a style would be seen: on a terminal, or where the caller forces it."""
+    stream = _stream(name)
+    if name in _failed or stream is None or stream.closed:
+        return False
+    return stream.isatty() or bool(os.environ.get("FORCE_COLOR"))
+
+
+def _show(what: RenderableType, name: str, *, wrap: bool) -> None:
+    """Lay out and print; texts in it are visible already."""
+    from rich.console import Console
+
+    stream, text = _stream(name), io.StringIO()
+    if name in _failed or stream is None:
+        return
+    terminal = True if _styled(name) else None
+    console = Console(file=text, force_terminal=terminal, markup=False, emoji=False, highlight=False)
+    console.print(what, soft_wrap=not wrap)
+    _write(text.getvalue(), name)
+
+
+def _write(text: str, name: str) -> None:
+    """Write and flush; the first failure is remembered and the stream goes nowhere from then on."""
+    stream = _stream(name)
+    if stream is None or name in _failed:
+        return
+    try:
+        encoding = stream.encoding or "utf-8"
+        stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
+        stream.flush()
+    except (OSError, ValueError) as error:
+        _failed[name] = getattr(error, "errno", None) or errno.EPIPE
+        _silence(stream)
+
+
+def _silence(stream: TextIO) -> None:
+    """Let what is still in the buffer go to the null device, so that Python's own flush at the end succeeds."""
+    try:
+        number = stream.fileno()
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, number)
+        os.close(nowhere)
+        stream.flush()
+    except (OSError, ValueError):  # a stream without a number, or one that is closed
+        return

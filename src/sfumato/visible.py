@@ -1,0 +1,109 @@
+r"""Names from outside as text that a terminal shows and does not obey, and commands that a shell reads back.
+
+A file or column name may hold escape sequences, which recolour or overwrite what stands on the screen, characters that
+reverse the order of letters, and letters that cannot be seen. Each of them is written as its escape, such as `\u001b`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import unicodedata
+from collections.abc import Sequence
+
+__all__ = ["code_span", "markdown", "operand", "shell_command", "visible"]
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+# Characters that most fonts draw as nothing although Unicode counts them as letters, marks or symbols
+# (Default_Ignorable_Code_Point beyond the categories below, and the blank Braille pattern).
+_BLANK = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2065\u2800\u3164\ufe00-\ufe0f\uffa0\ufff0-\uffff"
+    "\U000e0000-\U000e0fff]"
+)
+_HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+_MARKS = frozenset({"Mn", "Me"})
+_STACKED = 4  # marks on one letter; more of them run over the lines above and below
+
+
+def visible(text: object, *, keep: str = "") -> str:
+    r"""Return a text in which control, bidirectional and invisible characters are written as escapes.
+
+    keep  characters that stay, such as a newline in a text of several lines.
+
+    >>> visible("age\x1b[2K\rholds")
+    'age\\u001b[2K\\u000dholds'
+    """
+    shown = str(text)
+    if shown.isascii():
+        return _CONTROL.sub(lambda found: found[0] if found[0] in keep else _escape(found[0]), shown)
+    parts, stacked = [], 0
+    for letter in shown:
+        kind = unicodedata.category(letter)
+        stacked = stacked + 1 if kind in _MARKS else 0
+        hidden = kind in _HIDDEN or stacked > _STACKED or _BLANK.match(letter) is not None
+        parts.append(_escape(letter) if hidden and letter not in keep else letter)
+    return "".join(parts)
+
+
+def _escape(letter: str) -> str:
+    """Return the escape that TOML and Python read back: four digits, or eight."""
+    code = ord(letter)
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+_MARKDOWN = re.compile(r"[\\`*_\[\]|~$]")
+# What begins a heading, a list or a rule at the start of a line.
+_BLOCK = re.compile(r"^(\s*(?:[0-9]+(?=[.)](?:\s|$)))?)(#|[+=-](?=[\s=-]|$)|(?<=[0-9])[.)])")
+_HTML = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
+
+
+def markdown(text: object) -> str:
+    r"""Return a text for Markdown that means itself: neither HTML nor emphasis, links, tables or new lines.
+
+    >>> markdown("<b>a_b</b>")
+    '&lt;b&gt;a\\_b&lt;/b&gt;'
+    """
+    html = re.sub("[&<>]", lambda found: _HTML[found[0]], visible(text))
+    plain = _MARKDOWN.sub(lambda found: f"\\{found[0]}", html)
+    return _BLOCK.sub(lambda found: f"{found[1]}\\{found[2]}", plain)
+
+
+def code_span(text: object) -> str:
+    """Return a code span of Markdown that holds the text as it is, whatever backticks are in it."""
+    inner = visible(text)
+    fence = "`" * (1 + max((len(run) for run in re.findall("`+", inner)), default=0))
+    pad = " " if inner.startswith("`") or inner.endswith("`") or not inner.strip() else ""
+    return f"{fence}{pad}{inner}{pad}{fence}"
+
+
+def operand(path: str | os.PathLike[str]) -> str:
+    """Return a path that no command takes for an option: `./-x` for a file named `-x`."""
+    word = os.fspath(path)
+    return f"./{word}" if word.startswith("-") else word
+
+
+def shell_command(words: Sequence[str | os.PathLike[str]]) -> str:
+    r"""Return a command that can be copied into a shell: every word is quoted where it has to be.
+
+    A word with characters that `visible` replaces is written as `$'...'` (bash, zsh, ksh), byte by byte.
+
+    >>> shell_command(["sfumato", "check", "a;touch x.csv"])
+    "sfumato check 'a;touch x.csv'"
+    """
+    return " ".join(_quoted(os.fspath(word)) for word in words)
+
+
+def _quoted(word: str) -> str:
+    if visible(word) == word:
+        return shlex.quote(word)
+    return "$'" + "".join(_byte_escapes(letter) for letter in word) + "'"
+
+
+def _byte_escapes(letter: str) -> str:
+    if letter in "\\'":
+        return f"\\{letter}"
+    if visible(letter) == letter and unicodedata.category(letter) not in _MARKS:
+        return letter
+    # Three octal digits always: a hexadecimal escape would take a digit that follows it.
+    return "".join(f"\\{byte:03o}" for byte in letter.encode("utf-8", "surrogateescape"))
