@@ -21,6 +21,7 @@ def draft(
     name: str | None,
     delimiter: str | None,
     encoding: str | None,
+    sheet: str | None,
     header: bool | None,
     as_json: bool,
 ) -> None:
@@ -41,7 +42,9 @@ def draft(
     from sfumato.errors import ParameterError
     from sfumato.release.whole_file import write_whole
 
-    text = sf.draft(data, **given_options(name=name, delimiter=delimiter, encoding=encoding, header=header))
+    text = sf.draft(
+        data, **given_options(name=name, delimiter=delimiter, encoding=encoding, header=header, sheet=sheet)
+    )
     if output is not None:
         target = Path(output)
         if os.path.lexists(target):

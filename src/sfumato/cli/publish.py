@@ -104,7 +104,7 @@ def run(mechanism: Mechanism, **options: Any) -> None:
     _refuse_undecided(mechanism, schema, options)
     claim = mechanism.claim(schema)
     _refuse_waste(claim, schema, options)
-    given = given_options(**{name: options[name] for name in ("delimiter", "encoding", "header")})
+    given = given_options(**{name: options[name] for name in ("delimiter", "encoding", "header", "sheet")})
     told = {"format": options["file_format"], "allow_rehearsal": options["allow_rehearsal"]}
     with NewFolder(options["output"]) as place, _mapping_file(options, place) as mapping:
         refuse_ledger_inside(options["ledger"], place)

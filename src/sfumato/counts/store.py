@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from sfumato.counts.canonical import ASK, missing_result
-from sfumato.counts.csv_form import blank_tail
+from sfumato.counts.canonical import ASK
+from sfumato.counts.csv_form import guesses_of
 from sfumato.counts.encoding import Encoded, exact_cells, first_look, settle, settle_objects, supported
 from sfumato.counts.refusal import cell_problems, missing_columns, refused
 from sfumato.counts.source import ROWS, Source
@@ -23,6 +23,9 @@ class Store:
 
     def __init__(self, source: Source | None) -> None:
         self.source = source
+        self.name = "the table" if source is None else source.name
+        self.blank = 0 if source is None else source.blank
+        self.forms = () if source is None else tuple(file.form for file in source.files)
         self.columns: dict[str, np.ndarray] = {}
         self.weights: np.ndarray | None = None
         self.height = 0
@@ -39,6 +42,10 @@ class Store:
     def __getstate__(self) -> dict[str, object]:
         """Pickle the codes only: the source may hold columns nobody publishes."""
         return {**self.__dict__, "source": None}
+
+    def guesses(self, columns: Sequence[str]) -> tuple[str, ...]:
+        """Return which properties of the files were guessed from rows, when these columns are read."""
+        return guesses_of(self.forms, columns)
 
     def require(self, attributes: Sequence[Attribute]) -> list[Problem]:
         """Read what has not been read yet, in one pass; return everything wrong with the named attributes."""
@@ -62,14 +69,7 @@ class Store:
         present = [attribute for attribute in wanted if _column(attribute) in columns]
         if not present:
             return
-        try:
-            encoded, weights, height = _encode(source, present)
-        except ReadError:
-            again = source.in_latin1()
-            if again is None:
-                raise
-            self.source = again
-            encoded, weights, height = _encode(again, present)
+        encoded, weights, height = _encode(source, present)
         if self.columns and height != self.height:
             raise refused(source.name, "has changed since it was first read", "read it again")
         self.weights, self.height = weights, height
@@ -100,12 +100,8 @@ def _encode(source: Source, attributes: Sequence[Attribute]) -> tuple[list[Encod
     extra = [pl.col(ROWS).cast(pl.Int64)] if source.grouped else []
     found = source.collect(frame.select(*looks.values(), *extra))
     weights = found[ROWS].to_numpy() if source.grouped else None
-    height = found.height
+    height = found.height if source.grouped else source.same_rows(found.height)
     codes = {name: found[name].to_numpy() for name in looks}
-    blank = _blank_tail(source, attributes, codes) if source.forms else 0
-    if blank:
-        height -= blank
-        codes = {name: column[:height] for name, column in codes.items()}
     encoded = []
     for attribute in attributes:
         column = codes[attribute.name]
@@ -116,9 +112,7 @@ def _encode(source: Source, attributes: Sequence[Attribute]) -> tuple[list[Encod
         if not (column == ASK).any():
             encoded.append(Encoded(column, offending={}))
             continue
-        leftover = source.collect(
-            frame.head(height).filter(looks[attribute.name] == ASK).select(_column(attribute))
-        ).to_series()
+        leftover = source.collect(frame.filter(looks[attribute.name] == ASK).select(_column(attribute))).to_series()
         encoded.append(settle(attribute, column, _plain(leftover)))
     return encoded, weights, height
 
@@ -136,24 +130,3 @@ def _grids(attributes: Sequence[Attribute]) -> dict[str, Grid]:
 
 def _plain(values: pl.Series) -> pl.Series:
     return values.cast(pl.String) if isinstance(values.dtype, pl.Categorical | pl.Enum) else values
-
-
-def _blank_tail(source: Source, attributes: Sequence[Attribute], codes: dict[str, np.ndarray]) -> int:
-    """Return how many lines at the end of a text file have no cell at all: they are no rows."""
-    if not attributes or not len(codes[attributes[0].name]):
-        return 0
-    # Only a line whose every column reads as no value can be blank; nearly always there is none.
-    last = [codes[a.name][-1] == missing_result(a) for a in attributes]
-    if not all(last):
-        return 0
-    path, form = source.forms[-1]
-    blank = blank_tail(path, form)
-    if not blank:
-        return 0
-    height = len(codes[attributes[0].name])
-    none = np.ones(height, dtype=bool)
-    for attribute in attributes:
-        none &= codes[attribute.name] == missing_result(attribute)
-    filled = np.flatnonzero(~none)
-    tail = height - (int(filled[-1]) + 1 if len(filled) else 0)
-    return min(tail, blank)

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
-import polars as pl
 
 from sfumato.counts.canonical import LEFT_OUT
 from sfumato.counts.counted import Counts, checked_names
 from sfumato.counts.grouping import group_codes
-from sfumato.counts.source import Source, open_source
+from sfumato.counts.refusal import guessed_reading
+from sfumato.counts.source import open_source
 from sfumato.counts.store import Store
 from sfumato.errors import ParameterError, Problem, ReadError
 from sfumato.schema import Attribute, Schema
@@ -27,15 +27,16 @@ def read(
     delimiter: str | None = None,
     encoding: str | None = None,
     header: bool | Sequence[str] | None = None,
+    sheet: str | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Table:
     """Read the published columns of a CSV, Parquet, Excel, SPSS, Stata or SAS file, a glob, or a frame.
 
     Raises one `ReadError` that names every column and rule in the way. `header` is True, False
-    or the names of the columns; delimiter, encoding and header are found when not given.
-    `progress` is called with a word for each stage.
+    or the names of the columns; delimiter, encoding and header are found when not given. `sheet` names the sheet of an
+    Excel file, which must be said where several hold values. `progress` is called with a word for each stage.
     """
-    table = _open(data, schema, delimiter=delimiter, encoding=encoding, header=header)
+    table = _open(data, schema, delimiter=delimiter, encoding=encoding, header=header, sheet=sheet)
     if progress is not None:
         progress("read")
     table.require()
@@ -49,15 +50,11 @@ def check(
     delimiter: str | None = None,
     encoding: str | None = None,
     header: bool | Sequence[str] | None = None,
+    sheet: str | None = None,
 ) -> list[Problem]:
-    """Return every problem of the data against the schema, an empty list when there is none.
-
-    Stricter than `read`: of a CSV file every line is cut into cells, published or not, so that a line
-    with too many cells is found wherever it stands.
-    """
+    """Return every problem of the data against the schema, an empty list when `read` would read it."""
     try:
-        table = _open(data, schema, delimiter=delimiter, encoding=encoding, header=header)
-        return [*table.check(), *table.uneven_lines()]
+        return _open(data, schema, delimiter=delimiter, encoding=encoding, header=header, sheet=sheet).check()
     except ReadError as error:
         return list(error.problems)
 
@@ -115,28 +112,32 @@ class Table:
         store = self._store
         return (store.height if store.weights is None else int(store.weights.sum())) - self.rows
 
+    @property
+    def rows_in(self) -> int:
+        """How many rows the source has: `rows` and those left out. Of a text file, as a count of its lines says."""
+        return self.rows + self.left_out
+
+    @property
+    def blank_lines(self) -> int:
+        """How many lines of a file are empty, and therefore no rows."""
+        return self._store.blank
+
+    @property
+    def guesses(self) -> tuple[str, ...]:
+        """Which of encoding, delimiter and header were guessed from rows, so that one row could change them all."""
+        return self._store.guesses([a.column or a.name for a in self.schema.published])
+
+    def refuse_guesses(self) -> None:
+        """Raise when one row could change how others are read: no differentially private claim holds then."""
+        if self.guesses:
+            raise guessed_reading(self._store.name, self.guesses)
+
     def check(self) -> list[Problem]:
         """Return every problem of the published columns: absent, outside the domain, not numbers, no value."""
         try:
             return self._store.require(self.schema.published)
         except ReadError as error:
             return list(error.problems)
-
-    def uneven_lines(self) -> list[Problem]:
-        """Return a problem when a line of a CSV file has more cells than there are columns."""
-        source = self._store.source
-        if source is None or not source.forms:
-            return []
-        form: Source | None = source
-        while form is not None:
-            try:
-                form.collect(form.scan(form.columns).select(pl.all().null_count()))
-            except ReadError:
-                form = form.in_latin1()  # None, unless one column nobody publishes was the reason
-            else:
-                return []
-        rule = f"has a line that can not be cut into {len(source.columns)} cells"
-        return [Problem(source.name, rule, "check the quotes and delimiters in the longest lines")]
 
     def require(self) -> None:
         """Read what is not read yet; raise one `ReadError` with every problem."""
@@ -188,13 +189,14 @@ class Table:
             raise ParameterError("rows", f"mask of shape {rows.shape}", f"must have {self.rows} entries")
         names = tuple(name for name in self.schema.names if name in self._store.columns)
         if self._store.weights is not None:
-            names = self._names(None)
+            names = self._names(None)  # a database's rows are never guessed at
             return Table.from_codes(self.schema, self.codes(names)[rows], names)
         # Columns read for other roles come along, so that the part can change roles too.
         columns = {name: column[rows] for name, column in zip(names, self._columns(names), strict=True)}
         height = int(rows.sum()) if rows.dtype == bool else len(rows)
         part = Store.of_codes(columns, height)
         part.problems = {name: self._store.problems[name] for name in names}
+        part.name, part.forms = self._store.name, self._store.forms
         return Table(self.schema, part)
 
     # -- behind the door -------------------------------------------------------------------

@@ -14,7 +14,7 @@ from sfumato.randomness import Entropy
 from sfumato.release import Outcome, Release
 from sfumato.schema import Schema
 
-__all__ = ["Gathered", "Mechanism", "Plan", "Progress", "Stage", "gather", "run"]
+__all__ = ["Gathered", "Mechanism", "Plan", "Progress", "Stage", "gather", "refuse_guesses", "run"]
 
 Progress = Callable[[float, str], None]  # share done, what is being done
 
@@ -97,8 +97,15 @@ class Mechanism(Protocol):
         ...
 
 
+def refuse_guesses(mechanism: Mechanism, table: Table) -> None:
+    """Raise when a mechanism would claim differential privacy of a file whose reading one row could change."""
+    if table.guesses and mechanism.claim(table.schema).neighbours is not None:
+        table.refuse_guesses()
+
+
 def gather(mechanism: Mechanism, table: Table, *, progress: Progress | None = None) -> Gathered:
     """Fetch the counts a mechanism asks for."""
+    refuse_guesses(mechanism, table)
     return Gathered(
         table.schema,
         by_names={names: table.counts(names) for names in mechanism.needs(table.schema)},
