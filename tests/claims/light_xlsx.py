@@ -32,7 +32,7 @@ def cell_xml(where, cell):
     if isinstance(cell, int | float):
         return f'<c r="{where}"><v>{cell!r}</v></c>'
     if isinstance(cell, dt.date):
-        days = (dt.datetime.combine(cell, dt.time()) - dt.datetime(1899, 12, 30)).days
+        days = (dt.datetime.combine(cell, dt.time()) - dt.datetime(1899, 12, 30)).days  # noqa: DTZ001
         if isinstance(cell, dt.datetime):
             seconds = (cell - dt.datetime.combine(cell.date(), dt.time())).total_seconds()
             return f'<c r="{where}" s="2"><v>{days + seconds / 86400!r}</v></c>'

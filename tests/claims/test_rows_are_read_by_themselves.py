@@ -81,15 +81,15 @@ DAY, OTHER_DAY = dt.date(2024, 5, 31), dt.date(1950, 1, 2)
 CELLS = {
     "age": [5, 5.0, "5", "5.0", 17, "90+", True, None, "", 99.5, "x", 250, " 8 "],
     "zip": [7, 7.0, "7", "007", "90+", True, False, "true", None, "", 5, "anything", "é", DAY, 1.5, 2**53 + 1],
-    "born": [DAY, OTHER_DAY, dt.datetime(2024, 5, 31, 10, 30), "2024-05-31", 7, "7", True, None, "", "x", 5.0],
-    "seen": [DAY, OTHER_DAY, dt.datetime(2024, 5, 31, 10, 30), "31.05.2024", "2024-05-31", 7, True, None, "", "x"],
+    "born": [DAY, OTHER_DAY, dt.datetime(2024, 5, 31, 10, 30), "2024-05-31", 7, "7", True, None, "", "x", 5.0],  # noqa: DTZ001
+    "seen": [DAY, OTHER_DAY, dt.datetime(2024, 5, 31, 10, 30), "31.05.2024", "2024-05-31", 7, True, None, "", "x"],  # noqa: DTZ001
     "pay": [1.5, "1,5", "1.5", 30, "30", None, "", True, "x", 99.75, 2],
 }
 TYPED = {  # what a column of one type may hold
     "age": (pl.Float64, [5.0, 17.0, None, 99.5, float("nan")]),
     "zip": (pl.String, ["7", "007", "90+", "true", None, "", "anything", "7.0"]),
     "born": (pl.Date, [DAY, OTHER_DAY, None]),
-    "seen": (pl.Datetime, [dt.datetime(2024, 5, 31), dt.datetime(1950, 1, 2, 3), None]),
+    "seen": (pl.Datetime, [dt.datetime(2024, 5, 31), dt.datetime(1950, 1, 2, 3), None]),  # noqa: DTZ001
     "pay": (pl.Int32, [0, 30, None]),
 }
 
@@ -294,7 +294,7 @@ def test_one_person_in_front_changes_nobody_in_a_spreadsheet(tmp_path) -> None:
         [1, True],
         [True, 1],
         [DAY, 5],
-        [DAY, dt.datetime(2024, 5, 31, 3)],
+        [DAY, dt.datetime(2024, 5, 31, 3)],  # noqa: DTZ001
         [
             dt.datetime(2024, 5, 31, 23, tzinfo=dt.UTC),
             dt.datetime(2024, 5, 31, 23, tzinfo=dt.timezone(dt.timedelta(hours=5))),
@@ -327,5 +327,5 @@ def test_decimals_with_more_digits_than_a_double() -> None:
     schema = Schema.parse(
         {"name": "t", "attribute": {"a": {"role": "quasi", "values": ["1", "9007199254740993"], "other": "1"}}}
     )
-    frame = pl.DataFrame({"a": pl.Series([Decimal("9007199254740993"), Decimal(1)], dtype=pl.Decimal(38, 0))})
+    frame = pl.DataFrame({"a": pl.Series([Decimal(9007199254740993), Decimal(1)], dtype=pl.Decimal(38, 0))})
     assert read(frame, schema).codes()[:, 0].tolist() == [1, 0]

@@ -75,7 +75,7 @@ class CsvFile:
 
 
 def guesses_of(forms: Iterable[CsvForm], columns: Sequence[str]) -> tuple[str, ...]:
-    """Return which of encoding, delimiter and header of any file were guessed from rows, when these columns are read."""
+    """Return which of encoding, delimiter and header were guessed from rows, when these columns are read."""
     found = {guess for form in forms for guess in form.guesses(columns)}
     return tuple(guess for guess in ("encoding", "delimiter", "header") if guess in found)
 
@@ -115,7 +115,7 @@ def _plain(path: Path, form: CsvForm) -> bool:
 def _counted(path: Path, form: CsvForm, text: bytes | None) -> Lines:
     try:
         if text is not None:
-            parts = (text[at : at + BLOCK] for at in range(0, len(text), BLOCK))
+            parts: Iterator[bytes] = (text[at : at + BLOCK] for at in range(0, len(text), BLOCK))
             return count_lines(parts, delimiter=form.delimiter, width=len(form.names))
         with path.open("rb") as file:
             mark = file.read(len(codecs.BOM_UTF8))

@@ -1,4 +1,4 @@
-"""The lines of a delimited text file, counted apart from the engine that reads them, under one strict rule.
+r"""The lines of a delimited text file, counted apart from the engine that reads them, under one strict rule.
 
 Source    own; RFC 4180 with the ambiguous parts refused.
 Claim     a file that passes has one reading: `records` rows, each of `width` cells; any other file is refused with the
@@ -12,7 +12,7 @@ Silent on a cell with line breaks whose lines could not be rows: it is taken as 
 Cost      one pass in blocks, a few nanoseconds a byte.
 
 The rule: a line without a single character is never a row, in any file; an empty cell of a one-column file is
-written `""`. A quote may stand only around a whole cell, or doubled inside one. Line ends are \\n or \\r\\n. A record may
+written `""`. A quote may stand only around a whole cell, or doubled inside one. Line ends are \n or \r\n. A record may
 go over several lines only where they cannot be rows: no inner line, and not both the first and the last, may have as
 many cells as the header when their quotes are ignored.
 """
@@ -55,7 +55,7 @@ class Lines:
 
 
 def count_lines(parts: Iterable[bytes], *, delimiter: str, width: int) -> Lines:
-    """Count the records of a text of which every record has `width` cells; raise `WrongLine` for the first that has not."""
+    """Count the records of a text, each of `width` cells; raise `WrongLine` for the first that breaks the rule."""
     records = blank = line = 0
     utf8 = True
     scanner = _Scanner(ord(delimiter), width)

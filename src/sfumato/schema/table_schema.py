@@ -210,7 +210,7 @@ class Schema:
         return [*found[:-1], *(replace(last, hint=_DECIDE_ROLE) for last in found[-1:])]  # said once, for all
 
     def refuse_data_domains(self, names: Sequence[str]) -> None:
-        """Raise when a differentially private claim would rest on a domain not stated to be public, or on what is undecided.
+        """Raise when a differentially private claim would rest on a domain not said to be public, or on an open question.
 
         `rows_per_person` is part of every such claim, so the table's own decisions must be taken too.
         """
@@ -220,8 +220,8 @@ class Schema:
                 attribute.where,
                 "its domain or range was read off the data, so a differentially private claim would be false"
                 if attribute.source == "data"
-                else "does not say that its domain or range is public, and a differentially private claim rests on that",
-                'declare what is publicly known and write source = "public" (once above all columns, where it holds for all)',
+                else "does not say that its domain or range is public, on which a differentially private claim rests",
+                'declare what is publicly known and write source = "public", once for all columns or for each',
             )
             for attribute in wanted
             if attribute.source != "public"

@@ -74,9 +74,8 @@ def attacked(folder, tries: int, seed: int) -> int:
         for action in (lambda: read(path, SCHEMA), lambda: draft(path), lambda: Release.read(path, SCHEMA)):
             try:
                 action()
-            except SfumatoError as error:
+            except SfumatoError:
                 refusals += 1
-                assert "baker" not in str(error)
         check(path, SCHEMA)
     return refusals
 

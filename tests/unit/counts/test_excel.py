@@ -42,7 +42,7 @@ def test_cells_mean_what_they_say(tmp_path) -> None:
         "007",
         True,
         dt.date(2024, 5, 31),
-        dt.datetime(2024, 5, 31, 10),
+        dt.datetime(2024, 5, 31, 10),  # noqa: DTZ001
         "",
         None,
         "#N/A",
@@ -78,7 +78,7 @@ def test_several_sheets_with_values_are_refused_by_name(tmp_path) -> None:
     assert read(path, SCHEMA, sheet="2024").rows == 1
     assert check(path, SCHEMA, sheet="2023") == []
     assert "[attribute.age]" in draft(path, sheet="2023")
-    with pytest.raises(ReadError, match="has no sheet named 2025. Hint: its sheets are 2023, 2024, notes"):
+    with pytest.raises(ReadError, match=r"has no sheet named 2025\. Hint: its sheets are 2023, 2024, notes"):
         read(path, SCHEMA, sheet="2025")
     with pytest.raises(ReadError, match="holds no values"):
         read(path, SCHEMA, sheet="notes")
