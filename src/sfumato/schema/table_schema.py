@@ -210,7 +210,7 @@ class Schema:
         return [*found[:-1], *(replace(last, hint=_DECIDE_ROLE) for last in found[-1:])]  # said once, for all
 
     def refuse_data_domains(self, names: Sequence[str]) -> None:
-        """Raise when a differentially private claim would rest on a domain not said to be public, or on an open question.
+        """Raise when a differentially private claim would rest on a domain not said to be public, or on what is open.
 
         `rows_per_person` is part of every such claim, so the table's own decisions must be taken too.
         """

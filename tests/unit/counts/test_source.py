@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato.counts import check, draft, read
-from sfumato.counts.csv_form import sniff
+from sfumato.counts.csv_form import open_csv
 from sfumato.errors import ReadError, SchemaError, SfumatoError
 from sfumato.schema import Schema
 
@@ -317,8 +317,8 @@ def test_a_header_of_many_names_takes_time_in_proportion(tmp_path) -> None:
     names = [f"column number {k}" for k in range(64_000)]
     path.write_text(",".join(names) + "\n" + ",".join("1" * 64_000) + "\n")  # longer than the sample
     begun = time.process_time()
-    assert len(sniff(path, expected=names[:2000]).names) == 64_000
+    assert len(open_csv(path, expected=names[:2000]).form.names) == 64_000
     assert time.process_time() - begun < 10  # comparing all pairs takes over a minute
     path.write_text(",".join([*names, *names[:2]]) + "\n" + ",".join("1" * 64_002) + "\n")
     with pytest.raises(ReadError, match="2 column names that occur twice"):
-        sniff(path, header=True)
+        open_csv(path, header=True)
