@@ -113,7 +113,7 @@ def kdd(path):
         attributes[name] = {"role": "quasi", "kind": "nominal", "values": values}
     values = [str(code) for code in range(1, 47)]
     attributes["occupation"] = {"role": "sensitive", "kind": "nominal", "values": values}
-    return read(frame, sf.Schema.parse({"name": "kdd", "attribute": attributes}))
+    return read(frame, sf.Schema.parse({"name": "kdd", "source": "public", "attribute": attributes}))
 
 
 def main() -> None:

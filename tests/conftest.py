@@ -18,6 +18,7 @@ settings.load_profile("sfumato")
 
 CLINIC = """
 name = "clinic"
+source = "public"
 
 [attribute.age]
 role = "quasi"

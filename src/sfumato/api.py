@@ -21,7 +21,7 @@ from sfumato.measures import (
     workload,
 )
 from sfumato.mechanisms import Mechanism, Plan, Progress
-from sfumato.mechanisms.base import gather, refuse_several, run
+from sfumato.mechanisms.base import gather, refuse_guesses, refuse_several, run
 from sfumato.randomness import Entropy
 from sfumato.reading.generalize import generalize, mapping
 from sfumato.release import Release, Verdict
@@ -123,6 +123,7 @@ def _published(
     refuse_several(mechanism, schema)
     claim = mechanism.claim(schema)
     table.refuse_repeated_keys()
+    refuse_guesses(mechanism, table)
     entropy = Entropy.system() if seed is None else Entropy.seeded(seed)
     with entered(ledger, schema.population or schema.name, claim, mechanism, entropy) as account:
         release = run(mechanism, gather(mechanism, table, progress=progress), entropy)

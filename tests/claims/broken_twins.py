@@ -263,7 +263,9 @@ def many_falling() -> Twin:
     grid = {"role": "quasi", "kind": "numeric", "range": [0, 2], "step": 1, "missing": ["?"]}
     names = ("a", "b", "c", "d", "e")
     target = {"role": "target", "kind": "nominal", "values": ["low", "high"]}
-    schema = Schema.parse({"name": "falling", "attribute": {**dict.fromkeys(names, grid), "pay": target}})
+    schema = Schema.parse(
+        {"name": "falling", "source": "public", "attribute": {**dict.fromkeys(names, grid), "pay": target}}
+    )
     rows = [(0, 0, 0, 0, 2, 1), (1, 1, 1, 1, 2, 0), (2, 2, 2, 2, 0, 1)]
     mechanism = sf.DiffGen(1, specializations=1, score="infogain", splits="together", structure="99/100")
     return Twin(mechanism, without_the_two, rows=rows, extra=(0, 0, 0, 0, 1, 0), schema=schema)

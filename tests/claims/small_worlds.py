@@ -18,6 +18,7 @@ from sfumato.schema.naming import merged
 
 SCHEMA = {
     "name": "small",
+    "source": "public",
     "attribute": {
         "job": {
             "role": "quasi",

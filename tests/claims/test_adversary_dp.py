@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import pickle
 import random
 import sys
 from collections import Counter
@@ -12,6 +13,7 @@ from fractions import Fraction
 from itertools import product
 from pathlib import Path
 
+import numpy as np
 import pytest
 from scipy import stats
 
@@ -28,6 +30,7 @@ from sfumato.mechanisms.diffgen_growth import CellTables, Drawn
 HOLES = sf.Schema.parse(
     {
         "name": "holes",
+        "source": "public",
         "attribute": {
             "a": {"role": "quasi", "kind": "numeric", "range": [0, 2], "step": 1, "missing": ["?"]},
             "b": {"role": "quasi", "kind": "numeric", "range": [0, 3], "step": 1, "missing": ["?"]},
@@ -222,11 +225,15 @@ def test_order_of_rows_and_no_rows_change_nothing_but_counts(kind):
         assert [len(codes) for codes in made.recoding.labels] == [3, 4, 4]  # every code, whether or not it occurs
 
 
-def test_a_guessed_encoding_is_an_input_of_the_claim(tmp_path):
-    """One row that is not UTF-8 changes how all are read: where the encoding is named, it is one row again."""
+def test_a_guessed_reading_is_refused(tmp_path):
+    """One row that is not UTF-8 changes how all are read: where the encoding is named, it is one row again.
+
+    The same holds of a delimiter or header that rows decide; a first line that names the columns decides both.
+    """
     schema = sf.Schema.parse(
         {
             "name": "towns",
+            "source": "public",
             "attribute": {
                 "town": {"role": "quasi", "kind": "nominal", "values": ["Orléans", "Other"], "other": "Other"},
                 "y": {"role": "target", "kind": "nominal", "values": ["j", "k"]},
@@ -246,8 +253,50 @@ def test_a_guessed_encoding_is_an_input_of_the_claim(tmp_path):
 
     assert moved() > 1
     assert moved(encoding="latin-1") == 1
-    for mechanism in (sf.DiffGen(1), sf.NoisyTable(1)):
+    (tmp_path / "z.csv").write_bytes(text.partition(b"\n")[2].replace(b",", b";"))
+    names = {"header": ("town", "y")}
+    for mechanism in (sf.DiffGen(1, specializations=1), sf.NoisyTable(1)):
         assert any("encoding" in told for told in mechanism.claim(schema).public_inputs)
+        sf.publish(sf.read(tmp_path / "x.csv", schema), mechanism)
+        sf.publish(sf.read(tmp_path / "y.csv", schema, encoding="latin-1"), mechanism)
+        sf.publish(sf.read(tmp_path / "z.csv", schema, delimiter=";", **names), mechanism)
+        book = Ledger(tmp_path / f"{type(mechanism).__name__}.db")
+        for table, guessed in (
+            (sf.read(tmp_path / "y.csv", schema), r"encoding was guessed .*--encoding"),
+            (sf.read(tmp_path / "z.csv", schema, **names), r"delimiter was guessed .*--delimiter"),
+        ):
+            for part in (table, table.take(np.arange(table.rows)), pickle.loads(pickle.dumps(table))):
+                with pytest.raises(sf.ReadError, match=guessed):
+                    sf.publish(part, mechanism, ledger=book)
+        assert not (tmp_path / f"{type(mechanism).__name__}.db").exists()  # nothing was reserved
+    sf.publish(
+        sf.read(tmp_path / "y.csv", schema).with_roles(quasi="town", sensitive="y", target=()),
+        sf.Mondrian(sf.KAnonymity(2)),
+    )
+
+
+def test_the_first_line_settles_delimiter_and_header(tmp_path):
+    """Whatever the rows below it look like, so that no row can change how others are read."""
+    schema = sf.Schema.parse(
+        {
+            "name": "t",
+            "source": "public",
+            "attribute": {
+                "a": {"role": "quasi", "values": ["x;y", "z|w", "a"], "other": "a"},
+                "b": {"role": "target", "values": ["1", "2"]},
+            },
+        }
+    )
+    path = tmp_path / "t.csv"
+    for rows in ("x;y,1\nz|w,2\n", "x;y,1\n" * 300, "a,1\na,2\n", "a,b\n".replace("b", "1"), ""):
+        path.write_text("a,b\n" + rows)
+        assert sf.read(path, schema).guesses == ()
+    one = sf.Schema.parse({"name": "t", "attribute": {"a": {"role": "quasi", "values": ["x;y", "x"]}}})
+    path.write_text("a\nx;y\nx\n")
+    assert sf.read(path, one).guesses == ()
+    assert sf.read(path, one).codes()[:, 0].tolist() == [0, 1]
+    path.write_text("a;b,a\nx;y,x\n")  # two marks cut the line into the wanted names
+    assert sf.read(path, one, delimiter=",").guesses == ()
 
 
 # -- from outside ------------------------------------------------------------------------------

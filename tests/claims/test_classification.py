@@ -135,6 +135,7 @@ class Watched:
 NUMBERED = sf.Schema.parse(
     {
         "name": "numbered",
+        "source": "public",
         "attribute": {
             "person": {"role": "quasi", "kind": "numeric", "range": [0, 57]},
             "y": {"role": "target", "values": ["no", "yes"]},
@@ -180,7 +181,11 @@ def test_a_twin_that_publishes_the_whole_table_is_caught(monkeypatch):
 def noise(rows: int, seed: int) -> Table:
     """Classes that depend on nothing."""
     attributes = {f"x{at}": {"role": "quasi", "values": list("abcdefghij")} for at in range(8)}
-    spec = {"name": "noise", "attribute": {**attributes, "y": {"role": "target", "values": ["no", "yes"]}}}
+    spec = {
+        "name": "noise",
+        "source": "public",
+        "attribute": {**attributes, "y": {"role": "target", "values": ["no", "yes"]}},
+    }
     rng = np.random.default_rng(seed)
     codes = np.column_stack([rng.integers(0, 10, (rows, 8)), rng.integers(0, 2, rows)])
     return Table.from_codes(sf.Schema.parse(spec), codes)

@@ -14,6 +14,7 @@ from sfumato.schema import parse_label
 
 SCHEMA = {
     "name": "family",
+    "source": "public",
     "attribute": {
         "age": {"role": "quasi", "kind": "numeric", "range": [0, 40], "step": 2},
         "job": {"role": "quasi", "hierarchy": {"X": ["x1", "x2"], "Y": ["y1", "y2", "y3"]}, "missing": ["?"]},

@@ -44,7 +44,7 @@ CLASS = {"pay": {"role": "target", "kind": "nominal", "values": ["low", "high"]}
 
 
 def test_more_than_a_trillion_cells_publish_in_seconds():
-    schema = Schema.parse({"name": "huge", "attribute": {**HUGE, **CLASS}})
+    schema = Schema.parse({"name": "huge", "source": "public", "attribute": {**HUGE, **CLASS}})
     rng = np.random.default_rng(1)
     rows = np.repeat(np.column_stack([rng.integers(0, 1000, (50, 5)), rng.integers(0, 2, 50)]), 400, axis=0)
     table = Table.from_codes(schema, rows)
@@ -62,7 +62,7 @@ def test_more_than_a_trillion_cells_publish_in_seconds():
 def test_beyond_64_bits_labels_are_decoded_exactly():
     """A cross product above 2^80: every reported label lies in its domain and large true cells come back."""
     wide = {f"a{i}": {"role": "quasi", "kind": "numeric", "range": [0, 997], "step": 1} for i in range(9)}
-    schema = Schema.parse({"name": "wide", "attribute": {**wide, **CLASS}})
+    schema = Schema.parse({"name": "wide", "source": "public", "attribute": {**wide, **CLASS}})
     assert 997**9 * 2 > 2**80
     rows = np.repeat([[996, 0, 1, 2, 3, 500, 996, 0, 995, 1]], 5000, axis=0)
     mechanism = sf.NoisyTable("1/2")
@@ -115,6 +115,7 @@ def test_nothing_but_the_class_is_carried_and_no_number_of_rows_is_told():
     schema = Schema.parse(
         {
             "name": "x",
+            "source": "public",
             "attribute": {
                 "age": {"role": "quasi", "kind": "numeric", "range": [0, 4], "step": 1, "missing": ["?"]},
                 "zip": {"role": "quasi", "kind": "nominal", "values": ["a", "b"]},

@@ -17,6 +17,7 @@ from sfumato.mechanisms.topdown import class_gain
 
 SMALL = {
     "name": "small",
+    "source": "public",
     "attribute": {
         "a": {"role": "quasi", "kind": "numeric", "range": [0, 6]},
         "b": {"role": "quasi", "hierarchy": {"X": ["x1", "x2"], "Y": ["y1", "y2", "y3"]}},

@@ -10,6 +10,7 @@ from sfumato.schema import Schema
 
 TINY = {
     "name": "tiny",
+    "source": "public",
     "attribute": {
         "age": {"role": "quasi", "kind": "numeric", "range": [0, 4], "step": 1},
         "hours": {"role": "quasi", "kind": "numeric", "range": [0, 3], "step": 1},
@@ -21,6 +22,7 @@ SIZES = (4, 3, 3, 2)
 
 PAPER = {
     "name": "table-1a",
+    "source": "public",
     "attribute": {
         "job": {
             "role": "quasi",

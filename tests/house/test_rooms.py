@@ -14,8 +14,8 @@ SRC = Path(__file__).resolve().parents[2] / "src" / "sfumato"
 # A room may import only rooms above it.
 ROOMS = (
     "visible", "errors", "limits", "kernels", "schema", "randomness", "counts", "datasets", "claims", "release",
-    "ledger", "mechanisms", "reading", "measures", "attacks", "frontier", "commuting", "report", "reproduce", "api", "cli",
-    "web",
+    "ledger", "mechanisms", "reading", "measures", "attacks", "frontier", "commuting", "report", "reproduce", "api",
+    "cli", "web",
 )  # fmt: skip
 
 # The package itself takes its names from every room, so only the surfaces may use it. `__version__` is a constant.

@@ -13,6 +13,7 @@ from sfumato.ledger import Ledger
 
 SCHEMA = """
 name = "clinic"
+source = "public"
 population = "patients"
 [attribute.age]
 role = "quasi"

@@ -13,6 +13,7 @@ from sfumato.cli.main import app, main
 
 SCHEMA = """\
 name = "clinic"
+source = "public"
 [attribute.age]
 role = "quasi"
 kind = "numeric"
@@ -168,7 +169,8 @@ def test_apply_names_the_schema_where_the_saved_one_can_not_read_the_file(tmp_pa
     (tmp_path / "d.csv").write_text("dose;paid\n" + rows)
     dose = 'role = "quasi"\nkind = "numeric"\nrange = [0, 64]\ndecimal = ","\n'
     (tmp_path / "s.toml").write_text(
-        f'name = "c"\n[attribute.dose]\n{dose}[attribute.paid]\nrole = "target"\nvalues = ["no", "yes"]\n'
+        f'name = "c"\nsource = "public"\n[attribute.dose]\n{dose}'
+        '[attribute.paid]\nrole = "target"\nvalues = ["no", "yes"]\n'
     )
     data, schema, out = (str(tmp_path / name) for name in ("d.csv", "s.toml", "out"))
     assert CliRunner().invoke(app, ["publish", "topdown", data, schema, "--k", "5", "-o", out]).exit_code == 0

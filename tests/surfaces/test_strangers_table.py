@@ -22,6 +22,7 @@ BRANCHES = ["Zähringen", "Stühlinger", "Haslach"]
 TOPICS = ["Romane", "Reise", "Schulden", "Depression"]
 DECIDED = """\
 name = "members"
+source = "public"
 [attribute.Mitgliedsnr]
 role = "identifier"
 [attribute.Alter]

@@ -28,6 +28,7 @@ def apply(
     schema: str | None,
     delimiter: str | None,
     encoding: str | None,
+    sheet: str | None,
     header: bool | None,
     as_json: bool,
 ) -> None:
@@ -46,7 +47,7 @@ def apply(
 
     with NewFile(output, option="output") as target:
         frame = _generalized(
-            release, data, schema, given_options(delimiter=delimiter, encoding=encoding, header=header)
+            release, data, schema, given_options(delimiter=delimiter, encoding=encoding, header=header, sheet=sheet)
         )
         with target.filled() as file:
             marked_frame(frame).write_csv(file)

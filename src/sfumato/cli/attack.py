@@ -60,7 +60,7 @@ def composition(releases: tuple[str, ...], victims: str, control: str | None, **
     schema = None if options["schema"] is None else sf.Schema.load(options["schema"])
     opened = sf.attacks.open_releases(releases, schema, groups=options["groups"], counts=options["counts"])
     known = schema or opened[0].schema
-    given = given_options(**{name: options[name] for name in ("delimiter", "encoding", "header")})
+    given = given_options(**{name: options[name] for name in ("delimiter", "encoding", "header", "sheet")})
     with NewFile(options["records"], option="records") if options["records"] else nullcontext() as records:
         found = sf.attacks.composition(
             opened,

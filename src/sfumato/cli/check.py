@@ -24,7 +24,13 @@ __all__ = ["check"]
 @file_options
 @json_option
 def check(
-    data: str, schema: str, delimiter: str | None, encoding: str | None, header: bool | None, as_json: bool
+    data: str,
+    schema: str,
+    delimiter: str | None,
+    encoding: str | None,
+    sheet: str | None,
+    header: bool | None,
+    as_json: bool,
 ) -> int:
     """List every problem of a file and its schema at once: values a hierarchy lacks, nulls, roles, open decisions.
 
@@ -34,7 +40,7 @@ def check(
     """
     import sfumato as sf
 
-    given = given_options(delimiter=delimiter, encoding=encoding, header=header)
+    given = given_options(delimiter=delimiter, encoding=encoding, header=header, sheet=sheet)
     try:
         described = sf.Schema.load(schema)
     except sf.SchemaError as error:

@@ -23,6 +23,7 @@ def draft(
     name: str | None,
     delimiter: str | None,
     encoding: str | None,
+    sheet: str | None,
     header: bool | None,
     as_json: bool,
 ) -> None:
@@ -45,7 +46,9 @@ def draft(
     from sfumato.visible import operand, shell_command
 
     refuse_target("output", output, new=True)
-    text = sf.draft(data, **given_options(name=name, delimiter=delimiter, encoding=encoding, header=header))
+    text = sf.draft(
+        data, **given_options(name=name, delimiter=delimiter, encoding=encoding, header=header, sheet=sheet)
+    )
     if output is not None:
         target = Path(output)
         try:

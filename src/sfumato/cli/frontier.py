@@ -67,7 +67,7 @@ def frontier(data: str, schema: str, as_json: bool, **options: Any) -> None:
 
     for name in ("output", "public"):
         refuse_target(name, options[name], endings=REPORT_ENDINGS)
-    form = given_options(**{name: options[name] for name in ("delimiter", "encoding", "header")})
+    form = given_options(**{name: options[name] for name in ("delimiter", "encoding", "header", "sheet")})
     points = sf.sweep(*(options["preset"] or ("standard",)))
     table = sf.read(data, sf.Schema.load(schema), **form)
     front = sf.frontier(

@@ -54,7 +54,7 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print one JS
 
 
 def file_options(function: F) -> F:
-    """How a CSV is written, where it can not be told by looking at it."""
+    """How a file is written, where that cannot be found by looking at it, and which sheet is read."""
     for option in (
         click.option(
             "--no-header", "header", flag_value=False, default=None, type=bool, help="The first line is data."
@@ -62,6 +62,7 @@ def file_options(function: F) -> F:
         click.option(
             "--header", "header", flag_value=True, default=None, type=bool, help="The first line names the columns."
         ),
+        click.option("--sheet", help="Sheet of an Excel file, where several hold values."),
         click.option("--encoding", help="Encoding of a text file, such as latin-1."),
         click.option("--delimiter", help="Delimiter of a CSV file, such as ';'."),
     ):

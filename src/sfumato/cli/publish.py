@@ -117,7 +117,7 @@ def run(mechanism: Mechanism, **options: Any) -> None:
     _refuse_undecided(mechanism, schema, options)
     claim = mechanism.claim(schema)
     _refuse_waste(claim, schema, options)
-    given = given_options(**{name: options[name] for name in ("delimiter", "encoding", "header")})
+    given = given_options(**{name: options[name] for name in ("delimiter", "encoding", "header", "sheet")})
     told = {**_how_saved(options), "allow_fingerprints": options["allow_fingerprints"]}
     with NewFolder(options["output"]) as place, _mapping_file(options, place) as mapping:
         refuse_ledger_inside(options["ledger"], place)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sfumato.claims.exact import whole
 from sfumato.commuting.geography import ELSEWHERE, Geography
 from sfumato.counts import Table
+from sfumato.counts.refusal import guessed_reading
 from sfumato.counts.source import ROWS, open_source
 from sfumato.errors import ParameterError, Problem, ReadError
 from sfumato.limits import FLOWS
@@ -93,7 +94,10 @@ def read_flows(
     if many is not None and many not in source.columns:
         raise ReadError(Problem("count", f"no column {many}", "name the column of counts, or leave it away"))
     wanted = [to, home, *([many] if many else []), *([person] if person else [])]
-    frame = source.collect(source.scan(wanted))
+    guesses = source.guesses(wanted)
+    if guesses:
+        raise guessed_reading(source.name, guesses)
+    frame = source.read(wanted)
     if person is not None:
         _check_cap(frame, person, to, many, rows)
     pairs = _grouped(frame, to, home, many)

@@ -117,7 +117,7 @@ class Geography:
         }
         levels = _levels(source.columns, regions)
         wanted = list(dict.fromkeys([*chosen.values(), *levels.values()]))
-        frame = _collected(source, wanted)
+        frame = source.read(wanted)
         points = [frame[chosen[name]].cast(pl.Float64, strict=False) for name in ("latitude", "longitude")]
         wrong = sum(int(column.null_count()) for column in points) + int(frame[chosen["code"]].null_count())
         if wrong:
@@ -174,7 +174,11 @@ class Geography:
         for column, more in (("destination", ()), ("origin", (ELSEWHERE,))):
             domain = Values((*self.codes, *more))
             tree = default_tree(domain, "nominal", None)
-            attributes.append(Attribute(column, role="quasi", kind="nominal", domain=domain, tree=tree, column=column))
+            attributes.append(
+                Attribute(
+                    column, role="quasi", kind="nominal", domain=domain, tree=tree, column=column, source="public"
+                )
+            )
         return Schema(tuple(attributes), name=name, population=population or name, rows_per_person=rows_per_person)
 
     def miles(self, destinations: Ints, origins: Ints) -> Floats:
@@ -206,16 +210,6 @@ class Geography:
         latitude = np.bincount(regions.of_block, weights=self.latitude, minlength=len(many)) / many
         longitude = np.bincount(regions.of_block, weights=self.longitude, minlength=len(many)) / many
         return latitude, longitude
-
-
-def _collected(source: Any, wanted: Sequence[str]) -> pl.DataFrame:
-    try:
-        return source.collect(source.scan(wanted))  # type: ignore[no-any-return]
-    except ReadError:
-        other = source.in_latin1()  # crosswalks come in Latin-1
-        if other is None:
-            raise
-        return other.collect(other.scan(wanted))  # type: ignore[no-any-return]
 
 
 def _column(columns: Sequence[str], name: str, given: str | None, likely: Sequence[str]) -> str:

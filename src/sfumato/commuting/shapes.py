@@ -73,7 +73,7 @@ class OlderFlows:
             if found is None:
                 raise ReadError(Problem(what, f"no column for the {what} of older flows", f"name it: {what}=..."))
             columns.append(found)
-        frame = source.collect(source.scan(columns)).select(
+        frame = source.read(columns).select(
             pl.col(columns[0]).cast(pl.String).str.strip_chars(),
             pl.col(columns[1]).cast(pl.String).str.strip_chars(),
             pl.col(columns[2]).cast(pl.Int64, strict=False),

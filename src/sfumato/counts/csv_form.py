@@ -1,4 +1,9 @@
-"""How a delimited text file is written: encoding, delimiter, header, seen from its first lines only."""
+"""How a delimited text file is written: encoding, delimiter and header, seen from its first lines, and what is in it.
+
+Rules that no row can change come first: a byte order mark or UTF-8, the delimiter that cuts the first line into the
+wanted columns, a first line that names them. Only where they settle nothing is a property guessed from rows; `guesses`
+names it, and differentially private methods refuse it.
+"""
 
 from __future__ import annotations
 
@@ -10,23 +15,24 @@ import itertools
 import re
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 
+from sfumato.counts.lines import BLOCK, Lines, WrongLine, count_lines, without_blank_lines
 from sfumato.counts.refusal import refused
-from sfumato.errors import ReadError, SfumatoError
+from sfumato.errors import ReadError, count_of
 
-__all__ = ["CsvForm", "blank_tail", "decoded", "is_utf8", "sniff"]
+__all__ = ["CsvFile", "CsvForm", "guesses_of", "open_csv"]
 
 _SAMPLE = 1 << 18
 _LINES = 200
 _FEW_LINES, _WIDEST = 3, 1 << 26
-_TAIL = 1 << 16
 _DELIMITERS = (",", ";", "\t", "|")
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?|", re.ASCII)
 _MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
-_UTF8 = {"utf-8", "ascii"}
+_READ_BY_POLARS = {"utf-8", "ascii", "utf-8-sig"}
+_PACKED = {".gz", ".zst"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,36 +46,114 @@ class CsvForm:
     header: bool
     guessed: bool
     padded: bool
+    first: str = ""  # the line that names the columns
+    asked: tuple[str, ...] = ()  # which of delimiter, encoding and header nobody stated
 
-    @property
-    def utf8(self) -> bool:
-        """True when polars can read the file itself."""
-        return codecs.lookup(self.encoding).name in _UTF8
+    def guesses(self, columns: Sequence[str]) -> tuple[str, ...]:
+        """Return what was guessed from rows, where the first line is to name `columns`.
+
+        A first line that names them under one delimiter alone settles delimiter and header, whatever the rows are.
+        """
+        found = ["encoding"] if "encoding" in self.asked and self.encoding == "latin-1" else []
+        marks = _DELIMITERS if "delimiter" in self.asked else (self.delimiter,)
+        named = self.header and _named_by(self.first, columns, marks) == [self.delimiter]
+        if not named:
+            found += [name for name in ("delimiter", "header") if name in self.asked]
+        return tuple(found)
 
 
-def sniff(
+@dataclass(frozen=True, slots=True)
+class CsvFile:
+    """A text file that was counted line by line: its form, how many rows it has, and what polars is to read."""
+
+    path: Path
+    _: KW_ONLY
+    form: CsvForm
+    rows: int
+    blank: int
+    text: bytes | None = None  # None: polars reads the file itself
+
+
+def guesses_of(forms: Iterable[CsvForm], columns: Sequence[str]) -> tuple[str, ...]:
+    """Return which of encoding, delimiter and header were guessed from rows, when these columns are read."""
+    found = {guess for form in forms for guess in form.guesses(columns)}
+    return tuple(guess for guess in ("encoding", "delimiter", "header") if guess in found)
+
+
+def open_csv(
     path: Path,
     *,
     delimiter: str | None = None,
     encoding: str | None = None,
     header: bool | Sequence[str] | None = None,
     expected: Sequence[str] = (),
+) -> CsvFile:
+    """Find out how a file is written and count its lines; one that has no single reading is refused.
+
+    `expected` are column names a header would carry. A file that is not UTF-8 throughout is read as Latin-1 where no
+    encoding is given.
+    """
+    form = _sniff(path, delimiter=delimiter, encoding=encoding, header=header, expected=expected)
+    text = None if _plain(path, form) else _decoded(path, form.encoding)
+    lines = _counted(path, form, text)
+    if not lines.utf8:
+        if encoding is not None or form.encoding == "utf-8-sig":  # stated, by somebody or by the file's mark
+            raise _not_text(path, encoding or "UTF-8")
+        form = _sniff(path, delimiter=delimiter, encoding="latin-1", header=header, expected=expected, guess=True)
+        text = _decoded(path, form.encoding)
+        lines = _counted(path, form, text)
+    if lines.blank:
+        text = without_blank_lines(_decoded(path, form.encoding) if text is None else text)
+    return CsvFile(path, form=form, rows=lines.records - form.header, blank=lines.blank, text=text)
+
+
+def _plain(path: Path, form: CsvForm) -> bool:
+    """True when polars can read the file itself."""
+    return path.suffix not in _PACKED and codecs.lookup(form.encoding).name in _READ_BY_POLARS
+
+
+def _counted(path: Path, form: CsvForm, text: bytes | None) -> Lines:
+    try:
+        if text is not None:
+            parts: Iterator[bytes] = (text[at : at + BLOCK] for at in range(0, len(text), BLOCK))
+            return count_lines(parts, delimiter=form.delimiter, width=len(form.names))
+        with path.open("rb") as file:
+            mark = file.read(len(codecs.BOM_UTF8))
+            file.seek(len(mark) if mark == codecs.BOM_UTF8 else 0)
+            parts = iter(lambda: file.read(BLOCK), b"")
+            return count_lines(parts, delimiter=form.delimiter, width=len(form.names))
+    except WrongLine as wrong:
+        rule = f"line {wrong.number} {wrong.rule}"
+        raise refused(path.name, rule, wrong.hint) from None
+    except OSError as error:
+        raise _unreadable(path, error) from None
+
+
+def _sniff(
+    path: Path,
+    *,
+    delimiter: str | None,
+    encoding: str | None,
+    header: bool | Sequence[str] | None,
+    expected: Sequence[str],
+    guess: bool = False,
 ) -> CsvForm:
-    """Look at the first lines; `expected` are column names a header would carry."""
+    """Look at the first lines; `guess` says that the encoding was not stated."""
     if delimiter is not None and (len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n'):
         raise refused("delimiter", "must be one ASCII character", "such as ; or ,")
+    given = {"delimiter": delimiter, "encoding": None if guess else encoding, "header": header}
     raw, whole = _head(path)
     if not raw.strip():
         raise refused(path.name, "is empty", "give a file with a header line and rows")
     encoding, text = _text(path, raw, encoding, whole=whole)
-    lines = [line for line in itertools.islice(io.StringIO(text, newline="\n"), _LINES + 1) if line.strip()]
+    lines = [line for line in itertools.islice(io.StringIO(text, newline="\n"), _LINES + 1) if line.strip("\r\n")]
     if not whole and len(lines) > 1 and len(lines) <= _LINES:
         lines.pop()  # the sample ends within a line
-    mark = _delimiter(lines) if delimiter is None else delimiter
+    named = isinstance(header, Sequence)
+    mark = delimiter or _delimiter(lines, () if named or header is False else expected)
     records = _records(path, lines, mark)
     if not records:
         raise refused(path.name, "holds no line that can be read", "check the delimiter and the quotes")
-    named = isinstance(header, Sequence)
     first = tuple(cell.strip() for cell in records[0])
     has_header = (_has_header(records, expected) if header is None else header is True) and not named
     if named:
@@ -80,63 +164,39 @@ def sniff(
     else:
         names = first if has_header else tuple(f"column_{at}" for at in range(1, len(first) + 1))
     _check_names(path, names)
-    _check_lengths(path, records, len(names))
-    padded = any(cell.startswith(" ") for record in records[1:20] for cell in record)
     return CsvForm(
         names,
         delimiter=mark,
         encoding=encoding,
         header=has_header,
         guessed=header is None,
-        padded=padded,
+        padded=any(cell.startswith(" ") for record in records[1:20] for cell in record),
+        first=lines[0] if has_header else "",  # else it is a row
+        asked=tuple(name for name, value in given.items() if value is None),
     )
 
 
-def decoded(path: Path, encoding: str) -> bytes:
-    """Return a whole file as UTF-8 bytes (for encodings polars does not read)."""
+def _decoded(path: Path, encoding: str) -> bytes:
+    """Return a whole file as UTF-8 bytes without a mark (for what polars does not read)."""
     if path.suffix == ".zst":
-        raise refused(path.name, "is compressed and not UTF-8", "decompress the file first")
+        if codecs.lookup(encoding).name not in _READ_BY_POLARS:
+            raise refused(path.name, "is compressed and not UTF-8", "decompress the file first")
+        return _unpacked(path, None)
     try:
         with _opened(path) as file:
-            return file.read().decode(encoding).encode()
+            raw = file.read()
+        if codecs.lookup(encoding).name in _READ_BY_POLARS:
+            return raw.removeprefix(codecs.BOM_UTF8)  # whether it is UTF-8 is found when lines are counted
+        return raw.decode(encoding).removeprefix("\ufeff").encode()
     except (OSError, EOFError, zlib.error) as error:
         raise _unreadable(path, error) from None
     except (UnicodeError, LookupError):
-        hint = 'name the encoding: encoding="latin-1" reads any text'
-        raise refused(path.name, f"is not {encoding} text throughout", hint) from None
+        raise _not_text(path, encoding) from None
 
 
-def is_utf8(path: Path) -> bool:
-    """True when the whole file is UTF-8."""
-    decoder = codecs.getincrementaldecoder("utf-8")()
-    try:
-        with _opened(path) as file:
-            while part := file.read(1 << 20):
-                decoder.decode(part)
-            decoder.decode(b"", final=True)
-    except UnicodeDecodeError:
-        return False
-    except (OSError, EOFError, zlib.error):
-        return True  # another reason: let the caller name it
-    return True
-
-
-def blank_tail(path: Path, form: CsvForm) -> int:
-    """Return how many lines at the end of a file hold nothing at all, not even a delimiter."""
-    tail = b""
-    try:
-        if path.suffix == ".zst" or not (form.utf8 or form.encoding in ("utf-8-sig", "latin-1")):
-            tail = decoded(path, form.encoding)[-_TAIL:]
-        else:
-            with _opened(path) as file:
-                if path.suffix != ".gz":
-                    file.seek(max(0, path.stat().st_size - _TAIL))
-                while part := file.read(1 << 20):
-                    tail = (tail + part)[-_TAIL:]
-    except (OSError, EOFError, zlib.error, SfumatoError):
-        return 0
-    lines = tail.replace(b"\r\n", b"\n").split(b"\n")[:-1] if tail.endswith(b"\n") else []
-    return next((at for at, line in enumerate(reversed(lines)) if line.strip()), len(lines))
+def _not_text(path: Path, encoding: str) -> ReadError:
+    hint = 'name the encoding: encoding="latin-1" reads any text'
+    return refused(path.name, f"is not {encoding} text throughout", hint)
 
 
 def _opened(path: Path) -> io.BufferedIOBase:
@@ -145,7 +205,7 @@ def _opened(path: Path) -> io.BufferedIOBase:
 
 def _head(path: Path) -> tuple[bytes, bool]:
     if path.suffix == ".zst":
-        return _head_by_polars(path)
+        return _unpacked(path, _LINES), True
     try:
         with _opened(path) as file:
             raw = file.read(_SAMPLE)
@@ -158,21 +218,20 @@ def _head(path: Path) -> tuple[bytes, bool]:
         raise _unreadable(path, error) from None
 
 
-def _head_by_polars(path: Path) -> tuple[bytes, bool]:
+def _unpacked(path: Path, lines: int | None) -> bytes:
+    """Return the first lines of a file compressed as zst, or all of them."""
     import polars as pl
 
     try:  # one column of whole lines: no text holds the separator
-        frame = pl.read_csv(
-            path, has_header=False, separator="\x1f", quote_char=None, infer_schema=False, n_rows=_LINES
-        )
+        frame = pl.read_csv(path, has_header=False, separator="\x1f", quote_char=None, infer_schema=False, n_rows=lines)
     except Exception:  # noqa: BLE001  (polars quotes cells in its messages)
-        raise refused(path.name, "can not be decompressed", "decompress the file first") from None
-    return "\n".join(line or "" for line in frame.to_series().to_list()).encode(), True
+        raise refused(path.name, "cannot be decompressed", "decompress the file first") from None
+    return "\n".join(line or "" for line in frame.to_series().to_list()).encode()
 
 
 def _unreadable(path: Path, error: Exception) -> ReadError:
     reason = getattr(error, "strerror", None) or "the compressed file is damaged or cut off"
-    return refused(path.name, f"can not be read ({reason})", "check the path and the file")
+    return refused(path.name, f"cannot be read ({reason})", "check the path and the file")
 
 
 def _text(path: Path, raw: bytes, encoding: str | None, *, whole: bool) -> tuple[str, str]:
@@ -190,7 +249,7 @@ def _text(path: Path, raw: bytes, encoding: str | None, *, whole: bool) -> tuple
         if "\0" in text:
             raise refused(path.name, "is not text", "save it as CSV in UTF-8")
         return candidate, text.removeprefix("\ufeff")
-    raise refused(path.name, f"is not {encoding} text", "leave the encoding away to have it found")
+    raise refused(path.name, f"is not {encoding} text", "omit the encoding to have it found")
 
 
 def _records(path: Path, lines: Sequence[str], delimiter: str) -> list[list[str]]:
@@ -201,15 +260,33 @@ def _records(path: Path, lines: Sequence[str], delimiter: str) -> list[list[str]
 
 
 def _parsed(lines: Sequence[str], delimiter: str) -> Iterator[list[str]]:
-    skip = any(f'{delimiter} "' in line for line in lines)
-    return (row for row in csv.reader(lines, delimiter=delimiter, skipinitialspace=skip) if row)
+    return (row for row in csv.reader(lines, delimiter=delimiter) if row)
 
 
-def _delimiter(lines: Sequence[str]) -> str:
-    """Return the mark that cuts the most lines into the same number of cells, more cells winning ties.
+def _named_by(line: str, columns: Sequence[str], marks: Sequence[str] = _DELIMITERS) -> list[str]:
+    """Return which marks cut a line into cells among which are all the columns; of a line without a mark, the first."""
+    if not columns:
+        return []
+    found = []
+    for mark in [mark for mark in marks if mark in line] or marks[:1]:
+        try:
+            cells = {cell.strip() for row in _parsed([line], mark) for cell in row}
+        except csv.Error:
+            continue
+        if cells.issuperset(columns):
+            found.append(mark)
+    return found
 
-    Where the first line has another width the mark is rather part of the cells, as the comma of 0,5 is.
+
+def _delimiter(lines: Sequence[str], expected: Sequence[str]) -> str:
+    """Return the mark that cuts the first line into the expected names, else the one that fits the lines best.
+
+    That is the one that cuts the most lines into the same number of cells, more cells winning ties. Where the first
+    line has another width the mark is rather part of the cells, as the comma of 0,5 is.
     """
+    named = _named_by(lines[0], expected) if lines else []
+    if len(named) == 1:
+        return named[0]
 
     def score(mark: str) -> tuple[float, bool, int]:
         try:
@@ -251,12 +328,5 @@ def _names_like(first: Sequence[str]) -> bool:
 def _check_names(path: Path, names: Sequence[str]) -> None:
     twice = sorted(name for name, times in Counter(names).items() if times > 1)
     if twice:
-        rule = f"has {len(twice)} column names that occur twice"
+        rule = f"has {count_of(len(twice), 'column name that occurs', 'column names that occur')} twice"
         raise refused(path.name, rule, "give each column a name of its own", values=twice, count=len(twice))
-
-
-def _check_lengths(path: Path, records: Sequence[Sequence[str]], width: int) -> None:
-    long = sum(len(record) > width for record in records)
-    if long:
-        rule = f"has lines with more cells than its {width} columns (at least {long} among the first)"
-        raise refused(path.name, rule, "check the delimiter and the quotes")

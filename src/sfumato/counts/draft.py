@@ -13,7 +13,7 @@ from sfumato.counts.draft_table import TableFacts, table_facts
 from sfumato.counts.draft_toml import toml_text
 from sfumato.counts.refusal import refused
 from sfumato.counts.source import Source, open_source
-from sfumato.errors import ReadError, count_of
+from sfumato.errors import count_of
 
 __all__ = ["draft"]
 
@@ -28,26 +28,20 @@ def draft(
     delimiter: str | None = None,
     encoding: str | None = None,
     header: bool | Sequence[str] | None = None,
+    sheet: str | None = None,
 ) -> str:
     """Return a commented TOML schema for a file or frame. It holds values of the data: it is confidential.
 
     It loads, and reads the same file without error. What a person must decide stands in `decide`;
     what was read off the data is marked `source = "data"`, which differentially private methods refuse.
     """
-    source = open_source(data, delimiter=delimiter, encoding=encoding, header=header)
+    source = open_source(data, delimiter=delimiter, encoding=encoding, header=header, sheet=sheet)
     if not source.columns:
         raise refused(source.name, "has no columns", "give a table with at least one column")
     if len(source.columns) > _COLUMNS:
         rule = f"has {len(source.columns)} columns, and a draft describes at most {_COLUMNS}"
         raise refused(source.name, rule, "select the columns that may be published, or write the schema by hand")
-    try:
-        facts = column_facts(source)
-    except ReadError:
-        again = source.in_latin1()
-        if again is None:
-            raise
-        facts = column_facts(again)
-        source = again
+    facts = column_facts(source)
     seen = table_facts(source, facts)
     return toml_text(
         name or _name(data), proposals(facts, seen), seen, read_as=_read_as(source), person=_person(facts, seen)
@@ -63,9 +57,9 @@ def _person(facts: Sequence[ColumnFacts], seen: TableFacts) -> str:
 
 def _read_as(source: Source) -> str:
     """Say how a text file was understood, so that a wrong guess is seen before anything rests on it."""
-    if not source.forms:
+    if not source.files:
         return ""
-    _, form = source.forms[0]
+    form = source.files[0].form
     mark = {"\t": "tab"}.get(form.delimiter, form.delimiter)
     first = "names the columns" if form.header else "is data"
     return f"{form.encoding} text cut at {mark!r} into {count_of(len(form.names), 'column')}; the first line {first}"

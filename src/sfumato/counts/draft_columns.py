@@ -11,7 +11,6 @@ from typing import Any
 import polars as pl
 
 from sfumato.counts.canonical import canonical_text
-from sfumato.counts.csv_form import blank_tail
 from sfumato.counts.draft_spelling import (
     PLAIN,
     Spelling,
@@ -98,10 +97,9 @@ def _facts(source: Source, names: Sequence[str], frame: pl.LazyFrame) -> list[Co
             *(_raw(name, types[name]).null_count().alias(f"z{at}") for at, name in enumerate(plain)),
         )
     ).row(0, named=True)
-    blank = blank_tail(*source.forms[-1]) if source.forms else 0
-    rows = int(counted["rows"])
+    rows = source.same_rows(int(counted["rows"]))
     distinct = {name: int(counted[f"n{at}"]) - (counted[f"z{at}"] > 0) for at, name in enumerate(plain)}
-    nulls = {name: max(0, int(counted[f"z{at}"]) - blank) for at, name in enumerate(plain)}
+    nulls = {name: int(counted[f"z{at}"]) for at, name in enumerate(plain)}
     few = [name for name in plain if distinct[name] <= LISTED]
     many = [name for name in plain if distinct[name] > LISTED]
     listed = source.collect(frame.select(_raw(name, types[name]).unique().implode() for name in few)) if few else None
@@ -110,9 +108,9 @@ def _facts(source: Source, names: Sequence[str], frame: pl.LazyFrame) -> list[Co
         assert listed is not None
         values = [canonical_text(value) for value in cells_of(listed[name][0])]
         known = sorted({text for text in values if text is not None})
-        facts[name] = _from_texts(name, known, rows - min(blank, rows), distinct[name], nulls[name])
+        facts[name] = _from_texts(name, known, rows, distinct[name], nulls[name])
     for name in many:
-        counted_as = {"rows": rows - min(blank, rows), "distinct": distinct[name], "nulls": nulls[name]}
+        counted_as = {"rows": rows, "distinct": distinct[name], "nulls": nulls[name]}
         facts[name] = _many(source, frame, name, types[name], **counted_as)
     return [facts.get(name, ColumnFacts(name, rows=rows, distinct=0, plain=False)) for name in names]
 

@@ -253,10 +253,10 @@ def _unread(source: Source, columns: Sequence[ColumnFacts]) -> dict[str, str]:
 
 def _first_line(source: Source, rows: int) -> int | None:
     """Return the line on which the first row stands, None where lines and rows do not go together."""
-    if len(source.forms) != 1:
+    if len(source.files) != 1:
         return None
-    path, form = source.forms[0]
-    if not (form.utf8 or form.encoding in ("utf-8-sig", "latin-1", "cp1252")) or path.suffix in (".gz", ".zst"):
+    path, form = source.files[0].path, source.files[0].form
+    if form.encoding not in ("utf-8", "ascii", "utf-8-sig", "latin-1", "cp1252") or path.suffix in (".gz", ".zst"):
         return None
     return 1 + form.header if _lines(path) == rows + form.header else None
 

@@ -163,7 +163,9 @@ def _missing_texts(attribute: Attribute, *, padded: bool) -> list[str]:
 def _listed(attribute: Attribute, domain: Values, raw: pl.Expr, dtype: pl.DataType, *, padded: bool) -> pl.Expr:
     texts = attribute.missing.texts if attribute.missing else ()
     text: pl.Expr
-    if dtype.is_float() or dtype.is_decimal():
+    if dtype.is_decimal():
+        return pl.lit(ASK, dtype=pl.Int32)  # more digits than a double holds
+    if dtype.is_float():
         whole = raw.cast(pl.Float64).cast(pl.Int64, strict=False)
         text = pl.when(whole.cast(pl.Float64) == raw.cast(pl.Float64)).then(whole.cast(pl.String))
     elif isinstance(dtype, pl.Datetime | pl.Time):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from sfumato.schema import Grid
 
 __all__ = ["ROWS", "Grouped", "InMemory", "open_frame"]
 
+_ONE_TYPE = {"string", "integer", "floating", "boolean", "empty"}
 ROWS = "__rows__"  # how many rows share the values of a line
 
 
@@ -84,8 +84,23 @@ def open_frame(data: Any) -> tuple[tuple[str, ...], pl.LazyFrame | InMemory | Gr
     columns = tuple(str(name) for name in frame.collect_schema().names())
     _check_names(columns)
     if isinstance(frame, nw.LazyFrame):
-        return columns, Grouped(frame)
+        return columns, Grouped(_told_apart(frame))
     return columns, InMemory(frame)
+
+
+def _told_apart(frame: Any) -> Any:
+    """Have DuckDB compare texts by their bytes: under another collation it would count `a` and `A` as one of them."""
+    native = frame.to_native()
+    if type(native).__module__.partition(".")[0] != "duckdb":
+        return frame
+    import duckdb
+
+    chosen = []
+    for name, kind in zip(native.columns, native.types, strict=True):
+        quoted = '"' + name.replace('"', '""') + '"'
+        text = str(kind).startswith("VARCHAR")
+        chosen.append(duckdb.SQLExpression(f'{quoted} COLLATE "binary"' if text else quoted).alias(name))
+    return nw.from_native(native.select(*chosen))
 
 
 def _middle(name: str, grid: Grid) -> Any:
@@ -122,18 +137,27 @@ def _series(column: Any) -> pl.Series:
 
 
 def _typed(column: Any) -> pl.Series | None:
-    """Return the column where polars has a type for it (lists, structs, bytes are refused by type later), else None."""
+    """Return the column where polars has a type for it (lists, structs, bytes are refused by type later), else None.
+
+    A column of objects has one only where all cells are of one plain type: what a conversion makes of mixed cells
+    (a truth value among numbers, a number among days, times of two zones) depends on the other rows.
+    """
+    if not _of_one_type(column):
+        return None
     try:
         series: pl.Series = column.to_polars()
-    except Exception:  # noqa: BLE001  (mixed objects, huge integers, odd categories: each library has its own error)
+    except Exception:  # noqa: BLE001  (huge integers, odd categories: each library has its own error)
         return None
-    if isinstance(series.dtype, pl.Object) or (series.dtype.is_temporal() and _holds_numbers(column)):
-        return None
-    return series
+    return None if isinstance(series.dtype, pl.Object) else series
 
 
-def _holds_numbers(column: Any) -> bool:
-    """Whether a column of objects that became days or times holds plain numbers too: they were taken for days."""
-    if column.dtype != nw.Object:
-        return False
-    return any(isinstance(value, numbers.Number) and value == value for value in column.to_list())  # noqa: PLR0124
+def _of_one_type(column: Any) -> bool:
+    """True where the library gave the column a type, or all its cells share one of the plain types."""
+    native = column.to_native()
+    categories = getattr(getattr(native, "dtype", None), "categories", None)  # of pandas: values of any type
+    cells = native if categories is None else categories
+    if str(getattr(cells, "dtype", "")) != "object":
+        return True
+    from pandas.api.types import infer_dtype
+
+    return infer_dtype(cells, skipna=True) in _ONE_TYPE

@@ -266,17 +266,7 @@ def repeated_keys(source: Source, schema: Schema, known_rows: dict[str, int]) ->
 
 def _most_rows(source: Source, column: str) -> int:
     """Return the largest number of rows that share a value of a column; cells without a value do not count."""
-    form: Source | None = source
-    while form is not None:
-        frame = form.scan([column])
-        try:
-            found = form.collect(frame)
-        except ReadError:
-            form = form.in_latin1()
-            if form is None:
-                raise
-            continue
-        break
+    found = source.collect(source.scan([column]))
     values = pl.DataFrame({"key": _texts(found[column]), ROWS: found[ROWS] if ROWS in found.columns else 1})
     counts = values.drop_nulls("key").group_by("key").agg(pl.col(ROWS).sum())
     return int(counts[ROWS].max() or 0)  # type: ignore[arg-type]

@@ -10,7 +10,7 @@ from sfumato.counts.canonical import NULL, OUTSIDE
 from sfumato.errors import Problem, ReadError, count_of
 from sfumato.schema import Attribute, Days, Edges, Grid, Values
 
-__all__ = ["VALUES_KEPT", "cell_problems", "missing_columns", "refused"]
+__all__ = ["VALUES_KEPT", "cell_problems", "guessed_reading", "missing_columns", "refused"]
 
 VALUES_KEPT = 1_000
 
@@ -18,6 +18,16 @@ VALUES_KEPT = 1_000
 def refused(where: str, rule: str, hint: str, *, values: Sequence[str] = (), count: int | None = None) -> ReadError:
     """Return the error for a file or frame that can not be read."""
     return ReadError(Problem(where, rule, hint, count=count, values=tuple(values)))
+
+
+def guessed_reading(name: str, guesses: Sequence[str]) -> ReadError:
+    """Return the error for a file whose reading one row could change, where a differentially private claim is asked."""
+    what = " and ".join([", ".join(guesses[:-1]), guesses[-1]] if len(guesses) > 1 else guesses)
+    rule = f"its {what} {'were' if len(guesses) > 1 else 'was'} guessed from the rows, so that one row could change how"
+    rule += " all are read, and a differentially private claim would be false"
+    given = {"encoding": "encoding= (--encoding)", "delimiter": "delimiter= (--delimiter)"}
+    stated = [given.get(guess, "header= (--header or --no-header)") for guess in guesses]
+    return refused(name, rule, f"state {' and '.join(stated)}, known without looking at the rows")
 
 
 def missing_columns(absent: Sequence[Attribute], columns: Sequence[str], *, guessed: bool) -> list[Problem]:

@@ -1,17 +1,18 @@
-"""Where rows come from: files, globs and frames, opened without reading them; errors never quote a cell."""
+"""Where rows come from: files, globs and frames, opened without encoding a row; errors never quote a cell."""
 
 from __future__ import annotations
 
 import glob
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, TypeVar
 
 import polars as pl
 
-from sfumato.counts.csv_form import CsvForm, blank_tail, decoded, is_utf8, sniff
+from sfumato.counts.csv_form import CsvFile, guesses_of, open_csv
+from sfumato.counts.excel import Sheet, open_sheet
 from sfumato.counts.frames import ROWS, Grouped, InMemory, open_frame
 from sfumato.counts.refusal import refused
 from sfumato.counts.stats_files import STATS, stats_frame
@@ -24,6 +25,7 @@ _PARQUET = {".parquet", ".pq"}
 _EXCEL = {".xlsx", ".xls", ".xlsm", ".xlsb", ".ods"}
 _MAGIC = ((b"PAR1", "parquet"), (b"PK\x03\x04", "excel"))
 _FRAME = "the frame"
+_PANIC = "PanicException"  # of any engine written in Rust: each has a class of its own, none of them an Exception
 Result = TypeVar("Result")
 
 
@@ -34,25 +36,40 @@ class Source:
     name: str
     _: KW_ONLY
     columns: tuple[str, ...]
-    frame: pl.LazyFrame | InMemory | Grouped
+    frame: pl.LazyFrame | InMemory | Sheet | Grouped
     streaming: bool = True
-    forms: tuple[tuple[Path, CsvForm], ...] = ()
-    encoding_given: bool = False
+    files: tuple[CsvFile, ...] = ()
 
     @property
     def padded(self) -> bool:
         """True when cells start with blanks, as in `a, b`."""
-        return any(form.padded for _, form in self.forms)
+        return any(file.form.padded for file in self.files)
 
     @property
     def guessed(self) -> bool:
         """True when it was guessed whether the file has a header line."""
-        return any(form.guessed for _, form in self.forms)
+        return any(file.form.guessed for file in self.files)
 
     @property
     def grouped(self) -> bool:
         """True when lines are combinations with a number of rows, in no order of their own."""
         return isinstance(self.frame, Grouped)
+
+    @property
+    def counted(self) -> int | None:
+        """How many rows a text file has by a count of its lines; None for what is not text."""
+        return sum(file.rows for file in self.files) if self.files else None
+
+    @property
+    def blank(self) -> int:
+        """How many lines or rows of a file are empty and therefore no rows."""
+        if isinstance(self.frame, Sheet):
+            return self.frame.blank
+        return sum(file.blank for file in self.files)
+
+    def guesses(self, columns: Sequence[str]) -> tuple[str, ...]:
+        """Return which of encoding, delimiter and header were guessed from rows, when these columns are read."""
+        return guesses_of([file.form for file in self.files], columns)
 
     def types(self, frame: pl.LazyFrame) -> dict[str, pl.DataType]:
         """Return the types of a frame's columns."""
@@ -71,29 +88,31 @@ class Source:
     def objects(self, column: str) -> list[Any] | None:
         """Return the cells of a column of mixed objects, which `scan` gives as canonical texts; else None."""
         frame = self.frame
-        return guarded(self.name, lambda: frame.objects(column)) if isinstance(frame, InMemory) else None
+        return guarded(self.name, lambda: frame.objects(column)) if isinstance(frame, InMemory | Sheet) else None
 
     def collect(self, query: pl.LazyFrame) -> pl.DataFrame:
         """Run a query on what `scan` returned."""
         return guarded(self.name, lambda: query.collect(engine="streaming" if self.streaming else "in-memory"))
+
+    def read(self, columns: Sequence[str]) -> pl.DataFrame:
+        """Return the cells of the named columns; of an engine that groups, with the number of rows in `ROWS`."""
+        found = self.collect(self.scan(columns))
+        self.same_rows(found.height)
+        return found
 
     def height(self) -> int:
         """Return how many rows there are, without reading a column."""
         frame = self.frame
         if not isinstance(frame, pl.LazyFrame):
             return guarded(self.name, frame.height)
-        blank = blank_tail(*self.forms[-1]) if self.forms else 0
-        return max(0, int(self.collect(frame.select(pl.len())).item()) - blank)
+        return self.same_rows(int(self.collect(frame.select(pl.len())).item()))
 
-    def in_latin1(self) -> Source | None:
-        """Return the same files read as Latin-1, where one is not UTF-8 throughout and nobody said what it is."""
-        forms = tuple(
-            (path, replace(form, encoding="latin-1") if form.utf8 and not is_utf8(path) else form)
-            for path, form in self.forms
-        )
-        if self.encoding_given or forms == self.forms:
-            return None
-        return replace(self, forms=forms, frame=_scan_all(forms))
+    def same_rows(self, read: int) -> int:
+        """Return the number of rows read; raise when the count of the lines says another."""
+        if self.counted is not None and read != self.counted:
+            rule = f"has {self.counted} rows by its lines, and {read} were read"
+            raise refused(self.name, rule, "check that the file has not changed since it was opened; read it again")
+        return read
 
 
 def guarded(where: str, action: Callable[[], Result]) -> Result:
@@ -102,10 +121,8 @@ def guarded(where: str, action: Callable[[], Result]) -> Result:
         return action()
     except SfumatoError:
         raise
-    except pl.exceptions.PanicException:
-        raise refused(where, "can not be read: the engine gave up", "check that the file is whole") from None
     except OSError as error:
-        rule = f"can not be read ({error.strerror or 'the file is damaged'})"
+        rule = f"cannot be read ({error.strerror or 'the file is damaged'})"
         raise refused(where, rule, "check the path and the file") from None
     except MemoryError:
         raise refused(where, "does not fit in memory", "use Parquet, or publish fewer columns") from None
@@ -114,7 +131,11 @@ def guarded(where: str, action: Callable[[], Result]) -> Result:
         hint = "check the delimiter, the quotes and the encoding, and that the file is whole"
         if where == _FRAME:
             hint = "check that its own library can still read it and that its columns hold plain values"
-        raise refused(where, f"can not be read as a table ({kind})", hint) from None
+        raise refused(where, f"cannot be read as a table ({kind})", hint) from None
+    except BaseException as error:
+        if type(error).__name__ != _PANIC:
+            raise
+        raise refused(where, "cannot be read: the engine gave up", "check that the file is whole") from None
 
 
 def open_source(
@@ -123,13 +144,15 @@ def open_source(
     delimiter: str | None = None,
     encoding: str | None = None,
     header: bool | Sequence[str] | None = None,
+    sheet: str | None = None,
     expected: Sequence[str] = (),
 ) -> Source:
     """Open a path, a glob or a frame; `expected` are the columns a header is likely to name."""
+    text = {"delimiter": delimiter, "encoding": encoding, "header": header}
     if isinstance(data, str | PathLike):
-        return _open_paths(_paths(fspath(data)), delimiter, encoding, header, expected)
-    if delimiter is not None or encoding is not None or header is not None:
-        raise refused("delimiter, encoding, header", "are for files", "leave them away for a frame")
+        return _open_paths(_paths(fspath(data)), text, sheet, expected)
+    if sheet is not None or any(value is not None for value in text.values()):
+        raise refused("delimiter, encoding, header, sheet", "are for files", "omit them for a frame")
     columns, frame = guarded(_FRAME, lambda: open_frame(data))
     return Source(_FRAME, columns=columns, frame=frame, streaming=isinstance(data, pl.LazyFrame))
 
@@ -147,7 +170,7 @@ def _paths(text: str | bytes) -> list[Path]:
         if path.exists():
             return [path]
     except OSError as error:
-        raise refused("data", f"can not be opened ({error.strerror})", "check the path") from None
+        raise refused("data", f"cannot be opened ({error.strerror})", "check the path") from None
     found = sorted(Path(name) for name in glob.glob(text, recursive=True)) if glob.has_magic(text) else []  # noqa: PTH207
     files = [name for name in found if name.is_file()]
     if not files:
@@ -155,38 +178,29 @@ def _paths(text: str | bytes) -> list[Path]:
     return files
 
 
-def _open_paths(
-    paths: Sequence[Path],
-    delimiter: str | None,
-    encoding: str | None,
-    header: bool | Sequence[str] | None,
-    expected: Sequence[str],
-) -> Source:
+def _open_paths(paths: Sequence[Path], text: dict[str, Any], sheet: str | None, expected: Sequence[str]) -> Source:
     kinds = {_kind(path) for path in paths}
     if len(kinds) > 1:
         raise refused("data", "the files are of different kinds", "read files of each kind apart")
     kind, name = kinds.pop(), paths[0].name
+    if kind != "csv" and any(value is not None for value in text.values()):
+        other = "a file of SPSS, Stata or SAS" if kind == "stats" else kind
+        raise refused("delimiter, encoding, header", "are for CSV files", f"omit them for {other}")
+    if kind != "excel" and sheet is not None:
+        raise refused("sheet", "is for Excel files", f"omit it for {kind}")
+    if kind == "excel":
+        sheets = [guarded(path.name, lambda path=path: open_sheet(path, sheet)) for path in paths]  # type: ignore[misc]
+        _same_columns(paths, [found.names for found in sheets])
+        return Source(name, columns=sheets[0].names, frame=Sheet.chained(sheets), streaming=False)
     if kind != "csv":
-        if delimiter is not None or encoding is not None or header is not None:
-            raise refused(
-                "delimiter, encoding, header",
-                "are for CSV files",
-                f"omit them for {'a file of SPSS, Stata or SAS' if kind == 'stats' else kind}",
-            )
         frames = [guarded(path.name, lambda path=path: _scan_binary(path, kind)) for path in paths]  # type: ignore[misc]
         columns = [tuple(guarded(name, lambda frame=frame: frame.collect_schema().names())) for frame in frames]  # type: ignore[misc]
         _same_columns(paths, columns)
         return Source(name, columns=columns[0], frame=guarded(name, lambda: pl.concat(frames)))
-    forms = [sniff(path, delimiter=delimiter, encoding=encoding, header=header, expected=expected) for path in paths]
-    _same_columns(paths, [form.names for form in forms])
-    files = tuple(zip(paths, forms, strict=True))
-    return Source(
-        name,
-        columns=forms[0].names,
-        frame=guarded(name, lambda: _scan_all(files)),
-        forms=files,
-        encoding_given=encoding is not None,
-    )
+    files = tuple(open_csv(path, expected=expected, **text) for path in paths)
+    _same_columns(paths, [file.form.names for file in files])
+    frames = [guarded(file.path.name, lambda file=file: _scan_csv(file)) for file in files]  # type: ignore[misc]
+    return Source(name, columns=files[0].form.names, frame=guarded(name, lambda: pl.concat(frames)), files=files)
 
 
 def _same_columns(paths: Sequence[Path], columns: Sequence[tuple[str, ...]]) -> None:
@@ -208,38 +222,21 @@ def _kind(path: Path) -> str:
         with path.open("rb") as file:
             head = file.read(4)
     except OSError as error:
-        raise refused(path.name, f"can not be read ({error.strerror})", "check the path and the file") from None
+        raise refused(path.name, f"cannot be read ({error.strerror})", "check the path and the file") from None
     return next((kind for magic, kind in _MAGIC if head == magic), "csv")
 
 
 def _scan_binary(path: Path, kind: str) -> pl.LazyFrame:
     if path.stat().st_size == 0:
         raise refused(path.name, "is empty", "write the file again")
-    if kind == "parquet":
-        return pl.scan_parquet(path, glob=False)
-    if kind == "stats":
-        return stats_frame(path).lazy()
-    try:
-        frame = pl.read_excel(path)
-    except ModuleNotFoundError:
-        raise refused(path.name, "needs the excel extra", "pip install 'sfumato[excel]'") from None
-    return frame.lazy()
+    return stats_frame(path).lazy() if kind == "stats" else pl.scan_parquet(path, glob=False)
 
 
-def _scan_all(files: Sequence[tuple[Path, CsvForm]]) -> pl.LazyFrame:
-    """Chain files; blank lines that end one of them would stand in the middle, so they go here."""
-    frames = [guarded(path.name, lambda p=path, f=form: _scan_csv(p, f)) for path, form in files]  # type: ignore[misc]
-    for at, (path, form) in enumerate(files[:-1]):
-        if blank_tail(path, form):
-            frames[at] = frames[at].filter(~pl.all_horizontal(pl.all().is_null()))
-    return pl.concat(frames)
-
-
-def _scan_csv(path: Path, form: CsvForm) -> pl.LazyFrame:
+def _scan_csv(file: CsvFile) -> pl.LazyFrame:
     """Scan with every column as text, under our own names."""
-    plain = form.utf8 or form.encoding == "utf-8-sig"
+    form = file.form
     frame = pl.scan_csv(
-        path if plain else decoded(path, form.encoding),
+        file.path if file.text is None else file.text,
         has_header=form.header,
         separator=form.delimiter,
         infer_schema=False,
@@ -248,5 +245,5 @@ def _scan_csv(path: Path, form: CsvForm) -> pl.LazyFrame:
     given = frame.collect_schema().names()
     if len(given) != len(form.names):
         rule = f"has lines of different lengths (its first line has {len(form.names)} cells)"
-        raise refused(path.name, rule, "check the delimiter and the quotes")
+        raise refused(file.path.name, rule, "check the delimiter and the quotes")
     return frame if tuple(given) == form.names else frame.rename(dict(zip(given, form.names, strict=True)))

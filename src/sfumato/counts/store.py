@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from sfumato.counts.canonical import ASK, missing_result
-from sfumato.counts.csv_form import blank_tail
+from sfumato.counts.canonical import ASK
+from sfumato.counts.csv_form import guesses_of
 from sfumato.counts.encoding import Encoded, exact_cells, first_look, settle, settle_objects, supported
 from sfumato.counts.people import People, blank_problem, read_people
 from sfumato.counts.refusal import cell_problems, missing_columns, refused
@@ -29,6 +29,9 @@ class Store:
         self.people: People | None = None
         self.repeats: dict[str, int] = {}  # the most rows that share a value, by column
         self.capped = False  # whether people's rows were limited before, so that no rule is applied twice
+        self.name = "the table" if source is None else source.name
+        self.blank = 0 if source is None else source.blank
+        self.forms = () if source is None else tuple(file.form for file in source.files)
         self.columns: dict[str, np.ndarray] = {}
         self.weights: np.ndarray | None = None
         self.height = 0
@@ -45,6 +48,10 @@ class Store:
     def __getstate__(self) -> dict[str, object]:
         """Pickle the codes only: the source may hold columns nobody publishes."""
         return {**self.__dict__, "source": None, "file": None}
+
+    def guesses(self, columns: Sequence[str]) -> tuple[str, ...]:
+        """Return which properties of the files were guessed from rows, when these columns are read."""
+        return guesses_of(self.forms, columns)
 
     def require(self, attributes: Sequence[Attribute]) -> list[Problem]:
         """Read what has not been read yet, in one pass; return everything wrong with the named attributes."""
@@ -82,14 +89,7 @@ class Store:
         keys = self.person if self.people is None or source.grouped else ()
         if not present and not keys:
             return
-        try:
-            encoded, people, weights, height = _encode(source, present, keys)
-        except ReadError:
-            again = source.in_latin1()
-            if again is None:
-                raise
-            self.source = again
-            encoded, people, weights, height = _encode(again, present, keys)
+        encoded, people, weights, height = _encode(source, present, keys)
         if self.columns and height != self.height:
             raise refused(source.name, "has changed since it was first read", "read it again")
         self.weights, self.height = weights, height
@@ -127,12 +127,8 @@ def _encode(
     extra += [pl.col(name).alias(key) for key, name in keys.items()]
     found = source.collect(frame.select(*looks.values(), *extra))
     weights = found[ROWS].to_numpy() if source.grouped else None
-    height = found.height
+    height = found.height if source.grouped else source.same_rows(found.height)
     codes = {name: found[name].to_numpy() for name in looks}
-    blank = _blank_tail(source, attributes, codes) if source.forms else 0
-    if blank:
-        height -= blank
-        codes = {name: column[:height] for name, column in codes.items()}
     encoded = []
     for attribute in attributes:
         column = codes[attribute.name]
@@ -143,9 +139,7 @@ def _encode(
         if not (column == ASK).any():
             encoded.append(Encoded(column, offending={}))
             continue
-        leftover = source.collect(
-            frame.head(height).filter(looks[attribute.name] == ASK).select(_column(attribute))
-        ).to_series()
+        leftover = source.collect(frame.filter(looks[attribute.name] == ASK).select(_column(attribute))).to_series()
         encoded.append(settle(attribute, column, _plain(leftover)))
     people = read_people([_plain(found[key].head(height)) for key in keys], weights) if keys else None
     return encoded, people, weights, height
@@ -164,24 +158,3 @@ def _grids(attributes: Sequence[Attribute]) -> dict[str, Grid]:
 
 def _plain(values: pl.Series) -> pl.Series:
     return values.cast(pl.String) if isinstance(values.dtype, pl.Categorical | pl.Enum) else values
-
-
-def _blank_tail(source: Source, attributes: Sequence[Attribute], codes: dict[str, np.ndarray]) -> int:
-    """Return how many lines at the end of a text file have no cell at all: they are no rows."""
-    if not attributes or not len(codes[attributes[0].name]):
-        return 0
-    # Only a line whose every column reads as no value can be blank; nearly always there is none.
-    last = [codes[a.name][-1] == missing_result(a) for a in attributes]
-    if not all(last):
-        return 0
-    path, form = source.forms[-1]
-    blank = blank_tail(path, form)
-    if not blank:
-        return 0
-    height = len(codes[attributes[0].name])
-    none = np.ones(height, dtype=bool)
-    for attribute in attributes:
-        none &= codes[attribute.name] == missing_result(attribute)
-    filled = np.flatnonzero(~none)
-    tail = height - (int(filled[-1]) + 1 if len(filled) else 0)
-    return min(tail, blank)

@@ -14,7 +14,8 @@ from sfumato.counts.counted import Counts, checked_names
 from sfumato.counts.fingerprints import Fingerprints, lonely_rows
 from sfumato.counts.grouping import group_codes
 from sfumato.counts.people import Members, People, read_people, repeated_keys, rows_kept
-from sfumato.counts.source import Source, open_source
+from sfumato.counts.refusal import guessed_reading
+from sfumato.counts.source import open_source
 from sfumato.counts.store import Store
 from sfumato.errors import ParameterError, Problem, ReadError, SchemaError
 from sfumato.schema import Attribute, Schema
@@ -29,15 +30,16 @@ def read(
     delimiter: str | None = None,
     encoding: str | None = None,
     header: bool | Sequence[str] | None = None,
+    sheet: str | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Table:
     """Read the published columns of a CSV, Parquet, Excel, SPSS, Stata or SAS file, a glob, or a frame.
 
     Raises one `ReadError` that names every column and rule in the way. `header` is True, False
-    or the names of the columns; delimiter, encoding and header are found when not given.
-    `progress` is called with a word for each stage.
+    or the names of the columns; delimiter, encoding and header are found when not given. `sheet` names the sheet of an
+    Excel file, which must be said where several hold values. `progress` is called with a word for each stage.
     """
-    table = _open(data, schema, delimiter=delimiter, encoding=encoding, header=header)
+    table = _open(data, schema, delimiter=delimiter, encoding=encoding, header=header, sheet=sheet)
     if progress is not None:
         progress("read")
     table.require()
@@ -51,16 +53,12 @@ def check(
     delimiter: str | None = None,
     encoding: str | None = None,
     header: bool | Sequence[str] | None = None,
+    sheet: str | None = None,
 ) -> list[Problem]:
-    """Return every problem of the data against the schema, an empty list when there is none.
-
-    Stricter than `read`: of a CSV file every line is cut into cells, published or not, so that a line
-    with too many cells is found wherever it stands.
-    """
+    """Return every problem of the data against the schema, an empty list when `read` would read it."""
     try:
-        table = _open(data, schema, delimiter=delimiter, encoding=encoding, header=header)
-        found = [*table.check(), *table.uneven_lines()]
-        return found or table.repeated_keys()
+        table = _open(data, schema, delimiter=delimiter, encoding=encoding, header=header, sheet=sheet)
+        return table.check() or table.repeated_keys()
     except ReadError as error:
         return list(error.problems)
 
@@ -149,28 +147,32 @@ class Table:
         sizes = [self.schema[name].size for name in wanted]
         return Members.of(ids, self._columns(wanted), sizes, self._weights())
 
+    @property
+    def rows_in(self) -> int:
+        """How many rows the source has: rows, left out and surplus; of a text file as its lines count."""
+        return self.rows + self.left_out + self.surplus
+
+    @property
+    def blank_lines(self) -> int:
+        """How many lines of a file are empty, and therefore no rows."""
+        return self._store.blank
+
+    @property
+    def guesses(self) -> tuple[str, ...]:
+        """Which of encoding, delimiter and header were guessed from rows, so that one row could change them all."""
+        return self._store.guesses([a.column or a.name for a in self.schema.published])
+
+    def refuse_guesses(self) -> None:
+        """Raise when one row could change how others are read: no differentially private claim holds then."""
+        if self.guesses:
+            raise guessed_reading(self._store.name, self.guesses)
+
     def check(self) -> list[Problem]:
         """Return every problem of the published columns: absent, outside the domain, not numbers, no value."""
         try:
             return self._store.require(self.schema.published)
         except ReadError as error:
             return list(error.problems)
-
-    def uneven_lines(self) -> list[Problem]:
-        """Return a problem when a line of a CSV file has more cells than there are columns."""
-        source = self._store.source
-        if source is None or not source.forms:
-            return []
-        form: Source | None = source
-        while form is not None:
-            try:
-                form.collect(form.scan(form.columns).select(pl.all().null_count()))
-            except ReadError:
-                form = form.in_latin1()  # None, unless one column nobody publishes was the reason
-            else:
-                return []
-        rule = f"has a line that can not be cut into {len(source.columns)} cells"
-        return [Problem(source.name, rule, "check the quotes and delimiters in the longest lines")]
 
     def repeated_keys(self) -> list[Problem]:
         """Return a problem for each column that looks like a person's key and repeats more than `rows_per_person`.
@@ -252,12 +254,13 @@ class Table:
             keys = None if ids is None else ids[rows].tolist()
             store = _coded(self.schema, self.codes(names)[rows], names, keys)
             store.capped, store.file, store.repeats = True, self._store.file, self._store.repeats
-            return Table(self.schema, store)
+            return Table(self.schema, store)  # a database's rows are never guessed at
         # Columns read for other roles come along, so that the part can change roles too.
         columns = {name: column[rows] for name, column in zip(names, self._columns(names), strict=True)}
         height = int(rows.sum()) if rows.dtype == bool else len(rows)
         store = Store.of_codes(columns, height)
         store.file, store.repeats = self._store.file, self._store.repeats
+        store.name, store.forms = self._store.name, self._store.forms
         ids = self._people()
         if ids is not None and self._store.people is not None:
             store.person, store.capped = self._store.person, True

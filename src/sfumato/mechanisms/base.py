@@ -14,7 +14,17 @@ from sfumato.randomness import Entropy
 from sfumato.release import Outcome, Release
 from sfumato.schema import Schema
 
-__all__ = ["Gathered", "Mechanism", "Plan", "Progress", "Stage", "gather", "refuse_several", "run"]
+__all__ = [
+    "Gathered",
+    "Mechanism",
+    "Plan",
+    "Progress",
+    "Stage",
+    "gather",
+    "refuse_guesses",
+    "refuse_several",
+    "run",
+]
 
 Progress = Callable[[float, str], None]  # share done, what is being done
 
@@ -105,6 +115,12 @@ class Mechanism(Protocol):
         ...
 
 
+def refuse_guesses(mechanism: Mechanism, table: Table) -> None:
+    """Raise when a mechanism would claim differential privacy of a file whose reading one row could change."""
+    if table.guesses and mechanism.claim(table.schema).neighbours is not None:
+        table.refuse_guesses()
+
+
 def refuse_several(mechanism: Mechanism, schema: Schema) -> None:
     """Raise when a person may have several rows and the mechanism counts rows.
 
@@ -124,6 +140,7 @@ def gather(mechanism: Mechanism, table: Table, *, progress: Progress | None = No
     """Fetch the counts a mechanism asks for; where a person may have several rows, also who has which."""
     schema = table.schema
     refuse_several(mechanism, schema)
+    refuse_guesses(mechanism, table)
     needs = mechanism.needs(schema)
     counting = schema.several and _says(mechanism, "counts_people")
     members = table.members(needs[0]) if counting else None

@@ -114,7 +114,7 @@ def cells_schema(schema: Schema) -> Schema:
     """Return the schema of what a differentially private table publishes: quasi-identifiers and the class.
 
     The class is the target attributes; without one, the sensitive attributes jointly. Nothing else is paid for,
-    so nothing else is published. Domains read off the data are refused.
+    so nothing else is published. Domains not stated to be public are refused.
     """
     if not schema.carried:
         hint = 'give a column role = "target"'
@@ -246,8 +246,8 @@ def _short(number: Fraction) -> str:
 
 def public_inputs(schema: Schema) -> tuple[str, ...]:
     """What the claim takes as public: how the input is written, the domains and hierarchies by attribute."""
-    # An encoding that is guessed follows from all rows: one of them can change how the others are read.
-    written = "delimiter, encoding and header of the input (name them where rows could change the guess)"
+    # A property guessed from rows is refused before (`refuse_guesses`): one row could change how the others are read.
+    written = "delimiter, encoding and header of the input, stated or fixed by its first line"
     found = (*(f"domain and hierarchy of {attribute.name}" for attribute in schema.published), written)
     if schema.cap is None:
         return found

@@ -139,7 +139,7 @@ def _coarser(attribute: Attribute) -> str:
         return "a cell may begin and end anywhere in between: no levels are told"
     if levels(attribute) == "values":
         return "a cell holds one value, several with a bar between them, or all: no groups are told"
-    if attribute.mask is not None and attribute.source == "public":
+    if attribute.mask is not None and attribute.source != "data":
         return f"codes; characters are hidden from the {attribute.mask.side} on, each by a star"
     if not isinstance(attribute.domain, Values):
         return "has levels: intervals of round widths, or parts of the calendar, each within a wider one"
@@ -158,13 +158,13 @@ def _groups(attribute: Attribute) -> list[str]:
 def _held(attribute: Attribute, children: Sequence[int]) -> str:
     """List what a group holds; a part that no cell names is told as such, not by the name it has for programs."""
     names = [attribute.nodes.names[child] for child in children]
-    told = [_line(name) for name in names if attribute.source == "public" or not _UNNAMED.fullmatch(name)]
+    told = [_line(name) for name in names if attribute.source != "data" or not _UNNAMED.fullmatch(name)]
     return ", ".join([*told, *(["values that no cell names"] if len(told) < len(names) else [])])
 
 
 def _span(attribute: Attribute) -> str:
     domain = attribute.values
-    where = "declared beforehand" if attribute.source == "public" else "told by the published cells alone"
+    where = "declared beforehand" if attribute.source != "data" else "told by the published cells alone"
     if isinstance(domain, Grid):
         return (
             f"from {decimal_text(domain.low)} up to but not including {decimal_text(domain.high)}, "

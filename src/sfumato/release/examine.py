@@ -25,9 +25,9 @@ from sfumato.claims import (
     anonymity_parts,
 )
 from sfumato.counts.fingerprints import Fingerprints, lonely_rows
-from sfumato.errors import Problem, count_of
+from sfumato.errors import Problem, ReleaseError, count_of
 from sfumato.release.declared import PEOPLE, Told, contradictions, told_by, value_contradictions
-from sfumato.release.files import TIMES, distinct_texts, tally
+from sfumato.release.files import DAMAGED, TIMES, distinct_texts, tally
 from sfumato.release.ground import ground_of
 from sfumato.release.parse import counts_of, dense, single_code
 from sfumato.release.verdict import Finding
@@ -373,5 +373,8 @@ def unsorted(frame: pl.LazyFrame, columns: Sequence[str], *, numbers: Sequence[s
         here = pl.col(name).cast(pl.Int64, strict=False) if name in numbers else pl.col(name)
         above = here.shift(1)
         falls = (here < above) | ((here == above) & falls)
-    found = frame.select(falls.fill_null(value=False).any()).collect(engine="streaming")
+    try:
+        found = frame.select(falls.fill_null(value=False).any()).collect(engine="streaming")
+    except DAMAGED:
+        raise ReleaseError("the table cannot be read", hint="check that the file is whole") from None
     return bool(found.item())

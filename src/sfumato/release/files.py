@@ -17,9 +17,11 @@ import polars as pl
 from sfumato.errors import ReleaseError
 from sfumato.release.spreadsheet import unmarked_frame
 
-__all__ = ["TIMES", "as_texts", "digest", "distinct_texts", "opened", "scan", "tally"]
+__all__ = ["DAMAGED", "TIMES", "as_texts", "digest", "distinct_texts", "opened", "scan", "tally"]
 
 TIMES = "\0times"
+# What polars raises for a file it cannot read; a panic is no Exception.
+DAMAGED = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
 _SEPARATORS = (",", ";", "\t", "|")
 _EXACT_FLOATS = 2**53
 _PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd")  # gzip, zstandard
@@ -67,7 +69,7 @@ def _schemed(frame: pl.LazyFrame, name: str) -> pl.LazyFrame:
     """Read the header now, so that a file which is no table fails here."""
     try:
         frame.collect_schema()
-    except (pl.exceptions.PolarsError, OSError):
+    except DAMAGED:
         raise _unreadable(name) from None
     return frame
 
@@ -122,7 +124,7 @@ def tally(frame: pl.LazyFrame, columns: Sequence[str], name: str) -> pl.DataFram
     lazy = counted.agg(count) if columns else counted.select(count)
     try:
         found: pl.DataFrame = lazy.collect(engine="streaming")
-    except (pl.exceptions.PolarsError, OSError):
+    except DAMAGED:
         raise _unreadable(name) from None
     return found
 

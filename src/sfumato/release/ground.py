@@ -17,7 +17,7 @@ def ground_of(attribute: Attribute) -> Ground:
     if attribute.ordered:
         return Ground.ordered()
     tree = attribute.nodes
-    if attribute.ground == "hierarchical" and attribute.declared_tree and attribute.source == "public":
+    if attribute.ground == "hierarchical" and attribute.declared_tree and attribute.source != "data":
         leaves = [tree.by_interval.get((code, code + 1)) for code in range(attribute.size)]
         return Ground.hierarchical(tree.parent.tolist(), leaves)
     return Ground.equal()

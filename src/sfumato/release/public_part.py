@@ -34,7 +34,7 @@ def public_part(attribute: Attribute, said: Iterable[Intervals], *, exact: bool 
 
     With `exact` values are published as they are: the only value of a domain stands there by name, not as `*`.
     """
-    if attribute.source == "public":
+    if attribute.source != "data":
         return replace(attribute, decide=())
     size = attribute.values.size
     labels = [label for given in said if (label := _clipped(given, size))]

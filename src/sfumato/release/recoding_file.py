@@ -25,7 +25,7 @@ __all__ = ["labels_with_recoding", "public_recoding"]
 
 def public_recoding(release: Release) -> dict[str, Any] | None:
     """Return the recoding where it is public by its kind, and every code it speaks of is public too."""
-    if release.recoding is None or any(attribute.source != "public" for attribute in release.quasi):
+    if release.recoding is None or any(attribute.source == "data" for attribute in release.quasi):
         return None
     from sfumato.counts.recoding import Cuts
 

@@ -162,7 +162,7 @@ def _roles(published: Schema, given: Schema | None) -> list[Problem]:
 
 def _declared(attribute: Attribute) -> dict[str, Any]:
     """What both schemas must say; of a domain that was read off the data the manifest tells only a part."""
-    part = () if attribute.source == "public" else ("domain", "tree")
+    part = () if attribute.source != "data" else ("domain", "tree")
     return {key: value for key, value in attribute.to_json().items() if key not in part}
 
 
@@ -190,7 +190,7 @@ def _bookkeeping(claim: Claim, manifest: Manifest) -> tuple[list[Problem], list[
     if not _as_given(claim, manifest):
         problems.append(Problem("mechanism.epsilon", "is more than the claim says, or no number"))
     problems += [
-        Problem(attribute.where, "its domain was read off the data, so the claim is false")
+        Problem(attribute.where, "its domain is not stated to be public, so the claim is false")
         for attribute in manifest.schema.attributes
         if attribute.source != "public"
     ]

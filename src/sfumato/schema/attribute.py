@@ -15,7 +15,7 @@ __all__ = ["KNOWN", "MISSING", "Attribute", "Kind", "Missing", "Role", "Source"]
 
 Role = Literal["identifier", "quasi", "sensitive", "target", "other"]
 Kind = Literal["numeric", "ordered", "nominal", "date"]
-Source = Literal["public", "data"]
+Source = Literal["public", "data", "unstated"]  # where the domain comes from
 
 MISSING = "(missing)"
 KNOWN = "(known)"  # every value, but not the missing ones
@@ -46,7 +46,7 @@ class Attribute:
     tree: Tree | None = field(default=None, repr=False)
     declared_tree: bool = False
     missing: Missing | None = None
-    source: Source = "public"
+    source: Source = "unstated"
     column: str = ""
     hierarchy: str = field(default="", compare=False)  # the file's name as the schema writes it, for messages
     clamp: bool = False
@@ -127,7 +127,7 @@ class Attribute:
             "kind": self.kind,
             "source": self.source,
         }
-        if self.mask is not None and self.source == "public" and self.values.size == self.mask.size <= RULE_LIMIT:
+        if self.mask is not None and self.source != "data" and self.values.size == self.mask.size <= RULE_LIMIT:
             data["mask"] = self.mask.to_json()
         elif self.domain is not None:
             data["domain"] = self.domain.to_json()

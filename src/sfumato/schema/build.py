@@ -105,7 +105,7 @@ class _Builder:
             tree=None if self.problems else tree,
             declared_tree=declared,
             missing=missing,
-            source=file.source,
+            source=file.source or "unstated",
             column=file.column or self.name,
             hierarchy=file.hierarchy if isinstance(file.hierarchy, str) else "",
             clamp=file.clamp,

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from sfumato.errors import Problem
-from sfumato.schema.attribute import Kind, Role, Source
+from sfumato.schema.attribute import Kind, Role
 
 __all__ = ["AttributeFile", "SchemaFile", "parse_toml", "read_file"]
 
@@ -51,7 +51,7 @@ class AttributeFile(_Strict):
     groups: dict[str, list[str | int | float | bool]] | None = None
     same: dict[str, list[str | int | float | bool | dt.date]] | None = None
     missing: list[str] | Literal["suppress", "category"] | MissingFile | None = None
-    source: Source = "public"
+    source: Literal["public", "data"] | None = None
     format: str | None = None
     decimal: Literal[",", "."] | None = None
     thousands: Literal[".", ",", "'", " "] | None = None
@@ -71,6 +71,7 @@ class SchemaFile(_Strict):
     rows_per_person: int | None = Field(default=None, ge=1)
     not_person: list[str] = Field(default_factory=list)
     rows: int | None = Field(default=None, ge=1)
+    source: Literal["public", "data"] | None = None
     decide: list[str] = Field(default_factory=list)
     attribute: dict[str, AttributeFile] = Field(min_length=1)
 

@@ -18,6 +18,7 @@ For the whole table
   not_person = ["clinic_id"]   columns that repeat and identify something other than people
   rows = 1000                  about how many rows there are, where that is publicly known (one digit, then zeros):
                                differentially private tables that would be mostly noise are refused by it
+  source = "public"            for every column that does not say otherwise; see below
   decide = ["..."]             questions about the whole table that a person has yet to answer
 
 For each column: [attribute.NAME]
@@ -28,7 +29,8 @@ For each column: [attribute.NAME]
            "other"       not published (the default)
   kind     "nominal" (the default), "ordered", "numeric" or "date"
   column = "Alter"             name of the column in the file, where it is not NAME
-  source = "public"            or "data": its values were read off the file; differentially private methods refuse that
+  source = "public"            which values there may be is publicly known; "data": they were read off the file.
+                               Differentially private methods refuse a column that does not say "public"
   decide = ["..."]             questions a person has yet to answer; delete each when it is decided. Until then
                                publish warns, refuses a column whose role is the question (unless --undecided), and
                                differentially private methods refuse the column whatever is asked

@@ -78,6 +78,8 @@ class Schema:
         file, sound, problems = read_file(data)
         attributes = []
         for name, given in sound.items():
+            if given.source is None and file is not None:
+                given.source = file.source  # the table's own says it for every column that does not
             attribute, found = build_attribute(name, given, Path(folder))
             attributes.append(attribute)
             problems += found
@@ -260,7 +262,7 @@ class Schema:
         return [*found[:-1], *(replace(last, hint=_DECIDE_ROLE) for last in found[-1:])]  # said once, for all
 
     def refuse_data_domains(self, names: Sequence[str]) -> None:
-        """Raise when a differentially private claim would rest on a domain read off the data, or on what is undecided.
+        """Raise when a differentially private claim would rest on a domain not said to be public, or on what is open.
 
         `rows_per_person` is part of every such claim, so the table's own decisions must be taken too.
         """
@@ -268,8 +270,10 @@ class Schema:
         problems = [
             Problem(
                 attribute.where,
-                "its domain or range was read off the data, so a differentially private claim would be false",
-                'declare a public domain and write source = "public"',
+                "its domain or range was read off the data, so a differentially private claim would be false"
+                if attribute.source == "data"
+                else "does not say that its domain or range is public, on which a differentially private claim rests",
+                'declare what is publicly known and write source = "public", once for all columns or for each',
             )
             for attribute in wanted
             if attribute.source != "public"

@@ -59,6 +59,7 @@ def costing() -> type[Costing]:
 def table() -> sf.Table:
     schema = {
         "name": "clinic",
+        "source": "public",
         "population": "patients",
         "attribute": {
             "age": {"role": "quasi", "kind": "numeric", "range": [0, 100]},

@@ -23,6 +23,7 @@ from sfumato.schema import Schema
 
 DATA = {
     "name": "small",
+    "source": "public",
     "attribute": {
         "job": {
             "role": "quasi",
@@ -168,7 +169,7 @@ def test_many_cells_must_earn_their_noise():
     """A column of 40 values that tells the class a little better than one of 2 is not worth its cells."""
     wide = {"role": "quasi", "kind": "nominal", "values": [str(v) for v in range(40)]}
     columns = {"wide": wide, "sex": {**wide, "values": ["m", "f"]}, "pay": DATA["attribute"]["pay"]}
-    data = {"name": "wide", "attribute": columns}
+    data = {"name": "wide", "source": "public", "attribute": columns}
     sex = np.arange(2000) % 2
     pay = np.where(np.arange(2000) % 10 < 2, 1 - sex, sex)
     code = sex + 2 * (np.arange(2000) * 7 % 20)

@@ -15,6 +15,7 @@ def table(shares: list[int]) -> Table:
     schema = sf.Schema.parse(
         {
             "name": "t",
+            "source": "public",
             "attribute": {
                 "a": {"role": "quasi", "kind": "numeric", "range": [0, 10]},
                 "s": {"role": "sensitive", "values": [f"v{at}" for at in range(len(shares))]},
@@ -44,6 +45,7 @@ def test_every_l_that_a_hint_names_is_accepted_and_reached(kind, shares):
 CUT = sf.Schema.parse(
     {
         "name": "t",
+        "source": "public",
         "attribute": {
             "a": {"role": "quasi", "values": ["x", "y", "z"], "missing": ["-9"]},
             "s": {"role": "sensitive", "values": ["u", "v"]},

@@ -13,6 +13,7 @@ from sfumato.schema import Labels, Schema
 
 SCHEMA: dict[str, Any] = {
     "name": "clinic",
+    "source": "public",
     "attribute": {
         "name": {"role": "identifier"},
         "age": {"role": "quasi", "kind": "numeric", "range": [0, 100], "step": 1},

@@ -332,6 +332,7 @@ def test_values_of_cells_can_not_break_out_of_the_page(clinic, tmp_path):
     evil = "</script><script>alert(1)</script><img src=x onerror=alert(1)>"
     schema = {
         "name": evil,
+        "source": "public",
         "attribute": {
             "town": {"role": "quasi", "kind": "nominal", "values": [evil, "b|c"]},
             "ill": {"role": "sensitive", "kind": "nominal", "values": [evil, "x"]},

@@ -93,7 +93,7 @@ def test_decisions_name_what_is_open(schema):
 
 def test_a_proved_claim_does_not_rest_on_what_is_undecided():
     listed = {"role": "quasi", "values": ["x"]}
-    data = {"name": "t", "attribute": {"a": listed, "b": {**listed, "decide": ["role: is it?"]}}}
+    data = {"name": "t", "source": "public", "attribute": {"a": listed, "b": {**listed, "decide": ["role: is it?"]}}}
     Schema.parse(data).refuse_data_domains(["a"])
     with pytest.raises(SchemaError, match=r"attribute\.b: undecided: role\."):
         Schema.parse(data).refuse_data_domains(["a", "b"])
@@ -102,9 +102,26 @@ def test_a_proved_claim_does_not_rest_on_what_is_undecided():
 
 
 def test_domains_read_off_the_data_are_refused_by_name(schema):
-    schema.refuse_data_domains(["age", "job"])
+    with pytest.raises(SchemaError, match=r"attribute\.age: does not say that its domain or range is public"):
+        schema.refuse_data_domains(["age"])
     with pytest.raises(SchemaError, match=r"attribute\.income: its domain or range was read off the data"):
         schema.refuse_data_domains(["age", "income"])
+
+
+@pytest.mark.parametrize("table", [None, "public", "data"])
+@pytest.mark.parametrize("column", [None, "public", "data"])
+def test_what_does_not_say_that_it_is_public_is_not(table, column):
+    """A column's own word counts; without one the table's; without both a differentially private claim is refused."""
+    given = {"role": "quasi", "values": ["x"], **({} if column is None else {"source": column})}
+    made = Schema.parse({"name": "t", "attribute": {"a": given}, **({} if table is None else {"source": table})})
+    assert made["a"].source == (column or table or "unstated")
+    assert Attribute("a").source == "unstated"
+    assert Attribute.from_json(made["a"].to_json()).source == made["a"].source
+    if made["a"].source == "public":
+        made.refuse_data_domains(["a"])
+    else:
+        with pytest.raises(SchemaError, match=r"attribute\.a: .*source = \"public\""):
+            made.refuse_data_domains(["a"])
 
 
 def test_all_problems_of_the_file_at_once():

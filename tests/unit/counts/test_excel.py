@@ -1,0 +1,188 @@
+"""Sheets as they come: what a cell means, which sheet is read, what is refused before it is opened."""
+
+from __future__ import annotations
+
+import datetime as dt
+import io
+import random
+import sys
+import time
+import zipfile
+from pathlib import Path
+
+import openpyxl
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "claims"))
+from light_xlsx import write_xlsx
+
+from sfumato.counts import check, draft, read
+from sfumato.counts.excel import CELLS_LIMIT, _binary_corner, _corner, _open_corners, open_sheet
+from sfumato.errors import ReadError, SfumatoError
+from sfumato.schema import Schema
+
+SCHEMA = Schema.parse(
+    {
+        "name": "t",
+        "attribute": {
+            "age": {"role": "quasi", "kind": "numeric", "range": [0, 100], "missing": "category"},
+            "job": {"role": "sensitive", "values": ["baker", "007"], "missing": "category"},
+        },
+    }
+)
+ROWS = [["age", "job"], [30, "baker"], ["40", "007"], [None, "baker"]]
+
+
+def test_cells_mean_what_they_say(tmp_path) -> None:
+    book = openpyxl.Workbook()
+    cells = [
+        5,
+        5.0,
+        "5",
+        "007",
+        True,
+        dt.date(2024, 5, 31),
+        dt.datetime(2024, 5, 31, 10),  # noqa: DTZ001
+        "",
+        None,
+        "#N/A",
+        "=1/0",
+        0.1,
+    ]
+    book.active.append(["a", "b"])
+    for cell in cells:
+        book.active.append([cell, "x"])
+    book.save(tmp_path / "t.xlsx")
+    sheet = open_sheet(tmp_path / "t.xlsx", None)
+    assert sheet.rows(["a"], {})["a"].to_list() == [
+        "5", "5", "5", "007", "true", "2024-05-31", "2024-05-31T10:00:00", None, None, None, None, "0.1",
+    ]  # fmt: skip
+    assert sheet.height() == len(cells)
+
+
+def test_rows_without_a_value_are_no_rows(tmp_path) -> None:
+    blank = [None, None]
+    path = write_xlsx(tmp_path / "t.xlsx", {"s": [blank, ROWS[0], ROWS[1], blank, *ROWS[2:], blank]})
+    table = read(path, SCHEMA)
+    assert table.codes().tolist() == [[30, 0], [40, 1], [100, 0]]
+    assert table.rows_in == 3
+    assert table.blank_lines in (1, 2)  # rows below the last cell are not part of a sheet
+
+
+def test_several_sheets_with_values_are_refused_by_name(tmp_path) -> None:
+    path = write_xlsx(tmp_path / "t.xlsx", {"2023": ROWS, "2024": ROWS[:2], "notes": []})
+    for action in (lambda: read(path, SCHEMA), lambda: draft(path)):
+        with pytest.raises(ReadError, match=r"has 2 sheets with values: 2023, 2024\. Hint: .*sheet='2023'"):
+            action()
+    assert len(check(path, SCHEMA)) == 1
+    assert read(path, SCHEMA, sheet="2024").rows == 1
+    assert check(path, SCHEMA, sheet="2023") == []
+    assert "[attribute.age]" in draft(path, sheet="2023")
+    with pytest.raises(ReadError, match=r"has no sheet named 2025\. Hint: its sheets are 2023, 2024, notes"):
+        read(path, SCHEMA, sheet="2025")
+    with pytest.raises(ReadError, match="holds no values"):
+        read(path, SCHEMA, sheet="notes")
+    csv = tmp_path / "t.csv"
+    csv.write_text("age,job\n30,baker\n")
+    with pytest.raises(ReadError, match="sheet: is for Excel files"):
+        read(csv, SCHEMA, sheet="2023")
+
+
+def test_an_empty_sheet_beside_the_table_is_nothing_to_name(tmp_path) -> None:
+    assert read(write_xlsx(tmp_path / "t.xlsx", {"empty": [], "people": ROWS}), SCHEMA).rows == 3
+
+
+def test_sheets_of_several_files_are_chained(tmp_path) -> None:
+    write_xlsx(tmp_path / "a.xlsx", {"s": ROWS})
+    write_xlsx(tmp_path / "b.xlsx", {"s": ROWS[:2]})
+    assert read(tmp_path / "*.xlsx", SCHEMA).rows == 4
+
+
+def far_cell(reference: str, attribute: str = ' r="{}"') -> str:
+    near = '<row r="1"><c r="A1" t="inlineStr"><is><t>age</t></is></c></row>'
+    return (
+        f"<worksheet><sheetData>{near}<row><c{attribute.format(reference)}><v>1</v></c></row></sheetData></worksheet>"
+    )
+
+
+@pytest.mark.parametrize("attribute", [' r="{}"', " r='{}'", '\n r = "{}"', ' s="1" r="{}"', ' r ="{}"', '\tr=\n"{}"'])
+def test_a_cell_in_the_last_corner_is_refused(tmp_path, attribute: str) -> None:
+    path = write_xlsx(tmp_path / "t.xlsx", {"s": far_cell("XFD1048576", attribute)})
+    start = time.perf_counter()
+    with pytest.raises(
+        ReadError, match=r"as far as row 1,048,576 and column 16,384: 17,179,869,184 cells, and at most"
+    ):
+        read(path, SCHEMA)
+    assert time.perf_counter() - start < 10
+    assert CELLS_LIMIT == 20_000_000
+
+
+@pytest.mark.parametrize("size", [1, 10, 15, 16, 17, 31, 200, 1 << 20])
+def test_references_are_found_in_any_cut(size: int) -> None:
+    text = far_cell("ABC4567").encode()
+    parts = (text[at : at + size] for at in range(0, len(text), size))
+    assert _corner(parts) == (4567, 731)
+
+
+def test_a_corner_of_the_binary_format() -> None:
+    row, cell = (7).to_bytes(4, "little"), (16_383).to_bytes(4, "little")
+    long = b"\x9c\x01" + b"\x80\x01" + bytes(128)  # a record of another kind with 128 bytes
+    assert _binary_corner(b"\x00\x04" + row + long + b"\x02\x08" + cell + bytes(4)) == (8, 16_384)
+
+
+OPEN = (
+    '<a xmlns:t="urn:oasis:names:tc:opendocument:xmlns:table:1.0" '
+    'xmlns:o="urn:oasis:names:tc:opendocument:xmlns:office:1.0">'
+    "<t:table>{}</t:table></a>"
+)
+EMPTY, ONE = "<t:table-cell/>", '<t:table-cell o:value-type="float" o:value="1"/>'
+
+
+def test_a_corner_of_an_open_document_is_that_of_its_last_value() -> None:
+    tail = (
+        '<t:table-row t:number-rows-repeated="1048570"><t:table-cell t:number-columns-repeated="16384"/></t:table-row>'
+    )
+    usual = f"<t:table-row>{ONE}{EMPTY}{ONE}</t:table-row>" + tail
+    assert list(_open_corners(io.BytesIO(OPEN.format(usual).encode()))) == [(1, 3)]
+    skip = '<t:table-cell t:number-columns-repeated="16383"/>'
+    far = f"<t:table-row>{ONE}</t:table-row>{tail}<t:table-row>{skip}{ONE}</t:table-row>"
+    assert list(_open_corners(io.BytesIO(OPEN.format(far).encode()))) == [(1_048_572, 16_384)]
+
+
+def test_a_far_cell_of_an_open_document_is_refused(tmp_path) -> None:
+    rows = f'<t:table-row>{ONE}</t:table-row><t:table-row t:number-rows-repeated="1000000"/><t:table-row>'
+    rows += f'<t:table-cell t:number-columns-repeated="999"/>{ONE}</t:table-row>'
+    with zipfile.ZipFile(tmp_path / "t.ods", "w") as archive:
+        archive.writestr("content.xml", OPEN.format(rows))
+    with pytest.raises(ReadError, match="as far as row 1,000,002 and column 1,000"):
+        read(tmp_path / "t.ods", SCHEMA)
+
+
+def test_damaged_workbooks_are_read_or_refused(tmp_path) -> None:
+    sound = write_xlsx(tmp_path / "t.xlsx", {"s": ROWS * 20}).read_bytes()
+    path, rng = tmp_path / "u.xlsx", random.Random(5)
+    for _ in range(120):
+        raw = bytearray(sound)
+        for _ in range(rng.choice([1, 3, 20])):
+            raw[rng.randrange(len(raw))] = rng.randrange(256)
+        path.write_bytes(raw if rng.random() < 0.8 else raw[: rng.randrange(len(raw))])
+        try:
+            read(path, SCHEMA)
+        except SfumatoError:
+            continue
+
+
+def test_names_that_occur_twice_and_names_that_are_absent(tmp_path) -> None:
+    with pytest.raises(ReadError, match="occur twice"):
+        read(write_xlsx(tmp_path / "t.xlsx", {"s": [["age", "age"], [1, 2]]}), SCHEMA)
+    sheet = open_sheet(write_xlsx(tmp_path / "u.xlsx", {"s": [["age", None, 7], [1, 2, 3]]}), None)
+    assert sheet.names == ("age", "column_2", "7")
+
+
+def test_a_file_that_unpacks_to_more_than_the_limit_is_refused(tmp_path, monkeypatch) -> None:
+    path = tmp_path / "t.xlsx"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("xl/worksheets/sheet1.xml", b" " * 2_000_000)
+    monkeypatch.setattr("sfumato.counts.excel._UNPACKED_LIMIT", 1_000_000)
+    with pytest.raises(ReadError, match="is 2,000,000 bytes when unpacked, and at most 1,000,000 are read"):
+        read(path, SCHEMA)
