@@ -41,7 +41,7 @@ from sfumato.release.store import finish
 
 ONE = sf.Claim(sf.PureDP(1), neighbours=sf.Neighbours.ADD_OR_REMOVE_ONE)
 SCHEMA = sf.Schema.parse({"name": "people", "attribute": {"sex": {"role": "sensitive", "values": ["f", "m"]}}})
-TABLE: Any = SimpleNamespace(schema=SCHEMA, left_out=0)
+TABLE: Any = SimpleNamespace(schema=SCHEMA, left_out=0, surplus=0, refuse_repeated_keys=lambda: None)
 NOTHING = np.zeros(0, np.int64)
 OURS = (str(Path(book.__file__).parent), api.__file__, __file__)
 STORES = tuple(str(Path(folder.__file__).with_name(f"{name}.py")) for name in ("folder", "partial", "store", "release"))

@@ -197,7 +197,9 @@ def uncountable(table):
     def counts(names):
         raise sf.ParameterError("names", "x", "was told to fail")
 
-    return SimpleNamespace(schema=table.schema, counts=counts, left_out=0, guesses=())
+    return SimpleNamespace(
+        schema=table.schema, counts=counts, left_out=0, surplus=0, guesses=(), refuse_repeated_keys=lambda: None
+    )
 
 
 @pytest.mark.parametrize("seed", [None, 3])
@@ -232,6 +234,13 @@ def test_a_claim_without_epsilon_may_be_refined(book, table, costing):
 
 def test_the_population_is_the_schemas(book, table):
     sf.publish(table, sf.Suppress(), ledger=book)
-    unnamed = SimpleNamespace(schema=replace(table.schema, population=""), counts=table.counts, left_out=0, guesses=())
+    unnamed = SimpleNamespace(
+        schema=replace(table.schema, population=""),
+        counts=table.counts,
+        left_out=0,
+        surplus=0,
+        guesses=(),
+        refuse_repeated_keys=lambda: None,
+    )
     sf.publish(unnamed, sf.Suppress(), ledger=book)
     assert [entry.population for entry in book.entries()] == ["patients", "clinic"]
