@@ -129,7 +129,7 @@ def several(columns: int, values: int, quasi=None) -> Schema:
     [
         sf.DiffGen(2, specializations=2),
         sf.DiffGen(2, specializations=2, score="infogain"),
-        sf.DiffGen(2, specializations=2, paper=True, score="infogain"),
+        sf.DiffGen(2, specializations=2, paper=True, score="infogain", threshold="auto"),
         sf.DiffGen.recommended(2),
     ],
     ids=["max", "infogain", "paper", "recommended"],
