@@ -64,7 +64,7 @@ def test_a_draft_says_what_it_saw_and_what_is_open(tmp_path, suffix: str) -> Non
     }
     assert "range = [0, 100]" in text
     assert schema["age"].source == schema["sex"].source == schema["date of birth"].source == "data"
-    assert schema["zip"].source == "public"  # all five-digit codes: nothing of it was read off the file
+    assert schema["zip"].source == "unstated"  # all five-digit codes; that they are public is for a person to say
     assert schema["occupation"].missing is not None
     assert check(path, schema) == []
     assert read(path, schema).rows == 40
