@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.cli.main import app
-from sfumato.counts.fingerprints import Fingerprints, lonely_rows
+from sfumato.schema.fingerprints import Fingerprints, lonely_rows
 
 TOML = """
 name = "staff"

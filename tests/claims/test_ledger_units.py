@@ -19,7 +19,7 @@ from sfumato.commuting import read_flows
 from sfumato.ledger import Cost, Ledger, population_key
 
 ADD, ORIGIN = sf.Neighbours.ADD_OR_REMOVE_ONE, sf.Neighbours.ONE_ORIGIN
-ONE = sf.Claim(sf.PureDP(1), neighbours=ADD)
+ONE = sf.Claim(sf.PureDP(1), neighbours=ADD, unit="person")
 JOB = sf.Claim(sf.PureDP(1), neighbours=ORIGIN)
 
 
@@ -92,6 +92,8 @@ def test_a_job_and_a_person_are_not_added_up(book):
         book.reserve("town", JOB, {"name": "synthesize", "unit": "job"})
     book.reserve("town jobs", JOB, {"name": "synthesize", "unit": "job"}).spend()
     book.reserve("town", sf.Claim(sf.PureDP(1), neighbours=ORIGIN), {"name": "synthesize", "unit": "person"}).spend()
+    with pytest.raises(sf.ParameterError, match="do not add up"):  # nobody decided who a row is about
+        book.reserve("town", sf.Claim(sf.PureDP(1), neighbours=ADD), {"name": "diffgen"})
     with pytest.raises(sf.ParameterError, match="mix units"):
         book.declare_parts("town", ["town jobs"])
     assert {entry.unit for entry in book.entries("town")} == {"person"}

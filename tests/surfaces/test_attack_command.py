@@ -73,7 +73,7 @@ def test_the_paper_by_command(desk, capsys):
     assert answer["rate"] == 0.5
     lines = (desk / "records.csv").read_text(encoding="utf-8").splitlines()
     assert lines[0] == "victim,attribute,values_left,guess,posterior"
-    assert lines[2] == "2,1,Diabetes,1.000000"
+    assert lines[2] == "2,diagnosis,1,Diabetes,1.000000"
     assert command("attack", "composition", *files, "--records", desk / "records.csv") == 2
     assert "records" in capsys.readouterr().err
     assert command("attack", "composition", *files, "--control", desk / "one_b.csv") == 0

@@ -11,7 +11,6 @@ import polars as pl
 
 from sfumato.counts.canonical import LEFT_OUT
 from sfumato.counts.counted import Counts, checked_names
-from sfumato.counts.fingerprints import Fingerprints, lonely_rows
 from sfumato.counts.grouping import group_codes
 from sfumato.counts.people import Members, People, read_people, repeated_keys, rows_kept
 from sfumato.counts.refusal import guessed_reading
@@ -19,6 +18,7 @@ from sfumato.counts.source import open_source
 from sfumato.counts.store import Store
 from sfumato.errors import ParameterError, Problem, ReadError, SchemaError
 from sfumato.schema import Attribute, Schema
+from sfumato.schema.fingerprints import Fingerprints, lonely_rows
 
 __all__ = ["Table", "check", "read"]
 

@@ -108,7 +108,7 @@ class Ledger:
     def reserve(self, population: str, claim: Claim, mechanism: Any) -> Reservation:
         """Enter a release before it is made; raise `BudgetExceeded` when a limit stands in the way."""
         cost, told = cost_of(claim), _described(mechanism)
-        unit = _unit_of(told)
+        unit = _unit_of(told, claim)
         with writing(self._path) as connection:
             population = _known(connection, population)
             if cost is not None and claim.neighbours is not None:
@@ -348,9 +348,9 @@ def _known(connection: sqlite3.Connection, population: str) -> str:
     return name
 
 
-def _unit_of(mechanism: Any) -> str:
-    """What a release protects: the unit its mechanism states, else a person."""
-    return str(mechanism.get("unit", "person")) if isinstance(mechanism, dict) else "person"
+def _unit_of(mechanism: Any, claim: Claim) -> str:
+    """What a release protects: the unit its mechanism states (a job), else that of its claim."""
+    return str(mechanism.get("unit", claim.unit)) if isinstance(mechanism, dict) else claim.unit
 
 
 def _refuse_units(units: set[str], population: str, *, asked: str | None = None) -> None:
@@ -360,7 +360,7 @@ def _refuse_units(units: set[str], population: str, *, asked: str | None = None)
     others = ", ".join(sorted(units - {asked} if asked else units))
     rule = f"is accounted in another unit ({others})" if asked else f"would mix units ({others})"
     so = f"; this release protects one {asked}, and the two do not add up" if asked else ""
-    hint = "publish in the same unit, or account for it as another population: --population NAME"
+    hint = "publish in the same unit (person or rows_per_person in the schema), or account for another population"
     raise ParameterError("population", population, f"{rule}{so}", hint=hint)
 
 

@@ -60,7 +60,7 @@ class LimitSet:
 class Entry:
     """What was published, under which promise, what it cost; `cost` is None where no epsilon is promised.
 
-    `unit` is what the promise protects: a person, or a job. `reserved` counts as spent: nobody knows whether the
+    `unit` is what the promise protects: a person, a row or a job. `reserved` counts as spent: nobody knows whether the
     process that reserved has drawn. `saved` holds the folders, as seen from the one the ledger lies in; `meant` those
     that were about to be named when the process was last heard of; `unsaved` says why no folder will ever hold it.
     """

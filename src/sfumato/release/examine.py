@@ -24,7 +24,6 @@ from sfumato.claims import (
     Requirement,
     anonymity_parts,
 )
-from sfumato.counts.fingerprints import Fingerprints, lonely_rows
 from sfumato.errors import Problem, ReleaseError, count_of
 from sfumato.release.declared import PEOPLE, Told, contradictions, told_by, value_contradictions
 from sfumato.release.files import DAMAGED, TIMES, distinct_texts, tally
@@ -32,6 +31,7 @@ from sfumato.release.ground import ground_of
 from sfumato.release.parse import counts_of, dense, single_code
 from sfumato.release.verdict import Finding
 from sfumato.schema import Attribute, Schema, Values, parse_label
+from sfumato.schema.fingerprints import Fingerprints, lonely_rows
 from sfumato.schema.same import plain_spelling
 
 __all__ = ["Examined", "examine_bucket_tables", "examine_rows", "label_problems", "unsorted"]

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from sfumato.claims import Claim
-from sfumato.counts.fingerprints import Fingerprints, lonely_rows
 from sfumato.errors import count_of
 from sfumato.release.boxes import Boxes, Carried, Groups
 from sfumato.release.declared import DeclaredPeople
 from sfumato.schema import Attribute, Labels, Schema
+from sfumato.schema.fingerprints import Fingerprints, lonely_rows
 
 if TYPE_CHECKING:
     import polars as pl

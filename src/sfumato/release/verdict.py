@@ -8,8 +8,8 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from sfumato.claims import Found, Promise, Requirement, number_to_json, plain
-from sfumato.counts.fingerprints import Fingerprints
 from sfumato.errors import Problem, count_of
+from sfumato.schema.fingerprints import Fingerprints
 from sfumato.visible import visible
 
 __all__ = ["Finding", "Verdict", "VerdictKind"]

@@ -20,7 +20,7 @@ def write(path, table):
 @pytest.fixture
 def folder(tmp_path):
     release = sf.publish(people(TABLE_1A), sf.Mondrian(sf.KAnonymity(4)))
-    release.save(tmp_path / "ours")
+    release.save(tmp_path / "ours", allow_fingerprints=True)
     return tmp_path / "ours"
 
 
@@ -40,9 +40,11 @@ def test_a_ledger_stands_for_what_it_saw_saved(tmp_path):
     book, schema = tmp_path / "office" / "ledger.db", paper_schema()
     book.parent.mkdir()
     for name, rows in (("first", TABLE_1A), ("office/second", TABLE_1B)):
-        sf.publish(people(rows), sf.Mondrian(sf.KAnonymity(4)), ledger=book).save(tmp_path / name)
+        sf.publish(people(rows), sf.Mondrian(sf.KAnonymity(4)), ledger=book).save(
+            tmp_path / name, allow_fingerprints=True
+        )
     rehearsed = sf.publish(people(TABLE_1A), sf.Anatomy(2), ledger=book, seed=1)
-    rehearsed.save(tmp_path / "rehearsal", allow_rehearsal=True)
+    rehearsed.save(tmp_path / "rehearsal", allow_rehearsal=True, allow_fingerprints=True)
     sf.publish(people(TABLE_1A), sf.Mondrian(sf.KAnonymity(8)), ledger=book)  # never saved
     assert [entry.saved for entry in sf.Ledger(book).entries()] == [("../first",), ("second",), ("../rehearsal",), ()]
     with pytest.raises(sf.ParameterError, match="entry 4, which is spent, but does not know where"):

@@ -10,7 +10,7 @@ import sfumato as sf
 from sfumato.ledger import Ledger
 from sfumato.ledger import store as room
 
-ONE = sf.Claim(sf.PureDP(1), neighbours=sf.Neighbours.ADD_OR_REMOVE_ONE)
+ONE = sf.Claim(sf.PureDP(1), neighbours=sf.Neighbours.ADD_OR_REMOVE_ONE, unit="person")
 
 
 @pytest.fixture
