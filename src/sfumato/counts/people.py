@@ -27,7 +27,7 @@ from sfumato.counts.canonical import canonical_text
 from sfumato.counts.draft_words import tokens
 from sfumato.counts.grouping import packed
 from sfumato.counts.source import ROWS, Source
-from sfumato.errors import Problem, ReadError, count_of
+from sfumato.errors import Problem, count_of
 from sfumato.schema import Schema
 
 __all__ = ["Members", "People", "blank_problem", "key_columns", "key_like", "read_people", "repeated_keys", "rows_kept"]
