@@ -11,13 +11,13 @@ from typing import Any
 from sfumato.claims.exact import whole
 from sfumato.counts import Table
 from sfumato.errors import ParameterError
+from sfumato.frontier.affordable import affordable, bytes_of_one, free_bytes
 from sfumato.frontier.axes import Axis, axis_of, can_be_sent
 from sfumato.frontier.crew import evaluated_all
 from sfumato.frontier.evaluate import Task
 from sfumato.frontier.fingerprint import compact
 from sfumato.frontier.grid import sweep
 from sfumato.frontier.keep import Kept
-from sfumato.frontier.memory import affordable, bytes_of_one, free_bytes
 from sfumato.frontier.naming import label_of
 from sfumato.frontier.point import Point, Spread, nothing_measured
 from sfumato.frontier.progress import progress_of

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
+
 import pytest
 
 import sfumato as sf
 from sfumato.errors import ParameterError
-from sfumato.frontier.memory import affordable, bytes_of_one
+from sfumato.frontier.affordable import affordable, bytes_of_one
 
 
 def test_workers_that_do_not_fit_are_not_started():
@@ -20,6 +22,6 @@ def test_workers_that_do_not_fit_are_not_started():
 def test_a_sweep_that_does_not_fit_is_refused_before_it_starts(monkeypatch):
     table = sf.datasets.adult().with_roles(sensitive="occupation", quasi=["sex", "race"], target=[])
     assert bytes_of_one(table, panels=False) < bytes_of_one(table) < 10**9
-    monkeypatch.setattr("sfumato.frontier.running.free_bytes", lambda: 1000)
+    monkeypatch.setattr(importlib.import_module("sfumato.frontier.running"), "free_bytes", lambda: 1000)
     with pytest.raises(ParameterError, match=r"one process needs about 0\.3 GB"):
         sf.frontier(table, [sf.Mondrian(sf.KAnonymity(5))], progress=False, workers=0)
