@@ -52,7 +52,8 @@ def _escape(letter: str) -> str:
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
-_MARKDOWN = re.compile(r"[\\`*_\[\]|~$]")
+# An underscore between letters or digits is no emphasis.
+_MARKDOWN = re.compile(r"[\\`*\[\]|~$]|(?<![^\W_])_|_(?![^\W_])")
 # What begins a heading, a list or a rule at the start of a line.
 _BLOCK = re.compile(r"^(\s*(?:[0-9]+(?=[.)](?:\s|$)))?)(#|[+=-](?=[\s=-]|$)|(?<=[0-9])[.)])")
 _HTML = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
@@ -61,8 +62,8 @@ _HTML = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 def markdown(text: object) -> str:
     r"""Return a text for Markdown that means itself: neither HTML nor emphasis, links, tables or new lines.
 
-    >>> markdown("<b>a_b</b>")
-    '&lt;b&gt;a\\_b&lt;/b&gt;'
+    >>> markdown("<b>*a*</b>")
+    '&lt;b&gt;\\*a\\*&lt;/b&gt;'
     """
     html = re.sub("[&<>]", lambda found: _HTML[found[0]], visible(text))
     plain = _MARKDOWN.sub(lambda found: f"\\{found[0]}", html)

@@ -8,6 +8,7 @@ import click
 
 from sfumato.cli.options import file_options, given_options, json_option
 from sfumato.cli.output import emit, say_lines
+from sfumato.cli.targets import refuse_target
 
 if TYPE_CHECKING:
     from sfumato.attacks import Composition
@@ -57,6 +58,7 @@ def composition(releases: tuple[str, ...], victims: str, control: str | None, **
     import sfumato as sf
     from sfumato.release.whole_file import NewFile
 
+    refuse_target("records", options["records"], new=True)
     schema = None if options["schema"] is None else sf.Schema.load(options["schema"])
     opened = sf.attacks.open_releases(releases, schema, groups=options["groups"], counts=options["counts"])
     known = schema or opened[0].schema

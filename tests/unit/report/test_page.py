@@ -205,7 +205,7 @@ def test_the_same_reason_is_printed_once(clinic_front, tmp_path):
     assert page.count("2. town: has no rule.") == 1
     assert "<strong>DiffGen epsilon=0.5, DiffGen epsilon=2</strong>: 2 problems:<ul" in page
     markdown = sf.report(front, tmp_path / "page.md").read_text()
-    assert "- **DiffGen epsilon=0.5, DiffGen epsilon=2**: 2 problems:\n  - 1. age: has no rule.\n" in markdown
+    assert "- **DiffGen epsilon=0.5, DiffGen epsilon=2**: 2 problems:\n  - 1\\. age: has no rule.\n" in markdown
 
 
 def test_two_parameters_that_fail_alike_are_told_together(clinic, tmp_path):
