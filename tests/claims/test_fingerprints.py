@@ -18,18 +18,22 @@ from sfumato.schema.fingerprints import Fingerprints, lonely_rows
 TOML = """
 name = "staff"
 [attribute.age]
+source = "public"
 role = "quasi"
 kind = "numeric"
 range = [20, 70]
 [attribute.grade]
+source = "public"
 role = "sensitive"
 kind = "ordered"
 values = ["g1", "g2", "g3"]
 [attribute.title]
+source = "public"
 role = "target"
 kind = "nominal"
 values = [{titles}]
 [attribute.salary]
+source = "public"
 role = "sensitive"
 kind = "numeric"
 range = [0, 1000]

@@ -17,11 +17,11 @@ from sfumato.measures import REGISTRY
 SCHEMA = {
     "name": "clinic",
     "attribute": {
-        "age": {"role": "quasi", "kind": "numeric", "range": [20, 60], "step": 1},
-        "town": {"role": "quasi", "kind": "nominal", "values": ["Aba", "Bex", "Cas"]},
-        "sex": {"role": "sensitive", "kind": "nominal", "values": ["f", "m"]},
-        "ill": {"role": "sensitive", "kind": "nominal", "values": [f"d{at}" for at in range(8)]},
-        "pay": {"role": "sensitive", "kind": "ordered", "values": ["low", "mid", "high"]},
+        "age": {"role": "quasi", "source": "public", "kind": "numeric", "range": [20, 60], "step": 1},
+        "town": {"role": "quasi", "source": "public", "kind": "nominal", "values": ["Aba", "Bex", "Cas"]},
+        "sex": {"role": "sensitive", "source": "public", "kind": "nominal", "values": ["f", "m"]},
+        "ill": {"role": "sensitive", "source": "public", "kind": "nominal", "values": [f"d{at}" for at in range(8)]},
+        "pay": {"role": "sensitive", "source": "public", "kind": "ordered", "values": ["low", "mid", "high"]},
     },
 }
 
