@@ -9,8 +9,9 @@ from typing import Any
 
 from sfumato.counts.draft_columns import ColumnFacts, column_facts
 from sfumato.counts.draft_roles import proposals
-from sfumato.counts.draft_table import TableFacts, table_facts
+from sfumato.counts.draft_table import Repeated, TableFacts, table_facts
 from sfumato.counts.draft_toml import toml_text
+from sfumato.counts.people import key_like
 from sfumato.counts.refusal import refused
 from sfumato.counts.source import Source, open_source
 from sfumato.errors import count_of
@@ -43,16 +44,22 @@ def draft(
         raise refused(source.name, rule, "select the columns that may be published, or write the schema by hand")
     facts = column_facts(source)
     seen = table_facts(source, facts)
+    likely = _of_a_person(facts, seen)
+    person = max(likely, key=lambda one: (key_like(one.name), one.values)).name if likely else ""
+    # What repeats beside no key of a person is a question of its own; with a key it does not matter.
+    others = () if person else tuple(one.name for one in seen.repeated)
     return toml_text(
-        name or _name(data), proposals(facts, seen), seen, read_as=_read_as(source), person=_person(facts, seen)
+        name or _name(data), proposals(facts, seen), seen, read_as=_read_as(source), person=person, others=others
     )
 
 
-def _person(facts: Sequence[ColumnFacts], seen: TableFacts) -> str:
-    """Return the column that seems to say whom a row is about: an identifier with a few rows for each of its values."""
+def _of_a_person(facts: Sequence[ColumnFacts], seen: TableFacts) -> list[Repeated]:
+    """Return the identifiers that seem to say whom a row is about: those with a few rows for each of their values.
+
+    Of several, one that is named like a key is taken before one that is not: people share names.
+    """
     filled = {column.name: column.rows - column.nulls for column in facts}
-    likely = [one for one in seen.repeated if filled[one.name] < _ROWS_EACH * one.values]
-    return max(likely, key=lambda one: one.values).name if likely else ""
+    return [one for one in seen.repeated if filled[one.name] < _ROWS_EACH * one.values]
 
 
 def _read_as(source: Source) -> str:

@@ -26,7 +26,7 @@ from sfumato.schema.leaves import doubled_names
 __all__ = ["Schema"]
 
 _NAMED = 100  # columns listed in a message
-_UNIT_KEYS = {"person", "rows_per_person"}
+_UNIT_KEYS = {"person", "rows_per_person", "not_person"}
 _DECIDE_ROLE = "say what each column is and delete the question from `decide`; --undecided publishes all the same"
 
 
