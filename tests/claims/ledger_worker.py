@@ -41,7 +41,7 @@ from sfumato.release.store import finish
 
 ONE = sf.Claim(sf.PureDP(1), neighbours=sf.Neighbours.ADD_OR_REMOVE_ONE)
 SCHEMA = sf.Schema.parse({"name": "people", "attribute": {"sex": {"role": "sensitive", "values": ["f", "m"]}}})
-TABLE: Any = SimpleNamespace(schema=SCHEMA, left_out=0, surplus=0, refuse_repeated_keys=lambda: None)
+TABLE: Any = SimpleNamespace(schema=SCHEMA, left_out=0, surplus=0, guesses=(), refuse_repeated_keys=lambda: None)
 NOTHING = np.zeros(0, np.int64)
 OURS = (str(Path(book.__file__).parent), api.__file__, __file__)
 STORES = tuple(str(Path(folder.__file__).with_name(f"{name}.py")) for name in ("folder", "partial", "store", "release"))
@@ -284,11 +284,14 @@ def moments(folder: Path, number: int, seed: int) -> list[tuple[int, int]]:
     for _ in range(number):
         child = os.fork()
         if child == 0:
-            while True:
-                sf.publish(TABLE, mechanism, ledger=ledger)
+            try:
+                while True:
+                    sf.publish(TABLE, mechanism, ledger=ledger)
+            finally:
+                os._exit(1)
         time.sleep(draw.uniform(0, pace))
         os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
+        assert os.WIFSIGNALED(os.waitpid(child, 0)[1]), "a child stopped by itself"
         found.append((witness.stat().st_size, spent(ledger)))
         # However slow the machine is now, a child should come to a draw or two before it is killed.
         drew = found[-1][0] - (found[-2][0] if len(found) > 1 else 0)
