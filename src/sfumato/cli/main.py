@@ -129,9 +129,9 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _of_click(error: Exception) -> bool:
-    """Whether an error was raised where click prints."""
+    """Whether an error was raised in the module in which click prints."""
     frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
-    return frames[-1].f_globals.get("__name__") == click.echo.__module__
+    return frames[-1].f_globals.get("__name__") == "click.utils"
 
 
 def _misused(error: click.ClickException) -> None:
