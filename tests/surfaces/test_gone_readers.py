@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -86,12 +87,17 @@ def test_exit_codes_of_gone_readers(folder, name):
 def test_a_reader_that_leaves_early(folder):
     """More than a pipe holds: the first line arrives, the writer is not stuck."""
     names = [f"column{at}" for at in range(500)]
-    rows = [",".join(str(at % 7) for _ in names) for at in range(20)]
+    rows = [",".join(f"{name}-value-{at % 7}" for name in names) for at in range(50)]
     (folder / "wide.csv").write_text("\n".join([",".join(names), *rows]))
-    done = run(folder, '"$@" | head -n 1; code=${PIPESTATUS[0]}', ["draft", "wide.csv", "--json"])
-    assert done.stdout == "{\n"
-    assert done.returncode == EXIT_GONE
-    assert done.stderr == ""
+    command = [sys.executable, "-m", "sfumato", "draft", "wide.csv", "--json"]
+    with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert os.read(process.stdout.fileno(), 2) == b"{\n"
+        time.sleep(0.5)  # the pipe is full by now
+        process.stdout.close()
+        assert process.wait(60) == EXIT_GONE
+        assert process.stderr is not None
+        assert process.stderr.read() == b""
 
 
 def test_publishing_goes_on_without_a_reader(folder, tmp_path):

@@ -30,6 +30,7 @@ SCHEMA = f"""
 name = {json.dumps(EVIL)}
 population = {json.dumps(EVIL)}
 decide = [{json.dumps(EVIL)}]
+source = "public"
 
 [attribute.{json.dumps("q" + EVIL)}]
 role = "quasi"
@@ -101,7 +102,8 @@ def hostile_runs():
     data, schema, bad = f"./{FILE}.csv", f"./{FILE}.toml", f"./{FILE}.bad.csv"
     out, ledger = f"./{FILE}.out", f"./{FILE}.db"
     publish = [data, schema, "--undecided", "--ledger", ledger]
-    decided = [data, f"./{FILE}.decided.toml", "--ledger", ledger]
+    dialect = ["--delimiter", ",", "--encoding", "utf-8", "--header"]
+    decided = [data, f"./{FILE}.decided.toml", *dialect, "--ledger", ledger]
     return {
         "draft": [
             ["draft", data],
@@ -184,7 +186,7 @@ def hostile_runs():
         "frontier": [
             [
                 "frontier",
-                *decided[:2],
+                *decided[:-2],
                 "--preset",
                 "diffgen",
                 "--repeats",

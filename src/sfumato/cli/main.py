@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import sys
 import threading
+import traceback
 from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
 import click
 
-from sfumato.cli.output import emit, exit_code, gone, lost, opened_streams, say, say_lines
+from sfumato.cli.output import emit, exit_code, gone, opened_streams, say, say_lines
 
 __all__ = ["EXIT_CLAIM", "EXIT_INPUT", "app", "main"]
 
@@ -117,10 +119,19 @@ def main(arguments: list[str] | None = None) -> None:
         say("Stopped.", error=True)
         code = 143
     except Exception as error:  # noqa: BLE001  (the last door: a message instead of a traceback)
-        # Help that click prints itself, onto a full disk, is an OSError too.
-        code = 0 if isinstance(error, OSError) and lost() else _failed(error, as_json="--json" in given)
+        if isinstance(error, OSError) and _of_click(error):  # its help, onto a full disk
+            gone(error.errno or errno.EIO)
+            code = 0
+        else:
+            code = _failed(error, as_json="--json" in given)
     _on_sigterm(before)
     sys.exit(exit_code(code if isinstance(code, int) else 0))
+
+
+def _of_click(error: Exception) -> bool:
+    """Whether an error was raised in the module in which click prints."""
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    return frames[-1].f_globals.get("__name__") == "click.utils"
 
 
 def _misused(error: click.ClickException) -> None:

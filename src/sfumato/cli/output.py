@@ -13,6 +13,7 @@ import errno
 import io
 import json
 import os
+import select
 import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
@@ -28,7 +29,6 @@ __all__ = [
     "emit",
     "exit_code",
     "gone",
-    "lost",
     "opened_streams",
     "say",
     "say_lines",
@@ -127,18 +127,11 @@ def opened_streams() -> None:
     os.close(found)
 
 
-def gone() -> None:
-    """Note that click found nobody to read its own text, such as `--help`."""
-    _failed.setdefault("stdout", errno.EPIPE)
+def gone(why: int = errno.EPIPE) -> None:
+    """Note that click could not print its own text, such as `--help`."""
+    _failed.setdefault("stdout", why)
     if (stream := _stream("stdout")) is not None:
         _silence(stream)
-
-
-def lost() -> bool:
-    """Flush, and say whether something that was printed could not be written."""
-    for name in ("stdout", "stderr"):
-        _write("", name)
-    return bool(_failed)
 
 
 def exit_code(code: int) -> int:
@@ -147,7 +140,8 @@ def exit_code(code: int) -> int:
     An answer and an error keep their code when the reader has gone. Otherwise the text was what was asked for: 141
     when nobody read it, 2 with a message when it could not be written.
     """
-    lost()
+    for name in ("stdout", "stderr"):
+        _write("", name)
     why = _failed.get("stdout")
     if why is None or code != 0:
         return code
@@ -190,11 +184,34 @@ def _write(text: str, name: str) -> None:
         return
     try:
         encoding = stream.encoding or "utf-8"
-        stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
+        data = text.encode(encoding, "backslashreplace")
         stream.flush()
+        if (number := _number(stream)) is None:
+            stream.write(data.decode(encoding))
+            stream.flush()
+        else:
+            _write_all(number, data)
     except (OSError, ValueError) as error:
         _failed[name] = getattr(error, "errno", None) or errno.EPIPE
         _silence(stream)
+
+
+def _number(stream: TextIO) -> int | None:
+    """Return the descriptor to write to; None for a stream without one, and where newlines are translated."""
+    try:
+        return None if os.name == "nt" else stream.fileno()
+    except (OSError, ValueError):
+        return None
+
+
+def _write_all(number: int, data: bytes) -> None:
+    """Write every byte or fail: Python's own buffer loses the error of a reader that leaves during a write."""
+    left = memoryview(data)
+    while left:
+        try:
+            left = left[os.write(number, left) :]
+        except BlockingIOError:
+            select.select([], [number], [])
 
 
 def _silence(stream: TextIO) -> None:

@@ -55,6 +55,7 @@ def table():
     schema = sf.Schema.parse(
         {
             "name": "cells",
+            "source": "public",
             "attribute": {
                 NAME: {"role": "quasi", "values": VALUES},
                 "age": {"role": "quasi", "kind": "numeric", "range": [-8, 8]},
