@@ -56,16 +56,18 @@ def _escape(letter: str) -> str:
 _MARKDOWN = re.compile(r"[\\`*\[\]|~$]|(?<![^\W_])_|_(?![^\W_])")
 # What begins a heading, a list or a rule at the start of a line.
 _BLOCK = re.compile(r"^(\s*(?:[0-9]+(?=[.)](?:\s|$)))?)(#|[+=-](?=[\s=-]|$)|(?<=[0-9])[.)])")
-_HTML = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
+# What HTML would read as a tag or an entity, and what Markdown reads as a quotation at the start of a line.
+_HTML = re.compile(r"<|&(?=#|[A-Za-z])|^\s*>")
+_ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 
 
 def markdown(text: object) -> str:
     r"""Return a text for Markdown that means itself: neither HTML nor emphasis, links, tables or new lines.
 
     >>> markdown("<b>*a*</b>")
-    '&lt;b&gt;\\*a\\*&lt;/b&gt;'
+    '&lt;b>\\*a\\*&lt;/b>'
     """
-    html = re.sub("[&<>]", lambda found: _HTML[found[0]], visible(text))
+    html = _HTML.sub(lambda found: _ENTITIES[found[0].lstrip()], visible(text))
     plain = _MARKDOWN.sub(lambda found: f"\\{found[0]}", html)
     return _BLOCK.sub(lambda found: f"{found[1]}\\{found[2]}", plain)
 

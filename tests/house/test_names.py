@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SRC = ROOT / "src" / "sfumato"
 
 BANNED_WORDS = ("utils", "util", "helpers", "helper", "common", "misc", "aux", "manager", "v2")
-LARGEST = 400
+LARGEST = 900  # a module is a concept, not a size; beyond this it must say why it is one
 LONG_BECAUSE = re.compile(r"\b(long|lines|one file)\b", re.IGNORECASE)  # how a docstring says why it is above the limit
 
 # Texts that must not stand in a file that is published: where we work, and where packages are fetched from.

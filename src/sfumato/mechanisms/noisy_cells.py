@@ -292,12 +292,20 @@ def release_cells(decided: Decided, *, entropy: Entropy, claim: Claim, mechanism
         mechanism=dict(mechanism),
         form="cells",
         left_out=None,
-        notes=(
-            f"counts below {decided.threshold} are not reported; "
-            + noise_alone(cells.number, decided.epsilon, decided.threshold),
-        ),
+        notes=_noise_notes(cells.number, decided, int(noisy.sum())),
     )
     return Outcome(release, recoding=cells.recoding)
+
+
+def _noise_notes(cells: int, decided: Decided, drawn: int) -> tuple[str, ...]:
+    """Say what is not reported and how much is noise. Of the drawn rows and of public numbers, so that it is free."""
+    _, rows = expected_noise(cells, decided.epsilon, decided.threshold)
+    told = f"counts below {decided.threshold} are not reported; "
+    notes = (told + noise_alone(cells, decided.epsilon, decided.threshold),)
+    if 2 * rows < drawn:
+        return notes
+    mostly = f"most of these rows are expected to be noise and not records: {drawn:,} rows, of which about {rows:,.3g}"
+    return (f"{mostly} from noise alone; ask for fewer cells, or a larger epsilon", *notes)
 
 
 def decoded(where: np.ndarray, radix: Sequence[int]) -> list[np.ndarray]:
