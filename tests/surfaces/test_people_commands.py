@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -55,7 +56,7 @@ def run(capsys, *words: str) -> tuple[int, str]:
 
 
 def decided(folder: Path, *lines: str, named: bool = True) -> None:
-    head = 'name = "visits"\n' + "".join(f"{line}\n" for line in lines)
+    head = 'name = "visits"\nsource = "public"\n' + "".join(f"{line}\n" for line in lines)
     (folder / "s.toml").write_text(head + COLUMNS + (NAMED if named else ""))
 
 
@@ -202,3 +203,35 @@ def test_a_method_that_counts_rows_says_what_to_do(folder, capsys):
     code, text = run(capsys, "publish", "bucketize", "d.csv", "s.toml", "--l", "2", "-o", "out")
     assert code != 0
     assert "rows_per_person = 1 keeps one row of each person" in text
+
+
+@pytest.mark.parametrize("name", ["client", "nr", "who", "Akte"])
+def test_a_key_under_any_name_is_found_by_rows_that_agree(folder: Path, name: str) -> None:
+    """Rows of one value that agree in every quasi-identifier are refused, whatever the column is called."""
+    frame = pl.read_csv("d.csv", schema_overrides={"MRN": pl.String}).rename({"MRN": name})
+    schema = sf.Schema.parse(tomllib.loads(f'name = "visits"\nrows_per_person = 1\n{COLUMNS}'))
+    with pytest.raises(sf.SchemaError, match="agree in every quasi-identifier") as refused:
+        sf.publish(sf.read(frame, schema), sf.Mondrian(sf.KAnonymity(5)))
+    assert refused.value.problems[0].path == name
+    stated = sf.Schema.parse(tomllib.loads(f'name = "visits"\nrows_per_person = 7\n{COLUMNS}'))
+    assert sf.publish(sf.read(frame, stated), sf.Mondrian(sf.KAnonymity(5))).rows == frame.height
+    # A column whose rows differ in the quasi-identifiers, as those of a clinic do, is no key.
+    clinic = frame.with_columns(pl.Series(name, [f"c{at % 40}" for at in range(frame.height)]))
+    assert sf.publish(sf.read(clinic, schema), sf.Mondrian(sf.KAnonymity(5))).rows == frame.height
+
+
+def test_a_draft_never_says_that_a_key_is_no_persons(folder: Path) -> None:
+    many = pl.read_csv("d.csv", schema_overrides={"MRN": pl.String})
+    many = pl.concat([many.with_columns(MRN=pl.lit(f"{at % 30:05d}")) for at in range(1)] + [many] * 12)
+    drafted = sf.draft(many)
+    assert "not_person" not in drafted
+    assert sf.check(many, sf.Schema.parse(tomllib.loads(drafted))) or 'person = "MRN"' in drafted
+
+
+def test_what_k_alone_leaves_open_is_said(folder: Path, capsys) -> None:
+    (folder / "s.toml").write_text(f'name = "visits"\nperson = "MRN"\n{NAMED}{COLUMNS}')
+    pl.read_csv("d.csv", schema_overrides={"MRN": pl.String}).with_columns(illness=pl.lit("flu")).write_csv("same.csv")
+    with pytest.raises(SystemExit):
+        main(["publish", "mondrian", "same.csv", "s.toml", "--k", "5", "-o", "out"])
+    told = capsys.readouterr().out
+    assert "Warning: nothing is promised of illness" in told

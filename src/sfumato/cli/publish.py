@@ -14,6 +14,7 @@ from sfumato.cli.publish_words import (
     form_notes,
     list_warnings,
     size_rows,
+    table_warnings,
     withheld,
     withheld_words,
 )
@@ -126,6 +127,7 @@ def run(mechanism: Mechanism, **options: Any) -> None:
             table.fingerprints().require()
         earlier = _earlier(mechanism, schema, options)
         warnings = [*budget_warnings(claim, schema, options["ledger"]), *list_warnings(mechanism, schema)]
+        warnings += table_warnings(table)
         if earlier == []:
             known = schema.population or schema.name
             warnings.append(

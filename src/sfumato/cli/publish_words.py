@@ -8,11 +8,20 @@ from sfumato.visible import operand, shell_command
 
 if TYPE_CHECKING:
     from sfumato.claims import Claim
+    from sfumato.counts import Table
     from sfumato.mechanisms import Mechanism
     from sfumato.release import Release
     from sfumato.schema import Schema
 
-__all__ = ["budget_warnings", "form_notes", "list_warnings", "size_rows", "withheld", "withheld_words"]
+__all__ = [
+    "budget_warnings",
+    "form_notes",
+    "list_warnings",
+    "size_rows",
+    "table_warnings",
+    "withheld",
+    "withheld_words",
+]
 
 
 def budget_warnings(claim: Claim, schema: Schema, ledger: str | None) -> list[str]:
@@ -44,6 +53,22 @@ def list_warnings(mechanism: Mechanism, schema: Schema) -> list[str]:
         return []
     told = "no groups or hierarchy, so that values are put together as their list has them (often the alphabet)"
     return [f"{', '.join(names)}: {told}, not as they are alike. Declare groups, or hide values with --nominal nodes"]
+
+
+def table_warnings(table: Table) -> list[str]:
+    """Warn of rows that are left out, and of published columns that look like free text."""
+    from sfumato.errors import count_of
+    from sfumato.schema.free_text import looks_like_free_text
+
+    found = []
+    if table.surplus:
+        most = count_of(table.schema.rows_per_person, "row")
+        found.append(f"{count_of(table.surplus, 'row is', 'rows are')} left out: at most {most} of each person is kept")
+    texts = [a.name for a in table.schema.published if looks_like_free_text(getattr(a.domain, "names", ()))]
+    if texts:
+        told = "looks like free text, in which names may stand" if len(texts) == 1 else "look like free text"
+        found.append(f"{', '.join(texts)} {told}: its values are published. Read them, or give the role other")
+    return found
 
 
 def size_rows(release: Release) -> list[tuple[str, Any]]:
@@ -83,7 +108,24 @@ def form_notes(release: Release) -> list[str]:
     if release.form == "cells":
         told = "Counts carry noise, and small ones are not reported: rows do not add up to the number of records."
         return [told, *(f"{note[0].upper()}{note[1:]}." for note in release.notes)]
-    return _never_cut(release)
+    return [*_homogeneous(release), *_never_cut(release)]
+
+
+def _homogeneous(release: Release) -> list[str]:
+    """Warn where the claim says nothing of sensitive values, and of how many classes all rows have one value."""
+    import numpy as np
+
+    from sfumato.claims import Requirement
+
+    asked = release.claim.promise
+    if not isinstance(asked, Requirement) or asked.reads_sensitive:
+        return []
+    told = []
+    for attribute in (one for one in release.carried if one.role == "sensitive"):
+        single = int((np.diff(release.groups.histogram(attribute.name).indptr) == 1).sum())
+        of = f"in {single:,} of {len(release.groups):,} classes all rows have one value"
+        told.append(f"Warning: nothing is promised of {attribute.name}, and {of}. Ask for l or t as well (--l, --t).")
+    return told
 
 
 def _never_cut(release: Release) -> list[str]:

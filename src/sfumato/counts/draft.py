@@ -46,11 +46,7 @@ def draft(
     seen = table_facts(source, facts)
     likely = _of_a_person(facts, seen)
     person = max(likely, key=lambda one: (key_like(one.name), one.values)).name if likely else ""
-    # What repeats beside no key of a person is a question of its own; with a key it does not matter.
-    others = () if person else tuple(one.name for one in seen.repeated)
-    return toml_text(
-        name or _name(data), proposals(facts, seen), seen, read_as=_read_as(source), person=person, others=others
-    )
+    return toml_text(name or _name(data), proposals(facts, seen), seen, read_as=_read_as(source), person=person)
 
 
 def _of_a_person(facts: Sequence[ColumnFacts], seen: TableFacts) -> list[Repeated]:

@@ -29,12 +29,8 @@ def toml_text(
     *,
     read_as: str = "",
     person: str = "",
-    others: Sequence[str] = (),
 ) -> str:
-    """Return the whole file. `read_as` says how the data was understood.
-
-    `person` names the column of a person's key, `others` identifiers that repeat where there is no such column.
-    """
+    """Return the whole file. `read_as` says how the data was read, `person` names the column of a person's key."""
     head = (
         "# Drafted from a data file. It lists values of the data: keep it as confidential as the data.\n"
         + (f"# Read as {visible(read_as)}.\n" if read_as else "")
@@ -51,25 +47,23 @@ def toml_text(
         head,
         f"name = {_quoted(name)}",
         f"population = {_quoted(name)}  # the ledger adds up what is published about it",
-        *_who(person, others),
-        f"decide = {_questions(_of_the_table(seen, person, others))}",
+        *_who(person),
+        f"decide = {_questions(_of_the_table(seen, person))}",
     ]
     return "\n".join(parts) + "\n" + "".join(_table(proposal) for proposal in proposals)
 
 
-def _who(person: str, others: Sequence[str]) -> tuple[str, ...]:
+def _who(person: str) -> tuple[str, ...]:
     """Propose who a row is about; beside a key `rows_per_person` would drop rows, so that it is a comment there."""
     if not person:
-        listed = ", ".join(map(_quoted, others))
-        named = (f"not_person = [{listed}]  # they repeat, and identify something other than people",) if others else ()
-        return ("rows_per_person = 1  # every promise counts people by it", *named)
+        return ("rows_per_person = 1  # every promise counts people by it",)
     return (
         f"person = {_quoted(person)}  # who a row is about: promises count its values",
         "# rows_per_person = 1  # keeps at most that many rows of each person; differentially private methods need it",
     )
 
 
-def _of_the_table(seen: TableFacts, person: str, others: Sequence[str]) -> tuple[str, ...]:
+def _of_the_table(seen: TableFacts, person: str) -> tuple[str, ...]:
     known = next((one for one in seen.repeated if one.name == person), None)
     repeats = f" {person} repeats: {count_of(known.values, 'value')}, up to {known.most} rows each" if known else ""
     asked = [
@@ -77,8 +71,6 @@ def _of_the_table(seen: TableFacts, person: str, others: Sequence[str]) -> tuple
     ]
     if not person:
         asked.append("rows_per_person: how many rows has one person at most?")
-        if others:
-            asked.append('not_person: is none of these columns the key of a person? else person = "..."')
     else:
         asked.append(f"rows_per_person: are all rows of a person kept, or at most how many?{repeats}")
         asked.append(f"person: does {person} say who a row is about? then person = {_quoted(person)}")

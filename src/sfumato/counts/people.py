@@ -25,6 +25,7 @@ import polars as pl
 
 from sfumato.counts.canonical import canonical_text
 from sfumato.counts.draft_words import tokens
+from sfumato.counts.encoding import supported
 from sfumato.counts.grouping import packed
 from sfumato.counts.source import ROWS, Source
 from sfumato.errors import Problem, count_of
@@ -73,6 +74,11 @@ _GERMAN = re.compile(
     r"(patient|pat|person|personal|versicher|mitglied|kunde|fall|akte|ausweis|steuer|sozialversicherung|ma|schueler)"
     r"[a-z]*(nr|nummer|id|kennung|schluessel|kennzeichen)"
 )
+
+# Of a column that agrees with the quasi-identifiers: rows and columns looked at, how many combinations and repeated
+# values there must be, and the share of these that agree.
+_FIRST_ROWS, _MOST_LOOKED_AT, _COMBINATIONS, _REPEATED, _AGREE = 20_000, 100, 20, 5, 0.9
+_OFTEN = 10  # rows a value, from which an identifier is rather that of a clinic than of a person
 
 _POINT_ZERO = r"^([+-]?\d+)\.0*$"  # how programs that took a whole number for a decimal write it
 
@@ -242,14 +248,21 @@ def repeated_keys(source: Source, schema: Schema, known_rows: dict[str, int]) ->
         return []
     published = {attribute.column or attribute.name for attribute in schema.published}
     said = {attribute.column or attribute.name: attribute for attribute in schema.attributes}
-    problems = []
+    problems, unknown = [], []
     for column in source.columns:
         known = said.get(column)
         named = {column, known.name if known is not None else column}
-        looks = (known is not None and known.role == "identifier") or key_like(column)
-        if column in published or named & set(schema.not_person) or not looks:
+        if column in published or named & set(schema.not_person):
             continue
-        most = known_rows[column] = known_rows[column] if column in known_rows else _most_rows(source, column)
+        if not (key_like(column) or (known is not None and known.role == "identifier")):
+            unknown.append(column)
+            continue
+        if column not in known_rows:
+            known_rows[column], often = _most_rows(source, column)
+            if often and not key_like(column):  # rather the name of a place: its rows say whether it is a person's
+                known_rows[column] = 0
+                unknown.append(column)
+        most = known_rows[column]
         if most > schema.rows_per_person:
             told = "" if schema.rows_stated else ", which nobody has decided"
             rule = (
@@ -261,12 +274,53 @@ def repeated_keys(source: Source, schema: Schema, known_rows: dict[str, int]) ->
                 f'person; not_person = ["{column}"] says that it identifies something else'
             )
             problems.append(Problem(known.where if known is not None else column, rule, hint, rows=most))
-    return problems
+    return problems or _agreeing(source, schema, unknown)
 
 
-def _most_rows(source: Source, column: str) -> int:
-    """Return the largest number of rows that share a value of a column; cells without a value do not count."""
+def _agreeing(source: Source, schema: Schema, columns: Sequence[str]) -> list[Problem]:
+    """Return a problem for a column, whatever its name, whose rows agree in every quasi-identifier as a person's do.
+
+    Judged on the first rows. Where nearly all values that repeat agree, and the quasi-identifiers have many
+    combinations, that is no accident.
+    """
+    quasi = [attribute.column or attribute.name for attribute in schema.quasi]
+    wanted = [column for column in columns if column not in quasi][:_MOST_LOOKED_AT]
+    if source.grouped or not quasi or not wanted or not set(quasi) <= set(source.columns):
+        return []
+    frame = source.collect(source.scan([*quasi, *wanted]).head(_FIRST_ROWS))
+    plain = [
+        name for name in wanted if frame[name].dtype not in (pl.Object, pl.Null) and not frame[name].dtype.is_nested()
+    ]
+    if not all(supported(frame[name].dtype) for name in quasi):
+        return []
+    alike = frame.select(pl.struct(quasi).hash().alias("alike"), *plain)
+    if alike["alike"].n_unique() < _COMBINATIONS:
+        return []
+    for name in plain:
+        values = alike.drop_nulls(name).group_by(name).agg(rows=pl.len(), kinds=pl.col("alike").n_unique())
+        repeated = values.filter(pl.col("rows") > 1)
+        enough = repeated.height >= _REPEATED and repeated["rows"].sum() * 20 >= frame.height
+        most = int(values["rows"].max() or 0) if enough else 0  # type: ignore[arg-type]
+        if enough and most > schema.rows_per_person and (repeated["kinds"] == 1).mean() >= _AGREE:  # type: ignore[operator]
+            rule = (
+                f"repeats, and rows with the same value agree in every quasi-identifier, as the rows of one person do: "
+                f"up to {most} rows, and rows_per_person is {schema.rows_per_person}"
+            )
+            hint = (
+                f'person = "{name}" counts people by it; rows_per_person = {most} takes that many rows for one person; '
+                f'not_person = ["{name}"] says that it identifies something else'
+            )
+            return [Problem(name, rule, hint, rows=most)]
+    return []
+
+
+def _most_rows(source: Source, column: str) -> tuple[int, bool]:
+    """Return the largest number of rows that share a value, and whether values have many rows on average.
+
+    Cells without a value do not count.
+    """
     found = source.collect(source.scan([column]))
     values = pl.DataFrame({"key": _texts(found[column]), ROWS: found[ROWS] if ROWS in found.columns else 1})
     counts = values.drop_nulls("key").group_by("key").agg(pl.col(ROWS).sum())
-    return int(counts[ROWS].max() or 0)  # type: ignore[arg-type]
+    most, rows = int(counts[ROWS].max() or 0), int(counts[ROWS].sum())  # type: ignore[arg-type]
+    return most, rows >= _OFTEN * counts.height

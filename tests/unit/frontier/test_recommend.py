@@ -188,7 +188,7 @@ def test_a_recommended_bucket_release_says_once_that_membership_is_public():
 
 
 def test_alternatives_are_the_best_of_other_methods(clinic):
-    points = sf.sweep(sf.sweep(sf.Mondrian, k=[5, 50]), sf.sweep(sf.Bucketize, k=[5, 50]), sf.Suppress())
+    points = sf.sweep(sf.sweep(sf.Mondrian, k=[5, 50]), sf.sweep(sf.Bucketize, t=["0.05", "0.2"]), sf.Suppress())
     front = sf.frontier(clinic, points, workers=0, progress=False)
     for public, kinds in ((False, ["Mondrian", "Suppress"]), (True, ["Bucketize", "Mondrian", "Suppress"])):
         said = front.recommend(membership_public=public)

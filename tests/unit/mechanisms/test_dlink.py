@@ -128,7 +128,7 @@ def test_bases_that_can_not_be_united_are_refused() -> None:
     with pytest.raises(sf.ParameterError, match="partition mechanism"):
         DLink(DLink(BASE))
     with pytest.raises(sf.ParameterError, match="must promise a requirement"):
-        DLink(sf.NoisyTable(1)).claim(schema)
+        DLink(sf.NoisyTable(1)).claim(Schema.parse({**SCHEMA, "source": "public"}))
     loose = sf.SemanticPrivacy(2, absent="ignore")
     assert not loose.monotone
     with pytest.raises(sf.ParameterError, match="not kept when classes are united"):
