@@ -36,7 +36,9 @@ class Schema:
 
     `person` names the columns of the file that say who a row is about. `rows_per_person` is then a cap that reading
     enforces; without `person` it is an assumption about the file. `not_person` names columns that repeat and identify
-    something other than people. `rows_stated` says whether `rows_per_person` was given; it is 1 where it was not.
+    something other than people. `person_exact` says that keys which differ only in case, blanks or leading zeros are
+    different people; otherwise they are refused. `rows_stated` says whether `rows_per_person` was given; it is 1 where
+    it was not.
     """
 
     attributes: tuple[Attribute, ...]
@@ -47,6 +49,7 @@ class Schema:
     rows: int | None = None  # about how many, publicly known; never read off the data
     decide: tuple[str, ...] = ()
     person: tuple[str, ...] = ()
+    person_exact: bool = False
     not_person: tuple[str, ...] = ()
     rows_stated: bool = None  # type: ignore[assignment]  # kept by `replace`, found here otherwise
     _by_name: dict[str, Attribute] = field(init=False, repr=False, compare=False)
@@ -108,6 +111,7 @@ class Schema:
             rows=file.rows,
             decide=tuple(file.decide),
             person=tuple(_listed(file.person)),
+            person_exact=file.person_exact,
             not_person=tuple(file.not_person),
         )
 
