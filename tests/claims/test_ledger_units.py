@@ -45,6 +45,17 @@ def test_spellings_of_a_population_share_one_budget(book):
     assert population_key(SPELLINGS[4]) == population_key("adült 1994") != "adult-1994"
 
 
+@pytest.mark.parametrize("sign", ["\u200b", "\u00ad", "\0", "\ufeff", "\u200d", "\u2060", "\u202e", "\x7f"])
+def test_a_character_nobody_sees_is_no_second_budget(book, sign):
+    book.limit("Adult 1994", 1)
+    book.reserve("Adult 1994", ONE, "m").spend()
+    for name in (f"{sign}Adult 1994", f"Ad{sign}ult 1994", f"Adult{sign} {sign}1994{sign}"):
+        assert population_key(name) == population_key("Adult\t1994") == "adult-1994"
+        with pytest.raises(sf.BudgetExceeded):
+            book.reserve(name, ONE, "m")
+    assert book.populations() == ["adult-1994"]
+
+
 @given(st.text(max_size=20), st.sampled_from([str.upper, str.lower, lambda text: f"  {text}\t", str.casefold]))
 def test_a_key_is_its_own_key_and_spelling_does_not_change_it(name, change):
     assert population_key(population_key(name)) == population_key(name)

@@ -7,11 +7,13 @@ from math import log
 
 import numba
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
+import sfumato as sf
 from sfumato.kernels import conditions as sc
 from sfumato.kernels.conditions_check import check, product_at_most
 from sfumato.kernels.conditions_twin import all_hold, earth_mover, one_holds
@@ -189,3 +191,47 @@ def test_what_integers_can_tell_needs_no_margin():
     assert not fast(sc.js(Fraction(0)), [1, 2, 0, 3, 2], [2, 4, 0, 6, 2])
     for one, part in ((sc.entropy(Fraction(3)), [4, 4, 4, 0, 0]), (sc.js(Fraction(0)), [1, 2, 0, 3, 1])):
         assert one_holds(one, part, [2 * count for count in part])
+
+
+# -- spellings of one value -------------------------------------------------------------------------
+
+PROMISES = [
+    sf.Mondrian(sf.LDiversity(2)),
+    sf.Mondrian(sf.KAnonymity(2) & sf.TCloseness("0.5")),
+    sf.Mondrian(sf.KAnonymity(2) & sf.Linkability(2, alpha="0.5")),
+    sf.Bucketize(sf.LDiversity(2, kind="distinct")),
+    sf.Anatomy(2),
+    sf.DLink(sf.Mondrian(sf.KAnonymity(2)), d=2, alpha="0.5"),
+]
+
+
+def ill(*values, **more):
+    attributes = {
+        "age": {"role": "quasi", "kind": "numeric", "range": [0, 100]},
+        "ill": {"role": "sensitive", "values": list(values), **more},
+    }
+    return sf.Schema.parse({"name": "clinic", "attribute": attributes})
+
+
+@pytest.mark.parametrize("mechanism", PROMISES, ids=str)
+@pytest.mark.parametrize("other", ["Flu", "\uff46lu", "f\u200blu", "f\u00adlu"])
+def test_a_promise_about_values_refuses_two_spellings_of_one(mechanism, other):
+    """Before data are read: the schema alone tells."""
+    with pytest.raises(sf.SchemaError, match="2 values differ from another only in case") as error:
+        mechanism.claim(ill("flu", other, "ulcer"))
+    problem = error.value.problems[0]
+    assert (problem.path, problem.count) == ("attribute.ill", 2)
+    assert "same = {" in problem.hint
+    assert other not in str(error.value)
+    assert mechanism.claim(ill("flu", "ulcer", same={"flu": [other]}))
+    assert mechanism.claim(ill("flu", "f lu", "ulcer"))
+
+
+def test_what_counts_people_alone_takes_any_spelling():
+    spelled = ill("flu", "Flu")
+    assert sf.Mondrian(sf.KAnonymity(2)).claim(spelled).kind == "checked"
+    frame = pl.DataFrame({"age": [1, 2, 3, 4], "ill": ["flu", "Flu"] * 2})
+    table = sf.read(frame, spelled)
+    assert sf.publish(table, sf.Mondrian(sf.KAnonymity(2))).rows == 4
+    with pytest.raises(sf.SchemaError):
+        sf.publish(table, sf.Mondrian(sf.LDiversity(2)))

@@ -339,7 +339,7 @@ def test_keys_are_texts_of_their_own():
             "mrn": ["007", "7", " 7 ", "7.0", "007"],
         }
     )
-    table = sf.read(frame, schema())
+    table = sf.read(frame, schema(person_exact=True))
     assert table.people == 2  # 007 and 7
     assert table.persons().tolist() == [0, 1, 1, 1, 0]
     numbers = sf.read(frame.with_columns(mrn=pl.Series([7, 7, 7, 7, 8])), schema())
@@ -353,6 +353,70 @@ def test_rows_without_a_key_are_refused_with_their_number():
         sf.read(frame, schema())
     assert error.value.problems[0].rows == blank
     assert sf.check(frame, schema())[0].path == "person"
+
+
+def keyed_by(*keys):
+    """One row for each key."""
+    many = len(keys)
+    rest = {"age": [1] * many, "town": ["a"] * many, "ill": ["flu"] * many, "stage": ["1"] * many}
+    return pl.DataFrame({**rest, "mrn": list(keys)})
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("q0007", "Q0007"),
+        ("q0007", "q 0007"),
+        ("q0007", "q\u00a00007"),
+        ("007", "7"),
+        ("a07b1", "a7b001"),
+        ("1 07", "1 7"),
+        ("q7", "q\u200b7"),
+        ("q7", "q\u00ad7"),
+        ("q0\u200b07", "q7"),
+        ("jos\u00e9", "jose\u0301"),
+        ("STRASSE", "stra\u00dfe"),
+        ("\uff17", "7"),
+        ("0", "000"),
+    ],
+)
+def test_spellings_of_one_key_are_refused(one, other):
+    """Reading refuses, so that no method draws or counts anything."""
+    frame = keyed_by(one, other, "x1", "x2", one)
+    with pytest.raises(sf.ReadError, match="2 keys differ from another only in case, blanks or leading zeros") as error:
+        sf.read(frame, schema(rows_per_person=1))
+    problem = error.value.problems[0]
+    assert (problem.path, problem.count) == ("person", 2)
+    assert "person_exact = true" in problem.hint
+    assert one not in str(error.value).split()
+    assert sf.check(frame, schema())[0].path == "person"
+    assert sf.read(frame, schema(person_exact=True)).people == 4
+    names = [name for name in ATTRIBUTES if name != "mrn"]
+    coded = sf.read(frame, schema(person_exact=True)).codes(names)
+    with pytest.raises(sf.ReadError, match="2 keys differ"):
+        Table.from_codes(schema(), coded, names, people=frame["mrn"].to_list()).require()
+
+
+def test_keys_that_differ_in_more_are_people():
+    assert sf.read(keyed_by("q7", "q70", "q-7", "7q", "é1", "e1"), schema()).people == 6
+    assert sf.read(keyed_by(*range(1, 1001)), schema()).people == 1000
+    two = keyed_by("1", "1", "12", "12").with_columns(clinic=pl.Series(["12", "21", "1", "01"]))
+    keyed = sf.Schema.parse({"name": "v", "person": ["clinic", "mrn"], "attribute": ATTRIBUTES})
+    assert sf.read(two.head(3), keyed).people == 3
+    with pytest.raises(sf.ReadError, match="2 keys differ"):
+        sf.read(two, keyed)
+
+
+@pytest.mark.parametrize(
+    "word", ["unknown", "UNKNOWN", "NA", "n/a", "N/A ", "-9", "-9.0", "none", "NULL", "?", "\u200b"]
+)
+def test_words_that_mean_no_key_are_no_key(word):
+    for exact in (False, True):
+        with pytest.raises(sf.ReadError, match="2 rows have no value in mrn"):
+            sf.read(keyed_by("q1", word, "q2", word), schema(person_exact=exact))
+    with pytest.raises(sf.ReadError, match="1 row has no value in mrn"):
+        sf.read(keyed_by(1, 2, -9), schema())
+    assert sf.read(keyed_by("nana", "9", "-8"), schema()).people == 3
 
 
 def test_an_absent_key_is_named():

@@ -390,6 +390,32 @@ def test_two_spellings_of_one_value_are_not_diversity(tmp_path, other):
     assert verify(tmp_path / "t.csv", schema=SCHEMA, requirement=LDiversity(2, kind="distinct")).holds is True
 
 
+@pytest.mark.parametrize("other", ["Flu", "f\u200blu", "\uff46lu", "ulcer"])
+def test_two_listed_spellings_of_one_value_are_not_diversity_of_our_own_folder(tmp_path, other):
+    attributes = {
+        "age": {"role": "quasi", "kind": "numeric", "range": [0, 100]},
+        "illness": {"role": "sensitive", "values": ["flu", other]},
+    }
+    schema = Schema.parse({"name": "clinic", "attribute": attributes})
+    ages, ids = Labels.from_sets(schema["age"], [((0, 100),)])
+    release, _ = assemble(
+        schema,
+        tables=(ages,),
+        labels=np.column_stack([ids]),
+        weight=np.array([4]),
+        group=np.array([0]),
+        carried_group=np.zeros(4, np.int64),
+        carried_codes=np.array([[0], [1], [0], [1]]),
+        carried_weight=np.ones(4, np.int64),
+        claim=Claim(KAnonymity(2) & LDiversity(2, kind="distinct")),
+    )
+    release.save(tmp_path / "out", format="csv")
+    verdict = verify(tmp_path / "out")
+    assert verdict.holds is (other == "ulcer"), verdict
+    assert verify(tmp_path / "out", requirement=LDiversity(2)).holds is (other == "ulcer")
+    assert verify(tmp_path / "out", requirement=KAnonymity(4)).holds is True
+
+
 @pytest.mark.parametrize("name", [".DS_Store", "Thumbs.db", "desktop.ini"])
 def test_a_folder_or_link_named_like_a_system_file_is_not_skipped(tmp_path, name):
     """Issue 12, item 8."""

@@ -9,14 +9,17 @@ Because   a person's rows are ordered by a fixed hash of the key and the publish
 Checked   tests/claims/test_people.py::test_the_cap_reads_one_person_at_a_time
           tests/claims/test_people.py::test_a_mutant_cap_by_file_order_is_caught
           tests/claims/test_people.py::test_adding_a_person_costs_at_most_epsilon
+          tests/claims/test_people.py::test_spellings_of_one_key_are_refused
 Silent on keys that are wrong: two people under one key count as one, a person under two keys as two. A key is compared
-          as text without surrounding blanks: "007" is not "7".
+          as text without surrounding blanks: "007" is not "7". Keys that differ in no more than that are refused,
+          unless the schema says `person_exact = true`.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 
@@ -31,7 +34,17 @@ from sfumato.counts.source import ROWS, Source
 from sfumato.errors import Problem, count_of
 from sfumato.schema import Schema
 
-__all__ = ["Members", "People", "blank_problem", "key_columns", "key_like", "read_people", "repeated_keys", "rows_kept"]
+__all__ = [
+    "Members",
+    "People",
+    "alike_problem",
+    "blank_problem",
+    "key_columns",
+    "key_like",
+    "read_people",
+    "repeated_keys",
+    "rows_kept",
+]
 
 _KEYS = {"id", "ids", "ssn", "mrn", "nhs", "uuid", "guid", "passport", "email", "iban", "patient", "person", "pid"}
 _NUMBERS = {"no", "nr", "num", "number", "key", "ref", "reference", "code"}
@@ -81,19 +94,24 @@ _FIRST_ROWS, _MOST_LOOKED_AT, _COMBINATIONS, _REPEATED, _AGREE = 20_000, 100, 20
 _OFTEN = 10  # rows a value, from which an identifier is rather that of a clinic than of a person
 
 _POINT_ZERO = r"^([+-]?\d+)\.0*$"  # how programs that took a whole number for a decimal write it
+_NO_KEY = ("", "unknown", "na", "n/a", "-9", "none", "null", "?")  # folded texts in the place of a key
+_UNSEEN = r"[[\p{Cf}\p{Cc}]--\s]"  # characters nobody sees, blanks aside
+_ZEROS = r"(^|\D)0+(\d)"
 
 
 @dataclass(frozen=True, slots=True)
 class People:
     """The person of each row, numbered from 0 in the order of their keys, and a hash of each person's key.
 
-    Keys themselves are not held. People with one row have no hash (0): no rule asks for it.
+    Keys themselves are not held. People with one row have no hash (0): no rule asks for it. `blank` counts rows without
+    a key, `alike` keys that differ from another only in how they are written.
     """
 
     ids: np.ndarray
     _: KW_ONLY
     digest: np.ndarray
     blank: int = 0
+    alike: int = 0
 
     def at(self, rows: np.ndarray) -> People:
         """Return the people of some rows."""
@@ -153,22 +171,55 @@ def _texts(column: pl.Series) -> pl.Series:
 
 
 def read_people(columns: Sequence[pl.Series], weights: np.ndarray | None = None) -> People:
-    """Number the people of rows whose keys stand in `columns`; rows without a whole key get -1 and are counted."""
+    """Number the people of rows whose keys stand in `columns`; rows without a whole key get -1 and are counted.
+
+    A word that means "no key" is none.
+    """
     texts = key_columns(columns)
     height = len(texts[0])
     ranks = [text.rank("dense").fill_null(0).to_numpy().astype(np.int64) for text in texts]
+    folds = [_folded(text.drop_nulls().unique().sort()) for text in texts]  # in the order of the ranks from 1
     blank = np.zeros(height, bool)
-    for rank in ranks:
-        blank |= rank == 0
-    key = np.zeros(height, np.int64)
-    for rank in ranks:  # ranks stay below the number of rows, so that two of them fit
-        key = np.unique(key * (int(rank.max()) + 1 if height else 1) + rank, return_inverse=True)[1].reshape(-1)
+    for rank, fold in zip(ranks, folds, strict=True):
+        blank |= np.concatenate([[True], fold.is_in(_NO_KEY).to_numpy()])[rank]
+    key = _numbered(ranks)
     ids = np.full(height, -1, np.int64)
     if not blank.all():
         ids[~blank] = np.unique(key[~blank], return_inverse=True)[1].reshape(-1)
     rows = np.bincount(ids[~blank], weights=None if weights is None else weights[~blank])
     missing = int(blank.sum() if weights is None else weights[blank].sum())
-    return People(ids, digest=_digests(texts, ids, rows), blank=missing)
+    first = np.unique(ids, return_index=True)[1][int(blank.any()) :]
+    places = [fold.rank("dense").to_numpy().astype(np.int64) for fold in folds]
+    plain = [place[rank[first] - 1] for rank, place in zip(ranks, places, strict=True)]
+    return People(ids, digest=_digests(texts, ids, rows), blank=missing, alike=_alike(plain))
+
+
+def _folded(keys: pl.Series) -> pl.Series:
+    """Return keys without case, blanks, unseen characters, forms of a letter and leading zeros of a run of digits."""
+    seen = keys.str.replace_all(_UNSEEN, "")
+    wide = (seen.str.len_bytes() != seen.str.len_chars()).arg_true()
+    if len(wide):
+        seen = seen.scatter(wide, pl.Series([_one_form(key) for key in seen.gather(wide).to_list()], dtype=pl.String))
+    short = seen.str.to_lowercase().str.replace_all(_ZEROS, "$1$2")
+    return short.str.replace_all(r"\s+", "").str.replace_all(_ZEROS, "$1$2")
+
+
+def _one_form(key: str) -> str:
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", key).casefold())
+
+
+def _alike(columns: Sequence[np.ndarray]) -> int:
+    """Return how many of the keys, folded and numbered column by column, are those of another key."""
+    times = np.bincount(_numbered(columns))
+    return int(times[times > 1].sum())
+
+
+def _numbered(columns: Sequence[np.ndarray]) -> np.ndarray:
+    """Number rows of ranks in their order; ranks stay below the number of rows, so that two of them fit."""
+    key = np.zeros(len(columns[0]), np.int64)
+    for rank in columns:
+        key = np.unique(key * (int(rank.max()) + 1 if len(rank) else 1) + rank, return_inverse=True)[1].reshape(-1)
+    return key
 
 
 def _digests(texts: Sequence[pl.Series], ids: np.ndarray, rows: np.ndarray) -> np.ndarray:
@@ -192,6 +243,16 @@ def blank_problem(columns: Sequence[str], blank: int) -> list[Problem]:
     rule = f"{count_of(blank, 'row has', 'rows have')} no value in {names}, so it is not known who they are about"
     hint = "give each row the key of its person (a key of its own where the person has one row), or remove the row"
     return [Problem("person", rule, hint, rows=blank)]
+
+
+def alike_problem(alike: int) -> list[Problem]:
+    """Return a problem when keys differ only in how they are written: nobody can say how many people they are."""
+    if not alike:
+        return []
+    differ = f"{alike} keys differ from another only in case, blanks or leading zeros"
+    rule = f"{differ}; one person would be counted as several"
+    hint = "write each key in one way in the file, or person_exact = true in the schema where they are different people"
+    return [Problem("person", rule, hint, count=alike)]
 
 
 def rows_kept(

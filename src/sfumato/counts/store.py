@@ -10,7 +10,7 @@ import polars as pl
 from sfumato.counts.canonical import ASK
 from sfumato.counts.csv_form import guesses_of
 from sfumato.counts.encoding import Encoded, exact_cells, first_look, settle, settle_objects, supported
-from sfumato.counts.people import People, blank_problem, read_people
+from sfumato.counts.people import People, alike_problem, blank_problem, read_people
 from sfumato.counts.refusal import cell_problems, missing_columns, refused
 from sfumato.counts.source import ROWS, Source
 from sfumato.errors import Problem, ReadError, count_of
@@ -22,10 +22,11 @@ __all__ = ["Store"]
 class Store:
     """Codes by attribute name, in row order (in an engine that groups: one line for each combination)."""
 
-    def __init__(self, source: Source | None, *, person: Sequence[str] = ()) -> None:
+    def __init__(self, source: Source | None, *, person: Sequence[str] = (), exact: bool = False) -> None:
         self.source = source
         self.file = source  # what keys of people are looked up in; rows taken from a table keep it
         self.person = tuple(person)
+        self.exact = exact  # whether keys that differ only in how they are written are different people
         self.people: People | None = None
         self.repeats: dict[str, int] = {}  # the most rows that share a value, by column
         self.capped = False  # whether people's rows were limited before, so that no rule is applied twice
@@ -67,8 +68,14 @@ class Store:
                 return missing_columns(absent, tuple(self.columns), guessed=False)
             assert self.source is not None
             self._read(self.source, attributes)
-        keys = [] if self.people is None else blank_problem(self.person, self.people.blank)
-        return keys + [problem for attribute in attributes for problem in self.problems[attribute.name]]
+        return self._key_problems() + [problem for attribute in attributes for problem in self.problems[attribute.name]]
+
+    def _key_problems(self) -> list[Problem]:
+        """Return what is wrong with the keys of people."""
+        if self.people is None:
+            return []
+        alike = [] if self.exact else alike_problem(self.people.alike)
+        return blank_problem(self.person, self.people.blank) + alike
 
     def _missing_key(self) -> list[Problem]:
         """Return a problem for each column of the person's key that the table lacks."""

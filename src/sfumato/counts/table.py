@@ -67,7 +67,8 @@ def _open(data: Any, schema: Schema, **options: Any) -> Table:
     if not isinstance(schema, Schema):
         raise ParameterError("schema", type(schema).__name__, "is not a Schema", hint="sf.Schema.load(path)")
     expected = [a.column or a.name for a in schema.attributes if a.role not in ("identifier", "other")]
-    return Table(schema, Store(open_source(data, expected=expected, **options), person=schema.person_columns))
+    source = open_source(data, expected=expected, **options)
+    return Table(schema, Store(source, person=schema.person_columns, exact=schema.person_exact))
 
 
 class Table:
@@ -216,7 +217,9 @@ class Table:
         """Return the table in other roles; a column named in none becomes `other` and is not published."""
         schema = self.schema.with_roles(quasi=quasi, sensitive=sensitive, target=target)
         grouped = self._store.weights is not None  # its lines are combinations of the columns asked for
-        return Table(schema, Store(self._store.source, person=self._store.person) if grouped else self._store)
+        if not grouped:
+            return Table(schema, self._store)
+        return Table(schema, Store(self._store.source, person=self._store.person, exact=self._store.exact))
 
     def counts(self, names: str | Sequence[str] | None = None) -> Counts:
         """Return how many rows share each combination of codes; `names` default to all published attributes."""
@@ -366,5 +369,6 @@ def _coded(schema: Schema, codes: np.ndarray, names: Sequence[str] | None, peopl
         if people is None or len(people) != len(codes):
             hint = "give one key for each row"
             raise ParameterError("people", "none", "the schema names a person, so each row needs one", hint=hint)
-        store.person, store.people = schema.person_columns, read_people([pl.Series("person", list(people))])
+        store.person, store.exact = schema.person_columns, schema.person_exact
+        store.people = read_people([pl.Series("person", list(people))])
     return store

@@ -15,18 +15,20 @@ __all__ = ["Entry", "LimitSet", "State", "population_key"]
 
 State: TypeAlias = Literal["reserved", "spent", "refunded"]
 _APART = re.compile(r"[\s_.\-\u2010-\u2015]+")
+_UNSEEN = ("Cf", "Cc")  # formats and controls; those that are blanks stay
 
 
 def population_key(name: str) -> str:
     """Return the one name under which a population is accounted, however it is written.
 
-    Case, blanks, hyphens, underscores and forms of one letter do not make another population: a second name would be
-    a second budget for the same people.
+    Case, blanks, hyphens, underscores, forms of one letter and characters nobody sees do not make another population:
+    a second name would be a second budget for the same people.
 
     >>> population_key(" Adult 1994") == population_key("adult-1994")
     True
     """
-    return _APART.sub("-", unicodedata.normalize("NFKC", name).casefold()).strip("-")
+    seen = "".join(sign for sign in name if sign.isspace() or unicodedata.category(sign) not in _UNSEEN)
+    return _APART.sub("-", unicodedata.normalize("NFKC", seen).casefold()).strip("-")
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,7 @@ from sfumato.errors import Infeasible, ParameterError
 from sfumato.kernels.anatomy import bucket_values
 from sfumato.mechanisms.base import Gathered, Plan, Stage
 from sfumato.mechanisms.bucket_release import MEMBERSHIP, bucket_release
+from sfumato.mechanisms.conditions import refuse_spellings
 from sfumato.randomness import Entropy
 from sfumato.release import Outcome, Residence
 from sfumato.schema import Schema
@@ -49,6 +50,7 @@ class Anatomy:
             raise ParameterError("sensitive", names, "Anatomy needs exactly one sensitive attribute", hint=hint)
         requirement = LDiversity(self.l)
         names_of = [attribute.name for attribute in schema.sensitive]
+        refuse_spellings(requirement, schema)
         notes = requirement_notes(
             requirement,
             sensitive=names_of,

@@ -23,7 +23,7 @@ from sfumato.claims import Claim, Requirement, anonymity_parts, requirement_note
 from sfumato.errors import ParameterError
 from sfumato.mechanisms.base import Gathered, Plan, Stage
 from sfumato.mechanisms.bucket_release import MEMBERSHIP, bucket_release
-from sfumato.mechanisms.conditions import refuse_no_requirement
+from sfumato.mechanisms.conditions import refuse_no_requirement, refuse_spellings
 from sfumato.mechanisms.partition import CutRule, cut_table
 from sfumato.mechanisms.partition_release import tree_recoding
 from sfumato.randomness import Entropy
@@ -57,6 +57,7 @@ class Bucketize:
     def claim(self, schema: Schema) -> Claim:
         """Promise the requirement for every group."""
         names = [attribute.name for attribute in schema.sensitive]
+        refuse_spellings(self.requirement, schema)
         notes = requirement_notes(
             self.requirement,
             sensitive=names,

@@ -30,9 +30,9 @@ from sfumato.errors import Infeasible, ParameterError
 from sfumato.kernels import conditions as compiled
 from sfumato.kernels.conditions import Condition
 from sfumato.release import ground_of
-from sfumato.schema import Attribute
+from sfumato.schema import Attribute, Schema
 
-__all__ = ["compile_requirement", "refuse_infeasible", "refuse_no_requirement"]
+__all__ = ["compile_requirement", "refuse_infeasible", "refuse_no_requirement", "refuse_spellings"]
 
 _HALVED = 3  # the best l from which half of it still promises something: l = 1 holds of every table
 
@@ -109,6 +109,12 @@ def refuse_no_requirement(given: object, hint: str) -> None:
     """Raise when something else was given in a requirement's place (`Mondrian(10)`)."""
     if not isinstance(given, Requirement):
         raise ParameterError("requirement", type(given).__name__, "must be a requirement", hint=hint)
+
+
+def refuse_spellings(requirement: Requirement, schema: Schema, *, linkability: bool = False) -> None:
+    """Raise when a promise would count two spellings of one sensitive value as two; linkability counts values too."""
+    if linkability or any(part.reads_sensitive for part in requirement.parts):
+        schema.refuse_spellings([attribute.name for attribute in schema.sensitive])
 
 
 def refuse_infeasible(

@@ -35,6 +35,7 @@ from sfumato.counts import Tree
 from sfumato.errors import Infeasible, ParameterError
 from sfumato.kernels.linkage import Link, score
 from sfumato.mechanisms.base import Gathered, Mechanism, Plan, Stage
+from sfumato.mechanisms.conditions import refuse_spellings
 from sfumato.mechanisms.dlink_merge import Distance, NominalLabels, Partner, United, merge_classes, united_release
 from sfumato.mechanisms.linkability_model import Frequencies, bind_model, least_k, refuse_unlinkable
 from sfumato.randomness import Entropy
@@ -140,9 +141,9 @@ class DLink:
     def claim(self, schema: Schema) -> Claim:
         """State the estimate, and the requirement that uniting classes keeps."""
         asked, kept = self.linkability, self.base.claim(schema)
-        return Claim(
-            asked.linkable(self._requirement(kept)), silent_on=(*asked.notes(), *kept.silent_on), unit=kept.unit
-        )
+        requirement = self._requirement(kept)
+        refuse_spellings(requirement, schema, linkability=True)
+        return Claim(asked.linkable(requirement), silent_on=(*asked.notes(), *kept.silent_on), unit=kept.unit)
 
     @staticmethod
     def _requirement(kept: Claim) -> Requirement:

@@ -27,7 +27,7 @@ from sfumato.claims import Claim, Requirement, requirement_notes, split_linkabil
 from sfumato.claims.exact import Number, choice, fraction, number_to_json
 from sfumato.errors import ParameterError
 from sfumato.mechanisms.base import Gathered, Plan, Stage
-from sfumato.mechanisms.conditions import refuse_no_requirement
+from sfumato.mechanisms.conditions import refuse_no_requirement, refuse_spellings
 from sfumato.mechanisms.partition import CutRule, NominalCuts, cut_table
 from sfumato.mechanisms.partition_release import released
 from sfumato.randomness import Entropy
@@ -74,6 +74,7 @@ class Mondrian:
     def claim(self, schema: Schema) -> Claim:
         """Promise the requirement for every published class; linkability beside it is an estimate."""
         checked, asked = split_linkability(self.requirement)
+        refuse_spellings(self.requirement, schema, linkability=asked is not None)
         notes = requirement_notes(
             self.requirement,
             sensitive=[attribute.name for attribute in schema.sensitive],

@@ -68,12 +68,10 @@ def examine_rows(
     groups: str | None = None,
     count: str | None = None,
     people: pl.LazyFrame | None = None,
-    foreign: bool = False,
 ) -> Examined:
     """Examine one table of rows; `columns` says where each attribute stands, `people` what was declared of people.
 
-    `count` names a column that says for how many rows a line stands. In a `foreign` table values that differ in case,
-    blanks or forms of a letter are one value.
+    `count` names a column that says for how many rows a line stands.
     """
     names = [*columns.values(), *([groups] if groups is not None else []), *([count] if count is not None else [])]
     rows = tally(frame, names, "data")
@@ -101,7 +99,7 @@ def examine_rows(
     if isinstance(told, Problem):
         examined = Examined(problems=[told])
     else:
-        examined = _weighed(schema, asked, classes, values, times, told=told, foreign=foreign)
+        examined = _weighed(schema, asked, classes, values, times, told=told)
     examined.problems += problems
     examined.texts = {name: read[column][0] for name, column in columns.items()}
     examined.table_rows = {"data": int(lines.sum())}
@@ -170,7 +168,6 @@ def _weighed(
     exact: _Exact | None = None,
     *,
     told: Told | None = None,
-    foreign: bool = False,
 ) -> Examined:
     """Hold every part of the requirement against every sensitive attribute."""
     number = int(classes.max()) + 1 if len(classes) else 0
@@ -193,7 +190,7 @@ def _weighed(
             hint = 'publish the attribute, or give one the role "sensitive"'
             examined.problems.append(Problem(str(part), "needs a sensitive attribute, none is published", hint))
             continue
-        for name, table, overall, ground in _histograms(part, sensitive, classes, values, times, foreign=foreign):
+        for name, table, overall, ground in _histograms(part, sensitive, classes, values, times):
             given: dict[str, Any] = {"ground": ground, "rows_per_person": schema.rows_per_person}
             if told is not None:
                 counted = _people(part, name, told, schema, values, table, number)
@@ -234,7 +231,7 @@ def _people(
     from scipy.sparse import csr_matrix
 
     attribute = schema[name]
-    codes, width, _ = _value_codes(attribute, values[name], foreign=False)
+    codes, width, _ = _value_codes(attribute, values[name])
     _, first = np.unique(values[name][1], return_index=True)
     place = dict(zip(values[name][0], codes[first].tolist(), strict=True))
     group, texts, people = told.values[name]
@@ -285,8 +282,6 @@ def _histograms(
     classes: np.ndarray,
     values: Mapping[str, Texts],
     times: np.ndarray,
-    *,
-    foreign: bool,
 ) -> Iterator[tuple[str | None, Any, np.ndarray | None, Ground | None]]:
     """Yield what a part looks at: class sizes alone, or classes x values of each sensitive attribute."""
     number = int(classes.max()) + 1 if len(classes) else 0
@@ -296,19 +291,20 @@ def _histograms(
     from scipy.sparse import csr_matrix
 
     for attribute in sensitive:
-        codes, width, ground = _value_codes(attribute, values[attribute.name], foreign=foreign)
+        codes, width, ground = _value_codes(attribute, values[attribute.name])
         table = csr_matrix((times, (classes, codes)), shape=(number, width), dtype=np.int64)
         yield attribute.name, table, np.asarray(table.sum(axis=0)).ravel(), ground
 
 
-def _value_codes(attribute: Attribute, read: Texts, *, foreign: bool) -> tuple[np.ndarray, int, Ground]:
+def _value_codes(attribute: Attribute, read: Texts) -> tuple[np.ndarray, int, Ground]:
     """Number the values that occur, in the order of their codes and not of their texts; unknown ones stand last.
 
-    Two spellings of one value (`3` and `3.0`, a blank and `(missing)`) are one value: else a class could look diverse.
+    Two spellings of one value (`3` and `3.0`, a blank and `(missing)`, `flu` and `Flu`, even where the schema lists
+    both) are one value: else a class could look diverse.
     """
     distinct, places = read
     codes = [_code(attribute, text) for text in distinct]
-    if foreign and isinstance(attribute.domain, Values):
+    if isinstance(attribute.domain, Values):
         codes = _one_spelling(attribute, codes, distinct)
     ground = ground_of(attribute)
     if ground.kind == "hierarchical" and all(code is not None for code in codes):

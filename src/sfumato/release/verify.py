@@ -293,7 +293,7 @@ def _file(path: Path, schema: Schema, requirement: Requirement, groups: str | No
         Problem(column, "is a column that no claim covers", "remove it, or give it a role in the schema")
         for column in extra
     ]
-    examined = examine_rows(schema, frame, columns, requirement, groups=groups, foreign=True)
+    examined = examine_rows(schema, frame, columns, requirement, groups=groups)
     unread = label_problems(schema, examined.texts)
     # Unknown values have no rank, and nobody can tell whether two of them are one value in two spellings.
     needed = {attribute.where for attribute in schema.carried if attribute.ordered}

@@ -12,6 +12,8 @@ For the whole table
   population = "members-2024"  who the rows are about; the ledger adds up what is published of them
   person = "MRN"               the column that says who a row is about, or several: ["clinic", "patient_no"]. It is
                                read and never published; k, l and t then count distinct people
+  person_exact = true          keys that differ only in case, blanks or leading zeros ("q7", "Q007") are different
+                               people; without it such keys are refused
   rows_per_person = 1          at most how many rows one person has. With `person` it is enforced: of each person at
                                most so many rows are kept, chosen by a fixed rule that reads that person's rows alone.
                                Without `person` it is taken on trust. Until it is written, claims speak of rows

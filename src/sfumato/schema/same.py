@@ -23,8 +23,11 @@ _ONE_MEANING = "a text is a value, another spelling of one, or means missing, no
 
 
 def plain_spelling(text: str) -> str:
-    """Return a text without what two spellings of one value differ in: case, blanks, forms of one letter."""
-    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+    """Return a text without what two spellings of one value differ in: case, blanks, letter forms, unseen signs."""
+    if text.isascii():
+        return " ".join(text.casefold().split())
+    seen = "".join(sign for sign in text if unicodedata.category(sign) != "Cf")
+    return " ".join(unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", seen).casefold()).split())
 
 
 def read_same(given: Mapping[str, Sequence[Any]] | None) -> dict[str, str]:

@@ -6,6 +6,7 @@ A claim may speak of people only where the unit was decided: `person` names the 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from os import PathLike
@@ -22,6 +23,7 @@ from sfumato.schema.file import parse_toml, read_file
 from sfumato.schema.free_text import looks_like_free_text
 from sfumato.schema.hierarchy_file import arx_lines, read_text
 from sfumato.schema.leaves import doubled_names
+from sfumato.schema.same import plain_spelling
 
 __all__ = ["Schema"]
 
@@ -36,7 +38,9 @@ class Schema:
 
     `person` names the columns of the file that say who a row is about. `rows_per_person` is then a cap that reading
     enforces; without `person` it is an assumption about the file. `not_person` names columns that repeat and identify
-    something other than people. `rows_stated` says whether `rows_per_person` was given; it is 1 where it was not.
+    something other than people. `person_exact` says that keys which differ only in case, blanks or leading zeros are
+    different people; otherwise they are refused. `rows_stated` says whether `rows_per_person` was given; it is 1 where
+    it was not.
     """
 
     attributes: tuple[Attribute, ...]
@@ -47,6 +51,7 @@ class Schema:
     rows: int | None = None  # about how many, publicly known; never read off the data
     decide: tuple[str, ...] = ()
     person: tuple[str, ...] = ()
+    person_exact: bool = False
     not_person: tuple[str, ...] = ()
     rows_stated: bool = None  # type: ignore[assignment]  # kept by `replace`, found here otherwise
     _by_name: dict[str, Attribute] = field(init=False, repr=False, compare=False)
@@ -108,6 +113,7 @@ class Schema:
             rows=file.rows,
             decide=tuple(file.decide),
             person=tuple(_listed(file.person)),
+            person_exact=file.person_exact,
             not_person=tuple(file.not_person),
         )
 
@@ -289,6 +295,22 @@ class Schema:
         if problems:
             raise SchemaError(problems)
 
+    def refuse_spellings(self, names: Iterable[str]) -> None:
+        """Raise when a named attribute lists one value in several spellings, which a claim would count as several."""
+        problems = [
+            Problem(
+                self[name].where,
+                f"{alike} values differ from another only in case, blanks or forms of a letter, and would count as "
+                "different values",
+                "same = { value = [other spellings of it] }, and list the value once",
+                count=alike,
+            )
+            for name in names
+            if (alike := _alike_values(self[name]))
+        ]
+        if problems:
+            raise SchemaError(problems)
+
     def arx_hierarchy(self, name: str) -> str:
         """Return the hierarchy of an attribute as the text of an ARX file."""
         attribute = self[name]
@@ -340,6 +362,14 @@ def _of_values(attribute: Attribute) -> list[Problem]:
         hint = f"give it another name in {attribute.hierarchy or 'the hierarchy'}"
         found.append(Problem(attribute.where, told, hint, count=len(doubled), values=tuple(doubled)))
     return found
+
+
+def _alike_values(attribute: Attribute) -> int:
+    """Return how many listed values are spelled like another, but for case, blanks and forms of a letter."""
+    if not isinstance(attribute.domain, Values):
+        return 0
+    times = Counter(map(plain_spelling, attribute.domain.names))
+    return sum(many for many in times.values() if many > 1)
 
 
 def _topic(item: str) -> tuple[str, str]:
