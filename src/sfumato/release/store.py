@@ -17,6 +17,7 @@ import json
 import os
 import shutil
 import signal
+import stat
 import tempfile
 import threading
 from collections.abc import Iterator
@@ -175,6 +176,10 @@ def finish(partial: str | PathLike[str], folder: str | PathLike[str] | None = No
 
 
 def _refuse_incomplete(source: Path) -> None:
+    strange = sorted(found.name for found in source.iterdir() if not stat.S_ISREG(found.lstat().st_mode))
+    if strange:  # a link may lead anywhere, and a pipe is never read to its end
+        problems = [Problem(name, "is not a file of its own") for name in strange]
+        raise ReleaseError(f"{source.name} is damaged", hint="it cannot be published", problems=problems)
     if not (source / MANIFEST).is_file():
         rule = f"{source.name} was not written to its end: there is nothing to finish"
         raise ReleaseError(rule, hint="delete it; what the ledger says was spent stays spent")
