@@ -26,7 +26,7 @@ from sfumato.claims import (
 )
 from sfumato.errors import Problem, ReleaseError, count_of
 from sfumato.release.declared import PEOPLE, Told, contradictions, told_by, value_contradictions
-from sfumato.release.files import DAMAGED, TIMES, distinct_texts, tally
+from sfumato.release.files import DAMAGED, TIMES, collected, distinct_texts, tally
 from sfumato.release.ground import ground_of
 from sfumato.release.parse import counts_of, dense, single_code
 from sfumato.release.verdict import Finding
@@ -93,7 +93,7 @@ def examine_rows(
             problems.append(Problem(count, rule, "publish the file as it was saved"))
         times = counted * lines
     told: Told | Problem | None = None
-    declared = None if people is None else people.collect(engine="streaming")
+    declared = None if people is None else collected(people, PEOPLE)
     if declared is not None:
         first = dict(zip(classes[::-1].tolist(), range(len(classes) - 1, -1, -1), strict=True))
         known = {tuple(rows[column][place] for column in by): number for number, place in first.items()}
