@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import shutil
 from decimal import Decimal
 from fractions import Fraction
@@ -662,6 +663,19 @@ def test_a_damaged_table_of_people_fails(saved, name):
     assert [(p.path, p.rule) for p in verdict.problems] == [("people", "can not be read: its rows are damaged")]
     assert "secret-cell" not in str(verdict)
     with pytest.raises(sf.ReleaseError):
+        sf.Release.load(saved)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("change", [r"0\1", r"+\1", "9" * 5000, "9" * 18, ""])
+def test_numbers_of_people_are_written_plainly_and_bounded(saved, change):
+    def every(text):
+        return re.sub(r",(\d+)$", f",{change}", text.decode(), flags=re.MULTILINE).encode()
+
+    verdict = sf.verify(resealed(saved, every))
+    assert verdict.exit_code == 3
+    assert ("people", "must hold whole numbers of people, 0 or more") in [(p.path, p.rule) for p in verdict.problems]
+    with pytest.raises(sf.ReleaseError, match="must hold whole numbers of people"):
         sf.Release.load(saved)
 
 

@@ -350,13 +350,14 @@ def _release(manifest: Manifest, frames: dict[str, pl.DataFrame], **rest: Any) -
     group = carried_group = None
     times = carried_times = times_of(data)
     if manifest.counted:
-        counted = counts_of(data[manifest.count])
+        counted = counts_of(data[manifest.count], times)
         if counted is None:
-            reading.problems.append(Problem(manifest.count, "must hold whole numbers of at least 1"))
-        times = carried_times = times if counted is None else times * counted
+            rule = "must hold whole numbers of at least 1, and not too many in all"
+            reading.problems.append(Problem(manifest.count, rule))
+        times = carried_times = times if counted is None else counted
     if manifest.form == "buckets":
         group, carried_group = _group_numbers(data[manifest.group], source[manifest.group])
-        carried_times = _counts(source[manifest.count], reading) * times_of(source)
+        carried_times = _counts(source[manifest.count], times_of(source), reading)
     if reading.problems:
         hint = "give the schema it was made with, or none"
         raise ReleaseError("the release does not fit the schema", hint=hint, problems=reading.problems)
@@ -405,8 +406,9 @@ def _group_numbers(boxes: pl.Series, carried: pl.Series) -> tuple[np.ndarray, np
     return places[: len(boxes)], places[len(boxes) :]
 
 
-def _counts(texts: pl.Series, reading: Reading) -> np.ndarray:
-    counts = texts.cast(pl.Int64, strict=False)
-    if counts.null_count() or (counts < 0).any():
-        reading.problems.append(Problem(texts.name, "must hold counts of rows"))
-    return counts.fill_null(0).to_numpy()
+def _counts(texts: pl.Series, times: np.ndarray, reading: Reading) -> np.ndarray:
+    counted = counts_of(texts, times, least=0)
+    if counted is None:
+        reading.problems.append(Problem(texts.name, "must hold counts of rows, and not too many in all"))
+        return np.zeros(len(texts), np.int64)
+    return counted
