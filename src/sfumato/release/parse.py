@@ -186,7 +186,8 @@ def counts_of(texts: pl.Series, times: np.ndarray, *, least: int = 1) -> np.ndar
     np.add.at(often, places, times)
     if sum(number * many for number, many in zip(numbers, often.tolist(), strict=True)) > _MOST:
         return None
-    return np.array(numbers, np.int64)[places] * times
+    counted: np.ndarray = np.array(numbers, np.int64)[places] * times
+    return counted
 
 
 def suppressed_group(release: Release) -> int | None:
