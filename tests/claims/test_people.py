@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import shutil
 from decimal import Decimal
 from fractions import Fraction
@@ -694,6 +695,58 @@ def test_declared_numbers_that_contradict_the_rows_fail(saved, name):
     assert "declared" in str(verdict)
     assert sf.verify(rewritten(saved, lambda frame: frame)).holds
     assert not sf.verify(rewritten(saved, TAMPERED[name])).holds
+
+
+def resealed(folder, change):
+    """Change the bytes of the declared table and list them as if they had been saved so."""
+    import json
+
+    from sfumato.release.files import digest
+
+    file = folder / "people.csv"
+    before = file.read_bytes()
+    file.write_bytes(change(before))
+    assert file.read_bytes() != before
+    manifest = json.loads((folder / "manifest.json").read_text())
+    manifest["files"]["people.csv"]["sha256"] = digest(file)
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    return folder
+
+
+DAMAGES = {
+    "bad UTF-8": lambda text: text.replace(b"class", b"cl\xff\xfes", 1),
+    "a line too long": lambda text: text + b"class,secret-cell,1,2,3,4,5,6,7,8,9\n",
+    "an open quote": lambda text: text + b'class,"secret-cell',
+}
+
+
+@pytest.mark.parametrize("name", DAMAGES)
+def test_a_damaged_table_of_people_fails(saved, name):
+    verdict = sf.verify(resealed(saved, DAMAGES[name]))
+    assert verdict.exit_code == 3
+    assert [(p.path, p.rule) for p in verdict.problems] == [("people", "can not be read: its rows are damaged")]
+    assert "secret-cell" not in str(verdict)
+    with pytest.raises(sf.ReleaseError):
+        sf.Release.load(saved)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("change", [r"0\1", r"+\1", "9" * 5000, "9" * 18, ""])
+def test_numbers_of_people_are_written_plainly_and_bounded(saved, change):
+    def every(text):
+        return re.sub(r",(\d+)$", f",{change}", text.decode(), flags=re.MULTILINE).encode()
+
+    verdict = sf.verify(resealed(saved, every))
+    assert verdict.exit_code == 3
+    assert ("people", "must hold whole numbers of people, 0 or more") in [(p.path, p.rule) for p in verdict.problems]
+    with pytest.raises(sf.ReleaseError, match="must hold whole numbers of people"):
+        sf.Release.load(saved)
+
+
+def test_a_mark_in_the_table_of_people_fails(saved):
+    verdict = sf.verify(resealed(saved, lambda text: text.replace(b"class", b"'class", 1)))
+    assert not verdict.holds
+    assert "people.csv: a cell is not written as it is saved" in str(verdict)
 
 
 def test_a_mutant_verifier_that_trusts_anything_is_caught(tmp_path, monkeypatch):

@@ -37,6 +37,8 @@ __all__ = [
 
 PEOPLE = "people"  # the table's name, and that of its column of numbers
 CLASS, ALL = "class", "all"
+_NUMBER = "^(?:0|[1-9][0-9]{0,17})$"
+_MOST = 1 << 62  # of all numbers together
 _HINT = "publish the file as it was saved"
 
 
@@ -90,8 +92,9 @@ class Told:
 def told_by(frame: pl.DataFrame, quasi: Sequence[str], known: Mapping[tuple[str | None, ...], int]) -> Told | Problem:
     """Read the table of people; `known` numbers the classes of the rows by their labels."""
     scope, *_, attribute, value, number = people_columns(quasi)
-    many = frame[number].cast(pl.Int64, strict=False)
-    if many.null_count() or (many < 0).any():
+    plain = frame[number].str.contains(_NUMBER).fill_null(value=False).all()
+    many = frame[number].cast(pl.Int64, strict=False).to_list()
+    if not plain or sum(many) > _MOST:
         return Problem(number, "must hold whole numbers of people, 0 or more", _HINT)
     classes = np.full(len(known), -1, np.int64)
     everyone = -1
@@ -103,7 +106,7 @@ def told_by(frame: pl.DataFrame, quasi: Sequence[str], known: Mapping[tuple[str 
         zip(*(frame[name].to_list() for name in quasi), strict=True) if quasi else [()] * len(frame),
         frame[attribute].fill_null("").to_list(),
         frame[value].fill_null("").to_list(),
-        many.to_list(),
+        many,
         strict=True,
     )
     for kind, labels, about, text, people in lines:

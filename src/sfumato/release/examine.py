@@ -26,7 +26,7 @@ from sfumato.claims import (
 )
 from sfumato.errors import Problem, ReleaseError, count_of
 from sfumato.release.declared import PEOPLE, Told, contradictions, told_by, value_contradictions
-from sfumato.release.files import DAMAGED, TIMES, distinct_texts, tally
+from sfumato.release.files import DAMAGED, TIMES, collected, distinct_texts, tally
 from sfumato.release.ground import ground_of
 from sfumato.release.parse import counts_of, dense, single_code
 from sfumato.release.verdict import Finding
@@ -83,15 +83,17 @@ def examine_rows(
     lines = times = rows[TIMES].to_numpy()
     problems = []
     if count is not None:
-        counted = counts_of(rows[count])
+        counted = counts_of(rows[count], lines)
         if counted is None:
-            return Examined(problems=[Problem(count, "must hold whole numbers of rows, at least 1")])
+            return Examined(
+                problems=[Problem(count, "must hold whole numbers of rows, at least 1, and not too many in all")]
+            )
         if (lines > 1).any() or rows.select(names[:-1]).is_duplicated().any():
             rule = "counts some combination on several lines, whose order could tell more than their sum"
             problems.append(Problem(count, rule, "publish the file as it was saved"))
-        times = counted * lines
+        times = counted
     told: Told | Problem | None = None
-    declared = None if people is None else people.collect(engine="streaming")
+    declared = None if people is None else collected(people, PEOPLE)
     if declared is not None:
         first = dict(zip(classes[::-1].tolist(), range(len(classes) - 1, -1, -1), strict=True))
         known = {tuple(rows[column][place] for column in by): number for number, place in first.items()}
@@ -120,13 +122,13 @@ def examine_bucket_tables(
     """Examine buckets: classes are the groups, what they carry stands in the second table, sizes must agree."""
     boxes = tally(data, data.collect_schema().names(), "data")
     held = tally(groups, groups.collect_schema().names(), "groups")
-    counts = held[count].cast(pl.Int64, strict=False)
     times = held[TIMES].to_numpy()
-    if counts.null_count() or (counts < 0).any():
-        return Examined(problems=[Problem(count, "must hold whole numbers of rows, 0 or more")])
+    weights = counts_of(held[count], times, least=0)
+    if weights is None:
+        rule = "must hold whole numbers of rows, 0 or more, and not too many in all"
+        return Examined(problems=[Problem(count, rule)])
     numbers, places = distinct_texts(pl.concat([boxes[group].alias("group"), held[group].alias("group")]))
     here, there = places[: len(boxes)], places[len(boxes) :]
-    weights = counts.to_numpy() * times
     total = int(places.max()) + 1 if len(places) else 0
     sizes = np.bincount(here, weights=boxes[TIMES].to_numpy(), minlength=total)
     carried = np.bincount(there, weights=weights, minlength=total)

@@ -15,9 +15,9 @@ import numpy as np
 import polars as pl
 
 from sfumato.errors import ReleaseError
-from sfumato.release.spreadsheet import unmarked_frame
+from sfumato.release.spreadsheet import miswritten, unmarked_frame
 
-__all__ = ["DAMAGED", "TIMES", "as_texts", "digest", "distinct_texts", "opened", "scan", "tally"]
+__all__ = ["DAMAGED", "TIMES", "as_texts", "collected", "digest", "distinct_texts", "opened", "scan", "tally"]
 
 TIMES = "\0times"
 # What polars raises for a file it cannot read; a panic is no Exception.
@@ -62,7 +62,21 @@ def opened(path: Path, *, separator: str | None = None, marks: bool = False) -> 
     }  # polars leaves quotes in a header doubled
     if len({doubled.get(name, name) for name in names}) == len(names):
         frame = frame.rename(doubled)
-    return unmarked_frame(frame) if marks else frame
+    if not marks:
+        return frame
+    _refuse_miswritten(frame, path.name)
+    return unmarked_frame(frame)
+
+
+def _refuse_miswritten(frame: pl.LazyFrame, name: str) -> None:
+    """Refuse a CSV of ours with marks other than those we write: which cells have one could tell people apart."""
+    wrong = miswritten(frame)
+    try:
+        as_saved = wrong is not None and not any(wrong.collect(engine="streaming").row(0))
+    except DAMAGED:  # whoever reads the rows says so
+        return
+    if not as_saved:
+        raise ReleaseError(f"{name}: a cell is not written as it is saved", hint="take the folder as it was saved")
 
 
 def _schemed(frame: pl.LazyFrame, name: str) -> pl.LazyFrame:
@@ -122,8 +136,13 @@ def tally(frame: pl.LazyFrame, columns: Sequence[str], name: str) -> pl.DataFram
     counted: Any = frame.group_by(list(columns)) if columns else frame
     count = pl.len().cast(pl.Int64).alias(TIMES)
     lazy = counted.agg(count) if columns else counted.select(count)
+    return collected(lazy, name)
+
+
+def collected(frame: pl.LazyFrame, name: str) -> pl.DataFrame:
+    """Return a lazy table whole."""
     try:
-        found: pl.DataFrame = lazy.collect(engine="streaming")
+        found: pl.DataFrame = frame.collect(engine="streaming")
     except DAMAGED:
         raise _unreadable(name) from None
     return found

@@ -130,10 +130,10 @@ def _release(
         raise _unread(reading.problems)
     times = times_of(rows)
     if _COUNT in rows.columns:
-        counted = counts_of(rows[_COUNT])
+        counted = counts_of(rows[_COUNT], times)
         if counted is None:
             raise ReleaseError("the column of counts must hold whole numbers of at least 1", hint="name another column")
-        times = times * counted
+        times = counted
     group = distinct_texts(rows["\0group"])[1] if bucketed else None
     release = rebuilt(
         schema,

@@ -19,7 +19,8 @@ from sfumato.schema.naming import Intervals, is_ambiguous
 
 __all__ = ["Reading", "counts_of", "dense", "rebuilt", "single_code", "suppressed_group", "times_of"]
 
-_NUMBER = re.compile(r"0|[1-9]\d*", re.ASCII)
+_NUMBER = re.compile(r"0|[1-9]\d{0,17}", re.ASCII)
+_MOST = 1 << 62  # of all counts together
 
 
 def single_code(intervals: Intervals | None) -> int | None:
@@ -172,12 +173,21 @@ def times_of(frame: pl.DataFrame) -> np.ndarray:
     return frame[TIMES].to_numpy()
 
 
-def counts_of(texts: pl.Series) -> np.ndarray | None:
-    """Return whole numbers of at least 1, written plainly; None where some text is not one."""
+def counts_of(texts: pl.Series, times: np.ndarray, *, least: int = 1) -> np.ndarray | None:
+    """Return whole numbers, written plainly, each as often as its line stands there.
+
+    None where some text is no number of at least `least` and at most 18 digits, or all together are more than 2^62.
+    """
     distinct, places = distinct_texts(texts)
-    if not all(text is not None and _NUMBER.fullmatch(text) and 1 <= int(text) < 1 << 62 for text in distinct):
+    if not all(text is not None and _NUMBER.fullmatch(text) and int(text) >= least for text in distinct):
         return None
-    return np.array([int(text or 0) for text in distinct], np.int64)[places] if distinct else np.zeros(0, np.int64)
+    numbers = [int(text or 0) for text in distinct]
+    often = np.zeros(len(numbers), np.int64)
+    np.add.at(often, places, times)
+    if sum(number * many for number, many in zip(numbers, often.tolist(), strict=True)) > _MOST:
+        return None
+    counted: np.ndarray = np.array(numbers, np.int64)[places] * times
+    return counted
 
 
 def suppressed_group(release: Release) -> int | None:

@@ -4,7 +4,8 @@ Source    Ours: `.NAME.partial-PROCESS-RANDOM` beside the place of NAME; flock(2
           process, also across containers.
 Claim     What a process that died left behind is removed by the next one that writes in the same folder; never what
           a living process is filling, and never a folder that holds a whole release which was paid for.
-Because   a partial is removed only if no process of its number runs and nobody holds its lock; a release folder has
+Because   a partial is removed only if its lock can be taken, or, where locks do not work, no process of its number
+          runs; one of a living number without a manifest is first left 10 seconds to be locked. A release folder has
           its manifest written last, and one with a manifest is removed only where its claim costs nothing.
 Checked   tests/unit/release/test_folder.py::test_stale_partials_of_the_dead_are_removed
           tests/unit/release/test_folder.py::test_a_partial_that_holds_a_paid_release_is_never_removed
@@ -19,6 +20,7 @@ import os
 import re
 import secrets
 import shutil
+import time
 from pathlib import Path
 
 from sfumato.errors import ParameterError
@@ -37,6 +39,7 @@ __all__ = [
 
 _PATTERN = re.compile(r"\.(?P<name>.+)\.partial-(?P<process>\d+)-[0-9a-f]{12}", re.DOTALL)
 _LARGEST_MANIFEST = 64 << 20
+_SECONDS_TO_LOCK = 10
 _ours: set[str] = set()  # partials this process is filling, so that a reused process number is not mistaken
 
 
@@ -48,7 +51,7 @@ class Held:
     def __init__(self, path: Path) -> None:
         self.path = path
         _ours.add(path.name)
-        self._handle = _locked(path)
+        self._handle = _locked_if_readable(path)
 
     def release(self) -> None:
         """Let go; may be called twice."""
@@ -87,15 +90,19 @@ def remove_stale(folder: Path) -> None:
 def is_stale(partial: Path) -> bool:
     """Whether this is a partial that nobody fills any more."""
     found = _PATTERN.fullmatch(partial.name)
-    if found is None or partial.name in _ours or _alive(int(found["process"])):
+    if found is None or partial.name in _ours:
         return False
+    process = int(found["process"])
     try:
         handle = _locked(partial)
-    except BlockingIOError:
+    except FileNotFoundError:
+        return True
+    except OSError:  # held, or of another user: nobody can say that it is free
         return False
-    if handle is not None:
-        os.close(handle)
-    return True
+    if handle is None:
+        return not _alive(process)
+    os.close(handle)
+    return not (_alive(process) and _just_made(partial))
 
 
 def holding_release(partial: Path) -> bool:
@@ -139,16 +146,13 @@ def flush(path: Path) -> None:
 def _locked(path: Path) -> int | None:
     """Return a handle that holds the lock of a file or folder, None where locks do not work.
 
-    Raises BlockingIOError where another process holds it.
+    Raises BlockingIOError where another process holds it, another OSError where it cannot be opened.
     """
     if os.name == "nt":
         return None
     import fcntl
 
-    try:
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
-        return None
+    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
@@ -157,6 +161,25 @@ def _locked(path: Path) -> int | None:
             raise
         return None
     return handle
+
+
+def _locked_if_readable(path: Path) -> int | None:
+    """Return a handle as `_locked` does, None also where the path cannot be opened."""
+    try:
+        return _locked(path)
+    except BlockingIOError:
+        raise
+    except OSError:
+        return None
+
+
+def _just_made(partial: Path) -> bool:
+    """Whether a partial may stand between being made and being locked: it is new and holds no release yet."""
+    try:
+        age = abs(time.time() - partial.lstat().st_mtime)
+        return age < _SECONDS_TO_LOCK and not os.path.lexists(partial / MANIFEST)
+    except OSError:
+        return False
 
 
 def _alive(process: int) -> bool:

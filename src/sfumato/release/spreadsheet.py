@@ -17,7 +17,7 @@ import re
 
 import polars as pl
 
-__all__ = ["marked", "marked_frame", "unmarked", "unmarked_frame"]
+__all__ = ["marked", "marked_frame", "miswritten", "unmarked", "unmarked_frame"]
 
 _MARK = "'"
 # Both patterns are read by Python's re and by polars, whose \s holds fewer characters: the blanks stand here by name.
@@ -48,15 +48,24 @@ def unmarked(cell: str) -> str:
 def marked_frame(frame: pl.DataFrame) -> pl.DataFrame:
     """Return a table as it is written to CSV: texts and names of columns marked, numbers as they are."""
     texts = [name for name, kind in frame.schema.items() if kind in (pl.String, pl.Categorical, pl.Enum)]
-    cells = [
-        pl.when(pl.col(name).str.contains(_RUNS) & ~pl.col(name).str.contains(_NUMBER))
-        .then(pl.lit(_MARK) + pl.col(name))
-        .otherwise(pl.col(name))
-        .alias(name)
-        for name in texts
-    ]
+    cells = [_marked_cell(pl.col(name)).alias(name) for name in texts]
     plain = frame.with_columns(pl.col(name).cast(pl.String) for name in texts)
     return plain.with_columns(cells).rename({name: marked(name) for name in frame.columns})
+
+
+def _marked_cell(text: pl.Expr) -> pl.Expr:
+    """Return `marked` of a column."""
+    runs = text.str.contains(_RUNS) & ~text.str.contains(_NUMBER)
+    return pl.when(runs).then(pl.lit(_MARK) + text).otherwise(text)
+
+
+def miswritten(frame: pl.LazyFrame) -> pl.LazyFrame | None:
+    """Return for each column whether some cell has a mark we would not write, or lacks one; None where a name does."""
+    names = frame.collect_schema().names()
+    if any(marked(unmarked(name)) != name for name in names):
+        return None
+    cells = [pl.col(name) != _marked_cell(pl.col(name).str.strip_prefix(_MARK)) for name in names]
+    return frame.select(cell.fill_null(value=False).any() for cell in cells)
 
 
 def unmarked_frame(frame: pl.LazyFrame) -> pl.LazyFrame:

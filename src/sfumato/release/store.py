@@ -17,6 +17,7 @@ import json
 import os
 import shutil
 import signal
+import stat
 import tempfile
 import threading
 from collections.abc import Iterator
@@ -175,6 +176,10 @@ def finish(partial: str | PathLike[str], folder: str | PathLike[str] | None = No
 
 
 def _refuse_incomplete(source: Path) -> None:
+    strange = sorted(found.name for found in source.iterdir() if not stat.S_ISREG(found.lstat().st_mode))
+    if strange:  # a link may lead anywhere, and a pipe is never read to its end
+        problems = [Problem(name, "is not a file of its own") for name in strange]
+        raise ReleaseError(f"{source.name} is damaged", hint="it cannot be published", problems=problems)
     if not (source / MANIFEST).is_file():
         rule = f"{source.name} was not written to its end: there is nothing to finish"
         raise ReleaseError(rule, hint="delete it; what the ledger says was spent stays spent")
@@ -345,13 +350,14 @@ def _release(manifest: Manifest, frames: dict[str, pl.DataFrame], **rest: Any) -
     group = carried_group = None
     times = carried_times = times_of(data)
     if manifest.counted:
-        counted = counts_of(data[manifest.count])
+        counted = counts_of(data[manifest.count], times)
         if counted is None:
-            reading.problems.append(Problem(manifest.count, "must hold whole numbers of at least 1"))
-        times = carried_times = times if counted is None else times * counted
+            rule = "must hold whole numbers of at least 1, and not too many in all"
+            reading.problems.append(Problem(manifest.count, rule))
+        times = carried_times = times if counted is None else counted
     if manifest.form == "buckets":
         group, carried_group = _group_numbers(data[manifest.group], source[manifest.group])
-        carried_times = _counts(source[manifest.count], reading) * times_of(source)
+        carried_times = _counts(source[manifest.count], times_of(source), reading)
     if reading.problems:
         hint = "give the schema it was made with, or none"
         raise ReleaseError("the release does not fit the schema", hint=hint, problems=reading.problems)
@@ -400,8 +406,9 @@ def _group_numbers(boxes: pl.Series, carried: pl.Series) -> tuple[np.ndarray, np
     return places[: len(boxes)], places[len(boxes) :]
 
 
-def _counts(texts: pl.Series, reading: Reading) -> np.ndarray:
-    counts = texts.cast(pl.Int64, strict=False)
-    if counts.null_count() or (counts < 0).any():
-        reading.problems.append(Problem(texts.name, "must hold counts of rows"))
-    return counts.fill_null(0).to_numpy()
+def _counts(texts: pl.Series, times: np.ndarray, reading: Reading) -> np.ndarray:
+    counted = counts_of(texts, times, least=0)
+    if counted is None:
+        reading.problems.append(Problem(texts.name, "must hold counts of rows, and not too many in all"))
+        return np.zeros(len(texts), np.int64)
+    return counted

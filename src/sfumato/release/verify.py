@@ -20,11 +20,13 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from sfumato.claims import ApproxDP, Claim, ProbabilisticDP, PureDP, Requirement, number_from_json
 from sfumato.errors import ParameterError, Problem, ReleaseError, count_of
 from sfumato.release.declared import PEOPLE, people_columns
 from sfumato.release.examine import Examined, examine_bucket_tables, examine_rows, label_problems, unsorted
-from sfumato.release.files import digest, scan
+from sfumato.release.files import DAMAGED, digest, scan
 from sfumato.release.foreign import columns_of
 from sfumato.release.manifest import DICTIONARY, MANIFEST, Manifest
 from sfumato.release.manifest_reader import read_manifest
@@ -259,8 +261,9 @@ def _tables(folder: Path, manifest: Manifest, asked: Requirement | None) -> Exam
             attributes = {name: name for name in manifest.expected["data"] if name != count}
             examined = examine_rows(schema, frames["data"], attributes, asked, count=count, people=frames.get(PEOPLE))
     except ReleaseError:  # a header that can be read over rows that can not: damage, so the claim fails
-        damaged = Problem("data", "can not be read: its rows are damaged", "take the folder as it was saved")
-        return Examined(problems=[*problems, damaged])
+        rule, hint = "can not be read: its rows are damaged", "take the folder as it was saved"
+        damaged = [name for name, frame in frames.items() if not _readable(frame)] or ["data"]
+        return Examined(problems=[*problems, *(Problem(name, rule, hint) for name in damaged)])
     problems += examined.problems
     numbers = (manifest.group, manifest.count, people_columns([a.name for a in schema.quasi])[-1])
     for name, frame in frames.items():
@@ -275,6 +278,15 @@ def _tables(folder: Path, manifest: Manifest, asked: Requirement | None) -> Exam
     problems += label_problems(schema, examined.texts, as_saved=True)
     examined.problems = problems
     return examined
+
+
+def _readable(frame: pl.LazyFrame) -> bool:
+    """Whether every row of a table can be read."""
+    try:
+        frame.select(pl.all().n_unique()).collect(engine="streaming")
+    except DAMAGED:
+        return False
+    return True
 
 
 # -- a bare file ---------------------------------------------------------------------------

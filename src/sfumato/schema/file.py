@@ -14,6 +14,8 @@ from sfumato.schema.attribute import Kind, Role
 
 __all__ = ["AttributeFile", "SchemaFile", "parse_toml", "read_file"]
 
+_MOST_ROWS = 10**15
+
 
 class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", populate_by_name=True)
@@ -71,7 +73,7 @@ class SchemaFile(_Strict):
     person_exact: bool = False
     rows_per_person: int | None = Field(default=None, ge=1)
     not_person: list[str] = Field(default_factory=list)
-    rows: int | None = Field(default=None, ge=1)
+    rows: int | None = Field(default=None, ge=1, le=_MOST_ROWS, strict=True)
     source: Literal["public", "data"] | None = None
     decide: list[str] = Field(default_factory=list)
     attribute: dict[str, AttributeFile] = Field(min_length=1)

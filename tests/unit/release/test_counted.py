@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.counts import Table
+from sfumato.release.files import digest
 from sfumato.schema import Schema
 
 SCHEMA = {
@@ -83,7 +84,7 @@ def test_a_bare_table_with_counts(folder):
         sf.Release.read(broken, schema, counts="count_")
 
 
-@pytest.mark.parametrize("bad", ["0", "-3", "2.5", "007", "", "1e3"])
+@pytest.mark.parametrize("bad", ["0", "-3", "2.5", "007", "", "1e3", "9" * 19, "9" * 5000])
 def test_counts_that_are_none_are_found(folder, bad):
     lines = (folder / "data.csv").read_text("utf-8").splitlines()
     lines[1] = ",".join([*lines[1].split(",")[:-1], bad])
@@ -91,6 +92,26 @@ def test_counts_that_are_none_are_found(folder, bad):
     verdict = sf.verify(folder)
     assert not verdict.holds
     assert any(problem.path == "count_" for problem in verdict.problems)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(("digits", "lines_changed"), [(5000, 1), (18, 5)])
+def test_counts_too_large_are_refused(folder, digits, lines_changed):
+    """Five counts of 18 digits are more than 2^62 in all, though each is small enough."""
+    lines = (folder / "data.csv").read_text("utf-8").splitlines()
+    for at in range(1, 1 + lines_changed):
+        lines[at] = ",".join([*lines[at].split(",")[:-1], "9" * digits])
+    (folder / "data.csv").write_text("\n".join(lines) + "\n", "utf-8")
+    manifest = json.loads((folder / "manifest.json").read_text("utf-8"))
+    manifest["files"]["data.csv"]["sha256"] = digest(folder / "data.csv")
+    (folder / "manifest.json").write_text(json.dumps(manifest), "utf-8")
+    verdict = sf.verify(folder)
+    assert not verdict.holds
+    assert "count_" in [problem.path for problem in verdict.problems]
+    with pytest.raises(sf.ReleaseError, match="count_: must hold whole numbers"):
+        sf.Release.load(folder)
+    with pytest.raises(sf.ReleaseError, match="whole numbers of at least 1"):
+        sf.Release.read(folder / "data.csv", Schema.parse(SCHEMA), counts="count_")
 
 
 def test_a_combination_on_two_lines_is_found(folder):

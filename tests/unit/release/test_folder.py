@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import json
 import os
 import stat
@@ -14,6 +15,7 @@ import pytest
 
 from sfumato.errors import ReleaseError
 from sfumato.release.folder import NewFolder
+from sfumato.release.partial import is_stale
 
 
 def test_appears_at_the_end(tmp_path):
@@ -215,3 +217,38 @@ def test_a_partial_that_a_living_process_holds_is_not_removed(tmp_path):
     with NewFolder(tmp_path / "out2").filled():
         pass
     assert not foreign.exists()
+
+
+def test_what_cannot_be_opened_is_not_stale(tmp_path, monkeypatch):
+    """Another user's partial may be locked: nobody else can tell."""
+    foreign = tmp_path / ".out.partial-4194305-0123456789ab"
+    foreign.mkdir()
+    for number in (errno.EACCES, errno.EPERM, errno.EMFILE):
+        with monkeypatch.context() as broken:
+
+            def refused(*_, number=number):
+                raise OSError(number, os.strerror(number))
+
+            broken.setattr(os, "open", refused)
+            assert not is_stale(foreign)
+    assert is_stale(foreign)
+
+
+def test_a_free_lock_decides_and_not_the_number_of_a_process(tmp_path, monkeypatch):
+    """In a container every run has the same number: a whole release of the last one is found all the same."""
+    dead = tmp_path / f".out.partial-{os.getppid()}-0123456789ab"
+    dead.mkdir()
+    assert not is_stale(dead), "it may be about to be locked"
+    (dead / "manifest.json").write_text(json.dumps({"claim": {**CLAIM, "kind": "proved"}}))
+    assert is_stale(dead)
+    with pytest.raises(ReleaseError, match="whole but was not finished"):
+        NewFolder(tmp_path / "out")
+    (dead / "manifest.json").unlink()
+    os.utime(dead, (0, 0))
+    assert is_stale(dead)
+
+    def no_locks(*_):
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr(fcntl, "flock", no_locks)
+    assert not is_stale(dead)

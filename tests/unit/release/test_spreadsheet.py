@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import re
 import shutil
 
@@ -12,6 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
+from sfumato.release.files import digest
 from sfumato.release.spreadsheet import marked, marked_frame, unmarked, unmarked_frame
 
 STARTS = "=+-@\t\r\n' ＝＋－＠\u00a0\u3000\ufeff"
@@ -98,6 +100,41 @@ def test_a_changed_mark_is_a_changed_file(table, tmp_path):
     file = tmp_path / "bad" / "data.csv"
     file.write_text(file.read_text("utf-8").replace("'=1+1", "=1+1", 1), "utf-8")
     assert not sf.verify(tmp_path / "bad").holds
+
+
+def resealed(folder, name, change):
+    """Change the text of a table and make the manifest agree."""
+    file = folder / name
+    before = file.read_text("utf-8")
+    file.write_text(change(before), "utf-8")
+    assert file.read_text("utf-8") != before
+    manifest = json.loads((folder / "manifest.json").read_text("utf-8"))
+    manifest["files"][name]["sha256"] = digest(file)
+    (folder / "manifest.json").write_text(json.dumps(manifest), "utf-8")
+
+
+CHANGES = {
+    "a mark before a plain text": lambda text: text.replace("plain", "'plain", 1),
+    "a mark before a number": lambda text: text.replace("-5", "'-5", 1),
+    "a mark removed": lambda text: text.replace("'+cmd", "+cmd", 1),
+    "a mark of the header removed": lambda text: text.replace("'=HYPERLINK", "=HYPERLINK", 1).replace("''ill", "'ill"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("name", ["data.csv", "groups.csv"])
+def test_a_changed_mark_is_found_though_the_manifest_agrees(table, tmp_path, change, name):
+    """Marks that may stand or not would be a channel to mark people with."""
+    sf.publish(table, sf.Bucketize(sf.LDiversity(2))).save(tmp_path / "out", format="csv")
+    assert sf.verify(tmp_path / "out").holds
+    resealed(tmp_path / "out", name, CHANGES[change])
+    verdict = sf.verify(tmp_path / "out")
+    assert not verdict.holds
+    assert [problem.path for problem in verdict.problems] == [name]
+    assert "a cell is not written as it is saved" in str(verdict)
+    assert "plain" not in str(verdict)
+    with pytest.raises(sf.ReleaseError, match="a cell is not written as it is saved"):
+        sf.Release.load(tmp_path / "out")
 
 
 def test_a_csv_of_ours_is_read_outside_its_folder(table, tmp_path):

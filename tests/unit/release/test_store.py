@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import replace
 
 import numpy as np
@@ -14,6 +15,7 @@ from sfumato.counts.recoding import Cuts
 from sfumato.errors import ParameterError, ReleaseError
 from sfumato.release import Release, assemble, published_frames
 from sfumato.release.frames import PublishedTable
+from sfumato.release.store import finish
 from sfumato.schema import Labels, Schema
 
 
@@ -250,3 +252,23 @@ def test_order_of_rows_is_a_function_of_content(make):
     flipped = replace(release, boxes=release.boxes)
     table = published_frames(flipped)["data"]
     assert table.expanded().equals(table.expanded().sort(table.distinct.columns))
+
+
+@pytest.mark.parametrize("kind", ["link", "folder", "pipe"])
+@pytest.mark.parametrize("name", ["data.csv", "manifest.json", "more"])
+def test_only_plain_files_are_finished(tmp_path, make, kind, name):
+    make().save(tmp_path / "out", allow_fingerprints=True, format="csv")
+    partial = (tmp_path / "out").rename(tmp_path / ".out.partial-4194305-0123456789ab")
+    file = partial / name
+    if file.exists():
+        file.rename(tmp_path / "kept")
+    if kind == "link":
+        file.symlink_to(tmp_path / "kept")
+    elif kind == "folder":
+        file.mkdir()
+    else:
+        os.mkfifo(file)
+    with pytest.raises(ReleaseError, match="is not a file of its own"):
+        finish(partial)
+    assert partial.is_dir()
+    assert not (tmp_path / "out").exists()

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from sfumato.errors import SchemaError
+from sfumato.schema import Schema
 from sfumato.schema.file import _HINTS, AttributeFile, SchemaFile, parse_toml, read_file
 
 SOUND = {"name": "t", "attribute": {"age": {"role": "quasi", "kind": "numeric", "range": [0, 10]}}}
@@ -28,6 +30,9 @@ def test_a_sound_file():
         ({"name": "", "attribute": {"a": {}}}, "name", "has a value of the wrong form"),
         ({"name": "t", "attribute": {"a": 3}}, "attribute.a", "has a value of the wrong form"),
         ({**SOUND, "rows_per_person": 0}, "rows_per_person", "has a value of the wrong form"),
+        ({**SOUND, "rows": True}, "rows", "has a value of the wrong form"),
+        ({**SOUND, "rows": 10**15 + 1}, "rows", "has a value of the wrong form"),
+        ({**SOUND, "rows": 10**400}, "rows", "has a value of the wrong form"),
         ({**SOUND, "nam": "x"}, "nam", "is not a known key"),
         (with_attribute(role="quassi"), "attribute.age.role", "has a value of the wrong form"),
         (with_attribute(rolle="quasi"), "attribute.age.rolle", "is not a known key"),
@@ -46,6 +51,13 @@ def test_each_wrong_form_has_path_rule_and_hint(data, path, rule):
     assert file is None
     assert (path, rule) in [(p.path, p.rule) for p in problems]
     assert all(p.hint for p in problems)
+
+
+@pytest.mark.parametrize("rows", [True, 12 * 10**399, 10**16])
+def test_a_number_of_rows_that_is_none_is_refused(rows):
+    with pytest.raises(SchemaError, match="rows: has a value of the wrong form"):
+        Schema.parse({**SOUND, "rows": rows})
+    assert Schema.parse({**SOUND, "rows": 10**15}).rows == 10**15
 
 
 def test_close_names_are_offered():
