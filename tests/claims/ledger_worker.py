@@ -40,7 +40,9 @@ from sfumato.release import Outcome, assemble, folder, partial, store
 from sfumato.release.store import finish
 
 ONE = sf.Claim(sf.PureDP(1), neighbours=sf.Neighbours.ADD_OR_REMOVE_ONE)
-SCHEMA = sf.Schema.parse({"name": "people", "attribute": {"sex": {"role": "sensitive", "values": ["f", "m"]}}})
+SCHEMA = sf.Schema.parse(
+    {"name": "people", "source": "public", "attribute": {"sex": {"role": "sensitive", "values": ["f", "m"]}}}
+)
 TABLE: Any = SimpleNamespace(schema=SCHEMA, left_out=0, surplus=0, guesses=(), refuse_repeated_keys=lambda: None)
 NOTHING = np.zeros(0, np.int64)
 OURS = (str(Path(book.__file__).parent), api.__file__, __file__)

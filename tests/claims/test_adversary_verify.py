@@ -387,7 +387,9 @@ def test_values_of_a_group_told_one_by_one(tmp_path):
     """The same for a group in which several people have the same values."""
     mechanism = Bucketize(LDiversity(2, kind="distinct"))
     one = table().with_roles(quasi=["age", "job"], sensitive=["ill"])
-    run(mechanism, gather(mechanism, one), Entropy.seeded(1)).save(tmp_path / "out", format="csv", allow_fingerprints=True)
+    run(mechanism, gather(mechanism, one), Entropy.seeded(1)).save(
+        tmp_path / "out", format="csv", allow_fingerprints=True
+    )
     groups = pl.read_csv((tmp_path / "out" / "groups.csv").read_bytes(), infer_schema=False)
     assert set(groups["count"]) - {"1"}
     assert verify(mend(tmp_path / "out")).holds

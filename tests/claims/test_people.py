@@ -557,7 +557,7 @@ SMALL = {
 
 
 def small(rows, **keys):
-    given = {"name": "small", "person": "id", "rows_per_person": 2, **keys, "attribute": SMALL}
+    given = {"name": "small", "source": "public", "person": "id", "rows_per_person": 2, **keys, "attribute": SMALL}
     frame = pl.DataFrame(rows, schema={"age": pl.Int64, "pay": pl.String, "id": pl.String}, orient="row")
     return sf.read(frame, sf.Schema.parse(given))
 
@@ -628,7 +628,7 @@ def test_the_claim_of_a_capped_table_says_how():
     assert claim.unit == "person"
     assert "at most 2 rows of each person" in claim.describe()
     assert "one person" in claim.describe()
-    loose = {"name": "small", "attribute": SMALL}
+    loose = {"name": "small", "source": "public", "attribute": SMALL}
     said = sf.NoisyTable(1).claim(sf.Schema.parse(loose)).describe()
     assert "one row" in said
     assert "presence of one person" not in said

@@ -36,6 +36,7 @@ from sfumato.schema import Labels, Schema
 SCHEMA = Schema.parse(
     {
         "name": "clinic",
+        "source": "public",
         "attribute": {
             "name": {"role": "identifier"},
             "age": {"role": "quasi", "kind": "numeric", "range": [0, 100]},

@@ -13,6 +13,7 @@ from sfumato.cli.main import main
 
 SCHEMA = """
 name = "small"
+source = "public"
 [attribute.age]
 role = "quasi"
 kind = "numeric"

@@ -39,7 +39,7 @@ def test_the_public_page_holds_nothing_of_the_original(world, tmp_path):
     text = (tmp_path / "map.html").read_text("utf-8")
     assert "For the steward only" not in text
     assert not re.search(r"<(?:link|img|iframe)|src=|@import", text.split("</style>")[0] + text.split("</script>")[-1])
-    with pytest.raises(sf.ReleaseError, match="exists already"):
+    with pytest.raises(sf.ParameterError, match="exists already"):
         write_map(data, tmp_path / "map.html")
 
 

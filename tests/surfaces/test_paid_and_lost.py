@@ -18,6 +18,7 @@ from sfumato.release import folder, store
 
 SCHEMA = """
 name = "small"
+source = "public"
 [attribute.age]
 role = "quasi"
 kind = "numeric"
@@ -155,10 +156,10 @@ def test_a_disk_that_fills_up_after_the_draw_loses_nothing(noisy, monkeypatch, t
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "spare"))
     whole = store._fill
 
-    def fill(release, partial, form):
+    def fill(release, partial, *given, **more):
         if partial.name.startswith(".out."):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        whole(release, partial, form)
+        whole(release, partial, *given, **more)
 
     monkeypatch.setattr(store, "_fill", fill)
     code, said = noisy("-o", "out")
@@ -201,9 +202,9 @@ def test_a_signal_while_a_paid_release_is_written_waits_for_its_end(noisy, monke
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     whole = store._fill
 
-    def fill(*given):
+    def fill(*given, **more):
         os.kill(os.getpid(), number)
-        whole(*given)
+        whole(*given, **more)
 
     monkeypatch.setattr(store, "_fill", fill)
     try:
