@@ -229,9 +229,9 @@ def points(top: Path) -> dict[str, dict[str, Any]]:
             if child == 0:
                 honest = getattr(owner, attribute)
 
-                def step(*given: Any, honest: Any = honest, after: bool = after) -> None:
+                def step(*given: Any, honest: Any = honest, after: bool = after, **more: Any) -> None:
                     if after:
-                        honest(*given)
+                        honest(*given, **more)
                     os.kill(os.getpid(), signal.SIGKILL)
 
                 setattr(owner, attribute, step)
