@@ -31,6 +31,7 @@ from sfumato.mechanisms.base import gather, run
 from sfumato.randomness import Entropy
 from sfumato.reading.generalize import generalize, mapping
 from sfumato.release import verify
+from sfumato.release.spreadsheet import unmarked
 from sfumato.schema import Schema
 
 # -- the judge -----------------------------------------------------------------------------
@@ -38,7 +39,10 @@ from sfumato.schema import Schema
 
 def rows_of(path: Path) -> list[dict[str, str]]:
     with path.open(newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file, strict=True))
+        # The documented mark of cells that a spreadsheet would run: one apostrophe in front, taken off by a reader.
+        return [
+            {unmarked(name): unmarked(cell) for name, cell in row.items()} for row in csv.DictReader(file, strict=True)
+        ]
 
 
 def classes_of(folder: Path, quasi: list[str], carried: list[str], *, buckets: bool) -> list[tuple[int, list[Counter]]]:
