@@ -8,7 +8,6 @@ from sfumato.visible import operand, shell_command
 
 if TYPE_CHECKING:
     from sfumato.claims import Claim
-    from sfumato.counts import Table
     from sfumato.mechanisms import Mechanism
     from sfumato.release import Release
     from sfumato.schema import Schema
@@ -55,7 +54,7 @@ def list_warnings(mechanism: Mechanism, schema: Schema) -> list[str]:
     return [f"{', '.join(names)}: {told}, not as they are alike. Declare groups, or hide values with --nominal nodes"]
 
 
-def table_warnings(table: Table) -> list[str]:
+def table_warnings(table: Any) -> list[str]:
     """Warn of rows that are left out, and of published columns that look like free text."""
     from sfumato.errors import count_of
     from sfumato.schema.free_text import looks_like_free_text
