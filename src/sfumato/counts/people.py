@@ -381,7 +381,8 @@ def _most_rows(source: Source, column: str) -> tuple[int, bool]:
     Cells without a value do not count.
     """
     found = source.collect(source.scan([column]))
-    values = pl.DataFrame({"key": _texts(found[column]), ROWS: found[ROWS] if ROWS in found.columns else 1})
+    weights = found[ROWS] if ROWS in found.columns else pl.repeat(1, found.height, dtype=pl.Int64, eager=True)
+    values = pl.DataFrame({"key": _texts(found[column]), ROWS: weights})
     counts = values.drop_nulls("key").group_by("key").agg(pl.col(ROWS).sum())
     most, rows = int(counts[ROWS].max() or 0), int(counts[ROWS].sum())  # type: ignore[arg-type]
     return most, rows >= _OFTEN * counts.height
