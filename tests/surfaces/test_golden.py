@@ -52,6 +52,7 @@ def test_every_mechanism_requirement_and_measure_has_a_golden_file() -> None:
     [
         ("releases/mondrian", "data.csv", "flu", "pox"),
         ("releases/mondrian", "manifest.json", '"cut": "best"', '"cuts": "best"'),
+        ("releases/mondrian", "manifest.json", '\n  "format"', '\n "format"'),
         ("releases/noisy-table", "manifest.json", '"epsilon": 8', '"epsilon": 9'),
         ("requirements", "promises.json", '"3/20"', '"3/2"'),
     ],
