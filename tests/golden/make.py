@@ -751,12 +751,21 @@ _commands(
     "measure members.csv members.toml release-bucketize --measure privacy_loss --measure utility_loss",
     "measure members.csv members.toml release-mondrian/data.csv --measure query_error",
 )
-_commands(
-    "attack",
-    "attack composition release-mondrian release-mondrian.tight --victims members.csv --d 3 --control others.csv",
-    "attack composition release-mondrian/data.csv release-mondrian.emd --victims members.csv --schema members.toml"
-    " --attribute ill --prior overall",
-)
+
+
+@case("commands/attack")
+def _attack() -> Files:
+    for name in ("mondrian", "mondrian.tight", "mondrian.emd"):
+        saved(name)
+    victims = "--victims members.csv"
+    ours = f"attack composition release-mondrian release-mondrian.tight {victims} --control others.csv"
+    anyones = f"attack composition release-mondrian/data.csv release-mondrian.emd {victims} --schema members.toml"
+    told = _told(
+        f"{ours} --schema members.toml --d 3 --records records.csv", f"{anyones} --attribute ill --prior overall"
+    )
+    return told | {"records.csv": (desk() / "records.csv").read_text("utf-8")}
+
+
 _commands(
     "refusals",
     "publish mondrian members.csv members.toml --k 0 -o no",

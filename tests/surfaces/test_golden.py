@@ -38,13 +38,15 @@ def test_nothing_is_stored_that_no_case_makes() -> None:
     assert held - {".", "__pycache__"} == set(make.CASES)
 
 
-def test_every_mechanism_requirement_and_measure_has_a_golden_file() -> None:
-    names = make.explained()
-    after, before = names.index("nothing"), names.index("privacy_loss")
-    assert {name.split(".")[0] for name in make.MADE} == set(names[after + 1 : before])
+def test_everything_that_can_be_explained_has_a_golden_file() -> None:
+    """Every mechanism, requirement, guarantee and measure: a new one is named here until it has a case."""
+    mechanisms = {name.split(".")[0] for name in make.MADE}
     promised = {promise["json"]["kind"] for promise in json.loads(make.stored("requirements")["promises.json"])}
-    assert set(names[1:after]) <= promised
-    assert set(names[before:]) == set(json.loads(make.stored("measures/mondrian")["measures.json"]))
+    measured = set(json.loads(make.stored("measures/mondrian")["measures.json"]))
+    raw = json.loads(make.stored("releases/raw")["facts.json"])["claim"]["promise"]["kind"]
+    names = set(make.explained())
+    assert len(names) > 30
+    assert names - {"schema", raw} - promised == mechanisms | measured
 
 
 @pytest.mark.parametrize(
