@@ -285,6 +285,8 @@ def _delimiter(lines: Sequence[str], expected: Sequence[str]) -> str:
     line has another width the mark is rather part of the cells, as the comma of 0,5 is.
     """
     named = _named_by(lines[0], expected) if lines else []
+    if lines and [lines[0].strip()] == list(expected):
+        return _DELIMITERS[0]  # one column, and its name takes the whole line
     if len(named) == 1:
         return named[0]
 
