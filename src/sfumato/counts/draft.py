@@ -14,7 +14,8 @@ from sfumato.counts.draft_toml import toml_text
 from sfumato.counts.people import key_like
 from sfumato.counts.refusal import refused
 from sfumato.counts.source import Source, open_source
-from sfumato.errors import count_of
+from sfumato.counts.stray_rows import header_problems
+from sfumato.errors import ReadError, count_of
 
 __all__ = ["draft"]
 
@@ -42,6 +43,9 @@ def draft(
     if len(source.columns) > _COLUMNS:
         rule = f"has {len(source.columns)} columns, and a draft describes at most {_COLUMNS}"
         raise refused(source.name, rule, "select the columns that may be published, or write the schema by hand")
+    again = header_problems(source)
+    if again:
+        raise ReadError(again)
     facts = column_facts(source)
     seen = table_facts(source, facts)
     likely = _of_a_person(facts, seen)

@@ -77,6 +77,8 @@ def _of_the_table(seen: TableFacts, person: str) -> tuple[str, ...]:
     if seen.copies:
         copies = count_of(seen.copies, "row is a copy", "rows are copies")
         asked.append(f"duplicates: {copies} of an earlier row in every column; is somebody counted twice?")
+    if seen.stray is not None:
+        asked.append(f"totals: {seen.stray}; delete what is not about anybody from the file, and draft again")
     return tuple(asked)
 
 

@@ -16,6 +16,7 @@ from sfumato.counts.people import Members, People, read_people, repeated_keys, r
 from sfumato.counts.refusal import guessed_reading
 from sfumato.counts.source import open_source
 from sfumato.counts.store import Store
+from sfumato.counts.stray_rows import stray_rows
 from sfumato.errors import ParameterError, Problem, ReadError, SchemaError
 from sfumato.schema import Attribute, Schema
 from sfumato.schema.fingerprints import Fingerprints, lonely_rows
@@ -174,6 +175,16 @@ class Table:
             return self._store.require(self.schema.published)
         except ReadError as error:
             return list(error.problems)
+
+    def remarks(self) -> list[Problem]:
+        """Return what a person should look at before rows are counted as people; nothing here stops a release."""
+        self.require()
+        source, found = self._store.source, []
+        stray = None if source is None else stray_rows(source)
+        if stray is not None:
+            hint = "delete what is not about anybody from the file"
+            found.append(Problem(self._store.name, str(stray), hint, rows=stray.rows))
+        return found
 
     def repeated_keys(self) -> list[Problem]:
         """Return a problem for each column that looks like a person's key and repeats more than `rows_per_person`.
