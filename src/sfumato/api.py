@@ -80,6 +80,7 @@ def publish(
     With a ledger the cost is reserved before the first draw and spent before the release is returned; a failure
     before the first draw refunds it. Rehearsals read the same data and are charged the same. A column that looks like a
     person's key and repeats more often than `rows_per_person` is refused: rows would be counted as people.
+    So is, unless the claim is a proved one, a table in which many rows are copies of others (`Table.copies`).
 
     A differentially private table that would be mostly noise, by public numbers, is refused before anything is
     reserved, unless `allow_noise` says yes to it.
@@ -123,6 +124,8 @@ def _published(
     refuse_several(mechanism, schema)
     claim = mechanism.claim(schema)
     table.refuse_repeated_keys()
+    if claim.kind != "proved":  # what is drawn may not be refused for what the rows are
+        table.refuse_copies()
     refuse_guesses(mechanism, table)
     entropy = Entropy.system() if seed is None else Entropy.seeded(seed)
     with entered(ledger, schema.population or schema.name, claim, mechanism, entropy) as account:

@@ -13,7 +13,8 @@ from dataclasses import KW_ONLY, dataclass, field
 import numpy as np
 import polars as pl
 
-from sfumato.counts.draft_columns import ColumnFacts, cell_text, slices
+from sfumato.counts.copies import row_kinds
+from sfumato.counts.draft_columns import ColumnFacts, cell_text
 from sfumato.counts.draft_words import suggested
 from sfumato.counts.encoding import days_in
 from sfumato.counts.source import ROWS, Source
@@ -28,7 +29,6 @@ _AGREE, _COMMON, _ENOUGH = 0.97, 0.85, 20  # share of pairs that agree, of the c
 _YEARS = 0.95  # share of rows in which a date and a number of years point to the same one or two years
 _FEW, _ROUGHLY = 1_000, 0.9  # rows that are looked at first, and the share that makes a closer look worth while
 _IDENTIFIERS = 50
-_MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,29 +85,16 @@ def table_facts(source: Source, facts: Sequence[ColumnFacts]) -> TableFacts:
     plain = [column for column in facts if column.plain]
     if not plain:
         return TableFacts(0)
-    rows, kinds = _kinds_of_rows(source, [column.name for column in plain])
+    times, _ = row_kinds(source, [column.name for column in plain])
     repeated = tuple(_repeated(source, plain))
     return TableFacts(
-        rows,
-        copies=rows - kinds,
+        int(times.sum()),
+        copies=int(times.sum()) - len(times),
         repeated=repeated,
         related=() if source.grouped else tuple(_related(source, plain, repeated)),
         unread={} if source.grouped else _unread(source, plain),
         stray=stray_rows(source),
     )
-
-
-def _kinds_of_rows(source: Source, names: Sequence[str]) -> tuple[int, int]:
-    """Return how many rows there are, and how many that differ; two hashes of 64 bits stand for a row."""
-    if source.grouped:
-        counts = source.collect(source.scan(names).select(pl.col(ROWS)))[ROWS]
-        return int(counts.sum()), len(counts)
-    hashes = np.zeros((0, 2), np.uint64)
-    for part, frame in slices(source, names):
-        row = pl.struct(part)
-        found = source.collect(frame.select(a=row.hash(1), b=row.hash(2))).to_numpy().astype(np.uint64)
-        hashes = found if not len(hashes) else hashes * _MIX + found  # wraps round, as hashes do
-    return len(hashes), pl.DataFrame(hashes, schema=["a", "b"]).unique().height
 
 
 def _repeated(source: Source, columns: Sequence[ColumnFacts]) -> list[Repeated]:

@@ -32,6 +32,7 @@ class Store:
         self.exact = exact  # whether keys that differ only in how they are written are different people
         self.people: People | None = None
         self.repeats: dict[str, int] = {}  # the most rows that share a value, by column
+        self.copies: list[Problem] | None = None  # rows that are copies of others; None: not looked for yet
         self.capped = False  # whether people's rows were limited before, so that no rule is applied twice
         self.name = "the table" if source is None else source.name
         self.blank = 0 if source is None else source.blank

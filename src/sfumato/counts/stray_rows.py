@@ -95,9 +95,11 @@ def stray_rows(source: Source) -> StrayRows | None:
     columns = [name for name in source.columns[:_LOOKED_AT] if supported(types[name])]
     if len(columns) < 2:
         return None
-    texts = {name: pl.col(name).cast(pl.String).str.strip_chars() for name in columns}
-    words = [texts[name].str.contains(_TOTAL) for name in columns if isinstance(types[name], pl.String)]
-    filled = pl.sum_horizontal((text.fill_null("") != "").cast(pl.Int32) for text in texts.values())
+    texts = [name for name in columns if isinstance(types[name], pl.String)]
+    words = [pl.col(name).str.contains(_TOTAL) for name in texts]
+    known = [pl.col(name).is_not_null() for name in columns if name not in texts]
+    known += [pl.col(name).str.strip_chars().fill_null("") != "" for name in texts]
+    filled = pl.sum_horizontal(one.cast(pl.Int32) for one in known)
     word = pl.any_horizontal(words).fill_null(value=False) if words else pl.lit(value=False)
     found = source.collect(frame.select(filled.alias("filled"), word.alias("word")).with_row_index(_ROW))
     few = pl.col("filled") <= max(1, len(columns) // 4)

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from sfumato.counts.canonical import LEFT_OUT
+from sfumato.counts.copies import COPIES_SHARE, find_copies
 from sfumato.counts.counted import Counts, checked_names
 from sfumato.counts.grouping import group_codes
 from sfumato.counts.people import Members, People, read_people, repeated_keys, rows_kept
@@ -184,7 +185,30 @@ class Table:
         if stray is not None:
             hint = "delete what is not about anybody from the file"
             found.append(Problem(self._store.name, str(stray), hint, rows=stray.rows))
-        return found
+        return found + self.copies()
+
+    def copies(self) -> list[Problem]:
+        """Return a problem where many rows are copies of others in every column of the file, more than by chance.
+
+        Only where a person has one row, the schema names no `person` and does not say `copies_are_people`.
+        """
+        self.require()
+        file, schema = self._store.source or self._store.file, self.schema
+        if file is None or schema.person or schema.copies_are_people or schema.rows_per_person > 1:
+            return []
+        kinds = self.counts()  # rows that differ in what is published differ
+        if self.rows - len(kinds) <= COPIES_SHARE * self.rows:
+            return []
+        if self._store.copies is None:
+            found = find_copies(file)
+            self._store.copies = [] if found is None else [found.problem(self._store.name)]
+        return self._store.copies
+
+    def refuse_copies(self) -> None:
+        """Raise where a claim would count copies of rows as people. Never for a claim that is proved: it is a veto."""
+        problems = self.copies() if self.schema.unit == "person" else []
+        if problems:
+            raise SchemaError(problems)
 
     def repeated_keys(self) -> list[Problem]:
         """Return a problem for each column that looks like a person's key and repeats more than `rows_per_person`.
@@ -268,12 +292,13 @@ class Table:
             keys = None if ids is None else ids[rows].tolist()
             store = _coded(self.schema, self.codes(names)[rows], names, keys)
             store.capped, store.file, store.repeats = True, self._store.file, self._store.repeats
+            store.copies = self._store.copies
             return Table(self.schema, store)  # a database's rows are never guessed at
         # Columns read for other roles come along, so that the part can change roles too.
         columns = {name: column[rows] for name, column in zip(names, self._columns(names), strict=True)}
         height = int(rows.sum()) if rows.dtype == bool else len(rows)
         store = Store.of_codes(columns, height)
-        store.file, store.repeats = self._store.file, self._store.repeats
+        store.file, store.repeats, store.copies = self._store.file, self._store.repeats, self._store.copies
         store.name, store.forms = self._store.name, self._store.forms
         ids = self._people()
         if ids is not None and self._store.people is not None:
