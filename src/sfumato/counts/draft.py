@@ -11,7 +11,7 @@ from sfumato.counts.draft_columns import ColumnFacts, column_facts
 from sfumato.counts.draft_roles import proposals
 from sfumato.counts.draft_table import Repeated, TableFacts, table_facts
 from sfumato.counts.draft_toml import toml_text
-from sfumato.counts.people import key_like
+from sfumato.counts.people import household_like, key_like
 from sfumato.counts.refusal import refused
 from sfumato.counts.source import Source, open_source
 from sfumato.counts.stray_rows import header_problems
@@ -59,7 +59,8 @@ def _of_a_person(facts: Sequence[ColumnFacts], seen: TableFacts) -> list[Repeate
     Of several, one that is named like a key is taken before one that is not: people share names.
     """
     filled = {column.name: column.rows - column.nulls for column in facts}
-    return [one for one in seen.repeated if filled[one.name] < _ROWS_EACH * one.values]
+    likely = [one for one in seen.repeated if filled[one.name] < _ROWS_EACH * one.values]
+    return [one for one in likely if not household_like(one.name)]
 
 
 def _read_as(source: Source) -> str:

@@ -13,6 +13,7 @@ from sfumato.counts.draft_columns import ColumnFacts
 from sfumato.counts.draft_spelling import spoken
 from sfumato.counts.draft_table import Related, Repeated, TableFacts
 from sfumato.counts.draft_words import both, code_like, reason, suggested
+from sfumato.counts.people import household_like
 from sfumato.errors import count_of
 from sfumato.schema import Role
 from sfumato.schema.free_text import looks_like_free_text
@@ -92,7 +93,7 @@ def _role(column: ColumnFacts) -> Role:
     measured = column.numbers is not None and not column.whole
     if not column.plain or not column.distinct:
         return "other"
-    if named == {"identifier"}:
+    if named == {"identifier"} or ("identifier" in named and household_like(column.name)):
         return "identifier"
     counted = column.numbers is not None and named
     if column.uniqueness > 0.95 and column.distinct > 20 and not (measured or counted or column.days):

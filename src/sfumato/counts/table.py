@@ -13,7 +13,7 @@ from sfumato.counts.canonical import LEFT_OUT
 from sfumato.counts.copies import COPIES_SHARE, find_copies
 from sfumato.counts.counted import Counts, checked_names
 from sfumato.counts.grouping import group_codes
-from sfumato.counts.people import Members, People, read_people, repeated_keys, rows_kept
+from sfumato.counts.people import Members, People, household_like, read_people, repeated_keys, rows_kept
 from sfumato.counts.refusal import guessed_reading
 from sfumato.counts.source import open_source
 from sfumato.counts.store import Store
@@ -185,6 +185,13 @@ class Table:
         if stray is not None:
             hint = "delete what is not about anybody from the file"
             found.append(Problem(self._store.name, str(stray), hint, rows=stray.rows))
+        schema = self.schema
+        names = {a.name: {a.name, a.column or a.name} for a in schema.role("identifier")}
+        asked = [name for name, both in names.items() if any(map(household_like, both)) and not both & {*schema.not_person}]
+        if schema.unit == "person" and not schema.person:
+            rule = "is named like a household: is a row a person or a household? Every promise counts rows as people"
+            hint = "`not_person` says that it identifies something else; `person` names who a row is about"
+            found += [Problem(schema[name].where, rule, hint) for name in asked]
         return found + self.copies()
 
     def copies(self) -> list[Problem]:

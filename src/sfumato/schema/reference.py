@@ -29,7 +29,7 @@ For the whole table
 For each column: [attribute.NAME]
   role     "quasi"       an outsider could know it of a person: it is made coarser
            "sensitive"   published, but not linked to one person
-           "target"      what a learner should still be able to tell: published as it is, no requirement protects it
+           "target"      what a learner should still be able to tell: not made coarser, no requirement protects it
            "identifier"  points to one person: never published
            "other"       not published (the default)
   kind     "nominal" (the default), "ordered", "numeric" or "date"

@@ -152,7 +152,7 @@ class Schema:
 
     @property
     def carried(self) -> tuple[Attribute, ...]:
-        """Attributes that are published as they are: sensitive and target, in schema order."""
+        """Attributes that are not made coarser: sensitive and target, in schema order."""
         return self.role("sensitive", "target")
 
     @property
