@@ -74,6 +74,7 @@ def publish(
     counts: bool = False,
     allow_noise: bool = False,
     allow_fingerprints: bool = False,
+    allow_text: bool = False,
 ) -> Release:
     """Make a release. Without a seed the randomness is the system's; with one, a drawn release is a rehearsal.
 
@@ -87,7 +88,8 @@ def publish(
 
     With `save_to` the release is also saved there, in `format` and, for noisy and synthetic tables, with `counts`.
     What could not be saved is refused before anything is drawn, and so is a table of which too many rows are alone with
-    what is published unchanged (see `Release.save`), unless `allow_fingerprints`. If saving fails all the same, the
+    what is published unchanged (see `Release.save`), unless `allow_fingerprints`, and one with a sensitive or target
+    column that looks like free text, unless `allow_text`. If saving fails all the same, the
     release is kept elsewhere and the error says where.
     """
     refusal = mechanism.plan(table.schema).refusal
@@ -103,13 +105,16 @@ def publish(
         allow_rehearsal=allow_rehearsal,
         counts=counts,
     )
-    if not allow_fingerprints and mechanism.claim(table.schema).kind != "proved":
-        table.fingerprints().require()
+    if mechanism.claim(table.schema).kind != "proved":
+        if not allow_fingerprints:
+            table.fingerprints().require()
+        if not allow_text:
+            table.refuse_free_text()
     with save_to if isinstance(save_to, NewFolder) else NewFolder(save_to) as place:
         refuse_ledger_inside(ledger, place)
         release = _published(table, mechanism, seed, ledger, progress)
         allowed = {"allow_rehearsal": allow_rehearsal, "allow_fingerprints": allow_fingerprints}
-        save_or_keep(release, place, format=format, counts=counts, **allowed)
+        save_or_keep(release, place, format=format, counts=counts, allow_text=allow_text, **allowed)
     return release
 
 

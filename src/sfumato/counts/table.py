@@ -19,8 +19,9 @@ from sfumato.counts.source import open_source
 from sfumato.counts.store import Store
 from sfumato.counts.stray_rows import stray_rows
 from sfumato.errors import ParameterError, Problem, ReadError, SchemaError
-from sfumato.schema import Attribute, Schema
+from sfumato.schema import Attribute, Schema, Values
 from sfumato.schema.fingerprints import Fingerprints, lonely_rows
+from sfumato.schema.free_text import refuse_free_text
 
 __all__ = ["Table", "check", "read"]
 
@@ -241,6 +242,16 @@ class Table:
             unchanged=carried,
             alone=0 if some is None else lonely_rows(some.codes, some.weights),
             alone_on_all=lonely_rows(every.codes, every.weights),
+        )
+
+    def refuse_free_text(self) -> None:
+        """Raise where a sensitive or target column looks like free text: names of people may stand in it."""
+        lists = {a.name: a.domain.names for a in self.schema.carried if isinstance(a.domain, Values)}
+        refuse_free_text(
+            {
+                name: ([names[code] for code in self.counts(name).codes[:, 0].tolist() if code < len(names)], self.rows)
+                for name, names in lists.items()
+            }
         )
 
     def require(self) -> None:
