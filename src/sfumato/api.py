@@ -151,10 +151,17 @@ def _silences(release: Release) -> tuple[str, ...]:
 
 
 def verify(
-    target: str | PathLike[str], *, schema: Schema | None = None, requirement: Requirement | None = None
+    target: str | PathLike[str],
+    *,
+    schema: Schema | None = None,
+    requirement: Requirement | None = None,
+    counts: str | None = None,
 ) -> Verdict:
-    """Check the claim of a saved release, or a requirement on any published table, from the written files alone."""
-    return _verify(target, schema=schema, requirement=requirement)
+    """Check the claim of a saved release, or a requirement on any published table, from the written files alone.
+
+    `counts` names the column of a bare file that says for how many rows a line stands.
+    """
+    return _verify(target, schema=schema, requirement=requirement, counts=counts)
 
 
 def apply(release: Release, table: Table) -> Any:
