@@ -6,11 +6,13 @@ Claim     Copies are reported only where they are many (more than 5 % of the row
           one other column at most.
 Because   the chance that two rows agree in every column is then the product of the chances that they agree in one
           column given that they agree in the column which says most about it; both are counted on pairs of rows that
-          are not copies, so that copies do not excuse themselves.
+          are not copies, so that copies do not excuse themselves. A column in which all different rows differ is left
+          out of account: of a list of towns with their counties, nobody can tell copies from people of one town.
 Checked   tests/claims/test_copies.py::test_ordinary_tables_with_equal_rows_are_not_reported
           tests/claims/test_copies.py::test_copied_rows_are_reported
           tests/claims/test_copies.py::test_mutants_are_caught
-Silent on copies in which one cell was changed, and on whether the copies are one person: only a steward can tell.
+Silent on copies in which one cell was changed, copies that one column alone tells from other rows,
+          and on whether the copies are one person: only a steward can tell.
 """
 
 from __future__ import annotations
@@ -37,6 +39,7 @@ _KINDS = 20  # different rows that occur again: fewer may be one common answer, 
 _DIFFERENT = 100  # different rows by which chance can be judged
 _TIMES = 100  # as many pairs as chance gives that are still taken for chance
 _SAMPLE, _COLUMNS = 2_000, 40  # different rows and columns by which chance is judged
+_ALONE = 0.95  # different values for each different row, from which a column is left out of account
 _ENOUGH = 8  # pairs of rows that agree in a column, from which another column is said to depend on it
 _ROW, _OFTEN = "\0row", "\0times"
 _MIX = np.uint64(0x9E3779B97F4A7C15)
@@ -112,8 +115,10 @@ def beyond_chance(codes: Sequence[np.ndarray], weights: np.ndarray, times: np.nd
     """
     rows = int(times.sum())
     observed = int((times * (times - 1)).sum()) // 2
-    informed = sorted(codes, key=lambda column: -len(np.unique(column)))[:_COLUMNS]
-    return observed > _TIMES * _chance(informed, weights) * rows * (rows - 1) / 2
+    values = [len(np.unique(column)) for column in codes]
+    chosen = sorted((at for at in range(len(codes)) if values[at] < _ALONE * len(weights)), key=lambda at: -values[at])
+    informed = [codes[at] for at in chosen[:_COLUMNS]]
+    return len(informed) > 1 and observed > _TIMES * _chance(informed, weights) * rows * (rows - 1) / 2
 
 
 def _chance(codes: Sequence[np.ndarray], weights: np.ndarray) -> float:
