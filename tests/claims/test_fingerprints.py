@@ -159,7 +159,9 @@ def remarked(tmp_path, remarks):
     """Write a table with a sensitive column of remarks; each stands in as many rows as it takes."""
     listed = ", ".join(f'"{text}"' for text in sorted(set(remarks)))
     kept = TOML.partition("[attribute.title]")[0]
-    (tmp_path / "s.toml").write_text(f'{kept}[attribute.note]\nsource = "public"\nrole = "sensitive"\nvalues = [{listed}]\n')
+    (tmp_path / "s.toml").write_text(
+        f'{kept}[attribute.note]\nsource = "public"\nrole = "sensitive"\nvalues = [{listed}]\n'
+    )
     lines = [f"{20 + at % 50},g{at % 3 + 1},{text}" for at, text in enumerate(remarks)]
     (tmp_path / "d.csv").write_text("\n".join(["age,grade,note", *lines]) + "\n")
     return sf.read(tmp_path / "d.csv", sf.Schema.load(tmp_path / "s.toml"))
@@ -207,7 +209,10 @@ def test_the_share_of_fingerprints_is_exact_and_its_mutants_are_caught(monkeypat
     named = {"unchanged": ("pay",), "alone_on_all": 0}
 
     def as_stated() -> bool:
-        at = [Fingerprints(rows, alone=alone, **named).above for rows, alone in ((100, 5), (100, 6), (99, 5), (40, 2), (41, 3))]
+        at = [
+            Fingerprints(rows, alone=alone, **named).above
+            for rows, alone in ((100, 5), (100, 6), (99, 5), (40, 2), (41, 3))
+        ]
         return at == [False, True, True, False, True]
 
     assert as_stated()

@@ -53,7 +53,14 @@ def check(
     alone = table.fingerprints()
     seen = table.remarks()
     return _report(
-        (), described, as_json=as_json, rows=table.rows, left_out=table.left_out, counted=counted, alone=alone, seen=seen
+        (),
+        described,
+        as_json=as_json,
+        rows=table.rows,
+        left_out=table.left_out,
+        counted=counted,
+        alone=alone,
+        seen=seen,
     )
 
 

@@ -2,8 +2,8 @@
 
 Source    Ours. The tree of pairs is that of Chow & Liu, IEEE Trans. Inf. Theory 14(3), 1968.
 Claim     Copies are reported only where they are many (more than 5 % of the rows, and 20 different rows that occur
-          again) and there are more than 100 times as many pairs of equal rows as there would be if each column depended on
-          one other column at most.
+          again) and there are more than 100 times as many pairs of equal rows as there would be if each column
+          depended on one other column at most.
 Because   the chance that two rows agree in every column is then the product of the chances that they agree in one
           column given that they agree in the column which says most about it; both are counted on pairs of rows that
           are not copies, so that copies do not excuse themselves. A column in which all different rows differ is left

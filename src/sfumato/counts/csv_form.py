@@ -183,7 +183,7 @@ def _sniff(
             rule = f"has {len(first)} columns, but {len(names)} names were given"
             raise refused(path.name, rule, "name every column in `header`")
     else:
-        names = tuple(has_header and cell or f"column_{at}" for at, cell in enumerate(first, 1))
+        names = tuple((has_header and cell) or f"column_{at}" for at, cell in enumerate(first, 1))
     _check_names(path, names)
     return CsvForm(
         names,

@@ -22,8 +22,8 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
 _FROM_DATA = {"range", "values", "hierarchy", "groups", "intervals", "edges"}
 _WIDTH, _COMMENT = 100, 110
 _ROWS = (
-    "# rows = 1000  # about how many rows there are, if that is publicly known (one digit, then zeros): never the number\n"
-    "# counted here. Differentially private tables that would be mostly noise are refused by it"
+    "# rows = 1000  # about how many rows there are, if that is publicly known (one digit, then zeros): never the\n"
+    "# number counted here. Differentially private tables that would be mostly noise are refused by it"
 )
 
 

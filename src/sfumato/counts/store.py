@@ -73,7 +73,11 @@ class Store:
                 return missing_columns(absent, tuple(self.columns), guessed=False)
             assert self.source is not None
             self._read(self.source, attributes)
-        return self._key_problems() + self.headers + [problem for attribute in attributes for problem in self.problems[attribute.name]]
+        return (
+            self._key_problems()
+            + self.headers
+            + [problem for attribute in attributes for problem in self.problems[attribute.name]]
+        )
 
     def _key_problems(self) -> list[Problem]:
         """Return what is wrong with the keys of people."""

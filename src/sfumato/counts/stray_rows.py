@@ -25,11 +25,11 @@ _FEWEST, _ADDENDS = 5, 3  # rows from which a sum can be told from an accident, 
 _NEARLY = 1e-9
 _ROW = "\0row"
 _WORDS = (
-    "total totals subtotal sum sums totale totali totaal totaux totales somme soma suma summe summen zwischensumme "
-    "gesamt insgesamt gesamtsumme endsumme gesamtzahl gesamtergebnis endergebnis anzahl count overall average mean "
-    "mittelwert durchschnitt moyenne media promedio gemiddelde"
-).split()
-_TOTAL = rf"(?i)^\s*(?:grand |sub[- ]|column |row )?(?:{'|'.join(_WORDS)})(?: \(?[nN]\)?)?\s*[:=]?\s*$"
+    "total|totals|subtotal|sum|sums|totale|totali|totaal|totaux|totales|somme|soma|suma|summe|summen|"
+    "zwischensumme|gesamt|insgesamt|gesamtsumme|endsumme|gesamtzahl|gesamtergebnis|endergebnis|anzahl|"
+    "count|overall|average|mean|mittelwert|durchschnitt|moyenne|media|promedio|gemiddelde"
+)
+_TOTAL = rf"(?i)^\s*(?:grand |sub[- ]|column |row )?(?:{_WORDS})(?: \(?[nN]\)?)?\s*[:=]?\s*$"
 
 
 def _named(columns: Sequence[str]) -> list[str]:
@@ -60,7 +60,9 @@ def header_problems(source: Source) -> list[Problem]:
         return []
     picked = source.collect(frame.with_row_index(_ROW).filter(again))
     named = [name for name in _named(source.columns) if supported(types[name])]
-    rows = [row for row in picked.iter_rows(named=True) if all(str(row[name]).strip() == name.strip() for name in named)]
+    rows = [
+        row for row in picked.iter_rows(named=True) if all(str(row[name]).strip() == name.strip() for name in named)
+    ]
     if not rows:
         return []
     number = sum(row[ROWS] for row in rows) if source.grouped else len(rows)

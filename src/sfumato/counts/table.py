@@ -188,7 +188,9 @@ class Table:
             found.append(Problem(self._store.name, str(stray), hint, rows=stray.rows))
         schema = self.schema
         names = {a.name: {a.name, a.column or a.name} for a in schema.role("identifier")}
-        asked = [name for name, both in names.items() if any(map(household_like, both)) and not both & {*schema.not_person}]
+        asked = [
+            name for name, both in names.items() if any(map(household_like, both)) and not both & {*schema.not_person}
+        ]
         if schema.unit == "person" and not schema.person:
             rule = "is named like a household: is a row a person or a household? Every promise counts rows as people"
             hint = "`not_person` says that it identifies something else; `person` names who a row is about"

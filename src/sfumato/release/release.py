@@ -160,7 +160,8 @@ class Release:
         With `counts`, noisy and synthetic tables are written as one line for each combination with its count,
         instead of a line for each row counted. Both forms say the same. Where more than 5 % of the rows are alone with
         the columns that are published unchanged, it is refused unless `allow_fingerprints=True`; where a sensitive or
-        target column looks like free text, unless `allow_text=True`; a release under differential privacy is never refused for what was drawn.
+        target column looks like free text, unless `allow_text=True`. A release under differential privacy is never
+        refused for what was drawn.
         """
         from sfumato.release.store import save
 

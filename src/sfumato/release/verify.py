@@ -298,9 +298,7 @@ def _readable(frame: pl.LazyFrame) -> bool:
 # -- a bare file ---------------------------------------------------------------------------
 
 
-def _file(
-    path: Path, schema: Schema, requirement: Requirement, *, groups: str | None, counts: str | None
-) -> Verdict:
+def _file(path: Path, schema: Schema, requirement: Requirement, *, groups: str | None, counts: str | None) -> Verdict:
     frame = scan(path)
     present = frame.collect_schema().names()
     columns = columns_of(schema, present)

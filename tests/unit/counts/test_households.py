@@ -17,7 +17,9 @@ def test_names_of_households_are_known(name):
     assert household_like(name)
 
 
-@pytest.mark.parametrize("name", ["family_name", "email address", "ip_address", "Familienstand", "house", "household_size"])
+@pytest.mark.parametrize(
+    "name", ["family_name", "email address", "ip_address", "Familienstand", "house", "household_size"]
+)
 def test_other_names_are_not(name):
     assert not household_like(name)
 

@@ -113,7 +113,9 @@ def test_a_salary_in_intervals_is_not_said_to_be_published_as_it_is(tmp_path):
     release = sf.publish(Table.from_codes(schema, rows, names), sf.Mondrian(sf.KAnonymity(6)))
     release.save(tmp_path / "out")
     text = (tmp_path / "out" / "dictionary.md").read_text()
-    said = {name: next(line for line in text.split(f"### {name}")[1].splitlines() if "published" in line) for name in told}
+    said = {
+        name: next(line for line in text.split(f"### {name}")[1].splitlines() if "published" in line) for name in told
+    }
     assert "published as the interval of the schema that it lies in" in said["pay"]
     assert "published as the interval of the schema that it lies in" in said["left"]
     assert "published as it is" in said["grade"]
