@@ -65,27 +65,19 @@ class Copies:
 
 
 def row_kinds(source: Source, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Return how often each different row occurs, and the place of one of them; two hashes of 64 bits stand for a row.
+    """Return how often each different row occurs, and the place of one of them; a hash of 64 bits stands for a row.
 
     The order is that of the hashes, which has nothing to do with what the rows are.
     """
     if source.grouped:
         counts = source.collect(source.scan(names).select(pl.col(ROWS)))[ROWS].to_numpy()
         return counts, np.arange(len(counts))
-    hashes = np.zeros((0, 2), np.uint64)
+    hashes = np.zeros(0, np.uint64)
     for part, frame in slices(source, names):
-        row = pl.struct(part)
-        found = source.collect(frame.select(a=row.hash(1), b=row.hash(2))).to_numpy().astype(np.uint64)
+        found = source.collect(frame.select(pl.struct(part).hash())).to_series().to_numpy()
         hashes = found if not len(hashes) else hashes * _MIX + found  # wraps round, as hashes do
-    if not len(hashes):
-        return np.zeros(0, np.int64), np.zeros(0, np.int64)
-    kinds = (
-        pl.DataFrame(hashes, schema=["a", "b"])
-        .with_row_index("place")
-        .group_by("a", "b")
-        .agg(rows=pl.len(), place=pl.col("place").first())
-        .sort("a", "b")
-    )
+    rows = pl.DataFrame({"hash": hashes}).with_row_index("place")
+    kinds = rows.group_by("hash").agg(rows=pl.len(), place=pl.col("place").first()).sort("hash")
     return kinds["rows"].to_numpy().astype(np.int64), kinds["place"].to_numpy().astype(np.int64)
 
 

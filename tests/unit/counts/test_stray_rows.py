@@ -129,3 +129,11 @@ def test_a_first_column_without_a_name_is_no_title_and_a_row_of_data_can_be_stat
     text = sf.draft(path, header=False)
     (tmp_path / "s.toml").write_text(text)
     assert sf.read(path, sf.Schema.load(tmp_path / "s.toml")).rows == 61
+
+
+def test_a_title_without_delimiters_is_refused_with_a_hint(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("Patient list 2026\n" + "\n".join(",".join(row) for row in [NAMES, *ROWS]) + "\n")
+    for asked in (lambda: sf.draft(path), lambda: sf.read(path, SCHEMA)):
+        with pytest.raises(sf.ReadError, match="line 2 has more cells.*delete a title above the names of the columns"):
+            asked()
