@@ -74,19 +74,22 @@ def publish(
     counts: bool = False,
     allow_noise: bool = False,
     allow_fingerprints: bool = False,
+    allow_text: bool = False,
 ) -> Release:
     """Make a release. Without a seed the randomness is the system's; with one, a drawn release is a rehearsal.
 
     With a ledger the cost is reserved before the first draw and spent before the release is returned; a failure
     before the first draw refunds it. Rehearsals read the same data and are charged the same. A column that looks like a
     person's key and repeats more often than `rows_per_person` is refused: rows would be counted as people.
+    So is, unless the claim is a proved one, a table in which many rows are copies of others (`Table.copies`).
 
     A differentially private table that would be mostly noise, by public numbers, is refused before anything is
     reserved, unless `allow_noise` says yes to it.
 
     With `save_to` the release is also saved there, in `format` and, for noisy and synthetic tables, with `counts`.
     What could not be saved is refused before anything is drawn, and so is a table of which too many rows are alone with
-    what is published unchanged (see `Release.save`), unless `allow_fingerprints`. If saving fails all the same, the
+    what is published unchanged (see `Release.save`), unless `allow_fingerprints`, and one with a sensitive or target
+    column that looks like free text, unless `allow_text`. If saving fails all the same, the
     release is kept elsewhere and the error says where.
     """
     refusal = mechanism.plan(table.schema).refusal
@@ -102,13 +105,16 @@ def publish(
         allow_rehearsal=allow_rehearsal,
         counts=counts,
     )
-    if not allow_fingerprints and mechanism.claim(table.schema).kind != "proved":
-        table.fingerprints().require()
+    if mechanism.claim(table.schema).kind != "proved":
+        if not allow_fingerprints:
+            table.fingerprints().require()
+        if not allow_text:
+            table.refuse_free_text()
     with save_to if isinstance(save_to, NewFolder) else NewFolder(save_to) as place:
         refuse_ledger_inside(ledger, place)
         release = _published(table, mechanism, seed, ledger, progress)
         allowed = {"allow_rehearsal": allow_rehearsal, "allow_fingerprints": allow_fingerprints}
-        save_or_keep(release, place, format=format, counts=counts, **allowed)
+        save_or_keep(release, place, format=format, counts=counts, allow_text=allow_text, **allowed)
     return release
 
 
@@ -123,6 +129,8 @@ def _published(
     refuse_several(mechanism, schema)
     claim = mechanism.claim(schema)
     table.refuse_repeated_keys()
+    if claim.kind != "proved":  # what is drawn may not be refused for what the rows are
+        table.refuse_copies()
     refuse_guesses(mechanism, table)
     entropy = Entropy.system() if seed is None else Entropy.seeded(seed)
     with entered(ledger, schema.population or schema.name, claim, mechanism, entropy) as account:
@@ -143,10 +151,17 @@ def _silences(release: Release) -> tuple[str, ...]:
 
 
 def verify(
-    target: str | PathLike[str], *, schema: Schema | None = None, requirement: Requirement | None = None
+    target: str | PathLike[str],
+    *,
+    schema: Schema | None = None,
+    requirement: Requirement | None = None,
+    counts: str | None = None,
 ) -> Verdict:
-    """Check the claim of a saved release, or a requirement on any published table, from the written files alone."""
-    return _verify(target, schema=schema, requirement=requirement)
+    """Check the claim of a saved release, or a requirement on any published table, from the written files alone.
+
+    `counts` names the column of a bare file that says for how many rows a line stands.
+    """
+    return _verify(target, schema=schema, requirement=requirement, counts=counts)
 
 
 def apply(release: Release, table: Table) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.cli.main import app
+from sfumato.schema import fingerprints
 from sfumato.schema.fingerprints import Fingerprints, lonely_rows
 
 TOML = """
@@ -148,3 +150,94 @@ def test_the_reports_say_it(tmp_path):
         assert said in sf.report(front, tmp_path / f"steward.{ending}").read_text("utf-8")
         public = sf.report(front, tmp_path / f"public.{ending}", audience="public", release=release)
         assert said in public.read_text("utf-8")
+
+
+# -- remarks that a person typed ------------------------------------------------------------
+
+
+def remarked(tmp_path, remarks):
+    """Write a table with a sensitive column of remarks; each stands in as many rows as it takes."""
+    listed = ", ".join(f'"{text}"' for text in sorted(set(remarks)))
+    kept = TOML.partition("[attribute.title]")[0]
+    (tmp_path / "s.toml").write_text(
+        f'{kept}[attribute.note]\nsource = "public"\nrole = "sensitive"\nvalues = [{listed}]\n'
+    )
+    lines = [f"{20 + at % 50},g{at % 3 + 1},{text}" for at, text in enumerate(remarks)]
+    (tmp_path / "d.csv").write_text("\n".join(["age,grade,note", *lines]) + "\n")
+    return sf.read(tmp_path / "d.csv", sf.Schema.load(tmp_path / "s.toml"))
+
+
+REMARKS = [f"wife calls: Anna Becker {at % 40}" for at in range(240)]
+ILLNESSES = ["Type 2 diabetes mellitus", "Acute upper airway infection", "Fracture of the wrist", "flu"] * 60
+
+
+def test_free_text_that_is_published_unchanged_needs_a_yes(tmp_path):
+    table = remarked(tmp_path, REMARKS)
+    release = sf.publish(table, sf.Mondrian(sf.KAnonymity(5)))
+    asked = [
+        lambda: release.save(tmp_path / "a"),
+        lambda: sf.publish(table, sf.Mondrian(sf.KAnonymity(5)), save_to=tmp_path / "b"),
+        lambda: release.save(tmp_path / "c", allow_fingerprints=True),  # a yes to one thing is no yes to another
+    ]
+    for save in asked:
+        with pytest.raises(sf.ReleaseError, match="note looks like free text") as caught:
+            save()
+        assert "Becker" not in str(caught.value)
+        assert "--allow-text" in caught.value.hint
+    release.save(tmp_path / "a", allow_text=True)
+    sf.publish(table, sf.Mondrian(sf.KAnonymity(5)), save_to=tmp_path / "b", allow_text=True)
+    words = ["publish", "mondrian", str(tmp_path / "d.csv"), str(tmp_path / "s.toml"), "--k", "5"]
+    refused = CliRunner().invoke(app, [*words, "-o", str(tmp_path / "d")])
+    assert isinstance(refused.exception, sf.ReleaseError)
+    assert not (tmp_path / "d").exists()
+    assert CliRunner().invoke(app, [*words, "-o", str(tmp_path / "d"), "--allow-text"]).exit_code == 0
+
+
+def test_categories_of_several_words_need_no_yes_and_a_draw_is_not_refused(tmp_path):
+    table = remarked(tmp_path, ILLNESSES)
+    sf.publish(table, sf.Mondrian(sf.KAnonymity(5)), save_to=tmp_path / "a")
+    drawn = remarked(tmp_path, REMARKS)
+    told = {"seed": 1, "allow_rehearsal": True, "allow_noise": True}
+    assert sf.publish(drawn, sf.NoisyTable(1), save_to=tmp_path / "b", **told).claim.kind == "proved"
+
+
+# -- mutants of the 5 % rule ----------------------------------------------------------------
+
+
+def test_the_share_of_fingerprints_is_exact_and_its_mutants_are_caught(monkeypatch):
+    """One in twenty is allowed, one row more is not; another share, or `>=` for `>`, fails here."""
+    named = {"unchanged": ("pay",), "alone_on_all": 0}
+
+    def as_stated() -> bool:
+        at = [
+            Fingerprints(rows, alone=alone, **named).above
+            for rows, alone in ((100, 5), (100, 6), (99, 5), (40, 2), (41, 3))
+        ]
+        return at == [False, True, True, False, True]
+
+    assert as_stated()
+    for share in (Fraction(1, 19), Fraction(1, 21), Fraction(1, 10), Fraction(0)):
+        with monkeypatch.context() as mutant:
+            mutant.setattr(fingerprints, "FINGERPRINT_SHARE", share)
+            assert not as_stated()
+    with monkeypatch.context() as mutant:
+        mutant.setattr(Fingerprints, "above", property(lambda self: 20 * self.alone >= self.rows))
+        assert not as_stated()
+    assert not Fingerprints(100, alone=100, drawn=True, **named).above
+
+
+@pytest.mark.parametrize(("alone", "saved"), [(10, True), (11, False)])
+def test_a_release_is_refused_from_one_row_above_the_share_on(tmp_path, alone, saved):
+    """200 rows, of which 10 may be alone with their salary: with 11 nothing is written."""
+    common = [at % 5 for at in range(200 - alone)]
+    lines = [f"{20 + at % 50},g1,t1,{pay}" for at, pay in enumerate([*common, *range(500, 500 + alone)])]
+    (tmp_path / "s.toml").write_text(TOML)
+    (tmp_path / "d.csv").write_text("\n".join(["age,grade,title,salary", *lines]) + "\n")
+    table = sf.read(tmp_path / "d.csv", sf.Schema.load(tmp_path / "s.toml"))
+    release = sf.publish(table, sf.Mondrian(sf.KAnonymity(10)))
+    if saved:
+        release.save(tmp_path / "out")
+    else:
+        with pytest.raises(sf.ReleaseError, match="11 of 200 rows are alone"):
+            release.save(tmp_path / "out")
+    assert (tmp_path / "out").exists() is saved

@@ -143,3 +143,31 @@ def test_a_worker_killed_by_its_number_is_replaced_and_the_sweep_goes_on(sweep, 
     assert "Traceback" not in error
     assert len(list((tmp_path / "kept").glob("*.json"))) == len(sf.sweep("standard"))  # no point was lost
     assert not any("stopped" in file.read_text() for file in (tmp_path / "kept").glob("*.json"))
+
+
+DROPPED = """
+import importlib, os, signal, sys, time
+main = importlib.import_module("sfumato.cli.main")
+
+class Callback:
+    def __del__(self):  # as compilers have them: Python drops what is raised here
+        os.kill(os.getpid(), signal.Signals(int(sys.argv[1])))
+        sum(range(1000))
+
+def work(*_, **__):
+    callback = Callback()
+    del callback
+    time.sleep(20)
+    print("went on")
+
+main.app.main = work
+main.main([])
+"""
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_a_signal_in_a_callback_of_the_compiler_stops_the_work_without_a_traceback(number, code):
+    done = subprocess.run(
+        [sys.executable, "-c", DROPPED, str(int(number))], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (code, "", "Stopped.\n")

@@ -53,7 +53,8 @@ def requirement_notes(
     if target:
         names = ", ".join(target)
         notes.append(
-            f"{names}: published as it is, it may be one and the same in a class, and who knows it learns more"
+            f"{names}: published without being made coarser, it may be one and the same in a class, and who knows it "
+            "learns more"
         )
     if missing and requirement.reads_sensitive:
         names = ", ".join(missing)

@@ -51,8 +51,16 @@ def check(
     table = sf.read(data, described, **given)
     counted = {"people": table.people, "surplus": table.surplus}
     alone = table.fingerprints()
+    seen = table.remarks()
     return _report(
-        (), described, as_json=as_json, rows=table.rows, left_out=table.left_out, counted=counted, alone=alone
+        (),
+        described,
+        as_json=as_json,
+        rows=table.rows,
+        left_out=table.left_out,
+        counted=counted,
+        alone=alone,
+        seen=seen,
     )
 
 
@@ -65,6 +73,7 @@ def _report(
     left_out: int = 0,
     counted: dict[str, int | None] | None = None,
     alone: Any = None,
+    seen: Sequence[Problem] = (),
 ) -> int:
     decisions = [] if schema is None else schema.decisions()
     remarks = [] if schema is None else schema.remarks()
@@ -77,6 +86,7 @@ def _report(
                 **(counted or {}),
                 "fingerprints": None if alone is None else alone.to_json(),
                 "problems": [problem.as_json() for problem in problems],
+                "warnings": [remark.as_json() for remark in seen],
                 "decisions": [decision.as_json() for decision in decisions],
                 "remarks": [remark.as_json() for remark in remarks],
             }
@@ -88,6 +98,8 @@ def _report(
             _print_fit(rows or 0, left_out, **(counted or {}))
             if alone is not None:
                 say(f"{'Warning: ' if alone.above else ''}{alone.describe()}")
+        if seen:
+            print_problems(f"Warning ({len(seen)}):", seen, reveal=False, style="yellow")
         _print_open(decisions, remarks)
     return Answer(EXIT_INPUT if problems else 0)
 

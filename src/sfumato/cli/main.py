@@ -86,8 +86,28 @@ class _Terminated(BaseException):
     """SIGTERM came: what runs is left as on Ctrl-C, workers are ended, and the code is 143."""
 
 
+_AGAIN = 0.05  # seconds
+
+
 def _terminated(*_: object) -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # once is enough: a second would interrupt the end
     raise _Terminated
+
+
+def _dropped(found: Any) -> None:
+    """Send a signal again whose exception came where Python drops exceptions, as in callbacks of a compiler.
+
+    Without this it would be printed with a traceback, and the work would go on.
+    """
+    number = {_Terminated: signal.SIGTERM, KeyboardInterrupt: signal.SIGINT}.get(found.exc_type)
+    if number is None:
+        sys.__unraisablehook__(found)
+        return
+    if number == signal.SIGTERM:
+        _on_sigterm(_terminated)
+    again = threading.Timer(_AGAIN, os.kill, (os.getpid(), number))
+    again.daemon = True
+    again.start()
 
 
 def _on_sigterm(handler: Any) -> Any:
@@ -101,7 +121,8 @@ def main(arguments: list[str] | None = None) -> None:
     """Run the command line; errors are messages, never tracebacks (set SFUMATO_DEBUG=1 to see one)."""
     given = sys.argv[1:] if arguments is None else arguments
     opened_streams()
-    before = _on_sigterm(_terminated)
+    before, hook = _on_sigterm(_terminated), sys.unraisablehook
+    sys.unraisablehook = _dropped
     try:
         code = app.main(given, standalone_mode=False, prog_name="sfumato")
     except (click.exceptions.Abort, KeyboardInterrupt):
@@ -125,6 +146,7 @@ def main(arguments: list[str] | None = None) -> None:
         else:
             code = _failed(error, as_json="--json" in given)
     _on_sigterm(before)
+    sys.unraisablehook = hook
     sys.exit(exit_code(code if isinstance(code, int) else 0))
 
 

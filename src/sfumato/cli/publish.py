@@ -57,6 +57,9 @@ def publish_options(function: F) -> F:
                 is_flag=True,
                 help="Publish although many rows are alone with what is published unchanged.",
             ),
+            click.option(
+                "--allow-text", is_flag=True, help="Publish columns that look like free text, in which names may stand."
+            ),
             click.option("--mapping", type=click.Path(), help="Also write, for you alone, which row got which label."),
             click.option("--ledger", type=click.Path(), help="Ledger to account in; it is made where there is none."),
             click.option(
@@ -119,12 +122,14 @@ def run(mechanism: Mechanism, **options: Any) -> None:
     claim = mechanism.claim(schema)
     _refuse_waste(claim, schema, options)
     given = given_options(**{name: options[name] for name in ("delimiter", "encoding", "header", "sheet")})
-    told = {**_how_saved(options), "allow_fingerprints": options["allow_fingerprints"]}
+    told = {**_how_saved(options), **{name: options[name] for name in ("allow_fingerprints", "allow_text")}}
     with NewFolder(options["output"]) as place, _mapping_file(options, place) as mapping:
         refuse_ledger_inside(options["ledger"], place)
         table = sf.read(options["data"], schema, **given)
         if claim.kind != "proved" and not options["allow_fingerprints"]:
             table.fingerprints().require()
+        if claim.kind != "proved" and not options["allow_text"]:
+            table.refuse_free_text()
         earlier = _earlier(mechanism, schema, options)
         warnings = [*budget_warnings(claim, schema, options["ledger"]), *list_warnings(mechanism, schema)]
         warnings += table_warnings(table)

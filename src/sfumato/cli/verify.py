@@ -20,9 +20,10 @@ __all__ = ["verify"]
 @click.command(short_help="Check a claim from the written files alone.")
 @click.argument("release", type=click.Path())
 @click.option("--schema", type=click.Path(), help="Schema of a bare CSV or Parquet file.")
+@click.option("--counts", metavar="COLUMN", help="Column of a bare file that says for how many rows a line stands.")
 @requirement_options
 @json_option
-def verify(release: str, schema: str | None, as_json: bool, **asked: str | None) -> int:
+def verify(release: str, schema: str | None, counts: str | None, as_json: bool, **asked: str | None) -> int:
     """Read a saved release again and check what it claims; or check requirements on anyone's CSV.
 
     Exits with 3 when the claim does not hold.
@@ -30,11 +31,13 @@ def verify(release: str, schema: str | None, as_json: bool, **asked: str | None)
     Example: sfumato verify out/
 
     Example: sfumato verify release.csv --schema s.toml --k 10 --l 3
+
+    Example: sfumato verify counts.csv --schema s.toml --k 10 --counts n
     """
     import sfumato as sf
 
     described = None if schema is None else sf.Schema.load(schema)
-    verdict = sf.verify(release, schema=described, requirement=requirement_of(asked))
+    verdict = sf.verify(release, schema=described, requirement=requirement_of(asked), counts=counts)
     if as_json:
         emit({"ok": verdict.holds, **verdict.to_json()})
     else:

@@ -23,7 +23,7 @@ from sfumato.counts.lines import BLOCK, Lines, WrongLine, count_lines, without_b
 from sfumato.counts.refusal import refused
 from sfumato.errors import ReadError, count_of
 
-__all__ = ["CsvFile", "CsvForm", "guesses_of", "open_csv"]
+__all__ = ["CsvFile", "CsvForm", "guesses_of", "line_numbers", "open_csv", "title_like", "title_refused"]
 
 _SAMPLE = 1 << 18
 _LINES = 200
@@ -107,6 +107,24 @@ def open_csv(
     return CsvFile(path, form=form, rows=lines.records - form.header, blank=lines.blank, text=text)
 
 
+def line_numbers(file: CsvFile, rows: Sequence[int]) -> list[int]:
+    """Return the lines on which rows begin, counted from 0 and in order; nothing where the file cannot be walked."""
+    wanted, found, before = {row + file.form.header for row in rows}, [], 0
+    try:
+        text = io.StringIO(_decoded(file.path, file.form.encoding).decode(), newline="")
+        reader = csv.reader(text, delimiter=file.form.delimiter)
+        record = 0
+        for cells in reader:
+            if cells and record in wanted:
+                found.append(before + 1)
+            if len(found) == len(wanted):
+                return found
+            record, before = record + bool(cells), reader.line_num
+    except (ReadError, csv.Error, UnicodeError):
+        return []
+    return []
+
+
 def _plain(path: Path, form: CsvForm) -> bool:
     """True when polars can read the file itself."""
     return path.suffix not in _PACKED and codecs.lookup(form.encoding).name in _READ_BY_POLARS
@@ -155,6 +173,9 @@ def _sniff(
     if not records:
         raise refused(path.name, "holds no line that can be read", "check the delimiter and the quotes")
     first = tuple(cell.strip() for cell in records[0])
+    numbered = expected and all(re.fullmatch(r"column_[0-9]+", name) for name in expected)
+    if not named and header is not False and not numbered and title_like(first):
+        raise title_refused(path.name, first, line=True)
     has_header = (_has_header(records, expected) if header is None else header is True) and not named
     if named:
         names = tuple(str(name) for name in header)  # type: ignore[union-attr]
@@ -162,7 +183,7 @@ def _sniff(
             rule = f"has {len(first)} columns, but {len(names)} names were given"
             raise refused(path.name, rule, "name every column in `header`")
     else:
-        names = first if has_header else tuple(f"column_{at}" for at in range(1, len(first) + 1))
+        names = tuple((has_header and cell) or f"column_{at}" for at, cell in enumerate(first, 1))
     _check_names(path, names)
     return CsvForm(
         names,
@@ -310,9 +331,11 @@ def _has_header(records: Sequence[Sequence[str]], expected: Sequence[str]) -> bo
         return all(name in names for name in expected)
     if any(name in names for name in expected):
         return True
-    if any(cell == "" or _NUMBER.fullmatch(cell) for cell in first) or len(set(first)) < len(first):
+    named = first[1:] if len(first) > 1 and not first[0] else first  # programs write the numbers of rows in front
+    if any(_NUMBER.fullmatch(cell) for cell in named) or len(set(first)) < len(first):
         return any(first) and len(set(first)) < len(first) and _names_like(first)
     below = [[cell.strip() for cell in record] for record in records[1:] if len(record) == len(first)]
+    below = [record for record in below if record != first]  # the header again, or rows that tell nothing
     if not below:
         return True
     columns = list(zip(*below, strict=True))
@@ -320,6 +343,24 @@ def _has_header(records: Sequence[Sequence[str]], expected: Sequence[str]) -> bo
         return True
     # Only texts below: a name that comes back as a value is no name.
     return not any(name in column for name, column in zip(first, columns, strict=True))
+
+
+def title_like(first: Sequence[str | None]) -> bool:
+    """True of a first line that names no table: half of its cells are empty, and not just the first of them.
+
+    A column without a name is usual in front: programs write the numbers of their rows there.
+    """
+    empty = sum(not cell for cell in first)
+    return len(first) > 1 and 2 * empty >= len(first) and not (empty == 1 and not first[0])
+
+
+def title_refused(name: str, first: Sequence[str | None], *, line: bool) -> ReadError:
+    """Return the error for a file that begins with a title in the place of the names of its columns."""
+    named = sum(bool(cell) for cell in first)
+    where = "its first line" if line else "the first row of its sheet"
+    rule = f"{where} should name {len(first)} columns and names {named}, as a title above the table does"
+    hint = "delete the lines above the names of the columns, or give each column a name"
+    return refused(name, rule, f"{hint}; --no-header where the line is data" if line else hint)
 
 
 def _names_like(first: Sequence[str]) -> bool:

@@ -11,10 +11,11 @@ from sfumato.counts.draft_columns import ColumnFacts, column_facts
 from sfumato.counts.draft_roles import proposals
 from sfumato.counts.draft_table import Repeated, TableFacts, table_facts
 from sfumato.counts.draft_toml import toml_text
-from sfumato.counts.people import key_like
+from sfumato.counts.people import household_like, key_like
 from sfumato.counts.refusal import refused
 from sfumato.counts.source import Source, open_source
-from sfumato.errors import count_of
+from sfumato.counts.stray_rows import header_problems
+from sfumato.errors import ReadError, count_of
 
 __all__ = ["draft"]
 
@@ -42,6 +43,9 @@ def draft(
     if len(source.columns) > _COLUMNS:
         rule = f"has {len(source.columns)} columns, and a draft describes at most {_COLUMNS}"
         raise refused(source.name, rule, "select the columns that may be published, or write the schema by hand")
+    again = header_problems(source)
+    if again:
+        raise ReadError(again)
     facts = column_facts(source)
     seen = table_facts(source, facts)
     likely = _of_a_person(facts, seen)
@@ -55,7 +59,8 @@ def _of_a_person(facts: Sequence[ColumnFacts], seen: TableFacts) -> list[Repeate
     Of several, one that is named like a key is taken before one that is not: people share names.
     """
     filled = {column.name: column.rows - column.nulls for column in facts}
-    return [one for one in seen.repeated if filled[one.name] < _ROWS_EACH * one.values]
+    likely = [one for one in seen.repeated if filled[one.name] < _ROWS_EACH * one.values]
+    return [one for one in likely if not household_like(one.name)]
 
 
 def _read_as(source: Source) -> str:

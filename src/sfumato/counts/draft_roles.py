@@ -13,9 +13,10 @@ from sfumato.counts.draft_columns import ColumnFacts
 from sfumato.counts.draft_spelling import spoken
 from sfumato.counts.draft_table import Related, Repeated, TableFacts
 from sfumato.counts.draft_words import both, code_like, reason, suggested
+from sfumato.counts.people import household_like
 from sfumato.errors import count_of
 from sfumato.schema import Role
-from sfumato.schema.free_text import looks_like_free_text
+from sfumato.schema.free_text import are_categories, looks_like_free_text
 
 __all__ = ["Proposal", "proposals", "public_looking"]
 
@@ -37,7 +38,6 @@ _ALIKE = "who knows one knows the other: give both the same role, or make one of
 _INLINE = 200
 _CELLS = 1_000
 _YEARS, _YEAR = 200, 4
-_CATEGORIES, _OFTEN = 30, 10  # so few values, each in so many rows on average, are rather categories than text
 _CODE = re.compile(r"[0-9]{4,64}", re.ASCII)
 
 
@@ -92,13 +92,13 @@ def _role(column: ColumnFacts) -> Role:
     measured = column.numbers is not None and not column.whole
     if not column.plain or not column.distinct:
         return "other"
-    if named == {"identifier"}:
+    if named == {"identifier"} or ("identifier" in named and household_like(column.name)):
         return "identifier"
     counted = column.numbers is not None and named
     if column.uniqueness > 0.95 and column.distinct > 20 and not (measured or counted or column.days):
         return "identifier"
     shared = bool(reason(column.name)) and 2 * column.distinct <= column.rows - column.nulls
-    if _free_text(column) and not (named and (_repeated(column) or shared)):
+    if _free_text(column) and not (named and (are_categories(column.distinct, column.rows - column.nulls) or shared)):
         return "other"
     if "sensitive" in named:
         return "sensitive"
@@ -109,11 +109,6 @@ def _free_text(column: ColumnFacts) -> bool:
     if column.numbers is not None or column.days is not None:
         return False
     return looks_like_free_text(column.texts or (), rows=column.rows - column.nulls)
-
-
-def _repeated(column: ColumnFacts) -> bool:
-    """True where a few values stand again and again, as names of categories do and remarks about a person do not."""
-    return column.distinct <= _CATEGORIES and column.rows - column.nulls >= _OFTEN * column.distinct
 
 
 def _could_be_quasi(column: ColumnFacts) -> bool:

@@ -9,27 +9,26 @@ import itertools
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
-from pathlib import Path
 
 import numpy as np
 import polars as pl
 
-from sfumato.counts.draft_columns import ColumnFacts, cell_text, slices
+from sfumato.counts.copies import row_kinds
+from sfumato.counts.draft_columns import ColumnFacts, cell_text
 from sfumato.counts.draft_words import suggested
 from sfumato.counts.encoding import days_in
 from sfumato.counts.source import ROWS, Source
+from sfumato.counts.stray_rows import StrayRows, stray_rows
 from sfumato.errors import count_of
 
 __all__ = ["Related", "Repeated", "TableFacts", "table_facts"]
 
-_PLACES = 20  # rows named of a column that is nearly read
 _COMPARED = 60  # columns compared with one another
 _SAMPLE = 10_000  # rows in which they are
 _AGREE, _COMMON, _ENOUGH = 0.97, 0.85, 20  # share of pairs that agree, of the commonest value, rows that can tell
 _YEARS = 0.95  # share of rows in which a date and a number of years point to the same one or two years
 _FEW, _ROUGHLY = 1_000, 0.9  # rows that are looked at first, and the share that makes a closer look worth while
 _IDENTIFIERS = 50
-_MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +73,7 @@ class TableFacts:
     repeated: tuple[Repeated, ...] = ()
     related: tuple[Related, ...] = ()
     unread: Mapping[str, str] = field(default_factory=dict)
+    stray: StrayRows | None = None
 
 
 def _shown(name: str) -> str:
@@ -85,28 +85,16 @@ def table_facts(source: Source, facts: Sequence[ColumnFacts]) -> TableFacts:
     plain = [column for column in facts if column.plain]
     if not plain:
         return TableFacts(0)
-    rows, kinds = _kinds_of_rows(source, [column.name for column in plain])
+    times, _ = row_kinds(source, [column.name for column in plain])
     repeated = tuple(_repeated(source, plain))
     return TableFacts(
-        rows,
-        copies=rows - kinds,
+        int(times.sum()),
+        copies=int(times.sum()) - len(times),
         repeated=repeated,
         related=() if source.grouped else tuple(_related(source, plain, repeated)),
         unread={} if source.grouped else _unread(source, plain),
+        stray=stray_rows(source),
     )
-
-
-def _kinds_of_rows(source: Source, names: Sequence[str]) -> tuple[int, int]:
-    """Return how many rows there are, and how many that differ; two hashes of 64 bits stand for a row."""
-    if source.grouped:
-        counts = source.collect(source.scan(names).select(pl.col(ROWS)))[ROWS]
-        return int(counts.sum()), len(counts)
-    hashes = np.zeros((0, 2), np.uint64)
-    for part, frame in slices(source, names):
-        row = pl.struct(part)
-        found = source.collect(frame.select(a=row.hash(1), b=row.hash(2))).to_numpy().astype(np.uint64)
-        hashes = found if not len(hashes) else hashes * _MIX + found  # wraps round, as hashes do
-    return len(hashes), pl.DataFrame(hashes, schema=["a", "b"]).unique().height
 
 
 def _repeated(source: Source, columns: Sequence[ColumnFacts]) -> list[Repeated]:
@@ -233,40 +221,10 @@ def _unread(source: Source, columns: Sequence[ColumnFacts]) -> dict[str, str]:
     odd = [column for column in columns if column.unread]
     if not odd:
         return {}
-    rows = int(source.collect(source.scan([odd[0].name]).select(pl.len())).item())
-    first = _first_line(source, rows)
     found = {}
     for column in odd:
         frame = source.scan([column.name])
         text = cell_text(column.name, source.types(frame)[column.name])
-        places = (
-            source.collect(frame.with_row_index(ROWS).filter(text.is_in(list(column.unread))).select(ROWS))
-            .to_series()
-            .sort()
-        )
-        word = "row" if first is None else "line"
-        shown = ", ".join(str(place + (1 if first is None else first)) for place in places.head(_PLACES).to_list())
-        more = f" and {len(places) - _PLACES} more" if len(places) > _PLACES else ""
-        found[column.name] = f"{word}{'' if len(places) == 1 else 's'} {shown}{more}"
+        asked = frame.with_row_index(ROWS).filter(text.is_in(list(column.unread))).select(ROWS)
+        found[column.name] = source.places(source.collect(asked).to_series().sort().to_list())
     return found
-
-
-def _first_line(source: Source, rows: int) -> int | None:
-    """Return the line on which the first row stands, None where lines and rows do not go together."""
-    if len(source.files) != 1:
-        return None
-    path, form = source.files[0].path, source.files[0].form
-    if form.encoding not in ("utf-8", "ascii", "utf-8-sig", "latin-1", "cp1252") or path.suffix in (".gz", ".zst"):
-        return None
-    return 1 + form.header if _lines(path) == rows + form.header else None
-
-
-def _lines(path: Path) -> int:
-    count, last = 0, b"\n"
-    try:
-        with path.open("rb") as file:
-            while part := file.read(1 << 20):
-                count, last = count + part.count(b"\n"), part[-1:]
-    except OSError:
-        return -1
-    return count + (last != b"\n")

@@ -11,6 +11,7 @@ from typing import Any
 
 from sfumato.counts.draft_roles import Proposal
 from sfumato.counts.draft_table import TableFacts
+from sfumato.counts.people import household_like
 from sfumato.errors import count_of
 from sfumato.schema.domain import decimal_text
 from sfumato.visible import visible
@@ -20,6 +21,10 @@ __all__ = ["toml_text"]
 _BARE = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
 _FROM_DATA = {"range", "values", "hierarchy", "groups", "intervals", "edges"}
 _WIDTH, _COMMENT = 100, 110
+_ROWS = (
+    "# rows = 1000  # about how many rows there are, if that is publicly known (one digit, then zeros): never the\n"
+    "# number counted here. Differentially private tables that would be mostly noise are refused by it"
+)
 
 
 def toml_text(
@@ -48,7 +53,8 @@ def toml_text(
         f"name = {_quoted(name)}",
         f"population = {_quoted(name)}  # the ledger adds up what is published about it",
         *_who(person),
-        f"decide = {_questions(_of_the_table(seen, person))}",
+        _ROWS,
+        f"decide = {_questions(_of_the_table(seen, person, _households(proposals)))}",
     ]
     return "\n".join(parts) + "\n" + "".join(_table(proposal) for proposal in proposals)
 
@@ -63,7 +69,11 @@ def _who(person: str) -> tuple[str, ...]:
     )
 
 
-def _of_the_table(seen: TableFacts, person: str) -> tuple[str, ...]:
+def _households(proposals: Sequence[Proposal]) -> list[str]:
+    return [one.name for one in proposals if one.role == "identifier" and household_like(one.name)]
+
+
+def _of_the_table(seen: TableFacts, person: str, households: Sequence[str]) -> tuple[str, ...]:
     known = next((one for one in seen.repeated if one.name == person), None)
     repeats = f" {person} repeats: {count_of(known.values, 'value')}, up to {known.most} rows each" if known else ""
     asked = [
@@ -71,12 +81,15 @@ def _of_the_table(seen: TableFacts, person: str) -> tuple[str, ...]:
     ]
     if not person:
         asked.append("rows_per_person: how many rows has one person at most?")
+        asked += [f"rows_per_person: is a row a person or a household? {name} names households" for name in households]
     else:
         asked.append(f"rows_per_person: are all rows of a person kept, or at most how many?{repeats}")
         asked.append(f"person: does {person} say who a row is about? then person = {_quoted(person)}")
     if seen.copies:
         copies = count_of(seen.copies, "row is a copy", "rows are copies")
         asked.append(f"duplicates: {copies} of an earlier row in every column; is somebody counted twice?")
+    if seen.stray is not None:
+        asked.append(f"totals: {seen.stray}; delete what is not about anybody from the file, and draft again")
     return tuple(asked)
 
 

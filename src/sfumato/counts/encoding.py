@@ -42,6 +42,7 @@ __all__ = [
     "supported",
 ]
 
+_WRITTEN = 90_000_000  # days from 1970 up to which polars writes a date as text
 _EXACT = Decimal(2**48)  # scaled units below which the float arithmetic is certain
 _MARGIN = 0.25  # of a scaled unit
 _EDGES_IN_LINE = 64
@@ -149,9 +150,10 @@ def cells_of(values: pl.Series) -> list[Any]:
         return values.to_list()
     day = pl.col("value").dt.date()
     near = day.is_between(dt.date.min, dt.date.max)
-    found = pl.DataFrame({"value": values}).select(
-        pl.when(near).then("value"), far=pl.when(~near).then(day.cast(pl.String))
-    )
+    number = day.to_physical()
+    written = pl.when(~near & (number.abs() < _WRITTEN)).then(day).cast(pl.String)
+    far = pl.when(~near).then(pl.coalesce(written, number.cast(pl.String)))
+    found = pl.DataFrame({"value": values}).select(pl.when(near).then("value"), far=far)
     return [value if far is None else far for value, far in found.iter_rows()]
 
 

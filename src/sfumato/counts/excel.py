@@ -32,6 +32,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.counts.canonical import canonical_text
+from sfumato.counts.csv_form import title_like, title_refused
 from sfumato.counts.refusal import refused
 from sfumato.schema import Grid
 
@@ -52,10 +53,13 @@ class Sheet:
     _: KW_ONLY
     columns: tuple[list[Any], ...]
     blank: int = 0
+    lines: tuple[int, ...] = ()  # the row of the sheet on which each row stands, where there is one sheet
 
     @classmethod
     def chained(cls, sheets: Sequence[Sheet]) -> Sheet:
         """Return the rows of several sheets with the same columns, one after the other."""
+        if len(sheets) == 1:
+            return sheets[0]
         columns = [
             [cell for part in parts for cell in part] for parts in zip(*(s.columns for s in sheets), strict=True)
         ]
@@ -97,26 +101,30 @@ def open_sheet(path: Path, name: str | None) -> Sheet:
         raise refused(path.name, rule, f"name the one to read: sheet={filled[0]!r} (--sheet)")
     if not filled:
         raise refused(path.name, "holds no values", "give a sheet with a row of column names and rows below it")
-    return _sheet(path, found[filled[0]].iter_rows())
+    return _sheet(path, enumerate(found[filled[0]].iter_rows(), 1))
 
 
-def _sheet(path: Path, rows: Iterator[Sequence[Any]]) -> Sheet:
-    first = next((row for row in rows if any(cell != "" for cell in row)), ())
+def _sheet(path: Path, rows: Iterator[tuple[int, Sequence[Any]]]) -> Sheet:
+    """Read rows with their numbers in the sheet."""
+    first: Sequence[Any] = next((row for _, row in rows if any(cell != "" for cell in row)), ())
     texts = [canonical_text(cell) for cell in first]
+    if title_like(texts):
+        raise title_refused(path.name, texts, line=False)
     names = tuple(text or f"column_{at}" for at, text in enumerate(texts, 1))
     twice = sorted(name for name, times in Counter(names).items() if times > 1)
     if twice:
         rule = f"has {len(twice)} column names that occur twice"
         raise refused(path.name, rule, "give each column a name of its own", values=twice, count=len(twice))
     columns: tuple[list[Any], ...] = tuple([] for _ in names)
-    blank = 0
-    for row in rows:
+    blank, lines = 0, []
+    for number, row in rows:
         if all(cell == "" for cell in row):
             blank += 1
             continue
+        lines.append(number)
         for column, cell in zip(columns, row, strict=True):
             column.append(None if isinstance(cell, str) and cell == "" else cell)
-    return Sheet(names, columns=columns, blank=blank)
+    return Sheet(names, columns=columns, blank=blank, lines=tuple(lines))
 
 
 def _listed(names: Sequence[str]) -> str:

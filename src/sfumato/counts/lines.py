@@ -192,7 +192,10 @@ class _Scanner:
             have = "more" if cells[at] > self.width else "fewer"
             columns = "column" if self.width == 1 else "columns"
             rule = f"has {have} cells than the {self.width} {columns} of the file"
-            raise WrongLine(number, rule, "check the delimiter and the quotes")
+            hint = "check the delimiter and the quotes"
+            if self.width == 1:
+                hint += "; delete a title above the names of the columns"
+            raise WrongLine(number, rule, hint)
         return int(np.count_nonzero(~blank)), int(np.count_nonzero(blank)), len(all_ends)
 
     def _check_breaks(self, data: Bytes, starts: Places, all_ends: Places, before: int) -> None:

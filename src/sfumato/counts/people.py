@@ -39,6 +39,7 @@ __all__ = [
     "People",
     "alike_problem",
     "blank_problem",
+    "household_like",
     "key_columns",
     "key_like",
     "read_people",
@@ -87,6 +88,14 @@ _GERMAN = re.compile(
     r"(patient|pat|person|personal|versicher|mitglied|kunde|fall|akte|ausweis|steuer|sozialversicherung|ma|schueler)"
     r"[a-z]*(nr|nummer|id|kennung|schluessel|kennzeichen)"
 )
+
+_HOUSEHOLDS = {
+    *("household", "households", "hh", "hhid", "family", "families", "address", "addresses", "dwelling"),
+    *("haushalt", "haushalte", "haushaltsnummer", "haushaltsnr", "haushaltsid", "familie", "adresse", "anschrift"),
+    *("menage", "foyer", "famille", "hogar", "familia", "direccion", "famiglia", "nucleo", "indirizzo"),
+    *("huishouden", "gezin", "adres"),
+}
+_NO_HOUSEHOLDS = {"name", "names", "nom", "email", "mail", "ip", "mac", "web", "url", "size", "type", "status"}
 
 # Of a column that agrees with the quasi-identifiers: rows and columns looked at, how many combinations and repeated
 # values there must be, and the share of these that agree.
@@ -298,6 +307,12 @@ def key_like(name: str) -> bool:
     if words & _OTHERS:
         return False
     return bool(words & _KEYS or (words & _NUMBERS and words & _WHOM) or any(map(_GERMAN.fullmatch, words)))
+
+
+def household_like(name: str) -> bool:
+    """Whether the name of a column suggests that it identifies a household, a family or an address."""
+    words = tokens(name)
+    return bool(words & _HOUSEHOLDS) and not words & _NO_HOUSEHOLDS
 
 
 def repeated_keys(source: Source, schema: Schema, known_rows: dict[str, int]) -> list[Problem]:

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import polars as pl
 
-from sfumato.counts.csv_form import CsvFile, guesses_of, open_csv
+from sfumato.counts.csv_form import CsvFile, guesses_of, line_numbers, open_csv
 from sfumato.counts.excel import Sheet, open_sheet
 from sfumato.counts.frames import ROWS, Grouped, InMemory, open_frame
 from sfumato.counts.refusal import refused
@@ -25,6 +25,7 @@ _PARQUET = {".parquet", ".pq"}
 _EXCEL = {".xlsx", ".xls", ".xlsm", ".xlsb", ".ods"}
 _MAGIC = ((b"PAR1", "parquet"), (b"PK\x03\x04", "excel"))
 _FRAME = "the frame"
+_PLACES = 20  # rows named by their place
 _PANIC = "PanicException"  # of any engine written in Rust: each has a class of its own, none of them an Exception
 Result = TypeVar("Result")
 
@@ -66,6 +67,17 @@ class Source:
         if isinstance(self.frame, Sheet):
             return self.frame.blank
         return sum(file.blank for file in self.files)
+
+    def places(self, rows: Sequence[int]) -> str:
+        """Say where rows stand, counted from 0 and in order: by the line of a file, or by the row where it has none."""
+        shown = [int(row) for row in rows[:_PLACES]]
+        word, numbers = "row", [row + 1 for row in shown]
+        if isinstance(self.frame, Sheet) and self.frame.lines:
+            word, numbers = "sheet row", [self.frame.lines[row] for row in shown]
+        elif len(self.files) == 1 and (lines := line_numbers(self.files[0], shown)):
+            word, numbers = "line", lines
+        more = f" and {len(rows) - len(shown)} more" if len(rows) > len(shown) else ""
+        return f"{word}{'' if len(rows) == 1 else 's'} {', '.join(map(str, numbers))}{more}"
 
     def guesses(self, columns: Sequence[str]) -> tuple[str, ...]:
         """Return which of encoding, delimiter and header were guessed from rows, when these columns are read."""

@@ -13,10 +13,13 @@ from sfumato.counts.encoding import Encoded, exact_cells, first_look, settle, se
 from sfumato.counts.people import People, alike_problem, blank_problem, read_people
 from sfumato.counts.refusal import cell_problems, missing_columns, refused
 from sfumato.counts.source import ROWS, Source
+from sfumato.counts.stray_rows import header_again, header_problems
 from sfumato.errors import Problem, ReadError, count_of
 from sfumato.schema import Attribute, Grid
 
 __all__ = ["Store"]
+
+_AGAIN = "\0again"
 
 
 class Store:
@@ -29,6 +32,7 @@ class Store:
         self.exact = exact  # whether keys that differ only in how they are written are different people
         self.people: People | None = None
         self.repeats: dict[str, int] = {}  # the most rows that share a value, by column
+        self.copies: list[Problem] | None = None  # rows that are copies of others; None: not looked for yet
         self.capped = False  # whether people's rows were limited before, so that no rule is applied twice
         self.name = "the table" if source is None else source.name
         self.blank = 0 if source is None else source.blank
@@ -37,6 +41,7 @@ class Store:
         self.weights: np.ndarray | None = None
         self.height = 0
         self.problems: dict[str, list[Problem]] = {}
+        self.headers: list[Problem] = []  # rows that repeat the header
 
     @classmethod
     def of_codes(cls, columns: dict[str, np.ndarray], height: int) -> Store:
@@ -68,7 +73,11 @@ class Store:
                 return missing_columns(absent, tuple(self.columns), guessed=False)
             assert self.source is not None
             self._read(self.source, attributes)
-        return self._key_problems() + [problem for attribute in attributes for problem in self.problems[attribute.name]]
+        return (
+            self._key_problems()
+            + self.headers
+            + [problem for attribute in attributes for problem in self.problems[attribute.name]]
+        )
 
     def _key_problems(self) -> list[Problem]:
         """Return what is wrong with the keys of people."""
@@ -96,7 +105,9 @@ class Store:
         keys = self.person if self.people is None or source.grouped else ()
         if not present and not keys:
             return
-        encoded, people, weights, height = _encode(source, present, keys)
+        encoded, people, weights, height, again = _encode(source, present, keys)
+        if again:
+            self.headers = header_problems(source)
         if self.columns and height != self.height:
             raise refused(source.name, "has changed since it was first read", "read it again")
         self.weights, self.height = weights, height
@@ -112,8 +123,11 @@ def _column(attribute: Attribute) -> str:
 
 def _encode(
     source: Source, attributes: Sequence[Attribute], person: Sequence[str] = ()
-) -> tuple[list[Encoded], People | None, np.ndarray | None, int]:
-    """Scan once for the codes and for who the rows are about, and once more for the cells the expressions ask about."""
+) -> tuple[list[Encoded], People | None, np.ndarray | None, int, bool]:
+    """Scan once for the codes and for who the rows are about, and once more for the cells the expressions ask about.
+
+    Returned last is whether some row could be the header again, by the columns that were read.
+    """
     columns = [_column(attribute) for attribute in attributes]
     keys = {f"\0person {at}": name for at, name in enumerate(person)}
     cells = {name: grid for name, grid in _grids(attributes).items() if name not in person}
@@ -132,6 +146,8 @@ def _encode(
     looks = {a.name: first_look(a, types[_column(a)], padded=source.padded) for a in attributes}
     extra = [pl.col(ROWS).cast(pl.Int64)] if source.grouped else []
     extra += [pl.col(name).alias(key) for key, name in keys.items()]
+    again = header_again(columns, types)
+    extra += [] if again is None else [again.alias(_AGAIN)]
     found = source.collect(frame.select(*looks.values(), *extra))
     weights = found[ROWS].to_numpy() if source.grouped else None
     height = found.height if source.grouped else source.same_rows(found.height)
@@ -149,7 +165,7 @@ def _encode(
         leftover = source.collect(frame.filter(looks[attribute.name] == ASK).select(_column(attribute))).to_series()
         encoded.append(settle(attribute, column, _plain(leftover)))
     people = read_people([_plain(found[key].head(height)) for key in keys], weights) if keys else None
-    return encoded, people, weights, height
+    return encoded, people, weights, height, again is not None and bool(found[_AGAIN].any())
 
 
 def _grids(attributes: Sequence[Attribute]) -> dict[str, Grid]:

@@ -10,15 +10,18 @@ import numpy as np
 import polars as pl
 
 from sfumato.counts.canonical import LEFT_OUT
+from sfumato.counts.copies import COPIES_SHARE, find_copies
 from sfumato.counts.counted import Counts, checked_names
 from sfumato.counts.grouping import group_codes
-from sfumato.counts.people import Members, People, read_people, repeated_keys, rows_kept
+from sfumato.counts.people import Members, People, household_like, read_people, repeated_keys, rows_kept
 from sfumato.counts.refusal import guessed_reading
 from sfumato.counts.source import open_source
 from sfumato.counts.store import Store
+from sfumato.counts.stray_rows import stray_rows
 from sfumato.errors import ParameterError, Problem, ReadError, SchemaError
-from sfumato.schema import Attribute, Schema
+from sfumato.schema import Attribute, Schema, Values
 from sfumato.schema.fingerprints import Fingerprints, lonely_rows
+from sfumato.schema.free_text import refuse_free_text
 
 __all__ = ["Table", "check", "read"]
 
@@ -175,6 +178,48 @@ class Table:
         except ReadError as error:
             return list(error.problems)
 
+    def remarks(self) -> list[Problem]:
+        """Return what a person should look at before rows are counted as people; nothing here stops a release."""
+        self.require()
+        source, found = self._store.source, []
+        stray = None if source is None else stray_rows(source)
+        if stray is not None:
+            hint = "delete what is not about anybody from the file"
+            found.append(Problem(self._store.name, str(stray), hint, rows=stray.rows))
+        schema = self.schema
+        names = {a.name: {a.name, a.column or a.name} for a in schema.role("identifier")}
+        asked = [
+            name for name, both in names.items() if any(map(household_like, both)) and not both & {*schema.not_person}
+        ]
+        if schema.unit == "person" and not schema.person:
+            rule = "is named like a household: is a row a person or a household? Every promise counts rows as people"
+            hint = "`not_person` says that it identifies something else; `person` names who a row is about"
+            found += [Problem(schema[name].where, rule, hint) for name in asked]
+        return found + self.copies()
+
+    def copies(self) -> list[Problem]:
+        """Return a problem where many rows are copies of others in every column of the file, more than by chance.
+
+        Only where a person has one row, the schema names no `person` and does not say `copies_are_people`.
+        """
+        self.require()
+        file, schema = self._store.source or self._store.file, self.schema
+        if file is None or schema.person or schema.copies_are_people or schema.rows_per_person > 1:
+            return []
+        kinds = self.counts()  # rows that differ in what is published differ
+        if self.rows - len(kinds) <= COPIES_SHARE * self.rows:
+            return []
+        if self._store.copies is None:
+            found = find_copies(file)
+            self._store.copies = [] if found is None else [found.problem(self._store.name)]
+        return self._store.copies
+
+    def refuse_copies(self) -> None:
+        """Raise where a claim would count copies of rows as people. Never for a claim that is proved: it is a veto."""
+        problems = self.copies() if self.schema.unit == "person" else []
+        if problems:
+            raise SchemaError(problems)
+
     def repeated_keys(self) -> list[Problem]:
         """Return a problem for each column that looks like a person's key and repeats more than `rows_per_person`.
 
@@ -199,6 +244,16 @@ class Table:
             unchanged=carried,
             alone=0 if some is None else lonely_rows(some.codes, some.weights),
             alone_on_all=lonely_rows(every.codes, every.weights),
+        )
+
+    def refuse_free_text(self) -> None:
+        """Raise where a sensitive or target column looks like free text: names of people may stand in it."""
+        lists = {a.name: a.domain.names for a in self.schema.carried if isinstance(a.domain, Values)}
+        refuse_free_text(
+            {
+                name: ([names[code] for code in self.counts(name).codes[:, 0].tolist() if code < len(names)], self.rows)
+                for name, names in lists.items()
+            }
         )
 
     def require(self) -> None:
@@ -257,12 +312,13 @@ class Table:
             keys = None if ids is None else ids[rows].tolist()
             store = _coded(self.schema, self.codes(names)[rows], names, keys)
             store.capped, store.file, store.repeats = True, self._store.file, self._store.repeats
+            store.copies = self._store.copies
             return Table(self.schema, store)  # a database's rows are never guessed at
         # Columns read for other roles come along, so that the part can change roles too.
         columns = {name: column[rows] for name, column in zip(names, self._columns(names), strict=True)}
         height = int(rows.sum()) if rows.dtype == bool else len(rows)
         store = Store.of_codes(columns, height)
-        store.file, store.repeats = self._store.file, self._store.repeats
+        store.file, store.repeats, store.copies = self._store.file, self._store.repeats, self._store.copies
         store.name, store.forms = self._store.name, self._store.forms
         ids = self._people()
         if ids is not None and self._store.people is not None:

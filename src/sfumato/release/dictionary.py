@@ -21,8 +21,8 @@ __all__ = ["dictionary"]
 
 _ROLES = {
     "quasi": "could be known to an outsider; made coarser where the release needs it",
-    "sensitive": "sensitive; published as it is",
-    "target": "what a learner may predict; published as it is",
+    "sensitive": "sensitive; ",
+    "target": "what a learner may predict; ",
 }
 _COUNTED = "counted together with the other columns; the counts carry noise"
 _UNNAMED = re.compile(r"\((?:part \d+|other)\)_*")
@@ -78,7 +78,7 @@ def dictionary(release: Release, files: Mapping[str, PublishedTable], *, counts:
     lines += [*_made(release.mechanism), ""]
     lines += ["## Columns", ""]
     for attribute in schema.attributes:
-        lines += _column(attribute, _COUNTED if release.form == "cells" else _ROLES[attribute.role])
+        lines += _column(attribute, _COUNTED if release.form == "cells" else _role(attribute))
     lines += _added(release, counts=counts)
     lines += ["## How to read a cell", "", *_reading(schema.attributes)]
     if any(name.endswith(".csv") for name in files):
@@ -87,6 +87,17 @@ def dictionary(release: Release, files: Mapping[str, PublishedTable], *, counts:
     if release.notes:
         lines += ["## Notes", "", *(f"- {_line(note)}" for note in release.notes), ""]
     return "\n".join(lines)
+
+
+def _role(attribute: Attribute) -> str:
+    """Say what a column is and, of one that is not made coarser, how exactly it is told."""
+    if attribute.role == "quasi":
+        return _ROLES["quasi"]
+    domain = attribute.domain
+    wide = (isinstance(domain, Grid) and not domain.whole) or isinstance(domain, Edges)
+    wide |= isinstance(domain, Days) and (domain.months or domain.step > 1)
+    how = "published as the interval of the schema that it lies in" if wide else "published as it is"
+    return _ROLES[attribute.role] + how
 
 
 def _line(text: str) -> str:

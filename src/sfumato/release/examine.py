@@ -90,7 +90,7 @@ def examine_rows(
             )
         if (lines > 1).any() or rows.select(names[:-1]).is_duplicated().any():
             rule = "counts some combination on several lines, whose order could tell more than their sum"
-            problems.append(Problem(count, rule, "publish the file as it was saved"))
+            problems.append(Problem(count, rule, "one line for each combination, as it was saved"))
         times = counted
     told: Told | Problem | None = None
     declared = None if people is None else collected(people, PEOPLE)

@@ -6,6 +6,7 @@ Bare days and numbers are read as the schema says that the table's file writes t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -22,7 +23,7 @@ from sfumato.release.release import Release
 from sfumato.release.spreadsheet import marked
 from sfumato.schema import Attribute, Labels, Schema
 
-__all__ = ["columns_of", "read"]
+__all__ = ["columns_of", "read", "refuse_no_counts"]
 
 _COUNT = "\0count"
 
@@ -40,9 +41,7 @@ def read(source: Any, schema: Schema, *, groups: str | None = None, counts: str 
     if groups is not None and groups not in present:
         raise ParameterError("groups", groups, "is not a column of the table", hint="name the column of group numbers")
     columns = columns_of(schema, present)
-    if counts is not None and (counts not in present or counts in (*columns.values(), groups)):
-        hint = "name the column that says for how many rows a line stands"
-        raise ParameterError("counts", counts, "is not a column of counts in the table", hint=hint)
+    refuse_no_counts(counts, present, (*columns.values(), groups))
     if not any(attribute.name in columns for attribute in schema.quasi):
         hint = "columns are found by the attribute's name or its `column`"
         raise ReleaseError(f"{name} has no column of a quasi-identifier", hint=hint)
@@ -89,6 +88,13 @@ def columns_of(schema: Schema, present: list[str]) -> dict[str, str]:
                 found[attribute.name] = column
                 break
     return found
+
+
+def refuse_no_counts(counts: str | None, present: Sequence[str], taken: Sequence[str | None]) -> None:
+    """Raise where a column of counts is named that the table lacks, or that is one of its other columns."""
+    if counts is not None and (counts not in present or counts in taken):
+        hint = "name the column that says for how many rows a line stands"
+        raise ParameterError("counts", counts, "is not a column of counts in the table", hint=hint)
 
 
 def _noted(

@@ -79,4 +79,5 @@ def public_schema(release: Release) -> Schema:
     for at, attribute in enumerate(carried.attributes):
         codes = np.unique(carried.codes[:, at]).tolist()
         known.append(public_part(attribute, [((code, code + 1),) for code in codes], exact=True))
-    return replace(release.schema, attributes=tuple(known), decide=(), not_person=(), person_exact=False)
+    unsaid: dict[str, Any] = {"decide": (), "not_person": (), "person_exact": False, "copies_are_people": False}
+    return replace(release.schema, attributes=tuple(known), **unsaid)

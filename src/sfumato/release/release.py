@@ -152,19 +152,21 @@ class Release:
         allow_rehearsal: bool = False,
         counts: bool = False,
         allow_fingerprints: bool = False,
+        allow_text: bool = False,
     ) -> None:
         """Write data, manifest and dictionary into a new folder, all or nothing; note it in the ledger.
 
         A save that fails can be tried again elsewhere: the release stays in memory, and costs nothing more.
         With `counts`, noisy and synthetic tables are written as one line for each combination with its count,
         instead of a line for each row counted. Both forms say the same. Where more than 5 % of the rows are alone with
-        the columns that are published unchanged, it is refused unless `allow_fingerprints=True`; a release under
-        differential privacy is never refused for what was drawn.
+        the columns that are published unchanged, it is refused unless `allow_fingerprints=True`; where a sensitive or
+        target column looks like free text, unless `allow_text=True`. A release under differential privacy is never
+        refused for what was drawn.
         """
         from sfumato.release.store import save
 
         allowed = {"allow_rehearsal": allow_rehearsal, "allow_fingerprints": allow_fingerprints}
-        save(self, folder, format=format, counts=counts, **allowed)
+        save(self, folder, format=format, counts=counts, allow_text=allow_text, **allowed)
 
     @classmethod
     def load(cls, folder: str | PathLike[str], *, schema: Schema | None = None) -> Release:

@@ -45,7 +45,8 @@ from sfumato.release.partial import is_stale, target_of
 from sfumato.release.recoding_file import labels_with_recoding
 from sfumato.release.release import Release
 from sfumato.release.spreadsheet import marked_frame
-from sfumato.schema import Attribute, Schema
+from sfumato.schema import Attribute, Schema, Values
+from sfumato.schema.free_text import refuse_free_text
 
 __all__ = ["finish", "load", "refuse_beforehand", "refuse_form", "refuse_unsavable", "save", "save_or_keep"]
 
@@ -62,13 +63,15 @@ def save(
     allow_rehearsal: bool = False,
     counts: bool = False,
     allow_fingerprints: bool = False,
+    allow_text: bool = False,
 ) -> None:
     """Write data, manifest and dictionary into a new folder, all or nothing; note it in the release's ledger.
 
     The ledger hears of the folder before it takes its name, so that no kill leaves a published release unknown.
     """
     _refuse_format(format)
-    refuse_unsavable(release, allow_rehearsal=allow_rehearsal, allow_fingerprints=allow_fingerprints)
+    allowed = {"allow_fingerprints": allow_fingerprints, "allow_text": allow_text}
+    refuse_unsavable(release, allow_rehearsal=allow_rehearsal, **allowed)
     refuse_form(release, counts=counts)
     account = release.account
     paid = _paid(release)
@@ -107,11 +110,12 @@ def save_or_keep(
     allow_rehearsal: bool = False,
     counts: bool = False,
     allow_fingerprints: bool = False,
+    allow_text: bool = False,
 ) -> None:
     """Save a release; if that fails and it was paid for, keep it elsewhere and say where."""
     try:
         allowed = {"allow_rehearsal": allow_rehearsal, "allow_fingerprints": allow_fingerprints}
-        save(release, place, format=format, counts=counts, **allowed)
+        save(release, place, format=format, counts=counts, allow_text=allow_text, **allowed)
     except SfumatoError as error:
         if not _paid(release) or place.partial.is_dir():  # what is whole says itself how it is finished
             raise
@@ -136,7 +140,8 @@ def _kept_elsewhere(release: Release, format: Format, *, counts: bool) -> Path |
         except OSError:
             continue
         try:
-            save(release, made / "release", format=format, allow_rehearsal=True, allow_fingerprints=True, counts=counts)
+            yes = dict.fromkeys(("allow_rehearsal", "allow_fingerprints", "allow_text"), True)
+            save(release, made / "release", format=format, counts=counts, **yes)
         except SfumatoError:
             left = [made / "release", *made.glob(".release.partial-*")]  # whole, where only the ledger was not told
             if whole := next((folder for folder in left if (folder / MANIFEST).is_file()), None):
@@ -237,7 +242,9 @@ def _not_interrupted(paid: bool) -> Iterator[None]:
             signal.raise_signal(came[0])
 
 
-def refuse_unsavable(release: Release, *, allow_rehearsal: bool, allow_fingerprints: bool = False) -> None:
+def refuse_unsavable(
+    release: Release, *, allow_rehearsal: bool, allow_fingerprints: bool = False, allow_text: bool = False
+) -> None:
     """Refuse what may not leave the house."""
     if not release.savable or isinstance(release.claim.promise, Nothing):
         hint = "publish with a mechanism that makes a claim"
@@ -247,8 +254,23 @@ def refuse_unsavable(release: Release, *, allow_rehearsal: bool, allow_fingerpri
         raise ReleaseError("this release is a rehearsal: its randomness can be repeated", hint=hint)
     if not release.quasi and not release.carried:
         raise ReleaseError("this release has no column", hint="publish at least one attribute")
-    if release.claim.kind != "proved" and not allow_fingerprints:  # a draw may not be refused for what was drawn
+    if release.claim.kind == "proved":  # a draw may not be refused for what was drawn
+        return
+    if not allow_fingerprints:
         release.fingerprints().require()
+    if not allow_text:
+        _refuse_text(release)
+
+
+def _refuse_text(release: Release) -> None:
+    """Refuse columns that are not made coarser and look like what somebody wrote freely."""
+    told = {}
+    for attribute in release.carried:
+        if isinstance(attribute.domain, Values):
+            held = np.unique(release.groups.histogram(attribute.name).indices).tolist()
+            names = attribute.domain.names
+            told[attribute.name] = ([names[code] for code in held if code < len(names)], release.rows)
+    refuse_free_text(told)
 
 
 def refuse_form(release: Release, *, counts: bool) -> None:

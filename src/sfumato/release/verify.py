@@ -27,7 +27,7 @@ from sfumato.errors import ParameterError, Problem, ReleaseError, count_of
 from sfumato.release.declared import PEOPLE, people_columns
 from sfumato.release.examine import Examined, examine_bucket_tables, examine_rows, label_problems, unsorted
 from sfumato.release.files import DAMAGED, digest, scan
-from sfumato.release.foreign import columns_of
+from sfumato.release.foreign import columns_of, refuse_no_counts
 from sfumato.release.manifest import DICTIONARY, MANIFEST, Manifest
 from sfumato.release.manifest_reader import read_manifest
 from sfumato.release.verdict import Verdict
@@ -45,13 +45,19 @@ def verify(
     schema: Schema | None = None,
     requirement: Requirement | None = None,
     groups: str | None = None,
+    counts: str | None = None,
 ) -> Verdict:
     """Check a saved folder against its claim (or a requirement), or a bare CSV or Parquet file against a requirement.
 
-    A bare file needs a schema, which says what each column is; `groups` names its column of group numbers.
+    A bare file needs a schema, which says what each column is; `groups` names its column of group numbers, `counts` one
+    that says for how many rows a line stands (whole numbers of at least 1).
     """
     path = Path(target)
     if path.is_dir():
+        if counts is not None or groups is not None:
+            name = "groups" if counts is None else "counts"
+            rule = "is for a bare file: a saved folder says itself what its columns are"
+            raise ParameterError(name, groups if counts is None else counts, rule, hint=f"omit {name} (--{name})")
         return _folder(path, schema, requirement)
     if not path.exists():
         raise ReleaseError(f"{path.name} does not exist", hint="name a saved folder, a CSV or a Parquet file")
@@ -60,7 +66,7 @@ def verify(
         beside = (path.parent / MANIFEST).is_file()
         hint = "verify its folder" if beside else "--schema s.toml --k 10"
         raise ParameterError(missing, "not given", "a bare file states no claim", hint=hint)
-    return _file(path, schema, requirement, groups)
+    return _file(path, schema, requirement, groups=groups, counts=counts)
 
 
 # -- a saved folder ------------------------------------------------------------------------
@@ -292,20 +298,21 @@ def _readable(frame: pl.LazyFrame) -> bool:
 # -- a bare file ---------------------------------------------------------------------------
 
 
-def _file(path: Path, schema: Schema, requirement: Requirement, groups: str | None) -> Verdict:
+def _file(path: Path, schema: Schema, requirement: Requirement, *, groups: str | None, counts: str | None) -> Verdict:
     frame = scan(path)
     present = frame.collect_schema().names()
     columns = columns_of(schema, present)
     if groups is not None and groups not in present:
         raise ParameterError("groups", groups, "is not a column of the table", hint="name the column of group numbers")
+    refuse_no_counts(counts, present, (*columns.values(), groups))
     if not columns:
         raise ReleaseError(f"{path.name} has no column of the schema", hint="give the schema of this table")
-    extra = [column for column in present if column not in columns.values() and column != groups]
+    extra = [column for column in present if column not in (*columns.values(), groups, counts)]
     problems = [
         Problem(column, "is a column that no claim covers", "remove it, or give it a role in the schema")
         for column in extra
     ]
-    examined = examine_rows(schema, frame, columns, requirement, groups=groups)
+    examined = examine_rows(schema, frame, columns, requirement, groups=groups, count=counts)
     unread = label_problems(schema, examined.texts)
     # Unknown values have no rank, and nobody can tell whether two of them are one value in two spellings.
     needed = {attribute.where for attribute in schema.carried if attribute.ordered}

@@ -71,6 +71,7 @@ class SchemaFile(_Strict):
     population: str | None = None
     person: str | list[str] | None = None
     person_exact: bool = False
+    copies_are_people: bool = False
     rows_per_person: int | None = Field(default=None, ge=1)
     not_person: list[str] = Field(default_factory=list)
     rows: int | None = Field(default=None, ge=1, le=_MOST_ROWS, strict=True)
@@ -91,6 +92,7 @@ _HINTS = {
     "attribute": "describe at least one column: [attribute.age]",
     "person": 'person = "MRN", or person = ["clinic", "patient_no"]',
     "person_exact": "person_exact = true, where keys that differ only in how they are written are different people",
+    "copies_are_people": "copies_are_people = true, where rows that are equal in every column are different people",
     "rows_per_person": "a whole number, at least 1",
     "not_person": 'not_person = ["clinic_id"], columns that identify something other than people',
     "rows": "about how many rows the table has, as publicly known: rows = 1000",

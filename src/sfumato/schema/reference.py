@@ -14,6 +14,9 @@ For the whole table
                                read and never published; k, l and t then count distinct people
   person_exact = true          keys that differ only in case, blanks or leading zeros ("q7", "Q007") are different
                                people; without it such keys are refused
+  copies_are_people = true     rows that are equal in every column of the file are different people. Without it, and
+                               without `person`, a table with many such copies is refused: more than 5 % of the rows
+                               and 100 times as many as chance explains if each column depends on one other at most
   rows_per_person = 1          at most how many rows one person has. With `person` it is enforced: of each person at
                                most so many rows are kept, chosen by a fixed rule that reads that person's rows alone.
                                Without `person` it is taken on trust. Until it is written, claims speak of rows
@@ -26,7 +29,7 @@ For the whole table
 For each column: [attribute.NAME]
   role     "quasi"       an outsider could know it of a person: it is made coarser
            "sensitive"   published, but not linked to one person
-           "target"      what a learner should still be able to tell: published as it is, no requirement protects it
+           "target"      what a learner should still be able to tell: not made coarser, no requirement protects it
            "identifier"  points to one person: never published
            "other"       not published (the default)
   kind     "nominal" (the default), "ordered", "numeric" or "date"

@@ -39,7 +39,8 @@ class Schema:
     `person` names the columns of the file that say who a row is about. `rows_per_person` is then a cap that reading
     enforces; without `person` it is an assumption about the file. `not_person` names columns that repeat and identify
     something other than people. `person_exact` says that keys which differ only in case, blanks or leading zeros are
-    different people; otherwise they are refused. `rows_stated` says whether `rows_per_person` was given; it is 1 where
+    different people; otherwise they are refused. `copies_are_people` says that rows which are equal in every column of
+    the file are different people. `rows_stated` says whether `rows_per_person` was given; it is 1 where
     it was not.
     """
 
@@ -52,6 +53,7 @@ class Schema:
     decide: tuple[str, ...] = ()
     person: tuple[str, ...] = ()
     person_exact: bool = False
+    copies_are_people: bool = False
     not_person: tuple[str, ...] = ()
     rows_stated: bool = None  # type: ignore[assignment]  # kept by `replace`, found here otherwise
     _by_name: dict[str, Attribute] = field(init=False, repr=False, compare=False)
@@ -114,6 +116,7 @@ class Schema:
             decide=tuple(file.decide),
             person=tuple(_listed(file.person)),
             person_exact=file.person_exact,
+            copies_are_people=file.copies_are_people,
             not_person=tuple(file.not_person),
         )
 
@@ -149,7 +152,7 @@ class Schema:
 
     @property
     def carried(self) -> tuple[Attribute, ...]:
-        """Attributes that are published as they are: sensitive and target, in schema order."""
+        """Attributes that are not made coarser: sensitive and target, in schema order."""
         return self.role("sensitive", "target")
 
     @property

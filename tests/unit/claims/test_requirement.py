@@ -384,5 +384,5 @@ def test_what_every_table_satisfies_is_vacuous(void, kept):
 def test_notes_tell_of_missing_values_and_targets():
     said = " ".join(requirement_notes(LDiversity(2), sensitive=["illness"], target=["paid"], missing=["illness"]))
     assert "who lacks illness: missing counts as a value of its own" in said
-    assert "paid: published as it is" in said
+    assert "paid: published without being made coarser" in said
     assert "who lacks" not in " ".join(requirement_notes(KAnonymity(2), missing=["illness"]))  # it looks at no value

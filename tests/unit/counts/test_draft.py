@@ -555,14 +555,14 @@ def test_columns_that_are_independent_are_not_said_to_tell_each_other(tmp_path) 
     assert "duplicates:" not in draft(frame.with_row_index("row_id"))
 
 
-def test_rows_are_named_by_their_number_where_lines_hold_several(tmp_path) -> None:
+def test_lines_are_those_of_the_file_where_cells_go_over_several(tmp_path) -> None:
     cells = [f"{k % 27 + 1:02}.03.2020" for k in range(100)]
     cells[7] = cells[8] = cells[9] = cells[10] = "soon"
     cells[30] = "?!"
     cells[31:33] = ["??", "!!"]
     frame = pl.DataFrame({"visit": cells, "note": ["two\nlines", "one"] * 50, "sex": ["f", "m"] * 50})
     frame.write_csv(tmp_path / "t.csv")
-    assert "# not read: rows 8, 9, 10, 11, 31, 32, 33" in draft(tmp_path / "t.csv")
+    assert "# not read: lines 13, 14, 16, 17, 47, 49, 50" in draft(tmp_path / "t.csv")
     assert "# not read: rows 8, 9, 10, 11, 31, 32, 33" in draft(frame)
 
 

@@ -198,7 +198,13 @@ def uncountable(table):
         raise sf.ParameterError("names", "x", "was told to fail")
 
     return SimpleNamespace(
-        schema=table.schema, counts=counts, left_out=0, surplus=0, guesses=(), refuse_repeated_keys=lambda: None
+        schema=table.schema,
+        counts=counts,
+        left_out=0,
+        surplus=0,
+        guesses=(),
+        refuse_repeated_keys=lambda: None,
+        refuse_copies=lambda: None,
     )
 
 
@@ -241,6 +247,7 @@ def test_the_population_is_the_schemas(book, table):
         surplus=0,
         guesses=(),
         refuse_repeated_keys=lambda: None,
+        refuse_copies=lambda: None,
     )
     sf.publish(unnamed, sf.Suppress(), ledger=book)
     assert [entry.population for entry in book.entries()] == ["patients", "clinic"]

@@ -6,8 +6,11 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from click.testing import CliRunner
 
+import sfumato as sf
 from sfumato.claims import Nothing
+from sfumato.cli.main import app
 from sfumato.errors import ParameterError, ReleaseError
 from sfumato.release import Release
 from sfumato.schema import Schema
@@ -157,3 +160,52 @@ def test_nothing_but_suppressed_rows_is_one_class(schema):
     release = Release.read(pl.DataFrame({"age": ["*", "*"], "grade": ["low", "mid"]}), schema)
     assert release.suppressed_group is None
     assert release.summary().classes == 1
+
+
+# -- a bare file with a column of counts ----------------------------------------------------
+
+COUNTED = sf.Schema.parse(
+    {
+        "name": "t",
+        "attribute": {
+            "sex": {"role": "quasi", "values": ["f", "m"]},
+            "ill": {"role": "sensitive", "values": ["a", "b"]},
+        },
+    }
+)
+
+
+@pytest.mark.parametrize(("least", "holds"), [(7, True), (8, False)])
+def test_verify_counts_the_rows_that_lines_stand_for(tmp_path, least, holds):
+    path = tmp_path / "t.csv"
+    path.write_text("sex,ill,n\nf,a,4\nf,b,3\nm,a,9\n")
+    verdict = sf.verify(path, schema=COUNTED, requirement=sf.KAnonymity(least), counts="n")
+    assert (verdict.holds, verdict.rows, verdict.classes) == (holds, 16, 2)
+    assert not sf.verify(path, schema=COUNTED, requirement=sf.KAnonymity(2)).holds  # a column that no claim covers
+
+
+@pytest.mark.parametrize("bad", ["0", "-3", "2.5", "", "many", "1e3", "9" * 30])
+def test_a_column_of_counts_holds_whole_numbers_from_1_on(tmp_path, bad):
+    path = tmp_path / "t.csv"
+    path.write_text(f"sex,ill,n\nf,a,40\nf,b,30\nm,a,{bad}\n")
+    verdict = sf.verify(path, schema=COUNTED, requirement=sf.KAnonymity(2), counts="n")
+    assert not verdict.holds
+    assert "whole numbers" in verdict.problems[0].rule
+
+
+def test_verify_names_what_is_wrong_with_the_name_of_a_column_of_counts(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("sex,ill,n\nf,a,40\n")
+    for name in ("sex", "ill", "k"):
+        with pytest.raises(sf.ParameterError, match="is not a column of counts"):
+            sf.verify(path, schema=COUNTED, requirement=sf.KAnonymity(2), counts=name)
+    with pytest.raises(sf.ParameterError, match="is for a bare file"):
+        sf.verify(tmp_path, schema=COUNTED, requirement=sf.KAnonymity(2), counts="n")
+
+
+def test_the_command_names_the_column_of_counts(tmp_path):
+    (tmp_path / "t.csv").write_text("sex,ill,n\nf,a,4\nf,b,3\nm,a,9\n")
+    text = 'name = "t"\n[attribute.sex]\nrole = "quasi"\nvalues = ["f", "m"]\n[attribute.ill]\nrole = "sensitive"\n'
+    (tmp_path / "s.toml").write_text(text + 'values = ["a", "b"]\n')
+    words = ["verify", str(tmp_path / "t.csv"), "--schema", str(tmp_path / "s.toml"), "--counts", "n", "--k"]
+    assert [CliRunner().invoke(app, [*words, k], standalone_mode=False).return_value for k in ("7", "8")] == [0, 3]

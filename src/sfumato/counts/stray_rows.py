@@ -1,0 +1,146 @@
+"""Rows of a file that are not about anybody: the header again, totals, headings and notes.
+
+A row that repeats the header is known by itself: every named cell of it is the name of its column, and it is refused.
+That a row is a total, a heading or a note can only be guessed, from its words, its empty cells and its sums: such rows
+are named by their place and never left out, and nothing that is published rests on the guess.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
+
+import polars as pl
+
+from sfumato.counts.encoding import supported
+from sfumato.counts.source import ROWS, Source
+from sfumato.errors import Problem, count_of
+
+__all__ = ["StrayRows", "header_again", "header_problems", "stray_rows"]
+
+_FIRST = 20  # named columns by which rows are picked before they are compared as a whole
+_LOOKED_AT = 200  # columns in which totals, headings and notes are looked for
+_RARELY = 50  # one row in so many may be a heading or a note; where more have few cells, the table is like that
+_FEWEST, _ADDENDS = 5, 3  # rows from which a sum can be told from an accident, and the numbers that add up to it
+_NEARLY = 1e-9
+_ROW = "\0row"
+_WORDS = (
+    "total|totals|subtotal|sum|sums|totale|totali|totaal|totaux|totales|somme|soma|suma|summe|summen|"
+    "zwischensumme|gesamt|insgesamt|gesamtsumme|endsumme|gesamtzahl|gesamtergebnis|endergebnis|anzahl|"
+    "count|overall|average|mean|mittelwert|durchschnitt|moyenne|media|promedio|gemiddelde"
+)
+_TOTAL = rf"(?i)^\s*(?:grand |sub[- ]|column |row )?(?:{_WORDS})(?: \(?[nN]\)?)?\s*[:=]?\s*$"
+
+
+def _named(columns: Sequence[str]) -> list[str]:
+    """Return the columns that a header names: not those that were numbered for want of a name."""
+    return [name for at, name in enumerate(columns, 1) if name.strip() and name != f"column_{at}"]
+
+
+def header_again(columns: Sequence[str], types: dict[str, pl.DataType]) -> pl.Expr | None:
+    """Return an expression that is true of a row of these columns that could repeat the header; None where none could.
+
+    It reads that row and the names of the columns. A column of numbers or days holds no names.
+    """
+    named = _named(columns)[:_FIRST]
+    if not named or not all(isinstance(types[name], pl.String | pl.Categorical | pl.Enum) for name in named):
+        return None
+    same = [pl.col(name).cast(pl.String).str.strip_chars() == name.strip() for name in named]
+    return pl.all_horizontal(same).fill_null(value=False)
+
+
+def header_problems(source: Source) -> list[Problem]:
+    """Return a problem where rows are the header again: every named cell is the name of its column."""
+    if len(_named(source.columns)) < 2 or any(not file.form.header for file in source.files):
+        return []
+    frame = source.scan(source.columns)
+    types = source.types(frame)
+    again = header_again(source.columns, types)
+    if again is None:
+        return []
+    picked = source.collect(frame.with_row_index(_ROW).filter(again))
+    named = [name for name in _named(source.columns) if supported(types[name])]
+    rows = [
+        row for row in picked.iter_rows(named=True) if all(str(row[name]).strip() == name.strip() for name in named)
+    ]
+    if not rows:
+        return []
+    number = sum(row[ROWS] for row in rows) if source.grouped else len(rows)
+    places = "" if source.grouped else f": {source.places([row[_ROW] for row in rows])}"
+    rule = f"{count_of(number, 'row repeats', 'rows repeat')} the header{places}"
+    return [Problem(source.name, rule, "delete what is not about anybody from the file", rows=number)]
+
+
+@dataclass(frozen=True, slots=True)
+class StrayRows:
+    """Rows that look like totals, headings or notes: how many, and where they stand."""
+
+    rows: int
+    _: KW_ONLY
+    places: str
+
+    def __str__(self) -> str:
+        looks = "looks like a total, a heading or a note" if self.rows == 1 else "look like totals, headings or notes"
+        return f"{self.places} {looks}, and would be counted as {'a person' if self.rows == 1 else 'people'}"
+
+
+def stray_rows(source: Source) -> StrayRows | None:
+    """Return the rows that look like totals, headings or notes; None where none does.
+
+    A row with a word such as Total, half of whose cells are empty or whose word stands in no other row; a row with
+    nearly no cells in a table whose other rows have them; a last row of sums. Not looked for where an engine groups.
+    """
+    frame = source.scan(source.columns[:_LOOKED_AT])
+    if source.grouped:
+        return None
+    types = source.types(frame)
+    columns = [name for name in source.columns[:_LOOKED_AT] if supported(types[name])]
+    if len(columns) < 2:
+        return None
+    texts = [name for name in columns if isinstance(types[name], pl.String)]
+    words = [pl.col(name).str.contains(_TOTAL) for name in texts]
+    known = [pl.col(name).is_not_null() for name in columns if name not in texts]
+    known += [pl.col(name).str.strip_chars().fill_null("") != "" for name in texts]
+    filled = pl.sum_horizontal(one.cast(pl.Int32) for one in known)
+    word = pl.any_horizontal(words).fill_null(value=False) if words else pl.lit(value=False)
+    found = source.collect(frame.select(filled.alias("filled"), word.alias("word")).with_row_index(_ROW))
+    few = pl.col("filled") <= max(1, len(columns) // 4)
+    half = 2 * pl.col("filled") <= len(columns)
+    named = found.filter("word")
+    rows = set(named.filter(half if named.height > 1 else pl.lit(value=True))[_ROW].to_list())
+    sparse = found.filter(few) if len(columns) > 2 else found.clear()
+    if sparse.height * _RARELY <= found.height:
+        rows |= set(sparse[_ROW].to_list())
+    if found.height and _sums(source, columns, types, last=found.row(-1, named=True), width=len(columns)):
+        rows.add(found.height - 1)
+    return StrayRows(len(rows), places=source.places(sorted(rows))) if rows else None
+
+
+def _sums(
+    source: Source, columns: Sequence[str], types: dict[str, pl.DataType], *, last: dict[str, object], width: int
+) -> bool:
+    """True where numbers of the last row are the sums of those above: two of them, or one in a row with empty cells."""
+    if int(last[_ROW]) + 1 < _FEWEST:  # type: ignore[call-overload]
+        return False
+    numbers = {name: pl.col(name) for name in columns if types[name].is_numeric()}
+    numbers |= {
+        name: pl.col(name).str.strip_chars().cast(pl.Float64, strict=False)
+        for name in columns
+        if isinstance(types[name], pl.String)
+    }
+    if not numbers:
+        return False
+    above = {name: value.cast(pl.Float64).slice(0, pl.len() - 1) for name, value in numbers.items()}
+    found = source.collect(
+        source.scan(list(numbers)).select(
+            *(value.cast(pl.Float64).last().alias(f"l{at}") for at, value in enumerate(numbers.values())),
+            *(value.sum().alias(f"s{at}") for at, value in enumerate(above.values())),
+            *((value != 0).sum().alias(f"n{at}") for at, value in enumerate(above.values())),
+        )
+    ).row(0, named=True)
+    agree = 0
+    for at in range(len(numbers)):
+        end, total = found[f"l{at}"], found[f"s{at}"]
+        if end and found[f"n{at}"] >= _ADDENDS and abs(end - total) <= _NEARLY * abs(end):
+            agree += 1
+    return agree > 1 or (agree == 1 and (bool(last["word"]) or int(last["filled"]) < width))  # type: ignore[call-overload]

@@ -1,0 +1,139 @@
+"""Issue 12: the header again, totals and titles are not people: each is refused or named, with its line."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "claims"))
+from light_xlsx import write_xlsx
+
+import sfumato as sf
+from sfumato.cli.main import app
+from sfumato.counts.source import open_source
+from sfumato.counts.stray_rows import header_problems, stray_rows
+
+SCHEMA = sf.Schema.parse(
+    {
+        "name": "t",
+        "attribute": {
+            "sex": {"role": "quasi", "values": ["f", "m", "sex"]},
+            "ward": {"role": "sensitive", "values": ["north", "south", "ward"]},
+        },
+    }
+)
+ROWS = [["f", "north", "3"], ["m", "south", "4"]] * 30
+NAMES = ["sex", "ward", "stay"]
+
+
+def written(folder, rows, kind):
+    path = folder / f"t.{kind}"
+    if kind == "csv":
+        path.write_text("\n".join(",".join(row) for row in rows) + "\n")
+    else:
+        write_xlsx(path, {"s": [[cell or None for cell in row] for row in rows]})
+    return path
+
+
+@pytest.mark.parametrize("kind", ["csv", "xlsx"])
+def test_a_row_that_repeats_the_header_is_refused_with_its_line(tmp_path, kind):
+    path = written(tmp_path, [NAMES, *ROWS[:20], NAMES, *ROWS[20:]], kind)
+    where = "line 22" if kind == "csv" else "sheet row 22"
+    (problem,) = sf.check(path, SCHEMA)
+    assert f"1 row repeats the header: {where}" in problem.rule
+    for asked in (lambda: sf.read(path, SCHEMA), lambda: sf.draft(path)):
+        with pytest.raises(sf.ReadError, match=f"repeats the header: {where}"):
+            asked()
+
+
+def test_quoted_padded_and_later_header_lines_are_seen_and_lines_are_those_of_the_file(tmp_path):
+    lines = ['"sex","ward","note"', 'f,north,"two', 'lines"', "", "m,south,x", "sex , ward,note", "f,north,y"]
+    path = tmp_path / "t.csv"
+    path.write_text("\n".join(lines) + "\n")
+    (problem,) = sf.check(path, SCHEMA)
+    assert "repeats the header: line 6" in problem.rule
+    assert problem.rows == 1
+
+
+def test_a_header_again_in_frames_and_engines_that_group():
+    frame = pl.DataFrame([*ROWS, NAMES, NAMES], schema=NAMES, orient="row")
+    assert "2 rows repeat the header: rows 61, 62" in sf.check(frame, SCHEMA)[0].rule
+    duckdb = pytest.importorskip("duckdb")
+    assert "2 rows repeat the header" in sf.check(duckdb.sql("select * from frame"), SCHEMA)[0].rule
+
+
+def test_a_value_that_is_the_name_of_its_column_is_a_value(tmp_path):
+    path = written(tmp_path, [NAMES, *ROWS, ["sex", "ward", "3"]], "csv")
+    assert sf.check(path, SCHEMA) == []
+    assert sf.read(path, SCHEMA).rows == 61
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.sampled_from(["a", "b", " a"]), st.sampled_from(["a", "b", ""])), max_size=8))
+def test_a_row_is_the_header_by_itself(rows):
+    frame = pl.DataFrame(rows, schema={"a": pl.String, "b": pl.String}, orient="row")
+    alone = [bool(header_problems(open_source(frame[at]))) for at in range(len(rows))]
+    assert alone == [one.strip() == "a" and other == "b" for one, other in rows]
+    together = header_problems(open_source(frame))
+    assert sum(problem.rows for problem in together) == sum(alone)
+
+
+@pytest.mark.parametrize("kind", ["csv", "xlsx"])
+@pytest.mark.parametrize(
+    "last",
+    [["Total", "", ""], ["Summe:", "", "210"], ["", "Gesamt", "210"], ["", "", "210"], ["Source: registry", "", ""]],
+)
+def test_totals_and_notes_are_named_by_draft_and_check(tmp_path, kind, last):
+    path = written(tmp_path, [NAMES, *ROWS, last], kind)
+    where = "line 62" if kind == "csv" else "sheet row 62"
+    assert f"totals: {where} looks like a total, a heading or a note" in sf.draft(path)
+    (tmp_path / "s.toml").write_text(sf.draft(path))
+    told = json.loads(CliRunner().invoke(app, ["check", str(path), str(tmp_path / "s.toml"), "--json"]).stdout)
+    assert told["ok"], told
+    (warning,) = told["warnings"]
+    assert warning["rule"].startswith(f"{where} looks like a total")
+    assert not any(cell and cell in json.dumps(told["warnings"]) for cell in last if cell != "Total")
+    shown = CliRunner().invoke(app, ["check", str(path), str(tmp_path / "s.toml")]).stdout
+    assert f"{where} looks like a total" in shown
+
+
+def test_ordinary_rows_are_no_totals(tmp_path):
+    coverage = [["f", "total", "3"], ["m", "partial", "4"], ["m", "total", "4"]] * 20
+    assert stray_rows(open_source(written(tmp_path, [NAMES, *coverage], "csv"))) is None
+    sparse = [["f", "", ""], ["m", "x", "4"]] * 20
+    assert stray_rows(open_source(written(tmp_path, [NAMES, *sparse], "csv"))) is None
+
+
+@pytest.mark.parametrize("title", [["Patient list 2026", "", ""], ["", "Patients", ""], ["Patients", "2026", "", ""]])
+@pytest.mark.parametrize("kind", ["csv", "xlsx"])
+def test_a_title_above_the_header_is_refused(tmp_path, kind, title):
+    width = len(title)
+    rows = [[*row, "x"][:width] for row in [NAMES, *ROWS]]
+    path = written(tmp_path, [title, *rows], kind)
+    for asked in (lambda: sf.draft(path), lambda: sf.read(path, SCHEMA)):
+        with pytest.raises(sf.ReadError, match="as a title above the table does"):
+            asked()
+
+
+def test_a_first_column_without_a_name_is_no_title_and_a_row_of_data_can_be_stated(tmp_path):
+    path = written(tmp_path, [["", "sex"], *(["1", "f"], ["2", "m"]) * 20], "csv")
+    assert "[attribute.sex]" in sf.draft(path)
+    path = written(tmp_path, [["f", "", ""], *ROWS], "csv")
+    text = sf.draft(path, header=False)
+    (tmp_path / "s.toml").write_text(text)
+    assert sf.read(path, sf.Schema.load(tmp_path / "s.toml")).rows == 61
+
+
+def test_a_title_without_delimiters_is_refused_with_a_hint(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("Patient list 2026\n" + "\n".join(",".join(row) for row in [NAMES, *ROWS]) + "\n")
+    for asked in (lambda: sf.draft(path), lambda: sf.read(path, SCHEMA)):
+        with pytest.raises(sf.ReadError, match="line 2 has more cells.*delete a title above the names of the columns"):
+            asked()
