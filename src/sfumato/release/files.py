@@ -49,9 +49,13 @@ def opened(path: Path, *, separator: str | None = None, marks: bool = False) -> 
     except OSError as error:
         raise ReleaseError(f"{path.name} can not be read ({error.strerror})", hint="check the path") from None
     if head[:4] == b"PAR1":
+        if marks:
+            _refuse_metadata(path)
         return _schemed(pl.scan_parquet(path, glob=False), path.name)
     if not head.strip():
         raise ReleaseError(f"{path.name} is empty", hint="a published table has a header line")
+    if marks and head.startswith(_PACKED):
+        raise ReleaseError(f"{path.name} is compressed, and was not saved so", hint="take the folder as it was saved")
     found = separator or _separator(head)
     # A name like out[1] is no pattern: the file that is hashed is the file that is read.
     source = path if separator or b"\0" in head or head.startswith(_PACKED) else _in_utf8(path)
@@ -66,6 +70,17 @@ def opened(path: Path, *, separator: str | None = None, marks: bool = False) -> 
         return frame
     _refuse_miswritten(frame, path.name)
     return unmarked_frame(frame)
+
+
+def _refuse_metadata(path: Path) -> None:
+    """Refuse a Parquet file of ours with notes beside its columns: we write none but the types of the columns."""
+    try:
+        found = pl.read_parquet_metadata(path)
+    except DAMAGED:  # whoever reads the rows says so
+        return
+    if strange := len(found.keys() - {"ARROW:schema"}):
+        told = f"{path.name} holds {strange} notes beside its columns"
+        raise ReleaseError(told, hint="take the folder as it was saved")
 
 
 def _refuse_miswritten(frame: pl.LazyFrame, name: str) -> None:
