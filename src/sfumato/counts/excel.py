@@ -17,6 +17,7 @@ refused before it is opened.
 
 from __future__ import annotations
 
+import copy
 import re
 import xml.etree.ElementTree as ET
 import zipfile
@@ -33,12 +34,12 @@ from numpy.typing import NDArray
 
 from sfumato.counts.canonical import canonical_text
 from sfumato.counts.refusal import refused
+from sfumato.limits import most_unpacked
 from sfumato.schema import Grid
 
 __all__ = ["CELLS_LIMIT", "Sheet", "open_sheet"]
 
 CELLS_LIMIT = 20_000_000  # of the rectangle around all cells of a sheet
-_UNPACKED_LIMIT = 1 << 32  # bytes of all parts of a file together
 _BLOCK = 1 << 20
 _WINDOW = 15  # ` r="XFD1048576"`
 _REFERENCE = re.compile(rb"\sr\s*=\s*[\"']([A-Za-z]{0,4})([0-9]{1,10})")
@@ -133,10 +134,7 @@ def _check_size(path: Path) -> None:
         return  # an .xls sheet has at most 65,536 rows of 256 cells
     try:
         with zipfile.ZipFile(path) as archive:
-            size = sum(part.file_size for part in archive.infolist())
-            if size > _UNPACKED_LIMIT:
-                rule = f"is {size:,} bytes when unpacked, and at most {_UNPACKED_LIMIT:,} are read"
-                raise refused(path.name, rule, "save the sheet as CSV or Parquet")
+            _check_unpacked(path, archive)
             for part in archive.infolist():
                 if part.filename.endswith(".bin") and "worksheets" in part.filename:
                     _check_corner(path, *_binary_corner(archive.read(part)))
@@ -150,6 +148,21 @@ def _check_size(path: Path) -> None:
                     _check_corner(path, *corner)
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ET.ParseError):
         raise refused(path.name, "cannot be read: the file is damaged or protected", "save it again") from None
+
+
+def _check_unpacked(path: Path, archive: zipfile.ZipFile) -> None:
+    """Unpack every part once, whatever size it states: the library that reads the cells has no limit of its own."""
+    most = most_unpacked(path.stat().st_size)
+    size = 0
+    for part in archive.infolist():
+        endless = copy.copy(part)
+        endless.file_size = 1 << 62  # read to its end, and no further than the limit
+        with archive.open(endless) as file:
+            while block := file.read(_BLOCK):
+                size += len(block)
+                if size > most:
+                    rule = f"is more than {most:,} bytes when unpacked, and at most so many are read"
+                    raise refused(path.name, rule, "save the sheet as CSV or Parquet")
 
 
 def _check_corner(path: Path, rows: int, columns: int) -> None:
