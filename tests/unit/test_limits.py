@@ -288,3 +288,16 @@ def test_a_workbook_that_states_too_small_a_size_is_refused(tmp_path, monkeypatc
         archive.infolist()[0].CRC = zlib.crc32(b" " * 10)
     with pytest.raises(ReadError, match="more than 67,108,864 bytes when unpacked"):
         sf.read(path, TOWNS)
+
+
+def test_tables_that_are_no_files_are_refused(tmp_path):
+    """A pipe was waited for, a device read without end."""
+    os.mkfifo(tmp_path / "pipe.csv")
+    (tmp_path / "zero.csv").symlink_to("/dev/zero")
+    for path in (tmp_path / "pipe.csv", tmp_path / "zero.csv"):
+        with pytest.raises(ReadError, match="is not a file"):
+            sf.read(path, TOWNS)
+        with pytest.raises(ReleaseError, match="is not a file"):
+            sf.Release.read(path, TOWNS)
+        with pytest.raises(ReleaseError, match="is not a file"):
+            sf.verify(path, schema=TOWNS, requirement=sf.KAnonymity(2))

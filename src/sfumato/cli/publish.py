@@ -227,14 +227,14 @@ def _how_saved(options: dict[str, Any]) -> dict[str, Any]:
 def _mapping_file(options: dict[str, Any], place: Any) -> Any:
     """Return a context that yields the prepared file of --mapping, or None."""
     import contextlib
+    import os
 
     from sfumato.errors import ParameterError
-    from sfumato.ledger import Ledger
     from sfumato.release.whole_file import NewFile
 
     if options["mapping"] is None:
         return contextlib.nullcontext()
-    if options["ledger"] is not None and Ledger(options["ledger"]) == Ledger(options["mapping"]):
+    if options["ledger"] is not None and os.path.realpath(options["ledger"]) == os.path.realpath(options["mapping"]):
         raise ParameterError("mapping", options["mapping"], "is the ledger", hint="name a new file")
     return NewFile(options["mapping"], option="mapping", planned=place.target)
 

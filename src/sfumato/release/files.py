@@ -43,6 +43,8 @@ def scan(path: Path, *, separator: str | None = None, marks: bool = False) -> pl
 
 def opened(path: Path, *, separator: str | None = None, marks: bool = False) -> pl.LazyFrame:
     """Return a CSV or Parquet file lazily, the columns of Parquet with their types."""
+    if path.exists() and not path.is_file():
+        raise ReleaseError(f"{path.name} is not a file", hint="save what it gives as a file first")
     try:
         with path.open("rb") as file:
             head = file.read(65_536)
