@@ -112,7 +112,7 @@ def run_here(folder, words, tmp_path, monkeypatch, **streams):
 
 
 def judge(name, streams, found, stderr):
-    words, code, gone, full = RUNS[name]
+    _, code, gone, full = RUNS[name]
     expected = {"a pipe that nobody reads": gone, "a full disk": full, "both on a full disk": full}
     expected["both streams into it"] = gone
     assert found == expected.get(streams, code), (streams, stderr)
@@ -204,9 +204,10 @@ def test_a_closed_stream_is_never_a_files_number(folder, tmp_path):
 @pytest.mark.parametrize("words", [["explain", "t-closeness"], ["verify", "bad", "--json"], ["draft", "clinic.csv"]])
 def test_letters_that_an_encoding_lacks(folder, words, tmp_path, monkeypatch):
     monkeypatch.chdir(folder)
-    with (tmp_path / "out").open("w", encoding="ascii") as out, pytest.raises(SystemExit):
+    with (tmp_path / "out").open("w", encoding="ascii") as out:
         monkeypatch.setattr(sys, "stdout", out)
-        main(words)
+        with pytest.raises(SystemExit):
+            main(words)
     assert (tmp_path / "out").read_bytes().isascii()
     assert (tmp_path / "out").stat().st_size
 

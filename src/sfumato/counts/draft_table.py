@@ -256,7 +256,10 @@ def _first_line(source: Source, rows: int) -> int | None:
     if len(source.files) != 1:
         return None
     path, form = source.files[0].path, source.files[0].form
-    if form.encoding not in ("utf-8", "ascii", "utf-8-sig", "latin-1", "cp1252") or path.suffix.lower() in (".gz", ".zst"):
+    if form.encoding not in ("utf-8", "ascii", "utf-8-sig", "latin-1", "cp1252") or path.suffix.lower() in (
+        ".gz",
+        ".zst",
+    ):
         return None
     return 1 + form.header if _lines(path) == rows + form.header else None
 

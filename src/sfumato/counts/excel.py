@@ -150,7 +150,9 @@ def _check_results(path: Path, name: str) -> None:
         told = _listed([f"{_letters(column)}{row}" for row, column in cells])
         holds = count_of(len(cells), "cell", "cells")
         rule = f"has {holds} with an error such as #N/A, or with a formula without a stored result: {told}"
-        hint = "empty or correct them and save the file in a spreadsheet program, which stores results; or save it as CSV"
+        hint = (
+            "empty or correct them and save the file in a spreadsheet program, which stores results; or save it as CSV"
+        )
         raise refused(path.name, rule, hint, count=len(cells))
 
 
@@ -349,7 +351,7 @@ def _open_corners(file: IO[bytes]) -> Iterator[tuple[int, int]]:
 
 
 def _open_errors(file: IO[bytes], table: str) -> Iterator[tuple[int, int]]:
-    """Yield the row and column of each error, and of each formula without a result, of a sheet of an OpenDocument file."""
+    """Yield where the errors, and the formulas without a result, of a sheet of an OpenDocument file stand."""
     row = column = 0
     here = False
     for event, element in ET.iterparse(file, ("start", "end")):  # noqa: S314  (as above)

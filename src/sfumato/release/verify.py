@@ -133,7 +133,10 @@ def _listed_files(folder: Path, manifest: Manifest) -> list[Problem]:
     for found in sorted(item.name for item in folder.iterdir() if item.name not in listed):
         rule, hint = "is not listed in the manifest", "publish only what was saved"
         if found in _SYSTEM_FILES:  # whatever its name says, nobody knows what is in it
-            rule, hint = "is not part of the release: operating systems leave such files", "delete it, then verify again"
+            rule, hint = (
+                "is not part of the release: operating systems leave such files",
+                "delete it, then verify again",
+            )
         problems.append(Problem(found, rule, hint))
     return problems
 

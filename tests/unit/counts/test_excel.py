@@ -205,7 +205,9 @@ RESULTS = {  # a cell as a program writes it, and whether it has a result
 @pytest.mark.parametrize("more", ["", '<c r="B2" t="inlineStr"><is><t>baker</t></is></c>'], ids=["alone", "beside"])
 def test_cells_without_a_result_are_refused_by_their_address(tmp_path, cell: str, more: str) -> None:
     """They were read as missing, and a row of nothing else was not counted at all."""
-    head = "".join(f'<c r="{at}1" t="inlineStr"><is><t>{name}</t></is></c>' for at, name in (("A", "age"), ("B", "job")))
+    head = "".join(
+        f'<c r="{at}1" t="inlineStr"><is><t>{name}</t></is></c>' for at, name in (("A", "age"), ("B", "job"))
+    )
     last = '<row r="3"><c r="A3"><v>30</v></c><c r="B3" t="inlineStr"><is><t>baker</t></is></c></row>'
     rows = f'<row r="1">{head}</row><row r="2">{cell}{more}</row>{last}'
     main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
@@ -227,7 +229,7 @@ def test_an_error_in_another_sheet_is_nothing_to_refuse(tmp_path) -> None:
     book.create_sheet("sums").append(["=SUM(A1:A9)", "#N/A", 5])
     book.save(tmp_path / "t.xlsx")
     assert read(tmp_path / "t.xlsx", SCHEMA, sheet="Sheet").rows == 2
-    with pytest.raises(ReadError, match="has 2 cells with an error.*: A1, B1"):
+    with pytest.raises(ReadError, match=r"has 2 cells with an error.*: A1, B1"):
         read(tmp_path / "t.xlsx", SCHEMA, sheet="sums")
 
 
@@ -238,7 +240,11 @@ def test_errors_of_other_formats() -> None:
     empty = '<t:table-cell t:number-columns-repeated="3"/><t:table-cell t:formula="of:=A1"/>'
     fine = '<t:table-cell t:formula="of:=1" o:value-type="float" o:value="1"/>'
     rows = f'<t:table-row t:number-rows-repeated="4"/><t:table-row>{fine}{error}</t:table-row><t:table-row>{empty}'
-    text = OPEN.format(rows + "</t:table-row>").replace("<t:table>", '<t:table t:name="s">').replace("<a ", '<a xmlns:c="c" ')
+    text = (
+        OPEN.format(rows + "</t:table-row>")
+        .replace("<t:table>", '<t:table t:name="s">')
+        .replace("<a ", '<a xmlns:c="c" ')
+    )
     assert list(_open_errors(io.BytesIO(text.encode()), "s")) == [(5, 2), (6, 4)]
     assert list(_open_errors(io.BytesIO(text.encode()), "other")) == []
     row, cell = (7).to_bytes(4, "little"), (2).to_bytes(4, "little")

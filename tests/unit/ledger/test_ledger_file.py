@@ -228,7 +228,7 @@ def test_ledgers_that_are_no_plain_files_are_refused(tmp_path, kind, ending, act
         file.mkdir()
     else:
         file.symlink_to({"device": "/dev/zero", "link": elsewhere / "other.db"}.get(kind, elsewhere / "none.db"))
-    with pytest.raises(sf.ParameterError, match="is not a file|is a link"):
+    with pytest.raises(sf.ParameterError, match=r"is not a file|is a link"):
         ACTS[act](path)
     assert (elsewhere / "other.db").read_bytes() == there
     assert [found.name for found in elsewhere.iterdir()] == ["other.db"]
