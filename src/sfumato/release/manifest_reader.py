@@ -30,8 +30,25 @@ __all__ = ["read_manifest"]
 
 _HINT = "take the folder as it was saved"
 _KEYS = frozenset(
-    "format sfumato python polars created name population form counted mechanism claim schema suppressed notes files "
-    "left_out recoding".split()
+    [
+        "format",
+        "sfumato",
+        "python",
+        "polars",
+        "created",
+        "name",
+        "population",
+        "form",
+        "counted",
+        "mechanism",
+        "claim",
+        "schema",
+        "suppressed",
+        "notes",
+        "files",
+        "left_out",
+        "recoding",
+    ]
 )
 _SCHEMA_KEYS = frozenset(("rows_per_person", "rows_stated", "person", "attributes"))
 _FILE_KEYS = frozenset(("sha256", "table", "rows", "columns"))
