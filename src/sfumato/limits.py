@@ -1,18 +1,23 @@
 """Every limit in one place: what is refused, or bounded, before the work begins. `docs/limits.md` has the same table.
 
 A limit is a public number: it never depends on the data. What is larger is refused with the number, or, where a
-measure can be taken on less, taken on less and said so. Numbers written as text, and small files, are read here, so
-that nothing is computed of one that is too large.
+measure can be taken on less, taken on less and said so. Numbers written as text, small files and compressed files are
+read here, so that nothing is computed of one that is too large.
 """
 
 from __future__ import annotations
 
+import codecs
+import gzip
 import os
 import re
 import stat
+import zlib
+from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
+from typing import BinaryIO
 
 __all__ = [
     "CLAIM_PARTS",
@@ -29,10 +34,17 @@ __all__ = [
     "POPULATIONS_OF_ONE",
     "POPULATION_TABLES",
     "SCHEMA_BYTES",
+    "UNPACKED_BYTES",
+    "UNPACKED_RATIO",
+    "UNPACKED_SMALL",
+    "as_text",
     "decimal_of",
     "fraction_of",
+    "most_unpacked",
     "number_fault",
+    "packing_of",
     "read_regular",
+    "unpacked",
 ]
 
 DIGITS = 1000
@@ -67,6 +79,15 @@ SCHEMA_BYTES = 64 * 1024 * 1024
 
 HIERARCHY_BYTES = 1024 * 1024 * 1024
 """Size of a hierarchy or a list of values beside a schema."""
+
+UNPACKED_BYTES = 4 * 1024 * 1024 * 1024
+"""Size of a compressed file (.gz, .zst, the parts of a workbook together) when it is unpacked."""
+
+UNPACKED_RATIO = 200
+"""How many times its own size a compressed file may unpack to, beyond `UNPACKED_SMALL`."""
+
+UNPACKED_SMALL = 64 * 1024 * 1024
+"""Size up to which a file may unpack whatever the ratio."""
 
 POPULATIONS = 20_000
 """Populations of a utility loss; more are bounded by how many attributes a population names."""
@@ -135,3 +156,80 @@ def read_regular(path: Path, *, most: int, links: bool = True) -> bytes:
     if len(data) > most:
         raise OSError(0, f"it has more than {most:,} bytes")
     return data
+
+
+# -- compressed files --------------------------------------------------------------------------
+
+_GZIP, _ZSTANDARD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+_ZLIB = (b"x\x01", b"x^")  # the beginnings that can be text
+_READ = 1 << 18
+_READ_ZSTANDARD = 1 << 10  # of four bytes it can make 128 KB, so little is given to it at a time
+_DAMAGED = "the compressed file is damaged or cut off"
+
+
+def packing_of(head: bytes) -> str:
+    """Return how a file that begins so is compressed: "gz", "zst", or nothing."""
+    if head.startswith(_GZIP):
+        return "gz"
+    return "zst" if head.startswith(_ZSTANDARD) else ""
+
+
+def as_text(text: bytes) -> bytes:
+    """Return a text that polars takes for one: a text that begins with `x^` it would unpack as zlib.
+
+    >>> as_text(b"x^2,y").decode("utf-8-sig"), as_text(b"x,y")
+    ('x^2,y', b'x,y')
+    """
+    return codecs.BOM_UTF8 + text if text.startswith(_ZLIB) else text
+
+
+def most_unpacked(packed: int) -> int:
+    """Return how many bytes a compressed file of so many bytes may unpack to."""
+    return min(UNPACKED_BYTES, max(UNPACKED_SMALL, UNPACKED_RATIO * packed))
+
+
+def unpacked(path: Path) -> Iterator[bytes]:
+    """Yield the content of a file compressed by gzip or Zstandard, which its first bytes tell, part by part.
+
+    One that is damaged, or unpacks to more than `most_unpacked`, raises `OSError` with the reason as soon as it does.
+    """
+    size = 0
+    with path.open("rb") as file:
+        most = most_unpacked(os.fstat(file.fileno()).st_size)
+        packing = packing_of(file.read(4))
+        file.seek(0)
+        try:
+            for part in _of_gzip(file) if packing == "gz" else _of_zstandard(file, packing):
+                size += len(part)
+                if size > most:
+                    raise OSError(0, f"it unpacks to more than {most:,} bytes")
+                yield part
+        except (EOFError, zlib.error, gzip.BadGzipFile):
+            raise OSError(0, _DAMAGED) from None
+
+
+def _of_gzip(file: BinaryIO) -> Iterator[bytes]:
+    with gzip.GzipFile(fileobj=file) as content:
+        yield from iter(lambda: content.read(_READ), b"")
+
+
+def _of_zstandard(file: BinaryIO, packing: str) -> Iterator[bytes]:
+    if packing != "zst":
+        raise OSError(0, _DAMAGED)
+    try:
+        import zstandard
+    except ModuleNotFoundError:
+        raise OSError(0, "it needs the zst extra: pip install 'sfumato[zst]'") from None
+    frame = None
+    rest = b""
+    try:
+        while part := rest or file.read(_READ_ZSTANDARD):
+            frame = zstandard.ZstdDecompressor().decompressobj() if frame is None else frame
+            yield frame.decompress(part)
+            rest = b""
+            if frame.eof:  # another may follow
+                rest, frame = frame.unused_data, None
+    except zstandard.ZstdError:
+        raise OSError(0, _DAMAGED) from None
+    if frame is not None:
+        raise OSError(0, _DAMAGED)

@@ -11,6 +11,7 @@ import time
 import pytest
 
 import sfumato as sf
+from sfumato.cli.main import main
 from sfumato.cli.output import EXIT_GONE
 
 
@@ -43,7 +44,6 @@ RUNS = {
     "a schema": (["draft", "clinic.csv"], 0, EXIT_GONE, 2),
 }
 PRINTS_ON_STDERR = {"an error", "a wrong option"}
-IN_ALL_STREAMS = {"a verdict that fails", "help"}  # the others: where nobody reads, and on a full disk
 
 
 def run(folder, shell, words):
@@ -67,21 +67,90 @@ STREAMS = {
 }
 
 
-@pytest.mark.parametrize("name", RUNS)
-def test_exit_codes_of_gone_readers(folder, name):
-    """Item 2: `sfumato verify BAD | true` exited with 0."""
-    words, code, gone, full = RUNS[name]
+def opened(kind, tmp_path):
+    """Return a descriptor that is a full disk, a pipe nobody reads, or a file."""
+    if kind == "full":
+        return os.open("/dev/full", os.O_WRONLY)
+    if kind == "gone":
+        reader, writer = os.pipe()
+        os.close(reader)
+        return writer
+    return os.open(tmp_path / kind, os.O_CREAT | os.O_TRUNC | os.O_RDWR)
+
+
+def run_here(folder, words, tmp_path, monkeypatch, **streams):
+    """Run a command in this process with the real descriptors 0, 1 and 2 as told; return its code and its words.
+
+    streams  for stdin, stdout and stderr "full", "gone", "closed", or the name of another stream to go where it goes.
+    """
+    monkeypatch.chdir(folder)
+    monkeypatch.delenv("SFUMATO_DEBUG", raising=False)
+    numbers = {"stdin": 0, "stdout": 1, "stderr": 2}
+    (tmp_path / "stdin").touch()
+    kept = {name: os.dup(number) for name, number in numbers.items()}
+    made = {name: opened(kind, tmp_path) for name, kind in ({name: name for name in numbers} | streams).items()
+            if kind != "closed"}  # fmt: skip
+    try:
+        for name, number in numbers.items():
+            if name in made:
+                os.dup2(made[name], number)
+                found = open(number, "r" if number == 0 else "w", closefd=False)  # noqa: SIM115
+            else:  # as Python itself does where a descriptor is closed at the start
+                os.close(number)
+                found = None
+            monkeypatch.setattr(sys, name, found)
+        with pytest.raises(SystemExit) as ended:
+            main(words)
+    finally:
+        monkeypatch.undo()
+        for name, number in numbers.items():
+            os.dup2(kept[name], number)
+        for number in (*made.values(), *kept.values()):
+            os.close(number)
+    said = tmp_path / "stderr"
+    return ended.value.code, said.read_text() if said.exists() else ""
+
+
+def judge(name, streams, found, stderr):
+    _, code, gone, full = RUNS[name]
     expected = {"a pipe that nobody reads": gone, "a full disk": full, "both on a full disk": full}
     expected["both streams into it"] = gone
-    for streams, shell in STREAMS.items() if name in IN_ALL_STREAMS else list(STREAMS.items())[:2]:
-        done = run(folder, shell, words)
-        assert done.returncode == expected.get(streams, code), (streams, done.stderr)
-        assert "Traceback" not in done.stderr, streams
-        assert "Exception ignored" not in done.stderr, streams
-        if streams == "a full disk" and code == 0:
-            assert done.stderr.startswith("Error: standard output can not be written (No space left on device)")
-        elif name not in PRINTS_ON_STDERR:
-            assert done.stderr == "", streams
+    assert found == expected.get(streams, code), (streams, stderr)
+    assert "Traceback" not in stderr, streams
+    assert "Exception ignored" not in stderr, streams
+    if streams == "a full disk" and code == 0:
+        assert stderr.startswith("Error: standard output can not be written (No space left on device)")
+    elif name not in PRINTS_ON_STDERR:
+        assert stderr == "", streams
+
+
+HERE = {
+    "a pipe that nobody reads": {"stdout": "gone"},
+    "a full disk": {"stdout": "full"},
+    "both streams into it": {"stdout": "gone", "stderr": "gone"},
+    "standard output closed": {"stdout": "closed"},
+    "both on a full disk": {"stdout": "full", "stderr": "full"},
+    "all closed": {"stdin": "closed", "stdout": "closed", "stderr": "closed"},
+    "standard error closed": {"stderr": "closed"},
+    "standard error on a full disk": {"stderr": "full"},
+}
+
+
+@pytest.mark.parametrize("streams", HERE)
+@pytest.mark.parametrize("name", RUNS)
+def test_exit_codes_of_gone_readers(folder, name, streams, tmp_path, monkeypatch):
+    """Item 2: `sfumato verify BAD | true` exited with 0."""
+    found, stderr = run_here(folder, RUNS[name][0], tmp_path, monkeypatch, **HERE[streams])
+    judge(name, streams, found, stderr)
+
+
+@pytest.mark.parametrize("streams", STREAMS)
+def test_exit_codes_of_real_processes(folder, streams):
+    """The same where Python ends and flushes what it still has."""
+    assert STREAMS.keys() == HERE.keys()
+    for name in ["help", *(["a verdict that fails"] if streams in ("a pipe that nobody reads", "all closed") else [])]:
+        done = run(folder, STREAMS[streams], RUNS[name][0])
+        judge(name, streams, done.returncode, done.stderr)
 
 
 def test_a_reader_that_leaves_early(folder):
@@ -104,7 +173,22 @@ def test_publishing_goes_on_without_a_reader(folder, tmp_path):
     out = tmp_path / "out"
     done = run(folder, PIPE, ["publish", "mondrian", "clinic.csv", "clinic.toml", "--k", "5", "-o", str(out)])
     assert done.returncode == EXIT_GONE
+    assert done.stderr.endswith(f"Saved in {out}. Check it with: sfumato verify {out}\n")
     assert sf.verify(out).holds
+
+
+@pytest.mark.parametrize("as_json", [False, True], ids=["words", "json"])
+def test_a_full_standard_output_says_where_the_release_is(folder, tmp_path, monkeypatch, as_json):
+    """It was paid for and saved, and the only word about it was that standard output cannot be written."""
+    out, ledger = tmp_path / "out", tmp_path / "l.db"
+    words = ["publish", "diffgen", "clinic.csv", "clinic.toml", "--epsilon", "1", "--specializations", "2"]
+    words += ["--ledger", str(ledger), "-o", str(out), *(["--json"] if as_json else [])]
+    code, stderr = run_here(folder, words, tmp_path, monkeypatch, stdout="full")
+    assert code == 2
+    assert "Error: standard output can not be written (No space left on device)" in stderr
+    assert stderr.endswith(f"Saved in {out}. Check it with: sfumato verify {out}\n")
+    assert sf.verify(out).holds
+    assert [entry.saved for entry in sf.Ledger(ledger).entries()] == [("out",)]
 
 
 def test_a_closed_stream_is_never_a_files_number(folder, tmp_path):
@@ -117,9 +201,19 @@ def test_a_closed_stream_is_never_a_files_number(folder, tmp_path):
     assert len(sf.Ledger(tmp_path / "l.db").entries()) == 1
 
 
-def test_letters_that_an_encoding_lacks(folder):
-    for words in (["explain", "t-closeness"], ["verify", "bad", "--json"], ["draft", "clinic.csv"]):
-        done = run(folder, 'LC_ALL=C PYTHONUTF8=0 PYTHONIOENCODING=ascii "$@"', words)
-        assert "Traceback" not in done.stderr
-        assert done.stdout.isascii()
-        assert done.stdout
+@pytest.mark.parametrize("words", [["explain", "t-closeness"], ["verify", "bad", "--json"], ["draft", "clinic.csv"]])
+def test_letters_that_an_encoding_lacks(folder, words, tmp_path, monkeypatch):
+    monkeypatch.chdir(folder)
+    with (tmp_path / "out").open("w", encoding="ascii") as out:
+        monkeypatch.setattr(sys, "stdout", out)
+        with pytest.raises(SystemExit):
+            main(words)
+    assert (tmp_path / "out").read_bytes().isascii()
+    assert (tmp_path / "out").stat().st_size
+
+
+def test_a_process_whose_encoding_lacks_letters(folder):
+    done = run(folder, 'LC_ALL=C PYTHONUTF8=0 PYTHONIOENCODING=ascii "$@"', ["explain", "t-closeness"])
+    assert "Traceback" not in done.stderr
+    assert done.stdout.isascii()
+    assert done.stdout

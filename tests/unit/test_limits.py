@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import gzip
 import json
 import os
 import resource
+import zipfile
+import zlib
 from fractions import Fraction
 from pathlib import Path
 
@@ -197,3 +200,103 @@ def test_flows_beyond_the_limit_are_refused():
     frame = pl.DataFrame({"w_geocode": ["0101"], "h_geocode": ["0102"], "S000": [10**9]})
     with pytest.raises(ReadError, match="100,000,000"):
         read_flows(frame, geography)
+
+
+# -- compressed files --------------------------------------------------------------------------
+
+TOWNS = Schema.parse({"name": "t", "attribute": {"town": {"role": "quasi", "values": ["Ulm", "Bath"]}}})
+LINES = b"town\nUlm\nBath\nUlm\n"
+
+
+def packed(text: bytes, packing: str) -> bytes:
+    import zstandard
+
+    return gzip.compress(text) if packing == "gz" else zstandard.ZstdCompressor().compress(text)
+
+
+@pytest.mark.parametrize("packing", ["gz", "zst"])
+def test_a_file_that_unpacks_to_too_much_is_refused_with_the_number(tmp_path, monkeypatch, packing):
+    """13.5: a few kilobytes that stand for gigabytes; read with bounded memory, by every reader of such files."""
+    path = tmp_path / f"bomb.csv.{packing}"
+    path.write_bytes(packed(b"town\n" + b"Ulm\n" * 25_000_000, packing))
+    with pytest.raises(ReadError, match="unpacks to more than 67,108,864 bytes"):
+        sf.read(path, TOWNS)
+    with pytest.raises(ReleaseError, match="unpacks to more than 67,108,864 bytes"):
+        sf.verify(path, schema=TOWNS, requirement=sf.KAnonymity(2))
+    monkeypatch.setattr(limits, "UNPACKED_SMALL", 1 << 30)
+    monkeypatch.setattr(limits, "UNPACKED_BYTES", 1 << 20)
+    with pytest.raises(ReadError, match="unpacks to more than 1,048,576 bytes"):
+        sf.read(path, TOWNS)
+
+
+def test_no_more_is_unpacked_than_the_limit(tmp_path, monkeypatch):
+    """It stops while it unpacks, not after."""
+    monkeypatch.setattr(limits, "UNPACKED_SMALL", 1 << 20)
+    for packing in ("gz", "zst"):
+        path = tmp_path / f"bomb.{packing}"
+        path.write_bytes(packed(bytes(200 << 20), packing))
+        taken = []
+        with pytest.raises(OSError, match="unpacks to more than"):
+            taken.extend(len(part) for part in limits.unpacked(path))
+        assert sum(taken) <= limits.most_unpacked(path.stat().st_size) < 50 << 20
+
+
+@pytest.mark.parametrize("packing", ["gz", "zst"])
+@settings(max_examples=40)
+@given(text=st.binary(max_size=300), cut=st.integers(1, 8), twice=st.booleans())
+def test_compressed_files_are_read_whole_or_refused(tmp_path_factory, packing, text, cut, twice):
+    path = tmp_path_factory.mktemp("p") / "t"
+    whole = packed(text, packing) * (1 + twice)
+    path.write_bytes(whole)
+    assert b"".join(limits.unpacked(path)) == text * (1 + twice)
+    path.write_bytes(whole[:-cut])
+    with pytest.raises(OSError, match="damaged or cut off"):
+        list(limits.unpacked(path))
+
+
+@pytest.mark.parametrize("packing", ["gz", "zst"])
+def test_a_separator_inside_a_compressed_file_is_a_character(tmp_path, packing):
+    """Text after \\x1f in a .zst file was lost."""
+    path = tmp_path / f"t.csv.{packing}"
+    path.write_bytes(packed(b"town,note\nUlm,a\x1fb\nBath,\x1f\nUlm\x1fx,c\n", packing))
+    with pytest.raises(ReadError) as caught:
+        sf.read(path, TOWNS)
+    assert [problem.rows for problem in caught.value.problems] == [1]  # of three rows
+    path.write_bytes(packed(b"note,town\na\x1fb,Ulm\n\x1f,Bath\n", packing))
+    assert sf.read(path, TOWNS).codes().tolist() == [[0], [1]]
+
+
+def test_a_text_that_begins_like_a_compressed_one(tmp_path):
+    """Polars takes `x^` for the beginning of a zlib stream and reads nonsense."""
+    path = tmp_path / "t.csv"
+    path.write_bytes(b"x^2,town\n1,Ulm\n4,Bath\n")
+    assert sf.read(path, TOWNS).codes().tolist() == [[0], [1]]
+    schema = Schema.parse({"name": "t", "attribute": {"x^2": {"role": "quasi", "kind": "numeric", "range": [0, 9]}}})
+    path.write_bytes(b"x^2\n1\n1\n")
+    assert sf.verify(path, schema=schema, requirement=sf.KAnonymity(2)).holds
+    path.write_bytes(b"x^,Ulm\n1,Ulm\n")
+    assert sf.read(path, TOWNS, header=["x", "town"]).rows == 2
+
+
+def test_a_workbook_that_states_too_small_a_size_is_refused(tmp_path, monkeypatch):
+    """The directory of a zip file is only a statement: 100 MB were said to be 10 bytes."""
+    path = tmp_path / "t.xlsx"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("xl/sharedStrings.xml", b" " * (100 << 20))
+        archive.infolist()[0].file_size = 10
+        archive.infolist()[0].CRC = zlib.crc32(b" " * 10)
+    with pytest.raises(ReadError, match="more than 67,108,864 bytes when unpacked"):
+        sf.read(path, TOWNS)
+
+
+def test_tables_that_are_no_files_are_refused(tmp_path):
+    """A pipe was waited for, a device read without end."""
+    os.mkfifo(tmp_path / "pipe.csv")
+    (tmp_path / "zero.csv").symlink_to("/dev/zero")
+    for path in (tmp_path / "pipe.csv", tmp_path / "zero.csv"):
+        with pytest.raises(ReadError, match="is not a file"):
+            sf.read(path, TOWNS)
+        with pytest.raises(ReleaseError, match="is not a file"):
+            sf.Release.read(path, TOWNS)
+        with pytest.raises(ReleaseError, match="is not a file"):
+            sf.verify(path, schema=TOWNS, requirement=sf.KAnonymity(2))

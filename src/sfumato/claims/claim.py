@@ -16,7 +16,7 @@ from fractions import Fraction
 from typing import Any, Literal, get_args
 
 from sfumato.claims.diversity import LDiversity
-from sfumato.claims.exact import Number, choice, fraction, number_from_json, number_to_json, plain
+from sfumato.claims.exact import Number, choice, fraction, number_from_json, number_to_json, plain, unknown_keys
 from sfumato.claims.guarantees import ApproxDP, Linkable, Nothing, ProbabilisticDP, PureDP
 from sfumato.claims.neighbours import Neighbours
 from sfumato.claims.registry import Promise, promise_from_json
@@ -140,7 +140,10 @@ class Claim:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Claim:
-        """Return the claim that `to_json` wrote; a `kind` that does not follow from the promise is refused."""
+        """Return the claim that `to_json` wrote.
+
+        A `kind` that does not follow from the promise is refused, and so is a key that no claim has.
+        """
         missing = [name for name in ("promise", "kind") if name not in data]
         if missing:
             raise ParameterError(missing[0], "nothing", "a claim needs it")
@@ -156,6 +159,8 @@ class Claim:
         )
         if data["kind"] != claim.kind:
             raise ParameterError("kind", data["kind"], f"this promise can only be {claim.kind!r}")
+        for key in unknown_keys(data, claim.to_json()):
+            raise ParameterError(key, "given", "is not a part of this claim")
         return claim
 
     def describe(self) -> str:

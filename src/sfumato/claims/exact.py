@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, TypeAlias
@@ -16,7 +17,7 @@ import numpy as np
 from sfumato.errors import ParameterError
 from sfumato.limits import fraction_of, number_fault
 
-__all__ = ["Number", "choice", "fraction", "number_from_json", "number_to_json", "plain", "whole"]
+__all__ = ["Number", "choice", "fraction", "number_from_json", "number_to_json", "plain", "unknown_keys", "whole"]
 
 _SHOWN = 60  # characters of a wrong number that a message repeats
 
@@ -109,3 +110,23 @@ def number_to_json(value: Fraction | float) -> int | str | float:
 def number_from_json(name: str, value: Any) -> Fraction:
     """Return the exact number that `number_to_json` wrote; a JSON float is read as its decimal."""
     return _read(name, value, "")
+
+
+def unknown_keys(data: Any, known: Any, path: str = "") -> Iterator[str]:
+    """Yield the path of every key of `data`, at any depth, that is not in `known`: what was read, written again.
+
+    >>> list(unknown_keys({"k": 5, "of": [{"l": 2, "note": "x"}]}, {"k": 5, "of": [{"l": 2}]}))
+    ['of.note']
+    """
+    if isinstance(data, dict):
+        for key, value in data.items():
+            where = f"{path}.{key}" if path else str(key)
+            if not isinstance(known, dict) or key not in known:
+                yield where
+            else:
+                yield from unknown_keys(value, known[key], where)
+    elif isinstance(data, list):
+        for at, value in enumerate(data):
+            if isinstance(value, dict | list):
+                same = isinstance(known, list | tuple) and at < len(known)
+                yield from unknown_keys(value, known[at] if same else None, path)

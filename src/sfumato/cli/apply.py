@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from sfumato.cli.options import file_options, given_options, json_option
-from sfumato.cli.output import emit, say
+from sfumato.cli.output import emit, made, say
 
 __all__ = ["apply"]
 
@@ -51,6 +51,7 @@ def apply(
         )
         with target.filled() as file:
             marked_frame(frame).write_csv(file)
+    made(f"Wrote {output}.")
     if as_json:
         emit({"ok": True, "rows": frame.height, "written": Path(output).name})
     else:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sfumato.cli.options import json_option
-from sfumato.cli.output import emit, say
+from sfumato.cli.output import emit, made, say
 from sfumato.cli.targets import refuse_target
 from sfumato.visible import operand, shell_command
 
@@ -63,6 +63,7 @@ def demo(output: str, quick: bool, membership_public: bool, as_json: bool) -> No
     sf.report(front, folder / "report.html", recommendation=chosen, command=again, source=given)
     public = folder / "public.html"
     sf.report(front, public, audience="public", release=release, folder="release", membership_public=membership_public)
+    made(f"Everything is in {folder}.")
     if as_json:
         emit(
             {

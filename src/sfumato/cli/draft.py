@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from sfumato.cli.options import file_options, given_options, json_option
-from sfumato.cli.output import emit, say, say_lines
+from sfumato.cli.output import emit, made, say, say_lines
 from sfumato.cli.targets import refuse_target
 
 __all__ = ["draft"]
@@ -62,6 +62,7 @@ def draft(
                 f"can not be written ({error.strerror})",
                 hint="name a file in an existing folder",
             ) from None
+        made(f"Wrote {output}.")
     if as_json:
         emit({"ok": True, "schema": text, "written": None if output is None else Path(output).name})
     elif output is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from sfumato.cli.options import json_option
-from sfumato.cli.output import emit, say
+from sfumato.cli.output import emit, made, say
 from sfumato.visible import operand, shell_command
 
 __all__ = ["finish"]
@@ -34,7 +34,9 @@ def finish(partial: str, output: str | None, ledger: str | None, as_json: bool) 
     folder = finished(partial, output)
     entry = None if ledger is None or meant is None else Ledger(ledger).record_finished(meant, folder)
     shown = output or str(folder)
+    saved = f"Saved in {shown}. Check it with: {shell_command(['sfumato', 'verify', operand(shown)])}"
+    made(saved)
     if as_json:
         emit({"ok": True, "folder": shown, "entry": entry})
         return
-    say(f"Saved in {shown}. Check it with: {shell_command(['sfumato', 'verify', operand(shown)])}")
+    say(saved)

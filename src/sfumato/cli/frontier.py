@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sfumato.cli.options import DECIMAL, WHOLE, completed_by, file_options, given_options, json_option
-from sfumato.cli.output import emit, say, show_table
+from sfumato.cli.output import emit, made, say, show_table
 from sfumato.cli.targets import refuse_target
 
 if TYPE_CHECKING:
@@ -85,6 +85,7 @@ def frontier(data: str, schema: str, as_json: bool, **options: Any) -> None:
         told: dict[str, Any] = {"recommendation": reached, "membership_public": public}
         if options["output"]:
             sf.report(front, options["output"], command=_command(), source=(data, schema), **told)
+            made(f"Report: {options['output']} (confidential)")
         if options["public"]:
             sf.report(front, options["public"], audience="public", membership_public=public)
     if as_json:

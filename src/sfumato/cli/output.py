@@ -29,6 +29,7 @@ __all__ = [
     "emit",
     "exit_code",
     "gone",
+    "made",
     "opened_streams",
     "say",
     "say_lines",
@@ -40,6 +41,7 @@ EXIT_GONE = 141  # what a shell reports of a process that SIGPIPE ended
 _EXIT_UNWRITTEN = 2
 _GONE = (errno.EPIPE, errno.ECONNRESET, errno.ESHUTDOWN)
 
+_made: list[str] = []  # sentences about what the command has written for good
 _failed: dict[str, int] = {}  # "stdout" or "stderr", and the error number of the first write that failed
 
 Part = tuple[object, str]  # a text and how it is shown: ("FAILS", "bold red")
@@ -101,6 +103,11 @@ def show_table(
     _show(table, "stdout", wrap=True)
 
 
+def made(sentence: str) -> None:
+    """Note what was written for good, such as a release: said on standard error where standard output fails."""
+    _made.append(sentence)
+
+
 def emit(data: dict[str, Any]) -> None:
     """Print one JSON object; characters that are not shown as themselves stand in it as JSON's own escapes."""
     encoding = getattr(_stream("stdout"), "encoding", None) or "utf-8"
@@ -121,6 +128,7 @@ def _escaped(line: str) -> str:
 def opened_streams() -> None:
     """Put the null device where a standard stream was closed at the start: the next file would take its number."""
     _failed.clear()
+    _made.clear()
     found = os.open(os.devnull, os.O_RDWR)
     while found <= 2:
         found = os.open(os.devnull, os.O_RDWR)
@@ -143,12 +151,16 @@ def exit_code(code: int) -> int:
     for name in ("stdout", "stderr"):
         _write("", name)
     why = _failed.get("stdout")
-    if why is None or code != 0:
+    if why is None:
         return code
-    if why in _GONE:
-        return code if isinstance(code, Answer) else EXIT_GONE
-    say(f"Error: standard output can not be written ({os.strerror(why)}). Hint: free some space.", error=True)
-    return _EXIT_UNWRITTEN
+    unread = why in _GONE
+    if not unread and code == 0:
+        say(f"Error: standard output can not be written ({os.strerror(why)}). Hint: free some space.", error=True)
+    for sentence in _made:
+        say(sentence, error=True)
+    if code != 0 or (unread and isinstance(code, Answer)):
+        return code
+    return EXIT_GONE if unread else _EXIT_UNWRITTEN
 
 
 def _stream(name: str) -> TextIO | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from sfumato.cli.options import WHOLE, file_options, given_options, json_option, named_decisions, table_of
-from sfumato.cli.output import emit, say, say_lines
+from sfumato.cli.output import emit, made, say, say_lines
 from sfumato.cli.publish_words import (
     budget_warnings,
     form_notes,
@@ -145,10 +145,12 @@ def run(mechanism: Mechanism, **options: Any) -> None:
             release = sf.publish(table, mechanism, progress=progress, **drawn)
         if claim.kind == "proved":  # paid for: first it is saved, then looked at
             save_or_keep(release, place, **told)
+            made(_saved(options))
             beside = _looked_back(release, earlier, table, options, warnings)
         else:
             beside = _tried(release, earlier, table, options)
             save_or_keep(release, place, **told)
+            made(_saved(options))
         if mapping is not None:
             with mapping.filled() as file:
                 marked_frame(sf.mapping(release)).write_csv(file)
@@ -181,8 +183,12 @@ def run(mechanism: Mechanism, **options: Any) -> None:
         say(text)
     if options["mapping"] is not None:
         say(f"Wrote the applied mapping to {options['mapping']}: it undoes the release, keep it to yourself.")
+    say(_saved(options))
+
+
+def _saved(options: dict[str, Any]) -> str:
     verifying = shell_command(["sfumato", "verify", operand(options["output"])])
-    say(f"Saved in {options['output']}. Check it with: {verifying}")
+    return f"Saved in {options['output']}. Check it with: {verifying}"
 
 
 def _refuse_nothing(mechanism: Mechanism, schema: Any) -> None:
@@ -226,14 +232,14 @@ def _how_saved(options: dict[str, Any]) -> dict[str, Any]:
 def _mapping_file(options: dict[str, Any], place: Any) -> Any:
     """Return a context that yields the prepared file of --mapping, or None."""
     import contextlib
+    import os
 
     from sfumato.errors import ParameterError
-    from sfumato.ledger import Ledger
     from sfumato.release.whole_file import NewFile
 
     if options["mapping"] is None:
         return contextlib.nullcontext()
-    if options["ledger"] is not None and Ledger(options["ledger"]) == Ledger(options["mapping"]):
+    if options["ledger"] is not None and os.path.realpath(options["ledger"]) == os.path.realpath(options["mapping"]):
         raise ParameterError("mapping", options["mapping"], "is the ledger", hint="name a new file")
     return NewFile(options["mapping"], option="mapping", planned=place.target)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sfumato.cli.options import WHOLE, json_option
-from sfumato.cli.output import emit, say, show_table
+from sfumato.cli.output import emit, made, say, show_table
 from sfumato.cli.targets import refuse_target
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ def reproduce(paper: str, quick: bool, tiny: bool, output: str | None, as_json: 
     with progress_of(not as_json) as progress:
         found = computed(paper, progress=progress, **options)
     page = reproduction_page(found, output or f"{paper}.html")
+    made(f"Page: {page}")
     if as_json:
         emit({"ok": True, "page": str(page), **found.to_json()})
         return

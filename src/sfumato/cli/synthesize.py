@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sfumato.cli.options import DECIMAL, WHOLE, json_option, table_of
-from sfumato.cli.output import emit, say, say_lines
+from sfumato.cli.output import emit, made, say, say_lines
 from sfumato.cli.publish_words import budget_warnings
 from sfumato.visible import operand, shell_command
 
@@ -188,6 +188,9 @@ def _map(flows: Any, release: Release, geography: Geography, page: NewFile, opti
 
 def _show(release: Release, options: dict[str, Any]) -> None:
     summary = release.summary()
+    verifying = shell_command(["sfumato", "verify", operand(options["output"])])
+    saved = f"Saved in {options['output']}. Check it with: {verifying}"
+    made(saved)
     if options["as_json"]:
         answer = {"ok": True, "folder": options["output"], "summary": summary.to_json()}
         emit({**answer, "notes": list(release.notes), "claim": release.claim.to_json(), "map": options["map_file"]})
@@ -196,7 +199,6 @@ def _show(release: Release, options: dict[str, Any]) -> None:
     table_of("Synthetic commuting patterns", [("claim", release.claim.promise), *rows])
     for note in release.notes:
         say(f"  {note}.")
-    verifying = shell_command(["sfumato", "verify", operand(options["output"])])
-    say(f"Saved in {options['output']}. Check it with: {verifying}")
+    say(saved)
     if options["map_file"] is not None:
         say(f"Map: {options['map_file']}")

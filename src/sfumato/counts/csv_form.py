@@ -9,11 +9,9 @@ from __future__ import annotations
 
 import codecs
 import csv
-import gzip
 import io
 import itertools
 import re
-import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
@@ -22,6 +20,7 @@ from pathlib import Path
 from sfumato.counts.lines import BLOCK, Lines, WrongLine, count_lines, without_blank_lines
 from sfumato.counts.refusal import refused
 from sfumato.errors import ReadError, count_of
+from sfumato.limits import as_text, unpacked
 
 __all__ = ["CsvFile", "CsvForm", "guesses_of", "line_numbers", "open_csv", "title_like", "title_refused"]
 
@@ -104,6 +103,7 @@ def open_csv(
         lines = _counted(path, form, text)
     if lines.blank:
         text = without_blank_lines(_decoded(path, form.encoding) if text is None else text)
+    text = None if text is None else as_text(text)
     return CsvFile(path, form=form, rows=lines.records - form.header, blank=lines.blank, text=text)
 
 
@@ -127,7 +127,14 @@ def line_numbers(file: CsvFile, rows: Sequence[int]) -> list[int]:
 
 def _plain(path: Path, form: CsvForm) -> bool:
     """True when polars can read the file itself."""
-    return path.suffix not in _PACKED and codecs.lookup(form.encoding).name in _READ_BY_POLARS
+    if _packed(path) or codecs.lookup(form.encoding).name not in _READ_BY_POLARS:
+        return False
+    try:
+        with path.open("rb") as file:
+            head = file.read(4)
+    except OSError as error:
+        raise _unreadable(path, error) from None
+    return as_text(head) == head
 
 
 def _counted(path: Path, form: CsvForm, text: bytes | None) -> Lines:
@@ -199,17 +206,12 @@ def _sniff(
 
 def _decoded(path: Path, encoding: str) -> bytes:
     """Return a whole file as UTF-8 bytes without a mark (for what polars does not read)."""
-    if path.suffix == ".zst":
-        if codecs.lookup(encoding).name not in _READ_BY_POLARS:
-            raise refused(path.name, "is compressed and not UTF-8", "decompress the file first")
-        return _unpacked(path, None)
     try:
-        with _opened(path) as file:
-            raw = file.read()
+        raw = b"".join(unpacked(path)) if _packed(path) else path.read_bytes()
         if codecs.lookup(encoding).name in _READ_BY_POLARS:
             return raw.removeprefix(codecs.BOM_UTF8)  # whether it is UTF-8 is found when lines are counted
         return raw.decode(encoding).removeprefix("\ufeff").encode()
-    except (OSError, EOFError, zlib.error) as error:
+    except OSError as error:
         raise _unreadable(path, error) from None
     except (UnicodeError, LookupError):
         raise _not_text(path, encoding) from None
@@ -220,39 +222,30 @@ def _not_text(path: Path, encoding: str) -> ReadError:
     return refused(path.name, f"is not {encoding} text throughout", hint)
 
 
-def _opened(path: Path) -> io.BufferedIOBase:
-    return gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb")
+def _packed(path: Path) -> bool:
+    return path.suffix.lower() in _PACKED
 
 
 def _head(path: Path) -> tuple[bytes, bool]:
-    if path.suffix == ".zst":
-        return _unpacked(path, _LINES), True
+    """Return the first lines of a file, and whether that is all of it; a header may be longer than a sample."""
+    raw = b""
     try:
-        with _opened(path) as file:
-            raw = file.read(_SAMPLE)
-            whole = len(raw) < _SAMPLE
-            while not whole and raw.count(b"\n") < _FEW_LINES and len(raw) < _WIDEST:  # a header may be longer
-                more = file.read(_SAMPLE)
-                raw, whole = raw + more, len(more) < _SAMPLE
-            return raw, whole
-    except (OSError, EOFError, zlib.error) as error:
+        for part in unpacked(path) if _packed(path) else _parts(path):
+            raw += part
+            if len(raw) >= _WIDEST or (len(raw) >= _SAMPLE and raw.count(b"\n") >= _FEW_LINES):
+                return raw, False
+    except OSError as error:
         raise _unreadable(path, error) from None
+    return raw, True
 
 
-def _unpacked(path: Path, lines: int | None) -> bytes:
-    """Return the first lines of a file compressed as zst, or all of them."""
-    import polars as pl
-
-    try:  # one column of whole lines: no text holds the separator
-        frame = pl.read_csv(path, has_header=False, separator="\x1f", quote_char=None, infer_schema=False, n_rows=lines)
-    except Exception:  # noqa: BLE001  (polars quotes cells in its messages)
-        raise refused(path.name, "cannot be decompressed", "decompress the file first") from None
-    return "\n".join(line or "" for line in frame.to_series().to_list()).encode()
+def _parts(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        yield from iter(lambda: file.read(_SAMPLE), b"")
 
 
-def _unreadable(path: Path, error: Exception) -> ReadError:
-    reason = getattr(error, "strerror", None) or "the compressed file is damaged or cut off"
-    return refused(path.name, f"cannot be read ({reason})", "check the path and the file")
+def _unreadable(path: Path, error: OSError) -> ReadError:
+    return refused(path.name, f"cannot be read ({error.strerror})", "check the path and the file")
 
 
 def _text(path: Path, raw: bytes, encoding: str | None, *, whole: bool) -> tuple[str, str]:

@@ -42,12 +42,12 @@ __all__ = [
     "supported",
 ]
 
-_WRITTEN = 90_000_000  # days from 1970 up to which polars writes a date as text
 _EXACT = Decimal(2**48)  # scaled units below which the float arithmetic is certain
 _MARGIN = 0.25  # of a scaled unit
 _EDGES_IN_LINE = 64
 _PADDED_LIMIT = 10_000
 _EPOCH_DAYS = 719_163  # date(1970, 1, 1).toordinal()
+_DAYS_POLARS_WRITES = 95_000_000  # about 260,000 years on either side of 1970
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,9 +151,10 @@ def cells_of(values: pl.Series) -> list[Any]:
     day = pl.col("value").dt.date()
     near = day.is_between(dt.date.min, dt.date.max)
     number = day.to_physical()
-    written = pl.when(~near & (number.abs() < _WRITTEN)).then(day).cast(pl.String)
-    far = pl.when(~near).then(pl.coalesce(written, number.cast(pl.String)))
-    found = pl.DataFrame({"value": values}).select(pl.when(near).then("value"), far=far)
+    known = number.is_between(-_DAYS_POLARS_WRITES, _DAYS_POLARS_WRITES)  # beyond, it panics
+    written = pl.when(known).then(number).otherwise(0).cast(pl.Date).cast(pl.String)
+    far = pl.when(known).then(written).otherwise(pl.format("day {} since 1970", number))
+    found = pl.DataFrame({"value": values}).select(pl.when(near).then("value"), far=pl.when(~near).then(far))
     return [value if far is None else far for value, far in found.iter_rows()]
 
 

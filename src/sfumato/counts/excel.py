@@ -3,12 +3,15 @@
 Source    own, over python-calamine.
 Claim     a cell means the same wherever it stands: a number is its decimal text (5 and 5.0 are one), a day or time and
           a truth value are what they are, a text is itself ("007" stays "007", and "5" is read as 5 is), and an empty
-          cell or one with an error such as #N/A has no value. A row without a value is never a row.
-Because   cells arrive as Python objects, typed by their own record in the file; nothing is inferred from a column.
+          cell has no value. A row without a value is never a row. A sheet with an error such as #N/A, or a formula
+          without a stored result, is refused, and the message names the cells.
+Because   cells arrive as Python objects, typed by their own record in the file; nothing is inferred from a column. The
+          library gives an error and a formula without a result as empty cells, so they are looked for apart from it.
 Checked   tests/claims/test_rows_are_read_by_themselves.py::test_each_row_alone_is_the_row_in_the_file
           tests/unit/counts/test_excel.py::test_cells_mean_what_they_say
           tests/unit/counts/test_excel.py::test_a_cell_in_the_last_corner_is_refused
-Silent on formulas without a stored result: they have no value.
+          tests/unit/counts/test_excel.py::test_cells_without_a_result_are_refused_by_their_address
+Silent on errors in .xls files: there they are empty cells. In .xlsb files errors of every sheet are refused.
 
 The first row with a value names the columns. A file in which several sheets hold values is refused unless one is
 named. A sheet is held as a rectangle by the library, so one whose cells lie farther apart than `CELLS_LIMIT` cells is
@@ -17,6 +20,7 @@ refused before it is opened.
 
 from __future__ import annotations
 
+import copy
 import re
 import xml.etree.ElementTree as ET
 import zipfile
@@ -34,14 +38,19 @@ from numpy.typing import NDArray
 from sfumato.counts.canonical import canonical_text
 from sfumato.counts.csv_form import title_like, title_refused
 from sfumato.counts.refusal import refused
+from sfumato.errors import count_of
+from sfumato.limits import most_unpacked
 from sfumato.schema import Grid
 
 __all__ = ["CELLS_LIMIT", "Sheet", "open_sheet"]
 
 CELLS_LIMIT = 20_000_000  # of the rectangle around all cells of a sheet
-_UNPACKED_LIMIT = 1 << 32  # bytes of all parts of a file together
 _BLOCK = 1 << 20
 _WINDOW = 15  # ` r="XFD1048576"`
+_DAMAGED_ZIP = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError)
+_RESULTS = re.compile(rb"<(?:\w{1,40}:)?f[\s/>]|\st\s{0,9}=\s{0,9}[\"']e[\"']")
+_LONGEST_NAME = 60
+_CELL = re.compile(rb"([A-Za-z]{1,4})([0-9]{1,10})")
 _REFERENCE = re.compile(rb"\sr\s*=\s*[\"']([A-Za-z]{0,4})([0-9]{1,10})")
 
 
@@ -101,6 +110,7 @@ def open_sheet(path: Path, name: str | None) -> Sheet:
         raise refused(path.name, rule, f"name the one to read: sheet={filled[0]!r} (--sheet)")
     if not filled:
         raise refused(path.name, "holds no values", "give a sheet with a row of column names and rows below it")
+    _check_results(path, filled[0])
     return _sheet(path, enumerate(found[filled[0]].iter_rows(), 1))
 
 
@@ -132,6 +142,104 @@ def _listed(names: Sequence[str]) -> str:
     return f"{shown} and {len(names) - 10} more" if len(names) > 10 else shown
 
 
+# -- cells that hold no result -------------------------------------------------------------------
+
+
+def _check_results(path: Path, name: str) -> None:
+    """Refuse a sheet with errors, or formulas whose result was not stored: both would be read as empty cells."""
+    if not zipfile.is_zipfile(path):
+        return
+    try:
+        with zipfile.ZipFile(path) as archive:
+            cells = list(_without_result(archive, name))
+    except (*_DAMAGED_ZIP, KeyError, ET.ParseError):
+        raise refused(path.name, "cannot be read: the file is damaged or protected", "save it again") from None
+    if cells:
+        told = _listed([f"{_letters(column)}{row}" for row, column in cells])
+        holds = count_of(len(cells), "cell", "cells")
+        rule = f"has {holds} with an error such as #N/A, or with a formula without a stored result: {told}"
+        hint = (
+            "empty or correct them and save the file in a spreadsheet program, which stores results; or save it as CSV"
+        )
+        raise refused(path.name, rule, hint, count=len(cells))
+
+
+def _without_result(archive: zipfile.ZipFile, name: str) -> Iterator[tuple[int, int]]:
+    parts = archive.namelist()
+    if "content.xml" in parts:
+        with archive.open("content.xml") as file:
+            yield from _open_errors(file, name)
+        return
+    for part in parts:
+        if part.endswith(".bin") and "worksheets" in part:
+            yield from _binary_errors(archive.read(part))
+    if "xl/workbook.xml" not in parts:
+        return
+    part = _part_of(archive, name)
+    with archive.open(part) as file:
+        seen = _mentions(iter(lambda: file.read(_BLOCK), b""))
+    if seen:
+        with archive.open(part) as file:
+            yield from _xml_cells_without_result(file)
+
+
+def _part_of(archive: zipfile.ZipFile, name: str) -> str:
+    """Return the part that holds a sheet, as the workbook and its relations say."""
+    book, links = (ET.fromstring(archive.read(part)) for part in ("xl/workbook.xml", "xl/_rels/workbook.xml.rels"))  # noqa: S314
+    sheets = [element.attrib for element in book.iter() if _tag(element) == "sheet"]
+    known = next(attributes for attributes in sheets if attributes.get("name") == name)
+    link = next(value for key, value in known.items() if _tag_of(key) == "id")
+    target = next(element.attrib["Target"] for element in links.iter() if element.attrib.get("Id") == link)
+    return target.removeprefix("/") if target.startswith("/") else f"xl/{target}"
+
+
+def _mentions(parts: Iterator[bytes]) -> bool:
+    """Whether a sheet has an error or a formula at all, which is far quicker to see than which cell has it."""
+    rest = b""
+    for part in parts:
+        if _RESULTS.search(rest + part):
+            return True
+        rest = part[-_LONGEST_NAME:]
+    return False
+
+
+def _xml_cells_without_result(file: IO[bytes]) -> Iterator[tuple[int, int]]:
+    row = column = 0
+    for event, element in ET.iterparse(file, ("start", "end")):  # noqa: S314  (as below)
+        name = _tag(element)
+        if event == "start" and name == "row":
+            given = element.attrib.get("r", "")
+            row, column = int(given) if given.isdecimal() else row + 1, 0
+        elif event == "start" and name == "c":
+            written = _CELL.fullmatch(element.attrib.get("r", "").encode())
+            column = column + 1 if written is None else _column_number(written[1])
+            row = row if written is None else int(written[2])
+        elif event == "end" and name == "c":
+            below = {_tag(child): child for child in element}
+            shown = "v" in below and bool(below["v"].text)
+            empty = element.attrib.get("t") == "str" and "v" in below  # a formula whose result is an empty text
+            if element.attrib.get("t") == "e" or ("f" in below and not (shown or empty)):
+                yield row, column
+        elif event == "end" and name == "row":
+            element.clear()
+
+
+def _letters(column: int) -> str:
+    letters = ""
+    while column:
+        column, rest = divmod(column - 1, 26)
+        letters = chr(ord("A") + rest) + letters
+    return letters
+
+
+def _tag(element: ET.Element) -> str:
+    return _tag_of(element.tag)
+
+
+def _tag_of(name: str) -> str:
+    return name.rpartition("}")[2]
+
+
 # -- how large a sheet is, before anything is made of it -------------------------------------------
 
 
@@ -141,10 +249,7 @@ def _check_size(path: Path) -> None:
         return  # an .xls sheet has at most 65,536 rows of 256 cells
     try:
         with zipfile.ZipFile(path) as archive:
-            size = sum(part.file_size for part in archive.infolist())
-            if size > _UNPACKED_LIMIT:
-                rule = f"is {size:,} bytes when unpacked, and at most {_UNPACKED_LIMIT:,} are read"
-                raise refused(path.name, rule, "save the sheet as CSV or Parquet")
+            _check_unpacked(path, archive)
             for part in archive.infolist():
                 if part.filename.endswith(".bin") and "worksheets" in part.filename:
                     _check_corner(path, *_binary_corner(archive.read(part)))
@@ -156,8 +261,23 @@ def _check_size(path: Path) -> None:
                     with archive.open(part) as file:
                         corner = _corner(iter(lambda file=file: file.read(_BLOCK), b""))  # type: ignore[misc]
                     _check_corner(path, *corner)
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ET.ParseError):
+    except (*_DAMAGED_ZIP, ET.ParseError):
         raise refused(path.name, "cannot be read: the file is damaged or protected", "save it again") from None
+
+
+def _check_unpacked(path: Path, archive: zipfile.ZipFile) -> None:
+    """Unpack every part once, whatever size it states: the library that reads the cells has no limit of its own."""
+    most = most_unpacked(path.stat().st_size)
+    size = 0
+    for part in archive.infolist():
+        endless = copy.copy(part)
+        endless.file_size = 1 << 62  # read to its end, and no further than the limit
+        with archive.open(endless) as file:
+            while block := file.read(_BLOCK):
+                size += len(block)
+                if size > most:
+                    rule = f"is more than {most:,} bytes when unpacked, and at most so many are read"
+                    raise refused(path.name, rule, "save the sheet as CSV or Parquet")
 
 
 def _check_corner(path: Path, rows: int, columns: int) -> None:
@@ -238,6 +358,27 @@ def _open_corners(file: IO[bytes]) -> Iterator[tuple[int, int]]:
             element.clear()
 
 
+def _open_errors(file: IO[bytes], table: str) -> Iterator[tuple[int, int]]:
+    """Yield where the errors, and the formulas without a result, of a sheet of an OpenDocument file stand."""
+    row = column = 0
+    here = False
+    for event, element in ET.iterparse(file, ("start", "end")):  # noqa: S314  (as above)
+        name = _tag(element)
+        if event == "start" and name == "table":
+            row, here = 0, any(_tag_of(key) == "name" and value == table for key, value in element.attrib.items())
+        elif event == "start":
+            column = 0 if name == "table-row" else column
+        elif name in ("table-cell", "covered-table-cell"):
+            kinds = [value for key, value in element.attrib.items() if key.endswith("value-type")]
+            formula = any(_tag_of(key) == "formula" for key in element.attrib)
+            if here and ("error" in kinds or (formula and not kinds)):
+                yield row + 1, column + 1
+            column += _repeated(element, "number-columns-repeated")
+        elif name == "table-row":
+            row += _repeated(element, "number-rows-repeated")
+            element.clear()
+
+
 def _repeated(element: ET.Element, name: str) -> int:
     given = next((value for key, value in element.attrib.items() if key.endswith(name)), "1")
     return int(given) if given.isascii() and given.isdigit() and len(given) < 10 else 1
@@ -255,6 +396,19 @@ def _binary_corner(data: bytes) -> tuple[int, int]:
             columns = max(columns, int.from_bytes(data[at : at + 4], "little") + 1)
         at += size
     return rows, columns
+
+
+def _binary_errors(data: bytes) -> Iterator[tuple[int, int]]:
+    """Yield the row and column of each error of a sheet in the binary format, typed in or the result of a formula."""
+    row = at = 0
+    while at < len(data):
+        kind, at = _variable(data, at, 2)
+        size, at = _variable(data, at, 4)
+        if kind == 0 and size >= 4:
+            row = int.from_bytes(data[at : at + 4], "little") + 1
+        elif kind in (3, 11) and size >= 4:
+            yield row, int.from_bytes(data[at : at + 4], "little") + 1
+        at += size
 
 
 def _variable(data: bytes, at: int, most: int) -> tuple[int, int]:

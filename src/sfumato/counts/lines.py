@@ -133,7 +133,7 @@ class _Scanner:
         data = np.frombuffer(block, np.uint8)
         quotes = data == _QUOTE
         inside = _odd(quotes)
-        self._check_quotes(data, quotes, inside, before)
+        self._check_quotes(data, quotes, before)
         if not inside[-1]:
             return len(block), inside
         ends = np.flatnonzero((data == _NEWLINE) & ~inside)
@@ -149,18 +149,27 @@ class _Scanner:
         if (cells[1:] >= self.width).any():
             raise _swallowed(number)
 
-    def _check_quotes(self, data: Bytes, quotes: Mask, inside: Mask, before: int) -> None:
+    def _check_quotes(self, data: Bytes, quotes: Mask, before: int) -> None:
         """Every opening quote begins a cell and every closing quote ends one; a doubled one is next to another."""
-        edge = (data == self.delimiter) | (data == _NEWLINE) | quotes
-        opens, closes = quotes & inside, quotes & ~inside
-        ahead = np.concatenate([[True], edge[:-1]])
-        after = np.concatenate([edge[1:], [False]])  # a block ends with a line end
-        after[:-2] |= (data[1:-1] == _RETURN) & (data[2:] == _NEWLINE)
-        wrong = np.flatnonzero((opens & ~ahead) | (closes & ~after))
+        places = np.flatnonzero(quotes)
+        opens, closes = places[::2], places[1::2]
+        begun = opens[int(opens[0] == 0) :]  # nothing stands ahead of the first byte
+        ahead, after = data[begun - 1], data[closes + 1]  # a block ends with a line end
+        unbegun = begun[~self._edge(ahead)]
+        open_end = closes[~self._edge(after)]
+        returns = open_end[data[open_end + 1] == _RETURN]
+        returns = returns[data[np.minimum(returns + 2, len(data) - 1)] == _NEWLINE]
+        unended = np.setdiff1d(open_end, returns, assume_unique=True)
+        wrong = np.sort(np.concatenate([unbegun, unended]))
         if len(wrong):
             number = before + 1 + int(np.count_nonzero(data[: wrong[0]] == _NEWLINE))
             hint = "quote the whole cell and double the quotes inside it, or remove the quote"
             raise WrongLine(number, "has a quote inside a cell", hint)
+
+    def _edge(self, beside: Bytes) -> Mask:
+        """Whether a byte beside a quote ends or begins a cell, or is the other half of a doubled quote."""
+        edge: Mask = (beside == self.delimiter) | (beside == _NEWLINE) | (beside == _QUOTE)
+        return edge
 
     def block(self, block: bytes, inside: Mask | None, before: int) -> tuple[int, int, int]:
         """Return how many records, blank lines and lines a block of whole records holds."""

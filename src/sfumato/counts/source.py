@@ -179,6 +179,8 @@ def _paths(text: str | bytes) -> list[Path]:
         if path.is_dir():
             folder = path.name or text
             raise refused(folder, "is a directory", f"name the files in it: {folder}/*.parquet or {folder}/*.csv")
+        if path.exists() and not path.is_file():  # it is read several times, and a pipe may never end
+            raise refused(path.name, "is not a file", "save what it gives as a file first")
         if path.exists():
             return [path]
     except OSError as error:

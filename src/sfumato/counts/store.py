@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 import polars as pl
@@ -12,7 +13,7 @@ from sfumato.counts.csv_form import guesses_of
 from sfumato.counts.encoding import Encoded, exact_cells, first_look, settle, settle_objects, supported
 from sfumato.counts.people import People, alike_problem, blank_problem, read_people
 from sfumato.counts.refusal import cell_problems, missing_columns, refused
-from sfumato.counts.source import ROWS, Source
+from sfumato.counts.source import ROWS, Source, guarded
 from sfumato.counts.stray_rows import header_again, header_problems
 from sfumato.errors import Problem, ReadError, count_of
 from sfumato.schema import Attribute, Grid
@@ -163,7 +164,8 @@ def _encode(
             encoded.append(Encoded(column, offending={}))
             continue
         leftover = source.collect(frame.filter(looks[attribute.name] == ASK).select(_column(attribute))).to_series()
-        encoded.append(settle(attribute, column, _plain(leftover)))
+        asked = _plain(leftover)
+        encoded.append(guarded(source.name, partial(settle, attribute, column, asked)))
     people = read_people([_plain(found[key].head(height)) for key in keys], weights) if keys else None
     return encoded, people, weights, height, again is not None and bool(found[_AGAIN].any())
 

@@ -58,7 +58,11 @@ class Ledger:
     __slots__ = ("_path",)
 
     def __init__(self, path: str | PathLike[str]) -> None:
-        self._path = Path(path).resolve()
+        given = Path(path)
+        if given.is_symlink():
+            rule = "is a link: whoever changes it chooses which ledger knows what was spent"
+            raise ParameterError("ledger", given.name, rule, hint="name the file itself")
+        self._path = given.resolve()
 
     def __repr__(self) -> str:
         return f"Ledger({self._path.name!r})"

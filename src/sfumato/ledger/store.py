@@ -21,6 +21,7 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
+import stat
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from functools import wraps
@@ -53,6 +54,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 APPLICATION: Final = 0x5F0A70  # marks a file as one of ours
 FORMAT: Final = 2
+_BESIDE: Final = ("-journal", "-wal", "-shm")
 
 # What every entry took and every limit that was set: none of it can be changed.
 _LASTING: Final = """
@@ -167,8 +169,10 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
 def _refuse_no_file(path: Path) -> None:
     if not os.path.lexists(path):
         raise ParameterError("ledger", path.name, "there is no such ledger", hint="publish with it, or set a limit")
-    if not path.is_file():
-        raise ParameterError("ledger", path.name, "is not a file", hint="name the file of the ledger")
+    # SQLite opens the journals beside a ledger as well, and would wait for a pipe.
+    for file in (path, *(path.with_name(f"{path.name}{ending}") for ending in _BESIDE)):
+        if os.path.lexists(file) and not stat.S_ISREG(file.lstat().st_mode):
+            raise ParameterError("ledger", file.name, "is not a file", hint="name the file of the ledger itself")
     if path.stat().st_size == 0:
         hint = "put a copy of the ledger back; only if none was ever kept here, delete the file and begin anew"
         raise ParameterError("ledger", path.name, "is empty: it is not a ledger", hint=hint)

@@ -10,8 +10,8 @@ from typing import Any
 from sfumato.claims import promise_from_json
 from sfumato.errors import ParameterError, count_of
 from sfumato.release.frames import COUNT, GROUP, PublishedTable, free_name
-from sfumato.release.manifest import plain_parameters
-from sfumato.release.manifest_writer import levels, public_schema
+from sfumato.release.manifest import levels, plain_parameters
+from sfumato.release.manifest_writer import public_schema
 from sfumato.release.release import Release
 from sfumato.schema import KNOWN, MISSING, ROOT, Attribute, Days, Edges, Grid, Values
 from sfumato.schema.domain import decimal_text

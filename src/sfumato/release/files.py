@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 
 from sfumato.errors import ReleaseError
+from sfumato.limits import as_text, packing_of, unpacked
 from sfumato.release.spreadsheet import miswritten, unmarked_frame
 
 __all__ = ["DAMAGED", "TIMES", "as_texts", "collected", "digest", "distinct_texts", "opened", "scan", "tally"]
@@ -24,7 +25,6 @@ TIMES = "\0times"
 DAMAGED = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
 _SEPARATORS = (",", ";", "\t", "|")
 _EXACT_FLOATS = 2**53
-_PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd")  # gzip, zstandard
 
 
 def digest(path: Path) -> str:
@@ -43,18 +43,33 @@ def scan(path: Path, *, separator: str | None = None, marks: bool = False) -> pl
 
 def opened(path: Path, *, separator: str | None = None, marks: bool = False) -> pl.LazyFrame:
     """Return a CSV or Parquet file lazily, the columns of Parquet with their types."""
+    if path.exists() and not path.is_file():
+        raise ReleaseError(f"{path.name} is not a file", hint="save what it gives as a file first")
     try:
         with path.open("rb") as file:
             head = file.read(65_536)
     except OSError as error:
         raise ReleaseError(f"{path.name} can not be read ({error.strerror})", hint="check the path") from None
     if head[:4] == b"PAR1":
+        if marks:
+            _refuse_metadata(path)
         return _schemed(pl.scan_parquet(path, glob=False), path.name)
+    text = None
+    if packing_of(head):
+        if marks:
+            hint = "take the folder as it was saved"
+            raise ReleaseError(f"{path.name} is compressed, and was not saved so", hint=hint)
+        text = _unpacked(path)
+        head = text[:65_536]
     if not head.strip():
         raise ReleaseError(f"{path.name} is empty", hint="a published table has a header line")
     found = separator or _separator(head)
     # A name like out[1] is no pattern: the file that is hashed is the file that is read.
-    source = path if separator or b"\0" in head or head.startswith(_PACKED) else _in_utf8(path)
+    source = path if separator or b"\0" in head else _in_utf8(path)
+    if text is not None:
+        source = as_text(_text_in_utf8(text))
+    elif as_text(head) != head and isinstance(source, Path):
+        source = as_text(path.read_bytes())
     frame = _schemed(pl.scan_csv(source, infer_schema=False, separator=found, glob=False), path.name)
     names = frame.collect_schema().names()
     doubled = {
@@ -66,6 +81,17 @@ def opened(path: Path, *, separator: str | None = None, marks: bool = False) -> 
         return frame
     _refuse_miswritten(frame, path.name)
     return unmarked_frame(frame)
+
+
+def _refuse_metadata(path: Path) -> None:
+    """Refuse a Parquet file of ours with notes beside its columns: we write none but the types of the columns."""
+    try:
+        found = pl.read_parquet_metadata(path)
+    except DAMAGED:  # whoever reads the rows says so
+        return
+    if strange := len(found.keys() - {"ARROW:schema"}):
+        told = f"{path.name} holds {strange} notes beside its columns"
+        raise ReleaseError(told, hint="take the folder as it was saved")
 
 
 def _refuse_miswritten(frame: pl.LazyFrame, name: str) -> None:
@@ -99,6 +125,22 @@ def _in_utf8(path: Path) -> Path | bytes:
     except UnicodeDecodeError:
         return path.read_bytes().decode("latin-1").encode()
     return path
+
+
+def _text_in_utf8(text: bytes) -> bytes:
+    try:
+        text.decode()
+    except UnicodeDecodeError:
+        return text.decode("latin-1").encode()
+    return text
+
+
+def _unpacked(path: Path) -> bytes:
+    try:
+        return b"".join(unpacked(path))
+    except OSError as error:
+        hint = "unpack the file first"
+        raise ReleaseError(f"{path.name} cannot be read ({error.strerror})", hint=hint) from None
 
 
 def _unreadable(name: str) -> ReleaseError:

@@ -118,9 +118,7 @@ class NewFolder:
         if there is not None:
             _give_to(self.partial, there)
             shutil.copystat(self.target, self.partial)
-            aside = self.partial.with_name(f"{self.partial.name}-aside")
-            self.target.rename(aside)  # fails for a mount point, or where another owns the name
-            aside.rename(self.target)
+            _replace_empty(self.target, there)
         _take_room(self.partial / _BALLAST)
         flush(self.partial)
 
@@ -152,6 +150,22 @@ def _refuse_unfinished(target: Path) -> None:
             command = shell_command(["sfumato", "finish", operand(found)])
             hint = f"finish it: {command}; or delete it, or name another folder"
             raise ReleaseError(f"an earlier release for {target.name} is whole but was not finished", hint=hint)
+
+
+def _replace_empty(target: Path, there: os.stat_result) -> None:
+    """Put an equal empty folder in the place of an empty one: it fails where naming the release would fail.
+
+    That is a mount point, or where another owns the name. One rename: a kill leaves the one folder or the other.
+    """
+    equal = partial_of(target)
+    equal.mkdir(mode=stat.S_IMODE(there.st_mode) & 0o777)
+    try:
+        _give_to(equal, there)
+        shutil.copystat(target, equal)
+        equal.rename(target)
+    except BaseException:
+        equal.rmdir()
+        raise
 
 
 def _give_to(partial: Path, owner: os.stat_result) -> None:

@@ -14,9 +14,9 @@ from sfumato.errors import ParameterError, Problem, ReleaseError
 from sfumato.release.declared import PEOPLE, people_columns
 from sfumato.release.frames import COUNT, GROUP, free_name
 from sfumato.release.release import Form
-from sfumato.schema import Schema
+from sfumato.schema import Attribute, Schema
 
-__all__ = ["COUNTED_FORMS", "DICTIONARY", "FORMAT", "MANIFEST", "FileEntry", "Manifest", "plain_parameters"]
+__all__ = ["COUNTED_FORMS", "DICTIONARY", "FORMAT", "MANIFEST", "FileEntry", "Manifest", "levels", "plain_parameters"]
 
 FORMAT = 1
 MANIFEST = "manifest.json"
@@ -92,6 +92,13 @@ class Manifest:
             return {"data": (*quasi, self.group), "groups": (self.group, *carried, self.count)}
         declared = {PEOPLE: people_columns(quasi)} if self.table(PEOPLE) is not None else {}
         return {"data": (*quasi, *carried, *((self.count,) if self.counted else ())), **declared}
+
+
+def levels(attribute: Attribute) -> str:
+    """Name the public tree over which a reader may sum: declared, halves of the range, or the values alone."""
+    if attribute.declared_tree:
+        return "declared"
+    return "halves" if attribute.ordered else "values"
 
 
 def _bad_claim(name: str, rule: str) -> ReleaseError:

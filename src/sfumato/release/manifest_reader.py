@@ -1,9 +1,15 @@
-"""Reads manifest.json, written by us or mangled by anyone: every problem is named, nothing else is raised."""
+"""Reads manifest.json, written by us or mangled by anyone: every problem is named, nothing else is raised.
+
+A key that this version does not write is refused, at any depth outside the parameters of a mechanism: nobody would have
+looked at what stands under it.
+"""
 
 from __future__ import annotations
 
+import datetime as dt
 import json
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from decimal import Decimal
 from itertools import pairwise
@@ -12,9 +18,10 @@ from typing import Any, get_args
 
 import numpy as np
 
+from sfumato.claims import unknown_keys
 from sfumato.errors import Problem, ReleaseError
 from sfumato.limits import MANIFEST_BYTES, read_regular
-from sfumato.release.manifest import COUNTED_FORMS, FORMAT, MANIFEST, FileEntry, Manifest
+from sfumato.release.manifest import COUNTED_FORMS, FORMAT, MANIFEST, FileEntry, Manifest, levels
 from sfumato.release.release import Form
 from sfumato.schema import Attribute, Domain, Edges, Grid, Kind, Role, Schema, Source, Tree, Values
 from sfumato.schema.domain import CODES_LIMIT
@@ -22,6 +29,31 @@ from sfumato.schema.domain import CODES_LIMIT
 __all__ = ["read_manifest"]
 
 _HINT = "take the folder as it was saved"
+_KEYS = frozenset(
+    [
+        "format",
+        "sfumato",
+        "python",
+        "polars",
+        "created",
+        "name",
+        "population",
+        "form",
+        "counted",
+        "mechanism",
+        "claim",
+        "schema",
+        "suppressed",
+        "notes",
+        "files",
+        "left_out",
+        "recoding",
+    ]
+)
+_SCHEMA_KEYS = frozenset(("rows_per_person", "rows_stated", "person", "attributes"))
+_FILE_KEYS = frozenset(("sha256", "table", "rows", "columns"))
+_VERSION = re.compile(r"[0-9A-Za-z.+!_-]{1,40}")
+_SHA256 = re.compile(r"[0-9a-f]{64}")
 _MANGLED = (ArithmeticError, AttributeError, IndexError, KeyError, TypeError, ValueError)
 
 
@@ -74,6 +106,8 @@ class _Reader:
         if data.get("format") != FORMAT:
             hint = f"this version reads format {FORMAT}: use a newer one"
             raise ReleaseError(f"{MANIFEST} is of another format", hint=hint)
+        self._known(data, _KEYS)
+        self._made(data)
         schema = self._schema(data)
         files = self._files(data)
         manifest = Manifest(
@@ -86,12 +120,33 @@ class _Reader:
             suppressed=self.field(data, "suppressed", lambda flag: isinstance(flag, bool), "true or false", False),
             left_out=self.field(data, "left_out", _count, "a count", 0) if "left_out" in data else None,
             notes=tuple(self.field(data, "notes", _texts, "a list of texts", [])),
-            recoding=self.field(data, "recoding", _object, "an object", {}) if "recoding" in data else None,
+            recoding=self._recoding(data, schema) if "recoding" in data else None,
         )
         self._tables(manifest)
         if self.problems:
             raise ReleaseError(f"{MANIFEST} can not be read", hint=_HINT, problems=self.problems)
         return manifest
+
+    def _known(self, data: Iterable[str], keys: Iterable[str], path: str = "") -> None:
+        """Name every key that is none of those we write."""
+        for key in data:
+            if key not in keys:
+                self.problem(f"{path}{key}", "is not a key of a manifest")
+
+    def _made(self, data: Mapping[str, Any]) -> None:
+        """By which versions it was made, and when: short facts, no place for a text."""
+        for name in ("sfumato", "python", "polars"):
+            if name in data and not (isinstance(data[name], str) and _VERSION.fullmatch(data[name])):
+                self.problem(name, "must be a version")
+        if "created" in data and not _day(data["created"]):
+            self.problem("created", "must be a day")
+
+    def _recoding(self, data: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
+        """Return the recoding; whether it can be applied is found when it is."""
+        found: dict[str, Any] = self.field(data, "recoding", _object, "an object", {})
+        names = {attribute.name: {"size": 0, "runs": []} for attribute in schema.quasi}
+        self._known(unknown_keys(found, {"cuts": names, "labels": names}), (), "recoding.")
+        return found
 
     def _tables(self, manifest: Manifest) -> None:
         if manifest.counted and manifest.form not in COUNTED_FORMS:
@@ -105,9 +160,10 @@ class _Reader:
     def _files(self, data: Mapping[str, Any]) -> tuple[FileEntry, ...]:
         entries = []
         for name, entry in self.field(data, "files", _object, "an object", {}).items():
-            if not _plain_name(name) or not isinstance(entry, dict) or not isinstance(entry.get("sha256"), str):
+            if not _plain_name(name) or not isinstance(entry, dict) or not _sha256(entry.get("sha256")):
                 self.problem("files", "must name each file with its sha256")
                 continue
+            self._known(entry, _FILE_KEYS, f"files.{name}.")
             table, rows, columns = entry.get("table"), entry.get("rows"), entry.get("columns", [])
             if not (table is None or isinstance(table, str)) or not (rows is None or _count(rows)):
                 self.problem("files", "has a table or rows of the wrong form")
@@ -121,6 +177,7 @@ class _Reader:
 
     def _schema(self, data: Mapping[str, Any]) -> Schema:
         given = self.field(data, "schema", _object, "an object", {})
+        self._known(given, _SCHEMA_KEYS, "schema.")
         attributes = given.get("attributes")
         if not isinstance(attributes, list):
             self.problem("schema.attributes", "must be a list")
@@ -155,6 +212,9 @@ class _Reader:
         try:
             attribute = Attribute.from_json(data)
             wrong = _wrong(attribute)
+            if not wrong:
+                self._known(unknown_keys(data, {**attribute.to_json(), "levels": ""}), (), f"{path}.")
+                wrong = "" if data.get("levels", levels(attribute)) == levels(attribute) else "has other levels"
         except _MANGLED:
             wrong = "has not the form of an attribute"
         if wrong:
@@ -219,6 +279,17 @@ def _count(value: Any) -> bool:
 
 def _texts(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(text, str) for text in value)
+
+
+def _sha256(value: Any) -> bool:
+    return isinstance(value, str) and _SHA256.fullmatch(value) is not None
+
+
+def _day(value: Any) -> bool:
+    try:
+        return isinstance(value, str) and dt.date.fromisoformat(value).isoformat() == value
+    except ValueError:
+        return False
 
 
 def _plain_name(name: str) -> bool:

@@ -20,13 +20,13 @@ import numpy as np
 import polars as pl
 
 import sfumato
-from sfumato.release.manifest import FORMAT, FileEntry, plain_parameters
+from sfumato.release.manifest import FORMAT, FileEntry, levels, plain_parameters
 from sfumato.release.public_part import public_part
 from sfumato.release.recoding_file import public_recoding
 from sfumato.release.release import Release
-from sfumato.schema import Attribute, Schema
+from sfumato.schema import Schema
 
-__all__ = ["levels", "manifest_of", "public_schema"]
+__all__ = ["manifest_of", "public_schema"]
 
 
 def manifest_of(release: Release, files: tuple[FileEntry, ...], *, counts: bool = False) -> dict[str, Any]:
@@ -60,13 +60,6 @@ def manifest_of(release: Release, files: tuple[FileEntry, ...], *, counts: bool 
     if recoding is not None:
         data["recoding"] = recoding
     return data
-
-
-def levels(attribute: Attribute) -> str:
-    """Name the public tree over which a reader may sum: declared, halves of the range, or the values alone."""
-    if attribute.declared_tree:
-        return "declared"
-    return "halves" if attribute.ordered else "values"
 
 
 def public_schema(release: Release) -> Schema:

@@ -37,7 +37,7 @@ __all__ = [
     "target_of",
 ]
 
-_PATTERN = re.compile(r"\.(?P<name>.+)\.partial-(?P<process>\d+)-[0-9a-f]{12}", re.DOTALL)
+_PATTERN = re.compile(r"\.(?P<name>.+)\.partial-(?P<process>\d+)-[0-9a-f]{12}(?:-aside)?", re.DOTALL)
 _LARGEST_MANIFEST = 64 << 20
 _SECONDS_TO_LOCK = 10
 _ours: set[str] = set()  # partials this process is filling, so that a reused process number is not mistaken

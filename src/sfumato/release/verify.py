@@ -36,7 +36,7 @@ from sfumato.schema import Attribute, Schema
 __all__ = ["verify"]
 
 
-_SYSTEM_FILES = {".DS_Store", "Thumbs.db", "desktop.ini"}
+_SYSTEM_FILES = {".DS_Store", ".localized", "Thumbs.db", "desktop.ini"}
 
 
 def verify(
@@ -74,7 +74,7 @@ def verify(
 
 def _folder(folder: Path, schema: Schema | None, requirement: Requirement | None) -> Verdict:
     manifest = read_manifest(folder)
-    problems, notes = _listed_files(folder, manifest)
+    problems, notes = _listed_files(folder, manifest), list[str]()
     problems += _roles(manifest.schema, schema)
     claim, wrong = _claim(manifest)
     problems += wrong
@@ -86,8 +86,7 @@ def _folder(folder: Path, schema: Schema | None, requirement: Requirement | None
     notes += _nothing_asked(asked)
     examined = _tables(folder, manifest, asked)
     problems += examined.problems
-    if claim is not None and claim.kind == "proved":
-        problems += _outside_cuts(manifest, examined.texts)
+    problems += _outside_cuts(manifest, examined.texts, proved=claim is not None and claim.kind == "proved")
     holds = not problems and all(finding.holds for finding in examined.findings)
     seen = examined.fingerprints
     if seen is not None and claim is not None and claim.kind == "proved":
@@ -120,9 +119,9 @@ def _claim(manifest: Manifest) -> tuple[Claim | None, list[Problem]]:
         return None, list(error.problems)
 
 
-def _listed_files(folder: Path, manifest: Manifest) -> tuple[list[Problem], list[str]]:
+def _listed_files(folder: Path, manifest: Manifest) -> list[Problem]:
     """The folder must hold the files of the manifest, unchanged, and no other."""
-    problems, notes = [], []
+    problems = []
     covered = {DICTIONARY, *(entry.name for name in manifest.expected if (entry := manifest.table(name)) is not None)}
     for entry in manifest.files:
         file = folder / entry.name
@@ -138,11 +137,14 @@ def _listed_files(folder: Path, manifest: Manifest) -> tuple[list[Problem], list
             problems.append(Problem(entry.name, "was changed after it was saved: its SHA-256 differs"))
     listed = {MANIFEST, *(entry.name for entry in manifest.files)}
     for found in sorted(item.name for item in folder.iterdir() if item.name not in listed):
-        if found in _SYSTEM_FILES and (folder / found).is_file() and not (folder / found).is_symlink():
-            notes.append(f"{found}: a file of the operating system, not listed in the manifest")
-        else:
-            problems.append(Problem(found, "is not listed in the manifest", "publish only what was saved"))
-    return problems, notes
+        rule, hint = "is not listed in the manifest", "publish only what was saved"
+        if found in _SYSTEM_FILES:  # whatever its name says, nobody knows what is in it
+            rule, hint = (
+                "is not part of the release: operating systems leave such files",
+                "delete it, then verify again",
+            )
+        problems.append(Problem(found, rule, hint))
+    return problems
 
 
 def _roles(published: Schema, given: Schema | None) -> list[Problem]:
@@ -216,15 +218,23 @@ def _as_given(claim: Claim, manifest: Manifest) -> bool:
     return isinstance(claim.promise, PureDP | ApproxDP | ProbabilisticDP) and 0 < given <= claim.promise.epsilon
 
 
-def _outside_cuts(manifest: Manifest, texts: Mapping[str, list[str | None]]) -> list[Problem]:
-    """Where cuts are published, every label is one of them: another would stand for a row that no noise made."""
+def _outside_cuts(manifest: Manifest, texts: Mapping[str, list[str | None]], *, proved: bool) -> list[Problem]:
+    """Where cuts are published, each is a label of the schema; under a proved claim every label is one of them.
+
+    Another would stand for a row that no noise made.
+    """
     told = None if manifest.recoding is None else manifest.recoding.get("labels", {})
     if told is None:
         return []
     if not isinstance(told, dict) or not all(isinstance(labels, list) for labels in told.values()):
         return [Problem("recoding", "can not be read", "take the folder as it was saved")]
+    if any(not all(isinstance(text, str) for text in labels) for labels in told.values()):
+        return [Problem("recoding.labels", "must be texts", "take the folder as it was saved")]
+    unread = label_problems(manifest.schema, told)
+    if not proved:
+        return unread
     strange = {name: sum(text not in told[name] for text in texts.get(name, [])) for name in told}
-    return [
+    return unread + [
         Problem(
             f"attribute.{name}", f"{count_of(many, 'label is', 'labels are')} none of the published cuts", count=many
         )

@@ -33,6 +33,7 @@ __all__ = [
     "decimal_text",
     "domain_from_json",
     "value_text",
+    "whole_of",
 ]
 
 CODES_LIMIT = CODES
@@ -225,13 +226,21 @@ def domain_from_json(data: Mapping[str, Any]) -> Domain:
         return Edges(tuple(_exact(point) for point in data["edges"]))
     if "first" in data:
         first, months = dt.date.fromisoformat(data["first"]), data.get("unit") == "month"
-        return Days(first, step=int(data["step"]), size=int(data["cells"]), months=months)
-    return Grid(_exact(data["low"]), step=_exact(data["step"]), size=int(data["cells"]))
+        return Days(first, step=whole_of(data["step"]), size=whole_of(data["cells"]), months=months)
+    return Grid(_exact(data["low"]), step=_exact(data["step"]), size=whole_of(data["cells"]))
+
+
+def whole_of(value: Any) -> int:
+    """Return a whole number of a manifest; `ValueError` for anything else, `true` and 1.0 among them."""
+    if type(value) is not int:
+        msg = "is not a whole number"
+        raise ValueError(msg)
+    return value
 
 
 def _exact(value: Any) -> Decimal:
     """Return a decimal of a manifest; `ValueError` where it is none, or beyond the limits."""
-    found = decimal_of(value) if isinstance(value, str) else decimal_of(str(value))
+    found = None if isinstance(value, bool) else decimal_of(str(value))
     if found is None:
         msg = "is not a number within the limits"
         raise ValueError(msg)

@@ -1,4 +1,7 @@
-"""The shape of a schema file, checked by pydantic, reported in our own words: every problem at once."""
+"""The shape of a schema file, checked by pydantic, reported in our own words: every problem at once.
+
+A value is what TOML says it is: `true` is no number, `1.0` and `"1"` are no whole numbers, `"yes"` is not true.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ import tomllib
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt, ValidationError
 
 from sfumato.errors import Problem
 from sfumato.schema.attribute import Kind, Role
@@ -15,6 +18,7 @@ from sfumato.schema.attribute import Kind, Role
 __all__ = ["AttributeFile", "SchemaFile", "parse_toml", "read_file"]
 
 _MOST_ROWS = 10**15
+_Number = StrictInt | StrictFloat | str
 
 
 class _Strict(BaseModel):
@@ -24,7 +28,7 @@ class _Strict(BaseModel):
 class MaskFile(_Strict):
     """`mask = { length = 5, from = "right" }`."""
 
-    length: int = Field(ge=1, le=64)
+    length: StrictInt = Field(ge=1, le=64)
     side: Literal["right", "left"] = Field(default="right", alias="from")
     alphabet: str = Field(default="0123456789", min_length=1)
 
@@ -42,12 +46,12 @@ class AttributeFile(_Strict):
     role: Role = "other"
     kind: Kind = "nominal"
     column: str | None = None
-    range: tuple[int | float | str | dt.date, int | float | str | dt.date] | None = None
-    step: int | float | str | None = None
-    edges: list[int | float | str] | None = None
+    range: tuple[_Number | dt.date, _Number | dt.date] | None = None
+    step: _Number | None = None
+    edges: list[_Number] | None = None
     values: list[str | int | float | bool | dt.date] | str | None = None
     hierarchy: str | dict[str, Any] | None = None
-    intervals: list[int | float | str] | None = None
+    intervals: list[_Number] | None = None
     mask: MaskFile | None = None
     dates: list[Literal["week", "month", "quarter", "year", "decade"]] | None = None
     groups: dict[str, list[str | int | float | bool]] | None = None
@@ -58,7 +62,7 @@ class AttributeFile(_Strict):
     decimal: Literal[",", "."] | None = None
     thousands: Literal[".", ",", "'", " "] | None = None
     units: list[str] | None = None
-    clamp: bool = False
+    clamp: StrictBool = False
     other: str | None = None
     ground: Literal["equal", "hierarchical"] = "equal"
     decide: list[str] = Field(default_factory=list)
@@ -70,11 +74,11 @@ class SchemaFile(_Strict):
     name: str = Field(min_length=1)
     population: str | None = None
     person: str | list[str] | None = None
-    person_exact: bool = False
-    copies_are_people: bool = False
-    rows_per_person: int | None = Field(default=None, ge=1)
+    person_exact: StrictBool = False
+    copies_are_people: StrictBool = False
+    rows_per_person: StrictInt | None = Field(default=None, ge=1)
     not_person: list[str] = Field(default_factory=list)
-    rows: int | None = Field(default=None, ge=1, le=_MOST_ROWS, strict=True)
+    rows: StrictInt | None = Field(default=None, ge=1, le=_MOST_ROWS)
     source: Literal["public", "data"] | None = None
     decide: list[str] = Field(default_factory=list)
     attribute: dict[str, AttributeFile] = Field(min_length=1)

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from sfumato.limits import MASK_CODES
 from sfumato.schema.builders import masked
-from sfumato.schema.domain import Values
+from sfumato.schema.domain import Values, whole_of
 from sfumato.schema.tree import Tree, grow
 
 __all__ = ["RULE_LIMIT", "Mask"]
@@ -51,4 +51,4 @@ class Mask:
         if data["from"] not in ("right", "left") or not isinstance(data["alphabet"], str):
             msg = "is no mask"
             raise ValueError(msg)
-        return cls(int(data["length"]), side=data["from"], alphabet=data["alphabet"])
+        return cls(whole_of(data["length"]), side=data["from"], alphabet=data["alphabet"])

@@ -114,3 +114,15 @@ def test_a_panic_of_any_engine_is_a_read_error() -> None:
 
 def interrupted() -> None:
     raise KeyboardInterrupt
+
+
+def test_a_day_that_no_calendar_has_is_a_cell_like_any_other(tmp_path) -> None:
+    """Polars panics when it writes such a day as a text; only its own row is wrong."""
+    schema = Schema.parse(
+        {"name": "t", "attribute": {"day": {"role": "quasi", "kind": "date", "range": ["2020-01-01", "2021-01-01"]}}}
+    )
+    days = pl.Series("day", [18_300, 2**31 - 1, -(2**31), 4_000_000], dtype=pl.Int32).cast(pl.Date)
+    pl.DataFrame([days]).write_parquet(tmp_path / "t.parquet")
+    with pytest.raises(SfumatoError) as caught:
+        read(tmp_path / "t.parquet", schema)
+    assert [problem.rows for problem in caught.value.problems] == [3]

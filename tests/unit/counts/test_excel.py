@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "claims"))
 from light_xlsx import write_xlsx
 
 from sfumato.counts import check, draft, read
-from sfumato.counts.excel import CELLS_LIMIT, _binary_corner, _corner, _open_corners, open_sheet
+from sfumato.counts.excel import CELLS_LIMIT, _binary_corner, _binary_errors, _corner, _open_corners, open_sheet
 from sfumato.errors import ReadError, SfumatoError
 from sfumato.schema import Schema
 
@@ -45,8 +45,6 @@ def test_cells_mean_what_they_say(tmp_path) -> None:
         dt.datetime(2024, 5, 31, 10),  # noqa: DTZ001
         "",
         None,
-        "#N/A",
-        "=1/0",
         0.1,
     ]
     book.active.append(["a", "b"])
@@ -55,7 +53,7 @@ def test_cells_mean_what_they_say(tmp_path) -> None:
     book.save(tmp_path / "t.xlsx")
     sheet = open_sheet(tmp_path / "t.xlsx", None)
     assert sheet.rows(["a"], {})["a"].to_list() == [
-        "5", "5", "5", "007", "true", "2024-05-31", "2024-05-31T10:00:00", None, None, None, None, "0.1",
+        "5", "5", "5", "007", "true", "2024-05-31", "2024-05-31T10:00:00", None, None, "0.1",
     ]  # fmt: skip
     assert sheet.height() == len(cells)
 
@@ -183,6 +181,73 @@ def test_a_file_that_unpacks_to_more_than_the_limit_is_refused(tmp_path, monkeyp
     path = tmp_path / "t.xlsx"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("xl/worksheets/sheet1.xml", b" " * 2_000_000)
-    monkeypatch.setattr("sfumato.counts.excel._UNPACKED_LIMIT", 1_000_000)
-    with pytest.raises(ReadError, match="is 2,000,000 bytes when unpacked, and at most 1,000,000 are read"):
+    monkeypatch.setattr("sfumato.limits.UNPACKED_SMALL", 1_000_000)
+    with pytest.raises(ReadError, match="is more than 1,000,000 bytes when unpacked"):
         read(path, SCHEMA)
+
+
+# -- errors and formulas without a result ------------------------------------------------------------
+
+RESULTS = {  # a cell as a program writes it, and whether it has a result
+    '<c r="A2" t="e"><v>#N/A</v></c>': False,
+    '<c r="A2" t="e"><f>1/0</f><v>#DIV/0!</v></c>': False,
+    "<c t='e'><v>#N/A</v></c>": False,
+    '<c r="A2"><f>1+1</f></c>': False,
+    '<c r="A2"><f>1+1</f><v/></c>': False,
+    '<c r="A2" s="1"><f t="shared" si="0"/></c>': False,
+    '<c r="A2"><f>1+1</f><v>2</v></c>': True,
+    '<c r="A2" t="str"><f>""</f><v></v></c>': True,
+    '<c r="A2"/>': True,
+}
+
+
+@pytest.mark.parametrize("cell", RESULTS)
+@pytest.mark.parametrize("more", ["", '<c r="B2" t="inlineStr"><is><t>baker</t></is></c>'], ids=["alone", "beside"])
+def test_cells_without_a_result_are_refused_by_their_address(tmp_path, cell: str, more: str) -> None:
+    """They were read as missing, and a row of nothing else was not counted at all."""
+    head = "".join(
+        f'<c r="{at}1" t="inlineStr"><is><t>{name}</t></is></c>' for at, name in (("A", "age"), ("B", "job"))
+    )
+    last = '<row r="3"><c r="A3"><v>30</v></c><c r="B3" t="inlineStr"><is><t>baker</t></is></c></row>'
+    rows = f'<row r="1">{head}</row><row r="2">{cell}{more}</row>{last}'
+    main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+    text = f'<worksheet xmlns="{main}"><sheetData>{rows}</sheetData></worksheet>'
+    path = write_xlsx(tmp_path / "t.xlsx", {"other": [], "people": text})
+    if RESULTS[cell]:
+        assert read(path, SCHEMA).rows == 1 + bool(more) or "<f>" in cell
+        return
+    for action in (lambda: read(path, SCHEMA), lambda: draft(path)):
+        with pytest.raises(ReadError, match=r"has 1 cell with an error such as #N/A.*: A2\. Hint: "):
+            action()
+    assert len(check(path, SCHEMA)) == 1
+
+
+def test_an_error_in_another_sheet_is_nothing_to_refuse(tmp_path) -> None:
+    book = openpyxl.Workbook()
+    for row in ROWS[:3]:
+        book.active.append(row)
+    book.create_sheet("sums").append(["=SUM(A1:A9)", "#N/A", 5])
+    book.save(tmp_path / "t.xlsx")
+    assert read(tmp_path / "t.xlsx", SCHEMA, sheet="Sheet").rows == 2
+    with pytest.raises(ReadError, match=r"has 2 cells with an error.*: A1, B1"):
+        read(tmp_path / "t.xlsx", SCHEMA, sheet="sums")
+
+
+def test_errors_of_other_formats() -> None:
+    from sfumato.counts.excel import _open_errors
+
+    error = '<t:table-cell t:formula="of:=1/0" o:value-type="string" c:value-type="error"/>'
+    empty = '<t:table-cell t:number-columns-repeated="3"/><t:table-cell t:formula="of:=A1"/>'
+    fine = '<t:table-cell t:formula="of:=1" o:value-type="float" o:value="1"/>'
+    rows = f'<t:table-row t:number-rows-repeated="4"/><t:table-row>{fine}{error}</t:table-row><t:table-row>{empty}'
+    text = (
+        OPEN.format(rows + "</t:table-row>")
+        .replace("<t:table>", '<t:table t:name="s">')
+        .replace("<a ", '<a xmlns:c="c" ')
+    )
+    assert list(_open_errors(io.BytesIO(text.encode()), "s")) == [(5, 2), (6, 4)]
+    assert list(_open_errors(io.BytesIO(text.encode()), "other")) == []
+    row, cell = (7).to_bytes(4, "little"), (2).to_bytes(4, "little")
+    sound = b"\x00\x04" + row + b"\x02\x08" + cell + bytes(4)
+    assert list(_binary_errors(sound)) == []
+    assert list(_binary_errors(sound + b"\x03\x09" + cell + bytes(5) + b"\x0b\x09" + cell + bytes(5))) == [(8, 3)] * 2

@@ -199,3 +199,43 @@ def test_a_stuck_ledger_is_said_to_be_in_use(path, monkeypatch):
             with pytest.raises(sf.ParameterError, match="in use"):
                 use()
     assert Ledger(path).entries() == []
+
+
+ACTS = {
+    "limit": lambda path: sf.Ledger(path).limit("p", 1),
+    "entries": lambda path: sf.Ledger(path).entries(),
+    "totals": lambda path: sf.Ledger(path).totals("p"),
+}
+
+
+@pytest.mark.parametrize("act", ACTS)
+@pytest.mark.parametrize("ending", ["", "-journal", "-wal", "-shm"])
+@pytest.mark.parametrize("kind", ["pipe", "device", "folder", "link", "loose link"])
+def test_ledgers_that_are_no_plain_files_are_refused(tmp_path, kind, ending, act):
+    """SQLite reads the journals beside a ledger too: a pipe there was waited for without end."""
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    sf.Ledger(elsewhere / "other.db").limit("p", 1)
+    there = (elsewhere / "other.db").read_bytes()
+    path = tmp_path / "here" / "l.db"
+    path.parent.mkdir()
+    if ending:
+        sf.Ledger(path).limit("p", 1)
+    file = path.with_name(path.name + ending)
+    if kind == "pipe":
+        os.mkfifo(file)
+    elif kind == "folder":
+        file.mkdir()
+    else:
+        file.symlink_to({"device": "/dev/zero", "link": elsewhere / "other.db"}.get(kind, elsewhere / "none.db"))
+    with pytest.raises(sf.ParameterError, match=r"is not a file|is a link"):
+        ACTS[act](path)
+    assert (elsewhere / "other.db").read_bytes() == there
+    assert [found.name for found in elsewhere.iterdir()] == ["other.db"]
+
+
+def test_a_ledger_below_a_linked_folder_is_the_same_ledger(tmp_path):
+    (tmp_path / "real").mkdir()
+    (tmp_path / "name").symlink_to(tmp_path / "real")
+    sf.Ledger(tmp_path / "name" / "l.db").limit("p", 1)
+    assert sf.Ledger(tmp_path / "real" / "l.db") == sf.Ledger(tmp_path / "name" / "l.db")

@@ -252,3 +252,28 @@ def test_a_free_lock_decides_and_not_the_number_of_a_process(tmp_path, monkeypat
 
     monkeypatch.setattr(fcntl, "flock", no_locks)
     assert not is_stale(dead)
+
+
+def test_an_empty_folder_never_loses_its_name(tmp_path, monkeypatch):
+    """A kill between two renames left `.out.partial-...-aside` in the place of the folder."""
+    target = tmp_path / "out"
+    target.mkdir(mode=0o700)
+    renamed = Path.rename
+
+    def watched(self, to):
+        assert target.is_dir()
+        found = renamed(self, to)
+        assert target.is_dir()
+        return found
+
+    monkeypatch.setattr(Path, "rename", watched)
+    with NewFolder(target):
+        assert stat.S_IMODE(target.stat().st_mode) == 0o700
+    assert [found.name for found in tmp_path.iterdir()] == ["out"]
+
+
+def test_what_an_older_version_put_aside_is_removed(tmp_path):
+    (tmp_path / ".out.partial-999999999-0123456789ab-aside").mkdir()
+    with NewFolder(tmp_path / "out"):
+        pass
+    assert list(tmp_path.iterdir()) == []

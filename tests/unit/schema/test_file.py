@@ -91,3 +91,95 @@ def test_what_is_not_toml(text, part):
     assert data == {}
     assert [p.path for p in problems] == ["x.toml"]
     assert part in problems[0].rule
+
+
+MASKED = {"name": "x", "attribute": {"a": {"role": "quasi", "mask": {"length": 1}}}}
+DAYS = with_attribute(role="quasi", kind="date", range=["2020-01-01", "2020-03-01"])
+NUMBERS = with_attribute(role="quasi", kind="numeric", range=[0, 10])
+
+
+def changed(data, path, value):
+    """Return a copy in which one key is something else."""
+    if not path:
+        return value
+    return {**data, path[0]: changed(data.get(path[0], {}), path[1:], value)}
+
+
+NAME = next(iter(NUMBERS["attribute"]))
+WHOLE = {
+    "rows_per_person": (NUMBERS, ("rows_per_person",)),
+    "rows": (NUMBERS, ("rows",)),
+    "mask.length": (MASKED, ("attribute", "a", "mask", "length")),
+    "step of days": (DAYS, ("attribute", NAME, "step")),
+}
+
+
+@pytest.mark.parametrize("key", WHOLE)
+@pytest.mark.parametrize("value", [True, False, 1.0, 2.0, "1"])
+def test_a_whole_number_is_one_in_toml(key, value):
+    """`rows_per_person = true` was read as 1, and halved what a claim says; 1.0 and "1" are no whole numbers either."""
+    data, path = WHOLE[key]
+    assert Schema.parse(changed(data, path, 1))
+    with pytest.raises(SchemaError):
+        Schema.parse(changed(data, path, value))
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("step", True),
+        ("range", [False, 10]),
+        ("range", [0, True]),
+        ("intervals", [5, True]),
+        ("edges", [False, 1, 10]),
+        ("clamp", 1),
+        ("clamp", "yes"),
+    ],
+)
+def test_truth_values_are_no_numbers_and_numbers_no_truth_values(key, value):
+    data = changed(NUMBERS, ("attribute", NAME, key), value)
+    if key == "edges":
+        del data["attribute"][NAME]["range"]
+    with pytest.raises(SchemaError, match=key):
+        Schema.parse(data)
+    with pytest.raises(SchemaError, match="person_exact"):
+        Schema.parse({**NUMBERS, "person": "b", "person_exact": "yes"})
+
+
+def test_numbers_of_every_kind_are_still_numbers():
+    for step in (1, 0.5, "0.5"):
+        assert Schema.parse(changed(NUMBERS, ("attribute", NAME, "step"), step))
+
+
+@pytest.mark.parametrize("value", [True, 5.0, "5", None])
+def test_whole_numbers_of_a_manifest(value):
+    from sfumato.schema.domain import domain_from_json
+    from sfumato.schema.mask import Mask
+
+    with pytest.raises(ValueError, match="whole number"):
+        domain_from_json({"low": "0", "step": "1", "cells": value})
+    with pytest.raises(ValueError, match="whole number"):
+        domain_from_json({"first": "2020-01-01", "step": value, "cells": 5})
+    with pytest.raises(ValueError, match="whole number"):
+        Mask.from_json({"length": value, "from": "right", "alphabet": "01"})
+
+
+def test_truth_values_are_no_parameters_ledger_limits_or_points_of_a_sweep(tmp_path):
+    import sfumato as sf
+
+    wrong = [
+        lambda: sf.sweep(sf.Mondrian, k=[True]),
+        lambda: sf.sweep(sf.Mondrian, t=[True]),
+        lambda: sf.sweep(sf.DiffGen, epsilon=[1], specializations=[True]),
+        lambda: sf.DiffGen(True),
+        lambda: sf.DiffGen(1, threshold=True),
+        lambda: sf.TopDown(True),
+        lambda: sf.Anatomy(True),
+        lambda: sf.DLink(sf.Mondrian(sf.KAnonymity(3)), d=True),
+        lambda: sf.Ledger(tmp_path / "l.db").limit("p", True),
+        lambda: sf.Ledger(tmp_path / "l.db").limit("p", 1, True),
+    ]
+    for action in wrong:
+        with pytest.raises(sf.ParameterError):
+            action()
+    assert sf.KAnonymity(10.0) == sf.KAnonymity(10)  # a parameter is a number, not a key of a file
