@@ -25,9 +25,8 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from sfumato.counts.draft_columns import slices
 from sfumato.counts.encoding import supported
-from sfumato.counts.source import ROWS, Source
+from sfumato.counts.source import ROWS, Source, slices
 from sfumato.errors import Problem, count_of
 
 __all__ = ["COPIES_SHARE", "Copies", "beyond_chance", "find_copies", "row_kinds"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from decimal import Decimal
 from typing import Any
@@ -24,14 +24,13 @@ from sfumato.counts.draft_spelling import (
     unclear_numbers,
 )
 from sfumato.counts.encoding import cells_of, days_in, numbers_with_point, supported
-from sfumato.counts.source import ROWS, Source
+from sfumato.counts.source import ROWS, Source, slices
 from sfumato.errors import count_of
 from sfumato.schema import KNOWN, MISSING, ROOT
 
-__all__ = ["LISTED", "NO_VALUE", "ColumnFacts", "cell_text", "column_facts", "slices"]
+__all__ = ["LISTED", "NO_VALUE", "ColumnFacts", "cell_text", "column_facts"]
 
 LISTED = 10_000  # distinct values looked at one by one
-_COLUMNS, _CELLS = 250, 20_000_000  # columns looked at in one query; cells of a wide table that are held at once
 _OTHERS = 50  # distinct texts among numbers that are looked at
 NO_VALUE = frozenset(
     {"", "?", "NA", "N/A", "n/a", "NULL", "null", "NaN", "nan", "None", ".", "-", "inf", "-inf", ROOT, MISSING, KNOWN}
@@ -71,18 +70,6 @@ class ColumnFacts:
 def column_facts(source: Source) -> list[ColumnFacts]:
     """Return the facts of every column of a source, in order."""
     return [facts for names, frame in slices(source, source.columns) for facts in _facts(source, names, frame)]
-
-
-def slices(source: Source, names: Sequence[str]) -> Iterator[tuple[Sequence[str], pl.LazyFrame]]:
-    """Yield a few hundred columns at a time: what one query of all costs grows with the square of their number."""
-    if source.grouped or len(names) <= _COLUMNS:
-        yield names, source.scan(names)
-        return
-    rows = int(source.collect(source.scan(names[:1]).select(pl.len())).item())
-    held = source.collect(source.scan(names)) if rows * len(names) <= _CELLS else None
-    for at in range(0, len(names), _COLUMNS):
-        part = names[at : at + _COLUMNS]
-        yield part, source.scan(part) if held is None else held.select(part).lazy()
 
 
 def _facts(source: Source, names: Sequence[str], frame: pl.LazyFrame) -> list[ColumnFacts]:

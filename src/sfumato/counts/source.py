@@ -19,7 +19,9 @@ from sfumato.counts.stats_files import STATS, stats_frame
 from sfumato.errors import SfumatoError
 from sfumato.schema import Grid
 
-__all__ = ["ROWS", "Source", "guarded", "open_source"]
+__all__ = ["ROWS", "Source", "guarded", "open_source", "slices"]
+
+_COLUMNS, _CELLS = 250, 20_000_000  # columns looked at in one query; cells of a wide table that are held at once
 
 _PARQUET = {".parquet", ".pq"}
 _EXCEL = {".xlsx", ".xls", ".xlsm", ".xlsb", ".ods"}
@@ -261,3 +263,15 @@ def _scan_csv(file: CsvFile) -> pl.LazyFrame:
         rule = f"has lines of different lengths (its first line has {len(form.names)} cells)"
         raise refused(file.path.name, rule, "check the delimiter and the quotes")
     return frame if tuple(given) == form.names else frame.rename(dict(zip(given, form.names, strict=True)))
+
+
+def slices(source: Source, names: Sequence[str]) -> Iterator[tuple[Sequence[str], pl.LazyFrame]]:
+    """Yield a few hundred columns at a time: what one query of all costs grows with the square of their number."""
+    if source.grouped or len(names) <= _COLUMNS:
+        yield names, source.scan(names)
+        return
+    rows = int(source.collect(source.scan(names[:1]).select(pl.len())).item())
+    held = source.collect(source.scan(names)) if rows * len(names) <= _CELLS else None
+    for at in range(0, len(names), _COLUMNS):
+        part = names[at : at + _COLUMNS]
+        yield part, source.scan(part) if held is None else held.select(part).lazy()
