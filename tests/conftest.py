@@ -16,6 +16,22 @@ from sfumato.schema import Schema
 settings.register_profile("sfumato", deadline=None)
 settings.load_profile("sfumato")
 
+SHARE, FEWEST = 3, 25  # the ordinary tier tries a third of a test's random cases, and no fewer than these
+
+
+def pytest_collection_modifyitems(config, items):
+    """`make test` leaves most random cases to `make claims`, as it does with grids."""
+    if config.getoption("markexpr") != "not full":
+        return
+    for item in items:
+        function = getattr(getattr(item, "obj", None), "__func__", getattr(item, "obj", None))
+        given = getattr(function, "_hypothesis_internal_use_settings", None)
+        if given is not None and not hasattr(function, "all_cases"):
+            fewer = max(min(given.max_examples, FEWEST), given.max_examples // SHARE)
+            function._hypothesis_internal_use_settings = settings(given, max_examples=fewer)
+            function.all_cases = given.max_examples
+
+
 CLINIC = """
 name = "clinic"
 source = "public"

@@ -162,6 +162,7 @@ def test_every_page_can_be_reached():
     assert listed - pages - built == set()
 
 
+@pytest.mark.full
 def test_the_site_builds_without_a_warning(tmp_path):
     command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html"]
     done = subprocess.run(
