@@ -26,9 +26,9 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 import polars as pl
 
+from sfumato.counts.agreement import agreeing_columns, key_hint
 from sfumato.counts.canonical import canonical_text
 from sfumato.counts.draft_words import tokens
-from sfumato.counts.encoding import supported
 from sfumato.counts.grouping import packed
 from sfumato.counts.source import ROWS, Source
 from sfumato.errors import Problem, count_of
@@ -97,9 +97,6 @@ _HOUSEHOLDS = {
 }
 _NO_HOUSEHOLDS = {"name", "names", "nom", "email", "mail", "ip", "mac", "web", "url", "size", "type", "status"}
 
-# Of a column that agrees with the quasi-identifiers: rows and columns looked at, how many combinations and repeated
-# values there must be, and the share of these that agree.
-_FIRST_ROWS, _MOST_LOOKED_AT, _COMBINATIONS, _REPEATED, _AGREE = 20_000, 100, 20, 5, 0.9
 _OFTEN = 10  # rows a value, from which an identifier is rather that of a clinic than of a person
 
 _POINT_ZERO = r"^([+-]?\d+)\.0*$"  # how programs that took a whole number for a decimal write it
@@ -302,7 +299,7 @@ def _mixed(value: np.ndarray) -> np.ndarray:
 
 
 def key_like(name: str) -> bool:
-    """Whether the name of a column that is not published suggests the key of a person, or of a person's record."""
+    """Whether the name of a column suggests the key of a person, or of a person's record."""
     words = tokens(name)
     if words & _OTHERS:
         return False
@@ -322,72 +319,32 @@ def repeated_keys(source: Source, schema: Schema, known_rows: dict[str, int]) ->
     """
     if schema.person:
         return []
-    published = {attribute.column or attribute.name for attribute in schema.published}
     said = {attribute.column or attribute.name: attribute for attribute in schema.attributes}
     problems, unknown = [], []
     for column in source.columns:
         known = said.get(column)
         named = {column, known.name if known is not None else column}
-        if column in published or named & set(schema.not_person):
+        if named & set(schema.not_person):
             continue
-        if not (key_like(column) or (known is not None and known.role == "identifier")):
+        if not (any(map(key_like, named)) or (known is not None and known.role == "identifier")):
             unknown.append(column)
             continue
         if column not in known_rows:
             known_rows[column], often = _most_rows(source, column)
-            if often and not key_like(column):  # rather the name of a place: its rows say whether it is a person's
+            if often and not any(map(key_like, named)):  # rather the name of a place: its rows say whether it is
                 known_rows[column] = 0
-                unknown.append(column)
         most = known_rows[column]
+        if not most:
+            unknown.append(column)
         if most > schema.rows_per_person:
             told = "" if schema.rows_stated else ", which nobody has decided"
             rule = (
                 f"looks like the key of a person and repeats: up to {most} rows have the same value, and "
                 f"rows_per_person is {schema.rows_per_person}{told}"
             )
-            hint = (
-                f'person = "{column}" counts people by it; rows_per_person = {most} takes that many rows for one '
-                f'person; not_person = ["{column}"] says that it identifies something else'
-            )
+            hint = key_hint([column], published=known in schema.published)
             problems.append(Problem(known.where if known is not None else column, rule, hint, rows=most))
-    return problems or _agreeing(source, schema, unknown)
-
-
-def _agreeing(source: Source, schema: Schema, columns: Sequence[str]) -> list[Problem]:
-    """Return a problem for a column, whatever its name, whose rows agree in every quasi-identifier as a person's do.
-
-    Judged on the first rows. Where nearly all values that repeat agree, and the quasi-identifiers have many
-    combinations, that is no accident.
-    """
-    quasi = [attribute.column or attribute.name for attribute in schema.quasi]
-    wanted = [column for column in columns if column not in quasi][:_MOST_LOOKED_AT]
-    if source.grouped or not quasi or not wanted or not set(quasi) <= set(source.columns):
-        return []
-    frame = source.collect(source.scan([*quasi, *wanted]).head(_FIRST_ROWS))
-    plain = [
-        name for name in wanted if frame[name].dtype not in (pl.Object, pl.Null) and not frame[name].dtype.is_nested()
-    ]
-    if not all(supported(frame[name].dtype) for name in quasi):
-        return []
-    alike = frame.select(pl.struct(quasi).hash().alias("alike"), *plain)
-    if alike["alike"].n_unique() < _COMBINATIONS:
-        return []
-    for name in plain:
-        values = alike.drop_nulls(name).group_by(name).agg(rows=pl.len(), kinds=pl.col("alike").n_unique())
-        repeated = values.filter(pl.col("rows") > 1)
-        enough = repeated.height >= _REPEATED and repeated["rows"].sum() * 20 >= frame.height
-        most = int(values["rows"].max() or 0) if enough else 0  # type: ignore[arg-type]
-        if enough and most > schema.rows_per_person and (repeated["kinds"] == 1).mean() >= _AGREE:  # type: ignore[operator]
-            rule = (
-                f"repeats, and rows with the same value agree in every quasi-identifier, as the rows of one person do: "
-                f"up to {most} rows, and rows_per_person is {schema.rows_per_person}"
-            )
-            hint = (
-                f'person = "{name}" counts people by it; rows_per_person = {most} takes that many rows for one person; '
-                f'not_person = ["{name}"] says that it identifies something else'
-            )
-            return [Problem(name, rule, hint, rows=most)]
-    return []
+    return problems or agreeing_columns(source, schema, unknown)
 
 
 def _most_rows(source: Source, column: str) -> tuple[int, bool]:
