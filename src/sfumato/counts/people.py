@@ -11,8 +11,8 @@ Checked   tests/claims/test_people.py::test_the_cap_reads_one_person_at_a_time
           tests/claims/test_people.py::test_adding_a_person_costs_at_most_epsilon
           tests/claims/test_people.py::test_spellings_of_one_key_are_refused
 Silent on keys that are wrong: two people under one key count as one, a person under two keys as two. A key is compared
-          as text without surrounding blanks: "007" is not "7". Keys that differ in no more than that are refused,
-          unless the schema says `person_exact = true`.
+          as text without surrounding blanks: "007" is not "7". Keys that agree in their letters and digits, leading
+          zeros aside, are refused, unless the schema says `person_exact = true`.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ import polars as pl
 
 from sfumato.counts.agreement import agreeing_columns, key_hint
 from sfumato.counts.canonical import canonical_text
+from sfumato.counts.draft_columns import NO_VALUE
+from sfumato.counts.draft_spelling import means_none
 from sfumato.counts.draft_words import tokens
 from sfumato.counts.grouping import packed
 from sfumato.counts.source import ROWS, Source
@@ -39,9 +41,11 @@ __all__ = [
     "People",
     "alike_problem",
     "blank_problem",
+    "crowded_problem",
     "household_like",
     "key_columns",
     "key_like",
+    "nines_problem",
     "read_people",
     "repeated_keys",
     "rows_kept",
@@ -97,10 +101,13 @@ _HOUSEHOLDS = {
 }
 _NO_HOUSEHOLDS = {"name", "names", "nom", "email", "mail", "ip", "mac", "web", "url", "size", "type", "status"}
 
+_CROWD = 20  # a key with so many times the rows of most keys, and more than one row in so many, is looked at
 _OFTEN = 10  # rows a value, from which an identifier is rather that of a clinic than of a person
 
 _POINT_ZERO = r"^([+-]?\d+)\.0*$"  # how programs that took a whole number for a decimal write it
 _NO_KEY = ("", "unknown", "na", "n/a", "-9", "none", "null", "?")  # folded texts in the place of a key
+_NINES = r"^9{6,}$"  # a number that is often written for no key, and may be one
+_LETTERS, _SIGNS = r"[\p{L}\p{N}]", r"[^\p{L}\p{M}\p{N}]"
 _UNSEEN = r"[[\p{Cf}\p{Cc}]--\s]"  # characters nobody sees, blanks aside
 _ZEROS = r"(^|\D)0+(\d)"
 
@@ -110,13 +117,16 @@ class People:
     """The person of each row, numbered from 0 in the order of their keys, and a hash of each person's key.
 
     Keys themselves are not held. People with one row have no hash (0): no rule asks for it. `blank` counts rows without
-    a key, `alike` keys that differ from another only in how they are written.
+    a key, `worded` those of them with a word in its place, `nines` those whose key is a long number of nines, `alike` keys
+    that differ from another only in how they are written.
     """
 
     ids: np.ndarray
     _: KW_ONLY
     digest: np.ndarray
     blank: int = 0
+    worded: int = 0
+    nines: int = 0
     alike: int = 0
 
     def at(self, rows: np.ndarray) -> People:
@@ -184,20 +194,25 @@ def read_people(columns: Sequence[pl.Series], weights: np.ndarray | None = None)
     texts = key_columns(columns)
     height = len(texts[0])
     ranks = [text.rank("dense").fill_null(0).to_numpy().astype(np.int64) for text in texts]
-    folds = [_folded(text.drop_nulls().unique().sort()) for text in texts]  # in the order of the ranks from 1
-    blank = np.zeros(height, bool)
-    for rank, fold in zip(ranks, folds, strict=True):
-        blank |= np.concatenate([[True], fold.is_in(_NO_KEY).to_numpy()])[rank]
+    known = [text.drop_nulls().unique().sort() for text in texts]  # in the order of the ranks from 1
+    folds = [_folded(text) for text in known]
+    blank, words = np.zeros(height, bool), np.zeros(height, bool)
+    for rank, text, fold in zip(ranks, known, folds, strict=True):
+        words |= np.concatenate([[False], _means_no_key(text, fold)])[rank]
+        blank |= words | (rank == 0)
     key = _numbered(ranks)
     ids = np.full(height, -1, np.int64)
     if not blank.all():
         ids[~blank] = np.unique(key[~blank], return_inverse=True)[1].reshape(-1)
     rows = np.bincount(ids[~blank], weights=None if weights is None else weights[~blank])
-    missing = int(blank.sum() if weights is None else weights[blank].sum())
+    missing, worded = (int(rows.sum() if weights is None else weights[rows].sum()) for rows in (blank, words))
     first = np.unique(ids, return_index=True)[1][int(blank.any()) :]
-    places = [fold.rank("dense").to_numpy().astype(np.int64) for fold in folds]
+    places = [_bare(fold).rank("dense").to_numpy().astype(np.int64) for fold in folds]
     plain = [place[rank[first] - 1] for rank, place in zip(ranks, places, strict=True)]
-    return People(ids, digest=_digests(texts, ids, rows), blank=missing, alike=_alike(plain))
+    nines = [text.str.contains(_NINES).fill_null(value=False).to_numpy() for text in texts]
+    nined = np.logical_and.reduce(nines)
+    found = {"blank": missing, "worded": worded, "nines": int(nined.sum() if weights is None else weights[nined].sum())}
+    return People(ids, digest=_digests(texts, ids, rows), alike=_alike(plain), **found)
 
 
 def _folded(keys: pl.Series) -> pl.Series:
@@ -208,6 +223,21 @@ def _folded(keys: pl.Series) -> pl.Series:
         seen = seen.scatter(wide, pl.Series([_one_form(key) for key in seen.gather(wide).to_list()], dtype=pl.String))
     short = seen.str.to_lowercase().str.replace_all(_ZEROS, "$1$2")
     return short.str.replace_all(r"\s+", "").str.replace_all(_ZEROS, "$1$2")
+
+
+def _bare(folded: pl.Series) -> pl.Series:
+    """Return folded keys without punctuation: letters and digits only, without leading zeros of a run of digits."""
+    return folded.str.replace_all(_SIGNS, "").str.replace_all(_ZEROS, "$1$2")
+
+
+def _means_no_key(texts: pl.Series, folded: pl.Series) -> np.ndarray:
+    """Return which texts stand for no key, each judged by itself."""
+    found: np.ndarray = (~folded.str.contains(_LETTERS) | folded.is_in(_NO_KEY) | folded.str.contains("^-9+$")).to_numpy()
+    wordy = (~texts.str.contains(r"\d")).arg_true()  # no word for "no value" has digits
+    words = [means_none(text) or text in NO_VALUE for text in texts.gather(wordy).to_list()]
+    found = found.copy()
+    found[wordy.to_numpy()] |= np.array(words, bool)
+    return found
 
 
 def _one_form(key: str) -> str:
@@ -241,21 +271,47 @@ def _digests(texts: Sequence[pl.Series], ids: np.ndarray, rows: np.ndarray) -> n
     return found
 
 
-def blank_problem(columns: Sequence[str], blank: int) -> list[Problem]:
-    """Return a problem when rows have no key: nobody can say how many people they are."""
+def blank_problem(columns: Sequence[str], blank: int, worded: int = 0) -> list[Problem]:
+    """Return a problem when rows have no key, or a word in its place: nobody can say how many people they are."""
     if not blank:
         return []
     names = ", ".join(columns)
     rule = f"{count_of(blank, 'row has', 'rows have')} no value in {names}, so it is not known who they are about"
     hint = "give each row the key of its person (a key of its own where the person has one row), or remove the row"
+    if worded:
+        of = "" if worded == blank else f", {worded} of them with a word or a sign instead"
+        rule = f"{rule}{of}"
+        hint = f"a word such as unknown, k.A. or none, or a sign, is not a key: {hint}"
     return [Problem("person", rule, hint, rows=blank)]
+
+
+def nines_problem(nines: int) -> list[Problem]:
+    """Return a problem when the key of rows is a long number of nines, as it is written for no key."""
+    if not nines:
+        return []
+    has = count_of(nines, "row has", "rows have")
+    rule = f"{has} a key of nines only, such as 999999, which is often written where the key is not known"
+    hint = "give each row the key of its person, or write person_exact = true in the schema where it is a key"
+    return [Problem("person", rule, hint, rows=nines)]
+
+
+def crowded_problem(people: People, weights: np.ndarray | None) -> list[Problem]:
+    """Return a problem when one key has so many rows that it may stand for people whose key is not known."""
+    kept = people.ids >= 0
+    rows = np.bincount(people.ids[kept], weights=None if weights is None else weights[kept])
+    most = int(rows.max(initial=0))
+    if most <= _CROWD * np.median(rows if len(rows) else [0]) or most * _CROWD <= rows.sum():
+        return []
+    rule = f"one key has {most} rows, more than {_CROWD} times as many as most keys: it is counted as one person"
+    hint = "look whether it stands for people whose key is not known; give these rows keys of their own, or remove them"
+    return [Problem("person", rule, hint, rows=most)]
 
 
 def alike_problem(alike: int) -> list[Problem]:
     """Return a problem when keys differ only in how they are written: nobody can say how many people they are."""
     if not alike:
         return []
-    differ = f"{alike} keys differ from another only in case, blanks or leading zeros"
+    differ = f"{alike} keys differ from another only in case, blanks, punctuation or leading zeros"
     rule = f"{differ}; one person would be counted as several"
     hint = "write each key in one way in the file, or person_exact = true in the schema where they are different people"
     return [Problem("person", rule, hint, count=alike)]

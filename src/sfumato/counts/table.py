@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from sfumato.counts.agreement import suspected_keys
 from sfumato.counts.canonical import LEFT_OUT
 from sfumato.counts.copies import COPIES_SHARE, find_copies
 from sfumato.counts.counted import Counts, checked_names
 from sfumato.counts.grouping import group_codes
-from sfumato.counts.people import Members, People, household_like, read_people, repeated_keys, rows_kept
+from sfumato.counts.people import Members, People, crowded_problem, household_like, read_people, repeated_keys, rows_kept
 from sfumato.counts.refusal import guessed_reading
 from sfumato.counts.source import open_source
 from sfumato.counts.store import Store
@@ -195,7 +196,23 @@ class Table:
             rule = "is named like a household: is a row a person or a household? Every promise counts rows as people"
             hint = "`not_person` says that it identifies something else; `person` names who a row is about"
             found += [Problem(schema[name].where, rule, hint) for name in asked]
-        return found + self.copies()
+        crowded = [] if self._store.people is None else crowded_problem(self._store.people, self._store.weights)
+        return found + crowded + self.suspected_keys() + self.copies()
+
+    def suspected_keys(self) -> list[Problem]:
+        """Return a problem for columns that may be the key of a person, judged by rows that agree, whatever their name.
+
+        Only where the schema says that rows are people, and not by which key (`person`).
+        """
+        self.require()
+        file, schema = self._store.source or self._store.file, self.schema
+        return [] if file is None or schema.unit != "person" else suspected_keys(file, schema)
+
+    def refuse_suspected_keys(self) -> None:
+        """Raise where rows may be counted as people that are not. Never for a claim that is proved: it is a veto."""
+        problems = self.suspected_keys()
+        if problems:
+            raise SchemaError(problems)
 
     def copies(self) -> list[Problem]:
         """Return a problem where many rows are copies of others in every column of the file, more than by chance.
