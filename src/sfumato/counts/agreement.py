@@ -18,7 +18,7 @@ Silent on keys of which hardly any repeats, and on tables with fewer than two qu
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
@@ -37,6 +37,7 @@ _REPEATED_ROWS = 20  # one row in so many has a value that repeats
 _MISSED, _MANY_REPEATED, _FEW_ROWS = 2, 20, 10  # of a key whose people change: columns, values and rows a value
 _NEAR, _CHANCE, _LITTLE, _ENOUGH_PAIRS = 0.1, 0.1, 1 / 3, 10
 _PREFIX = r"^(.*[\p{L}\p{N}].*)[/\-_.\s]+[\p{L}\p{N}]+$"
+_ENDING = 3  # characters at the end of a key of rows that may number the rows of a person
 _LARGEST = 30  # rows of a value, beyond which the chance of agreement is counted as that of so many
 
 
@@ -126,17 +127,18 @@ def suspected_keys(source: Source, schema: Schema) -> list[Problem]:
         others = [other for other in quasi if other != name]
         agreed = _mostly_agrees(rows, groups[name], others, schema)
         if agreed:
-            return [_worded([name], groups[name].most, schema, f"{agreed} of {len(others)}")]
+            return [_worded([name], groups[name].most, schema, f"{agreed} of {len(others)}", nearly=" or nearly agree")]
     carried = {a.column or a.name for a in schema.published}
     free = [name for name in wanted if name not in carried]
     for name in free:
-        part = _prefixes(rows, groups[name], name)
-        if part is not None and _agrees(rows, part, quasi, schema):
-            return [_worded([name], part.most, schema, "every", "the part of it before its last sign")]
+        for what, part in _parts(rows, groups[name], name):
+            if _agrees(rows, part, quasi, schema, apart=True):
+                return [_worded([name], part.most, schema, "every", what)]
     some = [name for name in free if 2 * len(groups[name].first) <= rows.height and len(groups[name].first) > 1]
     for one, other in list(itertools.combinations(some, 2))[:_PAIRS]:
         joint = _Groups.of(_joint([rows.codes[one], rows.codes[other]]))
-        if _agrees(rows, joint, quasi, schema, apart=True):
+        own = [at for at in quasi if not any(_told_by(rows, groups[name], at) for name in (one, other))]
+        if _agrees(rows, joint, quasi, schema) and _two_apart(rows, joint, own):
             return [_worded([one, other], joint.most, schema, "every")]
     return []
 
@@ -151,19 +153,19 @@ def key_hint(columns: Sequence[str], *, published: bool = False) -> str:
     )
 
 
-def _worded(names: Sequence[str], most: int, schema: Schema, agreed: str, what: str = "") -> Problem:
+def _worded(names: Sequence[str], most: int, schema: Schema, agreed: str, what: str = "", *, nearly: str = "") -> Problem:
     said = {a.column or a.name: a for a in schema.attributes}
     known = said.get(names[0])
     published = any(name in said and said[name] in schema.published for name in names)
     which = f" ({what})" if what else " together with " + names[1] if len(names) > 1 else ""
     quasi = "quasi-identifier" if agreed.startswith("every") else "quasi-identifiers"
     rule = (
-        f"repeats{which}, and rows with the same value agree in {agreed} {quasi}, as the rows of one person do: "
+        f"repeats{which}, and rows with the same value agree{nearly} in {agreed} {quasi}, as the rows of one person do: "
         f"up to {most} rows, and rows_per_person is {schema.rows_per_person}"
     )
     hint = key_hint(names, published=published)
     if what:
-        hint = f"put {what} into a column of its own and name it in `person`; {hint.partition('; ')[2]}"
+        hint = f"put that part into a column of its own and name it in `person`; {hint.partition('; ')[2]}"
     return Problem(known.where if known is not None else names[0], rule, hint, rows=most)
 
 
@@ -183,11 +185,7 @@ def _rows(source: Source, schema: Schema, wanted: Sequence[str]) -> _Rows | None
     if not set(quasi) <= set(plain):
         return None
     texts = {name: _text(frame[name]) for name in plain}
-    codes = {
-        name: text.rank("dense").cast(pl.Int64).fill_null(0).to_numpy().astype(np.int64) - 1
-        for name, text in texts.items()
-    }
-    return _Rows(codes, texts=texts, height=frame.height)
+    return _Rows({name: _numbered(text) for name, text in texts.items()}, texts=texts, height=frame.height)
 
 
 def _text(column: pl.Series) -> pl.Series:
@@ -195,12 +193,21 @@ def _text(column: pl.Series) -> pl.Series:
     return text.set(text == "", None)
 
 
-def _prefixes(rows: _Rows, groups: _Groups, name: str) -> _Groups | None:
-    """Return the rows by the part of a cell before its last sign, where the whole cells hardly repeat."""
+def _parts(rows: _Rows, groups: _Groups, name: str) -> Iterator[tuple[str, _Groups]]:
+    """Yield the rows by a first part of their cell, where the whole cells hardly repeat, and what that part is."""
     if groups.repeats(rows.height, 1):
-        return None
-    part = rows.texts[name].str.extract(_PREFIX, 1)
-    return _Groups.of(part.rank("dense").cast(pl.Int64).fill_null(0).to_numpy().astype(np.int64) - 1)
+        return
+    text = rows.texts[name]
+    yield "the part of it before its last sign", _Groups.of(_numbered(text.str.extract(_PREFIX, 1)))
+    for cut in range(1, _ENDING + 1):
+        what = f"all but its last {'character' if cut == 1 else f'{cut} characters'}"
+        yield what, _Groups.of(_numbered(text.str.extract(rf"^(.+).{{{cut}}}$", 1)))
+
+
+def _numbered(text: pl.Series) -> np.ndarray:
+    """Number the texts of a column from 0 in their order; -1 is no value."""
+    found: np.ndarray = text.rank("dense").cast(pl.Int64).fill_null(0).to_numpy().astype(np.int64) - 1
+    return found
 
 
 def _joint(columns: Sequence[np.ndarray]) -> np.ndarray:
@@ -269,6 +276,11 @@ def _by_chance(column: np.ndarray, sizes: np.ndarray) -> float:
         each = np.clip(times[:, None] - steps, 0, None) / (total - steps)
         chances.append(float(each.prod(axis=1).sum()))
     return float(np.average(chances, weights=many))
+
+
+def _told_by(rows: _Rows, groups: _Groups, name: str) -> bool:
+    """Whether a column follows from the key of the groups alone, as a town does from a postcode."""
+    return not len(groups.sizes) or float((groups.spread(rows.codes[name]) == 0).mean()) >= _AGREE
 
 
 def _two_apart(rows: _Rows, groups: _Groups, names: Sequence[str]) -> bool:
