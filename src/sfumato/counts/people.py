@@ -35,12 +35,14 @@ from sfumato.counts.grouping import packed
 from sfumato.counts.source import ROWS, Source
 from sfumato.errors import Problem, count_of
 from sfumato.schema import Schema
+from sfumato.schema.counting import holds_counts, named_like_counts
 
 __all__ = [
     "Members",
     "People",
     "alike_problem",
     "blank_problem",
+    "counting_columns",
     "crowded_problem",
     "household_like",
     "key_columns",
@@ -368,15 +370,42 @@ def household_like(name: str) -> bool:
     return bool(words & _HOUSEHOLDS) and not words & _NO_HOUSEHOLDS
 
 
+def counting_columns(source: Source, schema: Schema) -> list[Problem]:
+    """Return a problem for each column that may say how many people a row stands for, where rows are called people.
+
+    By its name, where its cells are whole numbers and not all 1. `not_person` says that it counts something else.
+    """
+    if schema.person or schema.unit != "person":
+        return []
+    said = {attribute.column or attribute.name: attribute for attribute in schema.attributes}
+    found = []
+    for column in source.columns:
+        known = said.get(column)
+        named = {column, known.name if known is not None else column}
+        if named & set(schema.not_person) or not any(map(named_like_counts, named)):
+            continue
+        texts = _texts(source.collect(source.scan([column]))[column]).drop_nulls().unique()
+        if holds_counts(column, texts.to_list()):
+            rule = "may be the number of people a row stands for, and each row is counted as one person"
+            hint = (
+                "write a row for each person (none for 0) and leave it out; "
+                f'not_person = ["{column}"] where each row is one person and it counts something else'
+            )
+            found.append(Problem(known.where if known is not None else column, rule, hint))
+    return found
+
+
 def repeated_keys(source: Source, schema: Schema, known_rows: dict[str, int]) -> list[Problem]:
     """Return a problem for each column that looks like a person's key and repeats more often than the schema says.
+
+    Also for each that may say how many people a row stands for.
 
     `known_rows` remembers how often columns repeat, so that each is read once.
     """
     if schema.person:
         return []
     said = {attribute.column or attribute.name: attribute for attribute in schema.attributes}
-    problems, unknown = [], []
+    problems, unknown = counting_columns(source, schema), []
     for column in source.columns:
         known = said.get(column)
         named = {column, known.name if known is not None else column}

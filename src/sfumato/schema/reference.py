@@ -20,7 +20,8 @@ For the whole table
   rows_per_person = 1          at most how many rows one person has. With `person` it is enforced: of each person at
                                most so many rows are kept, chosen by a fixed rule that reads that person's rows alone.
                                Without `person` it is taken on trust. Until it is written, claims speak of rows
-  not_person = ["clinic_id"]   columns that repeat and identify something other than people
+  not_person = ["clinic_id"]   columns that repeat and identify something other than people, or count something else
+                               though they are named like a number of people (n, count, Anzahl, weight)
   rows = 1000                  about how many rows there are, where that is publicly known (one digit, then zeros):
                                differentially private tables that would be mostly noise are refused by it
   source = "public"            for every column that does not say otherwise; see below
