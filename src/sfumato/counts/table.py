@@ -22,7 +22,7 @@ from sfumato.counts.stray_rows import stray_rows
 from sfumato.errors import ParameterError, Problem, ReadError, SchemaError
 from sfumato.schema import Attribute, Schema, Values
 from sfumato.schema.fingerprints import Fingerprints, lonely_rows
-from sfumato.schema.free_text import refuse_free_text
+from sfumato.schema.free_text import names_rule, refuse_free_text, rows_with_names
 
 __all__ = ["Table", "check", "read"]
 
@@ -197,7 +197,15 @@ class Table:
             hint = "`not_person` says that it identifies something else; `person` names who a row is about"
             found += [Problem(schema[name].where, rule, hint) for name in asked]
         crowded = [] if self._store.people is None else crowded_problem(self._store.people, self._store.weights)
-        return found + crowded + self.suspected_keys() + self.copies()
+        return found + crowded + self.suspected_keys() + self.copies() + self._values_to_read()
+
+    def _values_to_read(self) -> list[Problem]:
+        """Return what is to be looked at in values that are published as they are."""
+        schema = self.schema
+        hint = 'read its values; role = "other" keeps it out of a release'
+        named = {name: rows_with_names(values) for name, values in self._carried_values().items()}
+        found = [Problem(schema[name].where, names_rule(rows), hint, rows=rows) for name, rows in named.items() if rows]
+        return found + schema.alike_spellings([attribute.name for attribute in schema.sensitive])
 
     def suspected_keys(self) -> list[Problem]:
         """Return a problem for columns that may be the key of a person, judged by rows that agree, whatever their name.
@@ -265,13 +273,17 @@ class Table:
 
     def refuse_free_text(self) -> None:
         """Raise where a sensitive or target column looks like free text: names of people may stand in it."""
+        refuse_free_text(self._carried_values())
+
+    def _carried_values(self) -> dict[str, dict[str, int]]:
+        """Return how many rows have each value of the sensitive and target columns whose values are listed."""
         lists = {a.name: a.domain.names for a in self.schema.carried if isinstance(a.domain, Values)}
-        refuse_free_text(
-            {
-                name: ([names[code] for code in self.counts(name).codes[:, 0].tolist() if code < len(names)], self.rows)
-                for name, names in lists.items()
-            }
-        )
+        found = {}
+        for name, names in lists.items():
+            counts = self.counts(name)
+            pairs = zip(counts.codes[:, 0].tolist(), counts.weights.tolist(), strict=True)
+            found[name] = {names[code]: rows for code, rows in pairs if code < len(names)}
+        return found
 
     def require(self) -> None:
         """Read what is not read yet; raise one `ReadError` with every problem."""

@@ -300,7 +300,13 @@ class Schema:
 
     def refuse_spellings(self, names: Iterable[str]) -> None:
         """Raise when a named attribute lists one value in several spellings, which a claim would count as several."""
-        problems = [
+        problems = self.alike_spellings(names)
+        if problems:
+            raise SchemaError(problems)
+
+    def alike_spellings(self, names: Iterable[str]) -> list[Problem]:
+        """Return a problem for each named attribute that lists one value in several spellings."""
+        return [
             Problem(
                 self[name].where,
                 f"{alike} values differ from another only in case, blanks or forms of a letter, and would count as "
@@ -311,8 +317,6 @@ class Schema:
             for name in names
             if (alike := _alike_values(self[name]))
         ]
-        if problems:
-            raise SchemaError(problems)
 
     def arx_hierarchy(self, name: str) -> str:
         """Return the hierarchy of an attribute as the text of an ARX file."""
