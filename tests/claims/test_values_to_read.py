@@ -53,3 +53,19 @@ def test_check_warns_of_spellings_that_publish_refuses():
     with pytest.raises(sf.SchemaError) as refused:
         sf.publish(read, sf.Mondrian(sf.LDiversity(2)))
     assert [str(one) for one in refused.value.problems] == [str(one) for one in said]
+
+
+@pytest.mark.parametrize(("decimal", "cells"), [(".", ["26.1", "30", "7.0"]), (",", ["26,1", "30", "7,0"])])
+def test_decimals_that_are_rounded_down_are_named(decimal, cells, tmp_path):
+    """A mean of 26.10 became 25.60, and the dictionary said that the numbers are published as they are."""
+    column = {"bmi": {"role": "sensitive", "kind": "numeric", "range": [0, 80], "step": 1, "decimal": decimal}}
+    read = table(column, {"bmi": [cells[at % 3] for at in range(300)]})
+    said = read.remarks()
+    assert [(problem.path, problem.rows) for problem in said] == [("attribute.bmi", 100)]
+    assert "rounded down to whole numbers" in said[0].rule
+    sf.publish(read, K5, save_to=tmp_path / "a", format="csv", allow_fingerprints=True)
+    text = (tmp_path / "a" / "dictionary.md").read_text().split("### bmi")[1]
+    assert "decimals, where the data had any, are rounded down" in text
+    assert "published as it is" not in text
+    finer = {"bmi": {**column["bmi"], "step": "0.1"}}
+    assert not table(finer, {"bmi": [cells[at % 3] for at in range(300)]}).remarks()

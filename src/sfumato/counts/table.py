@@ -13,14 +13,15 @@ from sfumato.counts.agreement import suspected_keys
 from sfumato.counts.canonical import LEFT_OUT
 from sfumato.counts.copies import COPIES_SHARE, find_copies
 from sfumato.counts.counted import Counts, checked_names
+from sfumato.counts.encoding import numbers_with_point
 from sfumato.counts.grouping import group_codes
 from sfumato.counts.people import Members, People, crowded_problem, household_like, read_people, repeated_keys, rows_kept
 from sfumato.counts.refusal import guessed_reading
-from sfumato.counts.source import open_source
+from sfumato.counts.source import ROWS, Source, open_source
 from sfumato.counts.store import Store
 from sfumato.counts.stray_rows import stray_rows
-from sfumato.errors import ParameterError, Problem, ReadError, SchemaError
-from sfumato.schema import Attribute, Schema, Values
+from sfumato.errors import ParameterError, Problem, ReadError, SchemaError, count_of
+from sfumato.schema import Attribute, Grid, Schema, Values
 from sfumato.schema.fingerprints import Fingerprints, lonely_rows
 from sfumato.schema.free_text import names_rule, refuse_free_text, rows_with_names
 
@@ -73,6 +74,17 @@ def _open(data: Any, schema: Schema, **options: Any) -> Table:
     expected = [a.column or a.name for a in schema.attributes if a.role not in ("identifier", "other")]
     source = open_source(data, expected=expected, **options)
     return Table(schema, Store(source, person=schema.person_columns, exact=schema.person_exact))
+
+
+def _with_decimals(source: Source, attribute: Attribute) -> int:
+    """Return how many rows have a number with decimals other than 0 in a column."""
+    column = attribute.column or attribute.name
+    frame = source.scan([column])
+    if source.types(frame)[column].is_integer():
+        return 0
+    number = numbers_with_point(pl.col(column).cast(pl.String), attribute.numbers).cast(pl.Float64, strict=False)
+    rows = pl.col(ROWS).sum() if source.grouped else pl.len()
+    return int(source.collect(frame.filter(number != number.floor()).select(rows)).item() or 0)
 
 
 class Table:
@@ -205,6 +217,7 @@ class Table:
         hint = 'read its values; role = "other" keeps it out of a release'
         named = {name: rows_with_names(values) for name, values in self._carried_values().items()}
         found = [Problem(schema[name].where, names_rule(rows), hint, rows=rows) for name, rows in named.items() if rows]
+        found += self._rounded()
         return found + schema.alike_spellings([attribute.name for attribute in schema.sensitive])
 
     def suspected_keys(self) -> list[Problem]:
@@ -221,6 +234,18 @@ class Table:
         problems = self.suspected_keys()
         if problems:
             raise SchemaError(problems)
+
+    def _rounded(self) -> list[Problem]:
+        """Return a problem for each carried column whose decimals are rounded down to whole numbers."""
+        whole = [a for a in self.schema.carried if isinstance(a.domain, Grid) and a.domain.whole]
+        file, found = self._store.source, []
+        for attribute in whole if file is not None else ():
+            assert file is not None
+            rows = _with_decimals(file, attribute)
+            if rows:
+                rule = f"{count_of(rows, 'row has', 'rows have')} decimals, which are rounded down to whole numbers"
+                found.append(Problem(attribute.where, rule, 'a smaller step, such as step = "0.01", keeps them', rows=rows))
+        return found
 
     def copies(self) -> list[Problem]:
         """Return a problem where many rows are copies of others in every column of the file, more than by chance.
