@@ -53,7 +53,7 @@ def test_a_key_in_any_role_is_refused(name, role):
     assert [problem.path for problem in found] == [f"attribute.{name}"]
     assert f'person = "{name}"' in found[0].hint
     assert ('role = "identifier"' in found[0].hint) == (role in ("quasi", "sensitive", "target"))
-    with pytest.raises(sf.SchemaError, match="of one person do|looks like the key of a person"):
+    with pytest.raises(sf.SchemaError, match=r"of one person do|looks like the key of a person"):
         sf.publish(sf.read(frame, schema(column)), K5)
     assert not sf.check(frame, schema(column, not_person=[name]))
     assert not sf.check(frame, schema(column, rows_per_person=9))

@@ -390,7 +390,9 @@ def keyed_by(*keys):
 def test_spellings_of_one_key_are_refused(one, other):
     """Reading refuses, so that no method draws or counts anything."""
     frame = keyed_by(one, other, "x1", "x2", one)
-    with pytest.raises(sf.ReadError, match="2 keys differ from another only in case, blanks, punctuation or leading zeros") as error:
+    with pytest.raises(
+        sf.ReadError, match="2 keys differ from another only in case, blanks, punctuation or leading zeros"
+    ) as error:
         sf.read(frame, schema(rows_per_person=1))
     problem = error.value.problems[0]
     assert (problem.path, problem.count) == ("person", 2)
@@ -415,8 +417,11 @@ def test_keys_that_differ_in_more_are_people():
 
 
 @pytest.mark.parametrize(
-    "word", ["unknown", "UNKNOWN", "NA", "n/a", "N/A ", "-9", "-9.0", "none", "NULL", "?", "\u200b"]
-    + ["unbekannt", "Keine Angabe", "k.A.", "-", "--", ".", "nan", "missing", "inconnu", "-999", "#N/A", "*"],
+    "word",
+    [
+        *("unknown", "UNKNOWN", "NA", "n/a", "N/A ", "-9", "-9.0", "none", "NULL", "?", "\u200b"),
+        *("unbekannt", "Keine Angabe", "k.A.", "-", "--", ".", "nan", "missing", "inconnu", "-999", "#N/A", "*"),
+    ],
 )
 def test_words_that_mean_no_key_are_no_key(word):
     for exact in (False, True):
@@ -428,7 +433,7 @@ def test_words_that_mean_no_key_are_no_key(word):
 
 
 def test_a_word_for_no_key_gets_its_own_hint():
-    with pytest.raises(sf.ReadError, match="3 rows have no value in mrn.*2 of them with a word or a sign") as error:
+    with pytest.raises(sf.ReadError, match=r"3 rows have no value in mrn.*2 of them with a word or a sign") as error:
         sf.read(keyed_by("q1", "unbekannt", "q2", "", "-"), schema())
     assert "k.A." in error.value.problems[0].hint
 

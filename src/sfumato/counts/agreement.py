@@ -4,7 +4,7 @@ Source    Ours.
 Claim     A column is reported only if at least nine in ten of its values that repeat have rows that agree in the
           quasi-identifiers (in all of them; or in more of them than not and all but two at most, numbers within a
           tenth of their range), which rows put together at random would do in one case of ten at most.
-Because   the chance that m random rows agree is counted exactly: the sum over the combinations v of C(n_v, m) / C(n, m).
+Because   the chance that m random rows agree is counted exactly: the sum of C(n_v, m) / C(n, m) over combinations v.
           Columns that follow from one another, such as postcode and town, are no evidence of a person: two of the
           quasi-identifiers that agree must say little about each other.
 Checked   tests/claims/test_agreement.py::test_a_key_in_any_role_is_refused
@@ -148,12 +148,14 @@ def key_hint(columns: Sequence[str], *, published: bool = False) -> str:
     one = f'"{columns[0]}"' if len(columns) == 1 else "[{}]".format(", ".join(f'"{name}"' for name in columns))
     role = 'role = "identifier" and ' if published else ""
     return (
-        f"{role}person = {one} counts people by it; rows_per_person = m takes m rows for one person, a number that is "
-        f'known without looking at the data; not_person = ["{columns[0]}"] says that it identifies something else'
+        f"{role}person = {one} counts people by it; rows_per_person = m takes m rows for one person, a number "
+        f'that is known without looking at the data; not_person = ["{columns[0]}"] says that it identifies something else'
     )
 
 
-def _worded(names: Sequence[str], most: int, schema: Schema, agreed: str, what: str = "", *, nearly: str = "") -> Problem:
+def _worded(
+    names: Sequence[str], most: int, schema: Schema, agreed: str, what: str = "", *, nearly: str = ""
+) -> Problem:
     said = {a.column or a.name: a for a in schema.attributes}
     known = said.get(names[0])
     published = any(name in said and said[name] in schema.published for name in names)
@@ -221,9 +223,7 @@ def _joint(columns: Sequence[np.ndarray]) -> np.ndarray:
     return key
 
 
-def _agrees(
-    rows: _Rows, groups: _Groups, others: Sequence[str], schema: Schema, *, apart: bool = False
-) -> bool:
+def _agrees(rows: _Rows, groups: _Groups, others: Sequence[str], schema: Schema, *, apart: bool = False) -> bool:
     """Whether nearly all values that repeat agree in every one of `others`.
 
     With `apart` two of these must say little about each other: one published column may follow from another.

@@ -78,9 +78,7 @@ def _households(proposals: Sequence[Proposal]) -> list[str]:
     return [one.name for one in proposals if one.role == "identifier" and household_like(one.name)]
 
 
-def _of_the_table(
-    seen: TableFacts, person: str, households: Sequence[str], counting: Sequence[str]
-) -> tuple[str, ...]:
+def _of_the_table(seen: TableFacts, person: str, households: Sequence[str], counting: Sequence[str]) -> tuple[str, ...]:
     known = next((one for one in seen.repeated if one.name == person), None)
     repeats = f" {person} repeats: {count_of(known.values, 'value')}, up to {known.most} rows each" if known else ""
     asked = [

@@ -119,8 +119,8 @@ class People:
     """The person of each row, numbered from 0 in the order of their keys, and a hash of each person's key.
 
     Keys themselves are not held. People with one row have no hash (0): no rule asks for it. `blank` counts rows without
-    a key, `worded` those of them with a word in its place, `nines` those whose key is a long number of nines, `alike` keys
-    that differ from another only in how they are written.
+    a key, `worded` those of them with a word in its place, `nines` those whose key is a long number of nines, `alike`
+    keys that differ from another only in how they are written.
     """
 
     ids: np.ndarray
@@ -234,7 +234,9 @@ def _bare(folded: pl.Series) -> pl.Series:
 
 def _means_no_key(texts: pl.Series, folded: pl.Series) -> np.ndarray:
     """Return which texts stand for no key, each judged by itself."""
-    found: np.ndarray = (~folded.str.contains(_LETTERS) | folded.is_in(_NO_KEY) | folded.str.contains("^-9+$")).to_numpy()
+    found: np.ndarray = (
+        ~folded.str.contains(_LETTERS) | folded.is_in(_NO_KEY) | folded.str.contains("^-9+$")
+    ).to_numpy()
     wordy = (~texts.str.contains(r"\d")).arg_true()  # no word for "no value" has digits
     words = [means_none(text) or text in NO_VALUE for text in texts.gather(wordy).to_list()]
     found = found.copy()

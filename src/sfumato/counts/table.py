@@ -15,7 +15,15 @@ from sfumato.counts.copies import COPIES_SHARE, find_copies
 from sfumato.counts.counted import Counts, checked_names
 from sfumato.counts.encoding import numbers_with_point
 from sfumato.counts.grouping import group_codes
-from sfumato.counts.people import Members, People, crowded_problem, household_like, read_people, repeated_keys, rows_kept
+from sfumato.counts.people import (
+    Members,
+    People,
+    crowded_problem,
+    household_like,
+    read_people,
+    repeated_keys,
+    rows_kept,
+)
 from sfumato.counts.refusal import guessed_reading
 from sfumato.counts.source import ROWS, Source, open_source
 from sfumato.counts.store import Store
@@ -244,7 +252,9 @@ class Table:
             rows = _with_decimals(file, attribute)
             if rows:
                 rule = f"{count_of(rows, 'row has', 'rows have')} decimals, which are rounded down to whole numbers"
-                found.append(Problem(attribute.where, rule, 'a smaller step, such as step = "0.01", keeps them', rows=rows))
+                found.append(
+                    Problem(attribute.where, rule, 'a smaller step, such as step = "0.01", keeps them', rows=rows)
+                )
         return found
 
     def copies(self) -> list[Problem]:

@@ -268,7 +268,9 @@ def _refuse_text(release: Release) -> None:
     for attribute in release.carried:
         if isinstance(attribute.domain, Values):
             rows = np.asarray(release.groups.histogram(attribute.name).sum(axis=0)).ravel().tolist()
-            told[attribute.name] = {text: many for text, many in zip(attribute.domain.names, rows, strict=False) if many}
+            told[attribute.name] = {
+                text: many for text, many in zip(attribute.domain.names, rows, strict=False) if many
+            }
     refuse_free_text(told)
 
 

@@ -51,11 +51,13 @@ def rows_with_names(values: Mapping[str, int]) -> int:
 def _is_name(text: str) -> bool:
     words = [word for word in text.replace(",", " ").split() if word.casefold() not in _PARTICLES]
     plain = [word.replace("-", "").replace("'", "").replace("\u2019", "").rstrip(".") for word in words]
-    return len(words) in (2, 3) and all(word.isalpha() and word[0].isupper() and not word[1:].isupper() for word in plain)
+    return len(words) in (2, 3) and all(
+        word.isalpha() and word[0].isupper() and not word[1:].isupper() for word in plain
+    )
 
 
 def refuse_free_text(published: Mapping[str, Mapping[str, int]]) -> None:
-    """Raise where a column published in every row looks like free text or holds names; each with the rows of a value."""
+    """Raise where a column published in every row looks like free text or holds names; given are the rows of values."""
     names = [
         name
         for name, values in published.items()

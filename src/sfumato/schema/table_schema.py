@@ -38,10 +38,10 @@ class Schema:
 
     `person` names the columns of the file that say who a row is about. `rows_per_person` is then a cap that reading
     enforces; without `person` it is an assumption about the file. `not_person` names columns that repeat and identify
-    something other than people, or count something else though they are named like a number of people. `person_exact` says that keys which differ only in case, blanks, punctuation or leading
-    zeros are different people; otherwise they are refused. `copies_are_people` says that rows which are equal in every column of
-    the file are different people. `rows_stated` says whether `rows_per_person` was given; it is 1 where
-    it was not.
+    something other than people, or count something else though they are named like a number of people. `person_exact`
+    says that keys which differ only in case, blanks, punctuation or leading zeros are different people; otherwise they
+    are refused. `copies_are_people` says that rows which are equal in every column of the file are different people.
+    `rows_stated` says whether `rows_per_person` was given; it is 1 where it was not.
     """
 
     attributes: tuple[Attribute, ...]

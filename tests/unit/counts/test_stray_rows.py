@@ -135,5 +135,5 @@ def test_a_title_without_delimiters_is_refused_with_a_hint(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("Patient list 2026\n" + "\n".join(",".join(row) for row in [NAMES, *ROWS]) + "\n")
     for asked in (lambda: sf.draft(path), lambda: sf.read(path, SCHEMA)):
-        with pytest.raises(sf.ReadError, match="line 2 has more cells.*delete a title above the names of the columns"):
+        with pytest.raises(sf.ReadError, match=r"line 2 has more cells.*delete a title above the names of the columns"):
             asked()
