@@ -148,8 +148,9 @@ def key_hint(columns: Sequence[str], *, published: bool = False) -> str:
     one = f'"{columns[0]}"' if len(columns) == 1 else "[{}]".format(", ".join(f'"{name}"' for name in columns))
     role = 'role = "identifier" and ' if published else ""
     return (
-        f"{role}person = {one} counts people by it; rows_per_person = m takes m rows for one person, a number "
-        f'that is known without looking at the data; not_person = ["{columns[0]}"] says that it identifies something else'
+        f"{role}person = {one} counts people by it; rows_per_person = m takes m rows for one person, "
+        "a number that is known without looking at the data; "
+        f'not_person = ["{columns[0]}"] says that it identifies something else'
     )
 
 
@@ -162,8 +163,8 @@ def _worded(
     which = f" ({what})" if what else " together with " + names[1] if len(names) > 1 else ""
     quasi = "quasi-identifier" if agreed.startswith("every") else "quasi-identifiers"
     rule = (
-        f"repeats{which}, and rows with the same value agree{nearly} in {agreed} {quasi}, as the rows of one person do: "
-        f"up to {most} rows, and rows_per_person is {schema.rows_per_person}"
+        f"repeats{which}, and rows with the same value agree{nearly} in {agreed} {quasi}, "
+        f"as the rows of one person do: up to {most} rows, and rows_per_person is {schema.rows_per_person}"
     )
     hint = key_hint(names, published=published)
     if what:
