@@ -221,3 +221,22 @@ def test_mutants_are_caught(monkeypatch):
         patch.setattr(agreement, "_ENOUGH_PAIRS", 0)
         patch.setattr(agreement, "_LITTLE", 2)
         assert ordinary(pairs, ["a", "b"])
+
+
+@pytest.mark.parametrize("rows", [1, 4])
+def test_rows_that_agree_in_a_birth_date_and_all_else_are_warned_of(rows):
+    rng = np.random.default_rng(2)
+    born = np.datetime64("1930-01-01") + rng.integers(0, 25_000, 5000)
+    people = pl.DataFrame(
+        {"born": born, "sex": rng.choice(["F", "M"], 5000), "town": rng.choice(TOWNS, 5000)}
+    ).with_columns(pl.col("born").cast(pl.Date).cast(pl.String))
+    frame = pl.concat([people] * rows).with_columns(stay=pl.int_range(pl.len()), illness=pl.lit("flu"))
+    day = {"role": "quasi", "kind": "date", "range": ["1930-01-01", "2010-01-01"]}
+    columns = {
+        "born": day,
+        **{name: QUASI[name] for name in ("sex", "town", "illness")},
+        "stay": {"role": "identifier"},
+    }
+    described = sf.Schema.parse({"name": "t", "rows_per_person": 1, "attribute": columns})
+    found = told(frame, described)
+    assert [problem.path for problem in found] == ([] if rows == 1 else ["attribute.born"])

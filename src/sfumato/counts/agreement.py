@@ -29,7 +29,7 @@ from sfumato.counts.source import Source
 from sfumato.errors import Problem
 from sfumato.schema import Schema
 
-__all__ = ["agreeing_columns", "key_hint", "suspected_keys"]
+__all__ = ["agreeing_columns", "key_hint", "more_than_by_chance", "suspected_keys"]
 
 _FIRST_ROWS, _MOST_LOOKED_AT, _PAIRS = 20_000, 100, 50  # rows, columns and pairs of columns looked at
 _COMBINATIONS, _REPEATED, _AGREE = 20, 5, 0.9  # of the quasi-identifiers; values that repeat; the share that agrees
@@ -277,6 +277,19 @@ def _by_chance(column: np.ndarray, sizes: np.ndarray) -> float:
         each = np.clip(times[:, None] - steps, 0, None) / (total - steps)
         chances.append(float(each.prod(axis=1).sum()))
     return float(np.average(chances, weights=many))
+
+
+def more_than_by_chance(codes: np.ndarray, weights: np.ndarray) -> int:
+    """Return the most rows that agree in all columns, 0 where few rows do, or no more than in independent columns."""
+    rows, again = float(weights.sum()), weights[weights > 1]
+    if len(again) < _MANY_REPEATED or again.sum() * _REPEATED_ROWS <= rows:
+        return 0
+    alike = 1.0
+    for column in codes.T:
+        times = np.bincount(column, weights=weights)
+        alike *= float((times * (times - 1)).sum()) / (rows * (rows - 1))
+    found = float((again.astype(float) * (again - 1)).sum())
+    return int(again.max()) if found * _CHANCE > alike * rows * (rows - 1) else 0
 
 
 def _told_by(rows: _Rows, groups: _Groups, name: str) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from sfumato.counts.agreement import suspected_keys
+from sfumato.counts.agreement import more_than_by_chance, suspected_keys
 from sfumato.counts.canonical import LEFT_OUT
 from sfumato.counts.copies import COPIES_SHARE, find_copies
 from sfumato.counts.counted import Counts, checked_names
@@ -29,7 +29,7 @@ from sfumato.counts.source import ROWS, Source, open_source
 from sfumato.counts.store import Store
 from sfumato.counts.stray_rows import stray_rows
 from sfumato.errors import ParameterError, Problem, ReadError, SchemaError, count_of
-from sfumato.schema import Attribute, Grid, Schema, Values
+from sfumato.schema import Attribute, Days, Grid, Schema, Values
 from sfumato.schema.fingerprints import Fingerprints, lonely_rows
 from sfumato.schema.free_text import names_rule, refuse_free_text, rows_with_names
 
@@ -225,7 +225,7 @@ class Table:
         hint = 'read its values; role = "other" keeps it out of a release'
         named = {name: rows_with_names(values) for name, values in self._carried_values().items()}
         found = [Problem(schema[name].where, names_rule(rows), hint, rows=rows) for name, rows in named.items() if rows]
-        found += self._rounded()
+        found += self._rounded() + self._same_days()
         return found + schema.alike_spellings([attribute.name for attribute in schema.sensitive])
 
     def suspected_keys(self) -> list[Problem]:
@@ -242,6 +242,21 @@ class Table:
         problems = self.suspected_keys()
         if problems:
             raise SchemaError(problems)
+
+    def _same_days(self) -> list[Problem]:
+        """Return a problem where many rows agree in every quasi-identifier, a day among them, more than by chance."""
+        schema = self.schema
+        days = [a for a in schema.quasi if isinstance(a.domain, Days) and a.domain.step == 1 and not a.domain.months]
+        if not days or schema.person or schema.unit != "person" or schema.rows_per_person > 1:
+            return []
+        counts = self.counts([attribute.name for attribute in schema.quasi])
+        most = more_than_by_chance(counts.codes, counts.weights)
+        if not most:
+            return []
+        rule = f"up to {most} rows agree in it and in every other quasi-identifier, as several rows of one person do"
+        return [
+            Problem(days[0].where, rule, "`person` names who a row is about, where a person has several", rows=most)
+        ]
 
     def _rounded(self) -> list[Problem]:
         """Return a problem for each carried column whose decimals are rounded down to whole numbers."""
