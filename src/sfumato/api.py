@@ -81,7 +81,8 @@ def publish(
     With a ledger the cost is reserved before the first draw and spent before the release is returned; a failure
     before the first draw refunds it. Rehearsals read the same data and are charged the same. A column that looks like a
     person's key and repeats more often than `rows_per_person` is refused: rows would be counted as people.
-    So is, unless the claim is a proved one, a table in which many rows are copies of others (`Table.copies`).
+    So is, unless the claim is a proved one, a table in which many rows are copies of others (`Table.copies`), and one
+    with columns whose rows agree as those of a person do (`Table.suspected_keys`).
 
     A differentially private table that would be mostly noise, by public numbers, is refused before anything is
     reserved, unless `allow_noise` says yes to it.
@@ -131,6 +132,7 @@ def _published(
     table.refuse_repeated_keys()
     if claim.kind != "proved":  # what is drawn may not be refused for what the rows are
         table.refuse_copies()
+        table.refuse_suspected_keys()
     refuse_guesses(mechanism, table)
     entropy = Entropy.system() if seed is None else Entropy.seeded(seed)
     with entered(ledger, schema.population or schema.name, claim, mechanism, entropy) as account:

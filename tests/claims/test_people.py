@@ -379,12 +379,20 @@ def keyed_by(*keys):
         ("STRASSE", "stra\u00dfe"),
         ("\uff17", "7"),
         ("0", "000"),
+        ("A-017", "A017"),
+        ("A.017", "a/17"),
+        ("q-7", "q_7"),
+        ("123-45-6789", "123456789"),
+        ("O'Neill", "ONeill"),
+        ("(12) 7", "12\u20137"),
     ],
 )
 def test_spellings_of_one_key_are_refused(one, other):
     """Reading refuses, so that no method draws or counts anything."""
     frame = keyed_by(one, other, "x1", "x2", one)
-    with pytest.raises(sf.ReadError, match="2 keys differ from another only in case, blanks or leading zeros") as error:
+    with pytest.raises(
+        sf.ReadError, match="2 keys differ from another only in case, blanks, punctuation or leading zeros"
+    ) as error:
         sf.read(frame, schema(rows_per_person=1))
     problem = error.value.problems[0]
     assert (problem.path, problem.count) == ("person", 2)
@@ -399,7 +407,7 @@ def test_spellings_of_one_key_are_refused(one, other):
 
 
 def test_keys_that_differ_in_more_are_people():
-    assert sf.read(keyed_by("q7", "q70", "q-7", "7q", "é1", "e1"), schema()).people == 6
+    assert sf.read(keyed_by("q7", "q70", "7q", "é1", "e1"), schema()).people == 5
     assert sf.read(keyed_by(*range(1, 1001)), schema()).people == 1000
     two = keyed_by("1", "1", "12", "12").with_columns(clinic=pl.Series(["12", "21", "1", "01"]))
     keyed = sf.Schema.parse({"name": "v", "person": ["clinic", "mrn"], "attribute": ATTRIBUTES})
@@ -409,7 +417,11 @@ def test_keys_that_differ_in_more_are_people():
 
 
 @pytest.mark.parametrize(
-    "word", ["unknown", "UNKNOWN", "NA", "n/a", "N/A ", "-9", "-9.0", "none", "NULL", "?", "\u200b"]
+    "word",
+    [
+        *("unknown", "UNKNOWN", "NA", "n/a", "N/A ", "-9", "-9.0", "none", "NULL", "?", "\u200b"),
+        *("unbekannt", "Keine Angabe", "k.A.", "-", "--", ".", "nan", "missing", "inconnu", "-999", "#N/A", "*"),
+    ],
 )
 def test_words_that_mean_no_key_are_no_key(word):
     for exact in (False, True):
@@ -418,6 +430,29 @@ def test_words_that_mean_no_key_are_no_key(word):
     with pytest.raises(sf.ReadError, match="1 row has no value in mrn"):
         sf.read(keyed_by(1, 2, -9), schema())
     assert sf.read(keyed_by("nana", "9", "-8"), schema()).people == 3
+
+
+def test_a_word_for_no_key_gets_its_own_hint():
+    with pytest.raises(sf.ReadError, match=r"3 rows have no value in mrn.*2 of them with a word or a sign") as error:
+        sf.read(keyed_by("q1", "unbekannt", "q2", "", "-"), schema())
+    assert "k.A." in error.value.problems[0].hint
+
+
+def test_nines_are_no_key_unless_the_steward_says_so():
+    frame = keyed_by("1", "999999", "2", "9999", "999999")
+    with pytest.raises(sf.ReadError, match="2 rows have a key of nines only") as error:
+        sf.read(frame, schema())
+    assert "person_exact = true" in error.value.problems[0].hint
+    assert sf.read(frame, schema(person_exact=True)).people == 4
+
+
+def test_a_key_with_very_many_rows_is_warned_of():
+    keys = [f"q{at // 2}" for at in range(400)]
+    assert not sf.read(keyed_by(*keys), schema()).remarks()
+    said = sf.read(keyed_by(*keys, *["misc"] * 60), schema()).remarks()
+    assert [problem.path for problem in said] == ["person"]
+    assert "60 rows" in said[0].rule
+    assert "misc" not in str(said[0])
 
 
 def test_an_absent_key_is_named():

@@ -55,7 +55,7 @@ def list_warnings(mechanism: Mechanism, schema: Schema) -> list[str]:
 
 
 def table_warnings(table: Any) -> list[str]:
-    """Warn of rows that are left out, and of published columns that look like free text."""
+    """Warn of rows that are left out, of published columns that look like free text, and of what may be a key."""
     from sfumato.errors import count_of
     from sfumato.schema.free_text import looks_like_free_text
 
@@ -67,7 +67,7 @@ def table_warnings(table: Any) -> list[str]:
     if texts:
         told = "looks like free text, in which names may stand" if len(texts) == 1 else "look like free text"
         found.append(f"{', '.join(texts)} {told}: its values are published. Read them, or give the role other")
-    return found
+    return found + [f"{one.path} {one.rule}; {one.hint}" for one in table.suspected_keys()]
 
 
 def size_rows(release: Release) -> list[tuple[str, Any]]:

@@ -16,6 +16,7 @@ from sfumato.counts.refusal import refused
 from sfumato.counts.source import Source, open_source
 from sfumato.counts.stray_rows import header_problems
 from sfumato.errors import ReadError, count_of
+from sfumato.schema.counting import holds_counts, named_like_counts
 
 __all__ = ["draft"]
 
@@ -50,7 +51,16 @@ def draft(
     seen = table_facts(source, facts)
     likely = _of_a_person(facts, seen)
     person = max(likely, key=lambda one: (key_like(one.name), one.values)).name if likely else ""
-    return toml_text(name or _name(data), proposals(facts, seen), seen, read_as=_read_as(source), person=person)
+    counting = [one.name for one in facts if named_like_counts(one.name) and _whole(one)]
+    read_as, made = _read_as(source), proposals(facts, seen)
+    return toml_text(name or _name(data), made, seen, read_as=read_as, person=person, counting=counting)
+
+
+def _whole(column: ColumnFacts) -> bool:
+    """Whether a column holds whole numbers that may count people."""
+    if column.texts is None:
+        return column.numbers is not None and column.whole
+    return holds_counts(column.name, column.texts)
 
 
 def _of_a_person(facts: Sequence[ColumnFacts], seen: TableFacts) -> list[Repeated]:

@@ -34,8 +34,13 @@ def toml_text(
     *,
     read_as: str = "",
     person: str = "",
+    counting: Sequence[str] = (),
 ) -> str:
-    """Return the whole file. `read_as` says how the data was read, `person` names the column of a person's key."""
+    """Return the whole file.
+
+    `read_as` says how the data was read, `person` names the column of a person's key, `counting` those that may say how
+    many people a row stands for.
+    """
     head = (
         "# Drafted from a data file. It lists values of the data: keep it as confidential as the data.\n"
         + (f"# Read as {visible(read_as)}.\n" if read_as else "")
@@ -54,7 +59,7 @@ def toml_text(
         f"population = {_quoted(name)}  # the ledger adds up what is published about it",
         *_who(person),
         _ROWS,
-        f"decide = {_questions(_of_the_table(seen, person, _households(proposals)))}",
+        f"decide = {_questions(_of_the_table(seen, person, _households(proposals), counting))}",
     ]
     return "\n".join(parts) + "\n" + "".join(_table(proposal) for proposal in proposals)
 
@@ -73,7 +78,7 @@ def _households(proposals: Sequence[Proposal]) -> list[str]:
     return [one.name for one in proposals if one.role == "identifier" and household_like(one.name)]
 
 
-def _of_the_table(seen: TableFacts, person: str, households: Sequence[str]) -> tuple[str, ...]:
+def _of_the_table(seen: TableFacts, person: str, households: Sequence[str], counting: Sequence[str]) -> tuple[str, ...]:
     known = next((one for one in seen.repeated if one.name == person), None)
     repeats = f" {person} repeats: {count_of(known.values, 'value')}, up to {known.most} rows each" if known else ""
     asked = [
@@ -82,6 +87,11 @@ def _of_the_table(seen: TableFacts, person: str, households: Sequence[str]) -> t
     if not person:
         asked.append("rows_per_person: how many rows has one person at most?")
         asked += [f"rows_per_person: is a row a person or a household? {name} names households" for name in households]
+        asked += [
+            f"rows_per_person: is each row one person, or is {name} the number of people? then write a row for each "
+            f"person; else not_person = [{_quoted(name)}]"
+            for name in counting
+        ]
     else:
         asked.append(f"rows_per_person: are all rows of a person kept, or at most how many?{repeats}")
         asked.append(f"person: does {person} say who a row is about? then person = {_quoted(person)}")

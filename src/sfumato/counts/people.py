@@ -11,8 +11,8 @@ Checked   tests/claims/test_people.py::test_the_cap_reads_one_person_at_a_time
           tests/claims/test_people.py::test_adding_a_person_costs_at_most_epsilon
           tests/claims/test_people.py::test_spellings_of_one_key_are_refused
 Silent on keys that are wrong: two people under one key count as one, a person under two keys as two. A key is compared
-          as text without surrounding blanks: "007" is not "7". Keys that differ in no more than that are refused,
-          unless the schema says `person_exact = true`.
+          as text without surrounding blanks: "007" is not "7". Keys that agree in their letters and digits, leading
+          zeros aside, are refused, unless the schema says `person_exact = true`.
 """
 
 from __future__ import annotations
@@ -26,22 +26,28 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 import polars as pl
 
+from sfumato.counts.agreement import agreeing_columns, key_hint
 from sfumato.counts.canonical import canonical_text
+from sfumato.counts.draft_columns import NO_VALUE
+from sfumato.counts.draft_spelling import means_none
 from sfumato.counts.draft_words import tokens
-from sfumato.counts.encoding import supported
 from sfumato.counts.grouping import packed
 from sfumato.counts.source import ROWS, Source
 from sfumato.errors import Problem, count_of
 from sfumato.schema import Schema
+from sfumato.schema.counting import holds_counts, named_like_counts
 
 __all__ = [
     "Members",
     "People",
     "alike_problem",
     "blank_problem",
+    "counting_columns",
+    "crowded_problem",
     "household_like",
     "key_columns",
     "key_like",
+    "nines_problem",
     "read_people",
     "repeated_keys",
     "rows_kept",
@@ -97,13 +103,13 @@ _HOUSEHOLDS = {
 }
 _NO_HOUSEHOLDS = {"name", "names", "nom", "email", "mail", "ip", "mac", "web", "url", "size", "type", "status"}
 
-# Of a column that agrees with the quasi-identifiers: rows and columns looked at, how many combinations and repeated
-# values there must be, and the share of these that agree.
-_FIRST_ROWS, _MOST_LOOKED_AT, _COMBINATIONS, _REPEATED, _AGREE = 20_000, 100, 20, 5, 0.9
+_CROWD = 20  # a key with so many times the rows of most keys, and more than one row in so many, is looked at
 _OFTEN = 10  # rows a value, from which an identifier is rather that of a clinic than of a person
 
 _POINT_ZERO = r"^([+-]?\d+)\.0*$"  # how programs that took a whole number for a decimal write it
 _NO_KEY = ("", "unknown", "na", "n/a", "-9", "none", "null", "?")  # folded texts in the place of a key
+_NINES = r"^9{6,}$"  # a number that is often written for no key, and may be one
+_LETTERS, _SIGNS = r"[\p{L}\p{N}]", r"[^\p{L}\p{M}\p{N}]"
 _UNSEEN = r"[[\p{Cf}\p{Cc}]--\s]"  # characters nobody sees, blanks aside
 _ZEROS = r"(^|\D)0+(\d)"
 
@@ -113,13 +119,16 @@ class People:
     """The person of each row, numbered from 0 in the order of their keys, and a hash of each person's key.
 
     Keys themselves are not held. People with one row have no hash (0): no rule asks for it. `blank` counts rows without
-    a key, `alike` keys that differ from another only in how they are written.
+    a key, `worded` those of them with a word in its place, `nines` those whose key is a long number of nines, `alike`
+    keys that differ from another only in how they are written.
     """
 
     ids: np.ndarray
     _: KW_ONLY
     digest: np.ndarray
     blank: int = 0
+    worded: int = 0
+    nines: int = 0
     alike: int = 0
 
     def at(self, rows: np.ndarray) -> People:
@@ -187,20 +196,25 @@ def read_people(columns: Sequence[pl.Series], weights: np.ndarray | None = None)
     texts = key_columns(columns)
     height = len(texts[0])
     ranks = [text.rank("dense").fill_null(0).to_numpy().astype(np.int64) for text in texts]
-    folds = [_folded(text.drop_nulls().unique().sort()) for text in texts]  # in the order of the ranks from 1
-    blank = np.zeros(height, bool)
-    for rank, fold in zip(ranks, folds, strict=True):
-        blank |= np.concatenate([[True], fold.is_in(_NO_KEY).to_numpy()])[rank]
+    known = [text.drop_nulls().unique().sort() for text in texts]  # in the order of the ranks from 1
+    folds = [_folded(text) for text in known]
+    blank, words = np.zeros(height, bool), np.zeros(height, bool)
+    for rank, text, fold in zip(ranks, known, folds, strict=True):
+        words |= np.concatenate([[False], _means_no_key(text, fold)])[rank]
+        blank |= words | (rank == 0)
     key = _numbered(ranks)
     ids = np.full(height, -1, np.int64)
     if not blank.all():
         ids[~blank] = np.unique(key[~blank], return_inverse=True)[1].reshape(-1)
     rows = np.bincount(ids[~blank], weights=None if weights is None else weights[~blank])
-    missing = int(blank.sum() if weights is None else weights[blank].sum())
+    missing, worded = (int(rows.sum() if weights is None else weights[rows].sum()) for rows in (blank, words))
     first = np.unique(ids, return_index=True)[1][int(blank.any()) :]
-    places = [fold.rank("dense").to_numpy().astype(np.int64) for fold in folds]
+    places = [_bare(fold).rank("dense").to_numpy().astype(np.int64) for fold in folds]
     plain = [place[rank[first] - 1] for rank, place in zip(ranks, places, strict=True)]
-    return People(ids, digest=_digests(texts, ids, rows), blank=missing, alike=_alike(plain))
+    nines = [text.str.contains(_NINES).fill_null(value=False).to_numpy() for text in texts]
+    nined = np.logical_and.reduce(nines)
+    found = {"blank": missing, "worded": worded, "nines": int(nined.sum() if weights is None else weights[nined].sum())}
+    return People(ids, digest=_digests(texts, ids, rows), alike=_alike(plain), **found)
 
 
 def _folded(keys: pl.Series) -> pl.Series:
@@ -211,6 +225,23 @@ def _folded(keys: pl.Series) -> pl.Series:
         seen = seen.scatter(wide, pl.Series([_one_form(key) for key in seen.gather(wide).to_list()], dtype=pl.String))
     short = seen.str.to_lowercase().str.replace_all(_ZEROS, "$1$2")
     return short.str.replace_all(r"\s+", "").str.replace_all(_ZEROS, "$1$2")
+
+
+def _bare(folded: pl.Series) -> pl.Series:
+    """Return folded keys without punctuation: letters and digits only, without leading zeros of a run of digits."""
+    return folded.str.replace_all(_SIGNS, "").str.replace_all(_ZEROS, "$1$2")
+
+
+def _means_no_key(texts: pl.Series, folded: pl.Series) -> np.ndarray:
+    """Return which texts stand for no key, each judged by itself."""
+    found: np.ndarray = (
+        ~folded.str.contains(_LETTERS) | folded.is_in(_NO_KEY) | folded.str.contains("^-9+$")
+    ).to_numpy()
+    wordy = (~texts.str.contains(r"\d")).arg_true()  # no word for "no value" has digits
+    words = [means_none(text) or text in NO_VALUE for text in texts.gather(wordy).to_list()]
+    found = found.copy()
+    found[wordy.to_numpy()] |= np.array(words, bool)
+    return found
 
 
 def _one_form(key: str) -> str:
@@ -244,21 +275,47 @@ def _digests(texts: Sequence[pl.Series], ids: np.ndarray, rows: np.ndarray) -> n
     return found
 
 
-def blank_problem(columns: Sequence[str], blank: int) -> list[Problem]:
-    """Return a problem when rows have no key: nobody can say how many people they are."""
+def blank_problem(columns: Sequence[str], blank: int, worded: int = 0) -> list[Problem]:
+    """Return a problem when rows have no key, or a word in its place: nobody can say how many people they are."""
     if not blank:
         return []
     names = ", ".join(columns)
     rule = f"{count_of(blank, 'row has', 'rows have')} no value in {names}, so it is not known who they are about"
     hint = "give each row the key of its person (a key of its own where the person has one row), or remove the row"
+    if worded:
+        of = "" if worded == blank else f", {worded} of them with a word or a sign instead"
+        rule = f"{rule}{of}"
+        hint = f"a word such as unknown, k.A. or none, or a sign, is not a key: {hint}"
     return [Problem("person", rule, hint, rows=blank)]
+
+
+def nines_problem(nines: int) -> list[Problem]:
+    """Return a problem when the key of rows is a long number of nines, as it is written for no key."""
+    if not nines:
+        return []
+    has = count_of(nines, "row has", "rows have")
+    rule = f"{has} a key of nines only, such as 999999, which is often written where the key is not known"
+    hint = "give each row the key of its person, or write person_exact = true in the schema where it is a key"
+    return [Problem("person", rule, hint, rows=nines)]
+
+
+def crowded_problem(people: People, weights: np.ndarray | None) -> list[Problem]:
+    """Return a problem when one key has so many rows that it may stand for people whose key is not known."""
+    kept = people.ids >= 0
+    rows = np.bincount(people.ids[kept], weights=None if weights is None else weights[kept])
+    most = int(rows.max(initial=0))
+    if most <= _CROWD * np.median(rows if len(rows) else [0]) or most * _CROWD <= rows.sum():
+        return []
+    rule = f"one key has {most} rows, more than {_CROWD} times as many as most keys: it is counted as one person"
+    hint = "look whether it stands for people whose key is not known; give these rows keys of their own, or remove them"
+    return [Problem("person", rule, hint, rows=most)]
 
 
 def alike_problem(alike: int) -> list[Problem]:
     """Return a problem when keys differ only in how they are written: nobody can say how many people they are."""
     if not alike:
         return []
-    differ = f"{alike} keys differ from another only in case, blanks or leading zeros"
+    differ = f"{alike} keys differ from another only in case, blanks, punctuation or leading zeros"
     rule = f"{differ}; one person would be counted as several"
     hint = "write each key in one way in the file, or person_exact = true in the schema where they are different people"
     return [Problem("person", rule, hint, count=alike)]
@@ -302,7 +359,7 @@ def _mixed(value: np.ndarray) -> np.ndarray:
 
 
 def key_like(name: str) -> bool:
-    """Whether the name of a column that is not published suggests the key of a person, or of a person's record."""
+    """Whether the name of a column suggests the key of a person, or of a person's record."""
     words = tokens(name)
     if words & _OTHERS:
         return False
@@ -315,79 +372,66 @@ def household_like(name: str) -> bool:
     return bool(words & _HOUSEHOLDS) and not words & _NO_HOUSEHOLDS
 
 
+def counting_columns(source: Source, schema: Schema) -> list[Problem]:
+    """Return a problem for each column that may say how many people a row stands for, where rows are called people.
+
+    By its name, where its cells are whole numbers and not all 1. `not_person` says that it counts something else.
+    """
+    if schema.person or schema.unit != "person":
+        return []
+    said = {attribute.column or attribute.name: attribute for attribute in schema.attributes}
+    found = []
+    for column in source.columns:
+        known = said.get(column)
+        named = {column, known.name if known is not None else column}
+        if named & set(schema.not_person) or not any(map(named_like_counts, named)):
+            continue
+        texts = _texts(source.collect(source.scan([column]))[column]).drop_nulls().unique()
+        if holds_counts(column, texts.to_list()):
+            rule = "may be the number of people a row stands for, and each row is counted as one person"
+            hint = (
+                "write a row for each person (none for 0) and leave it out; "
+                f'not_person = ["{column}"] where each row is one person and it counts something else'
+            )
+            found.append(Problem(known.where if known is not None else column, rule, hint))
+    return found
+
+
 def repeated_keys(source: Source, schema: Schema, known_rows: dict[str, int]) -> list[Problem]:
     """Return a problem for each column that looks like a person's key and repeats more often than the schema says.
+
+    Also for each that may say how many people a row stands for.
 
     `known_rows` remembers how often columns repeat, so that each is read once.
     """
     if schema.person:
         return []
-    published = {attribute.column or attribute.name for attribute in schema.published}
     said = {attribute.column or attribute.name: attribute for attribute in schema.attributes}
-    problems, unknown = [], []
+    problems, unknown = counting_columns(source, schema), []
     for column in source.columns:
         known = said.get(column)
         named = {column, known.name if known is not None else column}
-        if column in published or named & set(schema.not_person):
+        if named & set(schema.not_person):
             continue
-        if not (key_like(column) or (known is not None and known.role == "identifier")):
+        if not (any(map(key_like, named)) or (known is not None and known.role == "identifier")):
             unknown.append(column)
             continue
         if column not in known_rows:
             known_rows[column], often = _most_rows(source, column)
-            if often and not key_like(column):  # rather the name of a place: its rows say whether it is a person's
+            if often and not any(map(key_like, named)):  # rather the name of a place: its rows say whether it is
                 known_rows[column] = 0
-                unknown.append(column)
         most = known_rows[column]
+        if not most:
+            unknown.append(column)
         if most > schema.rows_per_person:
             told = "" if schema.rows_stated else ", which nobody has decided"
             rule = (
                 f"looks like the key of a person and repeats: up to {most} rows have the same value, and "
                 f"rows_per_person is {schema.rows_per_person}{told}"
             )
-            hint = (
-                f'person = "{column}" counts people by it; rows_per_person = {most} takes that many rows for one '
-                f'person; not_person = ["{column}"] says that it identifies something else'
-            )
+            hint = key_hint([column], published=known in schema.published)
             problems.append(Problem(known.where if known is not None else column, rule, hint, rows=most))
-    return problems or _agreeing(source, schema, unknown)
-
-
-def _agreeing(source: Source, schema: Schema, columns: Sequence[str]) -> list[Problem]:
-    """Return a problem for a column, whatever its name, whose rows agree in every quasi-identifier as a person's do.
-
-    Judged on the first rows. Where nearly all values that repeat agree, and the quasi-identifiers have many
-    combinations, that is no accident.
-    """
-    quasi = [attribute.column or attribute.name for attribute in schema.quasi]
-    wanted = [column for column in columns if column not in quasi][:_MOST_LOOKED_AT]
-    if source.grouped or not quasi or not wanted or not set(quasi) <= set(source.columns):
-        return []
-    frame = source.collect(source.scan([*quasi, *wanted]).head(_FIRST_ROWS))
-    plain = [
-        name for name in wanted if frame[name].dtype not in (pl.Object, pl.Null) and not frame[name].dtype.is_nested()
-    ]
-    if not all(supported(frame[name].dtype) for name in quasi):
-        return []
-    alike = frame.select(pl.struct(quasi).hash().alias("alike"), *plain)
-    if alike["alike"].n_unique() < _COMBINATIONS:
-        return []
-    for name in plain:
-        values = alike.drop_nulls(name).group_by(name).agg(rows=pl.len(), kinds=pl.col("alike").n_unique())
-        repeated = values.filter(pl.col("rows") > 1)
-        enough = repeated.height >= _REPEATED and repeated["rows"].sum() * 20 >= frame.height
-        most = int(values["rows"].max() or 0) if enough else 0  # type: ignore[arg-type]
-        if enough and most > schema.rows_per_person and (repeated["kinds"] == 1).mean() >= _AGREE:  # type: ignore[operator]
-            rule = (
-                f"repeats, and rows with the same value agree in every quasi-identifier, as the rows of one person do: "
-                f"up to {most} rows, and rows_per_person is {schema.rows_per_person}"
-            )
-            hint = (
-                f'person = "{name}" counts people by it; rows_per_person = {most} takes that many rows for one person; '
-                f'not_person = ["{name}"] says that it identifies something else'
-            )
-            return [Problem(name, rule, hint, rows=most)]
-    return []
+    return problems or agreeing_columns(source, schema, unknown)
 
 
 def _most_rows(source: Source, column: str) -> tuple[int, bool]:

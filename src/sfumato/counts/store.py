@@ -11,7 +11,7 @@ import polars as pl
 from sfumato.counts.canonical import ASK
 from sfumato.counts.csv_form import guesses_of
 from sfumato.counts.encoding import Encoded, exact_cells, first_look, settle, settle_objects, supported
-from sfumato.counts.people import People, alike_problem, blank_problem, read_people
+from sfumato.counts.people import People, alike_problem, blank_problem, nines_problem, read_people
 from sfumato.counts.refusal import cell_problems, missing_columns, refused
 from sfumato.counts.source import ROWS, Source, guarded
 from sfumato.counts.stray_rows import header_again, header_problems
@@ -84,8 +84,8 @@ class Store:
         """Return what is wrong with the keys of people."""
         if self.people is None:
             return []
-        alike = [] if self.exact else alike_problem(self.people.alike)
-        return blank_problem(self.person, self.people.blank) + alike
+        alike = [] if self.exact else alike_problem(self.people.alike) + nines_problem(self.people.nines)
+        return blank_problem(self.person, self.people.blank, self.people.worded) + alike
 
     def _missing_key(self) -> list[Problem]:
         """Return a problem for each column of the person's key that the table lacks."""

@@ -9,19 +9,29 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from sfumato.counts.agreement import more_than_by_chance, suspected_keys
 from sfumato.counts.canonical import LEFT_OUT
 from sfumato.counts.copies import COPIES_SHARE, find_copies
 from sfumato.counts.counted import Counts, checked_names
+from sfumato.counts.encoding import numbers_with_point
 from sfumato.counts.grouping import group_codes
-from sfumato.counts.people import Members, People, household_like, read_people, repeated_keys, rows_kept
+from sfumato.counts.people import (
+    Members,
+    People,
+    crowded_problem,
+    household_like,
+    read_people,
+    repeated_keys,
+    rows_kept,
+)
 from sfumato.counts.refusal import guessed_reading
-from sfumato.counts.source import open_source
+from sfumato.counts.source import ROWS, Source, open_source
 from sfumato.counts.store import Store
 from sfumato.counts.stray_rows import stray_rows
-from sfumato.errors import ParameterError, Problem, ReadError, SchemaError
-from sfumato.schema import Attribute, Schema, Values
+from sfumato.errors import ParameterError, Problem, ReadError, SchemaError, count_of
+from sfumato.schema import Attribute, Days, Grid, Schema, Values
 from sfumato.schema.fingerprints import Fingerprints, lonely_rows
-from sfumato.schema.free_text import refuse_free_text
+from sfumato.schema.free_text import names_rule, refuse_free_text, rows_with_names
 
 __all__ = ["Table", "check", "read"]
 
@@ -72,6 +82,17 @@ def _open(data: Any, schema: Schema, **options: Any) -> Table:
     expected = [a.column or a.name for a in schema.attributes if a.role not in ("identifier", "other")]
     source = open_source(data, expected=expected, **options)
     return Table(schema, Store(source, person=schema.person_columns, exact=schema.person_exact))
+
+
+def _with_decimals(source: Source, attribute: Attribute) -> int:
+    """Return how many rows have a number with decimals other than 0 in a column."""
+    column = attribute.column or attribute.name
+    frame = source.scan([column])
+    if source.types(frame)[column].is_integer():
+        return 0
+    number = numbers_with_point(pl.col(column).cast(pl.String), attribute.numbers).cast(pl.Float64, strict=False)
+    rows = pl.col(ROWS).sum() if source.grouped else pl.len()
+    return int(source.collect(frame.filter(number != number.floor()).select(rows)).item() or 0)
 
 
 class Table:
@@ -195,7 +216,61 @@ class Table:
             rule = "is named like a household: is a row a person or a household? Every promise counts rows as people"
             hint = "`not_person` says that it identifies something else; `person` names who a row is about"
             found += [Problem(schema[name].where, rule, hint) for name in asked]
-        return found + self.copies()
+        crowded = [] if self._store.people is None else crowded_problem(self._store.people, self._store.weights)
+        return found + crowded + self.suspected_keys() + self.copies() + self._values_to_read()
+
+    def _values_to_read(self) -> list[Problem]:
+        """Return what is to be looked at in values that are published as they are."""
+        schema = self.schema
+        hint = 'read its values; role = "other" keeps it out of a release'
+        named = {name: rows_with_names(values) for name, values in self._carried_values().items()}
+        found = [Problem(schema[name].where, names_rule(rows), hint, rows=rows) for name, rows in named.items() if rows]
+        found += self._rounded() + self._same_days()
+        return found + schema.alike_spellings([attribute.name for attribute in schema.sensitive])
+
+    def suspected_keys(self) -> list[Problem]:
+        """Return a problem for columns that may be the key of a person, judged by rows that agree, whatever their name.
+
+        Only where the schema says that rows are people, and not by which key (`person`).
+        """
+        self.require()
+        file, schema = self._store.source or self._store.file, self.schema
+        return [] if file is None or schema.unit != "person" else suspected_keys(file, schema)
+
+    def refuse_suspected_keys(self) -> None:
+        """Raise where rows may be counted as people that are not. Never for a claim that is proved: it is a veto."""
+        problems = self.suspected_keys()
+        if problems:
+            raise SchemaError(problems)
+
+    def _same_days(self) -> list[Problem]:
+        """Return a problem where many rows agree in every quasi-identifier, a day among them, more than by chance."""
+        schema = self.schema
+        days = [a for a in schema.quasi if isinstance(a.domain, Days) and a.domain.step == 1 and not a.domain.months]
+        if not days or schema.person or schema.unit != "person" or schema.rows_per_person > 1:
+            return []
+        counts = self.counts([attribute.name for attribute in schema.quasi])
+        most = more_than_by_chance(counts.codes, counts.weights)
+        if not most:
+            return []
+        rule = f"up to {most} rows agree in it and in every other quasi-identifier, as several rows of one person do"
+        return [
+            Problem(days[0].where, rule, "`person` names who a row is about, where a person has several", rows=most)
+        ]
+
+    def _rounded(self) -> list[Problem]:
+        """Return a problem for each carried column whose decimals are rounded down to whole numbers."""
+        whole = [a for a in self.schema.carried if isinstance(a.domain, Grid) and a.domain.whole]
+        file, found = self._store.source, []
+        for attribute in whole if file is not None else ():
+            assert file is not None
+            rows = _with_decimals(file, attribute)
+            if rows:
+                rule = f"{count_of(rows, 'row has', 'rows have')} decimals, which are rounded down to whole numbers"
+                found.append(
+                    Problem(attribute.where, rule, 'a smaller step, such as step = "0.01", keeps them', rows=rows)
+                )
+        return found
 
     def copies(self) -> list[Problem]:
         """Return a problem where many rows are copies of others in every column of the file, more than by chance.
@@ -248,13 +323,17 @@ class Table:
 
     def refuse_free_text(self) -> None:
         """Raise where a sensitive or target column looks like free text: names of people may stand in it."""
+        refuse_free_text(self._carried_values())
+
+    def _carried_values(self) -> dict[str, dict[str, int]]:
+        """Return how many rows have each value of the sensitive and target columns whose values are listed."""
         lists = {a.name: a.domain.names for a in self.schema.carried if isinstance(a.domain, Values)}
-        refuse_free_text(
-            {
-                name: ([names[code] for code in self.counts(name).codes[:, 0].tolist() if code < len(names)], self.rows)
-                for name, names in lists.items()
-            }
-        )
+        found = {}
+        for name, names in lists.items():
+            counts = self.counts(name)
+            pairs = zip(counts.codes[:, 0].tolist(), counts.weights.tolist(), strict=True)
+            found[name] = {names[code]: rows for code, rows in pairs if code < len(names)}
+        return found
 
     def require(self) -> None:
         """Read what is not read yet; raise one `ReadError` with every problem."""

@@ -267,9 +267,10 @@ def _refuse_text(release: Release) -> None:
     told = {}
     for attribute in release.carried:
         if isinstance(attribute.domain, Values):
-            held = np.unique(release.groups.histogram(attribute.name).indices).tolist()
-            names = attribute.domain.names
-            told[attribute.name] = ([names[code] for code in held if code < len(names)], release.rows)
+            rows = np.asarray(release.groups.histogram(attribute.name).sum(axis=0)).ravel().tolist()
+            told[attribute.name] = {
+                text: many for text, many in zip(attribute.domain.names, rows, strict=False) if many
+            }
     refuse_free_text(told)
 
 

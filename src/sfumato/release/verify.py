@@ -14,7 +14,8 @@ Silent on whether the rows are true, on who wrote the manifest, and on different
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -32,6 +33,7 @@ from sfumato.release.manifest import DICTIONARY, MANIFEST, Manifest
 from sfumato.release.manifest_reader import read_manifest
 from sfumato.release.verdict import Verdict
 from sfumato.schema import Attribute, Schema
+from sfumato.schema.counting import holds_counts, named_like_counts
 
 __all__ = ["verify"]
 
@@ -308,6 +310,23 @@ def _readable(frame: pl.LazyFrame) -> bool:
 # -- a bare file ---------------------------------------------------------------------------
 
 
+def _uncounted(schema: Schema, columns: Mapping[str, str], texts: Mapping[str, Sequence[str | None]]) -> list[Problem]:
+    """Return a problem for each column of the schema that may say for how many people a line stands."""
+    rule = "may be the number of people a line stands for, and each line was counted as one"
+    return [
+        Problem(
+            column,
+            rule,
+            f"--counts {column}, without a role in the schema, where it is; not_person = [{json.dumps(column)}] in the "
+            "schema where each line is one person",
+        )
+        for name, column in columns.items()
+        if not {name, column} & set(schema.not_person)
+        and named_like_counts(column)
+        and holds_counts(column, (text or "" for text in texts.get(name, ())))
+    ]
+
+
 def _file(path: Path, schema: Schema, requirement: Requirement, *, groups: str | None, counts: str | None) -> Verdict:
     frame = scan(path)
     present = frame.collect_schema().names()
@@ -319,10 +338,17 @@ def _file(path: Path, schema: Schema, requirement: Requirement, *, groups: str |
         raise ReleaseError(f"{path.name} has no column of the schema", hint="give the schema of this table")
     extra = [column for column in present if column not in (*columns.values(), groups, counts)]
     problems = [
-        Problem(column, "is a column that no claim covers", "remove it, or give it a role in the schema")
+        Problem(
+            column,
+            "is a column that no claim covers",
+            f"--counts {column} where it says for how many people a line stands; else remove it"
+            if named_like_counts(column)
+            else "remove it, or give it a role in the schema",
+        )
         for column in extra
     ]
     examined = examine_rows(schema, frame, columns, requirement, groups=groups, count=counts)
+    problems += [] if counts is not None else _uncounted(schema, columns, examined.texts)
     unread = label_problems(schema, examined.texts)
     # Unknown values have no rank, and nobody can tell whether two of them are one value in two spellings.
     needed = {attribute.where for attribute in schema.carried if attribute.ordered}

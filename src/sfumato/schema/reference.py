@@ -12,15 +12,16 @@ For the whole table
   population = "members-2024"  who the rows are about; the ledger adds up what is published of them
   person = "MRN"               the column that says who a row is about, or several: ["clinic", "patient_no"]. It is
                                read and never published; k, l and t then count distinct people
-  person_exact = true          keys that differ only in case, blanks or leading zeros ("q7", "Q007") are different
-                               people; without it such keys are refused
+  person_exact = true          keys that differ only in case, blanks, punctuation or leading zeros ("q7", "Q-007")
+                               are different people; without it such keys are refused
   copies_are_people = true     rows that are equal in every column of the file are different people. Without it, and
                                without `person`, a table with many such copies is refused: more than 5 % of the rows
                                and 100 times as many as chance explains if each column depends on one other at most
   rows_per_person = 1          at most how many rows one person has. With `person` it is enforced: of each person at
                                most so many rows are kept, chosen by a fixed rule that reads that person's rows alone.
                                Without `person` it is taken on trust. Until it is written, claims speak of rows
-  not_person = ["clinic_id"]   columns that repeat and identify something other than people
+  not_person = ["clinic_id"]   columns that repeat and identify something other than people, or count something else
+                               though they are named like a number of people (n, count, Anzahl, weight)
   rows = 1000                  about how many rows there are, where that is publicly known (one digit, then zeros):
                                differentially private tables that would be mostly noise are refused by it
   source = "public"            for every column that does not say otherwise; see below

@@ -38,10 +38,10 @@ class Schema:
 
     `person` names the columns of the file that say who a row is about. `rows_per_person` is then a cap that reading
     enforces; without `person` it is an assumption about the file. `not_person` names columns that repeat and identify
-    something other than people. `person_exact` says that keys which differ only in case, blanks or leading zeros are
-    different people; otherwise they are refused. `copies_are_people` says that rows which are equal in every column of
-    the file are different people. `rows_stated` says whether `rows_per_person` was given; it is 1 where
-    it was not.
+    something other than people, or count something else though they are named like a number of people. `person_exact`
+    says that keys which differ only in case, blanks, punctuation or leading zeros are different people; otherwise they
+    are refused. `copies_are_people` says that rows which are equal in every column of the file are different people.
+    `rows_stated` says whether `rows_per_person` was given; it is 1 where it was not.
     """
 
     attributes: tuple[Attribute, ...]
@@ -300,7 +300,13 @@ class Schema:
 
     def refuse_spellings(self, names: Iterable[str]) -> None:
         """Raise when a named attribute lists one value in several spellings, which a claim would count as several."""
-        problems = [
+        problems = self.alike_spellings(names)
+        if problems:
+            raise SchemaError(problems)
+
+    def alike_spellings(self, names: Iterable[str]) -> list[Problem]:
+        """Return a problem for each named attribute that lists one value in several spellings."""
+        return [
             Problem(
                 self[name].where,
                 f"{alike} values differ from another only in case, blanks or forms of a letter, and would count as "
@@ -311,8 +317,6 @@ class Schema:
             for name in names
             if (alike := _alike_values(self[name]))
         ]
-        if problems:
-            raise SchemaError(problems)
 
     def arx_hierarchy(self, name: str) -> str:
         """Return the hierarchy of an attribute as the text of an ARX file."""

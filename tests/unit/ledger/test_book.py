@@ -205,6 +205,7 @@ def uncountable(table):
         guesses=(),
         refuse_repeated_keys=lambda: None,
         refuse_copies=lambda: None,
+        refuse_suspected_keys=lambda: None,
     )
 
 
@@ -248,6 +249,7 @@ def test_the_population_is_the_schemas(book, table):
         guesses=(),
         refuse_repeated_keys=lambda: None,
         refuse_copies=lambda: None,
+        refuse_suspected_keys=lambda: None,
     )
     sf.publish(unnamed, sf.Suppress(), ledger=book)
     assert [entry.population for entry in book.entries()] == ["patients", "clinic"]

@@ -118,4 +118,4 @@ def test_a_salary_in_intervals_is_not_said_to_be_published_as_it_is(tmp_path):
     }
     assert "published as the interval of the schema that it lies in" in said["pay"]
     assert "published as the interval of the schema that it lies in" in said["left"]
-    assert "published as it is" in said["grade"]
+    assert "published as a whole number; decimals, where the data had any, are rounded down" in said["grade"]

@@ -1,0 +1,322 @@
+"""Columns that say who a row is about by what their rows show, whatever they are called and whatever their role is.
+
+Source    Ours.
+Claim     A column is reported only if at least nine in ten of its values that repeat have rows that agree in the
+          quasi-identifiers (in all of them; or in more of them than not and all but two at most, numbers within a
+          tenth of their range), which rows put together at random would do in one case of ten at most.
+Because   the chance that m random rows agree is counted exactly: the sum of C(n_v, m) / C(n, m) over combinations v.
+          Columns that follow from one another, such as postcode and town, are no evidence of a person: two of the
+          quasi-identifiers that agree must say little about each other.
+Checked   tests/claims/test_agreement.py::test_a_key_in_any_role_is_refused
+          tests/claims/test_agreement.py::test_a_key_whose_people_grow_older_is_refused
+          tests/claims/test_agreement.py::test_ordinary_columns_are_not_reported
+          tests/claims/test_agreement.py::test_mutants_are_caught
+Silent on keys of which hardly any repeats, and on tables with fewer than two quasi-identifiers that agree. The first
+          20,000 rows are looked at.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass
+
+import numpy as np
+import polars as pl
+
+from sfumato.counts.encoding import supported
+from sfumato.counts.source import Source
+from sfumato.errors import Problem
+from sfumato.schema import Schema
+
+__all__ = ["agreeing_columns", "key_hint", "more_than_by_chance", "suspected_keys"]
+
+_FIRST_ROWS, _MOST_LOOKED_AT, _PAIRS = 20_000, 100, 50  # rows, columns and pairs of columns looked at
+_COMBINATIONS, _REPEATED, _AGREE = 20, 5, 0.9  # of the quasi-identifiers; values that repeat; the share that agrees
+_REPEATED_ROWS = 20  # one row in so many has a value that repeats
+_MISSED, _MANY_REPEATED, _FEW_ROWS = 2, 20, 10  # of a key whose people change: columns, values and rows a value
+_NEAR, _CHANCE, _LITTLE, _ENOUGH_PAIRS = 0.1, 0.1, 1 / 3, 10
+_PREFIX = r"^(.*[\p{L}\p{N}].*)[/\-_.\s]+[\p{L}\p{N}]+$"
+_ENDING = 3  # characters at the end of a key of rows that may number the rows of a person
+_LARGEST = 30  # rows of a value, beyond which the chance of agreement is counted as that of so many
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """The first rows of a file: each column as numbers, -1 for no value; numbers also as such."""
+
+    codes: dict[str, np.ndarray]
+    _: KW_ONLY
+    texts: dict[str, pl.Series]
+    height: int
+
+    def number(self, name: str) -> np.ndarray | None:
+        """Return a column of numbers, None where nine in ten cells are none."""
+        text = self.texts[name].str.replace(",", ".", literal=True)
+        found = text.cast(pl.Float64, strict=False).fill_nan(None)
+        filled = len(text) - text.null_count()
+        return None if not filled or found.drop_nulls().len() < _AGREE * filled else found.to_numpy()
+
+
+@dataclass(frozen=True, slots=True)
+class _Groups:
+    """Rows in the order of a key's values, only those of values that repeat."""
+
+    order: np.ndarray
+    _: KW_ONLY
+    starts: np.ndarray
+    sizes: np.ndarray
+    first: np.ndarray  # one row of each value, repeated or not
+
+    @classmethod
+    def of(cls, key: np.ndarray) -> _Groups:
+        known = np.flatnonzero(key >= 0)
+        order = known[np.argsort(key[known], kind="stable")]
+        _, at, sizes = np.unique(key[order], return_index=True, return_counts=True)
+        again = np.repeat(sizes > 1, sizes)
+        many = sizes[sizes > 1]
+        starts = np.concatenate([[0], np.cumsum(many)[:-1]]).astype(np.int64) if len(many) else np.zeros(0, np.int64)
+        return cls(order[again], starts=starts, sizes=many, first=order[at])
+
+    @property
+    def most(self) -> int:
+        return int(self.sizes.max(initial=0))
+
+    def repeats(self, height: int, least: int) -> bool:
+        """Whether enough values repeat to judge by them."""
+        return len(self.sizes) >= least and int(self.sizes.sum()) * _REPEATED_ROWS >= height
+
+    def spread(self, column: np.ndarray) -> np.ndarray:
+        """Return for each value that repeats how far apart its rows are in a column; NaN where one has none."""
+        rows = column[self.order]
+        found: np.ndarray = np.maximum.reduceat(rows, self.starts) - np.minimum.reduceat(rows, self.starts)
+        return found
+
+
+def agreeing_columns(source: Source, schema: Schema, columns: Iterable[str]) -> list[Problem]:
+    """Return a problem for a column whose rows agree in every other quasi-identifier as the rows of a person do."""
+    wanted = list(columns)[:_MOST_LOOKED_AT]
+    rows = _rows(source, schema, wanted)
+    if rows is None:
+        return []
+    quasi = _quasi(schema)
+    for name in wanted:
+        others = [other for other in quasi if other != name]
+        published = any(name in (a.name, a.column) for a in schema.published)
+        if name in rows.codes and _agrees(rows, _Groups.of(rows.codes[name]), others, schema, apart=published):
+            return [_worded([name], _Groups.of(rows.codes[name]).most, schema, "every other" if published else "every")]
+    return []
+
+
+def suspected_keys(source: Source, schema: Schema) -> list[Problem]:
+    """Return a problem for columns that may be the key of a person though none of them agrees in everything.
+
+    A column whose people change a little, two columns that are a key together, and the first part of a key of rows.
+    """
+    if schema.person:
+        return []
+    quasi, named = _quasi(schema), {a.name: a.column or a.name for a in schema.attributes}
+    passed = {named.get(name, name) for name in schema.not_person} | set(schema.not_person)
+    wanted = [name for name in source.columns if name not in passed][:_MOST_LOOKED_AT]
+    rows = _rows(source, schema, wanted)
+    if rows is None:
+        return []
+    wanted = [name for name in wanted if name in rows.codes]
+    groups = {name: _Groups.of(rows.codes[name]) for name in wanted}
+    for name in wanted:
+        others = [other for other in quasi if other != name]
+        agreed = _mostly_agrees(rows, groups[name], others, schema)
+        if agreed:
+            return [_worded([name], groups[name].most, schema, f"{agreed} of {len(others)}", nearly=" or nearly agree")]
+    carried = {a.column or a.name for a in schema.published}
+    free = [name for name in wanted if name not in carried]
+    for name in free:
+        for what, part in _parts(rows, groups[name], name):
+            if _agrees(rows, part, quasi, schema, apart=True):
+                return [_worded([name], part.most, schema, "every", what)]
+    some = [name for name in free if 2 * len(groups[name].first) <= rows.height and len(groups[name].first) > 1]
+    for one, other in list(itertools.combinations(some, 2))[:_PAIRS]:
+        joint = _Groups.of(_joint([rows.codes[one], rows.codes[other]]))
+        own = [at for at in quasi if not any(_told_by(rows, groups[name], at) for name in (one, other))]
+        if _agrees(rows, joint, quasi, schema) and _two_apart(rows, joint, own):
+            return [_worded([one, other], joint.most, schema, "every")]
+    return []
+
+
+def key_hint(columns: Sequence[str], *, published: bool = False) -> str:
+    """Say what to write for columns that look like the key of a person."""
+    one = f'"{columns[0]}"' if len(columns) == 1 else "[{}]".format(", ".join(f'"{name}"' for name in columns))
+    role = 'role = "identifier" and ' if published else ""
+    return (
+        f"{role}person = {one} counts people by it; rows_per_person = m takes m rows for one person, "
+        "a number that is known without looking at the data; "
+        f'not_person = ["{columns[0]}"] says that it identifies something else'
+    )
+
+
+def _worded(
+    names: Sequence[str], most: int, schema: Schema, agreed: str, what: str = "", *, nearly: str = ""
+) -> Problem:
+    said = {a.column or a.name: a for a in schema.attributes}
+    known = said.get(names[0])
+    published = any(name in said and said[name] in schema.published for name in names)
+    which = f" ({what})" if what else " together with " + names[1] if len(names) > 1 else ""
+    quasi = "quasi-identifier" if agreed.startswith("every") else "quasi-identifiers"
+    rule = (
+        f"repeats{which}, and rows with the same value agree{nearly} in {agreed} {quasi}, "
+        f"as the rows of one person do: up to {most} rows, and rows_per_person is {schema.rows_per_person}"
+    )
+    hint = key_hint(names, published=published)
+    if what:
+        hint = f"put that part into a column of its own and name it in `person`; {hint.partition('; ')[2]}"
+    return Problem(known.where if known is not None else names[0], rule, hint, rows=most)
+
+
+def _quasi(schema: Schema) -> list[str]:
+    return [attribute.column or attribute.name for attribute in schema.quasi]
+
+
+def _rows(source: Source, schema: Schema, wanted: Sequence[str]) -> _Rows | None:
+    """Return the first rows of the quasi-identifiers and the columns looked at; None where nothing can be said."""
+    quasi = _quasi(schema)
+    if source.grouped or not quasi or not wanted or not set(quasi) <= set(source.columns):
+        return None
+    frame = source.collect(source.scan([*quasi, *(name for name in wanted if name not in quasi)]).head(_FIRST_ROWS))
+    if not all(supported(frame[name].dtype) for name in quasi):
+        return None
+    plain = [name for name in frame.columns if supported(frame[name].dtype) and frame[name].dtype != pl.Object]
+    if not set(quasi) <= set(plain):
+        return None
+    texts = {name: _text(frame[name]) for name in plain}
+    return _Rows({name: _numbered(text) for name, text in texts.items()}, texts=texts, height=frame.height)
+
+
+def _text(column: pl.Series) -> pl.Series:
+    text = column.cast(pl.String).str.strip_chars()
+    return text.set(text == "", None)
+
+
+def _parts(rows: _Rows, groups: _Groups, name: str) -> Iterator[tuple[str, _Groups]]:
+    """Yield the rows by a first part of their cell, where the whole cells hardly repeat, and what that part is."""
+    if groups.repeats(rows.height, 1):
+        return
+    text = rows.texts[name]
+    yield "the part of it before its last sign", _Groups.of(_numbered(text.str.extract(_PREFIX, 1)))
+    for cut in range(1, _ENDING + 1):
+        what = f"all but its last {'character' if cut == 1 else f'{cut} characters'}"
+        yield what, _Groups.of(_numbered(text.str.extract(rf"^(.+).{{{cut}}}$", 1)))
+
+
+def _numbered(text: pl.Series) -> np.ndarray:
+    """Number the texts of a column from 0 in their order; -1 is no value."""
+    found: np.ndarray = text.rank("dense").cast(pl.Int64).fill_null(0).to_numpy().astype(np.int64) - 1
+    return found
+
+
+def _joint(columns: Sequence[np.ndarray]) -> np.ndarray:
+    """Number combinations of codes; -1 where a column has no value."""
+    key = np.zeros(len(columns[0]), np.int64)
+    gone = np.zeros(len(key), bool)
+    for column in columns:
+        gone |= column < 0
+        key = np.unique(key * (int(column.max(initial=0)) + 2) + column + 1, return_inverse=True)[1].reshape(-1)
+    key[gone] = -1
+    return key
+
+
+def _agrees(rows: _Rows, groups: _Groups, others: Sequence[str], schema: Schema, *, apart: bool = False) -> bool:
+    """Whether nearly all values that repeat agree in every one of `others`.
+
+    With `apart` two of these must say little about each other: one published column may follow from another.
+    """
+    if not others or groups.most <= schema.rows_per_person or not groups.repeats(rows.height, _REPEATED):
+        return False
+    joint = _joint([rows.codes[name] + 1 for name in others])
+    if len(np.unique(joint)) < _COMBINATIONS or float((groups.spread(joint) == 0).mean()) < _AGREE:
+        return False
+    return not apart or _two_apart(rows, groups, others)
+
+
+def _mostly_agrees(rows: _Rows, groups: _Groups, others: Sequence[str], schema: Schema) -> int:
+    """Return in how many of `others` nearly all values that repeat agree, 0 where that is no sign of a person.
+
+    Numbers within a tenth of their range agree: people grow older. All but two must agree, and more than do not.
+    """
+    least, most = schema.rows_per_person, groups.most
+    few = len(groups.first) * _FEW_ROWS > len(groups.order)
+    if most <= least or len(others) < 2 or not few or not groups.repeats(rows.height, _MANY_REPEATED):
+        return 0
+    equal = {name: groups.spread(rows.codes[name]) == 0 for name in others}
+    alike = dict(equal)
+    for name in others:
+        number = rows.number(name) if float(equal[name].mean()) < _AGREE else None
+        if number is not None and np.isfinite(number).any():
+            span = float(np.nanmax(number) - np.nanmin(number))
+            with np.errstate(invalid="ignore"):
+                alike[name] = equal[name] | (groups.spread(number) <= _NEAR * span)
+    held = [name for name in others if float(alike[name].mean()) >= _AGREE]
+    missed = len(others) - len(held)
+    if missed > _MISSED or missed >= len(held) or len(held) < 2:
+        return 0
+    if float(np.logical_and.reduce([alike[name] for name in held]).mean()) < _AGREE:
+        return 0
+    exact = [name for name in held if float(equal[name].mean()) >= _AGREE]
+    if not exact or _by_chance(_joint([rows.codes[name] + 1 for name in exact]), groups.sizes) > _CHANCE:
+        return 0
+    return len(held) if _two_apart(rows, groups, held) else 0
+
+
+def _by_chance(column: np.ndarray, sizes: np.ndarray) -> float:
+    """Return the expected share of values that would agree if the rows were put together at random."""
+    times = np.unique(column, return_counts=True)[1].astype(float)
+    total = times.sum()
+    kinds, many = np.unique(np.minimum(sizes, _LARGEST), return_counts=True)
+    chances = []
+    for size in kinds.tolist():
+        steps = np.arange(size)
+        each = np.clip(times[:, None] - steps, 0, None) / (total - steps)
+        chances.append(float(each.prod(axis=1).sum()))
+    return float(np.average(chances, weights=many))
+
+
+def more_than_by_chance(codes: np.ndarray, weights: np.ndarray) -> int:
+    """Return the most rows that agree in all columns, 0 where few rows do, or no more than in independent columns."""
+    rows, again = float(weights.sum()), weights[weights > 1]
+    if len(again) < _MANY_REPEATED or again.sum() * _REPEATED_ROWS <= rows:
+        return 0
+    alike = 1.0
+    for column in codes.T:
+        times = np.bincount(column, weights=weights)
+        alike *= float((times * (times - 1)).sum()) / (rows * (rows - 1))
+    found = float((again.astype(float) * (again - 1)).sum())
+    return int(again.max()) if found * _CHANCE > alike * rows * (rows - 1) else 0
+
+
+def _told_by(rows: _Rows, groups: _Groups, name: str) -> bool:
+    """Whether a column follows from the key of the groups alone, as a town does from a postcode."""
+    return not len(groups.sizes) or float((groups.spread(rows.codes[name]) == 0).mean()) >= _AGREE
+
+
+def _two_apart(rows: _Rows, groups: _Groups, names: Sequence[str]) -> bool:
+    """Whether two columns say little about each other, judged on one row of each value."""
+    once = {name: rows.codes[name][groups.first] for name in names}
+    return any(
+        _told(once[one], once[other]) < _LITTLE and _told(once[other], once[one]) < _LITTLE
+        for one, other in itertools.combinations(names, 2)
+    )
+
+
+def _told(one: np.ndarray, other: np.ndarray) -> float:
+    """Return how much agreeing in one column raises the chance of agreeing in the other, of what is left to raise."""
+    pairs = len(one) * (len(one) - 1) / 2
+    same = _pairs(one)
+    alone = _pairs(other) / pairs if pairs else 1.0
+    if same < _ENOUGH_PAIRS or alone >= 1:
+        return 1.0
+    both = _pairs(_joint([one + 1, other + 1])) / same
+    return (both - alone) / (1 - alone)
+
+
+def _pairs(column: np.ndarray) -> float:
+    times = np.unique(column, return_counts=True)[1].astype(float)
+    return float((times * (times - 1)).sum()) / 2

@@ -1,0 +1,71 @@
+"""Values that are published as they are: names of people, spellings, decimals. `check` says what `publish` refuses."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+import sfumato as sf
+
+FIRST, LAST = ["Anna", "Bert", "Carla", "Dirk", "Eva"], ["Becker", "Jansen", "van Vogel", "O'Neill"]
+NAMES = [f"{first} {last}" for first in FIRST for last in LAST]
+QUASI = {"age": {"role": "quasi", "kind": "numeric", "range": [0, 100]}, "sex": {"role": "quasi", "values": ["F", "M"]}}
+K5 = sf.Mondrian(sf.KAnonymity(5))
+
+
+def table(more, columns):
+    number = len(next(iter(columns.values())))
+    frame = pl.DataFrame({"age": [at % 90 for at in range(number)], "sex": ["F", "M"] * (number // 2), **columns})
+    schema = sf.Schema.parse({"name": "t", "rows_per_person": 1, "attribute": {**QUASI, **more}})
+    assert not sf.check(frame, schema)
+    return sf.read(frame, schema)
+
+
+@pytest.mark.parametrize("role", ["sensitive", "target"])
+def test_names_of_people_are_warned_of_and_need_a_yes(role, tmp_path):
+    values = {"contact": {"role": role, "values": ["none", *NAMES]}}
+    contact = [NAMES[at] if at < 20 else "none" for at in range(400)]
+    read = table(values, {"contact": contact})
+    said = [problem for problem in read.remarks() if problem.path == "attribute.contact"]
+    assert [problem.rows for problem in said] == [20]
+    assert "20 rows have values that look like the name of a person" in said[0].rule
+    assert "Becker" not in str(said[0])
+    with pytest.raises(sf.ReleaseError, match="20 rows have values that look like the name of a person"):
+        sf.publish(read, K5, save_to=tmp_path / "a")
+    assert not (tmp_path / "a").exists()
+    with pytest.raises(sf.ReleaseError, match="look like the name of a person"):
+        sf.publish(read, K5).save(tmp_path / "b")
+    sf.publish(read, K5, save_to=tmp_path / "c", allow_text=True, allow_fingerprints=True)
+
+
+def test_places_and_categories_are_not_names(tmp_path):
+    places = ["South Holland", "New York", "High School", "HIV", "type two", "Grade A1", "none"]
+    read = table({"place": {"role": "sensitive", "values": places}}, {"place": [places[at % 7] for at in range(400)]})
+    assert not read.remarks()
+    sf.publish(read, K5, save_to=tmp_path / "a")
+
+
+def test_check_warns_of_spellings_that_publish_refuses():
+    values = {"illness": {"role": "sensitive", "values": ["HIV", "hiv", "flu"]}}
+    read = table(values, {"illness": [["HIV", "hiv", "flu"][at % 3] for at in range(300)]})
+    said = read.remarks()
+    assert [problem.path for problem in said] == ["attribute.illness"]
+    with pytest.raises(sf.SchemaError) as refused:
+        sf.publish(read, sf.Mondrian(sf.LDiversity(2)))
+    assert [str(one) for one in refused.value.problems] == [str(one) for one in said]
+
+
+@pytest.mark.parametrize(("decimal", "cells"), [(".", ["26.1", "30", "7.0"]), (",", ["26,1", "30", "7,0"])])
+def test_decimals_that_are_rounded_down_are_named(decimal, cells, tmp_path):
+    """A mean of 26.10 became 25.60, and the dictionary said that the numbers are published as they are."""
+    column = {"bmi": {"role": "sensitive", "kind": "numeric", "range": [0, 80], "step": 1, "decimal": decimal}}
+    read = table(column, {"bmi": [cells[at % 3] for at in range(300)]})
+    said = read.remarks()
+    assert [(problem.path, problem.rows) for problem in said] == [("attribute.bmi", 100)]
+    assert "rounded down to whole numbers" in said[0].rule
+    sf.publish(read, K5, save_to=tmp_path / "a", format="csv", allow_fingerprints=True)
+    text = (tmp_path / "a" / "dictionary.md").read_text().split("### bmi")[1]
+    assert "decimals, where the data had any, are rounded down" in text
+    assert "published as it is" not in text
+    finer = {"bmi": {**column["bmi"], "step": "0.1"}}
+    assert not table(finer, {"bmi": [cells[at % 3] for at in range(300)]}).remarks()
