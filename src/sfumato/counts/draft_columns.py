@@ -17,24 +17,20 @@ from sfumato.counts.draft_spelling import (
     codes_among_words,
     codes_for_none,
     day_formats,
-    means_none,
     number_forms,
     shorter_than_codes,
     spelling_of,
     unclear_numbers,
 )
+from sfumato.counts.draft_words import NO_VALUE, means_none
 from sfumato.counts.encoding import cells_of, days_in, numbers_with_point, supported
 from sfumato.counts.source import ROWS, Source, slices
 from sfumato.errors import count_of
-from sfumato.schema import KNOWN, MISSING, ROOT
 
-__all__ = ["LISTED", "NO_VALUE", "ColumnFacts", "cell_text", "column_facts"]
+__all__ = ["LISTED", "ColumnFacts", "cell_text", "column_facts"]
 
 LISTED = 10_000  # distinct values looked at one by one
 _OTHERS = 50  # distinct texts among numbers that are looked at
-NO_VALUE = frozenset(
-    {"", "?", "NA", "N/A", "n/a", "NULL", "null", "NaN", "nan", "None", ".", "-", "inf", "-inf", ROOT, MISSING, KNOWN}
-)
 
 
 @dataclass(frozen=True, slots=True)

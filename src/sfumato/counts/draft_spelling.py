@@ -21,7 +21,6 @@ __all__ = [
     "codes_among_words",
     "codes_for_none",
     "day_formats",
-    "means_none",
     "number_forms",
     "shorter_than_codes",
     "spelling_of",
@@ -91,20 +90,6 @@ _WRITTEN = (  # where several forms read every cell differently, the first is pr
     NumberForm(",", thousands=" "),
     NumberForm(thousands=" "),
 )
-_NONE = {
-    *("k.a.", "k. a.", "k.a", "keine angabe", "keine angaben", "ohne angabe", "o.a.", "unbekannt", "nicht bekannt"),
-    *("unknown", "not known", "not stated", "not available", "not specified", "not recorded", "missing", "no data"),
-    *("n.a.", "n. a.", "n.a", "na", "n/a", "#n/a", "#na", "#null!", "n/k", "nan", "null", "<na>", "nat", "--", "---"),
-    *("inconnu", "inconnue", "non renseigne", "non precise", "non connu", "n.r.", "n.c.", "desconocido", "desconocida"),
-    *("sin dato", "sin datos", "no consta", "ns/nc", "s/d", "s.d.", "sconosciuto", "sconosciuta", "non noto"),
-    *("non disponibile", "n.d.", "onbekend", "geen opgave", "niet bekend"),
-}
-
-
-def means_none(text: str) -> bool:
-    """True for words and signs that say in one of six languages that there is no value: k.A., n/a, inconnu."""
-    folded = unicodedata.normalize("NFKD", text.casefold().strip())
-    return "".join(letter for letter in folded if not unicodedata.combining(letter)) in _NONE
 
 
 @dataclass(frozen=True, slots=True)

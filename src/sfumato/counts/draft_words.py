@@ -1,4 +1,4 @@
-"""What the name of a column suggests: words that point to a person, that others know, that must be kept.
+"""What words say. The name of a column: words that point to a person, that others know, that must be kept.
 
 In English, German, French, Spanish, Italian and Dutch, without accents. Sensitive are the special categories of the
 GDPR (article 9: origin, opinion, belief, union, genes and body, health, sex life) and offences (article 10), and what
@@ -13,7 +13,9 @@ import re
 import unicodedata
 from typing import Literal
 
-__all__ = ["both", "code_like", "reason", "suggested", "tokens"]
+from sfumato.schema import KNOWN, MISSING, ROOT
+
+__all__ = ["NO_VALUE", "both", "code_like", "means_none", "reason", "suggested", "tokens"]
 
 
 def _words(*lines: str) -> frozenset[str]:
@@ -167,3 +169,23 @@ def both(name: str) -> bool:
 def code_like(name: str) -> bool:
     """True for the name of a code whose first digits mean a wider area."""
     return bool(tokens(name) & _CODES)
+
+
+# Cells that say that there is no value.
+NO_VALUE = frozenset(
+    {"", "?", "NA", "N/A", "n/a", "NULL", "null", "NaN", "nan", "None", ".", "-", "inf", "-inf", ROOT, MISSING, KNOWN}
+)
+_NONE = {
+    *("k.a.", "k. a.", "k.a", "keine angabe", "keine angaben", "ohne angabe", "o.a.", "unbekannt", "nicht bekannt"),
+    *("unknown", "not known", "not stated", "not available", "not specified", "not recorded", "missing", "no data"),
+    *("n.a.", "n. a.", "n.a", "na", "n/a", "#n/a", "#na", "#null!", "n/k", "nan", "null", "<na>", "nat", "--", "---"),
+    *("inconnu", "inconnue", "non renseigne", "non precise", "non connu", "n.r.", "n.c.", "desconocido", "desconocida"),
+    *("sin dato", "sin datos", "no consta", "ns/nc", "s/d", "s.d.", "sconosciuto", "sconosciuta", "non noto"),
+    *("non disponibile", "n.d.", "onbekend", "geen opgave", "niet bekend"),
+}
+
+
+def means_none(text: str) -> bool:
+    """True for words and signs that say in one of six languages that there is no value: k.A., n/a, inconnu."""
+    folded = unicodedata.normalize("NFKD", text.casefold().strip())
+    return "".join(letter for letter in folded if not unicodedata.combining(letter)) in _NONE

@@ -28,9 +28,7 @@ import polars as pl
 
 from sfumato.counts.agreement import agreeing_columns, key_hint
 from sfumato.counts.canonical import canonical_text
-from sfumato.counts.draft_columns import NO_VALUE
-from sfumato.counts.draft_spelling import means_none
-from sfumato.counts.draft_words import tokens
+from sfumato.counts.draft_words import NO_VALUE, means_none, tokens
 from sfumato.counts.grouping import packed
 from sfumato.counts.source import ROWS, Source
 from sfumato.errors import Problem, count_of
