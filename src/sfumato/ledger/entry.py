@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from sfumato.claims import Neighbours, Promise
@@ -65,6 +65,7 @@ class Entry:
     `unit` is what the promise protects: a person, a row or a job. `reserved` counts as spent: nobody knows whether the
     process that reserved has drawn. `saved` holds the folders, as seen from the one the ledger lies in; `meant` those
     that were about to be named when the process was last heard of; `unsaved` says why no folder will ever hold it.
+    `manifests` has the SHA-256 of the manifest that a folder must hold to be the release of this entry.
     """
 
     number: int
@@ -83,6 +84,7 @@ class Entry:
     rehearsal: bool = False
     note: str = ""
     unit: str = "person"
+    manifests: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def counts(self) -> bool:

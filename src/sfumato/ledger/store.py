@@ -103,7 +103,8 @@ CREATE TABLE saved (
     entry INTEGER NOT NULL REFERENCES entry (number),
     name TEXT NOT NULL,
     saved_at TEXT NOT NULL,
-    done INTEGER NOT NULL DEFAULT 1
+    done INTEGER NOT NULL DEFAULT 1,
+    manifest TEXT NOT NULL DEFAULT ''
 );
 CREATE TABLE seal (what TEXT PRIMARY KEY NOT NULL, sha256 TEXT NOT NULL);
 CREATE TRIGGER entries_stay BEFORE DELETE ON entry
@@ -117,6 +118,7 @@ BEGIN SELECT RAISE(ABORT, 'what is spent stays spent'); END;
 _UPGRADE: Final = """
 ALTER TABLE entry ADD COLUMN unsaved TEXT NOT NULL DEFAULT '';
 ALTER TABLE saved ADD COLUMN done INTEGER NOT NULL DEFAULT 1;
+ALTER TABLE saved ADD COLUMN manifest TEXT NOT NULL DEFAULT '';
 CREATE TABLE seal (what TEXT PRIMARY KEY NOT NULL, sha256 TEXT NOT NULL);
 ALTER TABLE entry ADD COLUMN unit TEXT NOT NULL DEFAULT 'person';
 UPDATE entry SET unit = json_extract(mechanism, '$.unit') WHERE json_extract(mechanism, '$.unit') IS NOT NULL;
@@ -378,15 +380,17 @@ def read_entry(connection: sqlite3.Connection, number: int) -> Entry:
 @_read
 def read_entries(connection: sqlite3.Connection, population: str | None = None) -> list[Entry]:
     """Return the entries, oldest first."""
-    folders: dict[int, list[tuple[str, bool]]] = {}
-    for number, name, done in connection.execute("SELECT entry, name, done FROM saved ORDER BY rowid"):
-        folders.setdefault(number, []).append((name, bool(done)))
+    folders: dict[int, list[tuple[str, bool, str]]] = {}
+    for number, name, done, manifest in connection.execute(
+        "SELECT entry, name, done, manifest FROM saved ORDER BY rowid"
+    ):
+        folders.setdefault(number, []).append((name, bool(done), manifest))
     rows = connection.execute("SELECT * FROM entry ORDER BY number").fetchall()
     found = [_entry(row, tuple(folders.get(row["number"], ()))) for row in rows]
     return [entry for entry in found if population is None or entry.population == population]
 
 
-def _entry(row: sqlite3.Row, folders: tuple[tuple[str, bool], ...]) -> Entry:
+def _entry(row: sqlite3.Row, folders: tuple[tuple[str, bool, str], ...]) -> Entry:
     return Entry(
         row["number"],
         population=population_key(row["population"]),
@@ -397,8 +401,9 @@ def _entry(row: sqlite3.Row, folders: tuple[tuple[str, bool], ...]) -> Entry:
         state=row["state"],
         reserved_at=row["reserved_at"],
         settled_at=row["settled_at"],
-        saved=tuple(name for name, done in folders if done),
-        meant=tuple(name for name, done in folders if not done),
+        saved=tuple(name for name, done, _ in folders if done),
+        meant=tuple(name for name, done, _ in folders if not done),
+        manifests={name: manifest for name, _, manifest in folders if manifest},
         unsaved=row["unsaved"],
         rehearsal=bool(row["rehearsal"]),
         note=row["note"],

@@ -26,7 +26,16 @@ from types import TracebackType
 from typing import Self
 
 from sfumato.errors import ReleaseError
-from sfumato.release.partial import Held, flush, holding_release, is_stale, partial_of, remove_stale, target_of
+from sfumato.release.partial import (
+    Held,
+    flush,
+    holding_release,
+    is_accounted,
+    is_stale,
+    partial_of,
+    remove_stale,
+    target_of,
+)
 from sfumato.visible import operand, shell_command
 
 __all__ = ["NewFolder", "refuse_existing", "take_name"]
@@ -67,10 +76,13 @@ class NewFolder:
         self.close()
 
     @contextmanager
-    def filled(self, *, keep: bool = False, before_naming: Callable[[], None] | None = None) -> Iterator[Path]:
+    def filled(
+        self, *, keep: bool = False, before_naming: Callable[[], None] | None = None, ledger: Path | None = None
+    ) -> Iterator[Path]:
         """Give the partial folder to fill; when the block ends well it becomes the target in one step.
 
-        `before_naming` runs when everything is on the disk. With `keep` what is whole is kept if naming it fails.
+        `before_naming` runs when everything is on the disk. With `keep` what is whole is kept if naming it fails, and
+        the error says how it is finished and noted in the `ledger`.
         """
         whole = False
         try:
@@ -90,7 +102,8 @@ class NewFolder:
             self._let_go()
             if not isinstance(error, Exception):
                 raise
-            finish = f"{shell_command(['sfumato', 'finish', operand(self.partial)])} -o NEW_FOLDER"
+            noted = [] if ledger is None else ["--ledger", ledger]
+            finish = f"{shell_command(['sfumato', 'finish', operand(self.partial), *noted])} -o NEW_FOLDER"
             problem = str(error).rstrip(".")
             raise ReleaseError(f"{problem}. The release was made and is whole, but hidden", hint=finish) from error
         finally:
@@ -148,7 +161,8 @@ def _refuse_unfinished(target: Path) -> None:
     for found in target.parent.iterdir():
         if target_of(found) == target and found.is_dir() and holding_release(found) and is_stale(found):
             command = shell_command(["sfumato", "finish", operand(found)])
-            hint = f"finish it: {command}; or delete it, or name another folder"
+            noted = " --ledger LEDGER" if is_accounted(found) else ""
+            hint = f"finish it: {command}{noted}; or delete it, or name another folder"
             raise ReleaseError(f"an earlier release for {target.name} is whole but was not finished", hint=hint)
 
 

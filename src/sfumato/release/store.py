@@ -73,8 +73,9 @@ def save(
     account = release.account
     paid = _paid(release)
     with _not_interrupted(paid), folder if isinstance(folder, NewFolder) else NewFolder(folder) as place:
-        note = None if account is None else (lambda: account.intends(place.target))
-        with place.filled(keep=paid, before_naming=note) as partial:
+        note = None if account is None else (lambda: account.intends(place.target, place.partial))
+        ledger = None if account is None else account.file
+        with place.filled(keep=paid, before_naming=note, ledger=ledger) as partial:
             _fill(release, partial, format, counts=counts)
         if account is not None:
             with suppress(ParameterError):  # a folder that was meant and is there counts as saved all the same
