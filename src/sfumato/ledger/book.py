@@ -190,7 +190,9 @@ class Ledger:
             connection.execute("DELETE FROM saved WHERE entry = ? AND name = ? AND NOT done", (entry, seen))
             if partial is None and manifest:
                 _refuse_other_release(connection, entry, manifest, Path(folder).name)
-                before = connection.execute("SELECT name FROM saved WHERE entry = ? AND manifest = ?", (entry, manifest))
+                before = connection.execute(
+                    "SELECT name FROM saved WHERE entry = ? AND manifest = ?", (entry, manifest)
+                )
                 gone = [name for (name,) in before.fetchall() if _manifest_in(self._path.parent / name) != manifest]
                 connection.executemany(
                     "DELETE FROM saved WHERE entry = ? AND manifest = ? AND name = ?",
@@ -206,9 +208,12 @@ class Ledger:
         was, seen, manifest = self._seen(meant), self._seen(folder), _manifest_in(folder)
         with writing(self._path, create=False) as connection:
             waiting = "SELECT rowid, entry FROM saved WHERE NOT done"
-            found = connection.execute(
-                f"{waiting} AND manifest = ? ORDER BY name <> ?, rowid LIMIT 1", (manifest, was)
-            ).fetchall() or connection.execute(f"{waiting} AND manifest = '' AND name = ?", (was,)).fetchall()
+            found = (
+                connection.execute(
+                    f"{waiting} AND manifest = ? ORDER BY name <> ?, rowid LIMIT 1", (manifest, was)
+                ).fetchall()
+                or connection.execute(f"{waiting} AND manifest = '' AND name = ?", (was,)).fetchall()
+            )
             if not manifest or len(found) != 1:
                 command = shell_command(["sfumato", "ledger", operand(self._path.name)])
                 rule = f"does not name one entry whose release was meant for {was}"

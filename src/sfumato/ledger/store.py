@@ -334,12 +334,10 @@ def read_units(connection: sqlite3.Connection, populations: Iterable[str]) -> se
 
 def read_limits(connection: sqlite3.Connection, population: str | None = None) -> list[LimitSet]:
     """Return every limit that was ever set, oldest first."""
-    rows = connection.execute(
-        "SELECT * FROM limit_set WHERE ?1 IS NULL OR population = ?1 ORDER BY rowid", (population,)
-    ).fetchall()
+    rows = connection.execute("SELECT * FROM limit_set ORDER BY rowid").fetchall()
     return [
         LimitSet(
-            row["population"],
+            population_key(row["population"]),
             cost=Cost(number_from_json("epsilon", row["epsilon"]), delta=number_from_json("delta", row["delta"])),
             before=None
             if row["epsilon_before"] is None
@@ -349,6 +347,7 @@ def read_limits(connection: sqlite3.Connection, population: str | None = None) -
             at=row["set_at"],
         )
         for row in rows
+        if population is None or population_key(row["population"]) == population
     ]
 
 
