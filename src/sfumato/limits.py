@@ -39,12 +39,14 @@ __all__ = [
     "UNPACKED_SMALL",
     "as_text",
     "decimal_of",
+    "engine_path",
     "fraction_of",
     "most_unpacked",
     "number_fault",
     "packing_of",
     "read_regular",
     "unpacked",
+    "utf8_path",
 ]
 
 DIGITS = 1000
@@ -156,6 +158,19 @@ def read_regular(path: Path, *, most: int, links: bool = True) -> bytes:
     if len(data) > most:
         raise OSError(0, f"it has more than {most:,} bytes")
     return data
+
+
+def utf8_path(path: str | os.PathLike[str]) -> str:
+    """Return a path as text in UTF-8, whatever the locale; one that is not raises `OSError` with the reason."""
+    try:
+        return os.fsencode(path).decode()
+    except UnicodeDecodeError:
+        raise OSError(0, "its path is not valid UTF-8") from None
+
+
+def engine_path(path: str | os.PathLike[str]) -> str:
+    """Return a path for an engine that opens files itself: absolute, so that `~` and `s3:` are names; see `utf8_path`."""
+    return utf8_path(os.path.abspath(path))
 
 
 # -- compressed files --------------------------------------------------------------------------

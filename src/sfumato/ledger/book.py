@@ -44,6 +44,7 @@ from sfumato.ledger.store import (
     spellings,
     writing,
 )
+from sfumato.limits import utf8_path
 from sfumato.randomness import Entropy
 from sfumato.release.files import digest
 from sfumato.release.folder import NewFolder
@@ -193,7 +194,7 @@ class Ledger:
                 before = connection.execute(
                     "SELECT name FROM saved WHERE entry = ? AND manifest = ?", (entry, manifest)
                 )
-                gone = [name for (name,) in before.fetchall() if _manifest_in(self._path.parent / name) != manifest]
+                gone = [name for (name,) in before.fetchall() if _manifest_in(self._place(name)) != manifest]
                 connection.executemany(
                     "DELETE FROM saved WHERE entry = ? AND manifest = ? AND name = ?",
                     [(entry, manifest, name) for name in gone],
@@ -240,7 +241,14 @@ class Ledger:
         where = Path(folder).resolve()
         # On Windows another drive has no relative path.
         seen = os.path.relpath(where, self._path.parent) if where.anchor == self._path.anchor else str(where)
-        return seen.replace(os.sep, "/")
+        try:
+            return utf8_path(seen).replace(os.sep, "/")
+        except OSError as error:
+            raise ParameterError("folder", where.name, f"can not be noted: {error.strerror}", hint="rename it") from None
+
+    def _place(self, name: str) -> Path:
+        """Return a folder that was noted."""
+        return self._path.parent / os.fsdecode(name.encode())
 
     def saved_folders(self, population: str) -> list[Path]:
         """Return where the releases lie that share people with a population; none may be missing or unknown.
@@ -258,22 +266,22 @@ class Ledger:
         """Return every folder of an entry; refuse where one is missing or holds another release, or none is known."""
         for name in entry.saved:
             if not self._holds(name, entry, every):
-                there = (self._path.parent / name).is_dir()
+                there = self._place(name).is_dir()
                 state = "which holds another release" if there else "which is not there"
                 rule = f"says that entry {entry.number} was saved as {name}, {state}"
                 command = shell_command(["sfumato", "ledger", operand(self._path.name), "--saved", str(entry.number)])
                 hint = f"put it back; say where it is: {command} FOLDER; or name the folders"
                 raise ParameterError("ledger", self._path.name, rule, hint=hint)
         # A kill between the naming of a folder and the note of it leaves a folder that was meant and is there.
-        meant = [name for name in entry.meant if (self._path.parent / name / MANIFEST).is_file()]
+        meant = [name for name in entry.meant if (self._place(name) / MANIFEST).is_file()]
         names = [*entry.saved, *(name for name in meant if self._holds(name, entry, every))]
         if not names and not entry.unsaved:
             raise self._unknown(entry)
-        return [self._path.parent / name for name in names]
+        return [self._place(name) for name in names]
 
     def _holds(self, name: str, entry: Entry, every: Iterable[Entry]) -> bool:
         """Whether a folder holds the release of an entry; where no hash was noted, one that no other entry names."""
-        folder = self._path.parent / name
+        folder = self._place(name)
         if expected := entry.manifests.get(name):
             return _manifest_in(folder) == expected
         return folder.is_dir() and not any(name in other.saved for other in every if other.number != entry.number)

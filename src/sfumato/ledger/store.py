@@ -283,6 +283,9 @@ def _translated(path: Path) -> Iterator[None]:
             primary or -1, (f"can not be used ({type(error).__name__})", "see that the file is whole")
         )
         raise ParameterError("ledger", path.name, rule, hint=hint) from error
+    except UnicodeEncodeError:
+        hint = "write names and notes in UTF-8; nothing was changed"
+        raise ParameterError("ledger", path.name, "holds text in UTF-8 only", hint=hint) from None
     except (_Unreadable, UnicodeDecodeError) as error:  # SQLite quotes damaged bytes in its own messages
         hint = "put back a copy that is whole; nothing was changed"
         raise ParameterError("ledger", path.name, "is damaged: a row can not be read", hint=hint) from error
@@ -370,7 +373,8 @@ def read_charges(connection: sqlite3.Connection) -> list[Charge]:
 @_read
 def read_entry(connection: sqlite3.Connection, number: int) -> Entry:
     """Return one entry, without the folders it was saved in."""
-    row = connection.execute("SELECT * FROM entry WHERE number = ?", (number,)).fetchone()
+    known = isinstance(number, int) and 0 <= number < 2**63
+    row = connection.execute("SELECT * FROM entry WHERE number = ?", (number,)).fetchone() if known else None
     if row is None:
         raise ParameterError("entry", number, "is not in the ledger")
     return _entry(row, ())

@@ -25,7 +25,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from sfumato.errors import ReleaseError
+from sfumato.errors import ReleaseError, SfumatoError
+from sfumato.limits import utf8_path
 from sfumato.release.partial import (
     Held,
     flush,
@@ -59,6 +60,7 @@ class NewFolder:
         self._held: Held | None = None
         refuse_existing(self.target)
         with _explained(self.target):
+            utf8_path(self.target)  # engines and ledgers take no other names
             self.target.parent.mkdir(parents=True, exist_ok=True)
             remove_stale(self.target.parent)
             _refuse_unfinished(self.target)
@@ -104,7 +106,8 @@ class NewFolder:
                 raise
             noted = [] if ledger is None else ["--ledger", ledger]
             finish = f"{shell_command(['sfumato', 'finish', operand(self.partial), *noted])} -o NEW_FOLDER"
-            problem = str(error).rstrip(".")
+            told = isinstance(error, SfumatoError)  # what others say may quote a cell
+            problem = (str(error) if told else f"{self.target.name} cannot be written ({type(error).__name__})").rstrip(".")
             raise ReleaseError(f"{problem}. The release was made and is whole, but hidden", hint=finish) from error
         finally:
             self.close()

@@ -20,7 +20,7 @@ import numpy as np
 
 from sfumato.claims import unknown_keys
 from sfumato.errors import Problem, ReleaseError
-from sfumato.limits import MANIFEST_BYTES, read_regular
+from sfumato.limits import MANIFEST_BYTES, read_regular, utf8_path
 from sfumato.release.manifest import COUNTED_FORMS, FORMAT, MANIFEST, FileEntry, Manifest, levels
 from sfumato.release.release import Form
 from sfumato.schema import Attribute, Domain, Edges, Grid, Kind, Role, Schema, Source, Tree, Values
@@ -62,6 +62,7 @@ def read_manifest(folder: Path) -> Manifest:
     if not folder.is_dir():
         raise ReleaseError(f"{folder.name} is no folder", hint="name the folder a release was saved to")
     try:
+        utf8_path(folder.resolve())  # no engine could read what lies there
         raw = read_regular(folder / MANIFEST, most=MANIFEST_BYTES, links=False)
         data = json.loads(raw, object_pairs_hook=_once)
     except FileNotFoundError:
