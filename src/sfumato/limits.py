@@ -152,7 +152,9 @@ def read_regular(path: Path, *, most: int, links: bool = True) -> bytes:
         if found.st_size > most:
             raise OSError(0, f"it has {found.st_size:,} bytes, more than {most:,}")
         with os.fdopen(handle, "rb", closefd=False) as file:
-            data = file.read(most + 1)
+            data = file.read(found.st_size + 1)  # a buffer of the size asked for is made first
+            if len(data) > found.st_size:
+                data += file.read(most + 1 - len(data))
     finally:
         os.close(handle)
     if len(data) > most:

@@ -17,7 +17,17 @@ import numpy as np
 from sfumato.errors import ParameterError
 from sfumato.limits import fraction_of, number_fault
 
-__all__ = ["Number", "choice", "fraction", "number_from_json", "number_to_json", "plain", "unknown_keys", "whole"]
+__all__ = [
+    "Number",
+    "choice",
+    "fraction",
+    "mistyped",
+    "number_from_json",
+    "number_to_json",
+    "plain",
+    "unknown_keys",
+    "whole",
+]
 
 _SHOWN = 60  # characters of a wrong number that a message repeats
 
@@ -130,3 +140,16 @@ def unknown_keys(data: Any, known: Any, path: str = "") -> Iterator[str]:
             if isinstance(value, dict | list):
                 same = isinstance(known, list | tuple) and at < len(known)
                 yield from unknown_keys(value, known[at] if same else None, path)
+
+
+def mistyped(data: Any, known: Any) -> bool:
+    """Whether a whole number or a flag of `known`, at any depth, stands in `data` as a number of another kind.
+
+    >>> mistyped({"k": 5}, {"k": 5}), mistyped({"k": 5.0}, {"k": 5}), mistyped([True], [1])
+    (False, True, True)
+    """
+    if isinstance(data, dict) and isinstance(known, dict):
+        return any(mistyped(value, known[key]) for key, value in data.items() if key in known)
+    if isinstance(data, list) and isinstance(known, list | tuple):
+        return any(mistyped(value, same) for value, same in zip(data, known, strict=False))
+    return isinstance(known, int) and isinstance(data, int | float) and type(data) is not type(known)

@@ -311,7 +311,7 @@ def load(folder: str | PathLike[str], *, schema: Schema | None = None) -> Releas
     frames = _frames(path, manifest)
     try:
         release = _release(manifest, frames, claim=claim)
-    except (ArithmeticError, IndexError):  # a manifest whose numbers make no domain
+    except (ArithmeticError, IndexError, MemoryError, UnicodeError):  # a manifest whose numbers make no domain
         raise ReleaseError(
             f"{path.name} can not be read with its schema", hint="take the folder as it was saved"
         ) from None
