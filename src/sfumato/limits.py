@@ -34,12 +34,14 @@ __all__ = [
     "POPULATIONS_OF_ONE",
     "POPULATION_TABLES",
     "SCHEMA_BYTES",
+    "TERM_DIGITS",
     "UNPACKED_BYTES",
     "UNPACKED_RATIO",
     "UNPACKED_SMALL",
     "as_text",
     "decimal_of",
     "engine_path",
+    "digits_beyond",
     "fraction_of",
     "most_unpacked",
     "number_fault",
@@ -51,6 +53,9 @@ __all__ = [
 
 DIGITS = 1000
 """Characters of a number written as text."""
+
+TERM_DIGITS = 400
+"""Digits of the numerator, and of the denominator, of a parameter; what is computed from several may have more."""
 
 EXPONENT = 300
 """Largest exponent of a number written as text, up or down: about the range of a float."""
@@ -127,6 +132,11 @@ def fraction_of(text: str) -> Fraction | None:
         return None if number_fault(text) else Fraction(text.strip())
     except ZeroDivisionError:
         return None
+
+
+def digits_beyond(value: Fraction, most: int) -> bool:
+    """Whether a numerator or denominator has more than so many digits, without writing either out."""
+    return max(abs(value.numerator), value.denominator) >= 10**most
 
 
 def decimal_of(text: str) -> Decimal | None:
