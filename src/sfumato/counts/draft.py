@@ -33,7 +33,7 @@ def draft(
 ) -> str:
     """Return a commented TOML schema for a file or frame. It holds values of the data: it is confidential.
 
-    It loads, and reads the same file without error. What a person must decide stands in `decide`;
+    It loads, and reads the same file without error; a column without a name is omitted, and a comment says so. What a person must decide stands in `decide`;
     what was read off the data is marked `source = "data"`, which differentially private methods refuse.
     """
     source = open_source(data, delimiter=delimiter, encoding=encoding, header=header, sheet=sheet)
@@ -44,9 +44,13 @@ def draft(
         raise refused(source.name, rule, "select the columns that may be published, or write the schema by hand")
     facts = column_facts(source)
     seen = table_facts(source, facts)
-    likely = _of_a_person(facts, seen)
+    likely = [one for one in _of_a_person(facts, seen) if one.name.strip()]
     person = max(likely, key=lambda one: (key_like(one.name), one.values)).name if likely else ""
-    return toml_text(name or _name(data), proposals(facts, seen), seen, read_as=_read_as(source), person=person)
+    named = [proposal for proposal in proposals(facts, seen) if proposal.name.strip()]
+    if not named:
+        raise refused(source.name, "has no column with a name", "give each column a name, or header=False (--no-header)")
+    read_as = _read_as(source, unnamed=len(facts) - len(named))
+    return toml_text(name or _name(data), named, seen, read_as=read_as, person=person)
 
 
 def _of_a_person(facts: Sequence[ColumnFacts], seen: TableFacts) -> list[Repeated]:
@@ -58,14 +62,16 @@ def _of_a_person(facts: Sequence[ColumnFacts], seen: TableFacts) -> list[Repeate
     return [one for one in seen.repeated if filled[one.name] < _ROWS_EACH * one.values]
 
 
-def _read_as(source: Source) -> str:
+def _read_as(source: Source, *, unnamed: int) -> str:
     """Say how a text file was understood, so that a wrong guess is seen before anything rests on it."""
+    omitted = f"; {count_of(unnamed, 'column')} without a name omitted" if unnamed else ""
     if not source.files:
-        return ""
+        return f"a table{omitted}" if omitted else ""
     form = source.files[0].form
     mark = {"\t": "tab"}.get(form.delimiter, form.delimiter)
     first = "names the columns" if form.header else "is data"
-    return f"{form.encoding} text cut at {mark!r} into {count_of(len(form.names), 'column')}; the first line {first}"
+    columns = count_of(len(form.names), "column")
+    return f"{form.encoding} text cut at {mark!r} into {columns}; the first line {first}{omitted}"
 
 
 def _name(data: Any) -> str:
