@@ -40,8 +40,8 @@ __all__ = [
     "UNPACKED_SMALL",
     "as_text",
     "decimal_of",
-    "engine_path",
     "digits_beyond",
+    "engine_path",
     "fraction_of",
     "most_unpacked",
     "number_fault",
@@ -136,7 +136,7 @@ def fraction_of(text: str) -> Fraction | None:
 
 def digits_beyond(value: Fraction, most: int) -> bool:
     """Whether a numerator or denominator has more than so many digits, without writing either out."""
-    return max(abs(value.numerator), value.denominator) >= 10**most
+    return max(abs(value.numerator), value.denominator) >= int(10**most)
 
 
 def decimal_of(text: str) -> Decimal | None:
@@ -181,8 +181,8 @@ def utf8_path(path: str | os.PathLike[str]) -> str:
 
 
 def engine_path(path: str | os.PathLike[str]) -> str:
-    """Return a path for an engine that opens files itself: absolute, so that `~` and `s3:` are names; see `utf8_path`."""
-    return utf8_path(os.path.abspath(path))
+    """Return a path, as `utf8_path` does, for an engine that opens files itself: absolute, so that `~` is a name."""
+    return utf8_path(os.path.abspath(path))  # noqa: PTH100  (no link is resolved)
 
 
 # -- compressed files --------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Paths that are no text, or mean something to an engine or a shell: a message before anything is spent, or it works."""
+"""Paths that are no text, or mean something to an engine: a message before anything is spent, or it works."""
 
 from __future__ import annotations
 

@@ -33,8 +33,9 @@ def draft(
 ) -> str:
     """Return a commented TOML schema for a file or frame. It holds values of the data: it is confidential.
 
-    It loads, and reads the same file without error; a column without a name is omitted, and a comment says so. What a person must decide stands in `decide`;
-    what was read off the data is marked `source = "data"`, which differentially private methods refuse.
+    It loads, and reads the same file without error; a column without a name is omitted, and a comment says so.
+    What a person must decide stands in `decide`; what was read off the data is marked `source = "data"`, which
+    differentially private methods refuse.
     """
     source = open_source(data, delimiter=delimiter, encoding=encoding, header=header, sheet=sheet)
     if not source.columns:
@@ -48,7 +49,9 @@ def draft(
     person = max(likely, key=lambda one: (key_like(one.name), one.values)).name if likely else ""
     named = [proposal for proposal in proposals(facts, seen) if proposal.name.strip()]
     if not named:
-        raise refused(source.name, "has no column with a name", "give each column a name, or header=False (--no-header)")
+        raise refused(
+            source.name, "has no column with a name", "give each column a name, or header=False (--no-header)"
+        )
     read_as = _read_as(source, unnamed=len(facts) - len(named))
     return toml_text(name or _name(data), named, seen, read_as=read_as, person=person)
 

@@ -55,12 +55,15 @@ def folder() -> Path | None:
         if sys.platform == "win32":  # the folder of a user's own data is closed to others there
             place.mkdir(parents=True, exist_ok=True)
         elif not _ours_alone(place):
-            return _nothing_kept(root, "others could put code there, or it lies below a link")
+            _nothing_kept(root, "others could put code there, or it lies below a link")
+            return None
         tempfile.TemporaryFile(dir=place).close()
     except OSError as error:
-        return _nothing_kept(root, error.strerror or "it cannot be written")
+        _nothing_kept(root, error.strerror or "it cannot be written")
+        return None
     except (RuntimeError, ValueError):  # no home, a name that no file can have
-        return _nothing_kept(root, "there is no such folder")
+        _nothing_kept(root, "there is no such folder")
+        return None
     return place
 
 

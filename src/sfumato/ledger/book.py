@@ -244,7 +244,9 @@ class Ledger:
         try:
             return utf8_path(seen).replace(os.sep, "/")
         except OSError as error:
-            raise ParameterError("folder", where.name, f"can not be noted: {error.strerror}", hint="rename it") from None
+            raise ParameterError(
+                "folder", where.name, f"can not be noted: {error.strerror}", hint="rename it"
+            ) from None
 
     def _place(self, name: str) -> Path:
         """Return a folder that was noted."""

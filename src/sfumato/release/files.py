@@ -71,7 +71,10 @@ def opened(path: Path, *, separator: str | None = None, marks: bool = False) -> 
         source = as_text(_text_in_utf8(text))
     elif as_text(head) != head and isinstance(source, Path):
         source = as_text(path.read_bytes())
-    frame = _schemed(pl.scan_csv(where if isinstance(source, Path) else source, infer_schema=False, separator=found, glob=False), path.name)
+    frame = _schemed(
+        pl.scan_csv(where if isinstance(source, Path) else source, infer_schema=False, separator=found, glob=False),
+        path.name,
+    )
     names = frame.collect_schema().names()
     doubled = {
         name: name.replace('""', '"') for name in names if '""' in name

@@ -104,10 +104,12 @@ class NewFolder:
             self._let_go()
             if not isinstance(error, Exception):
                 raise
-            noted = [] if ledger is None else ["--ledger", ledger]
+            noted = [] if ledger is None else ["--ledger", str(ledger)]
             finish = f"{shell_command(['sfumato', 'finish', operand(self.partial), *noted])} -o NEW_FOLDER"
             told = isinstance(error, SfumatoError)  # what others say may quote a cell
-            problem = (str(error) if told else f"{self.target.name} cannot be written ({type(error).__name__})").rstrip(".")
+            problem = (str(error) if told else f"{self.target.name} cannot be written ({type(error).__name__})").rstrip(
+                "."
+            )
             raise ReleaseError(f"{problem}. The release was made and is whole, but hidden", hint=finish) from error
         finally:
             self.close()
