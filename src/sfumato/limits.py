@@ -34,21 +34,28 @@ __all__ = [
     "POPULATIONS_OF_ONE",
     "POPULATION_TABLES",
     "SCHEMA_BYTES",
+    "TERM_DIGITS",
     "UNPACKED_BYTES",
     "UNPACKED_RATIO",
     "UNPACKED_SMALL",
     "as_text",
     "decimal_of",
+    "digits_beyond",
+    "engine_path",
     "fraction_of",
     "most_unpacked",
     "number_fault",
     "packing_of",
     "read_regular",
     "unpacked",
+    "utf8_path",
 ]
 
 DIGITS = 1000
 """Characters of a number written as text."""
+
+TERM_DIGITS = 400
+"""Digits of the numerator, and of the denominator, of a parameter; what is computed from several may have more."""
 
 EXPONENT = 300
 """Largest exponent of a number written as text, up or down: about the range of a float."""
@@ -127,6 +134,11 @@ def fraction_of(text: str) -> Fraction | None:
         return None
 
 
+def digits_beyond(value: Fraction, most: int) -> bool:
+    """Whether a numerator or denominator has more than so many digits, without writing either out."""
+    return max(abs(value.numerator), value.denominator) >= int(10**most)
+
+
 def decimal_of(text: str) -> Decimal | None:
     """Return the decimal a text writes, None where it is none or beyond the limits."""
     return None if number_fault(text) or "/" in text else Decimal(text.strip())
@@ -150,12 +162,27 @@ def read_regular(path: Path, *, most: int, links: bool = True) -> bytes:
         if found.st_size > most:
             raise OSError(0, f"it has {found.st_size:,} bytes, more than {most:,}")
         with os.fdopen(handle, "rb", closefd=False) as file:
-            data = file.read(most + 1)
+            data = file.read(found.st_size + 1)  # a buffer of the size asked for is made first
+            if len(data) > found.st_size:
+                data += file.read(most + 1 - len(data))
     finally:
         os.close(handle)
     if len(data) > most:
         raise OSError(0, f"it has more than {most:,} bytes")
     return data
+
+
+def utf8_path(path: str | os.PathLike[str]) -> str:
+    """Return a path as text in UTF-8, whatever the locale; one that is not raises `OSError` with the reason."""
+    try:
+        return os.fsencode(path).decode()
+    except UnicodeDecodeError:
+        raise OSError(0, "its path is not valid UTF-8") from None
+
+
+def engine_path(path: str | os.PathLike[str]) -> str:
+    """Return a path, as `utf8_path` does, for an engine that opens files itself: absolute, so that `~` is a name."""
+    return utf8_path(os.path.abspath(path))  # noqa: PTH100  (no link is resolved)
 
 
 # -- compressed files --------------------------------------------------------------------------

@@ -12,15 +12,16 @@ import shlex
 import unicodedata
 from collections.abc import Sequence
 
-__all__ = ["code_span", "markdown", "operand", "shell_command", "visible"]
+__all__ = ["code_span", "markdown", "one_form", "operand", "shell_command", "visible"]
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 # Characters that most fonts draw as nothing although Unicode counts them as letters, marks or symbols
-# (Default_Ignorable_Code_Point beyond the categories below, and the blank Braille pattern).
+# (Default_Ignorable_Code_Point beyond the categories below, the blank Braille pattern, fillers and null note heads).
 _BLANK = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2065\u2800\u3164\ufe00-\ufe0f\uffa0\ufff0-\uffff"
-    "\U000e0000-\U000e0fff]"
+    "\U00016fe4\U0001d159\U000e0000-\U000e0fff]"
 )
+_UNSEEN = frozenset({"Cc", "Cf"})
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 _MARKS = frozenset({"Mn", "Me"})
 _STACKED = 4  # marks on one letter; more of them run over the lines above and below
@@ -44,6 +45,28 @@ def visible(text: object, *, keep: str = "") -> str:
         hidden = kind in _HIDDEN or stacked > _STACKED or _BLANK.match(letter) is not None
         parts.append(_escape(letter) if hidden and letter not in keep else letter)
     return "".join(parts)
+
+
+def one_form(text: str) -> str:
+    """Return a text without what two writings of one name differ in unseen: case, forms of a letter, unseen characters.
+
+    Blanks stay. The result is a fixed point: `one_form(one_form(text)) == one_form(text)`.
+
+    >>> one_form("Stra\N{LATIN SMALL LETTER SHARP S}e") == one_form("STRASSE")
+    True
+    """
+    if text.isascii() and text.isprintable():
+        return text.casefold()
+    before = None
+    while text != before:  # folding case can undo a normal form, and a normal form can bring a character to fold
+        before = text
+        text = "".join(letter for letter in text if letter.isspace() or not _is_unseen(letter))
+        text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    return text
+
+
+def _is_unseen(letter: str) -> bool:
+    return unicodedata.category(letter) in _UNSEEN or _BLANK.match(letter) is not None
 
 
 def _escape(letter: str) -> str:

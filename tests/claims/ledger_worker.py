@@ -115,7 +115,7 @@ def look_away() -> None:
     """Note the folder once it is there, and pass over entries whose folder is unknown."""
     book.Reservation.intends = lambda *_: None
     honest = Ledger._folders_of
-    Ledger._folders_of = lambda self, entry: honest(self, replace(entry, unsaved="x"))
+    Ledger._folders_of = lambda self, entry, every: honest(self, replace(entry, unsaved="x"), every)
 
 
 def clear_away() -> None:

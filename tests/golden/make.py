@@ -84,11 +84,23 @@ PROSE = frozenset(
         "worst",
     }
 )
-# Keys whose value is a version, a day or a duration: another one on another day or machine.
+# Keys whose value is a version, a day, a duration or the hash of a file with one: another on another day or machine.
 VOLATILE = frozenset(
-    ("$schema", "at", "created", "polars", "python", "reserved_at", "saved_at", "set_at", "settled_at", "sfumato")
+    (
+        "$schema",
+        "at",
+        "created",
+        "manifest",
+        "polars",
+        "python",
+        "reserved_at",
+        "saved_at",
+        "set_at",
+        "settled_at",
+        "sfumato",
+    )
 )
-A_VERSION = r"^\d+\.\d|^\d{4}-\d\d-\d\d|v\d+\.\d"
+A_VERSION = r"^\d+\.\d|^\d{4}-\d\d-\d\d|v\d+\.\d|^[0-9a-f]{64}$"
 A_SENTENCE = 6  # words; a shorter cell or item of a page is a label or a value
 
 

@@ -182,7 +182,7 @@ def test_a_name_that_cannot_be_taken_leaves_a_release_that_can_be_finished(noisy
         code, said = noisy("-o", "out")
     assert (code, spent()) == (2, 1)
     (partial,) = Path().glob(".out.partial-*")
-    assert f"sfumato finish {partial.resolve()} -o NEW_FOLDER" in said
+    assert f"sfumato finish {partial.resolve()} --ledger {Path('ledger.db').resolve()} -o NEW_FOLDER" in said
     code, said = noisy("-o", "out")  # it is not paid for twice
     assert (code, spent()) == (2, 1)
     assert "whole but was not finished" in said
@@ -195,6 +195,52 @@ def test_a_name_that_cannot_be_taken_leaves_a_release_that_can_be_finished(noisy
     assert sf.verify("late").holds
     assert [folder.name for folder in sf.Ledger("ledger.db").saved_folders("small")] == ["late", "elsewhere"]
     assert hidden() == []
+
+
+def published(to, ledger, requirement):
+    table = sf.read("d.csv", sf.Schema.load("s.toml"))
+    return sf.publish(table, sf.Mondrian(requirement), ledger=ledger, save_to=to, allow_fingerprints=True)
+
+
+def test_a_folder_at_a_meant_name_is_no_release_of_another_entry(desk, monkeypatch, capsys):
+    """Killed before the name, finished elsewhere, the name taken by the next: the look back may not miss the first."""
+
+    class Killed(BaseException):
+        pass
+
+    def kill(*_):
+        raise Killed
+
+    with monkeypatch.context() as broken:
+        broken.setattr(folder, "take_name", kill)
+        with pytest.raises(Killed):
+            published("m", "ledger.db", sf.KAnonymity(5))
+    (partial,) = Path().glob(".m.partial-*")
+    with pytest.raises(sf.ReleaseError, match="--ledger LEDGER"):
+        published("m", "ledger.db", sf.KAnonymity(9))
+    with pytest.raises(SystemExit):
+        main(["finish", str(partial), "-o", "elsewhere"])
+    assert "sfumato ledger LEDGER --saved ENTRY elsewhere" in capsys.readouterr().err
+    published("m", "ledger.db", sf.KAnonymity(9))
+    book = sf.Ledger("ledger.db")
+    with pytest.raises(sf.ParameterError, match="entry 1, which was to be saved as m"):
+        book.saved_folders("small")
+    with pytest.raises(sf.ParameterError, match="holds the release of entry 2, not of entry 1"):
+        book.record_saved(1, "m")
+    book.record_saved(1, "elsewhere")
+    assert [found.name for found in book.saved_folders("small")] == ["elsewhere", "m"]
+
+
+def test_a_saved_folder_that_was_replaced_is_missed_until_it_is_named(desk):
+    published("m", "ledger.db", sf.KAnonymity(5))
+    Path("m").rename("kept")
+    published("m", "ledger.db", sf.KAnonymity(9))
+    book = sf.Ledger("ledger.db")
+    with pytest.raises(sf.ParameterError, match="entry 1 was saved as m, which holds another release"):
+        book.saved_folders("small")
+    book.record_saved(1, "kept")
+    assert [entry.saved for entry in book.entries()] == [("kept",), ("m",)]
+    assert [found.name for found in book.saved_folders("small")] == ["kept", "m"]
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])

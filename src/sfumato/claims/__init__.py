@@ -9,7 +9,7 @@ from sfumato.claims.classes import MECHANISM_TOLERANCE, VERIFY_TOLERANCE, Figure
 from sfumato.claims.closeness import TCloseness
 from sfumato.claims.disclosure import SemanticPrivacy
 from sfumato.claims.diversity import LDiversity
-from sfumato.claims.exact import Number, number_from_json, number_to_json, plain, unknown_keys
+from sfumato.claims.exact import Number, mistyped, number_from_json, number_to_json, plain, printable, unknown_keys
 from sfumato.claims.ground import Ground
 from sfumato.claims.guarantees import ApproxDP, Linkable, Nothing, ProbabilisticDP, PureDP
 from sfumato.claims.likeness import BetaLikeness
@@ -54,9 +54,11 @@ __all__ = [
     "Unit",
     "anonymity_parts",
     "check_each",
+    "mistyped",
     "number_from_json",
     "number_to_json",
     "plain",
+    "printable",
     "promise_from_json",
     "requirement_from_json",
     "requirement_notes",

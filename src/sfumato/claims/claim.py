@@ -16,7 +16,16 @@ from fractions import Fraction
 from typing import Any, Literal, get_args
 
 from sfumato.claims.diversity import LDiversity
-from sfumato.claims.exact import Number, choice, fraction, number_from_json, number_to_json, plain, unknown_keys
+from sfumato.claims.exact import (
+    Number,
+    choice,
+    fraction,
+    mistyped,
+    number_from_json,
+    number_to_json,
+    plain,
+    unknown_keys,
+)
 from sfumato.claims.guarantees import ApproxDP, Linkable, Nothing, ProbabilisticDP, PureDP
 from sfumato.claims.neighbours import Neighbours
 from sfumato.claims.registry import Promise, promise_from_json
@@ -161,6 +170,8 @@ class Claim:
             raise ParameterError("kind", data["kind"], f"this promise can only be {claim.kind!r}")
         for key in unknown_keys(data, claim.to_json()):
             raise ParameterError(key, "given", "is not a part of this claim")
+        if mistyped(data, claim.to_json()):
+            raise ParameterError("promise", "given", "has another number in place of a whole one")
         return claim
 
     def describe(self) -> str:

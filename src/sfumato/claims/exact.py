@@ -15,11 +15,26 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from sfumato.errors import ParameterError
-from sfumato.limits import fraction_of, number_fault
+from sfumato.limits import TERM_DIGITS, digits_beyond, fraction_of, number_fault
 
-__all__ = ["Number", "choice", "fraction", "number_from_json", "number_to_json", "plain", "unknown_keys", "whole"]
+__all__ = [
+    "Number",
+    "choice",
+    "fraction",
+    "mistyped",
+    "number_from_json",
+    "number_to_json",
+    "plain",
+    "printable",
+    "unknown_keys",
+    "whole",
+]
 
+_TOO_LONG = f"has more than {TERM_DIGITS} digits above or below the line of its fraction"
 _SHOWN = 60  # characters of a wrong number that a message repeats
+_TERM_COMPUTED = TERM_DIGITS + 50  # digits of what is computed from one parameter: halves, thirds, parts of a budget
+_PRINTED_EXACTLY = 2000  # digits up to which a sum is written as it is; Python writes no more than 4,300
+_PRINTED = 30  # significant digits of a longer one
 
 Number: TypeAlias = int | float | Fraction | Decimal | str
 """What a parameter may be written as."""
@@ -36,7 +51,7 @@ def fraction(
     hint: str = "",
 ) -> Fraction:
     """Return `value` exactly, or say which rule the parameter `name` broke."""
-    exact = _read(name, value, hint)
+    exact = _given(name, value, hint)
     rules = (
         (above, operator.gt, "above"),
         (least, operator.ge, "at least"),
@@ -51,7 +66,7 @@ def fraction(
 
 def whole(name: str, value: Number, *, least: int, hint: str = "") -> int:
     """Return `value` as an int of at least `least`; 10.0 is the whole number 10, 10.5 is refused."""
-    exact = _read(name, value, hint)
+    exact = _given(name, value, hint)
     if exact.denominator != 1:
         raise ParameterError(name, plain(exact), "must be a whole number", hint=hint)
     return int(fraction(name, exact, least=least, hint=hint))
@@ -63,13 +78,22 @@ def choice(name: str, value: object, options: tuple[str, ...]) -> None:
         raise ParameterError(name, value, f"must be one of {', '.join(options)}")
 
 
+def _given(name: str, value: Number, hint: str) -> Fraction:
+    """Return a parameter as somebody wrote it, no longer than may be; a Fraction may have been computed from one."""
+    exact = _read(name, value, hint)
+    if not isinstance(value, Fraction) and digits_beyond(exact, TERM_DIGITS):
+        raise ParameterError(name, "given", _TOO_LONG, hint=hint)
+    return exact
+
+
 def _read(name: str, value: object, hint: str) -> Fraction:
     if isinstance(value, (bool, np.bool_)):
         raise ParameterError(name, value, "must be a number", hint=hint)
-    if isinstance(value, (Fraction, int)):
-        return Fraction(value)
-    if isinstance(value, np.integer):
-        return Fraction(int(value))
+    if isinstance(value, (Fraction, int, np.integer)):
+        exact = Fraction(int(value) if isinstance(value, np.integer) else value)
+        if digits_beyond(exact, _TERM_COMPUTED):
+            raise ParameterError(name, "given", _TOO_LONG, hint=hint)
+        return exact
     if isinstance(value, (float, np.floating, Decimal)):
         # str() of a NumPy scalar prints the shortest decimal of its own width, as Python's does.
         if not math.isfinite(value):
@@ -78,8 +102,8 @@ def _read(name: str, value: object, hint: str) -> Fraction:
     if isinstance(value, str):
         if wrong := number_fault(value):
             raise ParameterError(name, value[:_SHOWN], wrong, hint=hint)
-        if (exact := fraction_of(value)) is not None:
-            return exact
+        if (read := fraction_of(value)) is not None:
+            return read
     raise ParameterError(name, value, "must be a number such as 2, 0.1 or 1/10", hint=hint)
 
 
@@ -96,6 +120,19 @@ def plain(value: Fraction | float) -> str:
             sign = "-" if value < 0 else ""
             return f"{sign}{digits[:-places]}.{digits[-places:]}"
     return str(value)
+
+
+def printable(value: Fraction, *, up: bool) -> Fraction:
+    """Return a number that can be written: itself, or, where it has thousands of digits, rounded up or down.
+
+    >>> printable(Fraction(1, 3), up=True), printable(1 + Fraction(1, 10**2500), up=True) > 1
+    (Fraction(1, 3), True)
+    """
+    if not digits_beyond(value, _PRINTED_EXACTLY):
+        return value
+    gap = value.denominator.bit_length() - abs(value.numerator).bit_length()
+    scale = Fraction(10) ** (_PRINTED + gap * 30103 // 100_000)  # log10(2) = 0.30103
+    return Fraction(math.ceil(value * scale) if up else math.floor(value * scale)) / scale
 
 
 def number_to_json(value: Fraction | float) -> int | str | float:
@@ -130,3 +167,16 @@ def unknown_keys(data: Any, known: Any, path: str = "") -> Iterator[str]:
             if isinstance(value, dict | list):
                 same = isinstance(known, list | tuple) and at < len(known)
                 yield from unknown_keys(value, known[at] if same else None, path)
+
+
+def mistyped(data: Any, known: Any) -> bool:
+    """Whether a whole number or a flag of `known`, at any depth, stands in `data` as a number of another kind.
+
+    >>> mistyped({"k": 5}, {"k": 5}), mistyped({"k": 5.0}, {"k": 5}), mistyped([True], [1])
+    (False, True, True)
+    """
+    if isinstance(data, dict) and isinstance(known, dict):
+        return any(mistyped(value, known[key]) for key, value in data.items() if key in known)
+    if isinstance(data, list) and isinstance(known, list | tuple):
+        return any(mistyped(value, same) for value, same in zip(data, known, strict=False))
+    return isinstance(known, int) and isinstance(data, int | float) and type(data) is not type(known)

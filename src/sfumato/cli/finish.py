@@ -27,7 +27,7 @@ def finish(partial: str, output: str | None, ledger: str | None, as_json: bool) 
     from pathlib import Path
 
     from sfumato.ledger import Ledger
-    from sfumato.release.partial import target_of
+    from sfumato.release.partial import is_accounted, target_of
     from sfumato.release.store import finish as finished
 
     meant = target_of(Path(partial).resolve())
@@ -36,6 +36,10 @@ def finish(partial: str, output: str | None, ledger: str | None, as_json: bool) 
     shown = output or str(folder)
     saved = f"Saved in {shown}. Check it with: {shell_command(['sfumato', 'verify', operand(shown)])}"
     made(saved)
+    unnoted = ledger is None and output is not None and is_accounted(folder)
+    if unnoted:
+        noting = shell_command(["sfumato", "ledger", "LEDGER", "--saved", "ENTRY", operand(shown)])
+        say(f"Warning: a ledger knows this release, but not where it is now. Note it: {noting}", error=True)
     if as_json:
         emit({"ok": True, "folder": shown, "entry": entry})
         return

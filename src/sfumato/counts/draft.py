@@ -35,8 +35,9 @@ def draft(
 ) -> str:
     """Return a commented TOML schema for a file or frame. It holds values of the data: it is confidential.
 
-    It loads, and reads the same file without error. What a person must decide stands in `decide`;
-    what was read off the data is marked `source = "data"`, which differentially private methods refuse.
+    It loads, and reads the same file without error; a column without a name is omitted, and a comment says so.
+    What a person must decide stands in `decide`; what was read off the data is marked `source = "data"`, which
+    differentially private methods refuse.
     """
     source = open_source(data, delimiter=delimiter, encoding=encoding, header=header, sheet=sheet)
     if not source.columns:
@@ -49,11 +50,16 @@ def draft(
         raise ReadError(again)
     facts = column_facts(source)
     seen = table_facts(source, facts)
-    likely = _of_a_person(facts, seen)
+    likely = [one for one in _of_a_person(facts, seen) if one.name.strip()]
     person = max(likely, key=lambda one: (key_like(one.name), one.values)).name if likely else ""
     counting = [one.name for one in facts if named_like_counts(one.name) and _whole(one)]
-    read_as, made = _read_as(source), proposals(facts, seen)
-    return toml_text(name or _name(data), made, seen, read_as=read_as, person=person, counting=counting)
+    named = [proposal for proposal in proposals(facts, seen) if proposal.name.strip()]
+    if not named:
+        raise refused(
+            source.name, "has no column with a name", "give each column a name, or header=False (--no-header)"
+        )
+    read_as = _read_as(source, unnamed=len(facts) - len(named))
+    return toml_text(name or _name(data), named, seen, read_as=read_as, person=person, counting=counting)
 
 
 def _whole(column: ColumnFacts) -> bool:
@@ -73,14 +79,16 @@ def _of_a_person(facts: Sequence[ColumnFacts], seen: TableFacts) -> list[Repeate
     return [one for one in likely if not household_like(one.name)]
 
 
-def _read_as(source: Source) -> str:
+def _read_as(source: Source, *, unnamed: int) -> str:
     """Say how a text file was understood, so that a wrong guess is seen before anything rests on it."""
+    omitted = f"; {count_of(unnamed, 'column')} without a name omitted" if unnamed else ""
     if not source.files:
-        return ""
+        return f"a table{omitted}" if omitted else ""
     form = source.files[0].form
     mark = {"\t": "tab"}.get(form.delimiter, form.delimiter)
     first = "names the columns" if form.header else "is data"
-    return f"{form.encoding} text cut at {mark!r} into {count_of(len(form.names), 'column')}; the first line {first}"
+    columns = count_of(len(form.names), "column")
+    return f"{form.encoding} text cut at {mark!r} into {columns}; the first line {first}{omitted}"
 
 
 def _name(data: Any) -> str:

@@ -39,7 +39,7 @@ from sfumato.counts.canonical import canonical_text
 from sfumato.counts.csv_form import title_like, title_refused
 from sfumato.counts.refusal import refused
 from sfumato.errors import count_of
-from sfumato.limits import most_unpacked
+from sfumato.limits import engine_path, most_unpacked
 from sfumato.schema import Grid
 
 __all__ = ["CELLS_LIMIT", "Sheet", "open_sheet"]
@@ -98,7 +98,7 @@ def open_sheet(path: Path, name: str | None) -> Sheet:
     if path.stat().st_size == 0:
         raise refused(path.name, "is empty", "write the file again")
     _check_size(path)
-    book = python_calamine.CalamineWorkbook.from_path(str(path))
+    book = python_calamine.CalamineWorkbook.from_path(engine_path(path))
     kept = python_calamine.SheetTypeEnum.WorkSheet
     names = [sheet.name for sheet in book.sheets_metadata if sheet.typ == kept]
     if name is not None and name not in names:

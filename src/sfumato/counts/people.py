@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 
@@ -34,6 +33,7 @@ from sfumato.counts.source import ROWS, Source
 from sfumato.errors import Problem, count_of
 from sfumato.schema import Schema
 from sfumato.schema.counting import holds_counts, named_like_counts
+from sfumato.visible import one_form
 
 __all__ = [
     "Members",
@@ -220,7 +220,7 @@ def _folded(keys: pl.Series) -> pl.Series:
     seen = keys.str.replace_all(_UNSEEN, "")
     wide = (seen.str.len_bytes() != seen.str.len_chars()).arg_true()
     if len(wide):
-        seen = seen.scatter(wide, pl.Series([_one_form(key) for key in seen.gather(wide).to_list()], dtype=pl.String))
+        seen = seen.scatter(wide, pl.Series([one_form(key) for key in seen.gather(wide).to_list()], dtype=pl.String))
     short = seen.str.to_lowercase().str.replace_all(_ZEROS, "$1$2")
     return short.str.replace_all(r"\s+", "").str.replace_all(_ZEROS, "$1$2")
 
@@ -240,10 +240,6 @@ def _means_no_key(texts: pl.Series, folded: pl.Series) -> np.ndarray:
     found = found.copy()
     found[wordy.to_numpy()] |= np.array(words, bool)
     return found
-
-
-def _one_form(key: str) -> str:
-    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", key).casefold())
 
 
 def _alike(columns: Sequence[np.ndarray]) -> int:

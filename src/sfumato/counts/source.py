@@ -17,6 +17,7 @@ from sfumato.counts.frames import ROWS, Grouped, InMemory, open_frame
 from sfumato.counts.refusal import refused
 from sfumato.counts.stats_files import STATS, stats_frame
 from sfumato.errors import SfumatoError
+from sfumato.limits import engine_path
 from sfumato.schema import Grid
 
 __all__ = ["ROWS", "Source", "guarded", "open_source", "slices"]
@@ -245,14 +246,14 @@ def _kind(path: Path) -> str:
 def _scan_binary(path: Path, kind: str) -> pl.LazyFrame:
     if path.stat().st_size == 0:
         raise refused(path.name, "is empty", "write the file again")
-    return stats_frame(path).lazy() if kind == "stats" else pl.scan_parquet(path, glob=False)
+    return stats_frame(path).lazy() if kind == "stats" else pl.scan_parquet(engine_path(path), glob=False)
 
 
 def _scan_csv(file: CsvFile) -> pl.LazyFrame:
     """Scan with every column as text, under our own names."""
     form = file.form
     frame = pl.scan_csv(
-        file.path if file.text is None else file.text,
+        engine_path(file.path) if file.text is None else file.text,
         has_header=form.header,
         separator=form.delimiter,
         infer_schema=False,

@@ -15,6 +15,7 @@ import polars as pl
 
 from sfumato.counts.canonical import canonical_text
 from sfumato.counts.refusal import refused
+from sfumato.limits import engine_path
 
 __all__ = ["STATS", "stats_frame"]
 
@@ -29,7 +30,7 @@ def stats_frame(path: Path) -> pl.DataFrame:
     except ModuleNotFoundError:
         raise refused(path.name, "needs the stats extra", "pip install 'sfumato[stats]'") from None
     reader = getattr(pyreadstat, f"read_{STATS[path.suffix.lower()]}")
-    found, meta = reader(str(path), output_format="dict")  # in lists: no column is given a type by its cells
+    found, meta = reader(engine_path(path), output_format="dict")  # in lists: no column is given a type by its cells
     names = [str(name) for name in found]
     if not names:
         raise refused(path.name, "has no columns", "write the file again")

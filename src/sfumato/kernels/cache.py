@@ -7,12 +7,14 @@ a read-only installation works; `SFUMATO_CACHE` names another place.
 A compiled function is code that will be run, so it is loaded only from a folder that nobody else could have filled:
 the folder is ours and closed to others, it and all it holds, and every folder above it up to the root belongs to us or
 to root, cannot be written by others (or is sticky, like /tmp, where nobody can replace what is ours) and is not a link.
-Without such a folder kernels are compiled in memory and not kept.
+Without such a folder kernels are compiled in memory and not kept; that is logged once, with the reason.
 """
 
 from __future__ import annotations
 
 import hashlib
+import logging
+import multiprocessing
 import os
 import stat
 import sys
@@ -24,6 +26,8 @@ from typing import Any, TypeVar
 
 import numba
 from numba.core import config
+
+from sfumato.visible import visible
 
 __all__ = ["compiled", "folder", "inlined", "source_key"]
 
@@ -44,17 +48,35 @@ def source_key() -> str:
 def folder() -> Path | None:
     """Return the folder for compiled kernels, made if need be; None where there is none that only we can fill."""
     asked = os.environ.get("SFUMATO_CACHE")
+    root: Path | None = None
     try:
         root = Path(asked).expanduser() if asked else _user_cache() / "sfumato"
         place = Path(os.path.abspath(root)) / f"kernels-{source_key()}"  # noqa: PTH100  (no link is resolved)
         if sys.platform == "win32":  # the folder of a user's own data is closed to others there
             place.mkdir(parents=True, exist_ok=True)
         elif not _ours_alone(place):
+            _nothing_kept(root, "others could put code there, or it lies below a link")
             return None
         tempfile.TemporaryFile(dir=place).close()
-    except (OSError, RuntimeError, ValueError):  # not to be written, no home, a name that no file can have
+    except OSError as error:
+        _nothing_kept(root, error.strerror or "it cannot be written")
+        return None
+    except (RuntimeError, ValueError):  # no home, a name that no file can have
+        _nothing_kept(root, "there is no such folder")
         return None
     return place
+
+
+def _nothing_kept(root: Path | None, why: str) -> None:
+    """Say, once and not again in each worker, why it takes so long and how to make it quicker."""
+    if multiprocessing.parent_process() is None:
+        where = "in the home folder" if root is None else f"in {visible(root)}"
+        logging.getLogger("sfumato").warning(
+            "Compiling: the compiled code cannot be kept %s (%s), so every run compiles it anew, which takes about a"
+            " minute. To keep it, set SFUMATO_CACHE to a folder of your own that only you can write.",
+            where,
+            why,
+        )
 
 
 def _ours_alone(place: Path) -> bool:

@@ -44,7 +44,9 @@ from sfumato.ledger.store import (
     spellings,
     writing,
 )
+from sfumato.limits import utf8_path
 from sfumato.randomness import Entropy
+from sfumato.release.files import digest
 from sfumato.release.folder import NewFolder
 from sfumato.release.manifest import MANIFEST, plain_parameters
 from sfumato.visible import operand, shell_command
@@ -175,32 +177,54 @@ class Ledger:
                 raise ParameterError("entry", entry, f"is {found} already")
             _settle(connection, entry, state, note)
 
-    def record_saved(self, entry: int, folder: str | PathLike[str], *, done: bool = True) -> None:
+    def record_saved(
+        self, entry: int, folder: str | PathLike[str], *, partial: str | PathLike[str] | None = None
+    ) -> None:
         """Note the folder a release was saved in, as seen from the ledger's own: both may move together.
 
-        Without `done` it is only meant: the folder is about to take its name.
+        With `partial` it is only meant: that partial folder is about to take the name. The hash of the manifest is
+        noted too, so that no other release is ever taken for this one. A place where it no longer lies is forgotten.
         """
-        seen = self._seen(folder)
+        seen, manifest = self._seen(folder), _manifest_in(folder if partial is None else partial)
         with writing(self._path, create=False) as connection:
             read_entry(connection, entry)
             connection.execute("DELETE FROM saved WHERE entry = ? AND name = ? AND NOT done", (entry, seen))
+            if partial is None and manifest:
+                _refuse_other_release(connection, entry, manifest, Path(folder).name)
+                before = connection.execute(
+                    "SELECT name FROM saved WHERE entry = ? AND manifest = ?", (entry, manifest)
+                )
+                gone = [name for (name,) in before.fetchall() if _manifest_in(self._place(name)) != manifest]
+                connection.executemany(
+                    "DELETE FROM saved WHERE entry = ? AND manifest = ? AND name = ?",
+                    [(entry, manifest, name) for name in gone],
+                )
             connection.execute(
-                "INSERT INTO saved (entry, name, saved_at, done) VALUES (?, ?, ?, ?)", (entry, seen, _now(), done)
+                "INSERT INTO saved (entry, name, saved_at, done, manifest) VALUES (?, ?, ?, ?, ?)",
+                (entry, seen, _now(), partial is None, manifest),
             )
 
     def record_finished(self, meant: str | PathLike[str], folder: str | PathLike[str]) -> int:
         """Note that a release meant for one folder was finished as another or the same; returns its entry."""
-        was, seen = self._seen(meant), self._seen(folder)
+        was, seen, manifest = self._seen(meant), self._seen(folder), _manifest_in(folder)
         with writing(self._path, create=False) as connection:
-            found = connection.execute("SELECT entry FROM saved WHERE name = ? AND NOT done", (was,)).fetchall()
-            if len(found) != 1:
-                hint = "say which entry it is: sfumato ledger LEDGER --saved ENTRY FOLDER"
-                rule = f"does not name one entry that was meant for {was}"
+            waiting = "SELECT rowid, entry FROM saved WHERE NOT done"
+            found = (
+                connection.execute(
+                    f"{waiting} AND manifest = ? ORDER BY name <> ?, rowid LIMIT 1", (manifest, was)
+                ).fetchall()
+                or connection.execute(f"{waiting} AND manifest = '' AND name = ?", (was,)).fetchall()
+            )
+            if not manifest or len(found) != 1:
+                command = shell_command(["sfumato", "ledger", operand(self._path.name)])
+                rule = f"does not name one entry whose release was meant for {was}"
+                hint = f"say which entry it is: {command} --saved ENTRY FOLDER"
                 raise ParameterError("ledger", self._path.name, rule, hint=hint)
             connection.execute(
-                "UPDATE saved SET name = ?, done = 1, saved_at = ? WHERE name = ? AND NOT done", (seen, _now(), was)
+                "UPDATE saved SET name = ?, done = 1, saved_at = ?, manifest = ? WHERE rowid = ?",
+                (seen, _now(), manifest, found[0]["rowid"]),
             )
-        return int(found[0][0])
+        return int(found[0]["entry"])
 
     def record_unsaved(self, entry: int, *, note: str) -> None:
         """State that no folder holds the release of an entry, and why; what it spent stays spent."""
@@ -217,7 +241,16 @@ class Ledger:
         where = Path(folder).resolve()
         # On Windows another drive has no relative path.
         seen = os.path.relpath(where, self._path.parent) if where.anchor == self._path.anchor else str(where)
-        return seen.replace(os.sep, "/")
+        try:
+            return utf8_path(seen).replace(os.sep, "/")
+        except OSError as error:
+            raise ParameterError(
+                "folder", where.name, f"can not be noted: {error.strerror}", hint="rename it"
+            ) from None
+
+    def _place(self, name: str) -> Path:
+        """Return a folder that was noted."""
+        return self._path.parent / os.fsdecode(name.encode())
 
     def saved_folders(self, population: str) -> list[Path]:
         """Return where the releases lie that share people with a population; none may be missing or unknown.
@@ -226,22 +259,34 @@ class Ledger:
         """
         with reading(self._path) as connection:
             shared = read_tree(connection).related(population_key(population))
-            entries = [entry for entry in read_entries(connection) if entry.population in shared]
+            every = read_entries(connection)
+        entries = [entry for entry in every if entry.population in shared]
         looked_at = [entry for entry in entries if not entry.rehearsal and entry.state != "refunded"]
-        return [folder for entry in looked_at for folder in self._folders_of(entry)]
+        return [folder for entry in looked_at for folder in self._folders_of(entry, every)]
 
-    def _folders_of(self, entry: Entry) -> list[Path]:
-        """Return every folder of an entry; refuse where one is missing, or none is known."""
-        found = [self._path.parent / name for name in entry.saved]
-        for name, folder in zip(entry.saved, found, strict=True):
-            if not folder.is_dir():
-                rule = f"says that entry {entry.number} was saved as {name}, which is not there"
-                raise ParameterError("ledger", self._path.name, rule, hint="put it back, or name the folders")
+    def _folders_of(self, entry: Entry, every: Iterable[Entry]) -> list[Path]:
+        """Return every folder of an entry; refuse where one is missing or holds another release, or none is known."""
+        for name in entry.saved:
+            if not self._holds(name, entry, every):
+                there = self._place(name).is_dir()
+                state = "which holds another release" if there else "which is not there"
+                rule = f"says that entry {entry.number} was saved as {name}, {state}"
+                command = shell_command(["sfumato", "ledger", operand(self._path.name), "--saved", str(entry.number)])
+                hint = f"put it back; say where it is: {command} FOLDER; or name the folders"
+                raise ParameterError("ledger", self._path.name, rule, hint=hint)
         # A kill between the naming of a folder and the note of it leaves a folder that was meant and is there.
-        found += [self._path.parent / name for name in entry.meant if (self._path.parent / name / MANIFEST).is_file()]
-        if not found and not entry.unsaved:
+        meant = [name for name in entry.meant if (self._place(name) / MANIFEST).is_file()]
+        names = [*entry.saved, *(name for name in meant if self._holds(name, entry, every))]
+        if not names and not entry.unsaved:
             raise self._unknown(entry)
-        return found
+        return [self._place(name) for name in names]
+
+    def _holds(self, name: str, entry: Entry, every: Iterable[Entry]) -> bool:
+        """Whether a folder holds the release of an entry; where no hash was noted, one that no other entry names."""
+        folder = self._place(name)
+        if expected := entry.manifests.get(name):
+            return _manifest_in(folder) == expected
+        return folder.is_dir() and not any(name in other.saved for other in every if other.number != entry.number)
 
     def _unknown(self, entry: Entry) -> ParameterError:
         command = shell_command(["sfumato", "ledger", operand(self._path.name)])
@@ -253,7 +298,8 @@ class Ledger:
         fixes = f"{command} --saved {number} FOLDER; or, if there is none, {command} --not-saved {number} --note WHY"
         if entry.meant:
             rule = f"holds entry {number}, which was to be saved as {entry.meant[-1]} and is not there"
-            fixes = f"finish it (sfumato finish .NAME.partial-..., beside that folder); or {fixes}"
+            finish = f"sfumato finish .NAME.partial-... --ledger {shell_command([operand(self._path.name)])}"
+            fixes = f"finish it, where a partial lies beside that folder: {finish}; or {fixes}"
         return ParameterError("ledger", self._path.name, rule, hint=fixes)
 
 
@@ -264,6 +310,11 @@ class Reservation:
     entry: int
     _: KW_ONLY
     ledger: Ledger
+
+    @property
+    def file(self) -> Path:
+        """Return the file of the ledger, for commands that are printed."""
+        return self.ledger._path  # noqa: SLF001  (part of the ledger)
 
     def spend(self, claim: Claim | None = None) -> None:
         """Mark the amount as spent, whatever happened to the entry meanwhile; say so if that was not as agreed.
@@ -300,9 +351,9 @@ class Reservation:
                 _settle(connection, self.entry, "spent" if drew else "refunded", "failed")
                 connection.execute("UPDATE entry SET unsaved = 'failed' WHERE number = ?", (self.entry,))
 
-    def intends(self, folder: str | PathLike[str]) -> None:
-        """Note the folder that is about to take its name."""
-        self.ledger.record_saved(self.entry, folder, done=False)
+    def intends(self, folder: str | PathLike[str], partial: str | PathLike[str]) -> None:
+        """Note the folder whose name a partial folder is about to take."""
+        self.ledger.record_saved(self.entry, folder, partial=partial)
 
     def saved(self, folder: str | PathLike[str]) -> None:
         """Note the folder a release was saved in."""
@@ -341,6 +392,23 @@ def refuse_ledger_inside(ledger: Ledger | str | PathLike[str] | None, place: New
     if place.target in (path, *path.parents):
         rule = f"would lie in the release folder {place.target.name}"
         raise ParameterError("ledger", path.name, rule, hint="keep the ledger outside of every release")
+
+
+def _manifest_in(folder: str | PathLike[str]) -> str:
+    """Return the SHA-256 of the manifest in a folder; nothing where there is none."""
+    file = Path(folder) / MANIFEST
+    try:
+        return digest(file) if file.is_file() else ""
+    except OSError:
+        return ""
+
+
+def _refuse_other_release(connection: sqlite3.Connection, entry: int, manifest: str, name: str) -> None:
+    """Refuse a folder that holds the release of another entry; that of this one was noted before it was named."""
+    known = {number for (number,) in connection.execute("SELECT entry FROM saved WHERE manifest = ?", (manifest,))}
+    if known and entry not in known:
+        rule = f"holds the release of entry {min(known)}, not of entry {entry}"
+        raise ParameterError("folder", name, rule, hint="name the folder of this entry")
 
 
 def _known(connection: sqlite3.Connection, population: str) -> str:

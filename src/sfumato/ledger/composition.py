@@ -18,7 +18,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
-from functools import reduce
 from typing import Any
 
 from sfumato.claims import Neighbours
@@ -56,15 +55,17 @@ class Tree:
             yield parent
             parent = self.parents.get(parent)
 
-    def parts(self, name: str) -> list[str]:
-        """Return the disjoint parts of a population."""
-        return [part for part, parent in self.parents.items() if parent == name]
-
     def below(self, name: str) -> Iterator[str]:
-        """Parts, and their parts."""
-        for part in self.parts(name):
+        """Parts, and their parts: each after the one it is a part of."""
+        parts: dict[str, list[str]] = {}
+        for part, parent in self.parents.items():
+            if parent is not None:
+                parts.setdefault(parent, []).append(part)
+        waiting = parts.get(name, [])[::-1]
+        while waiting:
+            part = waiting.pop()
             yield part
-            yield from self.below(part)
+            waiting += parts.get(part, [])[::-1]
 
     def related(self, name: str) -> list[str]:
         """Return all populations that share people with this one."""
@@ -73,7 +74,10 @@ class Tree:
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """What was spent on a population: by relation, and together under the weakest of them."""
+    """What was spent on a population: by relation, and together under the weakest of them.
+
+    Exact, but for sums of so many long fractions that nobody could write them: spent is then rounded up, left down.
+    """
 
     population: str
     _: KW_ONLY
@@ -104,8 +108,8 @@ def totals(tree: Tree, name: str, charges: Iterable[Charge]) -> Totals:
     alone = {kind: [charge for charge in near if charge.neighbours is kind] for kind in present}
     return Totals(
         name,
-        spent={kind: _dearest(tree, name, _by_population(found, kind)) for kind, found in alone.items()},
-        combined=_dearest(tree, name, _by_population(near, relation)),
+        spent={kind: _dearest(tree, name, _by_population(found, kind)).printable() for kind, found in alone.items()},
+        combined=_dearest(tree, name, _by_population(near, relation)).printable(),
         relation=relation,
         limit=tree.limits.get(name),
         left=_left(tree, name, every),
@@ -136,10 +140,9 @@ def check(tree: Tree, charges: Iterable[Charge], asked: Charge) -> None:
 
 def _exceeded(name: str, relation: Neighbours | None, *, spent: Cost, asked: Cost, limit: Cost) -> BudgetExceeded:
     """Say it in epsilon; where only delta is over, say both."""
-    if spent.epsilon + asked.epsilon > limit.epsilon:
-        error = BudgetExceeded(spent.epsilon, asked.epsilon, limit.epsilon)
-    else:
-        error = BudgetExceeded(spent, asked, limit)
+    over = spent.epsilon + asked.epsilon > limit.epsilon
+    spent, asked = spent.printable(), asked.printable()
+    error = BudgetExceeded(spent.epsilon, asked.epsilon, limit.epsilon) if over else BudgetExceeded(spent, asked, limit)
     error.add_note(f"The limit is that of the population {name}, counted for the relation {relation}.")
     return error
 
@@ -165,8 +168,13 @@ def _dearest(tree: Tree, name: str, own: Mapping[str, Cost]) -> Cost:
 
 
 def _downwards(tree: Tree, name: str, own: Mapping[str, Cost]) -> Cost:
-    parts = (_downwards(tree, part, own) for part in tree.parts(name))
-    return own.get(name, NONE) + reduce(Cost.most, parts, NONE)
+    """Return what a population and the dearest chain of its parts cost; from the last part upwards, in no recursion."""
+    dearest: dict[str, Cost] = {}
+    for part in reversed([*tree.below(name)]):
+        parent = tree.parents[part]
+        assert parent is not None
+        dearest[parent] = dearest.get(parent, NONE).most(own.get(part, NONE) + dearest.get(part, NONE))
+    return own.get(name, NONE) + dearest.get(name, NONE)
 
 
 def _left(tree: Tree, name: str, charges: list[Charge]) -> Cost | None:
@@ -181,4 +189,4 @@ def _left(tree: Tree, name: str, charges: list[Charge]) -> Cost | None:
         own = _by_population(near, weakest({charge.neighbours for charge in near}))
         free = _dearest(tree, name if other in above else other, own).left_of(limit)
         left = free if left is None else left.least(free)
-    return left
+    return None if left is None else left.printable(up=False)

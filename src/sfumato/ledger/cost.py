@@ -18,7 +18,7 @@ from fractions import Fraction
 from math import ceil
 from typing import Any, Final
 
-from sfumato.claims import ApproxDP, Claim, Neighbours, ProbabilisticDP, PureDP, plain
+from sfumato.claims import ApproxDP, Claim, Neighbours, ProbabilisticDP, PureDP, plain, printable
 from sfumato.errors import ParameterError
 from sfumato.randomness.enclosure import exp_enclosure
 
@@ -60,6 +60,10 @@ class Cost:
     def within(self, limit: Cost) -> bool:
         """Whether neither epsilon nor delta is above the limit."""
         return self.epsilon <= limit.epsilon and self.delta <= limit.delta
+
+    def printable(self, *, up: bool = True) -> Cost:
+        """Return an amount that can be written; sums of many long fractions are rounded, up or down."""
+        return Cost(printable(self.epsilon, up=up), delta=printable(self.delta, up=up))
 
     def to_json(self) -> dict[str, Any]:
         """Return a plain mapping; exact numbers as text."""

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from sfumato.claims import Neighbours, Promise
+from sfumato.errors import ParameterError
 from sfumato.ledger.cost import Cost
+from sfumato.visible import one_form, visible
 
 __all__ = ["Entry", "LimitSet", "State", "population_key"]
 
 State: TypeAlias = Literal["reserved", "spent", "refunded"]
-_APART = re.compile(r"[\s_.\-\u2010-\u2015]+")
-_UNSEEN = ("Cf", "Cc")  # formats and controls; those that are blanks stay
+# Blanks, full stops, and every dash and connector of Unicode (categories Pd and Pc, and the minus signs).
+_APART = re.compile(
+    r"[\s_.\-\u02d7\u058a\u05be\u1400\u1806\u2010-\u2015\u203f\u2040\u2043\u2054\u207b\u208b\u2212\u2796\u2e17\u2e1a\u2e3a\u2e3b"
+    r"\u2e40\u2e5d\u301c\u3030\u30a0\U00010d6e\U00010ead]+"
+)
 
 
 def population_key(name: str) -> str:
@@ -27,8 +31,12 @@ def population_key(name: str) -> str:
     >>> population_key(" Adult 1994") == population_key("adult-1994")
     True
     """
-    seen = "".join(sign for sign in name if sign.isspace() or unicodedata.category(sign) not in _UNSEEN)
-    return _APART.sub("-", unicodedata.normalize("NFKC", seen).casefold()).strip("-")
+    if any("\ud800" <= letter <= "\udfff" for letter in name):
+        raise ParameterError("population", visible(name), "is not text in UTF-8", hint="write its name in UTF-8")
+    key, before = name, None
+    while key != before:  # a key is its own key
+        before, key = key, _APART.sub("-", one_form(key)).strip("-")
+    return key
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +73,7 @@ class Entry:
     `unit` is what the promise protects: a person, a row or a job. `reserved` counts as spent: nobody knows whether the
     process that reserved has drawn. `saved` holds the folders, as seen from the one the ledger lies in; `meant` those
     that were about to be named when the process was last heard of; `unsaved` says why no folder will ever hold it.
+    `manifests` has the SHA-256 of the manifest that a folder must hold to be the release of this entry.
     """
 
     number: int
@@ -83,6 +92,7 @@ class Entry:
     rehearsal: bool = False
     note: str = ""
     unit: str = "person"
+    manifests: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def counts(self) -> bool:

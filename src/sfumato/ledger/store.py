@@ -103,7 +103,8 @@ CREATE TABLE saved (
     entry INTEGER NOT NULL REFERENCES entry (number),
     name TEXT NOT NULL,
     saved_at TEXT NOT NULL,
-    done INTEGER NOT NULL DEFAULT 1
+    done INTEGER NOT NULL DEFAULT 1,
+    manifest TEXT NOT NULL DEFAULT ''
 );
 CREATE TABLE seal (what TEXT PRIMARY KEY NOT NULL, sha256 TEXT NOT NULL);
 CREATE TRIGGER entries_stay BEFORE DELETE ON entry
@@ -117,6 +118,7 @@ BEGIN SELECT RAISE(ABORT, 'what is spent stays spent'); END;
 _UPGRADE: Final = """
 ALTER TABLE entry ADD COLUMN unsaved TEXT NOT NULL DEFAULT '';
 ALTER TABLE saved ADD COLUMN done INTEGER NOT NULL DEFAULT 1;
+ALTER TABLE saved ADD COLUMN manifest TEXT NOT NULL DEFAULT '';
 CREATE TABLE seal (what TEXT PRIMARY KEY NOT NULL, sha256 TEXT NOT NULL);
 ALTER TABLE entry ADD COLUMN unit TEXT NOT NULL DEFAULT 'person';
 UPDATE entry SET unit = json_extract(mechanism, '$.unit') WHERE json_extract(mechanism, '$.unit') IS NOT NULL;
@@ -281,6 +283,9 @@ def _translated(path: Path) -> Iterator[None]:
             primary or -1, (f"can not be used ({type(error).__name__})", "see that the file is whole")
         )
         raise ParameterError("ledger", path.name, rule, hint=hint) from error
+    except UnicodeEncodeError:
+        hint = "write names and notes in UTF-8; nothing was changed"
+        raise ParameterError("ledger", path.name, "holds text in UTF-8 only", hint=hint) from None
     except (_Unreadable, UnicodeDecodeError) as error:  # SQLite quotes damaged bytes in its own messages
         hint = "put back a copy that is whole; nothing was changed"
         raise ParameterError("ledger", path.name, "is damaged: a row can not be read", hint=hint) from error
@@ -332,12 +337,10 @@ def read_units(connection: sqlite3.Connection, populations: Iterable[str]) -> se
 
 def read_limits(connection: sqlite3.Connection, population: str | None = None) -> list[LimitSet]:
     """Return every limit that was ever set, oldest first."""
-    rows = connection.execute(
-        "SELECT * FROM limit_set WHERE ?1 IS NULL OR population = ?1 ORDER BY rowid", (population,)
-    ).fetchall()
+    rows = connection.execute("SELECT * FROM limit_set ORDER BY rowid").fetchall()
     return [
         LimitSet(
-            row["population"],
+            population_key(row["population"]),
             cost=Cost(number_from_json("epsilon", row["epsilon"]), delta=number_from_json("delta", row["delta"])),
             before=None
             if row["epsilon_before"] is None
@@ -347,6 +350,7 @@ def read_limits(connection: sqlite3.Connection, population: str | None = None) -
             at=row["set_at"],
         )
         for row in rows
+        if population is None or population_key(row["population"]) == population
     ]
 
 
@@ -369,7 +373,8 @@ def read_charges(connection: sqlite3.Connection) -> list[Charge]:
 @_read
 def read_entry(connection: sqlite3.Connection, number: int) -> Entry:
     """Return one entry, without the folders it was saved in."""
-    row = connection.execute("SELECT * FROM entry WHERE number = ?", (number,)).fetchone()
+    known = isinstance(number, int) and 0 <= number < 2**63
+    row = connection.execute("SELECT * FROM entry WHERE number = ?", (number,)).fetchone() if known else None
     if row is None:
         raise ParameterError("entry", number, "is not in the ledger")
     return _entry(row, ())
@@ -378,15 +383,17 @@ def read_entry(connection: sqlite3.Connection, number: int) -> Entry:
 @_read
 def read_entries(connection: sqlite3.Connection, population: str | None = None) -> list[Entry]:
     """Return the entries, oldest first."""
-    folders: dict[int, list[tuple[str, bool]]] = {}
-    for number, name, done in connection.execute("SELECT entry, name, done FROM saved ORDER BY rowid"):
-        folders.setdefault(number, []).append((name, bool(done)))
+    folders: dict[int, list[tuple[str, bool, str]]] = {}
+    for number, name, done, manifest in connection.execute(
+        "SELECT entry, name, done, manifest FROM saved ORDER BY rowid"
+    ):
+        folders.setdefault(number, []).append((name, bool(done), manifest))
     rows = connection.execute("SELECT * FROM entry ORDER BY number").fetchall()
     found = [_entry(row, tuple(folders.get(row["number"], ()))) for row in rows]
     return [entry for entry in found if population is None or entry.population == population]
 
 
-def _entry(row: sqlite3.Row, folders: tuple[tuple[str, bool], ...]) -> Entry:
+def _entry(row: sqlite3.Row, folders: tuple[tuple[str, bool, str], ...]) -> Entry:
     return Entry(
         row["number"],
         population=population_key(row["population"]),
@@ -397,8 +404,9 @@ def _entry(row: sqlite3.Row, folders: tuple[tuple[str, bool], ...]) -> Entry:
         state=row["state"],
         reserved_at=row["reserved_at"],
         settled_at=row["settled_at"],
-        saved=tuple(name for name, done in folders if done),
-        meant=tuple(name for name, done in folders if not done),
+        saved=tuple(name for name, done, _ in folders if done),
+        meant=tuple(name for name, done, _ in folders if not done),
+        manifests={name: manifest for name, _, manifest in folders if manifest},
         unsaved=row["unsaved"],
         rehearsal=bool(row["rehearsal"]),
         note=row["note"],

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from sfumato.errors import ReleaseError
-from sfumato.limits import as_text, packing_of, unpacked
+from sfumato.limits import as_text, engine_path, packing_of, unpacked
 from sfumato.release.spreadsheet import miswritten, unmarked_frame
 
 __all__ = ["DAMAGED", "TIMES", "as_texts", "collected", "digest", "distinct_texts", "opened", "scan", "tally"]
@@ -46,6 +46,7 @@ def opened(path: Path, *, separator: str | None = None, marks: bool = False) -> 
     if path.exists() and not path.is_file():
         raise ReleaseError(f"{path.name} is not a file", hint="save what it gives as a file first")
     try:
+        where = engine_path(path)
         with path.open("rb") as file:
             head = file.read(65_536)
     except OSError as error:
@@ -53,7 +54,7 @@ def opened(path: Path, *, separator: str | None = None, marks: bool = False) -> 
     if head[:4] == b"PAR1":
         if marks:
             _refuse_metadata(path)
-        return _schemed(pl.scan_parquet(path, glob=False), path.name)
+        return _schemed(pl.scan_parquet(where, glob=False), path.name)
     text = None
     if packing_of(head):
         if marks:
@@ -70,7 +71,10 @@ def opened(path: Path, *, separator: str | None = None, marks: bool = False) -> 
         source = as_text(_text_in_utf8(text))
     elif as_text(head) != head and isinstance(source, Path):
         source = as_text(path.read_bytes())
-    frame = _schemed(pl.scan_csv(source, infer_schema=False, separator=found, glob=False), path.name)
+    frame = _schemed(
+        pl.scan_csv(where if isinstance(source, Path) else source, infer_schema=False, separator=found, glob=False),
+        path.name,
+    )
     names = frame.collect_schema().names()
     doubled = {
         name: name.replace('""', '"') for name in names if '""' in name
@@ -86,7 +90,7 @@ def opened(path: Path, *, separator: str | None = None, marks: bool = False) -> 
 def _refuse_metadata(path: Path) -> None:
     """Refuse a Parquet file of ours with notes beside its columns: we write none but the types of the columns."""
     try:
-        found = pl.read_parquet_metadata(path)
+        found = pl.read_parquet_metadata(engine_path(path))
     except DAMAGED:  # whoever reads the rows says so
         return
     if strange := len(found.keys() - {"ARROW:schema"}):

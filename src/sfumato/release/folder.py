@@ -25,8 +25,18 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from sfumato.errors import ReleaseError
-from sfumato.release.partial import Held, flush, holding_release, is_stale, partial_of, remove_stale, target_of
+from sfumato.errors import ReleaseError, SfumatoError
+from sfumato.limits import utf8_path
+from sfumato.release.partial import (
+    Held,
+    flush,
+    holding_release,
+    is_accounted,
+    is_stale,
+    partial_of,
+    remove_stale,
+    target_of,
+)
 from sfumato.visible import operand, shell_command
 
 __all__ = ["NewFolder", "refuse_existing", "take_name"]
@@ -50,6 +60,7 @@ class NewFolder:
         self._held: Held | None = None
         refuse_existing(self.target)
         with _explained(self.target):
+            utf8_path(self.target)  # engines and ledgers take no other names
             self.target.parent.mkdir(parents=True, exist_ok=True)
             remove_stale(self.target.parent)
             _refuse_unfinished(self.target)
@@ -67,10 +78,13 @@ class NewFolder:
         self.close()
 
     @contextmanager
-    def filled(self, *, keep: bool = False, before_naming: Callable[[], None] | None = None) -> Iterator[Path]:
+    def filled(
+        self, *, keep: bool = False, before_naming: Callable[[], None] | None = None, ledger: Path | None = None
+    ) -> Iterator[Path]:
         """Give the partial folder to fill; when the block ends well it becomes the target in one step.
 
-        `before_naming` runs when everything is on the disk. With `keep` what is whole is kept if naming it fails.
+        `before_naming` runs when everything is on the disk. With `keep` what is whole is kept if naming it fails, and
+        the error says how it is finished and noted in the `ledger`.
         """
         whole = False
         try:
@@ -90,8 +104,12 @@ class NewFolder:
             self._let_go()
             if not isinstance(error, Exception):
                 raise
-            finish = f"{shell_command(['sfumato', 'finish', operand(self.partial)])} -o NEW_FOLDER"
-            problem = str(error).rstrip(".")
+            noted = [] if ledger is None else ["--ledger", str(ledger)]
+            finish = f"{shell_command(['sfumato', 'finish', operand(self.partial), *noted])} -o NEW_FOLDER"
+            told = isinstance(error, SfumatoError)  # what others say may quote a cell
+            problem = (str(error) if told else f"{self.target.name} cannot be written ({type(error).__name__})").rstrip(
+                "."
+            )
             raise ReleaseError(f"{problem}. The release was made and is whole, but hidden", hint=finish) from error
         finally:
             self.close()
@@ -148,7 +166,8 @@ def _refuse_unfinished(target: Path) -> None:
     for found in target.parent.iterdir():
         if target_of(found) == target and found.is_dir() and holding_release(found) and is_stale(found):
             command = shell_command(["sfumato", "finish", operand(found)])
-            hint = f"finish it: {command}; or delete it, or name another folder"
+            noted = " --ledger LEDGER" if is_accounted(found) else ""
+            hint = f"finish it: {command}{noted}; or delete it, or name another folder"
             raise ReleaseError(f"an earlier release for {target.name} is whole but was not finished", hint=hint)
 
 

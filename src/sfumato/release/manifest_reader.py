@@ -18,9 +18,9 @@ from typing import Any, get_args
 
 import numpy as np
 
-from sfumato.claims import unknown_keys
+from sfumato.claims import mistyped, unknown_keys
 from sfumato.errors import Problem, ReleaseError
-from sfumato.limits import MANIFEST_BYTES, read_regular
+from sfumato.limits import MANIFEST_BYTES, read_regular, utf8_path
 from sfumato.release.manifest import COUNTED_FORMS, FORMAT, MANIFEST, FileEntry, Manifest, levels
 from sfumato.release.release import Form
 from sfumato.schema import Attribute, Domain, Edges, Grid, Kind, Role, Schema, Source, Tree, Values
@@ -62,8 +62,11 @@ def read_manifest(folder: Path) -> Manifest:
     if not folder.is_dir():
         raise ReleaseError(f"{folder.name} is no folder", hint="name the folder a release was saved to")
     try:
+        utf8_path(folder.resolve())  # no engine could read what lies there
         raw = read_regular(folder / MANIFEST, most=MANIFEST_BYTES, links=False)
         data = json.loads(raw, object_pairs_hook=_once)
+        if b"\\ud" in raw.lower():  # half of a pair is no letter
+            json.dumps(data, ensure_ascii=False).encode()
     except FileNotFoundError:
         raise ReleaseError(f"{folder.name} holds no {MANIFEST}", hint="name a saved release") from None
     except OSError as error:
@@ -71,6 +74,8 @@ def read_manifest(folder: Path) -> Manifest:
         raise ReleaseError(reason, hint="name a saved release") from None
     except (ValueError, RecursionError):
         raise ReleaseError(f"{MANIFEST} of {folder.name} is not JSON", hint=_HINT) from None
+    except MemoryError:
+        raise ReleaseError(f"{MANIFEST} of {folder.name} does not fit in memory", hint=_HINT) from None
     return _Reader().manifest(data)
 
 
@@ -103,7 +108,7 @@ class _Reader:
     def manifest(self, data: Any) -> Manifest:
         if not isinstance(data, dict):
             raise ReleaseError(f"{MANIFEST} is not an object", hint=_HINT)
-        if data.get("format") != FORMAT:
+        if type(data.get("format")) is not int or data["format"] != FORMAT:
             hint = f"this version reads format {FORMAT}: use a newer one"
             raise ReleaseError(f"{MANIFEST} is of another format", hint=hint)
         self._known(data, _KEYS)
@@ -146,6 +151,9 @@ class _Reader:
         found: dict[str, Any] = self.field(data, "recoding", _object, "an object", {})
         names = {attribute.name: {"size": 0, "runs": []} for attribute in schema.quasi}
         self._known(unknown_keys(found, {"cuts": names, "labels": names}), (), "recoding.")
+        if found and (wrong := _wrong_recoding(found)):
+            self.problem("recoding", wrong)
+            return {}
         return found
 
     def _tables(self, manifest: Manifest) -> None:
@@ -213,14 +221,35 @@ class _Reader:
             attribute = Attribute.from_json(data)
             wrong = _wrong(attribute)
             if not wrong:
-                self._known(unknown_keys(data, {**attribute.to_json(), "levels": ""}), (), f"{path}.")
+                known = attribute.to_json()
+                self._known(unknown_keys(data, {**known, "levels": ""}), (), f"{path}.")
                 wrong = "" if data.get("levels", levels(attribute)) == levels(attribute) else "has other levels"
+                wrong = "has another number in place of a whole one" if mistyped(data, known) else wrong
         except _MANGLED:
             wrong = "has not the form of an attribute"
         if wrong:
             self.problem(path, wrong)
             return None
         return replace(attribute, column=attribute.name)
+
+
+def _wrong_recoding(data: Mapping[str, Any]) -> str:
+    """Say what is wrong with the form of a recoding, before anything as large as its numbers say is made."""
+    cuts, labels = data.get("cuts"), data.get("labels")
+    if not isinstance(cuts, dict) or not isinstance(labels, dict) or set(cuts) != set(labels):
+        return "must have cuts and labels of the same attributes"
+    for name, part in cuts.items():
+        size, runs = (part.get("size"), part.get("runs")) if isinstance(part, dict) else (None, None)
+        if not _count(size) or not isinstance(runs, list) or not _texts(labels[name]):
+            return "must have a size, runs and labels for each attribute"
+        if not all(isinstance(run, list) and len(run) == 2 and all(map(_count, run)) for run in runs):
+            return "must have runs of a first code and a label each"
+        starts = [first for first, _ in runs]
+        if starts[:1] != [0] or any(a >= b for a, b in pairwise([*starts, size])):
+            return "must have runs that rise from 0 to its size"
+        if any(label >= len(labels[name]) for _, label in runs):
+            return "must have runs of the labels it names"
+    return ""
 
 
 def _wrong(attribute: Attribute) -> str:

@@ -30,6 +30,7 @@ __all__ = [
     "Held",
     "flush",
     "holding_release",
+    "is_accounted",
     "is_stale",
     "partial_of",
     "refuse_release_folder",
@@ -107,16 +108,27 @@ def is_stale(partial: Path) -> bool:
 
 def holding_release(partial: Path) -> bool:
     """Whether a partial folder holds a release that was paid for; one whose manifest cannot be read counts as such."""
-    manifest = partial / MANIFEST
-    if not os.path.lexists(manifest):
+    if not os.path.lexists(partial / MANIFEST):
         return False
+    accounted, proved = _stamps(partial)
+    return accounted or proved
+
+
+def is_accounted(folder: Path) -> bool:
+    """Whether a ledger knows the release in a folder; one whose manifest cannot be read counts as such."""
+    return _stamps(folder)[0]
+
+
+def _stamps(folder: Path) -> tuple[bool, bool]:
+    """Whether the manifest says accounted, and whether it says proved; both where it cannot be read."""
+    manifest = folder / MANIFEST
     try:
         if not manifest.is_file() or manifest.stat().st_size > _LARGEST_MANIFEST:
-            return True
+            return True, True
         claim = json.loads(manifest.read_text("utf-8"))["claim"]
-        return bool(claim["accounted"] or claim["kind"] == "proved")
+        return bool(claim["accounted"]), claim["kind"] == "proved"
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        return True
+        return True, True
 
 
 def refuse_release_folder(option: str, target: Path, *, planned: Path | None = None, every: bool = True) -> None:

@@ -43,6 +43,8 @@ def labels_with_recoding(
         return {a.name: reading.labels(a, data[a.name]) for a in schema.quasi}, None
     from sfumato.counts.recoding import Cuts
 
+    if any(part["size"] != schema[name].size for name, part in recoding["cuts"].items()):
+        raise ReleaseError("the recoding is of another domain", hint="load the release without a schema")
     try:
         cuts = Cuts.from_json(recoding)
         told = {name: pl.Series(name, recoding["labels"][name], dtype=pl.String) for name in cuts.names}
@@ -52,9 +54,7 @@ def labels_with_recoding(
             table, ids = reading.labels(attribute, pl.concat([data[attribute.name], also]))
             columns[attribute.name] = (table, ids[: len(data)])
             moved[attribute.name] = ids[len(data) :]
-        if any(len(codes) != schema[name].size for name, codes in zip(cuts.names, cuts.labels, strict=True)):
-            raise ReleaseError("the recoding is of another domain", hint="load the release without a schema")
         labels = tuple(moved[name][codes] for name, codes in zip(cuts.names, cuts.labels, strict=True))
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError, pl.exceptions.PolarsError):
+    except (AttributeError, IndexError, KeyError, MemoryError, TypeError, ValueError, pl.exceptions.PolarsError):
         raise ReleaseError("the recoding can not be read", hint="take the folder as it was saved") from None
     return columns, Cuts(cuts.names, labels=labels)

@@ -32,6 +32,7 @@ import polars as pl
 
 from sfumato.claims import Claim, Nothing
 from sfumato.errors import ParameterError, Problem, ReleaseError, SfumatoError
+from sfumato.limits import engine_path
 from sfumato.release.declared import PEOPLE, DeclaredPeople, told_by
 from sfumato.release.dictionary import dictionary
 from sfumato.release.files import digest, distinct_texts, scan, tally
@@ -52,6 +53,7 @@ __all__ = ["finish", "load", "refuse_beforehand", "refuse_form", "refuse_unsavab
 
 Format = Literal["parquet", "csv"]
 MOST_ROWS = 10**9  # written one by one; more are written with counts
+_FAILURES = (Exception, pl.exceptions.PanicException)  # a panic of polars is no Exception
 _BATCH = 200_000  # rows expanded at a time: about 20 MB for a dozen columns
 
 
@@ -76,8 +78,9 @@ def save(
     account = release.account
     paid = _paid(release)
     with _not_interrupted(paid), folder if isinstance(folder, NewFolder) else NewFolder(folder) as place:
-        note = None if account is None else (lambda: account.intends(place.target))
-        with place.filled(keep=paid, before_naming=note) as partial:
+        note = None if account is None else (lambda: account.intends(place.target, place.partial))
+        ledger = None if account is None else account.file
+        with place.filled(keep=paid, before_naming=note, ledger=ledger) as partial:
             _fill(release, partial, format, counts=counts)
         if account is not None:
             with suppress(ParameterError):  # a folder that was meant and is there counts as saved all the same
@@ -112,20 +115,22 @@ def save_or_keep(
     allow_fingerprints: bool = False,
     allow_text: bool = False,
 ) -> None:
-    """Save a release; if that fails and it was paid for, keep it elsewhere and say where."""
+    """Save a release; if that fails, for whatever reason, and it was paid for, keep it elsewhere and say where."""
     try:
         allowed = {"allow_rehearsal": allow_rehearsal, "allow_fingerprints": allow_fingerprints}
         save(release, place, format=format, counts=counts, allow_text=allow_text, **allowed)
-    except SfumatoError as error:
+    except _FAILURES as error:
         if not _paid(release) or place.partial.is_dir():  # what is whole says itself how it is finished
             raise
         kept = _kept_elsewhere(release, format, counts=counts or _long(release))
         problem = str(error).partition(" Hint:")[0].rstrip(".")
+        if not isinstance(error, SfumatoError):  # what others say may quote a cell
+            problem = f"{place.target.name} cannot be written ({type(error).__name__})"
         if kept is None:
             rule = f"{problem}. No other place could be written either: the release is lost, what it spent stays spent"
-            raise ReleaseError(rule, hint="look at the disks before you publish again") from None
+            raise ReleaseError(rule, hint="look at the disks before you publish again") from error
         rule = f"{problem}. The release was made and paid for; it is whole in {kept}"
-        raise ReleaseError(rule, hint="move that folder to where it belongs; do not publish again") from None
+        raise ReleaseError(rule, hint="move that folder to where it belongs; do not publish again") from error
 
 
 def _paid(release: Release) -> bool:
@@ -142,7 +147,7 @@ def _kept_elsewhere(release: Release, format: Format, *, counts: bool) -> Path |
         try:
             yes = dict.fromkeys(("allow_rehearsal", "allow_fingerprints", "allow_text"), True)
             save(release, made / "release", format=format, counts=counts, **yes)
-        except SfumatoError:
+        except _FAILURES:
             left = [made / "release", *made.glob(".release.partial-*")]  # whole, where only the ledger was not told
             if whole := next((folder for folder in left if (folder / MANIFEST).is_file()), None):
                 return whole
@@ -301,7 +306,7 @@ def _write(table: PublishedTable, file: Path, format: Format) -> None:  # noqa: 
                 for batch in table.batches(_BATCH):
                     marked_frame(batch).write_csv(out, include_header=False)
             return
-        _lazy(table).sink_parquet(file, compression="zstd", row_group_size=_BATCH)
+        _lazy(table).sink_parquet(engine_path(file), compression="zstd", row_group_size=_BATCH)
     except (pl.exceptions.PolarsError, OSError) as error:
         why = f" ({error.strerror})" if isinstance(error, OSError) and error.strerror else ""
         raise ReleaseError(f"{file.name} cannot be written{why}", hint="see that the disk has room") from None
@@ -329,7 +334,7 @@ def load(folder: str | PathLike[str], *, schema: Schema | None = None) -> Releas
     frames = _frames(path, manifest)
     try:
         release = _release(manifest, frames, claim=claim)
-    except (ArithmeticError, IndexError):  # a manifest whose numbers make no domain
+    except (ArithmeticError, IndexError, MemoryError, UnicodeError):  # a manifest whose numbers make no domain
         raise ReleaseError(
             f"{path.name} can not be read with its schema", hint="take the folder as it was saved"
         ) from None

@@ -61,6 +61,11 @@ class Values:
         """Code of each value."""
         return {name: code for code, name in enumerate(self.names)}
 
+    @cached_property
+    def longest(self) -> int:
+        """How many characters the longest name has."""
+        return max(map(len, self.names), default=0)
+
     def text(self, code: int) -> str:
         """Name of one code."""
         return self.names[code]

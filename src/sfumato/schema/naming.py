@@ -33,6 +33,7 @@ _PAIR = re.compile(
     rf"^([\[\](]?)\s*({_DATE}|{_NUMBER})\s*(?:\.\.|-|–|,|;|:|\bto\b)\s*({_DATE}|{_NUMBER})\s*([\])\[]?)$", re.ASCII
 )
 _BOUND = re.compile(rf"^(>=|<=|>|<|≥|≤)\s*({_DATE}|{_NUMBER})$", re.ASCII)
+_MOST_INTERVAL = 200  # characters of an interval: two numbers of 30 digits on either side of the point are shorter
 _BAR = " | "
 # A bar that stands alone would read as the sign between two names; a backslash before a bar or backslash as an escape.
 _TO_ESCAPE = re.compile(r"\\(?=[\\|])|(?<![^ ])\|(?![^ ])")
@@ -117,7 +118,7 @@ def _unescaped(name: str) -> str:
 
 
 def _union(attribute: Attribute, names: Sequence[str], read: _Reader) -> Intervals | None:
-    found = [read(attribute, name.strip()) for name in names]
+    found = [read(attribute, name.strip()) for name in names] if len(names) <= attribute.size else [None]
     if not all(found):
         return None
     return merged(interval for part in found if part is not None for interval in part)
@@ -182,11 +183,13 @@ def _parse_name(attribute: Attribute, text: str) -> Intervals | None:
 
 def _parse_interval(attribute: Attribute, text: str) -> Intervals | None:
     domain = attribute.values
-    if isinstance(domain, Values) and attribute.ordered:
+    if isinstance(domain, Values) and attribute.ordered and len(text) <= 2 * domain.longest + 2:
         for dots in re.finditer(r"(?=\.\.)", text):
             first, last = domain.code(text[: dots.start()]), domain.code(text[dots.start() + 2 :])
             if first is not None and last is not None and first <= last:
                 return ((first, last + 1),)
+    if len(text) > _MOST_INTERVAL:
+        return None
     pair = _PAIR.match(text)
     if pair:
         opening, low, high, closing = pair.groups()
@@ -259,7 +262,7 @@ def _day(text: str) -> dt.date | None:
 
 def _parse_mask(attribute: Attribute, text: str) -> Intervals | None:
     """Read `509**`: each star is one character."""
-    if "*" not in text or not isinstance(attribute.domain, Values):
+    if "*" not in text or not isinstance(attribute.domain, Values) or len(text) > attribute.domain.longest:
         return None
     pattern = re.compile(re.escape(text).replace(r"\*", "."), re.DOTALL)
     found = [code for code, name in enumerate(attribute.domain.names) if pattern.fullmatch(name)]

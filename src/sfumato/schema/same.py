@@ -6,7 +6,6 @@ So a file, a label and a foreign table are read alike, and what we write never h
 
 from __future__ import annotations
 
-import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -15,6 +14,7 @@ from sfumato.errors import Problem, count_of
 from sfumato.schema.attribute import KNOWN, MISSING
 from sfumato.schema.domain import Domain, Values, value_text
 from sfumato.schema.tree import ROOT, Tree
+from sfumato.visible import one_form
 
 __all__ = ["plain_spelling", "read_same", "same_problems"]
 
@@ -24,10 +24,7 @@ _ONE_MEANING = "a text is a value, another spelling of one, or means missing, no
 
 def plain_spelling(text: str) -> str:
     """Return a text without what two spellings of one value differ in: case, blanks, letter forms, unseen signs."""
-    if text.isascii():
-        return " ".join(text.casefold().split())
-    seen = "".join(sign for sign in text if unicodedata.category(sign) != "Cf")
-    return " ".join(unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", seen).casefold()).split())
+    return " ".join(one_form(text).split())
 
 
 def read_same(given: Mapping[str, Sequence[Any]] | None) -> dict[str, str]:

@@ -183,3 +183,16 @@ def test_code_in_a_shared_home_is_not_run(tmp_path):
         assert said(prepared=False) == f"{shared / '.cache' / 'sfumato' / KEY}"
     finally:
         shutil.rmtree(shared)
+
+
+def test_a_run_that_can_keep_nothing_says_so_once_with_the_fix(tmp_path):
+    code = "from sfumato.kernels import anatomy, cache, urn; print(cache.folder())"
+    environment = {**os.environ, "SFUMATO_CACHE": "/proc/none", "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout == "None\n"
+    assert done.stderr.count("Compiling") == 1
+    assert "set SFUMATO_CACHE to a folder of your own" in done.stderr
+    assert "in /proc/none" in done.stderr
+    environment["SFUMATO_CACHE"] = str(tmp_path)
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert done.stderr == ""

@@ -253,3 +253,55 @@ def test_the_population_is_the_schemas(book, table):
     )
     sf.publish(unnamed, sf.Suppress(), ledger=book)
     assert [entry.population for entry in book.entries()] == ["patients", "clinic"]
+
+
+def long_fractions():
+    """Twenty parameters as long as may be, without a common divisor: their sum has thousands of digits."""
+    return [f"1/{10**399 + 2 * at + 1}" for at in range(20)]
+
+
+def test_a_ledger_stays_readable_after_many_long_fractions(book):
+    exact = Fraction(0)
+    for text in long_fractions():
+        book.reserve("people", sf.Claim(sf.ApproxDP(text, delta=text), neighbours=ADD), "m").spend()
+        exact += Fraction(text)
+    book.limit("people", "1/1" + "0" * 390, "1/10")
+    totals = book.totals("people")
+    shown = json.loads(json.dumps(totals.to_json()))["combined"]
+    assert exact <= Fraction(shown["epsilon"]) <= exact * (1 + Fraction(1, 10**20))
+    assert str(totals.combined)
+    assert totals.left.epsilon <= Fraction(1, 10**390) - exact
+    with pytest.raises(sf.BudgetExceeded) as caught:
+        book.reserve("people", sf.Claim(sf.PureDP(1), neighbours=ADD), "m")
+    assert str(caught.value)
+
+
+def test_what_is_left_is_never_rounded_up(book):
+    book.limit("people", 1)
+    exact = Fraction(1)
+    for text in long_fractions():
+        book.reserve("people", sf.Claim(sf.PureDP(text), neighbours=ADD), "m").spend()
+        exact -= Fraction(text)
+    assert 1 - Fraction(1, 10**25) <= book.totals("people").left.epsilon <= exact
+
+
+@pytest.mark.parametrize(
+    "number", [10**5000, 10**400, Fraction(1, 10**5000), "1/1" + "0" * 400, "9" * 500], ids=list("abcde")
+)
+def test_a_number_of_hundreds_of_digits_is_refused(book, number):
+    for use in (sf.NoisyTable, sf.KAnonymity, sf.PureDP, lambda given: book.limit("people", given)):
+        with pytest.raises(sf.ParameterError):
+            use(number)
+
+
+def test_parts_nested_in_thousands_are_added_up():
+    from sfumato.ledger.composition import Charge, Tree, check, totals
+
+    names = [f"p{at}" for at in range(5000)]
+    tree = Tree({"p0": None, **dict(zip(names[1:], names[:-1], strict=True))}, limits={"p0": Cost(Fraction(10))})
+    charges = [Charge(name, neighbours=ADD, cost=Cost(Fraction(1))) for name in (names[0], names[-1], names[2500])]
+    assert totals(tree, "p0", charges).combined == Cost(Fraction(3))
+    assert list(tree.below("p4990")) == names[4991:]
+    check(tree, charges, Charge("p4999", neighbours=ADD, cost=Cost(Fraction(7))))
+    with pytest.raises(sf.BudgetExceeded):
+        check(tree, charges, Charge("p4999", neighbours=ADD, cost=Cost(Fraction(8))))
