@@ -588,17 +588,19 @@ def test_places_jobs_and_employers_are_quasi_identifiers_with_the_reason(tmp_pat
 
 
 @pytest.mark.parametrize("head", ["age,   ,x", "age,,x", 'age,"\t",x'])
-def test_a_column_without_a_name_is_omitted_from_the_draft(tmp_path, head):
+def test_a_column_without_a_name_is_called_by_its_place(tmp_path, head):
     data, schema = tmp_path / "d.csv", tmp_path / "d.toml"
     data.write_text(f"{head}\n" + "1,2,3\n2,3,4\n" * 20, "utf-8")
-    text = draft(data, header=True)
-    assert "1 column without a name omitted" in text
-    schema.write_text(text, "utf-8")
-    assert Schema.load(schema).names == ("age", "x")
+    schema.write_text(draft(data, header=True), "utf-8")
+    assert Schema.load(schema).names == ("age", "column_2", "x")
     read(data, Schema.load(schema), header=True)
 
 
-def test_a_file_of_columns_without_names_is_refused(tmp_path):
-    (tmp_path / "d.csv").write_text('" "\n1\n2\n', "utf-8")
-    with pytest.raises(ReadError, match="no column with a name"):
-        draft(tmp_path / "d.csv", header=True)
+def test_a_column_of_a_frame_without_a_name_is_omitted_from_the_draft(tmp_path):
+    frame, schema = pl.DataFrame({"age": [1, 2] * 20, "  ": [2, 3] * 20}), tmp_path / "d.toml"
+    text = draft(frame)
+    assert "1 column without a name omitted" in text
+    schema.write_text(text, "utf-8")
+    assert Schema.load(schema).names == ("age",)
+    with pytest.raises(ReadError, match="has no column with a name"):
+        draft(frame.select("  "))
