@@ -16,9 +16,9 @@ import polars as pl
 
 import sfumato as sf
 from sfumato.commuting import Geography, OlderFlows, Shape, haversine, read_flows
-from sfumato.measures.commuting import commute_distances, fictitious_people, prior_people, regional_flows
-from sfumato.mechanisms.synthesize import laws_for
-from sfumato.mechanisms.synthesize_baselines import laplace_flows
+from sfumato.commuting.baselines import laplace_flows
+from sfumato.commuting.measures import commute_distances, fictitious_people, prior_people, regional_flows
+from sfumato.commuting.synthesize import laws_for
 
 EPSILON, DELTA = "4.6", "1e-5"
 EDGES = (1, 10, 50)

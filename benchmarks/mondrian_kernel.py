@@ -12,8 +12,8 @@ import time
 import numpy as np
 
 from sfumato.kernels.conditions import size
-from sfumato.kernels.mondrian import partition
-from sfumato.kernels.mondrian_layout import BOX, EXTREMES, SET, Attribute
+from sfumato.kernels.mondrian.layout import BOX, EXTREMES, SET, Attribute
+from sfumato.kernels.mondrian.partition import partition
 
 SIZES = (100, 50, 20, 16, 10, 7)
 

@@ -24,7 +24,7 @@ import sfumato as sf
 from sfumato.claims import GUARANTEES, REQUIREMENTS
 from sfumato.cli.main import COMMANDS, app
 from sfumato.mechanisms import REGISTRY
-from sfumato.schema.reference import REFERENCE
+from sfumato.schema.toml_models import REFERENCE
 
 DOCS = Path(__file__).parent
 NOTE = "<!-- Written by docs/generate.py (make pages). Change the code, not this page. -->\n"
@@ -32,8 +32,8 @@ LABELS = ("Source", "Claim", "Because", "Checked", "Silent on", "Cost")
 _LABELLED = re.compile(rf"^({'|'.join(LABELS)}) +", re.MULTILINE)
 # Formulas that stand in modules of their own, for checking a number by hand.
 FORMULAS = (
-    "sfumato.mechanisms.diffgen",
-    "sfumato.mechanisms.dlink",
+    "sfumato.mechanisms.diffgen.diffgen",
+    "sfumato.mechanisms.dlink.dlink",
     "sfumato.measures.divergence",
     "sfumato.commuting.prior",
     "sfumato.randomness",

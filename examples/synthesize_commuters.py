@@ -2,7 +2,7 @@
 """Synthetic commuting patterns with a proved (epsilon, delta), from flows in the form of LODES."""
 
 import sfumato as sf
-from sfumato.measures.commuting import distance_shares, fictitious_people
+from sfumato.commuting.measures import distance_shares, fictitious_people
 
 made = sf.datasets.commuting(blocks=300, jobs=3_000, seed=3)  # or the paths of real files below
 geography = sf.commuting.Geography.read(made.geography)

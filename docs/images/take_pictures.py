@@ -14,7 +14,7 @@ from playwright.sync_api import Page, sync_playwright
 
 import sfumato as sf
 from sfumato.commuting import Geography, Shape, read_flows
-from sfumato.report.map import write_map
+from sfumato.commuting.map import write_map
 
 HERE = Path(__file__).parent
 EXAMPLES = HERE.parents[1] / "examples"

@@ -99,7 +99,7 @@ __version__ = "0.1.0"
 
 
 class _Package(ModuleType):
-    """Importing the room `sfumato.frontier` would put the room where the verb `sf.frontier` is; the verb stays."""
+    """Importing the room `sfumato.frontiers` would put the room where the verb `sf.frontier` is; the verb stays."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         if not (name in _WHERE and isinstance(value, ModuleType)):

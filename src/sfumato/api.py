@@ -7,8 +7,10 @@ from os import PathLike
 from typing import Any, Literal
 
 from sfumato.claims import Requirement
-from sfumato.counts import Table, check, draft, read
-from sfumato.frontier import frontier, sweep
+from sfumato.counts import Table, check, read
+from sfumato.drafting import draft
+from sfumato.estimate.generalize import generalize, mapping
+from sfumato.frontiers import frontier, sweep
 from sfumato.ledger import Ledger, entered, refuse_ledger_inside
 from sfumato.measures import (
     classification,
@@ -22,13 +24,12 @@ from sfumato.measures import (
 )
 from sfumato.mechanisms import Mechanism, Plan, Progress
 from sfumato.mechanisms.base import gather, refuse_guesses, refuse_several, run
+from sfumato.pages import explain, report
 from sfumato.randomness import Entropy
-from sfumato.reading.generalize import generalize, mapping
 from sfumato.release import Release, Verdict
 from sfumato.release import verify as _verify
-from sfumato.release.folder import NewFolder
+from sfumato.release.atomic import NewFolder
 from sfumato.release.store import refuse_beforehand, save_or_keep
-from sfumato.report import explain, report
 from sfumato.schema import Schema
 
 __all__ = [

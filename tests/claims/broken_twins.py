@@ -20,10 +20,11 @@ from tiny_tables import pair, tiny_schema
 import sfumato as sf
 from sfumato.attacks.audit import Audited, Walk, exact_audit, laplace_counts
 from sfumato.counts import Counts
-from sfumato.mechanisms import diffgen, diffgen_growth
 from sfumato.mechanisms.base import Gathered
-from sfumato.mechanisms.diffgen_counts import prefix_scores
-from sfumato.mechanisms.diffgen_cuts import Node
+from sfumato.mechanisms.diffgen import diffgen
+from sfumato.mechanisms.diffgen import growth as diffgen_growth
+from sfumato.mechanisms.diffgen.diffgen import prefix_scores
+from sfumato.mechanisms.diffgen.growth import Node
 from sfumato.schema import Grid, Schema
 
 ROWS = [(1, 0, 0, 0), (2, 1, 2, 1)]
@@ -78,7 +79,7 @@ def range_from_data(patch, mechanism):
         first, last = int(found.codes[:, 0].min()), int(found.codes[:, 0].max())
         age = counts.schema["age"]
         domain = Grid(age.domain.edge(first), step=age.domain.step, size=last - first + 1)
-        from sfumato.schema.build import default_tree
+        from sfumato.schema.from_toml import default_tree
 
         age = replace(age, domain=domain, tree=default_tree(domain, "numeric", None))
         schema = replace(counts.schema, attributes=(age, *counts.schema.attributes[1:]))

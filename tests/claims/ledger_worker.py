@@ -36,7 +36,9 @@ from sfumato.ledger.composition import check as whole_check
 from sfumato.ledger.cost import cost_of
 from sfumato.ledger.store import read_charges, read_tree, reading
 from sfumato.mechanisms import Plan
-from sfumato.release import Outcome, assemble, folder, partial, store
+from sfumato.release import Outcome, assemble, store
+from sfumato.release import atomic as folder
+from sfumato.release import atomic as partial
 from sfumato.release.store import finish
 
 ONE = sf.Claim(sf.PureDP(1), neighbours=sf.Neighbours.ADD_OR_REMOVE_ONE)

@@ -14,7 +14,7 @@ from sfumato.mechanisms.base import Gathered
 from sfumato.randomness import Entropy
 from sfumato.release import Residence, assemble
 from sfumato.schema import Labels, Schema
-from sfumato.schema.naming import merged
+from sfumato.schema.labels import merged
 
 SCHEMA = {
     "name": "small",

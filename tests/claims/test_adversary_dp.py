@@ -23,8 +23,8 @@ from tiny_tables import gathered, paper_table, tiny_schema
 import sfumato as sf
 from sfumato.attacks.audit import Walk, exact_audit
 from sfumato.ledger import Ledger
-from sfumato.mechanisms import diffgen_growth
-from sfumato.mechanisms.diffgen_growth import CellTables, Drawn
+from sfumato.mechanisms.diffgen import growth as diffgen_growth
+from sfumato.mechanisms.diffgen.growth import CellTables, Drawn
 
 # Two grids and a taxonomy, all of which may be missing: the last code.
 HOLES = sf.Schema.parse(
@@ -186,7 +186,7 @@ def test_the_amounts_given_to_draws_add_up(kind, person, monkeypatch):
     monkeypatch.setattr(sf.mechanisms.noisy_cells, "sparse_noise", noise)
     mechanism = sf.DiffGen("7/3", **{"specializations": 4, **KINDS[kind]})
     spy = Spy(random.Random(1))
-    monkeypatch.setattr("sfumato.mechanisms.diffgen.Drawn", lambda _: spy)
+    monkeypatch.setattr("sfumato.mechanisms.diffgen.diffgen.Drawn", lambda _: spy)
     schema = tiny_schema(rows_per_person=person)
     release = mechanism.apply(gathered(mechanism, schema, [(0, 0, 0, 0), (3, 2, 1, 1)]), sf.Entropy.system()).release
     total = sum(epsilon for epsilon, *_ in spy.seen) + sum(handed)
@@ -496,7 +496,7 @@ def test_rounding_down_never_costs_sensitivity():
     """Gini in cells by brute force: every table of two classes up to 12 rows, and near the largest counts."""
     import numpy as np
 
-    from sfumato.mechanisms.diffgen_scores import score_of
+    from sfumato.mechanisms.diffgen.scores import score_of
 
     score = score_of("gini", classes=2, in_cells=True)
     large = [2**30, 2**30 - 1, 2**29 + 12345, 3, 0]

@@ -27,9 +27,9 @@ from hypothesis import strategies as st
 
 from sfumato import claims, counts, mechanisms
 from sfumato.errors import Infeasible, SchemaError
+from sfumato.estimate.generalize import generalize, mapping
 from sfumato.mechanisms.base import gather, run
 from sfumato.randomness import Entropy
-from sfumato.reading.generalize import generalize, mapping
 from sfumato.release import verify
 from sfumato.release.spreadsheet import unmarked
 from sfumato.schema import Schema

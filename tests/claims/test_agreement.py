@@ -147,7 +147,7 @@ def ordinary(frame, quasi):
 
 
 def agreement_source(frame):
-    from sfumato.counts.source import open_source
+    from sfumato.io.source import open_source
 
     return open_source(frame.with_columns(pl.all().cast(pl.String)))
 

@@ -17,8 +17,7 @@ from broken_twins import TWINS
 from tiny_tables import PAPER, RECORDS, gathered, pair, tiny_schema
 
 import sfumato as sf
-from sfumato.attacks.audit import exact_audit, laplace_counts, law_of
-from sfumato.attacks.audit_black_box import black_box_audit, clopper_pearson
+from sfumato.attacks.audit import black_box_audit, clopper_pearson, exact_audit, laplace_counts, law_of
 from sfumato.randomness import Entropy, sparse_noise
 
 

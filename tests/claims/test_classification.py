@@ -10,7 +10,8 @@ import pytest
 
 import sfumato as sf
 from sfumato.counts import Table
-from sfumato.measures import classification, cross_validate, cross_validation
+from sfumato.measures import classification, cross_validate
+from sfumato.measures import classification as cross_validation
 from sfumato.measures.learners import MODELS
 
 
@@ -54,7 +55,7 @@ def test_an_unpruned_tree_would_not_be():
     """The pruning matters: the twin that grows to the end is far below."""
     from sklearn.tree import DecisionTreeClassifier
 
-    from sfumato.reading.features import exact_features
+    from sfumato.estimate.features import exact_features
 
     train, test = adult("train"), adult("test")
     x, y = exact_features(train.schema, train.codes()[:, :-1]), train.codes("income")[:, 0]

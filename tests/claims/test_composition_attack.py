@@ -32,16 +32,15 @@ from paper_tables import (
 from small_worlds import random_release, small_schema, small_table
 
 from sfumato.attacks import Estimate, composition, draw_samples, wilson
-from sfumato.attacks.composition_classes import by_label
-from sfumato.attacks.composition_narrowing import LOCAL_ROWS
+from sfumato.attacks.composing.narrowing import LOCAL_ROWS, by_label
 from sfumato.claims import Claim, KAnonymity, Nothing
 from sfumato.counts import Table
 from sfumato.datasets import adult
 from sfumato.errors import NotComparable, ParameterError
+from sfumato.estimate import align
 from sfumato.mechanisms import Anatomy, Mondrian
 from sfumato.mechanisms.base import gather, run
 from sfumato.randomness import Entropy
-from sfumato.reading import align
 from sfumato.release import assemble
 from sfumato.schema import Labels, Schema
 

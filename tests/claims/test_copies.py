@@ -12,7 +12,7 @@ from click.testing import CliRunner
 import sfumato as sf
 import sfumato.counts.copies as copies
 from sfumato.cli.main import app
-from sfumato.counts.source import open_source
+from sfumato.io.source import open_source
 
 SCHEMA = """
 name = "patients"

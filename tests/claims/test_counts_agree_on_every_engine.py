@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato.counts import Counts, Table, read
-from sfumato.counts.canonical import code_of
+from sfumato.io.decode_cell import code_of
 from sfumato.schema import Schema
 
 SCHEMA = Schema.parse(

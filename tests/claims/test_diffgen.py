@@ -17,9 +17,8 @@ from tiny_tables import gathered, pair, random_pair, tiny_schema
 
 import sfumato as sf
 from sfumato.attacks.audit import exact_audit, law_of, walked
-from sfumato.mechanisms.diffgen_cuts import root_cut
-from sfumato.mechanisms.diffgen_growth import CellTables, OneWay
-from sfumato.mechanisms.diffgen_scores import score_of
+from sfumato.mechanisms.diffgen.growth import CellTables, OneWay, root_cut
+from sfumato.mechanisms.diffgen.scores import score_of
 
 # The kinds of choice, each in at least one configuration; all with two specializations.
 KINDS = {
@@ -179,7 +178,7 @@ def test_chunks_of_cells_change_nothing(monkeypatch):
     mechanism = diffgen("cells")
     counts, _ = random_pair(mechanism, 11, most=9)
     whole = mechanism.apply(counts, sf.Entropy.seeded(4)).release
-    monkeypatch.setattr("sfumato.mechanisms.diffgen_growth.CHUNK", 1)
+    monkeypatch.setattr("sfumato.mechanisms.diffgen.growth.CHUNK", 1)
     parts = mechanism.apply(counts, sf.Entropy.seeded(4)).release
     assert whole.frame().equals(parts.frame())
 
@@ -191,7 +190,7 @@ def test_the_walk_agrees_with_what_entropy_draws():
     mechanism = sf.DiffGen(12, specializations=1, structure="19/20", splits="together")
     rows = [(0, 0, 0, 0), (1, 0, 2, 1), (3, 2, 2, 1)]
     one, two = pair(mechanism, rows, (3, 2, 1, 0))
-    from sfumato.mechanisms.diffgen_growth import Drawn
+    from sfumato.mechanisms.diffgen.growth import Drawn
 
     runs = 1500
     drawn = [mechanism.decide(one, Drawn(sf.Entropy.seeded(i).child("structure"))).said for i in range(runs)]

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.mechanisms.diffgen_scores import SCORES, information_gain, max_score, score_of
+from sfumato.mechanisms.diffgen.scores import SCORES, information_gain, max_score, score_of
 from sfumato.randomness import STEPS
 
 SMALL = [

@@ -18,10 +18,10 @@ from tiny_tables import pair
 
 import sfumato as sf
 from sfumato.attacks.audit import exact_audit, law_of
-from sfumato.mechanisms import diffgen_growth, diffgen_sparse
-from sfumato.mechanisms.diffgen_growth import CellTables, OneWay
-from sfumato.mechanisms.diffgen_scores import SCORES, score_of
-from sfumato.mechanisms.diffgen_sparse import Rows, sparse_scores
+from sfumato.mechanisms.diffgen import growth as diffgen_growth
+from sfumato.mechanisms.diffgen import scores as diffgen_sparse
+from sfumato.mechanisms.diffgen.growth import CellTables, OneWay
+from sfumato.mechanisms.diffgen.scores import SCORES, Rows, score_of, sparse_scores
 from sfumato.schema import Schema
 
 SIZE, CLASSES = 9, 5

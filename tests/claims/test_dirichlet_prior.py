@@ -13,22 +13,31 @@ import numpy as np
 import pytest
 from scipy.stats import betabinom
 
+from sfumato.commuting.bounds import (
+    Domain,
+    Stratum,
+    ceilings,
+    excess,
+    exp_below,
+    log_above,
+    reference_zero_samples,
+    rounded_up,
+    tail,
+)
 from sfumato.commuting.prior import (
     certified_delta,
     is_good,
     log_reference_zero_sample,
+    mass_part,
     rejection_limit,
     shrunk_certificate,
     smallest_alpha,
     smallest_alphas,
     smallest_scale,
+    uniform_shape,
     union_delta,
 )
 from sfumato.errors import ParameterError
-from sfumato.mechanisms.dirichlet_rules import Domain, Stratum, reference_zero_samples
-from sfumato.mechanisms.dirichlet_shape import uniform_shape
-from sfumato.mechanisms.dirichlet_shrink import mass_part
-from sfumato.mechanisms.dirichlet_tails import ceilings, excess, exp_below, log_above, rounded_up, tail
 
 # ---------------------------------------------------------------------------- slow, obvious oracles
 

@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.oracles.merging import join_labels, unite_twin
 
 from sfumato.kernels.linkage import CELLS, EXACT, INDEPENDENT, OWN, Link
-from sfumato.kernels.merging import GONE, distance_between, unite
-from sfumato.kernels.merging_layout import Axis, Classes, join_rules, new_index
-from sfumato.kernels.merging_twin import join_labels, unite_twin
+from sfumato.kernels.merging import GONE, Axis, Classes, distance_between, join_rules, new_index, unite
 
 QUIET = settings(max_examples=60, suppress_health_check=list(HealthCheck))
 TREE = Axis(

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.claims import Linkability
+from sfumato.kernels.conditions_exact import linkage_score, presence_of_all
 from sfumato.kernels.linkage import all_present, further_values, score
-from sfumato.kernels.linkage_twin import linkage_score, presence_of_all
-from sfumato.mechanisms.dlink import joint_presence, presence
-from sfumato.mechanisms.linkability_model import Frequencies, bind_model, refuse_unlinkable, root_score
+from sfumato.mechanisms.dlink.dlink import joint_presence, presence
+from sfumato.mechanisms.dlink.population_model import Frequencies, bind_model, refuse_unlinkable, root_score
 from sfumato.schema import Schema
 
 QUIET = settings(max_examples=80, suppress_health_check=list(HealthCheck))

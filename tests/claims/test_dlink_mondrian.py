@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.oracles.mondrian import WeightedTable, partition_twin
 
 import sfumato as sf
 from sfumato.claims import Linkability, Linkable
 from sfumato.kernels import conditions as sc
+from sfumato.kernels.conditions_exact import linkage_score
 from sfumato.kernels.linkage import INDEPENDENT, Link
-from sfumato.kernels.linkage_twin import linkage_score
-from sfumato.kernels.mondrian import partition
-from sfumato.kernels.mondrian_layout import Attribute
-from sfumato.kernels.mondrian_twin import WeightedTable, partition_twin
+from sfumato.kernels.mondrian.layout import Attribute
+from sfumato.kernels.mondrian.partition import partition
 from sfumato.mechanisms.base import gather
-from sfumato.mechanisms.linkability_model import Frequencies, bind_model
+from sfumato.mechanisms.dlink.population_model import Frequencies, bind_model
 from sfumato.randomness import Entropy
 
 QUIET = settings(max_examples=40, suppress_health_check=list(HealthCheck))

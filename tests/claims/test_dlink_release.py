@@ -11,8 +11,8 @@ import pytest
 import sfumato as sf
 from sfumato.kernels.linkage import score
 from sfumato.mechanisms.base import gather
-from sfumato.mechanisms.dlink import joint_presence
-from sfumato.mechanisms.linkability_model import Frequencies, bind_model
+from sfumato.mechanisms.dlink.dlink import joint_presence
+from sfumato.mechanisms.dlink.population_model import Frequencies, bind_model
 from sfumato.randomness import Entropy
 from sfumato.schema import Cells
 
@@ -170,7 +170,7 @@ def test_infeasible_is_said_before_anything_is_united(monkeypatch) -> None:
     def never(*_args, **_more):
         raise AssertionError("united although it can not be reached")
 
-    monkeypatch.setattr("sfumato.mechanisms.dlink.merge_classes", never)
+    monkeypatch.setattr("sfumato.mechanisms.dlink.dlink.merge_classes", never)
     with pytest.raises(sf.Infeasible, match="no partition can do better"):
         outcome(people(), sf.DLink(BASE, others=3))
 

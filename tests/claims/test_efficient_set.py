@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.frontier import efficient_set
+from sfumato.frontiers import efficient_set
 
 FEW = st.sampled_from([0.0, -0.0, 0.1, 0.2, 0.1 + 0.2, 0.3, 1.0, math.inf])  # ties are the point
 ANY = st.one_of(FEW, st.floats(allow_nan=True, allow_infinity=True))

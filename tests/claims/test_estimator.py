@@ -15,9 +15,7 @@ from small_worlds import estimate_slowly, publish, random_release, small_table
 
 from sfumato.claims import Claim, Nothing
 from sfumato.counts import Table
-from sfumato.measures.populations import large_populations
-from sfumato.mechanisms.raw import Raw
-from sfumato.reading import (
+from sfumato.estimate import (
     Regions,
     align,
     cells_of,
@@ -30,9 +28,11 @@ from sfumato.reading import (
     normalised,
     units_of,
 )
+from sfumato.measures.utility import large_populations
+from sfumato.mechanisms.raw import Raw
 from sfumato.release import assemble
 from sfumato.schema import Labels
-from sfumato.schema.naming import merged
+from sfumato.schema.labels import merged
 
 KINDS = ("classes", "buckets", "noise")
 seeds = st.integers(0, 2**32 - 1)

@@ -13,7 +13,6 @@ import pytest
 from sfumato.errors import ParameterError
 from sfumato.randomness import (
     Entropy,
-    approximation,
     bernoulli_exp,
     binomial,
     binomial_pmf,
@@ -24,9 +23,9 @@ from sfumato.randomness import (
     geometric_pmf,
     refinement,
 )
-from sfumato.randomness.approximation import LOG_ERROR, SMALLEST_WORD, exponential, natural_log, negative_log
+from sfumato.randomness import enclosure as approximation
 from sfumato.randomness.binomial import trial_words
-from sfumato.randomness.enclosure import rational_rate
+from sfumato.randomness.enclosure import LOG_ERROR, SMALLEST_WORD, exponential, natural_log, negative_log, rational_rate
 
 EPSILONS = ["1/2", "1", "0.1", "1e-6", "50", "1e-12"]
 

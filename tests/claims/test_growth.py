@@ -10,9 +10,9 @@ import pytest
 
 import sfumato as sf
 from sfumato.counts import Table
+from sfumato.estimate import align, coverages
 from sfumato.limits import POPULATIONS
 from sfumato.measures import large_populations
-from sfumato.reading import align, coverages
 from sfumato.schema import Labels, Schema
 
 

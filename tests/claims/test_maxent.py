@@ -15,12 +15,11 @@ from small_worlds import publish, random_release, small_schema, small_table
 
 from sfumato.claims import Claim, Nothing
 from sfumato.counts import Table
+from sfumato.estimate import align, cells_of, coverages, fit_maxent
+from sfumato.estimate.maxent import Link, Spread
 from sfumato.measures import utility_loss
 from sfumato.mechanisms.raw import Raw
 from sfumato.mechanisms.suppress import Suppress
-from sfumato.reading import align, cells_of, coverages, fit_maxent
-from sfumato.reading.link import Link
-from sfumato.reading.spread import Spread
 from sfumato.release import assemble
 from sfumato.schema import Labels
 

@@ -19,7 +19,7 @@ from sfumato.claims import KAnonymity, LDiversity
 from sfumato.counts import Table
 from sfumato.measures import REGISTRY, measure
 from sfumato.mechanisms.bucketize import Bucketize
-from sfumato.mechanisms.mondrian import Mondrian
+from sfumato.mechanisms.mondrian.mondrian import Mondrian
 from sfumato.mechanisms.raw import Raw
 from sfumato.mechanisms.suppress import Suppress
 from sfumato.release import Release

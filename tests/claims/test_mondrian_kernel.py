@@ -8,13 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.oracles.mondrian import Best, Cut, TwinPartition, WeightedTable, Widest, part_cost, partition_twin, summarize
 
 from sfumato.kernels import conditions as sc
-from sfumato.kernels.conditions_twin import all_hold
-from sfumato.kernels.mondrian import Partition, partition, route
-from sfumato.kernels.mondrian_layout import BOX, EXTREMES, SET, Attribute
-from sfumato.kernels.mondrian_rules import Best, Cut, Widest, part_cost
-from sfumato.kernels.mondrian_twin import TwinPartition, WeightedTable, partition_twin, summarize
+from sfumato.kernels.conditions_exact import all_hold
+from sfumato.kernels.mondrian.layout import BOX, EXTREMES, SET, Attribute
+from sfumato.kernels.mondrian.partition import Partition, partition, route
 
 QUIET = settings(max_examples=60, suppress_health_check=list(HealthCheck))
 TREE = ((0, 6, (1, 2, 3)), (0, 2, (4, 5)), (2, 5, (6, 7)), (5, 6, ()), (0, 1, ()), (1, 2, ()), (2, 4, ()), (4, 5, ()))
@@ -340,7 +339,7 @@ def test_tree_routes_every_row_to_its_leaf():
 @pytest.mark.parametrize("label", [BOX, SET, EXTREMES])
 def test_wide_attributes_are_cut_like_narrow_ones(label, monkeypatch):
     """Trees of counts (mondrian_excess) and the loop over all codes give the same boxes, heavy codes included."""
-    from sfumato.kernels import mondrian_layout
+    from sfumato.kernels.mondrian import layout as mondrian_layout
 
     rng = np.random.default_rng(label)
     for rows in (60, 400):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.claims import MECHANISM_TOLERANCE, Conjunction, Requirement
 from sfumato.counts import Counts, Table
-from sfumato.kernels.conditions_twin import all_hold
+from sfumato.kernels.conditions_exact import all_hold
 from sfumato.mechanisms.conditions import compile_requirement
 from sfumato.release import ground_of
 
@@ -226,7 +226,7 @@ def test_rows_per_person_multiplies_k() -> None:
 
 def test_weights_and_expanded_rows_give_the_same_boxes(adult: Table) -> None:
     """The compact table and one row for each record cut alike."""
-    from sfumato.mechanisms.partition import cut_table
+    from sfumato.mechanisms.mondrian.cutting import cut_table
 
     part = adult.take(np.arange(5000))
     compact = part.counts()

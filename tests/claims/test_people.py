@@ -18,8 +18,8 @@ import sfumato as sf
 from sfumato.attacks.audit import exact_audit
 from sfumato.claims import MECHANISM_TOLERANCE
 from sfumato.counts import Table, people
-from sfumato.mechanisms import partition
 from sfumato.mechanisms.base import gather
+from sfumato.mechanisms.mondrian import cutting as partition
 from sfumato.mechanisms.people import _boxes, shares
 from sfumato.randomness import Entropy
 from sfumato.release.declared import DeclaredPeople
@@ -790,7 +790,7 @@ def test_a_mutant_verifier_that_trusts_anything_is_caught(tmp_path, monkeypatch)
     sf.publish(table, sf.Mondrian(sf.KAnonymity(5))).save(tmp_path / "r", format="csv")
     folder = rewritten(tmp_path / "r", lambda frame: at(frame, CLASS, pl.lit(70)))
     assert not sf.verify(folder).holds
-    monkeypatch.setattr("sfumato.release.examine.contradictions", lambda *_, **__: [])
+    monkeypatch.setattr("sfumato.release.check_classes.contradictions", lambda *_, **__: [])
     assert sf.verify(folder).holds
 
 
@@ -871,7 +871,7 @@ def test_a_failing_whole_does_not_claim_that_nothing_can_do_better():
 
 def test_folds_hold_whole_people():
     """A person is never in the training part and in the test part of a fold."""
-    from sfumato.measures.cross_validation import _splits
+    from sfumato.measures.classification import _splits
 
     table = sf.read(visits(9, 40), schema())
     ids = table.persons()

@@ -8,9 +8,10 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.counts import draft_table, people
+from sfumato.counts import people
+from sfumato.drafting import table as draft_table
 
-DRAFT = sys.modules["sfumato.counts.draft"]  # the package gives its function that name
+DRAFT = sys.modules["sfumato.drafting.draft"]  # the package gives its function that name
 
 
 def schema(rows_per_person: int = 1, **more) -> sf.Schema:

@@ -27,9 +27,9 @@ sys.path.insert(0, str(Path(__file__).parent))
 from light_xlsx import write_xlsx
 
 from sfumato.counts import read
-from sfumato.counts.canonical import canonical_text, code_of
-from sfumato.counts.source import open_source
 from sfumato.counts.store import Store
+from sfumato.io.decode_cell import canonical_text, code_of
+from sfumato.io.source import open_source
 from sfumato.schema import Schema
 
 SCHEMA = Schema.parse(

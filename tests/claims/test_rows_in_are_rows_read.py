@@ -12,11 +12,11 @@ import random
 
 import pytest
 
-from sfumato.counts import check, draft, read
-from sfumato.counts.csv_form import open_csv
-from sfumato.counts.lines import WrongLine, count_lines, without_blank_lines
-from sfumato.counts.source import open_source
+from sfumato.counts import check, read
+from sfumato.drafting import draft
 from sfumato.errors import ReadError, SfumatoError
+from sfumato.io.dialect import WrongLine, count_lines, open_csv, without_blank_lines
+from sfumato.io.source import open_source
 from sfumato.schema import Schema
 
 ONE = Schema.parse({"name": "t", "attribute": {"a": {"role": "quasi", "values": ["x", "y"], "missing": "category"}}})
@@ -280,7 +280,7 @@ def test_a_line_that_is_no_row_is_refused_by_its_number(tmp_path, line: str) -> 
 
 def test_the_engine_is_held_to_the_count_of_the_lines(tmp_path, monkeypatch) -> None:
     """An engine that reads fewer rows than there are lines is found out."""
-    import sfumato.counts.source as module
+    import sfumato.io.source as module
 
     path = tmp_path / "t.csv"
     path.write_text("\n".join(["a,b,c", *body(50)]))

@@ -20,7 +20,7 @@ from sfumato.randomness import (
     permute_and_flip_pmf,
     refinement,
 )
-from sfumato.randomness.candidates import Candidates
+from sfumato.randomness.selection import Candidates
 
 CHOICES = {
     "exponential": (exponential_choice, exponential_choice_pmf),

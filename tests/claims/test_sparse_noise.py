@@ -24,7 +24,7 @@ from sfumato.randomness import (
     sparse_noise_pmf,
 )
 from sfumato.randomness.enclosure import floor_log_ratio
-from sfumato.randomness.gaps import Gaps, Hits, hit_rate, miss_rate
+from sfumato.randomness.sparse import Gaps, Hits, hit_rate, miss_rate
 
 
 def test_pmf_is_the_law_of_noising_every_cell():

@@ -15,13 +15,11 @@ import pytest
 from scipy.stats import chi2
 
 import sfumato as sf
-from sfumato.commuting import Geography, Shape, read_flows
-from sfumato.mechanisms import Cells, Prior, Uniform
-from sfumato.mechanisms.dirichlet import certified_delta, shrunk_certificate, smallest_scale
-from sfumato.mechanisms.dirichlet_good import is_good
-from sfumato.mechanisms.dirichlet_shape import scaled
-from sfumato.mechanisms.dirichlet_tails import exp_below
-from sfumato.mechanisms.synthesize import laws_for
+from sfumato.commuting import Cells, Geography, Prior, Shape, Uniform, read_flows
+from sfumato.commuting.bounds import exp_below
+from sfumato.commuting.prior import certified_delta, scaled, shrunk_certificate, smallest_scale
+from sfumato.commuting.synthesize import laws_for
+from sfumato.commuting.urn import is_good
 
 # Four blocks on a line, a mile apart or so, in two regions; `elsewhere` is the fifth origin.
 GEOGRAPHY = Geography.read(

@@ -12,7 +12,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.commuting import Geography, Shape, read_flows
-from sfumato.mechanisms.synthesize import laws_for
+from sfumato.commuting.synthesize import laws_for
 
 DATA = Path(__file__).resolve().parents[2].parent / "shared" / "data"
 LODES = DATA / "lodes_ri_2019"
@@ -69,7 +69,7 @@ def test_homes_in_other_states_are_found_by_county_or_are_elsewhere(rhode_island
 @pytest.mark.full
 def test_coarse_cells_keep_short_commutes_of_large_destinations(rhode_island):
     """Pooled over destinations with 50 jobs or more, commutes below 3.74 miles keep their average within 10 %."""
-    from sfumato.measures.commuting import commute_distances
+    from sfumato.commuting.measures import commute_distances
 
     shape = Shape(rhode_island.geography, coarsen="tract")
     release = sf.publish(rhode_island.table, sf.Synthesize("4.6", "1e-5", prior=shape), seed=3)

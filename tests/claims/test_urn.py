@@ -14,14 +14,13 @@ import polars as pl
 import pytest
 from scipy.stats import chi2
 
+from sfumato.commuting import urn as dirichlet_sample
+from sfumato.commuting import urn_kernel as urn
+from sfumato.commuting.bounds import Stratum
 from sfumato.commuting.prior import is_good, smallest_alphas
+from sfumato.commuting.urn import KEEP_BITS, Commuters, Law, good, keep_probability, limits_of, urn_sample
+from sfumato.commuting.urn_kernel import Words, kept_kernel, kept_twin, urn_kernel, urn_twin
 from sfumato.errors import ParameterError
-from sfumato.kernels import urn
-from sfumato.kernels.urn import Words, kept_kernel, kept_twin, urn_kernel, urn_twin
-from sfumato.mechanisms import dirichlet_sample
-from sfumato.mechanisms.dirichlet_good import good, limits_of
-from sfumato.mechanisms.dirichlet_rules import Stratum
-from sfumato.mechanisms.dirichlet_sample import KEEP_BITS, Commuters, Law, keep_probability, urn_sample
 
 # ---------------------------------------------------------------------------- slow, obvious oracles
 

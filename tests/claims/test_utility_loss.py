@@ -22,8 +22,8 @@ from sfumato.counts import Table, read
 from sfumato.datasets import ADULT_SCHEMA, adult_frame
 from sfumato.errors import Infeasible, ParameterError
 from sfumato.measures import js_divergence, large_populations, privacy_loss, utility_loss
-from sfumato.measures.populations import smallest_support
-from sfumato.mechanisms.mondrian import Mondrian
+from sfumato.measures.utility import smallest_support
+from sfumato.mechanisms.mondrian.mondrian import Mondrian
 from sfumato.mechanisms.raw import Raw
 from sfumato.mechanisms.suppress import Suppress
 from sfumato.release import assemble
@@ -248,7 +248,7 @@ def test_bounded_populations_are_whole_levels(seed, most):
     table = small_table(seed)
     every = populations_slowly(table, "1/10", "ill")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sfumato.measures.populations.POPULATIONS", most)
+        patch.setattr("sfumato.measures.utility.POPULATIONS", most)
         found = large_populations(Table(table.schema, table._store), "1/10", "ill")
     sizes = [int((row >= 0).sum()) for row in found.members]
     if len(every) <= most:

@@ -29,8 +29,9 @@ from sfumato.claims import (
     TCloseness,
 )
 from sfumato.errors import ParameterError, ReleaseError
-from sfumato.release import Release, assemble, examine, verify
-from sfumato.release.examine import examine_rows
+from sfumato.release import Release, assemble, verify
+from sfumato.release import check_classes as examine
+from sfumato.release.check_classes import examine_rows
 from sfumato.schema import Labels, Schema
 
 SCHEMA = Schema.parse(

@@ -20,8 +20,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 from small_worlds import small_table
 
 import sfumato as sf
-from sfumato.attacks import composition_against
 from sfumato.attacks.audit import laplace_counts
+from sfumato.attacks.composing import against as composition_against
 from sfumato.claims import Claim, Neighbours
 from sfumato.counts import Table
 from sfumato.schema import Schema

@@ -9,12 +9,12 @@ from itertools import product
 from pathlib import Path
 
 import pytest
+from papers.onthemap import _disclosed
 
 import sfumato as sf
 from sfumato.commuting import certified_delta
-from sfumato.mechanisms.dlink import joint_presence
+from sfumato.mechanisms.dlink.dlink import joint_presence
 from sfumato.randomness import discrete_laplace_pmf
-from sfumato.reproduce.onthemap import _disclosed
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "where-the-papers-are-wrong.md"

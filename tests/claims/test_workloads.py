@@ -18,12 +18,11 @@ from small_worlds import estimate_slowly, publish, random_release, small_schema,
 
 from sfumato.counts import Table
 from sfumato.errors import Infeasible, NotComparable, ParameterError
+from sfumato.estimate import align
 from sfumato.measures import Workload, query_error, unchanged_answers, workload
-from sfumato.measures.drawing import chosen_values
-from sfumato.measures.workload import answers, estimated
+from sfumato.measures.queries import answers, chosen_values, estimated
 from sfumato.mechanisms.raw import Raw
 from sfumato.mechanisms.suppress import Suppress
-from sfumato.reading import align
 from sfumato.schema import Schema
 
 seeds = st.integers(0, 2**32 - 1)

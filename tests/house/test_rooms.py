@@ -240,7 +240,7 @@ def test_a_wrong_direction_is_caught(module, text):
         ("cli.main", "import sfumato as sf\nfrom sfumato.claims import Claim"),
         ("release.manifest", "from sfumato import __version__"),
         ("release.manifest", "import sfumato\nx = sfumato.__version__"),
-        ("api", "from sfumato.report import explain"),
+        ("api", "from sfumato.pages import explain"),
     ],
 )
 def test_a_right_direction_is_not(module, text):
@@ -250,8 +250,8 @@ def test_a_right_direction_is_not(module, text):
 def test_wrong_bans_are_caught_also_two_steps_away():
     sources = {
         "release.verify": "from sfumato.release import examine",
-        "release.__init__": "from sfumato.release.examine import examine",
-        "release.examine": "def f():\n    from sfumato.kernels.urn import draw",
+        "release.__init__": "from sfumato.release.check_classes import examine",
+        "release.examine": "def f():\n    from sfumato.commuting.urn_kernel import draw",
         "kernels.urn": "",
         "report.page": "from sfumato.counts import Table",
         "cli.check": "import sfumato.counts.table",
@@ -265,10 +265,10 @@ def test_wrong_bans_are_caught_also_two_steps_away():
 
 def test_a_mechanism_that_sees_another_is_caught():
     sources = {
-        "mechanisms.__init__": "from sfumato.mechanisms.mondrian import Mondrian",
+        "mechanisms.__init__": "from sfumato.mechanisms.mondrian.mondrian import Mondrian",
         "mechanisms.base": "",
         "mechanisms.mondrian": "from sfumato.mechanisms import base\nfrom sfumato.mechanisms.mondrian_rules import x",
         "mechanisms.mondrian_rules": "",
-        "mechanisms.dlink": "from sfumato.mechanisms.mondrian import Mondrian\nfrom sfumato.mechanisms import Raw",
+        "mechanisms.dlink": "from sfumato.mechanisms.mondrian.mondrian import Mondrian\nfrom sfumato.mechanisms import Raw",
     }
     assert [line.split(" ")[0] for line in mixed_mechanisms(sources)] == ["mechanisms.dlink:1", "mechanisms.dlink:2"]

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 import sfumato as sf
 from sfumato.cli import demo as demo_module
 from sfumato.cli.main import app
-from sfumato.frontier import sweep
+from sfumato.frontiers import sweep
 
 
 def run(*arguments):

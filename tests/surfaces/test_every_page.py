@@ -8,8 +8,8 @@ import re
 import pytest
 
 import sfumato as sf
+from sfumato.commuting.map import write_map
 from sfumato.mechanisms import REGISTRY
-from sfumato.report.map import write_map
 
 # A new mechanism adds one line.
 MADE = {

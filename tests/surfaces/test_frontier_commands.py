@@ -161,8 +161,8 @@ def test_the_demo_takes_less_than_two_minutes(tmp_path):
 
 
 SCRIPT = """
-import sfumato.frontier
-import sfumato.report
+import sfumato.frontiers
+import sfumato.pages
 import sfumato as sf
 from sfumato import frontier
 assert callable(sf.frontier) and callable(sf.report) and frontier is sf.frontier

@@ -55,7 +55,7 @@ def test_impossible_outputs_are_refused_before_the_work(work, file, clinic_files
         monkeypatch.setattr(sf, name, never)
     monkeypatch.setattr(sf.Release, "load", never)
     monkeypatch.setattr(sf.attacks, "open_releases", never)
-    monkeypatch.setattr("sfumato.reproduce.reproduce", never)
+    monkeypatch.setattr("papers.reproduce", never)
     code, out = command(capsys, *(names.get(word, word) for word in words), "--json")
     answer = json.loads(out)
     assert code == 2

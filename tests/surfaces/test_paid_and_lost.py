@@ -14,7 +14,8 @@ import pytest
 
 import sfumato as sf
 from sfumato.cli.main import main
-from sfumato.release import folder, store
+from sfumato.release import atomic as folder
+from sfumato.release import store
 
 SCHEMA = """
 name = "small"

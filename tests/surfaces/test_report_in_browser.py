@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import sync_playwright
 
 import sfumato as sf
-from sfumato.frontier import Spread
+from sfumato.frontiers import Spread
 
 CHROMIUM = shutil.which("chromium")
 ARGUMENTS = [

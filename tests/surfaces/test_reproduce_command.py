@@ -9,9 +9,9 @@ import time
 from pathlib import Path
 
 import pytest
+from papers import PAPERS
 
 from sfumato.cli.main import main
-from sfumato.reproduce import PAPERS
 
 CHROMIUM = shutil.which("chromium")
 

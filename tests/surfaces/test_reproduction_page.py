@@ -5,12 +5,9 @@ from __future__ import annotations
 import shutil
 
 import pytest
+from papers.framework import Curve, Figure, Reproduction, Statement, near
+from papers.page import reproduction_page
 from playwright.sync_api import sync_playwright
-
-from sfumato.reproduce.figures import Curve, Figure, Statement
-from sfumato.reproduce.page import reproduction_page
-from sfumato.reproduce.running import Reproduction
-from sfumato.reproduce.verdict import near
 
 CHROMIUM = shutil.which("chromium")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed (apt-get install chromium)")

@@ -38,7 +38,7 @@ from sfumato.cli.main import main
 whole = api.frontier
 api.frontier = lambda table, points, **options: whole(table, points, **{{**options, "utility": slow}})
 import sfumato
-sfumato.frontier = api.frontier
+sfumato.frontiers = api.frontier
 print("started", flush=True)
 main(["frontier", {data!r}, {schema!r}, "--workers", "2", "--keep", {keep!r}, "-o", {report!r}])
 """
@@ -53,7 +53,7 @@ def children(process: int) -> list[int]:
             command = (folder / "cmdline").read_bytes()
         except OSError:
             continue
-        if int(state[1]) == process and state[0] != "Z" and b"sfumato.frontier.worker" in command:
+        if int(state[1]) == process and state[0] != "Z" and b"sfumato.frontiers.worker" in command:
             found.append(int(folder.name))
     return found
 

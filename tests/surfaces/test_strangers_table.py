@@ -16,7 +16,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.cli.main import app, main
-from sfumato.schema.file import AttributeFile, MaskFile, MissingFile, SchemaFile
+from sfumato.schema.toml_models import AttributeFile, MaskFile, MissingFile, SchemaFile
 
 BRANCHES = ["Zähringen", "Stühlinger", "Haslach"]
 TOPICS = ["Romane", "Reise", "Schulden", "Depression"]

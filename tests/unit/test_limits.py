@@ -160,7 +160,7 @@ def test_manifests_that_are_no_plain_file_are_refused(tmp_path, monkeypatch):
     manifest.unlink()
     manifest.write_bytes(text)
     assert sf.verify(manifest.parent).holds
-    monkeypatch.setattr("sfumato.release.manifest_reader.MANIFEST_BYTES", 100)
+    monkeypatch.setattr("sfumato.release.manifest.MANIFEST_BYTES", 100)
     refused("more than 100")
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sfumato.errors import ParameterError
 from sfumato.ledger import population_key
-from sfumato.schema.same import plain_spelling
+from sfumato.schema.synonyms import plain_spelling
 from sfumato.visible import one_form, visible
 
 # Marks and letters whose case and composition depend on one another come up often.

@@ -22,12 +22,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from sfumato.attacks.composition import composition
+from sfumato.attacks.composing.attack import composition
 from sfumato.claims import Linkability, Linkable, plain, split_linkability
 from sfumato.claims.exact import choice, whole
 from sfumato.counts import Table
 from sfumato.errors import ParameterError
-from sfumato.measures.shares import Share
+from sfumato.measures.proportions import Share
 from sfumato.mechanisms import DLink, Mechanism, Mondrian
 from sfumato.mechanisms.base import gather, run
 from sfumato.randomness import Entropy
@@ -196,7 +196,7 @@ def _shared(ours: Release, attribute: Attribute, group: int, values: np.ndarray)
 
 def _homes(people: np.ndarray, codes: np.ndarray, group: np.ndarray) -> np.ndarray:
     """The group of each row of codes, found among the distinct original rows."""
-    from sfumato.counts.walking import row_ids
+    from sfumato.counts.recoding import row_ids
 
     ids = row_ids(np.concatenate([codes, people]).astype(np.int64))
     place = np.full(int(ids.max()) + 1, -1, np.int64)

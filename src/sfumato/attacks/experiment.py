@@ -22,18 +22,18 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.attacks.composition import Reading, composition
-from sfumato.attacks.composition_outcome import Composition
+from sfumato.attacks.composing.attack import Reading, composition
+from sfumato.attacks.composing.outcome import Composition
 from sfumato.claims.exact import whole
 from sfumato.counts import Table
 from sfumato.errors import ParameterError
+from sfumato.estimate import measured_attributes
 from sfumato.measures import Workload, query_error, workload
-from sfumato.measures.shares import Share
-from sfumato.measures.workload import Kind
+from sfumato.measures.proportions import Share
+from sfumato.measures.queries import Kind
 from sfumato.mechanisms import Mechanism
 from sfumato.mechanisms.base import gather, run
 from sfumato.randomness import Entropy
-from sfumato.reading import measured_attributes
 from sfumato.release import Release
 
 __all__ = ["OverlapRow", "Samples", "draw_samples", "overlap_experiment"]

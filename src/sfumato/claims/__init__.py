@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from sfumato.claims.anonymity import AlphaK, KAnonymity, anonymity_parts
-from sfumato.claims.attributes import check_each
-from sfumato.claims.claim import Claim
+from sfumato.claims.claim import Claim, Neighbours
 from sfumato.claims.classes import MECHANISM_TOLERANCE, VERIFY_TOLERANCE, Figure
 from sfumato.claims.closeness import TCloseness
 from sfumato.claims.disclosure import SemanticPrivacy
@@ -14,16 +13,8 @@ from sfumato.claims.ground import Ground
 from sfumato.claims.guarantees import ApproxDP, Linkable, Nothing, ProbabilisticDP, PureDP
 from sfumato.claims.likeness import BetaLikeness
 from sfumato.claims.linkability import Linkability, split_linkability
-from sfumato.claims.neighbours import Neighbours
-from sfumato.claims.notes import requirement_notes
-from sfumato.claims.registry import (
-    GUARANTEES,
-    REQUIREMENTS,
-    Promise,
-    promise_from_json,
-    requirement_from_json,
-)
-from sfumato.claims.requirement import Conjunction, Found, Requirement, Unit
+from sfumato.claims.registry import GUARANTEES, REQUIREMENTS, Promise, promise_from_json, requirement_from_json
+from sfumato.claims.requirement import Conjunction, Found, Requirement, Unit, check_each, requirement_notes
 
 __all__ = [
     "GUARANTEES",

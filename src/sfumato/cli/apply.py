@@ -42,8 +42,8 @@ def apply(
     from pathlib import Path
 
     from sfumato.errors import count_of
+    from sfumato.release.atomic import NewFile
     from sfumato.release.spreadsheet import marked_frame
-    from sfumato.release.whole_file import NewFile
 
     with NewFile(output, option="output") as target:
         frame = _generalized(

@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sfumato.cli.options import file_options, given_options, json_option
+from sfumato.cli.options import file_options, given_options, json_option, refuse_target
 from sfumato.cli.output import emit, say_lines
-from sfumato.cli.targets import refuse_target
 
 if TYPE_CHECKING:
     from sfumato.attacks import Composition
-    from sfumato.release.whole_file import NewFile
+    from sfumato.release.atomic import NewFile
 
 __all__ = ["attack", "composition"]
 
@@ -56,7 +55,7 @@ def composition(releases: tuple[str, ...], victims: str, control: str | None, **
     from contextlib import nullcontext
 
     import sfumato as sf
-    from sfumato.release.whole_file import NewFile
+    from sfumato.release.atomic import NewFile
 
     refuse_target("records", options["records"], new=True)
     schema = None if options["schema"] is None else sf.Schema.load(options["schema"])

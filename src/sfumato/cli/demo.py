@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sfumato.cli.options import json_option
+from sfumato.cli.options import json_option, refuse_target
 from sfumato.cli.output import emit, made, say
-from sfumato.cli.targets import refuse_target
 from sfumato.visible import operand, shell_command
 
 if TYPE_CHECKING:
-    from sfumato.frontier import Frontier, Recommendation
+    from sfumato.frontiers import Frontier, Recommendation
 
 __all__ = ["demo"]
 
@@ -42,7 +41,7 @@ def demo(output: str, quick: bool, membership_public: bool, as_json: bool) -> No
     Example: sfumato demo -o demo-out
     """
     import sfumato as sf
-    from sfumato.report.wording import membership
+    from sfumato.pages.stories import membership
 
     refuse_target("output", output, folder=True)
     folder = _free(output)
@@ -96,8 +95,8 @@ def demo(output: str, quick: bool, membership_public: bool, as_json: bool) -> No
 def _show(front: Frontier, chosen: Recommendation, given: tuple[str, str]) -> None:
     """Print the comparison, then the worst that was found in the recommended release, then the command."""
     from sfumato.cli.frontier import show
-    from sfumato.report.commands import publish_command
-    from sfumato.report.release_story import worst_of
+    from sfumato.pages.commands import publish_command
+    from sfumato.pages.stories import worst_of
 
     show(front, chosen)
     for line in worst_of(chosen.point):

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import click
 
-from sfumato.cli.options import file_options, given_options, json_option
+from sfumato.cli.options import file_options, given_options, json_option, refuse_target
 from sfumato.cli.output import emit, made, say, say_lines
-from sfumato.cli.targets import refuse_target
 
 __all__ = ["draft"]
 
@@ -42,7 +41,7 @@ def draft(
 
     import sfumato as sf
     from sfumato.errors import ParameterError
-    from sfumato.release.whole_file import write_whole
+    from sfumato.release.atomic import write_whole
     from sfumato.visible import operand, shell_command
 
     refuse_target("output", output, new=True)

@@ -11,7 +11,7 @@ __all__ = ["explain"]
 
 
 def _names() -> list[str]:
-    from sfumato.report.explain import explainable
+    from sfumato.pages.explain import explainable
 
     return explainable()
 

@@ -27,7 +27,7 @@ def finish(partial: str, output: str | None, ledger: str | None, as_json: bool) 
     from pathlib import Path
 
     from sfumato.ledger import Ledger
-    from sfumato.release.partial import is_accounted, target_of
+    from sfumato.release.atomic import is_accounted, target_of
     from sfumato.release.store import finish as finished
 
     meant = target_of(Path(partial).resolve())

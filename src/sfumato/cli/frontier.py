@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sfumato.cli.options import DECIMAL, WHOLE, completed_by, file_options, given_options, json_option
+from sfumato.cli.options import DECIMAL, WHOLE, completed_by, file_options, given_options, json_option, refuse_target
 from sfumato.cli.output import emit, made, say, show_table
-from sfumato.cli.targets import refuse_target
 
 if TYPE_CHECKING:
-    from sfumato.frontier import Frontier, Point, Recommendation
+    from sfumato.frontiers import Frontier, Point, Recommendation
 
 __all__ = ["frontier", "show"]
 
@@ -19,7 +18,7 @@ _NAME = 34  # letters of a release's name that are not wrapped in a terminal of 
 
 
 def _presets() -> list[str]:
-    from sfumato.frontier import PRESETS
+    from sfumato.frontiers import PRESETS
 
     return list(PRESETS)
 
@@ -63,7 +62,7 @@ def frontier(data: str, schema: str, as_json: bool, **options: Any) -> None:
     Example: sfumato frontier patients.csv patients.toml --preset tradeoff --privacy-loss 0.2 -o report.html
     """
     import sfumato as sf
-    from sfumato.report.page import REPORT_ENDINGS
+    from sfumato.pages.page import REPORT_ENDINGS
 
     for name in ("output", "public"):
         refuse_target(name, options[name], endings=REPORT_ENDINGS)
@@ -108,7 +107,7 @@ def _command() -> str:
 def show(front: Frontier, recommendation: Recommendation) -> None:
     """Print the efficient releases and the recommendation, with what was left out of it."""
     from sfumato.errors import count_of
-    from sfumato.frontier import name_together, side_by_side
+    from sfumato.frontiers import name_together, side_by_side
 
     names = (front.privacy.name.replace("_", " "), front.utility.name.replace("_", " "))
     best = recommendation.point

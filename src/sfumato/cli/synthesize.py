@@ -8,15 +8,13 @@ import click
 
 from sfumato.cli.options import DECIMAL, WHOLE, json_option, table_of
 from sfumato.cli.output import emit, made, say, say_lines
-from sfumato.cli.publish_words import budget_warnings
+from sfumato.cli.publish.run import budget_warnings
 from sfumato.visible import operand, shell_command
 
 if TYPE_CHECKING:
-    from sfumato.commuting import Geography
-    from sfumato.mechanisms import Synthesize
+    from sfumato.commuting import Geography, Synthesize
     from sfumato.release import Release
-    from sfumato.release.folder import NewFolder
-    from sfumato.release.whole_file import NewFile
+    from sfumato.release.atomic import NewFile, NewFolder
 
 __all__ = ["synthesize"]
 
@@ -85,7 +83,7 @@ def synthesize(**options: Any) -> None:
     """
     import sfumato as sf
     from sfumato.ledger import refuse_ledger_inside
-    from sfumato.release.folder import NewFolder
+    from sfumato.release.atomic import NewFolder
     from sfumato.release.store import refuse_beforehand
 
     geography = sf.commuting.Geography.read(options["geography"])
@@ -118,7 +116,7 @@ def _map_file(options: dict[str, Any], place: NewFolder) -> Any:
     """Return a context that yields the prepared file of --map, or None."""
     import contextlib
 
-    from sfumato.release.whole_file import NewFile
+    from sfumato.release.atomic import NewFile
 
     if options["map_file"] is None:
         return contextlib.nullcontext()
@@ -180,7 +178,7 @@ def _show_plan(mechanism: Synthesize, geography: Geography, options: dict[str, A
 
 def _map(flows: Any, release: Release, geography: Geography, page: NewFile, options: dict[str, Any]) -> None:
     import sfumato as sf
-    from sfumato.report.map import write_map
+    from sfumato.commuting.map import write_map
 
     original = flows if options["audience"] == "steward" else None
     write_map(sf.commuting.map_data(release, geography, original=original), page)

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 import click
 
 from sfumato.cli.main import EXIT_CLAIM
-from sfumato.cli.options import json_option
+from sfumato.cli.options import json_option, requirement_of, requirement_options
 from sfumato.cli.output import Answer, emit, say, say_parts
-from sfumato.cli.requirements import requirement_of, requirement_options
 
 if TYPE_CHECKING:
     from sfumato.release import Verdict

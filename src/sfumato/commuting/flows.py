@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from sfumato.claims.exact import whole
 from sfumato.commuting.geography import ELSEWHERE, Geography
 from sfumato.counts import Table
-from sfumato.counts.refusal import guessed_reading
-from sfumato.counts.source import ROWS, open_source
 from sfumato.errors import ParameterError, Problem, ReadError
+from sfumato.io.errors import guessed_reading
+from sfumato.io.source import ROWS, open_source
 from sfumato.limits import FLOWS
 from sfumato.schema import Schema
 

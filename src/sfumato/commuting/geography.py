@@ -19,10 +19,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.counts.source import open_source
 from sfumato.errors import ParameterError, Problem, ReadError
+from sfumato.io.source import open_source
 from sfumato.schema import Attribute, Schema, Values
-from sfumato.schema.build import default_tree
+from sfumato.schema.from_toml import default_tree
 
 __all__ = ["ELSEWHERE", "Geography", "Regions", "haversine"]
 

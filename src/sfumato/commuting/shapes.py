@@ -22,11 +22,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from sfumato.commuting.cells import ALWAYS, Cells
 from sfumato.commuting.geography import Geography
-from sfumato.counts.source import open_source
+from sfumato.commuting.urn import keep_probability
 from sfumato.errors import ParameterError, Problem, ReadError
-from sfumato.mechanisms.dirichlet_sample import keep_probability
-from sfumato.mechanisms.synthesize_cells import ALWAYS, Cells
+from sfumato.io.source import open_source
 
 __all__ = ["OlderFlows", "Shape"]
 

@@ -24,9 +24,9 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 import polars as pl
 
-from sfumato.counts.encoding import supported
-from sfumato.counts.source import Source
 from sfumato.errors import Problem
+from sfumato.io.encode import supported
+from sfumato.io.source import Source
 from sfumato.schema import Schema
 
 __all__ = ["agreeing_columns", "key_hint", "more_than_by_chance", "suspected_keys"]

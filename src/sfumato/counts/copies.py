@@ -25,9 +25,9 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from sfumato.counts.encoding import supported
-from sfumato.counts.source import ROWS, Source, slices
 from sfumato.errors import Problem, count_of
+from sfumato.io.encode import supported
+from sfumato.io.source import ROWS, Source, slices
 
 __all__ = ["COPIES_SHARE", "Copies", "beyond_chance", "find_copies", "row_kinds"]
 

@@ -26,13 +26,13 @@ import numpy as np
 import polars as pl
 
 from sfumato.counts.agreement import agreeing_columns, key_hint
-from sfumato.counts.canonical import canonical_text
-from sfumato.counts.draft_words import NO_VALUE, means_none, tokens
-from sfumato.counts.grouping import packed
-from sfumato.counts.source import ROWS, Source
+from sfumato.counts.counts import packed
 from sfumato.errors import Problem, count_of
+from sfumato.io.decode_cell import canonical_text
+from sfumato.io.source import ROWS, Source
 from sfumato.schema import Schema
 from sfumato.schema.counting import holds_counts, named_like_counts
+from sfumato.schema.word_hints import NO_VALUE, means_none, tokens
 from sfumato.visible import one_form
 
 __all__ = [

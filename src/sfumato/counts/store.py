@@ -8,14 +8,14 @@ from functools import partial
 import numpy as np
 import polars as pl
 
-from sfumato.counts.canonical import ASK
-from sfumato.counts.csv_form import guesses_of
-from sfumato.counts.encoding import Encoded, exact_cells, first_look, settle, settle_objects, supported
 from sfumato.counts.people import People, alike_problem, blank_problem, nines_problem, read_people
-from sfumato.counts.refusal import cell_problems, missing_columns, refused
-from sfumato.counts.source import ROWS, Source, guarded
 from sfumato.counts.stray_rows import header_again, header_problems
 from sfumato.errors import Problem, ReadError, count_of
+from sfumato.io.decode_cell import ASK
+from sfumato.io.dialect import guesses_of
+from sfumato.io.encode import Encoded, exact_cells, first_look, settle, settle_objects, supported
+from sfumato.io.errors import cell_problems, missing_columns, refused
+from sfumato.io.source import ROWS, Source, guarded
 from sfumato.schema import Attribute, Grid
 
 __all__ = ["Store"]

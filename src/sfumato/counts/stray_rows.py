@@ -12,9 +12,9 @@ from dataclasses import KW_ONLY, dataclass
 
 import polars as pl
 
-from sfumato.counts.encoding import supported
-from sfumato.counts.source import ROWS, Source
 from sfumato.errors import Problem, count_of
+from sfumato.io.encode import supported
+from sfumato.io.source import ROWS, Source
 
 __all__ = ["StrayRows", "header_again", "header_problems", "stray_rows"]
 

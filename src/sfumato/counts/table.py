@@ -10,11 +10,8 @@ import numpy as np
 import polars as pl
 
 from sfumato.counts.agreement import more_than_by_chance, suspected_keys
-from sfumato.counts.canonical import LEFT_OUT
 from sfumato.counts.copies import COPIES_SHARE, find_copies
-from sfumato.counts.counted import Counts, checked_names
-from sfumato.counts.encoding import numbers_with_point
-from sfumato.counts.grouping import group_codes
+from sfumato.counts.counts import Counts, checked_names, group_codes
 from sfumato.counts.people import (
     Members,
     People,
@@ -24,14 +21,16 @@ from sfumato.counts.people import (
     repeated_keys,
     rows_kept,
 )
-from sfumato.counts.refusal import guessed_reading
-from sfumato.counts.source import ROWS, Source, open_source
 from sfumato.counts.store import Store
 from sfumato.counts.stray_rows import stray_rows
 from sfumato.errors import ParameterError, Problem, ReadError, SchemaError, count_of
+from sfumato.io.decode_cell import LEFT_OUT
+from sfumato.io.encode import numbers_with_point
+from sfumato.io.errors import guessed_reading
+from sfumato.io.source import ROWS, Source, open_source
 from sfumato.schema import Attribute, Days, Grid, Schema, Values
+from sfumato.schema.checks import names_rule, refuse_free_text, rows_with_names
 from sfumato.schema.fingerprints import Fingerprints, lonely_rows
-from sfumato.schema.free_text import names_rule, refuse_free_text, rows_with_names
 
 __all__ = ["Table", "check", "read"]
 

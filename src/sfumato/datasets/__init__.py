@@ -1,10 +1,9 @@
 """Bundled data, and generators for what can not be shipped: `adult()` and `census(rows, seed)` return tables."""
 
 from sfumato.datasets.adult import ADULT_COLUMNS, ADULT_SCHEMA, Split, adult_frame
+from sfumato.datasets.bundled import KDD, adult, census, census_information, mutual_information
 from sfumato.datasets.census import CENSUS_COLUMNS, CENSUS_SCHEMA, census_frame, census_parameters
 from sfumato.datasets.commuting import CommutingFrames, commuting
-from sfumato.datasets.information import KDD, census_information, mutual_information
-from sfumato.datasets.tables import adult, census
 
 __all__ = [
     "ADULT_COLUMNS",

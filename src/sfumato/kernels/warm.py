@@ -7,10 +7,9 @@ import numpy as np
 from sfumato.kernels.anatomy import bucket_values
 from sfumato.kernels.conditions import size
 from sfumato.kernels.linkage import no_link, score
-from sfumato.kernels.merging import unite
-from sfumato.kernels.merging_layout import Axis, Classes, join_rules, new_index
-from sfumato.kernels.mondrian import partition
-from sfumato.kernels.mondrian_layout import Attribute
+from sfumato.kernels.merging import Axis, Classes, join_rules, new_index, unite
+from sfumato.kernels.mondrian.layout import Attribute
+from sfumato.kernels.mondrian.partition import partition
 
 __all__ = ["warm"]
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from sfumato.ledger.book import Ledger, Reservation, entered, refuse_ledger_inside
-from sfumato.ledger.budget import Budget
 from sfumato.ledger.composition import Totals, Tree
-from sfumato.ledger.cost import Cost, cost_of, under
+from sfumato.ledger.cost import Budget, Cost, cost_of, under
 from sfumato.ledger.entry import Entry, LimitSet, State, population_key
 
 __all__ = [

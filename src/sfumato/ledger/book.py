@@ -46,8 +46,8 @@ from sfumato.ledger.store import (
 )
 from sfumato.limits import utf8_path
 from sfumato.randomness import Entropy
+from sfumato.release.atomic import NewFolder
 from sfumato.release.files import digest
-from sfumato.release.folder import NewFolder
 from sfumato.release.manifest import MANIFEST, plain_parameters
 from sfumato.visible import operand, shell_command
 

@@ -1,29 +1,19 @@
 """How private and how useful a release is, measured against the original. Every figure here is confidential."""
 
 from sfumato.measures.base import Measure, Measured
-from sfumato.measures.bound import dp_bound, proved_bound
-from sfumato.measures.classification import Classification, classification
-from sfumato.measures.cross_validation import CrossValidation, cross_validate
-from sfumato.measures.distances import (
+from sfumato.measures.classification import Classification, CrossValidation, classification, cross_validate
+from sfumato.measures.divergence import city_block, js_divergence, kl_divergence
+from sfumato.measures.histogram_distance import (
     HistogramDistance,
     ReconstructionDistance,
     histogram_distance,
     reconstruction_distance,
 )
-from sfumato.measures.divergence import city_block, js_divergence, kl_divergence
-from sfumato.measures.loss import (
-    average_class_size,
-    certainty_penalty,
-    discernibility,
-    generalization_steps,
-    precision,
-)
-from sfumato.measures.populations import Populations, large_populations
-from sfumato.measures.privacy import Driver, PrivacyLoss, privacy_loss
-from sfumato.measures.queries import QueryError, UnchangedAnswers, query_error, unchanged_answers
+from sfumato.measures.loss import average_class_size, certainty_penalty, discernibility, generalization_steps, precision
+from sfumato.measures.privacy import Driver, PrivacyLoss, dp_bound, privacy_loss, proved_bound
+from sfumato.measures.queries import QueryError, UnchangedAnswers, Workload, query_error, unchanged_answers, workload
 from sfumato.measures.registry import REGISTRY, measure
-from sfumato.measures.utility import PopulationLoss, UtilityLoss, utility_loss
-from sfumato.measures.workload import Workload, workload
+from sfumato.measures.utility import PopulationLoss, Populations, UtilityLoss, large_populations, utility_loss
 
 __all__ = [
     "REGISTRY",

@@ -18,24 +18,129 @@ Silent on what a reader knows beside the release, on several releases together, 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
+from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
 
-from sfumato.claims.exact import choice, whole
+from sfumato.claims import Claim, Neighbours, Number, PureDP
+from sfumato.claims.exact import choice, fraction, whole
 from sfumato.counts import Table
 from sfumato.errors import NotComparable
+from sfumato.estimate import View, align, measured_attributes
 from sfumato.measures.base import Measured, json_number, worst_of
-from sfumato.measures.bound import proved_bound
-from sfumato.measures.distance import DISTANCES, Distance, distances
-from sfumato.measures.divergence import js_terms, row_shares
-from sfumato.reading import View, align, measured_attributes
-from sfumato.release import Release
+from sfumato.measures.divergence import js_rows, js_terms, kl_rows, row_shares
+from sfumato.release import Release, ground_of
 from sfumato.schema import Attribute
 
-__all__ = ["Driver", "PrivacyLoss", "Shift", "privacy_loss"]
+__all__ = [
+    "DISTANCES",
+    "Distance",
+    "DistanceKind",
+    "Driver",
+    "PrivacyLoss",
+    "Shift",
+    "distances",
+    "dp_bound",
+    "privacy_loss",
+    "proved_bound",
+    "replace_one_epsilon",
+]
+
+
+# The privacy loss that differential privacy allows at most, whatever the reader knew before.
+#
+# Source    derived here; for the measure, Li & Li, KDD 2009, section 4.1.
+# Claim     If no two values of one person change the probability of any output by more than a factor e^epsilon
+#           (replace-one), then JS(prior, posterior) about that person is at most ln 2 - h(1 / (1 + e^(epsilon / 2)))
+#           nats, h the entropy of a coin, for every prior. The value is attained.
+# Because   as one value's likelihood moves, the posterior moves on a straight line, and JS(prior, .) is convex there:
+# its
+#           largest value has likelihoods of two levels, 1 and e^epsilon. With prior mass a on the higher level the
+#           posterior has a e^epsilon / (a e^epsilon + 1 - a) there; a = 1 / (1 + e^(epsilon / 2)) makes it 1 - a, two
+#           coins that mirror each other. That no other a gives more is checked numerically, not proved.
+#           Add-or-remove epsilon is replace-one 2 epsilon: taking a row out and putting another in are two steps.
+# Checked   tests/claims/test_privacy_loss.py::test_bound_vectors
+#           tests/claims/test_privacy_loss.py::test_no_posterior_exceeds_the_bound_and_one_attains_it
+# Silent on approximate and probabilistic differential privacy (no bound is given), on correlations between people,
+#           and on the measured loss: noise alone can make that larger. The two are never compared.
+
+
+def dp_bound(epsilon: Number) -> float:
+    """Return ln 2 - h(1 / (1 + e^(epsilon / 2))) for a replace-one epsilon, in nats."""
+    exact = fraction("epsilon", epsilon, least=0, hint="try 1/2")
+    tilt = math.tanh(float(min(exact, Fraction(1000))) / 4)
+    # With t = tanh(epsilon / 4) the coins have (1 + t) / 2 and (1 - t) / 2: no cancellation for small epsilon.
+    low = (1 - tilt) * math.log1p(-tilt) if tilt < 1 else 0.0
+    return ((1 + tilt) * math.log1p(tilt) + low) / 2
+
+
+def replace_one_epsilon(claim: Claim) -> Fraction | None:
+    """Return the epsilon with which a claim protects what one person's rows say; None where it states no pure one."""
+    if not isinstance(claim.promise, PureDP):
+        return None
+    twice = 2 if claim.neighbours is Neighbours.ADD_OR_REMOVE_ONE else 1
+    return twice * claim.promise.epsilon
+
+
+def proved_bound(claim: Claim) -> float | None:
+    """Return the largest privacy loss a pure differential privacy claim allows; None for any other claim."""
+    epsilon = replace_one_epsilon(claim)
+    return None if epsilon is None else dp_bound(epsilon)
+
+
+# Distance of each group's distribution to the overall one: by JS, KL or earth mover's.
+#
+# Source    Li & Li, KDD 2009, section 4.1 (JS); Li, Li & Venkatasubramanian, ICDE 2007 (EMD).
+# Claim     `distances` is, row by row, the formula that `DISTANCES` prints beside it.
+# Because   the three are computed by the functions of divergence.py and of t-closeness' own ground distance.
+# Checked   tests/claims/test_privacy_loss.py::test_equals_the_definition_record_by_record
+#           tests/claims/test_privacy_loss.py::test_other_distances
+# Silent on what a distance means for a person: two releases at the same distance may differ in whom they expose.
+
+Distance = Literal["js", "kl", "emd"]
+
+
+@dataclass(frozen=True, slots=True)
+class DistanceKind:
+    """Unit and formula of a distance."""
+
+    unit: str
+    _: KW_ONLY
+    formula: str
+
+
+DISTANCES: dict[Distance, DistanceKind] = {
+    "js": DistanceKind("nats", formula="JS(Q, P(t)) = (KL(Q, M) + KL(P(t), M)) / 2, M = (Q + P(t)) / 2, natural log"),
+    "kl": DistanceKind("nats", formula="KL(P(t), Q) = sum p ln(p / q), 0 ln 0 = 0, infinite where q = 0 < p"),
+    "emd": DistanceKind("", formula="EMD(P(t), Q), ground distance of t-closeness, between 0 and 1"),
+}
+
+
+def distances(distance: Distance, counts: np.ndarray, overall: np.ndarray, attribute: Attribute) -> np.ndarray:
+    """Return the distance of each row of counts (none empty) to the overall counts."""
+    if distance == "js":
+        return js_rows(row_shares(counts), row_shares(overall))
+    if distance == "kl":
+        return kl_rows(row_shares(counts), row_shares(overall))
+    return _emd(counts, overall, attribute)
+
+
+def _emd(counts: np.ndarray, overall: np.ndarray, attribute: Attribute) -> np.ndarray:
+    """Work / (scale n N), in whole numbers up to the last division."""
+    ground = ground_of(attribute)
+    total, sizes = int(overall.sum()), counts.sum(axis=1)
+    large = total * int(sizes.max(initial=0)) * 4 * len(overall) ** 2 >= 1 << 62
+    whole = object if large else np.int64
+    occurring = overall + counts.sum(axis=0)  # a noisy release may show values the table lacks
+    moves = counts.astype(whole) * total - overall.astype(whole) * sizes.astype(whole)[:, None]
+    work = ground.spread(moves, occurring)
+    scale = ground.scale(occurring)
+    return np.array([int(w) / (scale * int(n) * total) for w, n in zip(work, sizes, strict=True)], np.float64)
+
 
 _ENTRIES = 4_000_000  # of a groups x values matrix held at a time
 _QUANTILES = (0.0, 0.25, 0.5, 0.75, 0.9, 0.99, 1.0)

@@ -6,21 +6,14 @@ from collections.abc import Callable, Iterable
 
 from sfumato.counts import Table
 from sfumato.errors import NotComparable, ParameterError, SfumatoError
+from sfumato.estimate import measured_attributes
 from sfumato.measures.base import Measured
-from sfumato.measures.distances import histogram_distance, reconstruction_distance
-from sfumato.measures.loss import (
-    average_class_size,
-    certainty_penalty,
-    discernibility,
-    generalization_steps,
-    precision,
-)
-from sfumato.measures.memory import remembered
+from sfumato.measures.cache import remembered
+from sfumato.measures.histogram_distance import histogram_distance, reconstruction_distance
+from sfumato.measures.loss import average_class_size, certainty_penalty, discernibility, generalization_steps, precision
 from sfumato.measures.privacy import privacy_loss
-from sfumato.measures.queries import query_error, unchanged_answers
+from sfumato.measures.queries import Workload, query_error, unchanged_answers, workload
 from sfumato.measures.utility import utility_loss
-from sfumato.measures.workload import Workload, workload
-from sfumato.reading import measured_attributes
 from sfumato.release import Release
 
 __all__ = ["REGISTRY", "default_workloads", "measure"]

@@ -1,16 +1,16 @@
 """One algorithm, one file, named as in the literature. `REGISTRY` lists them all."""
 
+from sfumato.commuting.cells import Cells, Prior, Uniform
+from sfumato.commuting.synthesize import Synthesize
 from sfumato.mechanisms.anatomy import Anatomy
 from sfumato.mechanisms.base import Gathered, Mechanism, Plan, Progress, Stage
 from sfumato.mechanisms.bucketize import Bucketize
-from sfumato.mechanisms.diffgen import DiffGen
-from sfumato.mechanisms.dlink import DLink
-from sfumato.mechanisms.mondrian import Mondrian
+from sfumato.mechanisms.diffgen.diffgen import DiffGen
+from sfumato.mechanisms.dlink.dlink import DLink
+from sfumato.mechanisms.mondrian.mondrian import Mondrian
 from sfumato.mechanisms.noisy_table import NoisyTable
 from sfumato.mechanisms.raw import Raw
 from sfumato.mechanisms.suppress import Suppress
-from sfumato.mechanisms.synthesize import Synthesize
-from sfumato.mechanisms.synthesize_cells import Cells, Prior, Uniform
 from sfumato.mechanisms.topdown import TopDown
 
 REGISTRY: dict[str, type] = {

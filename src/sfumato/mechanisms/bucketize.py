@@ -24,8 +24,8 @@ from sfumato.errors import ParameterError
 from sfumato.mechanisms.base import Gathered, Plan, Stage
 from sfumato.mechanisms.bucket_release import MEMBERSHIP, bucket_release
 from sfumato.mechanisms.conditions import refuse_no_requirement, refuse_spellings
-from sfumato.mechanisms.partition import CutRule, cut_table
-from sfumato.mechanisms.partition_release import tree_recoding
+from sfumato.mechanisms.mondrian.cutting import CutRule, cut_table
+from sfumato.mechanisms.mondrian.to_release import tree_recoding
 from sfumato.randomness import Entropy
 from sfumato.release import Outcome, Residence
 from sfumato.schema import Schema

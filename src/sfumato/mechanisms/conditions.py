@@ -16,16 +16,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from sfumato.claims import (
-    AlphaK,
-    BetaLikeness,
-    KAnonymity,
-    LDiversity,
-    Requirement,
-    SemanticPrivacy,
-    TCloseness,
-    plain,
-)
+from sfumato.claims import AlphaK, BetaLikeness, KAnonymity, LDiversity, Requirement, SemanticPrivacy, TCloseness, plain
 from sfumato.errors import Infeasible, ParameterError
 from sfumato.kernels import conditions as compiled
 from sfumato.kernels.conditions import Condition

@@ -26,7 +26,7 @@ import numpy as np
 from sfumato.claims import Claim
 from sfumato.claims.exact import whole
 from sfumato.counts import Counts, Cuts
-from sfumato.counts.grouping import group_codes
+from sfumato.counts.counts import group_codes
 from sfumato.errors import ParameterError, count_of
 from sfumato.randomness import Entropy, sparse_noise
 from sfumato.randomness.parameters import read_epsilon

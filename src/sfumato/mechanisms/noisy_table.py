@@ -25,7 +25,7 @@ from sfumato.claims import Claim, Neighbours, PureDP
 from sfumato.claims.exact import Number, fraction, number_to_json
 from sfumato.counts import Cuts
 from sfumato.errors import ParameterError, count_of
-from sfumato.ledger.budget import Budget
+from sfumato.ledger.cost import Budget
 from sfumato.mechanisms.base import Gathered, Plan, Stage
 from sfumato.mechanisms.noisy_cells import (
     MANY_ROWS,

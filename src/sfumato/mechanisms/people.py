@@ -26,7 +26,7 @@ from sfumato.claims import MECHANISM_TOLERANCE, Requirement
 from sfumato.counts import Counts, Members
 from sfumato.errors import Infeasible, ParameterError, count_of
 from sfumato.kernels.conditions import MOST_ROWS
-from sfumato.kernels.mondrian import CutTree, Partition
+from sfumato.kernels.mondrian.partition import CutTree, Partition
 from sfumato.release import DeclaredPeople, ground_of
 from sfumato.schema import Attribute, Schema
 

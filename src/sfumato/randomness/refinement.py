@@ -20,8 +20,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.randomness.approximation import LOG_ERROR, SMALLEST_WORD, negative_log
-from sfumato.randomness.enclosure import Rate, floor_log_ratio
+from sfumato.randomness.enclosure import LOG_ERROR, SMALLEST_WORD, Rate, floor_log_ratio, negative_log
 from sfumato.randomness.entropy import Entropy, Words
 
 __all__ = ["append_word", "at_least", "floors", "settle"]

@@ -21,8 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sfumato.errors import ParameterError
-from sfumato.randomness.approximation import natural_log
-from sfumato.randomness.enclosure import context
+from sfumato.randomness.enclosure import context, natural_log
 from sfumato.randomness.parameters import Exact, exact
 
 __all__ = ["STEPS", "rounded_log2_sums", "rounded_sensitivity"]

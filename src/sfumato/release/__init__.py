@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from sfumato.release.boxes import Boxes, Carried, Groups
+from sfumato.release.check_classes import ground_of
 from sfumato.release.declared import DeclaredPeople
-from sfumato.release.frames import PublishedTable, published_frames
-from sfumato.release.ground import ground_of
-from sfumato.release.release import Form, Outcome, Release, Residence, Summary, assemble
+from sfumato.release.release import Boxes, Carried, Form, Groups, Outcome, Release, Residence, Summary, assemble
+from sfumato.release.tables import PublishedTable, published_frames
 from sfumato.release.verdict import Finding, Verdict
 from sfumato.release.verify import verify
 

@@ -12,44 +12,388 @@ Cost      memory follows the distinct published rows, not all of them.
 
 from __future__ import annotations
 
+import datetime as dt
 import errno
 import json
 import os
+import platform
+import re
 import shutil
 import signal
 import stat
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import polars as pl
 
-from sfumato.claims import Claim, Nothing
-from sfumato.errors import ParameterError, Problem, ReleaseError, SfumatoError
+import sfumato
+from sfumato.claims import Claim, Nothing, promise_from_json
+from sfumato.errors import ParameterError, Problem, ReleaseError, SfumatoError, count_of
 from sfumato.limits import engine_path
+from sfumato.release.atomic import NewFolder, is_stale, refuse_existing, take_name, target_of
 from sfumato.release.declared import PEOPLE, DeclaredPeople, told_by
-from sfumato.release.dictionary import dictionary
 from sfumato.release.files import digest, distinct_texts, scan, tally
-from sfumato.release.folder import NewFolder, refuse_existing, take_name
-from sfumato.release.frames import PublishedTable, published_frames
-from sfumato.release.manifest import COUNTED_FORMS, DICTIONARY, MANIFEST, FileEntry, Manifest
-from sfumato.release.manifest_reader import read_manifest
-from sfumato.release.manifest_writer import manifest_of
-from sfumato.release.parse import Reading, counts_of, rebuilt, suppressed_group, times_of
-from sfumato.release.partial import is_stale, target_of
-from sfumato.release.recoding_file import labels_with_recoding
+from sfumato.release.from_text import Reading, counts_of, rebuilt, suppressed_group, times_of
+from sfumato.release.manifest import (
+    COUNTED_FORMS,
+    DICTIONARY,
+    FORMAT,
+    MANIFEST,
+    FileEntry,
+    Manifest,
+    levels,
+    plain_parameters,
+    read_manifest,
+)
+from sfumato.release.redact import public_part
 from sfumato.release.release import Release
 from sfumato.release.spreadsheet import marked_frame
-from sfumato.schema import Attribute, Schema, Values
-from sfumato.schema.free_text import refuse_free_text
+from sfumato.release.tables import COUNT, GROUP, PublishedTable, free_name, published_frames
+from sfumato.schema import KNOWN, MISSING, ROOT, Attribute, Days, Edges, Grid, Labels, Schema, Values
+from sfumato.schema.checks import refuse_free_text
+from sfumato.schema.domain import decimal_text
+from sfumato.visible import code_span, markdown
 
-__all__ = ["finish", "load", "refuse_beforehand", "refuse_form", "refuse_unsavable", "save", "save_or_keep"]
+if TYPE_CHECKING:
+    from sfumato.counts.recoding import Cuts
+
+__all__ = [
+    "dictionary",
+    "finish",
+    "labels_with_recoding",
+    "load",
+    "manifest_of",
+    "public_recoding",
+    "public_schema",
+    "refuse_beforehand",
+    "refuse_form",
+    "refuse_unsavable",
+    "save",
+    "save_or_keep",
+]
+
+
+# A public recoding (`Cuts`) in the manifest: which code goes to which label, labels by their text.
+#
+# Label ids belong to one release in memory; on the way back they are those of the loaded release, whose label
+# tables also hold cuts that no published row fell into.
+
+
+def public_recoding(release: Release) -> dict[str, Any] | None:
+    """Return the recoding where it is public by its kind, and every code it speaks of is public too."""
+    if release.recoding is None or any(attribute.source == "data" for attribute in release.quasi):
+        return None
+    from sfumato.counts.recoding import Cuts
+
+    if not isinstance(release.recoding, Cuts) or not getattr(release.recoding, "public", True):
+        return None
+    names = {table.attribute.name: list(table.names) for table in release.boxes.tables}
+    return {**release.recoding.to_json(), "labels": {name: names[name] for name in release.recoding.names}}
+
+
+def labels_with_recoding(
+    schema: Schema, data: pl.DataFrame, recoding: Mapping[str, Any] | None, reading: Reading
+) -> tuple[dict[str, tuple[Labels, np.ndarray]], Cuts | None]:
+    """Return the labels of each quasi-identifier and, where one was saved, the recoding in terms of them."""
+    if recoding is None:
+        return {a.name: reading.labels(a, data[a.name]) for a in schema.quasi}, None
+    from sfumato.counts.recoding import Cuts
+
+    if any(part["size"] != schema[name].size for name, part in recoding["cuts"].items()):
+        raise ReleaseError("the recoding is of another domain", hint="load the release without a schema")
+    try:
+        cuts = Cuts.from_json(recoding)
+        told = {name: pl.Series(name, recoding["labels"][name], dtype=pl.String) for name in cuts.names}
+        columns, moved = {}, {}
+        for attribute in schema.quasi:
+            also = told.get(attribute.name, pl.Series(attribute.name, [], dtype=pl.String))
+            table, ids = reading.labels(attribute, pl.concat([data[attribute.name], also]))
+            columns[attribute.name] = (table, ids[: len(data)])
+            moved[attribute.name] = ids[len(data) :]
+        labels = tuple(moved[name][codes] for name, codes in zip(cuts.names, cuts.labels, strict=True))
+    except (AttributeError, IndexError, KeyError, MemoryError, TypeError, ValueError, pl.exceptions.PolarsError):
+        raise ReleaseError("the recoding can not be read", hint="take the folder as it was saved") from None
+    return columns, Cuts(cuts.names, labels=labels)
+
+
+# Writes manifest.json: what is in the folder, what it promises, and the public part of the schema.
+#
+# Source    Ours: a manifest never holds a raw value, a seed, a path, or a count that the claim does not cover.
+# Claim     Of an attribute whose domain was read off the data it tells only what published labels say; rows that
+#           were left out are counted only under a claim that is checked on the file.
+# Because   the schema goes through `public_part`; recoding and residence are never looked at, save a public recoding.
+# Checked   tests/unit/release/test_manifest.py::test_tells_no_unpublished_value_of_a_data_domain
+#           tests/unit/release/test_manifest.py::test_holds_no_seed_no_path_no_uncovered_count
+# Silent on what a mechanism writes into its parameters and notes: each mechanism answers for its own.
+
+
+def manifest_of(release: Release, files: tuple[FileEntry, ...], *, counts: bool = False) -> dict[str, Any]:
+    """Return the manifest of a release as plain data."""
+    schema = public_schema(release)
+    data: dict[str, Any] = {
+        "format": FORMAT,
+        "sfumato": sfumato.__version__,
+        "python": platform.python_version(),
+        "polars": pl.__version__,
+        "created": dt.datetime.now(tz=dt.UTC).date().isoformat(),
+        "name": schema.name,
+        "population": schema.population,
+        "form": release.form,
+        **({"counted": True} if counts else {}),
+        "mechanism": plain_parameters(release.mechanism),
+        "claim": release.claim.to_json(),
+        "schema": {
+            "rows_per_person": schema.rows_per_person,
+            "rows_stated": schema.rows_stated,
+            **({"person": list(schema.person)} if schema.person else {}),
+            "attributes": [{**attribute.to_json(), "levels": levels(attribute)} for attribute in schema.attributes],
+        },
+        "suppressed": release.suppressed_group is not None,
+        "notes": list(release.notes),
+        "files": {entry.name: entry.to_json() for entry in files},
+    }
+    if release.left_out is not None and release.claim.kind == "checked":
+        data["left_out"] = release.left_out
+    recoding = public_recoding(release)
+    if recoding is not None:
+        data["recoding"] = recoding
+    return data
+
+
+def public_schema(release: Release) -> Schema:
+    """Return the schema as a reader of the release may know it: published attributes only."""
+    boxes, carried = release.boxes, release.groups.carried
+    known = []
+    for at, table in enumerate(boxes.tables):
+        used = np.unique(boxes.labels[boxes.weight > 0, at])
+        known.append(public_part(table.attribute, [table.intervals(int(label)) for label in used]))
+    for at, attribute in enumerate(carried.attributes):
+        codes = np.unique(carried.codes[:, at]).tolist()
+        known.append(public_part(attribute, [((code, code + 1),) for code in codes], exact=True))
+    unsaid: dict[str, Any] = {"decide": (), "not_person": (), "person_exact": False, "copies_are_people": False}
+    return replace(release.schema, attributes=tuple(known), **unsaid)
+
+
+# dictionary.md: the release in plain words, for whoever opens the folder. Says nothing the manifest may not say.
+
+_ROLES = {
+    "quasi": "could be known to an outsider; made coarser where the release needs it",
+    "sensitive": "sensitive; ",
+    "target": "what a learner may predict; ",
+}
+_COUNTED = "counted together with the other columns; the counts carry noise"
+_UNNAMED = re.compile(r"\((?:part \d+|other)\)_*")
+_CALENDAR = (  # names of levels, what a reader sees and what it means
+    (re.compile(r"\d{4}"), "- `2020` any day of that year"),
+    (re.compile(r"\d{4}-Q\d"), "- `2020-Q1` any day of that quarter, here January to March"),
+    (re.compile(r"\d{4}-\d{2}"), "- `2020-03` any day of that month"),
+)
+_KEYED = (
+    "The data are about {people} people, who may have several rows each. The table `people` says how many different "
+    "people each class holds, as the publisher counted them: the rows alone do not show it. Lines of scope `all` are "
+    "about the whole table; a line with an attribute and a value counts those with at least one row of that value."
+)
+_MARKED = (
+    "- an apostrophe at the beginning of a cell is no part of its value: it keeps spreadsheets from running a text "
+    "that begins like a formula (`=`, `+`, `-`, `@`)"
+)
+_LISTED = 300  # values of a column whose groups are spelled out
+_FORMS = {
+    "generalized": "Each row stands for one record. Columns that others could know are made coarser, so that several "
+    "records look alike.",
+    "buckets": "Each row of the data stands for one record. The sensitive columns are in a second table: only the "
+    "group says which values belong to which records, and within a group nobody can tell.",
+    "cells": "Rows stand for counts with noise, not for records. Small counts are not reported, so rows do not add up "
+    "to the number of records.",
+    "synthetic": "Rows are drawn from a model, not copied from records.",
+}
+
+
+_COUNT_FORMS = {
+    "cells": "Each line is a combination of values with a count that carries noise, not a record: no line is about one "
+    "person. Small counts are not reported, so counts do not add up to the number of people.",
+    "synthetic": "Each line is a combination of values with the number of synthetic rows that have it. They are drawn "
+    "from a model, not copied from records: no line is about one person.",
+}
+
+
+def dictionary(release: Release, files: Mapping[str, PublishedTable], *, counts: bool = False) -> str:
+    """Return the dictionary as Markdown; `files` names the data files, `counts` says that lines have a count."""
+    schema = public_schema(release)
+    lines = [f"# {_line(schema.name)}", "", (_COUNT_FORMS if counts else _FORMS)[release.form], ""]
+    lines += [
+        f"- {code_span(name)}: {count_of(table.rows, 'row')}, {count_of(len(table.columns), 'column')}"
+        for name, table in files.items()
+    ]
+    lines += ["- `manifest.json`: the same facts for programs, with the SHA-256 of every file", ""]
+    lines += ["## What is promised", "", *_paragraphs(release.claim.describe())]
+    if release.left_out and release.claim.kind == "checked":
+        lines += [f"{count_of(release.left_out, 'record is', 'records are')} left out of the data.", ""]
+    if release.people is not None:
+        lines += [_KEYED.format(people=release.people.everyone), ""]
+    lines += ["Check it with `sfumato verify` on this folder.", "", "## How it was made", ""]
+    lines += [*_made(release.mechanism), ""]
+    lines += ["## Columns", ""]
+    for attribute in schema.attributes:
+        lines += _column(attribute, _COUNTED if release.form == "cells" else _role(attribute))
+    lines += _added(release, counts=counts)
+    lines += ["## How to read a cell", "", *_reading(schema.attributes)]
+    if any(name.endswith(".csv") for name in files):
+        lines.append(_MARKED)
+    lines.append("")
+    if release.notes:
+        lines += ["## Notes", "", *(f"- {_line(note)}" for note in release.notes), ""]
+    return "\n".join(lines)
+
+
+def _role(attribute: Attribute) -> str:
+    """Say what a column is and, of one that is not made coarser, how exactly it is told."""
+    if attribute.role == "quasi":
+        return _ROLES["quasi"]
+    domain = attribute.domain
+    wide = (isinstance(domain, Grid) and not domain.whole) or isinstance(domain, Edges)
+    wide |= isinstance(domain, Days) and (domain.months or domain.step > 1)
+    how = "published as the interval of the schema that it lies in" if wide else "published as it is"
+    if isinstance(domain, Grid) and domain.whole:
+        how = "published as a whole number; decimals, where the data had any, are rounded down"
+    return _ROLES[attribute.role] + how
+
+
+def _line(text: str) -> str:
+    return markdown(" ".join(text.split()))
+
+
+def _paragraphs(text: str) -> list[str]:
+    return [line for said in text.split("\n") for line in (markdown(said), "")]
+
+
+def _made(mechanism: Mapping[str, Any]) -> list[str]:
+    told = {name: value for name, value in plain_parameters(mechanism).items() if value is not None}
+    return [f"- {_line(str(name))}: {_said(value)}" for name, value in told.items()] or ["- not stated"]
+
+
+def _said(value: Any) -> str:
+    """Write a parameter for people; a requirement as it is named everywhere."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, Mapping) and "kind" in value:
+        try:
+            return _line(str(promise_from_json(value)))
+        except ParameterError:
+            pass
+    if isinstance(value, Mapping):
+        return ", ".join(f"{_line(str(name))} {_said(part)}" for name, part in value.items() if part is not None)
+    return _line(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+
+
+def _column(attribute: Attribute, role: str) -> list[str]:
+    lines = [
+        f"### {_line(attribute.name)}",
+        "",
+        f"- {role}",
+        f"- {attribute.kind}; {_span(attribute)}",
+    ]
+    if attribute.role == "quasi":
+        lines.append(f"- {_coarser(attribute)}")
+        lines += _groups(attribute)
+        if levels(attribute) == "declared" and isinstance(attribute.domain, Grid):
+            lines.append("- a cell may begin or end between these levels, where the method did not keep to them")
+    if attribute.missing_code is not None:
+        lines.append(f"- a value may be missing: `{MISSING}`; `{KNOWN}` says that there is one, but not which")
+    return [*lines, ""]
+
+
+def _coarser(attribute: Attribute) -> str:
+    """Say what cells of the column are made of, where one holds several values."""
+    if levels(attribute) == "halves":
+        return "a cell may begin and end anywhere in between: no levels are told"
+    if levels(attribute) == "values":
+        return "a cell holds one value, several with a bar between them, or all: no groups are told"
+    if attribute.mask is not None and attribute.source != "data":
+        return f"codes; characters are hidden from the {attribute.mask.side} on, each by a star"
+    if not isinstance(attribute.domain, Values):
+        return "has levels: intervals of round widths, or parts of the calendar, each within a wider one"
+    return "its values are gathered in groups"
+
+
+def _groups(attribute: Attribute) -> list[str]:
+    """Which values a group's name stands for; a reader of the file has nothing else to look it up in."""
+    if levels(attribute) != "declared" or not isinstance(attribute.domain, Values) or attribute.size > _LISTED:
+        return []
+    tree = attribute.nodes
+    inner = [node for node in range(1, len(tree)) if tree.children[node] and tree.distinct[node]]
+    return [f"  - {code_span(tree.names[node])} is {_held(attribute, tree.children[node])}" for node in inner]
+
+
+def _held(attribute: Attribute, children: Sequence[int]) -> str:
+    """List what a group holds; a part that no cell names is told as such, not by the name it has for programs."""
+    names = [attribute.nodes.names[child] for child in children]
+    told = [_line(name) for name in names if attribute.source != "data" or not _UNNAMED.fullmatch(name)]
+    return ", ".join([*told, *(["values that no cell names"] if len(told) < len(names) else [])])
+
+
+def _span(attribute: Attribute) -> str:
+    domain = attribute.values
+    where = "declared beforehand" if attribute.source != "data" else "told by the published cells alone"
+    if isinstance(domain, Grid):
+        return (
+            f"from {decimal_text(domain.low)} up to but not including {decimal_text(domain.high)}, "
+            f"in steps of {decimal_text(domain.step)} ({where})"
+        )
+    if isinstance(domain, Edges):
+        first, last = decimal_text(domain.points[0]), decimal_text(domain.points[-1])
+        return f"from {first} up to but not including {last}, in {domain.size} intervals ({where})"
+    if isinstance(domain, Days):
+        return f"days from {domain.edge(0)} up to but not including {domain.edge(domain.size)} ({where})"
+    assert isinstance(domain, Values)
+    return f"{count_of(domain.size, 'value')} ({where})"
+
+
+def _added(release: Release, *, counts: bool) -> list[str]:
+    names = [attribute.name for attribute in (*release.quasi, *release.carried)]
+    group, count = free_name(GROUP, names), free_name(COUNT, names)
+    told = {}
+    if release.form == "buckets":
+        told = {
+            group: "the number of the group; it stands in both tables and means nothing else",
+            count: "how many records of the group have these values (second table)",
+        }
+    elif counts:
+        noise = "; it carries noise" if release.form == "cells" else ""
+        told = {count: f"how many rows this line stands for, a whole number of at least 1{noise}"}
+    return [line for name, text in told.items() for line in (f"### {_line(name)}", "", f"- {text}", "")]
+
+
+def _reading(attributes: tuple[Attribute, ...]) -> list[str]:
+    lines = ["- `*` any value at all", "- `a | b` one of these values, not told which"]
+    if any(attribute.missing_code is not None for attribute in attributes):
+        lines += [f"- `{MISSING}` no value was recorded", f"- `{KNOWN}` a value was recorded; it may be any"]
+    if any(isinstance(attribute.domain, Grid | Edges) for attribute in attributes):
+        lines.append("- `[20-40)` 20 or more, and less than 40; a number alone is that number")
+    days = [attribute for attribute in attributes if isinstance(attribute.domain, Days)]
+    if days:
+        lines.append("- `[2020-01-01..2020-02-01)` the first day or later, before the last; `2020-01-01` that day")
+        names = [name for attribute in days for name in attribute.nodes.names]
+        lines += [told for form, told in _CALENDAR if any(map(form.fullmatch, names))]
+    listed = [attribute for attribute in attributes if isinstance(attribute.domain, Values)]
+    if any(attribute.ordered for attribute in listed):
+        lines.append("- `low..high` any value from the first to the last named")
+    if any(attribute.role == "quasi" and levels(attribute) == "declared" for attribute in listed):
+        lines.append("- the name of a group: one of the values in it, not told which")
+    named = [name for attribute in listed for name in attribute.nodes.names]
+    if any("*" in name and name != ROOT for name in named):
+        lines.append("- `509**` any code with these characters; each star stands for one that is not told")
+    if any("|" in name or "\\" in name for name in named):
+        lines.append("- `\\|` a bar that is part of a name, `\\\\` a backslash before it")
+    return lines
+
 
 Format = Literal["parquet", "csv"]
 MOST_ROWS = 10**9  # written one by one; more are written with counts

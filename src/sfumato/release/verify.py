@@ -25,12 +25,11 @@ import polars as pl
 
 from sfumato.claims import ApproxDP, Claim, ProbabilisticDP, PureDP, Requirement, number_from_json
 from sfumato.errors import ParameterError, Problem, ReleaseError, count_of
+from sfumato.release.check_classes import Examined, examine_bucket_tables, examine_rows, label_problems, unsorted
 from sfumato.release.declared import PEOPLE, people_columns
-from sfumato.release.examine import Examined, examine_bucket_tables, examine_rows, label_problems, unsorted
 from sfumato.release.files import DAMAGED, digest, scan
 from sfumato.release.foreign import columns_of, refuse_no_counts
-from sfumato.release.manifest import DICTIONARY, MANIFEST, Manifest
-from sfumato.release.manifest_reader import read_manifest
+from sfumato.release.manifest import DICTIONARY, MANIFEST, Manifest, read_manifest
 from sfumato.release.verdict import Verdict
 from sfumato.schema import Attribute, Schema
 from sfumato.schema.counting import holds_counts, named_like_counts

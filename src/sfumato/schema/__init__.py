@@ -2,8 +2,7 @@
 
 from sfumato.schema.attribute import KNOWN, MISSING, Attribute, Kind, Missing, Role, Source
 from sfumato.schema.domain import Days, Domain, Edges, Grid, Values
-from sfumato.schema.labels import Labels
-from sfumato.schema.naming import label_name, parse_label
+from sfumato.schema.labels import Labels, label_name, parse_label
 from sfumato.schema.population import Cells, Population
 from sfumato.schema.table_schema import Schema
 from sfumato.schema.tree import ROOT, Tree

@@ -7,8 +7,8 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, Literal
 
 from sfumato.schema.domain import Domain, Values, domain_from_json
-from sfumato.schema.mask import RULE_LIMIT, Mask
-from sfumato.schema.spelling import PLAIN_NUMBERS, NumberForm
+from sfumato.schema.formats import PLAIN_NUMBERS, NumberForm
+from sfumato.schema.hierarchies import RULE_LIMIT, Mask
 from sfumato.schema.tree import Tree
 
 __all__ = ["KNOWN", "MISSING", "Attribute", "Kind", "Missing", "Role", "Source"]
@@ -142,7 +142,7 @@ class Attribute:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Attribute:
         """Return the attribute that `to_json` wrote (texts that meant missing are not in it)."""
-        from sfumato.schema.build import default_tree
+        from sfumato.schema.from_toml import default_tree
 
         domain = domain_from_json(data["domain"]) if "domain" in data else None
         missing = Missing(action=data["missing"]) if "missing" in data else None

@@ -17,8 +17,8 @@ import numpy as np
 
 from sfumato.errors import Problem, SchemaError, count_of
 from sfumato.schema.attribute import Attribute
-from sfumato.schema.hierarchy_file import read_text
-from sfumato.schema.naming import parse_label
+from sfumato.schema.hierarchies import read_text
+from sfumato.schema.labels import parse_label
 from sfumato.schema.table_schema import Schema
 
 __all__ = ["Cells", "Population"]

@@ -16,14 +16,12 @@ from typing import Any, Literal
 from sfumato.errors import ParameterError, Problem, SchemaError, count_of
 from sfumato.limits import SCHEMA_BYTES
 from sfumato.schema.attribute import Attribute, Role
-from sfumato.schema.build import build_attribute
-from sfumato.schema.builders import LEAVES_LIMIT
+from sfumato.schema.checks import doubled_names, looks_like_free_text
 from sfumato.schema.domain import Values
-from sfumato.schema.file import parse_toml, read_file
-from sfumato.schema.free_text import looks_like_free_text
-from sfumato.schema.hierarchy_file import arx_lines, read_text
-from sfumato.schema.leaves import doubled_names
-from sfumato.schema.same import plain_spelling
+from sfumato.schema.from_toml import build_attribute
+from sfumato.schema.hierarchies import LEAVES_LIMIT, arx_lines, read_text
+from sfumato.schema.synonyms import plain_spelling
+from sfumato.schema.toml_models import parse_toml, read_file
 
 __all__ = ["Schema"]
 

@@ -10,7 +10,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.commuting import Geography, OlderFlows, Shape
-from sfumato.mechanisms.synthesize_cells import ALWAYS
+from sfumato.commuting.cells import ALWAYS
 
 # Six blocks on a meridian, 7 miles apart, two to a tract, two tracts to a county.
 GEOGRAPHY = Geography.read(

@@ -11,9 +11,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from sfumato.counts import check, draft, read
-from sfumato.counts.source import guarded
+from sfumato.counts import check, read
+from sfumato.drafting import draft
 from sfumato.errors import ReadError, SfumatoError
+from sfumato.io.source import guarded
 from sfumato.release import Release
 from sfumato.schema import Schema
 

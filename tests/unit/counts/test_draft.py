@@ -13,12 +13,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.counts import check, draft, read
-from sfumato.counts.draft_roles import public_looking
-from sfumato.counts.source import Source
+from sfumato.counts import check, read
+from sfumato.drafting import draft
+from sfumato.drafting.roles import public_looking
 from sfumato.errors import ReadError, SchemaError
+from sfumato.io.source import Source
 from sfumato.schema import Schema
-from sfumato.schema.spelling import NumberForm
+from sfumato.schema.formats import NumberForm
 
 SIZES = {"age": 80, "sex": 2, "region": 12, "colour": 5, "year": 40}
 DOLLARS = NumberForm(thousands=",", units=("$",))

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato.counts import read
-from sfumato.counts.canonical import ASK, LEFT_OUT, NULL, OUTSIDE, UNPARSABLE, canonical_text, code_of
-from sfumato.counts.encoding import first_look, settle
+from sfumato.io.decode_cell import ASK, LEFT_OUT, NULL, OUTSIDE, UNPARSABLE, canonical_text, code_of
+from sfumato.io.encode import first_look, settle
 from sfumato.schema import Attribute, Schema
 
 
@@ -240,7 +240,7 @@ def test_canonical_texts(value, text) -> None:
 
 
 def test_numbers_on_an_integer_grid_need_no_oracle_for_each(monkeypatch) -> None:
-    import sfumato.counts.encoding as module
+    import sfumato.io.encode as module
 
     asked = []
     monkeypatch.setattr(module, "code_of", lambda _column, value: asked.append(value) or 0)

@@ -16,9 +16,10 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "claims"))
 from light_xlsx import write_xlsx
 
-from sfumato.counts import check, draft, read
-from sfumato.counts.excel import CELLS_LIMIT, _binary_corner, _binary_errors, _corner, _open_corners, open_sheet
+from sfumato.counts import check, read
+from sfumato.drafting import draft
 from sfumato.errors import ReadError, SfumatoError
+from sfumato.io.excel import CELLS_LIMIT, _binary_corner, _binary_errors, _corner, _open_corners, open_sheet
 from sfumato.schema import Schema
 
 SCHEMA = Schema.parse(
@@ -234,7 +235,7 @@ def test_an_error_in_another_sheet_is_nothing_to_refuse(tmp_path) -> None:
 
 
 def test_errors_of_other_formats() -> None:
-    from sfumato.counts.excel import _open_errors
+    from sfumato.io.excel import _open_errors
 
     error = '<t:table-cell t:formula="of:=1/0" o:value-type="string" c:value-type="error"/>'
     empty = '<t:table-cell t:number-columns-repeated="3"/><t:table-cell t:formula="of:=A1"/>'

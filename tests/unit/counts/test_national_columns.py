@@ -15,10 +15,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.counts import draft, read
-from sfumato.counts.canonical import ASK, code_of
-from sfumato.counts.encoding import first_look, settle
+from sfumato.counts import read
+from sfumato.drafting import draft
 from sfumato.errors import ReadError, SchemaError
+from sfumato.io.decode_cell import ASK, code_of
+from sfumato.io.encode import first_look, settle
 from sfumato.schema import Attribute, Schema
 
 YEAR = {"kind": "date", "range": ["2020-01-01", "2021-01-01"]}

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato.counts import Cuts, Quota, Tree
-from sfumato.counts.walking import row_ids
+from sfumato.counts.recoding import row_ids
 from sfumato.errors import ParameterError
 
 ENGINES = ["polars", "lazy", "pandas", "pyarrow", "duckdb"]

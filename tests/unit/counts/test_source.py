@@ -15,9 +15,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from sfumato.counts import check, draft, read
-from sfumato.counts.csv_form import open_csv
+from sfumato.counts import check, read
+from sfumato.drafting import draft
 from sfumato.errors import ReadError, SchemaError, SfumatoError
+from sfumato.io.dialect import open_csv
 from sfumato.schema import Schema
 
 SCHEMA = Schema.parse(

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.counts import check, draft, read
+from sfumato.counts import check, read
+from sfumato.drafting import draft
 from sfumato.errors import ReadError
 from sfumato.schema import Schema
 

@@ -17,8 +17,8 @@ from light_xlsx import write_xlsx
 
 import sfumato as sf
 from sfumato.cli.main import app
-from sfumato.counts.source import open_source
 from sfumato.counts.stray_rows import header_problems, stray_rows
+from sfumato.io.source import open_source
 
 SCHEMA = sf.Schema.parse(
     {

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato.counts import Counts, Table, check, read
-from sfumato.counts.frames import Grouped
-from sfumato.counts.grouping import group_codes
+from sfumato.counts.counts import group_codes
 from sfumato.errors import ParameterError, ReadError
+from sfumato.io.frames import Grouped
 from sfumato.schema import Schema
 
 ATTRIBUTES = {

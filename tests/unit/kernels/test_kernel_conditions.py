@@ -7,7 +7,7 @@ import pytest
 
 from sfumato.errors import ParameterError
 from sfumato.kernels import conditions as sc
-from sfumato.kernels.conditions_check import check
+from sfumato.kernels.conditions import check
 
 
 def test_fewest_rows_comes_from_sizes_and_distinct_values():

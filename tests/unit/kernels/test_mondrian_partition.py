@@ -7,8 +7,8 @@ import pytest
 
 from sfumato.errors import Infeasible, ParameterError
 from sfumato.kernels import conditions as sc
-from sfumato.kernels.mondrian import partition, route
-from sfumato.kernels.mondrian_layout import EXTREMES, Attribute
+from sfumato.kernels.mondrian.layout import EXTREMES, Attribute
+from sfumato.kernels.mondrian.partition import partition, route
 
 FOUR = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
 TWO = [Attribute(2), Attribute(2)]

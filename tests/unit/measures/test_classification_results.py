@@ -12,13 +12,11 @@ import pytest
 import sfumato as sf
 from sfumato.claims import Claim, Nothing
 from sfumato.counts import Table
+from sfumato.estimate import align
 from sfumato.measures import Measured, classification, cross_validate
-from sfumato.measures.classification import _lines
-from sfumato.measures.cross_validation import resampled_interval
+from sfumato.measures.classification import _lines, resampled_interval, target_of
 from sfumato.measures.learners import MODELS
-from sfumato.measures.shares import wilson
-from sfumato.measures.target import target_of
-from sfumato.reading import align
+from sfumato.measures.proportions import wilson
 from sfumato.release import assemble
 from sfumato.schema import Labels
 

@@ -8,7 +8,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.commuting import Geography, read_flows
-from sfumato.measures.commuting import (
+from sfumato.commuting.measures import (
     commute_distances,
     distance_shares,
     fictitious_people,

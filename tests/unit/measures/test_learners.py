@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from sfumato.errors import ParameterError
+from sfumato.estimate.features import Columns
 from sfumato.measures.learners import MODELS, Lines, _edges, _thinned, fit, majority
 from sfumato.randomness import Entropy
-from sfumato.reading.features import Columns
 
 COLUMNS = Columns(np.array([0, 1, 1, 1, 2]), np.array([True, False, False, False, True]))
 

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
-from sfumato.measures.learners import _links
-from sfumato.measures.pruning import chosen_alpha, weakest_links
+from sfumato.measures.learners import _links, chosen_alpha, weakest_links
 
 
 def world(seed: int, rows: int = 400):

@@ -5,7 +5,7 @@ import datetime as dt
 import pytest
 
 import sfumato as sf
-from sfumato.measures.target import target_of
+from sfumato.measures.classification import target_of
 
 SCHEMA = sf.Schema.parse(
     {

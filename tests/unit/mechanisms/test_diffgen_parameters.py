@@ -13,10 +13,9 @@ import sfumato as sf
 from sfumato.counts import Table
 from sfumato.mechanisms import REGISTRY, Mechanism
 from sfumato.mechanisms.base import gather, run
-from sfumato.mechanisms.diffgen import step_epsilon
-from sfumato.mechanisms.diffgen_cuts import Node, by_splits, cut_labels, replaced, root_cut
-from sfumato.mechanisms.diffgen_handicaps import for_new_cells, for_ways
-from sfumato.mechanisms.diffgen_scores import score_of
+from sfumato.mechanisms.diffgen.diffgen import step_epsilon
+from sfumato.mechanisms.diffgen.growth import Node, by_splits, cut_labels, for_new_cells, for_ways, replaced, root_cut
+from sfumato.mechanisms.diffgen.scores import score_of
 from sfumato.mechanisms.noisy_cells import expected_error
 from sfumato.randomness import Entropy
 from sfumato.schema import Schema

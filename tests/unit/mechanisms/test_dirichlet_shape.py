@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 
 from sfumato.commuting import prior
+from sfumato.commuting.bounds import Stratum
+from sfumato.commuting.prior import distance_weights, flow_weights, scaled, strata_of, uniform_shape
+from sfumato.commuting.urn import Commuters, keep_probability, limits_of
 from sfumato.errors import ParameterError
-from sfumato.mechanisms.dirichlet_good import limits_of
-from sfumato.mechanisms.dirichlet_rules import Stratum
-from sfumato.mechanisms.dirichlet_sample import Commuters, keep_probability
-from sfumato.mechanisms.dirichlet_shape import distance_weights, flow_weights, scaled, strata_of, uniform_shape
 
 
 def test_uniform_shape_is_one_stratum():

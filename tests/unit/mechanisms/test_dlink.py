@@ -10,8 +10,8 @@ import pytest
 
 import sfumato as sf
 from sfumato.claims import Claim, Linkable
-from sfumato.mechanisms.dlink import DLink, hierarchical_distance, joint_presence, presence, record_probability
-from sfumato.mechanisms.dlink_merge import axis_of, level_losses
+from sfumato.mechanisms.dlink.dlink import DLink, hierarchical_distance, joint_presence, presence, record_probability
+from sfumato.mechanisms.dlink.merge import axis_of, level_losses
 from sfumato.schema import Schema
 
 SCHEMA = {

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.mechanisms.synthesize_baselines import laplace_flows, laplace_threshold
+from sfumato.commuting.baselines import laplace_flows, laplace_threshold
 from sfumato.randomness import discrete_laplace_pmf
 
 

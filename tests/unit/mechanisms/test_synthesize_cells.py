@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.mechanisms.synthesize_cells import ALWAYS, Cells, Uniform
+from sfumato.commuting.cells import ALWAYS, Cells, Uniform
 
 
 def some(**changes):

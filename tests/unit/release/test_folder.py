@@ -14,8 +14,7 @@ from pathlib import Path
 import pytest
 
 from sfumato.errors import ReleaseError
-from sfumato.release.folder import NewFolder
-from sfumato.release.partial import is_stale
+from sfumato.release.atomic import NewFolder, is_stale
 
 
 def test_appears_at_the_end(tmp_path):

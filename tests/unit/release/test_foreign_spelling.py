@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.counts.canonical import code_of
 from sfumato.errors import ReleaseError
+from sfumato.io.decode_cell import code_of
 from sfumato.release import Release
 from sfumato.schema import Schema, label_name, parse_label
 

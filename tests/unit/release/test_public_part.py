@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.release.public_part import public_part
+from sfumato.release.redact import public_part
 from sfumato.schema import Schema, label_name, parse_label
-from sfumato.schema.naming import merged
+from sfumato.schema.labels import merged
 
 KINDS = {
     "whole": {"kind": "numeric", "range": [10, 41]},

@@ -14,8 +14,8 @@ from sfumato.claims import Claim, KAnonymity, Nothing
 from sfumato.counts.recoding import Cuts
 from sfumato.errors import ParameterError, ReleaseError
 from sfumato.release import Release, assemble, published_frames
-from sfumato.release.frames import PublishedTable
 from sfumato.release.store import finish
+from sfumato.release.tables import PublishedTable
 from sfumato.schema import Labels, Schema
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sfumato.errors import ParameterError
-from sfumato.release.whole_file import NewFile, write_whole
+from sfumato.release.atomic import NewFile, write_whole
 
 
 def test_it_replaces_what_was_and_has_its_mode(tmp_path):

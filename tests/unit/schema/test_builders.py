@@ -6,8 +6,8 @@ from decimal import Decimal
 
 import pytest
 
-from sfumato.schema.builders import calendar, dyadic, flat, masked, widths
 from sfumato.schema.domain import Days, Edges, Grid, Values
+from sfumato.schema.hierarchies import calendar, dyadic, flat, masked, widths
 from sfumato.schema.tree import ROOT, grow
 
 

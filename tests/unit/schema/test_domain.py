@@ -8,16 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.schema.domain import (
-    Days,
-    Edges,
-    Grid,
-    Values,
-    decimal_or_none,
-    decimal_text,
-    domain_from_json,
-    value_text,
-)
+from sfumato.schema.domain import Days, Edges, Grid, Values, decimal_or_none, decimal_text, domain_from_json, value_text
 
 
 def grid(low: str, step: str, size: int) -> Grid:

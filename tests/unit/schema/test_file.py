@@ -4,7 +4,7 @@ import pytest
 
 from sfumato.errors import SchemaError
 from sfumato.schema import Schema
-from sfumato.schema.file import _HINTS, AttributeFile, SchemaFile, parse_toml, read_file
+from sfumato.schema.toml_models import _HINTS, AttributeFile, SchemaFile, parse_toml, read_file
 
 SOUND = {"name": "t", "attribute": {"age": {"role": "quasi", "kind": "numeric", "range": [0, 10]}}}
 
@@ -154,7 +154,7 @@ def test_numbers_of_every_kind_are_still_numbers():
 @pytest.mark.parametrize("value", [True, 5.0, "5", None])
 def test_whole_numbers_of_a_manifest(value):
     from sfumato.schema.domain import domain_from_json
-    from sfumato.schema.mask import Mask
+    from sfumato.schema.hierarchies import Mask
 
     with pytest.raises(ValueError, match="whole number"):
         domain_from_json({"low": "0", "step": "1", "cells": value})

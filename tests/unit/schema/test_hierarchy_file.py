@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from sfumato.schema import Schema
-from sfumato.schema.hierarchy_file import arx_lines, read_hierarchy, read_text
+from sfumato.schema.hierarchies import arx_lines, read_hierarchy, read_text
 from sfumato.schema.tree import branch_from_inline, grow
 
 ARX_FILES = [

@@ -5,7 +5,7 @@ import time
 import pytest
 
 from sfumato.schema import Schema, label_name, parse_label
-from sfumato.schema.naming import is_ambiguous, merged
+from sfumato.schema.labels import is_ambiguous, merged
 
 
 def attribute(**table):

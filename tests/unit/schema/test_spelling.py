@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.schema.spelling import NumberForm, format_problem, spelt_day
+from sfumato.schema.formats import NumberForm, format_problem, spelt_day
 
 FORMATS = ["%d.%m.%Y", "%m/%d/%Y", "%Y-%d-%m", "%d %m %Y", "%Y%m%d", "(%d) %m|%Y"]
 

@@ -1,0 +1,211 @@
+"""A new release beside earlier ones: whom would they leave fewer than d values together?
+
+Source    the dLink paper, definition 3 (privacy breach), turned into a check before publishing.
+Claim     Counts the rows of the table whose own value is among at least one and fewer than d values left, after
+          intersecting the new release with all earlier ones, for any sensitive attribute.
+Because   a person who truly is in all of them keeps their own value; where it is gone, they were not in all.
+Checked   tests/claims/test_composition_against.py::test_counts_people_below_d
+          tests/claims/test_composition_against.py::test_people_who_are_not_in_the_earlier_release_do_not_count
+          tests/surfaces/test_attack_command.py::test_refuse_stops_before_anything_is_written
+          tests/claims/test_veto.py::test_no_release_under_a_proved_claim_can_be_vetoed
+Silent on who truly is in the earlier releases: every row is tried as if it were; on releases that nobody named. To
+          publish or not by this count is a choice that depends on the data: no claim that is checked on the file
+          covers it, and a claim of differential privacy would be false, so that `require` is refused there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sfumato.attacks.composing.attack import composition
+from sfumato.attacks.composing.outcome import Composition
+from sfumato.claims import Claim
+from sfumato.counts import Table, read
+from sfumato.errors import Infeasible, NotComparable, ParameterError, Problem, ReadError, count_of
+from sfumato.io.source import open_source
+from sfumato.ledger import Ledger
+from sfumato.release import Release
+from sfumato.schema import Schema
+from sfumato.visible import visible
+
+__all__ = ["Against", "against", "open_releases", "read_victims"]
+
+
+# Releases and victims from files: folders of ours, a ledger, anyone's CSV, a list of people and what is known of
+# them.
+#
+# Source    Ours (`sfumato attack composition a/ b/ --victims v.csv`).
+# Claim     A victim is read with the quasi-identifiers the file has and, if it has them, the carried attributes; what
+# it
+#           lacks is unknown to the attacker, never guessed.
+# Because   attributes without a column lose their role, so that releases are not narrowed by them.
+# Checked   tests/unit/attacks/test_composition_files.py::test_what_the_file_lacks_is_unknown
+#           tests/unit/attacks/test_composition_files.py::test_folders_and_foreign_files
+#           tests/unit/attacks/test_composition_files.py::test_a_ledger_stands_for_what_it_saw_saved
+# Silent on whether the people in the file are in any release.
+
+_SQLITE = b"SQLite format 3\0"
+
+
+def open_releases(
+    paths: Sequence[str | PathLike[str]],
+    schema: Schema | None = None,
+    *,
+    groups: str | None = None,
+    counts: str | None = None,
+) -> list[Release]:
+    """Load folders and read foreign tables; a table needs the schema, or takes that of the first folder.
+
+    A ledger stands for all releases that were saved with it and share people with the schema's population.
+    """
+    paths = [every for path in paths for every in _saved(path, schema)]
+    folders = [Path(path).is_dir() for path in paths]
+    found = {at: Release.load(path, schema=schema) for at, path in enumerate(paths) if folders[at]}
+    known = schema if schema is not None else next((release.schema for release in found.values()), None)
+    for at, path in enumerate(paths):
+        if folders[at]:
+            continue
+        if known is None:
+            raise ParameterError("schema", "none", "a table that is no saved release needs one", hint="--schema x.toml")
+        found[at] = Release.read(path, known, groups=groups, counts=counts)
+    return [found[at] for at in range(len(paths))]
+
+
+def _saved(path: str | PathLike[str], schema: Schema | None) -> Sequence[str | PathLike[str]]:
+    """Return the folders a ledger names; anything else is what it is."""
+    if not Path(path).is_file():
+        return [path]
+    with Path(path).open("rb") as file:
+        if file.read(len(_SQLITE)) != _SQLITE:
+            return [path]
+    if schema is None:
+        raise ParameterError("schema", "none", "a ledger needs one: it names the population", hint="--schema x.toml")
+    return Ledger(path).saved_folders(schema.population or schema.name)
+
+
+def read_victims(data: Any, schema: Schema, **options: Any) -> Table:
+    """Read what is known of people: any of the quasi-identifiers and, to judge the attack, what they truly carry."""
+    columns = [known.column or known.name for known in schema.published]
+    source = open_source(data, expected=columns, **options)
+    present = {known.name for known in schema.published if (known.column or known.name) in source.columns}
+    quasi = [known.name for known in schema.quasi if known.name in present]
+    if not quasi:
+        hint = f"one of {', '.join(known.column or known.name for known in schema.quasi)}"
+        raise ReadError(Problem(source.name, "has no column of a quasi-identifier", hint))
+    reduced = schema.with_roles(
+        quasi=quasi,
+        sensitive=[known.name for known in schema.sensitive if known.name in present],
+        target=[known.name for known in schema.role("target") if known.name in present],
+    )
+    return read(data, reduced, **options)
+
+
+@dataclass(frozen=True)
+class Against:
+    """`people` rows of the table are below d together, `alone` already by the new release. Confidential."""
+
+    people: int
+    _: KW_ONLY
+    alone: int
+    certain: int
+    rows: int
+    d: int
+    earlier: int
+    estimates: Mapping[str, Composition]
+    claim: Claim
+    notes: tuple[str, ...] = ()
+    confidential: bool = True
+
+    @property
+    def holds(self) -> bool:
+        """Whether nobody is below d."""
+        return self.people == 0
+
+    def require(self) -> None:
+        """Raise `Infeasible` when anyone is below d; a release under differential privacy cannot be vetoed so."""
+        self.claim.refuse_veto("require")
+        if self.holds:
+            return
+        least = min(int(found.records.left[_exposed(found)].min(initial=self.d)) for found in self.estimates.values())
+        why = (
+            f"{self.people} of {self.rows} records keep fewer together with {count_of(self.earlier, 'earlier release')}"
+        )
+        hint = "merge classes with dlink, ask for a larger k, or publish under differential privacy"
+        raise Infeasible(f"at least {self.d} values left to everyone", least, why, hint=hint)
+
+    def describe(self) -> str:
+        """Say whether the new release adds to what the earlier ones give away."""
+        first = f"None of {self.rows} records is left fewer than {self.d} values"
+        if not self.holds:
+            first = (
+                f"{self.people} of {self.rows} records are left fewer than {self.d} values ({self.certain} of them one)"
+            )
+        others = count_of(self.earlier, "earlier one")
+        beside = f"{first} by this release together with {others}; {self.alone} by this one alone."
+        return "\n".join(map(visible, [beside, *self.notes]))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a plain mapping."""
+        return {
+            "people": self.people,
+            "alone": self.alone,
+            "certain": self.certain,
+            "rows": self.rows,
+            "d": self.d,
+            "earlier": self.earlier,
+            "holds": self.holds,
+            "notes": list(self.notes),
+            "attributes": {name: found.to_json() for name, found in self.estimates.items()},
+            "confidential": self.confidential,
+        }
+
+
+def against(release: Release, earlier: Release | Sequence[Release], table: Table, d: int = 4) -> Against:
+    """Attack a new release together with earlier ones on every row of its table.
+
+    Each sensitive attribute is tried with the earlier releases that carry it; classes are found by label, as an
+    outsider finds them.
+    """
+    others = [earlier] if isinstance(earlier, Release) else list(earlier)
+    if not others:
+        raise ParameterError("earlier", "none", "at least one earlier release is needed")
+    estimates, notes = {}, []
+    below, certain, alone = (np.zeros(table.rows, bool) for _ in range(3))
+    for attribute in table.schema.sensitive:
+        beside = [known for known in others if attribute.name in [carried.name for carried in known.carried]]
+        if len(beside) < len(others):
+            do = count_of(len(others) - len(beside), "earlier release does", "earlier releases do")
+            notes.append(f"{do} not carry {attribute.name}.")
+        if not beside:
+            continue
+        found = composition([release, *beside], table, d=d, attribute=attribute.name)
+        own = composition([release], table, d=d, attribute=attribute.name)
+        estimates[attribute.name] = found
+        below |= _exposed(found)
+        certain |= _exposed(found) & (found.records.left == 1)
+        alone |= _exposed(own)
+    if not estimates:
+        raise NotComparable("no earlier release carries a sensitive attribute of this table.")
+    return Against(
+        int(below.sum()),
+        alone=int(alone.sum()),
+        certain=int(certain.sum()),
+        rows=table.rows,
+        d=d,
+        earlier=len(others),
+        estimates=estimates,
+        claim=release.claim,
+        notes=tuple(notes),
+    )
+
+
+def _exposed(found: Composition) -> np.ndarray:
+    records = found.records
+    assert records.held is not None  # the table has its own values
+    return np.asarray((records.left >= 1) & (records.left < found.d) & records.held)

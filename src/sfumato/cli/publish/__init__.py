@@ -1,0 +1,1 @@
+"""`sfumato publish`: one subcommand for each mechanism."""

@@ -1,0 +1,327 @@
+"""Synthesize: synthetic origins for every destination, drawn from a Dirichlet-multinomial urn with a public prior.
+
+Source    Machanavajjhala, Kifer, Abowd, Gehrke & Vilhuber, "Privacy: theory meets practice on the map", ICDE 2008:
+          Algorithms 1 and 2, sec. V-A (accept/reject), Theorem 5.1; repaired in docs/theory/commuting.md.
+Claim     (epsilon, delta)-DP when one unit's origin is replaced; destinations, and how many go to each, are public.
+          With Algorithm 2, epsilon grows by ln(1/keep) and a mass allowance, both in the trace of the claim.
+Because   each destination's law is certified for its public n; a unit is at one destination, and the other
+          destinations are drawn independently of it. Placing people inside a cell reads only the draw.
+Checked   tests/claims/test_synthesize.py::test_the_true_delta_of_the_mechanism_never_exceeds_its_claim
+          tests/claims/test_synthesize.py::test_what_is_drawn_follows_the_law_that_was_certified
+Silent on who takes part and where they work; on a person with more destinations than declared; on timing.
+Cost      O(people + pairs) and one integer for each origin and group of destinations; choosing the prior apart.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.claims import ApproxDP, Claim, Neighbours, ProbabilisticDP, PureDP, plain
+from sfumato.claims.exact import Number, choice, fraction
+from sfumato.commuting.bounds import Rule
+from sfumato.commuting.cells import Cells, Prior, Uniform
+from sfumato.commuting.certify import Asked, Certified, law_of
+from sfumato.commuting.prior import union_delta
+from sfumato.commuting.urn import Commuters, urn_sample
+from sfumato.errors import ParameterError, Problem, SchemaError
+from sfumato.mechanisms.base import Gathered, Plan, Stage
+from sfumato.randomness import Entropy
+from sfumato.release import Outcome, assemble
+from sfumato.schema import Labels, Schema
+
+__all__ = ["Synthesize", "laws_for"]
+
+Ints = NDArray[np.int64]
+Unit = Literal["job", "person"]
+_RULES = ("hockey", "tails", "pdp", "theorem44", "pure")
+_ALLOWANCE = Fraction(1, 20)
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Synthesize:
+    """Draw as many synthetic origins for each destination as it has people.
+
+    `rule` certifies the prior; `prior` is its public shape. `unit` says what one row is: a job, or a person, who
+    then has up to the schema's `rows_per_person` rows, each at another destination. `mass` is what shrinking the
+    domain may add to epsilon beyond ln(1/keep). The default claim is about one job.
+    """
+
+    epsilon: Fraction
+    delta: Fraction
+    rule: Rule
+    prior: Prior
+    accept_reject: bool
+    unit: Unit
+    mass: Fraction
+    origin: str
+    destination: str
+
+    def __init__(
+        self,
+        epsilon: Number,
+        delta: Number,
+        *,
+        rule: Rule = "hockey",
+        prior: Prior | Literal["uniform"] = "uniform",
+        accept_reject: bool = False,
+        shrink: Number | None = None,
+        unit: Unit = "job",
+        mass: Number = _ALLOWANCE,
+        origin: str = "origin",
+        destination: str = "destination",
+    ) -> None:
+        choice("rule", rule, _RULES)
+        choice("unit", unit, ("job", "person"))
+        if isinstance(prior, str):
+            choice("prior", prior, ("uniform",))
+            prior = Uniform(1 if shrink is None else fraction("shrink", shrink, above=0, most=1))
+        elif shrink is not None:
+            raise ParameterError("shrink", shrink, "is part of this prior", hint="give it to the prior")
+        above = None if rule == "pure" else 0  # Theorem 4.1 needs no delta
+        values: dict[str, Any] = {
+            "epsilon": fraction("epsilon", epsilon, above=0, hint="try 4.6"),
+            "delta": fraction("delta", delta, least=0, above=above, below=1, hint="try 1e-5"),
+            "rule": rule,
+            "prior": prior,
+            "accept_reject": bool(accept_reject),
+            "unit": unit,
+            "mass": fraction("mass", mass, above=0, hint="try 1/20"),
+            "origin": origin,
+            "destination": destination,
+        }
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    # -- what is promised ------------------------------------------------------------------
+
+    @property
+    def asked(self) -> Asked:
+        """What each destination's law must keep, for one row."""
+        keep = self.prior.least_keep
+        return Asked(
+            self.epsilon,
+            delta=self.delta,
+            rule=self.rule,
+            accept_reject=self.accept_reject,
+            least_keep=keep,
+            mass=self.mass if keep < 1 else Fraction(0),
+        )
+
+    def claim(self, schema: Schema) -> Claim:
+        """Promise (epsilon, delta)-DP for one unit's origin; a person's rows compose over their destinations."""
+        self._check(schema)
+        times, asked = self._rows(schema), self.asked
+        parts = [("synthesis", times * asked.epsilon), ("domain", times * asked.domain), ("mass", times * asked.mass)]
+        total, delta = times * asked.total, times * self.delta
+        exact = self.rule == "pure" and asked.least_keep == 1 and not self.accept_reject
+        if delta >= 1:
+            raise ParameterError("delta", plain(self.delta), f"times {times} rows of a person is 1 or more")
+        return Claim(
+            PureDP(total) if exact else ApproxDP(total, delta=delta),
+            neighbours=Neighbours.ONE_ORIGIN,
+            unit="person" if self.unit == "person" else "row",
+            public_inputs=self._public(schema),
+            silent_on=self._silent(times),
+            trace=[(name, spent) for name, spent in parts if spent],
+        )
+
+    def _public(self, schema: Schema) -> tuple[str, ...]:
+        places = schema[self.origin].size
+        return (
+            f"the list of all {places} {self.origin} codes, those without people included",
+            f"which {self.destination}s there are and how many {self.unit}s each has",
+            *self.prior.describe(),
+            "epsilon, delta and the rule that certified the prior",
+        )
+
+    def _silent(self, times: int) -> tuple[str, ...]:
+        unit = {
+            "job": "a person with several jobs: the unit is one job, and losses add up over a person's jobs",
+            "person": f"a person with more than {times} destinations, or with two jobs at one destination",
+        }[self.unit]
+        return (
+            unit,
+            "who takes part, and where they go: both are public here",
+            "other releases about the same people",
+        )
+
+    def _rows(self, schema: Schema) -> int:
+        if self.unit == "job" and schema.rows_per_person > 1:
+            rule = f"the schema says that a person has up to {schema.rows_per_person} rows"
+            raise ParameterError("unit", self.unit, rule, hint='unit="person" composes over them')
+        return schema.rows_per_person
+
+    def _check(self, schema: Schema) -> None:
+        for name in (self.origin, self.destination):
+            if name not in schema or schema[name].role != "quasi":
+                hint = "sf.commuting.read_flows makes such a table"
+                raise SchemaError(Problem(f"attribute.{name}", "must be an attribute in the role quasi", hint))
+            if schema[name].missing is not None:
+                hint = "give unknown places a code of their own, such as elsewhere"
+                raise SchemaError(Problem(f"attribute.{name}", "must not have missing values", hint))
+        if len(schema.published) != 2:
+            more = ", ".join(a.name for a in schema.published if a.name not in (self.origin, self.destination))
+            raise SchemaError(Problem("attribute", f"only origin and destination are published, not {more}"))
+        schema.refuse_data_domains([self.origin, self.destination])
+        self._rows(schema)
+
+    def needs(self, schema: Schema) -> list[tuple[str, ...]]:
+        """Ask for the counts of destination and origin."""
+        return [(self.destination, self.origin)]
+
+    def plan(self, schema: Schema) -> Plan:
+        """Say what is done and spent; nothing is read off the data."""
+        self._check(schema)
+        times, asked = self._rows(schema), self.asked
+        shrunk = asked.least_keep < 1
+        stages = [Stage("prior", does=f"finds the smallest prior certified by rule {self.rule} for each public n(d)")]
+        if shrunk:
+            does = "drops empty cells at random, by public chances"
+            stages.append(Stage("domain", does=does, budget=times * (asked.domain + asked.mass)))
+        again = ", and draws anew what is not gamma-good" if self.accept_reject else ""
+        does = f"draws n(d) synthetic origins for each {self.destination}{again}"
+        stages.append(Stage("synthesis", does=does, budget=times * asked.epsilon))
+        stages.append(Stage("placing", does="places people inside their cell by public density; free"))
+        return Plan(tuple(stages), notes=self._public(schema))
+
+    # -- what is done ----------------------------------------------------------------------
+
+    def apply(self, counts: Gathered, entropy: Entropy) -> Outcome:
+        """Draw every destination by its certified law."""
+        schema = counts.schema
+        claim = self.claim(schema)
+        if counts.left_out:
+            raise ParameterError(self.origin, "missing", "leaves rows out, so totals would not be the public ones")
+        found = counts[self.destination, self.origin]
+        where, origins = found.codes[:, 0].astype(np.int64), found.codes[:, 1].astype(np.int64)
+        destinations, at = np.unique(where, return_inverse=True)
+        n = np.bincount(at.reshape(-1), weights=found.weights, minlength=destinations.size).astype(np.int64)
+        drawn: list[tuple[Ints, Ints, Ints]] = []
+        laws: list[tuple[Certified, int]] = []
+        groups = self.prior.groups(destinations)
+        numbers = np.unique(groups)
+        if self.accept_reject:  # a destination may have no such law: then nothing is drawn for the others either
+            for group in numbers.tolist():
+                laws_for(self.prior.cells(group, schema[self.origin].size), n[groups == group], self.asked)
+        for done, group in enumerate(numbers.tolist()):
+            if counts.progress is not None:
+                counts.progress(done / len(numbers), f"group {done + 1} of {len(numbers)}")
+            cells = self.prior.cells(group, schema[self.origin].size)
+            members = np.flatnonzero(groups == group)
+            rows = np.flatnonzero(np.isin(at.reshape(-1), members)) if len(numbers) > 1 else slice(None)
+            inside = np.searchsorted(members, at.reshape(-1)[rows])
+            streams = entropy.child(f"group {group}")
+            pairs, used = _drawn(cells, (inside, origins[rows], found.weights[rows]), n[members], self.asked, streams)
+            drawn.append((destinations[members[pairs[0]]], pairs[1], pairs[2]))
+            laws += used
+        columns = [np.concatenate(column) for column in zip(*drawn, strict=True)] if drawn else [_EMPTY] * 3
+        release = self._release(schema, columns, claim, self._notes(laws))
+        return Outcome(release)
+
+    def _release(self, schema: Schema, columns: list[Ints], claim: Claim, notes: tuple[str, ...]) -> Any:
+        where, origins, people = columns
+        codes = {self.destination: where, self.origin: origins}
+        tables, ids = [], []
+        for attribute in schema.quasi:
+            table, label = Labels.from_hulls(attribute, codes[attribute.name], codes[attribute.name] + 1)
+            tables.append(table)
+            ids.append(label)
+        release, _ = assemble(
+            schema,
+            tables=tuple(tables),
+            labels=np.column_stack(ids),
+            weight=people,
+            group=np.arange(len(people)),
+            carried_group=_EMPTY,
+            carried_codes=np.zeros((0, 0), np.int32),
+            carried_weight=_EMPTY,
+            claim=claim,
+            mechanism=self.to_json(),
+            form="synthetic",
+            notes=notes,
+        )
+        return release
+
+    def _notes(self, laws: list[tuple[Certified, int]]) -> tuple[str, ...]:
+        """Figures beside the claim, all functions of public numbers: n(d), the cells, epsilon, delta."""
+        if not laws:
+            return ()
+        many = sum(times for _, times in laws)
+        worst = max(law.disclosure for law, _ in laws)
+        summed = union_delta(law.disclosure for law, times in laws for _ in range(times))
+        sizes = [sum(s.blocks for s in law.law.strata) for law, _ in laws]
+        alphas = [min(s.alpha for s in law.law.strata) for law, _ in laws]
+        added = sum(float(law.added) * times for law, times in laws) / many
+        after = sum(float(law.added_after) * times for law, times in laws) / many
+        epsilon = max(law.epsilon for law, _ in laws)
+        disclosing = (
+            f"{ProbabilisticDP.label}, before placing: at epsilon {float(epsilon):.6g} the probability of a disclosing "
+            f"draw is at most {worst:.3g} at one destination and at most {summed:.3g} at any of the {many} (the sum)"
+        )
+        return (
+            f"{many} destinations; between {min(sizes)} and {max(sizes)} public cells of origins for each",
+            f"least alpha between {float(min(alphas)):.6g} and {float(max(alphas)):.6g}",
+            f"the prior adds {added:.1f} people to a destination on average, {after:.1f} after shrinking",
+            disclosing,
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return name and parameters."""
+        return {
+            "name": "synthesize",
+            "epsilon": str(self.epsilon),
+            "delta": str(self.delta),
+            "rule": self.rule,
+            "prior": self.prior.to_json(),
+            "accept_reject": self.accept_reject,
+            "unit": self.unit,
+            "mass": str(self.mass),
+            "origin": self.origin,
+            "destination": self.destination,
+        }
+
+
+_EMPTY = np.zeros(0, dtype=np.int64)
+
+
+def laws_for(cells: Cells, n: Ints, asked: Asked) -> tuple[list[Certified], Ints]:
+    """Return the certified laws of destinations with n people and the number of each one's law; n is public."""
+    shape, _ = cells.strata()
+    sizes, kinds = np.unique(n, return_inverse=True)
+    return [law_of(int(size), shape, asked) for size in sizes], kinds.reshape(-1).astype(np.int64)
+
+
+def _drawn(
+    cells: Cells, pairs: tuple[Ints, Ints, Ints], n: Ints, asked: Asked, entropy: Entropy
+) -> tuple[tuple[Ints, Ints, Ints], list[tuple[Certified, int]]]:
+    """Draw one group; return (destination, origin, people), and each law with how often it is used."""
+    certified, kinds = laws_for(cells, n, asked)
+    _, slots = cells.strata()
+    commuters = _commuters(pairs[0], slots[cells.cell[pairs[1]]], pairs[2], n.size, cells.k)
+    where, slot, people = urn_sample(commuters, [known.law for known in certified], kinds, entropy.child("urn").words)
+    of_slot = np.empty(cells.k, dtype=np.int64)
+    of_slot[slots] = np.arange(cells.k)
+    placed = _placed(cells, where, of_slot[slot], people, entropy.child("placing"))
+    return placed, list(zip(certified, np.bincount(kinds, minlength=len(certified)).tolist(), strict=True))
+
+
+def _commuters(where: Ints, slots: Ints, people: Ints, destinations: int, k: int) -> Commuters:
+    """Add up the people of each cell; pairs sorted by destination and slot."""
+    keys, at = np.unique(where * k + slots, return_inverse=True)
+    total = np.bincount(at.reshape(-1), weights=people, minlength=keys.size).astype(np.int64)
+    pairs = np.searchsorted(keys, np.arange(destinations + 1, dtype=np.int64) * k).astype(np.int64)
+    return Commuters(pairs, slots=keys % k, people=total)
+
+
+def _placed(cells: Cells, where: Ints, cell: Ints, people: Ints, entropy: Entropy) -> tuple[Ints, Ints, Ints]:
+    """Give every synthetic person an origin of the cell, and count again."""
+    everyone = np.repeat(np.arange(people.size), people)
+    origins = cells.place(cell[everyone], entropy.words)
+    size = np.int64(cells.cell.size)
+    keys, many = np.unique(where[everyone] * size + origins, return_counts=True)
+    return keys // size, keys % size, many.astype(np.int64)

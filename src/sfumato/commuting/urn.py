@@ -1,0 +1,337 @@
+"""Drawing the synthetic people of all destinations: shrink, draw from the urn, reject what is not good.
+
+Source    Machanavajjhala et al., ICDE 2008, Algorithms 1 and 2 and sec. V-A.
+Claim     Each destination's sample has the law its certificate was computed for: alpha, keep and gamma are used as
+          the exact rationals given, and a rejected sample is drawn anew with a newly shrunk domain.
+Because   kernels.urn draws by integers; `good` decides by integers; destinations are independent.
+Checked   tests/claims/test_urn.py::test_the_law_of_shrink_and_reject_is_the_law_certified
+          tests/claims/test_urn.py::test_buffer_sizes_do_not_matter
+Silent on where alpha, keep and gamma come from: they must be functions of public numbers only.
+Cost      O(people + pairs), plus one word for each 32 empty blocks of a destination whose domain is shrunk.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
+from fractions import Fraction
+from math import lcm
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.commuting.bounds import Stratum
+from sfumato.commuting.urn_kernel import LARGEST_TOTAL, kept_kernel, urn_kernel
+from sfumato.errors import ParameterError
+
+__all__ = ["KEEP_BITS", "Commuters", "Law", "good", "is_good", "keep_probability", "limits_of", "urn_sample"]
+
+
+# gamma-Good: which synthetic samples the accept/reject method keeps, decided by integers.
+#
+# Source    Machanavajjhala et al., ICDE 2008, sec. V-A: gamma-Rep, gamma-Good, Lemma 5.2.
+# Claim     `is_good` and `good` are true exactly when the sample lies in gamma-Rep of the original, or of an
+#           original in which one person moved to another block.
+# Because   a move can lift one block's limit and lowers one other's: at most one block may exceed its limit, it must
+#           hold someone (0 to 1 lifts nothing), and someone must be able to leave elsewhere.
+# Checked   tests/claims/test_urn.py::test_good_is_the_definition_by_brute_force
+#           tests/claims/test_urn.py::test_rejecting_against_rep_is_caught
+# Silent on how many samples were rejected: that number is a statistic of the original and is never kept.
+# Cost      O(blocks with real or synthetic people); empty blocks are never looked at.
+
+Ints = NDArray[np.int64]
+Counts = Mapping[int, int] | Sequence[int]
+
+
+def _entries(counts: Counts) -> dict[int, int]:
+    pairs = counts.items() if isinstance(counts, Mapping) else enumerate(counts)
+    return {block: int(people) for block, people in pairs if people}
+
+
+def _fraction(value: float | str | Fraction) -> Fraction:
+    return Fraction(str(value)) if isinstance(value, float) else Fraction(value)
+
+
+def is_good(
+    synthetic: Counts,
+    original: Counts,
+    alpha: float | Fraction | Mapping[int, Fraction] | Sequence[Fraction],
+    gamma: float | Fraction,
+) -> bool:
+    """Say whether a sample of one destination lies in gamma-Good of the original, by exact arithmetic.
+
+    Counts are dense sequences or {block: people}; alpha is one number or one for each block.
+    """
+    m, n, slope = _entries(synthetic), _entries(original), _fraction(gamma)
+
+    def limit(block: int, people: int) -> Fraction:
+        prior = alpha[block] if isinstance(alpha, Mapping | Sequence) else alpha
+        return slope * (_fraction(prior) + max(people, 0))
+
+    over = [i for i, people in m.items() if people > limit(i, n.get(i, 0) - 1)]
+    if len(over) != 1:
+        return not over
+    (i,) = over
+    if i not in n or m[i] > limit(i, n[i]):
+        return False
+    return any(j != i and m.get(j, 0) <= limit(j, people - 2) for j, people in n.items())
+
+
+def limits_of(alpha: Fraction, gamma: Fraction, most: int) -> Ints:
+    """Return floor(gamma (alpha + y)) for y = 0, 1, ... until it reaches `most`, which no count exceeds.
+
+    Counts are integers, so comparing with the floor is comparing with the limit.
+    """
+    top, bottom = gamma * alpha, gamma
+    size = max(1, math.ceil((most - top) / bottom) + 1)
+    return np.array([min(most, math.floor(top + bottom * y)) for y in range(size)], dtype=np.int64)
+
+
+def _limits(tables: Sequence[Ints], kind: Ints, people: Ints) -> Ints:
+    """Look up limits; `kind` names the table of each entry, `people` may be negative and is then 0."""
+    found = np.empty(people.size, dtype=np.int64)
+    sizes = np.array([table.size for table in tables], dtype=np.int64)
+    starts = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(sizes)])
+    flat = np.concatenate(tables)
+    found[:] = flat[starts[kind] + np.minimum(np.maximum(people, 0), sizes[kind] - 1)]
+    return found
+
+
+def good(
+    destinations: int,
+    tables: Sequence[Ints],
+    original: tuple[Ints, Ints, Ints, Ints],
+    synthetic: tuple[Ints, Ints, Ints, Ints],
+) -> NDArray[np.bool_]:
+    """Say for each destination whether its sample is gamma-Good.
+
+    `original` and `synthetic` are (destination, kind, key, people) for the blocks that hold anyone; `key` is one
+    number for each (destination, slot), rising; `kind` names the table (limits_of) of the block's prior.
+    """
+    d_n, kind_n, key_n, n = original
+    d_m, kind_m, key_m, m = synthetic
+    n_at_m, m_at_n = _matching(key_m, key_n, n), _matching(key_n, key_m, m)
+    over = m > _limits(tables, kind_m, n_at_m - 1)
+    violators = np.bincount(d_m[over], minlength=destinations)
+    liftable = over & (n_at_m >= 1) & (m <= _limits(tables, kind_m, n_at_m))
+    lifted = np.bincount(d_m[liftable], minlength=destinations)
+    # a violator is over its limit already, so it is never the donor; `j != i` needs no test
+    donors = np.bincount(d_n[m_at_n <= _limits(tables, kind_n, n - 2)], minlength=destinations)
+    return np.asarray((violators == 0) | ((violators == 1) & (lifted == 1) & (donors >= 1)), dtype=np.bool_)
+
+
+def _matching(wanted: Ints, keys: Ints, values: Ints) -> Ints:
+    """Return values at the wanted keys (both rising), 0 where a key is absent."""
+    if not keys.size:
+        return np.zeros(wanted.size, dtype=np.int64)
+    at = np.minimum(np.searchsorted(keys, wanted), keys.size - 1)
+    return np.where(keys[at] == wanted, values[at], 0)
+
+
+WordSource = Callable[[int], NDArray[np.uint64]]
+KEEP_BITS = 24
+
+
+def keep_probability(value: float | str | Fraction) -> Fraction:
+    """Return the least multiple of 2^-24 at or above a probability: certify and sample with this one."""
+    exact = Fraction(str(value)) if isinstance(value, float) else Fraction(value)
+    if not 0 < exact <= 1:
+        raise ParameterError("keep", value, "must be above 0 and at most 1")
+    return Fraction(-(-exact.numerator * 2**KEEP_BITS // exact.denominator), 2**KEEP_BITS)
+
+
+@dataclass(frozen=True, slots=True)
+class Law:
+    """How one destination is drawn: public strata in slot order, and gamma where samples are rejected."""
+
+    strata: tuple[Stratum, ...]
+    _: KW_ONLY
+    m: int
+    gamma: Fraction | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Commuters:
+    """People by (destination, slot), sorted by both, each pair once: pairs[d]:pairs[d+1] belong to destination d."""
+
+    pairs: Ints
+    _: KW_ONLY
+    slots: Ints
+    people: Ints
+
+    def __post_init__(self) -> None:
+        where = np.repeat(np.arange(self.pairs.size - 1), np.diff(self.pairs))
+        same = np.diff(where) == 0
+        if self.people.size != self.slots.size or self.pairs[-1] != self.slots.size:
+            raise ParameterError("pairs", int(self.pairs[-1]), "must end at the number of pairs")
+        if np.any(np.diff(self.slots)[same] <= 0):
+            raise ParameterError("slots", "unsorted", "must rise within each destination, each pair once")
+        if np.any(self.people < 1):
+            raise ParameterError("people", "below 1", "must be at least 1 in every pair")
+
+    def only(self, chosen: Ints) -> Commuters:
+        """Return the chosen destinations, in the order given."""
+        sizes = np.diff(self.pairs)[chosen]
+        pairs = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(sizes)])
+        at = np.repeat(self.pairs[:-1][chosen] - pairs[:-1], sizes) + np.arange(pairs[-1])
+        return Commuters(pairs, slots=self.slots[at], people=self.people[at])
+
+
+def urn_sample(commuters: Commuters, laws: Sequence[Law], kinds: Ints, words: WordSource) -> tuple[Ints, Ints, Ints]:
+    """Draw every destination d by laws[kinds[d]]; return (destination, slot, people), sorted, no zeros.
+
+    All laws share the public slots: stratum s has the same number of blocks in each. `words(n)` returns n uniform
+    64-bit words. How often a sample was rejected is not returned.
+    """
+    plan = _Plan.of(laws)
+    plan.check(commuters, kinds)
+    waiting = np.arange(kinds.size, dtype=np.int64)
+    stream = _Stream(words)
+    nobody = np.zeros(0, dtype=np.int64)
+    found: list[tuple[Ints, Ints, Ints]] = [(nobody, nobody, nobody)]
+    while waiting.size:
+        part = commuters.only(waiting)
+        drawn = _draw(plan, part, kinds[waiting], stream)
+        accepted = _accepted(plan, part, kinds[waiting], drawn)
+        keep = accepted[drawn[0]]
+        found.append((waiting[drawn[0][keep]], drawn[1][keep], drawn[2][keep]))
+        waiting = waiting[~accepted]
+    where, slots, people = (np.concatenate(column) for column in zip(*found, strict=True))
+    order = np.lexsort((slots, where))
+    return where[order], slots[order], people[order]
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """The laws as integer arrays: one row for each law, one column for each stratum."""
+
+    laws: Sequence[Law]
+    _: KW_ONLY
+    strata: Ints
+    numerators: Ints
+    denominators: Ints
+    keep: Ints
+    m: Ints
+
+    @classmethod
+    def of(cls, laws: Sequence[Law]) -> _Plan:
+        blocks = [tuple(s.blocks for s in law.strata) for law in laws]
+        if len(set(blocks)) != 1:
+            raise ParameterError("laws", len(set(blocks)), "must share one division of the public blocks")
+        bottoms = [lcm(*(s.alpha.denominator for s in law.strata)) for law in laws]
+        tops = [[int(s.alpha * q) for s in law.strata] for law, q in zip(laws, bottoms, strict=True)]
+        keeps = [[s.keep * 2**KEEP_BITS for s in law.strata] for law in laws]
+        if any(keep.denominator != 1 for row in keeps for keep in row):
+            raise ParameterError("keep", "finer", "must be a multiple of 2^-24", hint="use keep_probability")
+        _refuse_large(max(max(row) for row in tops), max(bottoms))
+        return cls(
+            laws,
+            strata=np.concatenate([np.zeros(1, np.int64), np.cumsum(np.array(blocks[0], dtype=np.int64))]),
+            numerators=np.array(tops, dtype=np.int64),
+            denominators=np.array(bottoms, dtype=np.int64),
+            keep=np.array([[int(keep) for keep in row] for row in keeps], dtype=np.int64),
+            m=np.array([law.m for law in laws], dtype=np.int64),
+        )
+
+    def check(self, commuters: Commuters, kinds: Ints) -> None:
+        """Refuse slots outside the domain and urns whose total leaves int64."""
+        if kinds.size != commuters.pairs.size - 1:
+            raise ParameterError("kinds", kinds.size, "must name one law for each destination")
+        k = int(self.strata[-1])
+        if commuters.slots.size and not 0 <= commuters.slots.min() <= commuters.slots.max() < k:
+            raise ParameterError("slots", k, "must lie below the number of public blocks")
+        running = np.concatenate([np.zeros(1, np.int64), np.cumsum(commuters.people)])
+        n = np.diff(running[commuters.pairs])
+        largest = np.zeros(len(self.laws), dtype=np.int64)
+        np.maximum.at(largest, kinds, n)
+        for law, row, q, people in zip(self.laws, self.numerators, self.denominators, largest, strict=True):
+            prior = sum(int(p) * s.blocks for p, s in zip(row, law.strata, strict=True))
+            _refuse_large((int(people) + law.m) * int(q) + prior)
+
+
+def _refuse_large(*totals: int) -> None:
+    if max(totals) > LARGEST_TOTAL:
+        raise ParameterError(
+            "alpha", "too fine", "would make an urn of more than 2^62 units", hint="use a smaller denominator"
+        )
+
+
+class _Stream:
+    """Words left over from one call are the first of the next, so buffer sizes can not change the outcome."""
+
+    def __init__(self, words: WordSource) -> None:
+        self.words, self.buffer, self.ask = words, np.zeros(0, dtype=np.uint64), 0
+
+    def more(self, wanted: int) -> NDArray[np.uint64]:
+        self.buffer = np.concatenate([self.buffer, self.words(max(wanted, 64))])
+        return self.buffer
+
+    def used(self, count: int) -> None:
+        self.buffer = self.buffer[count:]
+
+
+_BUFFER = 1 << 20  # words asked for at a time
+
+
+def _kept(plan: _Plan, commuters: Commuters, kinds: Ints, stream: _Stream) -> Ints:
+    """Algorithm 2: how many empty blocks of each stratum take part, destination by destination."""
+    size, groups = kinds.size, plan.strata.size - 1
+    where = np.repeat(np.arange(size), np.diff(commuters.pairs))
+    group = np.searchsorted(plan.strata, commuters.slots, side="right") - 1
+    occupied = np.bincount(where * groups + group, minlength=size * groups).astype(np.int64)
+    empties = np.tile(np.diff(plan.strata), size) - occupied
+    keep = np.ascontiguousarray(plan.keep[kinds]).reshape(-1)
+    kept = np.zeros(size * groups, dtype=np.int64)
+    done = 0
+    while done < empties.size:
+        before = done
+        done, used = kept_kernel(empties, keep, KEEP_BITS, done, stream.buffer, kept)
+        stream.used(used)
+        if done < empties.size:
+            # no progress: the largest item needs more words than one buffer holds
+            stream.more(min(_BUFFER, int(empties.sum()) // 16 + 64) if done > before else int(empties.max()))
+    return kept.reshape(size, groups)
+
+
+def _draw(plan: _Plan, commuters: Commuters, kinds: Ints, stream: _Stream) -> tuple[Ints, Ints, Ints]:
+    """Draw one sample for every destination; return (destination, slot, people), sorted."""
+    kept = _kept(plan, commuters, kinds, stream)
+    m = plan.m[kinds]
+    places = np.concatenate([np.zeros(1, np.int64), np.cumsum(m)])
+    out = np.zeros(int(places[-1]), dtype=np.int64)
+    scratch = np.zeros((3, int(plan.strata[-1])), dtype=np.int64)
+    running = np.cumsum(commuters.people)
+    numerators, denominators = np.ascontiguousarray(plan.numerators[kinds]), plan.denominators[kinds]
+    destination, drawn = 0, 0
+    while destination < kinds.size:
+        destination, drawn, used = urn_kernel(
+            commuters.pairs, commuters.slots, running, plan.strata, numerators, denominators,
+            kept, places, scratch, destination, drawn, stream.buffer, out,
+        )  # fmt: skip
+        stream.used(used)
+        if destination < kinds.size:
+            stream.more(min(_BUFFER, int(places[-1] - places[destination]) * 5 // 4))
+    keys = np.repeat(np.arange(kinds.size, dtype=np.int64), m) * plan.strata[-1] + out
+    unique, people = np.unique(keys, return_counts=True)
+    return unique // plan.strata[-1], unique % plan.strata[-1], people.astype(np.int64)
+
+
+def _accepted(plan: _Plan, commuters: Commuters, kinds: Ints, drawn: tuple[Ints, Ints, Ints]) -> NDArray[np.bool_]:
+    """Say which destinations drew a sample in gamma-Good; those without gamma always did."""
+    free = np.array([law.gamma is None for law in plan.laws])[kinds]
+    if free.all():
+        return free
+    k, groups = int(plan.strata[-1]), plan.strata.size - 1
+    tables = [
+        np.array([law.m], dtype=np.int64) if law.gamma is None else limits_of(s.alpha, law.gamma, law.m)
+        for law in plan.laws
+        for s in law.strata
+    ]
+
+    def entries(where: Ints, slots: Ints, people: Ints) -> tuple[Ints, Ints, Ints, Ints]:
+        group = np.searchsorted(plan.strata, slots, side="right") - 1
+        return where, kinds[where] * groups + group, where * k + slots, people
+
+    where = np.repeat(np.arange(kinds.size, dtype=np.int64), np.diff(commuters.pairs))
+    return free | good(kinds.size, tables, entries(where, commuters.slots, commuters.people), entries(*drawn))

@@ -1,0 +1,233 @@
+"""What a file shows of each of its columns, taken in two aggregate passes."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass, field, replace
+from decimal import Decimal
+from typing import Any
+
+import polars as pl
+
+from sfumato.drafting.infer_formats import (
+    PLAIN,
+    Spelling,
+    codes_among_words,
+    codes_for_none,
+    day_formats,
+    number_forms,
+    shorter_than_codes,
+    spelling_of,
+    unclear_numbers,
+)
+from sfumato.errors import count_of
+from sfumato.io.decode_cell import canonical_text
+from sfumato.io.encode import cells_of, days_in, numbers_with_point, supported
+from sfumato.io.source import ROWS, Source, slices
+from sfumato.schema.word_hints import NO_VALUE, means_none
+
+__all__ = ["LISTED", "ColumnFacts", "cell_text", "column_facts"]
+
+LISTED = 10_000  # distinct values looked at one by one
+_OTHERS = 50  # distinct texts among numbers that are looked at
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnFacts:
+    """One column: how many values, which, and whether they are numbers or days.
+
+    `strays` is how many texts or numbers were taken for no value by their look alone; `unread` are the texts that are
+    no days or numbers in a column of these.
+    """
+
+    name: str
+    _: KW_ONLY
+    rows: int
+    distinct: int
+    nulls: int = 0
+    texts: tuple[str, ...] | None = None
+    no_value: tuple[str, ...] = ()
+    numbers: tuple[Decimal, Decimal] | None = None
+    whole: bool = False
+    days: tuple[dt.date, dt.date] | None = None
+    plain: bool = True
+    strays: int = 0
+    unread: tuple[str, ...] = field(default=(), repr=False)
+    spelling: Spelling = PLAIN
+
+    @property
+    def uniqueness(self) -> float:
+        """Distinct values for each row that has one."""
+        filled = self.rows - self.nulls
+        return self.distinct / filled if filled else 0.0
+
+
+def column_facts(source: Source) -> list[ColumnFacts]:
+    """Return the facts of every column of a source, in order."""
+    return [facts for names, frame in slices(source, source.columns) for facts in _facts(source, names, frame)]
+
+
+def _facts(source: Source, names: Sequence[str], frame: pl.LazyFrame) -> list[ColumnFacts]:
+    types = source.types(frame)
+    plain = [name for name in names if supported(types[name])]
+    if source.grouped:
+        frame = frame.select(*plain).drop(ROWS, strict=False)
+    counted = source.collect(
+        frame.select(
+            pl.len().alias("rows"),
+            *(_raw(name, types[name]).n_unique().alias(f"n{at}") for at, name in enumerate(plain)),
+            *(_raw(name, types[name]).null_count().alias(f"z{at}") for at, name in enumerate(plain)),
+        )
+    ).row(0, named=True)
+    rows = source.same_rows(int(counted["rows"]))
+    distinct = {name: int(counted[f"n{at}"]) - (counted[f"z{at}"] > 0) for at, name in enumerate(plain)}
+    nulls = {name: int(counted[f"z{at}"]) for at, name in enumerate(plain)}
+    few = [name for name in plain if distinct[name] <= LISTED]
+    many = [name for name in plain if distinct[name] > LISTED]
+    listed = source.collect(frame.select(_raw(name, types[name]).unique().implode() for name in few)) if few else None
+    facts = {}
+    for name in few:
+        assert listed is not None
+        values = [canonical_text(value) for value in cells_of(listed[name][0])]
+        known = sorted({text for text in values if text is not None})
+        facts[name] = _from_texts(name, known, rows, distinct[name], nulls[name])
+    for name in many:
+        counted_as = {"rows": rows, "distinct": distinct[name], "nulls": nulls[name]}
+        facts[name] = _many(source, frame, name, types[name], **counted_as)
+    return [facts.get(name, ColumnFacts(name, rows=rows, distinct=0, plain=False)) for name in names]
+
+
+def _raw(name: str, dtype: pl.DataType) -> pl.Expr:
+    return pl.col(name).fill_nan(None) if dtype.is_float() else pl.col(name)
+
+
+def cell_text(name: str, dtype: pl.DataType) -> pl.Expr:
+    """Return the text of each cell of a column, without the blanks around it."""
+    column = _raw(name, dtype)
+    return column.str.strip_chars() if isinstance(dtype, pl.String) else column.cast(pl.String)
+
+
+def _from_texts(name: str, known: list[str], rows: int, distinct: int, nulls: int) -> ColumnFacts:
+    no_value = [text for text in known if text in NO_VALUE]
+    texts = [text for text in known if text not in NO_VALUE]
+    words = [text for text in texts if means_none(text)]
+    words = words if len(words) < len(texts) else []
+    texts = [text for text in texts if text not in words]
+    spelling = spelling_of(texts)
+    kept = [text for text in texts if text not in spelling.strays]
+    doubtful = list(spelling.strays)
+    days = {text: day for text in kept if (day := spelling.day(text)) is not None}
+    if kept and len(days) == len(kept):
+        no_value += [text for text in kept if days[text] == dt.date.max]  # how many programs write "no end"
+        kept = [text for text in kept if days[text] != dt.date.max]
+    else:
+        days = {}
+    numbers = {text: number for text in kept if (number := spelling.number(text)) is not None}
+    numeric = bool(kept) and len(numbers) == len(kept) and all(abs(number) < 10**15 for number in numbers.values())
+    if not numeric and not days:
+        doubtful = list(shorter_than_codes(texts) or codes_among_words(texts))
+        kept = [text for text in texts if text not in doubtful]
+    elif numeric and not days:
+        codes = sorted({*codes_for_none(numbers), *shorter_than_codes(kept)})
+        doubtful += codes
+        kept = [text for text in kept if text not in codes]
+    facts = ColumnFacts(
+        name,
+        rows=rows,
+        distinct=distinct,
+        nulls=nulls,
+        texts=tuple(kept),
+        no_value=(*no_value, *words, *doubtful),
+        strays=len(doubtful) + len(words),
+        unread=(*spelling.strays, *spelling.unread),
+        spelling=spelling,
+    )
+    if days and kept:
+        return replace(facts, days=(min(days[text] for text in kept), max(days[text] for text in kept)))
+    if not numeric:
+        return facts
+    found = [numbers[text] for text in kept]
+    whole = all(number == number.to_integral_value() for number in found)
+    return replace(facts, numbers=(min(found), max(found)), whole=whole)
+
+
+def _ends(frame: pl.LazyFrame, name: str, dtype: pl.DataType, spelling: Spelling = PLAIN) -> pl.LazyFrame:
+    """Ask for the ends of a column with too many values to list, as numbers and as days."""
+    text = cell_text(name, dtype)
+    number = numbers_with_point(text, spelling.numbers)
+    x = _raw(name, dtype).cast(pl.Float64) if dtype.is_numeric() else number.cast(pl.Float64, strict=False)
+    x = pl.when(x.is_finite()).then(x)
+    day: pl.Expr
+    if isinstance(dtype, pl.Date | pl.Datetime):
+        day = pl.col(name).dt.date()
+        day = pl.when(day.is_between(dt.date.min, dt.date.max)).then(day)
+    else:
+        day = days_in(text.str.slice(0, 10) if spelling.format is None else text, spelling.format)
+    return frame.select(
+        low=x.min(),
+        high=x.max(),
+        whole=(x == x.floor()).all(),
+        zeros=text.str.contains(r"^0\d").any(),
+        others=text.filter(x.is_null()).drop_nulls().unique().sort().head(_OTHERS).implode(),
+        marked=text.filter(text.str.contains(r"[.,]") & x.is_not_null()).unique().sort().head(_OTHERS).implode(),
+        unclear=text.filter(text.str.contains(r"[.,]") & x.is_not_null())
+        .str.contains(r"^[^0-9]*[0-9]{1,3}[.,][0-9]{3}[^0-9]*$")
+        .all(),
+        first=day.min(),
+        last=day.max(),
+        no_days=text.filter(day.is_null()).drop_nulls().unique().sort().head(_OTHERS).implode(),
+    )
+
+
+def _from_ends(name: str, found: dict[str, Any], spelling: Spelling = PLAIN, **facts: Any) -> ColumnFacts:
+    others, no_days = (tuple(text for text in found[key] if text is not None) for key in ("others", "no_days"))
+    bounded = found["low"] is not None and max(abs(found["low"]), abs(found["high"])) < 10**15
+    if bounded and not found["zeros"] and len(others) < _OTHERS and all(map(_none, others)):
+        ends = (Decimal(repr(found["low"])), Decimal(repr(found["high"])))
+        whole = bool(found["whole"])
+        words = sum(text not in NO_VALUE for text in others)
+        ask: tuple[str, ...] = ()
+        if found["marked"] and found["unclear"]:
+            marked = [text for text in found["marked"] if text is not None]
+            ask = unclear_numbers([spelling.numbers, *number_forms(marked)], marked)
+        spelling = replace(spelling, ask=ask)
+        return ColumnFacts(name, numbers=ends, whole=whole, no_value=others, strays=words, spelling=spelling, **facts)
+    if found["first"] is not None and all(map(_none, no_days)) and found["last"].year < dt.MAXYEAR:
+        days = (found["first"], found["last"])
+        words = sum(text not in NO_VALUE for text in no_days)
+        return ColumnFacts(name, days=days, no_value=no_days, strays=words, spelling=spelling, **facts)
+    for what, texts in (("numbers", others), ("dates year-month-day", no_days)):
+        odd = tuple(text for text in texts if not _none(text))
+        if odd and len(texts) < _OTHERS and not found["zeros"]:
+            kinds = f"{count_of(len(odd), 'value')} are"
+            question = f"kind: all but {kinds} {what}; correct those and draft again"
+            return ColumnFacts(name, unread=odd, spelling=Spelling(ask=(question,)), **facts)
+    return ColumnFacts(name, **facts)
+
+
+def _many(source: Source, frame: pl.LazyFrame, name: str, dtype: pl.DataType, **facts: Any) -> ColumnFacts:
+    """Describe a column with too many values to list; where it is not plain, as a few of its texts suggest."""
+    found = source.collect(_ends(frame, name, dtype)).row(0, named=True)
+    made = _from_ends(name, found, **facts)
+    if made.numbers is not None or made.days is not None or not isinstance(dtype, pl.String):
+        return made
+    sample = [text for text in found["others"] if text is not None and not _none(text)]
+    look = spelling_of(sample)
+    tried = [Spelling(form) for form in day_formats(sample) if form]
+    tried += [Spelling(numbers=form) for form in number_forms(sample) if not form.plain]
+    fits = []
+    for spelling in tried:
+        again = source.collect(_ends(frame, name, dtype, spelling)).row(0, named=True)
+        other = _from_ends(name, again, spelling, **facts)
+        if other.numbers is not None or other.days is not None:
+            fits.append(other)
+    if len(fits) > 1 and fits[0].days is not None:
+        return replace(fits[0], spelling=look)
+    if fits:
+        return fits[0]
+    return made if made.unread else replace(made, spelling=Spelling(ask=look.ask))
+
+
+def _none(text: str) -> bool:
+    return text in NO_VALUE or means_none(text)

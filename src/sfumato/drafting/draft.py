@@ -1,0 +1,251 @@
+"""A first schema from a file: roles, kinds, ranges and hierarchies proposed, every open decision named."""
+
+from __future__ import annotations
+
+import json
+import re
+import textwrap
+from collections.abc import Sequence
+from decimal import Decimal
+from os import PathLike, fspath
+from typing import Any
+
+from sfumato.counts.people import household_like, key_like
+from sfumato.counts.stray_rows import header_problems
+from sfumato.drafting.columns import ColumnFacts, column_facts
+from sfumato.drafting.roles import Proposal, proposals
+from sfumato.drafting.table import Repeated, TableFacts, table_facts
+from sfumato.errors import ReadError, count_of
+from sfumato.io.errors import refused
+from sfumato.io.source import Source, open_source
+from sfumato.schema.counting import holds_counts, named_like_counts
+from sfumato.schema.domain import decimal_text
+from sfumato.visible import visible
+
+__all__ = ["draft", "toml_text"]
+
+
+# Write proposals as the TOML of a schema file: questions stand in `decide` alone, comments say what a key means.
+
+_BARE = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
+_FROM_DATA = {"range", "values", "hierarchy", "groups", "intervals", "edges"}
+_WIDTH, _COMMENT = 100, 110
+_ROWS = (
+    "# rows = 1000  # about how many rows there are, if that is publicly known (one digit, then zeros): never the\n"
+    "# number counted here. Differentially private tables that would be mostly noise are refused by it"
+)
+
+
+def toml_text(
+    name: str,
+    proposals: Sequence[Proposal],
+    seen: TableFacts,
+    *,
+    read_as: str = "",
+    person: str = "",
+    counting: Sequence[str] = (),
+) -> str:
+    """Return the whole file.
+
+    `read_as` says how the data was read, `person` names the column of a person's key, `counting` those that may say how
+    many people a row stands for.
+    """
+    head = (
+        "# Drafted from a data file. It lists values of the data: keep it as confidential as the data.\n"
+        + (f"# Read as {visible(read_as)}.\n" if read_as else "")
+        + "# Go through every `decide`: change what is wrong, and delete each question that is answered. Roles were\n"
+        "# guessed from column names (English, German, French, Spanish, Italian, Dutch); publish refuses a column\n"
+        "# whose role is still a question.\n"
+        "# All keys: sfumato explain schema\n"
+        '# role = "quasi": an outsider could know it, so it is made coarser. "sensitive": published, but not linked\n'
+        '# to one person. "target": what a learner should still tell. "identifier" and "other": never published.\n'
+        '# source = "data" marks what was read off the file: fine for k, l and t. Differentially private methods\n'
+        '# refuse it until a person has put in publicly known bounds or values and written source = "public".'
+    )
+    parts = [
+        head,
+        f"name = {_quoted(name)}",
+        f"population = {_quoted(name)}  # the ledger adds up what is published about it",
+        *_who(person),
+        _ROWS,
+        f"decide = {_questions(_of_the_table(seen, person, _households(proposals), counting))}",
+    ]
+    return "\n".join(parts) + "\n" + "".join(_table(proposal) for proposal in proposals)
+
+
+def _who(person: str) -> tuple[str, ...]:
+    """Propose who a row is about; beside a key `rows_per_person` would drop rows, so that it is a comment there."""
+    if not person:
+        return ("rows_per_person = 1  # every promise counts people by it",)
+    return (
+        f"person = {_quoted(person)}  # who a row is about: promises count its values",
+        "# rows_per_person = 1  # keeps at most that many rows of each person; differentially private methods need it",
+    )
+
+
+def _households(proposals: Sequence[Proposal]) -> list[str]:
+    return [one.name for one in proposals if one.role == "identifier" and household_like(one.name)]
+
+
+def _of_the_table(seen: TableFacts, person: str, households: Sequence[str], counting: Sequence[str]) -> tuple[str, ...]:
+    known = next((one for one in seen.repeated if one.name == person), None)
+    repeats = f" {person} repeats: {count_of(known.values, 'value')}, up to {known.most} rows each" if known else ""
+    asked = [
+        "population: who are the rows about? every table about the same people needs the same name",
+    ]
+    if not person:
+        asked.append("rows_per_person: how many rows has one person at most?")
+        asked += [f"rows_per_person: is a row a person or a household? {name} names households" for name in households]
+        asked += [
+            f"rows_per_person: is each row one person, or is {name} the number of people? then write a row for each "
+            f"person; else not_person = [{_quoted(name)}]"
+            for name in counting
+        ]
+    else:
+        asked.append(f"rows_per_person: are all rows of a person kept, or at most how many?{repeats}")
+        asked.append(f"person: does {person} say who a row is about? then person = {_quoted(person)}")
+    if seen.copies:
+        copies = count_of(seen.copies, "row is a copy", "rows are copies")
+        asked.append(f"duplicates: {copies} of an earlier row in every column; is somebody counted twice?")
+    if seen.stray is not None:
+        asked.append(f"totals: {seen.stray}; delete what is not about anybody from the file, and draft again")
+    return tuple(asked)
+
+
+def _table(proposal: Proposal) -> str:
+    lines = ["", f"[attribute.{_key(proposal.name)}]"]
+    for text in proposal.why:
+        lines += [f"# {line}" for line in textwrap.wrap(visible(text), _COMMENT)]
+    if proposal.decide:
+        lines.append(f"decide = {_questions(proposal.decide)}")
+    lines.append(f'role = "{proposal.role}"')
+    if proposal.lines:
+        lines.append(f'kind = "{proposal.kind}"')
+    for key, value, comment in proposal.lines:
+        text, said = _value(value), visible(comment)
+        lines += [f"# {key}: {said}", f"{key} = {text}"] if "\n" in text else [f"{key} = {text}  # {said}"]
+    if any(key in _FROM_DATA for key, _, _ in proposal.lines):
+        lines.append('source = "data"')
+    return "\n".join(lines) + "\n"
+
+
+def _questions(items: Sequence[str]) -> str:
+    """One question to a line, so that an answered one is deleted with its line."""
+    if len(items) == 1 and len(items[0]) <= _WIDTH:
+        return f"[{_quoted(items[0])}]"
+    return "[\n" + "".join(f"  {_quoted(item)},\n" for item in items) + "]"
+
+
+def _key(name: str) -> str:
+    return name if _BARE.fullmatch(name) else _quoted(name)
+
+
+def _quoted(text: str) -> str:
+    """Return a TOML string; characters that cannot be seen stand there as escapes, for whoever reviews the file."""
+    whole = text.encode("utf-8", "replace").decode()  # half a character, as in a file name that is not UTF-8
+    return visible(json.dumps(whole, ensure_ascii=False))
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, Decimal):
+        text = decimal_text(value)
+        # Decimals stand as text, so that 0.1 is a tenth to every reader of the file.
+        return text if "." not in text else f'"{text}"'
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{key} = {_value(item)}" for key, item in value.items()) + " }"
+    if isinstance(value, list):
+        return _array([_value(item) for item in value])
+    return _quoted(str(value))
+
+
+def _array(items: list[str]) -> str:
+    flat = f"[{', '.join(items)}]"
+    if len(flat) <= _WIDTH:
+        return flat
+    rows, row = [], ""
+    for item in items:
+        if row and len(row) + len(item) > _WIDTH:
+            rows.append(row)
+            row = ""
+        row += f"{item}, "
+    return "[\n" + "".join(f"  {row.rstrip()}\n" for row in [*rows, row]) + "]"
+
+
+_COLUMNS = 50_000  # docs/limits.md
+_ROWS_EACH = 10  # an identifier with more rows a value is rather that of a clinic than of a person
+
+
+def draft(
+    data: Any,
+    *,
+    name: str | None = None,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    header: bool | Sequence[str] | None = None,
+    sheet: str | None = None,
+) -> str:
+    """Return a commented TOML schema for a file or frame. It holds values of the data: it is confidential.
+
+    It loads, and reads the same file without error; a column without a name is omitted, and a comment says so.
+    What a person must decide stands in `decide`; what was read off the data is marked `source = "data"`, which
+    differentially private methods refuse.
+    """
+    source = open_source(data, delimiter=delimiter, encoding=encoding, header=header, sheet=sheet)
+    if not source.columns:
+        raise refused(source.name, "has no columns", "give a table with at least one column")
+    if len(source.columns) > _COLUMNS:
+        rule = f"has {len(source.columns)} columns, and a draft describes at most {_COLUMNS}"
+        raise refused(source.name, rule, "select the columns that may be published, or write the schema by hand")
+    again = header_problems(source)
+    if again:
+        raise ReadError(again)
+    facts = column_facts(source)
+    seen = table_facts(source, facts)
+    likely = [one for one in _of_a_person(facts, seen) if one.name.strip()]
+    person = max(likely, key=lambda one: (key_like(one.name), one.values)).name if likely else ""
+    counting = [one.name for one in facts if named_like_counts(one.name) and _whole(one)]
+    named = [proposal for proposal in proposals(facts, seen) if proposal.name.strip()]
+    if not named:
+        raise refused(
+            source.name, "has no column with a name", "give each column a name, or header=False (--no-header)"
+        )
+    read_as = _read_as(source, unnamed=len(facts) - len(named))
+    return toml_text(name or _name(data), named, seen, read_as=read_as, person=person, counting=counting)
+
+
+def _whole(column: ColumnFacts) -> bool:
+    """Whether a column holds whole numbers that may count people."""
+    if column.texts is None:
+        return column.numbers is not None and column.whole
+    return holds_counts(column.name, column.texts)
+
+
+def _of_a_person(facts: Sequence[ColumnFacts], seen: TableFacts) -> list[Repeated]:
+    """Return the identifiers that seem to say whom a row is about: those with a few rows for each of their values.
+
+    Of several, one that is named like a key is taken before one that is not: people share names.
+    """
+    filled = {column.name: column.rows - column.nulls for column in facts}
+    likely = [one for one in seen.repeated if filled[one.name] < _ROWS_EACH * one.values]
+    return [one for one in likely if not household_like(one.name)]
+
+
+def _read_as(source: Source, *, unnamed: int) -> str:
+    """Say how a text file was understood, so that a wrong guess is seen before anything rests on it."""
+    omitted = f"; {count_of(unnamed, 'column')} without a name omitted" if unnamed else ""
+    if not source.files:
+        return f"a table{omitted}" if omitted else ""
+    form = source.files[0].form
+    mark = {"\t": "tab"}.get(form.delimiter, form.delimiter)
+    first = "names the columns" if form.header else "is data"
+    columns = count_of(len(form.names), "column")
+    return f"{form.encoding} text cut at {mark!r} into {columns}; the first line {first}{omitted}"
+
+
+def _name(data: Any) -> str:
+    if not isinstance(data, str | PathLike):
+        return "table"
+    stem = re.split(r"[\\/]", str(fspath(data)))[-1].partition(".")[0]
+    return re.sub(r"[^\w-]+", "-", stem).strip("-") or "table"

@@ -1,0 +1,287 @@
+"""What a column may be: proposals of role, kind, range and hierarchy from its name and its values."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, replace
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from typing import Any
+
+from sfumato.counts.people import household_like
+from sfumato.drafting.columns import ColumnFacts
+from sfumato.drafting.infer_formats import spoken
+from sfumato.drafting.table import Related, Repeated, TableFacts
+from sfumato.errors import count_of
+from sfumato.schema import Role
+from sfumato.schema.checks import are_categories, looks_like_free_text
+from sfumato.schema.word_hints import both, code_like, reason, suggested
+
+__all__ = ["Proposal", "proposals", "public_looking"]
+
+_FREE = (
+    "role: is it free text? it may hold names: leave it other; else quasi or sensitive, with its values in `values` "
+    "or `groups`"
+)
+_WORDY = "role: is it free text? it may hold names: then other;"
+_SAME = (
+    'same: do values that differ only in case mean the same? then same = { m = ["M", "male"] }, and `values` or '
+    "`groups` without those spellings"
+)
+_MASK = (
+    "mask: do the first digits mean the wider area? cells then read 50***; list the codes there are in `values`, where "
+    "that list is public"
+)
+_RANGE = "range: which bounds are publicly known? write those; where none are, leave it"
+_ALIKE = "who knows one knows the other: give both the same role, or make one of them other"
+_INLINE = 200
+_CELLS = 1_000
+_YEARS, _YEAR = 200, 4
+_CODE = re.compile(r"[0-9]{4,64}", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """One `[attribute.NAME]` table: its lines in order and what a person must decide."""
+
+    name: str
+    _: KW_ONLY
+    role: Role
+    kind: str
+    lines: tuple[tuple[str, Any, str], ...] = ()
+    decide: tuple[str, ...] = ()
+    why: tuple[str, ...] = ()
+
+
+def proposals(facts: Sequence[ColumnFacts], seen: TableFacts) -> list[Proposal]:
+    """Return one proposal for each column; where no name gives a quasi-identifier, values decide."""
+    found = [_proposal(column, _role(column)) for column in facts]
+    if not any(proposal.role == "quasi" for proposal in found):
+        found = [
+            _proposal(column, "quasi") if proposal.role == "other" and _could_be_quasi(column) else proposal
+            for column, proposal in zip(facts, found, strict=True)
+        ]
+    published = {proposal.name for proposal in found if proposal.role not in ("identifier", "other")}
+    related: dict[str, list[Related]] = {}
+    for pair in seen.related:
+        if {pair.first, pair.second} <= published:
+            related.setdefault(pair.second, []).append(pair)
+    repeated = {one.name: one for one in seen.repeated}
+    return [_beside(proposal, related, repeated, seen.unread) for proposal in found]
+
+
+def _beside(
+    proposal: Proposal,
+    related: Mapping[str, list[Related]],
+    repeated: Mapping[str, Repeated],
+    unread: Mapping[str, str],
+) -> Proposal:
+    """Add to a proposal what the rows show together."""
+    why, decide = list(proposal.why), list(proposal.decide)
+    if proposal.name in repeated:
+        why.append(str(repeated[proposal.name]))
+    if proposal.name in unread:
+        why.append(f"not read: {unread[proposal.name]}")
+    decide += [f"related: {pair}; {_ALIKE}" for pair in related.get(proposal.name, ())]
+    return replace(proposal, why=tuple(why), decide=tuple(decide))
+
+
+def _role(column: ColumnFacts) -> Role:
+    named = suggested(column.name)
+    measured = column.numbers is not None and not column.whole
+    if not column.plain or not column.distinct:
+        return "other"
+    if named == {"identifier"} or ("identifier" in named and household_like(column.name)):
+        return "identifier"
+    counted = column.numbers is not None and named
+    if column.uniqueness > 0.95 and column.distinct > 20 and not (measured or counted or column.days):
+        return "identifier"
+    shared = bool(reason(column.name)) and 2 * column.distinct <= column.rows - column.nulls
+    if _free_text(column) and not (named and (are_categories(column.distinct, column.rows - column.nulls) or shared)):
+        return "other"
+    if "sensitive" in named:
+        return "sensitive"
+    return "quasi" if "quasi" in named else "other"
+
+
+def _free_text(column: ColumnFacts) -> bool:
+    if column.numbers is not None or column.days is not None:
+        return False
+    return looks_like_free_text(column.texts or (), rows=column.rows - column.nulls)
+
+
+def _could_be_quasi(column: ColumnFacts) -> bool:
+    if _free_text(column):
+        return False
+    return column.numbers is not None or column.days is not None or 0 < column.distinct <= _INLINE
+
+
+def _proposal(column: ColumnFacts, role: Role) -> Proposal:
+    ask = _spelling(column)
+    if role == "identifier":
+        named = "identifier" in suggested(column.name)
+        seen = f"{count_of(column.distinct, 'distinct value')} in {count_of(column.rows, 'row')}"
+        why = (f"{seen}; its name points to a person" if named else f"{seen}: nearly every row has its own",)
+        question = "role: does it point to one person, or is it free text? keep identifier; else quasi or sensitive"
+        return Proposal(column.name, role=role, kind="nominal", why=why, decide=(question, *ask))
+    if role == "other" and _free_text(column):  # its values are not even listed: the file may be shown around
+        why = ("values of several words",)
+        return Proposal(column.name, role=role, kind="nominal", why=why, decide=(_FREE, *ask))
+    made = _described(column, role)
+    if made is None:
+        why = ("too many values to list" if column.plain and column.distinct else "no plain values in it",)
+        decide = ("role: other is not published; for another role give it values, a mask or groups", *ask)
+        return Proposal(column.name, role="other", kind="nominal", why=why, decide=decide)
+    doubt = ("missing: do all texts listed there say that there is no value?",) if column.strays else ()
+    # What is not published needs no range, groups or mask. How it is written is asked: the role may change yet.
+    needed = made.decide if role != "other" else ()
+    known = reason(column.name) if role == "quasi" else ""
+    return replace(made, decide=(_question(column, role), *ask, *doubt, *needed), why=(known,) if known else ())
+
+
+def _spelling(column: ColumnFacts) -> tuple[str, ...]:
+    """Ask whether days and numbers were understood, where they are not written as 2024-05-31 and 1234.5."""
+    if column.spelling.ask:
+        return column.spelling.ask
+    if column.days is not None and column.spelling.format is not None:
+        return (f"format: does the file write its dates as {spoken(column.spelling.format)}?",)
+    form = column.spelling.numbers
+    if form.thousands or form.units:
+        return (f"thousands: does the file write its numbers as {form.example}?",)
+    return ("decimal: do the commas mark decimals?",) if form.commas else ()
+
+
+def _question(column: ColumnFacts, role: Role) -> str:
+    if _free_text(column):
+        return f"{_WORDY} {_asked(column, role).removeprefix('role: ')}"
+    return _asked(column, role)
+
+
+def _asked(column: ColumnFacts, role: Role) -> str:
+    if role == "sensitive" and both(column.name):
+        return "role: must it stay unlinked to the person? quasi where an outsider could see or know it"
+    return {
+        "quasi": "role: could an outsider know this of a person? else sensitive or other",
+        "sensitive": "role: must it stay unlinked to the person? else quasi or other",
+        "other": "role: other is not published; quasi if an outsider could know it, sensitive if it must stay unlinked",
+    }[role]
+
+
+def _described(column: ColumnFacts, role: Role) -> Proposal | None:
+    if column.days is not None:
+        return _dates(column, role)
+    if column.texts is not None and _is_code(column):
+        return _code(column, role)
+    if column.numbers is not None and not (column.whole and column.distinct <= 2):
+        return _numeric(column, role, *column.numbers)
+    if column.texts is None or not column.texts or (role == "other" and len(column.texts) > _INLINE):
+        return None
+    grouped = role == "quasi" and len(column.texts) > 2
+    decide = ("groups: which values are alike? without groups a value is kept or becomes *",) if grouped else ()
+    alike = (_SAME,) if _spelt_twice(column.texts) else ()
+    lines = [("values", list(column.texts), "every value of the file; add what may occur and is not in it")]
+    return Proposal(
+        column.name,
+        role=role,
+        kind="nominal",
+        lines=(*lines, *_missing(column)),
+        decide=(*alike, *decide),
+    )
+
+
+def _spelt_twice(texts: Sequence[str]) -> bool:
+    """True where two values differ only in upper case or in the blanks between words."""
+    return len({" ".join(text.casefold().split()) for text in texts}) < len(texts)
+
+
+def _missing(column: ColumnFacts) -> list[tuple[str, Any, str]]:
+    texts = sorted({*column.no_value, ""} if column.nulls or "" in column.no_value else column.no_value)
+    if not texts:
+        return []
+    return [("missing", texts, 'a category of its own; or { values = [...], action = "suppress" } to leave rows out')]
+
+
+def _is_code(column: ColumnFacts) -> bool:
+    texts = column.texts or ()
+    if not texts or not all(_CODE.fullmatch(text) for text in texts) or len({len(text) for text in texts}) > 1:
+        return False
+    return code_like(column.name) or column.numbers is None
+
+
+def _maybe_code(column: ColumnFacts) -> tuple[str, ...]:
+    """Ask where all whole numbers have as many digits: five digits each are as well postcodes as sums of money."""
+    lengths = {len(text) for text in column.texts or () if _CODE.fullmatch(text)}
+    if len(lengths) != 1 or max(lengths) <= _YEAR or not all(_CODE.fullmatch(text) for text in column.texts or ()):
+        return ()
+    mask = f'mask = {{ length = {max(lengths)}, from = "right" }}'
+    return (f'kind: are these codes, such as postcodes? then kind = "nominal" and {mask}, without range and step',)
+
+
+def _code(column: ColumnFacts, role: Role) -> Proposal | None:
+    assert column.texts is not None
+    length = len(column.texts[0])
+    lines: list[tuple[str, Any, str]] = []
+    if length > 5:
+        if role == "other" and len(column.texts) > _INLINE:
+            return None
+        lines.append(("values", list(column.texts), "every code of the file; the list of all codes is usually public"))
+    lines.append(("mask", {"length": length, "from": "right"}, "the last digits are masked first"))
+    return Proposal(column.name, role=role, kind="nominal", lines=(*lines, *_missing(column)), decide=(_MASK,))
+
+
+def _numeric(column: ColumnFacts, role: Role, low: Decimal, high: Decimal) -> Proposal:
+    start, end, step = public_looking(low, high, whole=column.whole)
+    lines: list[tuple[str, Any, str]] = [
+        ("range", [start, end], "[low, high), rounded outwards from the file; write the publicly known bounds"),
+        ("step", step, "width of a cell"),
+    ]
+    widths = [width for width in (step * 5, step * 10, step * 20, step * 100) if width * 2 <= end - start]
+    if role == "quasi" and widths:
+        lines.append(("intervals", widths, "widths of the hierarchy's intervals"))
+    form = column.spelling.numbers
+    if form.decimal == ",":
+        lines.append(("decimal", ",", "3,5 is read as three and a half"))
+    if form.thousands:
+        lines.append(("thousands", form.thousands, f"{form.thousands!r} between thousands is skipped, where it stands"))
+    if form.units:
+        lines.append(("units", list(form.units), "signs beside the number are skipped, where they stand"))
+    decide = (*_maybe_code(column), _RANGE)
+    return Proposal(column.name, role=role, kind="numeric", lines=(*lines, *_missing(column)), decide=decide)
+
+
+def public_looking(low: Decimal, high: Decimal, *, whole: bool) -> tuple[Decimal, Decimal, Decimal]:
+    """Round a range outwards to bounds a person might have written, and give its cells a round width."""
+    span = high - low
+    power = span.adjusted() if span > 0 else 0
+    unit = Decimal(10) ** (max(power, 1) if whole else power)
+    start = (low / unit).to_integral_value(rounding=ROUND_FLOOR) * unit
+    if 0 <= low < max(span, unit):
+        start = Decimal(0)
+    end = ((high / unit).to_integral_value(rounding=ROUND_FLOOR) + 1) * unit
+    step = Decimal(1) if whole else unit / 100
+    while (end - start) / step > _CELLS:
+        step *= 10
+    cells = ((end - start) / step).to_integral_value(rounding=ROUND_CEILING)
+    return start, start + cells * step, step
+
+
+def _dates(column: ColumnFacts, role: Role) -> Proposal:
+    assert column.days is not None
+    first, last = column.days
+    start = dt.date(first.year, 1, 1)
+    end = dt.date(last.year + 1, 1, 1) if last.year < dt.MAXYEAR else dt.date.max  # which is never among the days
+    lines: list[tuple[str, Any, str]] = [
+        ("range", [start.isoformat(), end.isoformat()], "whole years; the day after the last")
+    ]
+    form = column.spelling.format
+    months = form is not None and "%d" not in form
+    if months:
+        lines.append(("step", "month", "the file names months, not days"))
+    if role == "quasi" and last.year - first.year < _YEARS:
+        lines.append(("dates", ["month", "year"], "levels of the hierarchy"))
+    if form is not None:
+        shown = "2024-05" if months else "2024-05-31"
+        lines.append(("format", form, f"how the file writes its dates; they are published as {shown}"))
+    decide = (_RANGE,)
+    return Proposal(column.name, role=role, kind="date", lines=(*lines, *_missing(column)), decide=decide)

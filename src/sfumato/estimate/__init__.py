@@ -1,0 +1,49 @@
+"""What a reader infers from a release: counts of a region, distribution for a person, features for a learner."""
+
+from sfumato.estimate.alignment import View, align, exact_view, measured_attribute, measured_attributes
+from sfumato.estimate.features import Columns, feature_columns, features, row_features
+from sfumato.estimate.maxent import (
+    Buckets,
+    Cells,
+    MaxentReading,
+    Step,
+    cells_of,
+    coverages,
+    estimates,
+    fit_maxent,
+    units_of,
+)
+from sfumato.estimate.person import by_labels, by_residence, expected_at, holding_boxes, person_distribution
+from sfumato.estimate.regions import ANY, Regions, count, estimate, normalised, shares
+
+__all__ = [
+    "ANY",
+    "Buckets",
+    "Cells",
+    "Columns",
+    "MaxentReading",
+    "Regions",
+    "Step",
+    "View",
+    "align",
+    "by_labels",
+    "by_residence",
+    "cells_of",
+    "count",
+    "coverages",
+    "estimate",
+    "estimates",
+    "exact_view",
+    "expected_at",
+    "feature_columns",
+    "features",
+    "fit_maxent",
+    "holding_boxes",
+    "measured_attribute",
+    "measured_attributes",
+    "normalised",
+    "person_distribution",
+    "row_features",
+    "shares",
+    "units_of",
+]

@@ -1,0 +1,230 @@
+"""A release in the codes of one table's schema: what every reading starts from.
+
+A release that was loaded, or read from anyone's file, has attributes of its own. Attributes are matched by name.
+Where the domains are equal the labels are taken as they are; else each label is read again in the table's schema,
+value by value, or by its name. An attribute the release lacks is `*` everywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass
+from functools import cache, cached_property, partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sfumato.counts import Counts
+from sfumato.errors import NotComparable
+from sfumato.release import Release
+from sfumato.schema import Attribute, Labels, Schema, Values, label_name, parse_label
+from sfumato.schema.labels import Intervals, merged
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+__all__ = ["View", "align", "exact_view", "measured_attribute", "measured_attributes"]
+
+
+@dataclass(frozen=True)
+class View:
+    """Boxes in groups, in a schema's codes, with the histogram of one carried attribute for each group."""
+
+    attribute: Attribute
+    _: KW_ONLY
+    tables: tuple[Labels, ...]
+    labels: np.ndarray
+    weight: np.ndarray
+    group: np.ndarray
+    group_weight: np.ndarray
+    histogram: csr_matrix
+
+    @property
+    def quasi(self) -> tuple[Attribute, ...]:
+        """The quasi-identifiers, in the order of the columns."""
+        return tuple(table.attribute for table in self.tables)
+
+    @property
+    def values(self) -> int:
+        """How many values the columns of the histogram count."""
+        return int(self.histogram.shape[1])
+
+    @cached_property
+    def overall(self) -> np.ndarray:
+        """Published counts of the carried attribute over all groups."""
+        return np.asarray(self.histogram.sum(axis=0), np.int64).reshape(-1)
+
+    @cached_property
+    def one_box_each(self) -> bool:
+        """True when box i is all of group i, as in every release but buckets."""
+        return len(self.group) == len(self.group_weight) and bool((self.group == np.arange(len(self.group))).all())
+
+
+def measured_attributes(
+    schema: Schema, attribute: str | None = None, *, release: Release | None = None
+) -> tuple[Attribute, ...]:
+    """Return the carried attributes to measure: the one named, else every sensitive one, else every carried one.
+
+    With a release, those it carries; an attribute it does not publish is no part of it.
+    """
+    carried = schema.carried
+    if attribute is not None:
+        found = schema[attribute]
+        if found not in carried:
+            hint = f"one of {', '.join(known.name for known in carried) or 'none'}"
+            raise NotComparable(f"attribute {attribute} is neither sensitive nor target. Hint: {hint}.")
+        return (found,)
+    if not carried:
+        raise NotComparable("no attribute is sensitive or target. Hint: name one with table.with_roles(sensitive=...).")
+    wanted = schema.sensitive or carried
+    if release is None:
+        return wanted
+    published = {known.name for known in release.carried}
+    kept = tuple(known for known in wanted if known.name in published)
+    if not kept:
+        raise NotComparable(f"the release carries none of {', '.join(known.name for known in wanted)}.")
+    return kept
+
+
+def measured_attribute(schema: Schema, attribute: str | None = None) -> Attribute:
+    """Return the one carried attribute to measure; where there are several, it must be named."""
+    found = measured_attributes(schema, attribute)
+    if len(found) > 1:
+        names = ", ".join(known.name for known in found)
+        raise NotComparable(f"there are several attributes to choose from ({names}). Hint: attribute=..., one of them.")
+    return found[0]
+
+
+def align(release: Release, schema: Schema, attribute: str | None = None) -> View:
+    """Return the release in the schema's codes; raise `NotComparable` where a label has no meaning there."""
+    wanted = measured_attribute(schema, attribute)
+    published = {table.attribute.name: at for at, table in enumerate(release.boxes.tables)}
+    carried = {known.name for known in release.carried}
+    boxes = release.boxes
+    tables, columns = [], []
+    for quasi in schema.quasi:
+        if quasi.name in published:
+            at = published[quasi.name]
+            table, column = _used(boxes.tables[at], boxes.labels[:, at])
+            table, column = _translated(quasi, table, column)
+        elif quasi.name in carried:
+            raise NotComparable(f"attribute {quasi.name} is a quasi-identifier of the table, the release carries it.")
+        else:
+            table, column = _whole(quasi, len(boxes))
+        tables.append(table)
+        columns.append(column)
+    return View(
+        wanted,
+        tables=tuple(tables),
+        labels=np.column_stack(columns).astype(np.int32) if columns else np.zeros((len(boxes), 0), np.int32),
+        weight=boxes.weight,
+        group=boxes.group,
+        group_weight=release.groups.weight,
+        histogram=_histogram(release, wanted),
+    )
+
+
+def exact_view(counts: Counts, names: Sequence[str], attribute: Attribute) -> View:
+    """Return the table itself as boxes of single values, so that truth and estimate are read by the same code."""
+    from scipy.sparse import csr_matrix
+
+    found = counts.marginal((*names, attribute.name))
+    quasi = found.codes[:, :-1]
+    new = np.ones(len(found), bool)
+    if len(found):  # rows are in lexicographic order
+        new[1:] = (quasi[1:] != quasi[:-1]).any(axis=1)
+    box = np.cumsum(new) - 1
+    size = int(new.sum())
+    weight = np.bincount(box, weights=found.weights, minlength=size).astype(np.int64)
+    tables, columns = [], []
+    for at, name in enumerate(names):
+        codes, column = np.unique(quasi[new, at], return_inverse=True)
+        tables.append(_single_codes(counts.schema[name], codes))
+        columns.append(column.reshape(-1))
+    return View(
+        attribute,
+        tables=tuple(tables),
+        labels=np.column_stack(columns).astype(np.int32) if columns else np.zeros((size, 0), np.int32),
+        weight=weight,
+        group=np.arange(size, dtype=np.int32),
+        group_weight=weight,
+        histogram=csr_matrix((found.weights, (box, found.codes[:, -1])), shape=(size, attribute.size), dtype=np.int64),
+    )
+
+
+def _single_codes(attribute: Attribute, codes: np.ndarray) -> Labels:
+    starts = np.asarray(codes, np.int64)
+    return Labels(attribute, np.arange(len(starts) + 1, dtype=np.int64), starts, starts + 1)
+
+
+def _used(table: Labels, column: np.ndarray) -> tuple[Labels, np.ndarray]:
+    """Keep the labels that some box has: a release of exact values lists the whole domain."""
+    ids, places = np.unique(column, return_inverse=True)
+    if len(ids) == len(table):
+        return table, column
+    return table.take(ids), places.reshape(-1)
+
+
+def _whole(attribute: Attribute, boxes: int) -> tuple[Labels, np.ndarray]:
+    table, _ = Labels.from_hulls(attribute, np.array([0]), np.array([attribute.size]))
+    return table, np.zeros(boxes, np.int32)
+
+
+def _translated(attribute: Attribute, table: Labels, column: np.ndarray) -> tuple[Labels, np.ndarray]:
+    own = table.attribute
+    if _same_codes(own, attribute):
+        return Labels(attribute, table.offsets, table.starts, table.ends), column
+    read = cache(lambda text: parse_label(attribute, text))  # a value stands in many labels
+    sets = [_label(own, attribute, table.intervals(label), read) for label in range(len(table))]
+    unknown = sum(label is None for label in sets)
+    if unknown:
+        raise NotComparable(
+            f"attribute {attribute.name}: {unknown} published labels mean nothing in the table's schema. "
+            "Hint: read the release with the schema of the table."
+        )
+    again, ids = Labels.from_sets(attribute, [label for label in sets if label is not None])
+    return again, ids[column] if len(ids) else column
+
+
+def _same_codes(own: Attribute, other: Attribute) -> bool:
+    return own is other or (own.domain == other.domain and own.missing_code == other.missing_code)
+
+
+def _label(
+    own: Attribute, other: Attribute, intervals: Intervals, read: Callable[[str], Intervals | None]
+) -> Intervals | None:
+    """Return the codes of `other` that a label of `own` stands for."""
+    if intervals == ((0, own.size),):
+        return ((0, other.size),)
+    if intervals == ((0, own.missing_code),):
+        return ((0, other.values.size),)
+    if isinstance(own.domain, Values):
+        codes = [code for low, high in intervals for code in range(low, high)]
+        found = [read(own.text(code)) for code in codes]
+        if all(found):
+            return merged(pair for label in found if label is not None for pair in label)
+    return read(label_name(own, intervals))
+
+
+def _histogram(release: Release, attribute: Attribute) -> csr_matrix:
+    from scipy.sparse import csr_matrix
+
+    own = next((known for known in release.carried if known.name == attribute.name), None)
+    if own is None:
+        raise NotComparable(f"the release does not carry {attribute.name}.")
+    histogram = release.groups.histogram(attribute.name)
+    if _same_codes(own, attribute):
+        return histogram
+    entries = histogram.tocoo()
+    codes, places = np.unique(entries.col, return_inverse=True)
+    read = partial(parse_label, attribute)
+    found = [_label(own, attribute, ((code, code + 1),), read) for code in codes.tolist()]
+    single = [label[0][0] if label and label[0][1] - label[0][0] == 1 and len(label) == 1 else -1 for label in found]
+    if -1 in single:
+        raise NotComparable(
+            f"attribute {attribute.name}: {single.count(-1)} published values are not in the table's schema. "
+            "Hint: read the release with the schema of the table."
+        )
+    columns = np.array(single, np.int64)[places.reshape(-1)] if single else entries.col
+    shape = (histogram.shape[0], attribute.size)
+    return csr_matrix((entries.data, (entries.row, columns)), shape=shape, dtype=np.int64)

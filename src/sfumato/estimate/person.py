@@ -1,0 +1,126 @@
+"""What a release says about one person: the groups they may be in, and the distribution a reader infers.
+
+Two ways to find a person. By residence: the group in which the person's row truly landed (kept in memory after
+`publish`, confidential). By labels: every group with a box whose labels hold the person's values, as an outsider
+would look; of several, each counts with its density there (the estimator at a point).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sfumato.errors import NotComparable
+from sfumato.estimate.alignment import View
+from sfumato.estimate.regions import normalised
+from sfumato.release import Release
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+__all__ = ["by_labels", "by_residence", "expected_at", "holding_boxes", "person_distribution"]
+
+_BYTES = 1 << 25  # of the bit sets held at a time
+
+
+def holding_boxes(view: View, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return (person, box) for every box whose labels hold all of a person's codes (n x quasi-identifiers).
+
+    One bit for each box and value, and one AND for each attribute: n x boxes x attributes / 8 bytes in all.
+    """
+    boxes, people = len(view.weight), len(codes)
+    width = -(-boxes // 8)
+    found: list[tuple[np.ndarray, np.ndarray]] = []
+    held = [_bits(view, at, codes[:, at]) for at in range(len(view.tables))]
+    step = max(1, _BYTES // max(width, 1))
+    for start in range(0, people, step):
+        stop = min(start + step, people)
+        rows = np.full((stop - start, width), 255, np.uint8)
+        for bits, places in held:
+            rows &= bits[places[start:stop]]
+        person, byte = np.nonzero(rows)
+        single, bit = np.nonzero(np.unpackbits(rows[person, byte][:, None], axis=1))
+        box = byte[single] * 8 + bit
+        real = box < boxes  # the last byte may reach past the boxes
+        found.append((person[single][real] + start, box[real]))
+    if not found:
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
+    return np.concatenate([pair[0] for pair in found]), np.concatenate([pair[1] for pair in found])
+
+
+def _bits(view: View, at: int, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """One bit set of boxes for each distinct code, and the place of each person's code."""
+    distinct, places = np.unique(codes, return_inverse=True)
+    holds = view.tables[at].holds(distinct)
+    rows = [np.packbits(column[view.labels[:, at]]) for column in holds.T]
+    return np.array(rows, np.uint8).reshape(len(distinct), -(-len(view.weight) // 8)), places.reshape(-1)
+
+
+def by_labels(view: View, codes: np.ndarray) -> csr_matrix:
+    """Return people x groups: the share of a group's rows a reader expects at the person's point (0: not held)."""
+    from scipy.sparse import csr_matrix
+
+    person, box = holding_boxes(view, codes)
+    rows = view.weight.astype(np.float64)
+    for at, table in enumerate(view.tables):
+        rows /= table.size[view.labels[:, at]]
+    share = _ratio(rows, view.group_weight[view.group])
+    shape = (len(codes), len(view.group_weight))
+    return csr_matrix((share[box], (person, view.group[box])), shape=shape)
+
+
+def by_residence(release: Release, names: Sequence[str], codes: np.ndarray) -> csr_matrix:
+    """Return people x groups: the share of a group's rows that have the person's codes (of `names`)."""
+    from scipy.sparse import csr_matrix
+
+    residence = release.residence
+    if residence is None:
+        raise NotComparable("the release does not know where rows landed. Hint: it is kept only right after publish.")
+    missing = [name for name in names if name not in residence.names]
+    if missing:
+        raise NotComparable(f"the release does not say where rows landed by {', '.join(missing)}.")
+    columns = [residence.names.index(name) for name in names]
+    stays = residence.group >= 0  # rows that were left out landed nowhere
+    home, weight = residence.group[stays], residence.weight[stays]
+    key, theirs = _keys(np.asarray(codes), residence.codes[stays][:, columns])
+    order = np.argsort(theirs, kind="stable")
+    first = np.searchsorted(theirs[order], key, side="left")
+    last = np.searchsorted(theirs[order], key, side="right")
+    lengths = last - first
+    person = np.repeat(np.arange(len(key)), lengths)
+    ends = np.cumsum(lengths)
+    entry = order[np.arange(ends[-1] if len(ends) else 0) + np.repeat(first - (ends - lengths), lengths)]
+    share = _ratio(weight, release.groups.weight[home])
+    shape = (len(key), len(release.groups))
+    return csr_matrix((share[entry], (person, home[entry])), shape=shape)
+
+
+def _keys(codes: np.ndarray, others: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Number the distinct rows of two arrays together."""
+    together = np.concatenate([codes, others]).astype(np.int64)
+    key = np.zeros(len(together), np.int64)
+    for column in together.T:
+        _, key = np.unique(key * (int(column.max(initial=0)) + 1) + column, return_inverse=True)
+        key = key.reshape(-1)
+    return key[: len(codes)], key[len(codes) :]
+
+
+def _ratio(rows: np.ndarray, of: np.ndarray) -> np.ndarray:
+    """Return rows / of, 0 where there are none; all of the rows is exactly 1."""
+    return np.asarray(np.divide(rows, of, where=of > 0, out=np.zeros(len(rows))))
+
+
+def person_distribution(view: View, places: csr_matrix) -> np.ndarray:
+    """Return people x values: the distribution inferred from the groups of each; nothing known gives the overall."""
+    return normalised(_expected(view, places), view.overall)
+
+
+def expected_at(view: View, codes: np.ndarray) -> np.ndarray:
+    """Return est(s | y) where y is one value for each quasi-identifier: points x values."""
+    return _expected(view, by_labels(view, codes))
+
+
+def _expected(view: View, places: csr_matrix) -> np.ndarray:
+    return np.asarray((places @ view.histogram).toarray(), np.float64)

@@ -1,0 +1,216 @@
+"""What stands on an axis of the picture: any registered measure, or any function of a table and a release.
+
+A name or one of the library's own functions is looked up in the registry. `HeldOut` puts classification and
+`Composed` the composition attack into that shape. For most figures less is better; an `Axis` may say otherwise.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import pickle
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
+from functools import partial
+from typing import Any, Literal
+
+from sfumato.attacks import composition
+from sfumato.counts import Table
+from sfumato.counts.store import Store
+from sfumato.errors import ParameterError
+from sfumato.measures import REGISTRY, Measured, classification
+from sfumato.measures.base import json_number
+from sfumato.release import Release
+
+__all__ = ["Axis", "Composed", "HeldOut", "axis_of", "can_be_sent", "compact", "digest", "table_fingerprint"]
+
+
+# What tells two tables apart, and what a worker process needs of one.
+
+
+def digest(data: Any) -> str:
+    """Return a short hash of plain data."""
+    return hashlib.sha256(json.dumps(data, sort_keys=True, default=str).encode()).hexdigest()[:32]
+
+
+def table_fingerprint(table: Table) -> str:
+    """Return a hash of the published attributes, their public trees, and the counts. Confidential, as all counts."""
+    counts = table.counts()
+    schema = table.schema
+    unit = f"{schema.rows_per_person} {table.left_out} {schema.unit} {schema.cap} {table.surplus} {schema.person}"
+    said = hashlib.sha256(unit.encode())
+    members = table.members() if schema.several else None
+    for array in () if members is None else (members.person, members.line):
+        said.update(array.tobytes())
+    for attribute in table.schema.published:
+        nodes = attribute.nodes
+        known = [attribute.name, attribute.role, attribute.kind, attribute.size, list(nodes.names)]
+        known += [nodes.low.tolist(), nodes.high.tolist(), attribute.ground]
+        said.update(json.dumps(known, default=str).encode())
+    for array in (counts.codes, counts.weights):
+        said.update(array.tobytes())
+    return said.hexdigest()[:32]
+
+
+def compact(table: Table) -> Table:
+    """Return the same table as one line for each combination, so that what is sent does not grow with the rows.
+
+    Rows left out, and who rows are about, are known only to the table itself, so such a table is sent as it is.
+    """
+    if table.left_out or table.schema.person:
+        return table
+    counts = table.counts()
+    columns = {name: counts.column(name) for name in counts.names}
+    store = Store.of_codes(columns, len(counts))
+    store.weights = counts.weights
+    return Table(table.schema, store)
+
+
+Better = Literal["less", "more"]
+_MORE_IS_BETTER = ("unchanged_answers", "classification")
+
+
+@dataclass(frozen=True, slots=True)
+class HeldOut:
+    """Accuracy of a learner trained on the release and asked about people who are not in it."""
+
+    test: Table
+    _: KW_ONLY
+    model: Any = "tree"
+    target: str | None = None
+    name: str = "classification"
+
+    @property
+    def key(self) -> str:
+        """What tells two of them apart."""
+        return f"{self.name} {self.model} {self.target} {table_fingerprint(self.test)}"
+
+    def __call__(self, table: Table, release: Release) -> Any:
+        """Train on the release, ask about the held-out rows."""
+        return classification(table, self.test, release, model=self.model, target=self.target)
+
+
+@dataclass(frozen=True, slots=True)
+class Composed:
+    """Share of victims whose value is left alone when the release meets another about the same people."""
+
+    other: Release
+    _: KW_ONLY
+    victims: Table
+    name: str = "composition"
+
+    @property
+    def key(self) -> str:
+        """What tells two of them apart."""
+        other = hashlib.sha256(self.other.frame().write_csv().encode()).hexdigest()[:16]
+        return f"{self.name} {other} {table_fingerprint(self.victims)}"
+
+    def __call__(self, table: Table, release: Release) -> Any:
+        """Attack both releases together."""
+        return composition([release, self.other], self.victims)
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """A measure by its name in the registry, or a function of (table, release)."""
+
+    measure: str | Callable[[Table, Release], Any]
+    _: KW_ONLY
+    name: str = ""
+    better: Better = "less"
+
+    def __post_init__(self) -> None:
+        if isinstance(self.measure, str) and self.measure not in REGISTRY:
+            raise ParameterError("measure", self.measure, "is no measure", hint=f"one of {', '.join(REGISTRY)}")
+        if not isinstance(self.measure, str) and not callable(self.measure):
+            raise ParameterError("measure", type(self.measure).__name__, "is no measure and no function")
+        if self.better not in ("less", "more"):
+            raise ParameterError("better", self.better, "must be less or more")
+        object.__setattr__(self, "name", self.name or _name(self.measure))
+
+    @property
+    def key(self) -> str:
+        """What is written into the name of a kept result: the measure and everything it was given."""
+        return f"{_key(self.measure)} {self.better}"
+
+    def __call__(self, table: Table, release: Release) -> Measured:
+        """Measure one release."""
+        function = REGISTRY[self.measure] if isinstance(self.measure, str) else self.measure
+        return _figure(function(table, release), self.name)
+
+
+def axis_of(given: Any) -> Axis:
+    """Read what a caller put on an axis."""
+    if isinstance(given, Axis):
+        return given
+    name = getattr(given, "__name__", "")
+    own = name in REGISTRY and str(getattr(given, "__module__", "")).startswith("sfumato.measures")
+    measure = name if own else given
+    better: Better = "more" if (measure if isinstance(measure, str) else _name(measure)) in _MORE_IS_BETTER else "less"
+    return Axis(measure, better=better)
+
+
+def can_be_sent(axis: Axis) -> bool:
+    """Whether another process can be told the measure: functions of a notebook or a script can not."""
+    inner = axis.measure
+    while isinstance(inner, partial):
+        inner = inner.func
+    if not isinstance(inner, str) and "__main__" in (getattr(inner, "__module__", ""), type(inner).__module__):
+        return False
+    try:
+        pickle.dumps(axis)
+    except (pickle.PicklingError, AttributeError, TypeError):
+        return False
+    return True
+
+
+def _name(measure: Any) -> str:
+    if isinstance(measure, str):
+        return measure
+    if isinstance(measure, partial):
+        return _name(measure.func)
+    return str(getattr(measure, "name", "") or getattr(measure, "__name__", "") or type(measure).__name__)
+
+
+def _key(measure: Any) -> str:
+    if isinstance(measure, str):
+        return measure
+    if isinstance(measure, partial):
+        given = [repr(one) for one in measure.args] + [f"{k}={v!r}" for k, v in sorted(measure.keywords.items())]
+        return f"{_key(measure.func)}({', '.join(given)})"
+    if hasattr(measure, "key"):
+        return str(measure.key)
+    code = getattr(measure, "__code__", None)
+    written = "" if code is None else hashlib.sha256(code.co_code + repr(code.co_names).encode()).hexdigest()[:12]
+    kind = type(measure)
+    where = getattr(measure, "__module__", kind.__module__), getattr(measure, "__qualname__", kind.__qualname__)
+    return " ".join([*where, written])
+
+
+def _figure(result: Any, name: str) -> Measured:
+    """Read a measure's answer: a `Measured`, a result that has one, an attack's estimate, or a number."""
+    if isinstance(result, Measured):
+        return result
+    if hasattr(result, "measured"):
+        found: Measured = result.measured()
+        return found
+    if hasattr(result, "rate"):
+        formula = "share of the victims on whom the attack succeeds"
+        details = _attacked(result)
+        return Measured(
+            float(result.rate), unit="share of victims", formula=formula, interval=result.interval, details=details
+        )
+    value = getattr(result, "value", result)
+    try:
+        return Measured(float(value), unit=getattr(result, "unit", ""), formula=getattr(result, "formula", name))
+    except (TypeError, ValueError):
+        rule = "must return a number, a Measured or a result with one"
+        raise ParameterError("measure", name, rule) from None
+
+
+def _attacked(result: Any) -> dict[str, Any]:
+    """Name the attribute that an attack gives away most, and what it does to each."""
+    if not getattr(result, "by_attribute", None):
+        return {}
+    rates = {name: json_number(float(one.rate)) for name, one in result.by_attribute.items()}
+    return {"attribute": result.attribute, "by_attribute": rates}

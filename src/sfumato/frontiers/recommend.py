@@ -1,0 +1,486 @@
+"""Which efficient release to publish, with the reason in words.
+
+Source    Li & Li, KDD 2009, sections 1 and 5.1: by the largest acceptable risk, or where the tradeoff is best. The
+          formula of the knee is ours.
+Claim     privacy limit: of the releases within it, the one with the best utility. utility limit: of those that reach
+          it, the one with the best privacy. neither, or both: the smallest p + u, where p is the share of the way from
+          Suppress to the table itself on the privacy axis, u the share of the way back on the utility axis. Ties go to
+          better privacy, then away from buckets, then to the order of the sweep. Buckets, which publish exact
+          quasi-identifiers, take part only where `membership_public` says so. The answer
+          is efficient among the releases that take part.
+Because   a sum of two increasing shares is smallest at an efficient point; the two ends are the table's own, so
+          other releases in the sweep do not move the scale.
+Checked   tests/unit/frontiers/test_recommend.py::test_limits_are_kept_and_nothing_better_is_left
+          tests/unit/frontiers/test_recommend.py::test_the_knee_by_hand
+          tests/unit/frontiers/test_recommend.py::test_buckets_are_recommended_only_where_membership_may_be_public
+Silent on what is acceptable: that is the steward's to say. The choice looks at the original, and no claim covers it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from sfumato.claims import Claim
+from sfumato.counts import Table
+from sfumato.errors import Infeasible, SfumatoError, count_of
+from sfumato.estimate import measured_attributes
+from sfumato.frontiers.axes import Axis
+from sfumato.frontiers.evaluate import Task, rehearsed
+from sfumato.frontiers.point import Point, Reference
+from sfumato.frontiers.sweep import written_as
+from sfumato.measures import js_divergence
+from sfumato.mechanisms import Gathered, Mechanism, Plan, Raw, Suppress
+from sfumato.randomness import Entropy
+from sfumato.release import Outcome
+from sfumato.schema import Attribute, Schema
+
+__all__ = [
+    "ASK",
+    "CHOSEN",
+    "MEMBERSHIP",
+    "Anchors",
+    "Chosen",
+    "Recommendation",
+    "Scale",
+    "anchors",
+    "attributes_of",
+    "caution_of",
+    "chosen",
+    "limit_in_words",
+    "note_of",
+    "reason_of",
+    "recommended",
+    "references",
+    "revealed",
+    "scales",
+]
+
+
+# Marks that give the axes a meaning on the steward's own table.
+#
+# Source    Li & Li, KDD 2009, section 5.1, "Interpretation of the privacy loss" and "of the utility loss"; 4.3 for
+# the
+#           two baselines.
+# Claim     rarest, commonest: the privacy loss JS(Q, e_s) of a person whose value s is revealed, s the rarest or the
+#           commonest value that occurs (of several sensitive attributes, that of the largest). Nobody's loss exceeds
+# the
+#           first. Suppress: the utility figure when every
+#           quasi-identifier is removed. The anchors of the knee are the figures of Suppress and of the table itself.
+# Because   JS(Q, .) is convex, so its largest value over distributions is at one of the corners e_s, and it falls as
+# q(s)
+#           grows.
+# Checked   tests/unit/frontiers/test_references.py::test_adult_as_printed
+#           tests/unit/frontiers/test_references.py::test_nobody_loses_more_than_the_rarest
+# Silent on other measures of privacy loss than JS: they get no marks for revealed values.
+
+
+@dataclass(frozen=True, slots=True)
+class Anchors:
+    """(privacy, utility) of publishing no quasi-identifier, and of publishing the table; NaN where not measured."""
+
+    suppressed: tuple[float, float]
+    _: KW_ONLY
+    raw: tuple[float, float]
+
+
+def anchors(task: Task) -> Anchors:
+    """Measure the two ends that every table has."""
+    return Anchors(_both(task, Suppress()), raw=_both(task, Raw()))
+
+
+def references(task: Task, ends: Anchors) -> tuple[Reference, ...]:
+    """Return the marks of both axes."""
+    found: list[Reference] = []
+    if task.privacy.measure == "privacy_loss":
+        rarest, commonest, name = revealed(task.table)
+        of = f" of {name}" if len(measured_attributes(task.table.schema)) > 1 else ""
+        formula = "JS(Q, e_s): Q the overall distribution, e_s certainty of the value s, natural log"
+        found.append(Reference(f"the rarest value{of} is revealed", axis="privacy", value=rarest, formula=formula))
+        found.append(
+            Reference(f"the commonest value{of} is revealed", axis="privacy", value=commonest, formula=formula)
+        )
+    if not math.isnan(ends.suppressed[1]):
+        formula = f"{task.utility.name} of a release without quasi-identifiers"
+        found.append(
+            Reference("all quasi-identifiers removed", axis="utility", value=ends.suppressed[1], formula=formula)
+        )
+    return tuple(found)
+
+
+def revealed(table: Table) -> tuple[float, float, str]:
+    """Return the loss of a person whose value is revealed, if it is the rarest and if it is the commonest.
+
+    Of several sensitive attributes the one with the largest such loss, which is named.
+    """
+    each = [(*_revealed(table, attribute), attribute.name) for attribute in measured_attributes(table.schema)]
+    return max(each, key=lambda one: one[0])
+
+
+def _revealed(table: Table, attribute: Attribute) -> tuple[float, float]:
+    counts = table.counts([attribute.name]).histogram(attribute.name)
+    if not counts.sum():
+        return 0.0, 0.0
+    share = counts / counts.sum()
+    occurring = np.flatnonzero(counts)
+    chosen = occurring[[counts[occurring].argmin(), counts[occurring].argmax()]]
+    rarest, commonest = (js_divergence(share, np.eye(len(share))[code]) for code in chosen)
+    return float(rarest), float(commonest)
+
+
+def _both(task: Task, mechanism: Mechanism) -> tuple[float, float]:
+    try:
+        release = rehearsed(task.table, mechanism, task.seed)
+    except SfumatoError:
+        return math.nan, math.nan
+
+    def figure(axis: Axis) -> float:
+        try:
+            return axis(task.table, release).value
+        except SfumatoError:
+            return math.nan
+
+    return figure(task.privacy), figure(task.utility)
+
+
+# Why a release is recommended, what was left out, and what to mind: the words of a recommendation.
+
+MEMBERSHIP = "membership is public: exact quasi-identifiers are published"
+ASK = "--membership-public (in Python membership_public=True)"
+_PROVED = (
+    "The parameters were chosen on the data they will be used on; the proof does not cover that choice, and the "
+    "release says so. The clean way is to fix them beforehand, or on public data."
+)
+_CHECKED = (
+    "The parameters were chosen on the data they will be used on. The claim can be checked on the published file "
+    "whatever they are, but it does not cover what the choice itself tells. "
+    "The clean way is to fix them beforehand, or on public data."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """An axis as the choice sees it: its name, whether less is better, and its two ends."""
+
+    name: str
+    _: KW_ONLY
+    sign: int
+    unit: str
+    best: float
+    worst: float
+
+    def cost(self, value: float) -> float:
+        """Return the figure with less as better."""
+        return self.sign * value
+
+    def share(self, value: float) -> float:
+        """Return how far a figure is from the best end, 1 being the worst."""
+        return (value - self.best) / (self.worst - self.best)
+
+    @property
+    def usable(self) -> bool:
+        """Whether both ends are known and apart."""
+        return math.isfinite(self.best) and math.isfinite(self.worst) and self.best != self.worst
+
+    @property
+    def words(self) -> str:
+        """The name as people read it."""
+        return self.name.replace("_", " ")
+
+
+def limit_in_words(scale: Scale, limit: float) -> str:
+    """Return a limit on an axis."""
+    return f"{scale.words} {'at most' if scale.sign > 0 else 'at least'} {limit:.4g}"
+
+
+def reason_of(point: Point, why: str, axes: tuple[Scale, Scale], among: int) -> str:
+    """Say why it is this one, with its figures and what they mean on this table."""
+    x, y = axes
+    figures = f"{x.words} {point.privacy.mean:.4g} {x.unit}, {y.words} {point.utility.mean:.4g} {y.unit}"
+    said = [f"Of {count_of(among, 'release')} it {why}: {figures}."]
+    said += attributes_of(point, (x.words, y.words))
+    if x.usable and y.usable:
+        p, u = x.share(point.privacy.mean), y.share(point.utility.mean)
+        said.append(
+            f"That is {p:.0%} of the privacy loss of publishing the table as it is, "
+            f"and {u:.0%} of the utility loss of removing all quasi-identifiers."
+        )
+    if point.drew:
+        said.append(f"It draws at random; the figures are means of {len(point.privacy.values)} rehearsals.")
+    if point.bound is not None:
+        said.append(
+            f"Its claim proves a privacy loss of at most {point.bound:.4g} nats; "
+            "that is no measurement and was not compared."
+        )
+    return " ".join(said)
+
+
+def attributes_of(point: Point, words: tuple[str, str]) -> list[str]:
+    """Say, for each axis, which of several sensitive attributes its figure is about, and the figure of each."""
+    said = []
+    for axis, name in zip(("privacy", "utility"), words, strict=True):
+        if found := point.attributes.get(axis):
+            each = ", ".join(f"{attribute} {float(value):.4g}" for attribute, value in found["each"].items())
+            many = count_of(len(found["each"]), "sensitive attribute")
+            runs = " (means over runs)" if len(point.privacy.values) > 1 else ""
+            said.append(f"The {name} is that of {found['worst']}, the worst of {many}{runs}: {each}.")
+    return said
+
+
+def note_of(point: Point, left_out: Sequence[Point], bucket: Point | None, axes: tuple[Scale, Scale]) -> str:
+    """Say what was left out, why, what it would have brought and how to ask for it; or that membership is public."""
+    if point.buckets:
+        return f"{MEMBERSHIP[0].upper()}{MEMBERSHIP[1:]}. Anyone can tell who is in the table."
+    if not left_out:
+        return ""
+    one = len(left_out) == 1
+    said = (
+        f"{count_of(len(left_out), 'bucket release')} {'was' if one else 'were'} left out of this recommendation: "
+        f"{'it publishes' if one else 'they publish'} everybody's exact quasi-identifiers, "
+        "so that anyone can tell who is in the table."
+    )
+    if bucket is None:
+        return f"{said} {'It would not' if one else 'None of them would'} have been recommended instead."
+    figures = f"{axes[0].words} {bucket.privacy.mean:.4g}, {axes[1].words} {bucket.utility.mean:.4g}"
+    offer = f"A bucket release would {_gain(point, bucket, axes)}: {bucket.label} ({figures})."
+    return f"{said} {offer} If it is no secret who is in the table, ask for buckets with {ASK}."
+
+
+def _gain(point: Point, bucket: Point, axes: tuple[Scale, Scale]) -> str:
+    """In what the bucket release is better; it is in something, since it would have been recommended."""
+    x, y = axes
+    sides = ((y, point.utility.mean, bucket.utility.mean), (x, point.privacy.mean, bucket.privacy.mean))
+    better = [scale for scale, here, there in sides if scale.cost(there) < scale.cost(here)]
+    lost = [scale.words.removesuffix(" loss") for scale in better if scale.words.endswith(" loss")]
+    if better and len(lost) == len(better):
+        return f"lose less {' and less '.join(lost)}"
+    return f"have the better {' and '.join(scale.words for scale in better) or 'figures'}"
+
+
+def caution_of(point: Point) -> str:
+    """Say what choosing on the data means for the claim."""
+    return _PROVED if point.claim.get("kind") == "proved" else _CHECKED
+
+
+# A mechanism whose parameters were chosen by looking at the data it will publish.
+#
+# A frontier is computed from the original. Which point is picked depends on it, and no claim covers that choice. A
+# differential privacy claim would be read as covering everything, so the release says that it does not.
+
+CHOSEN = (
+    "the choice of the parameters, which were picked on a frontier computed from the same table "
+    "(the clean way is to fix them beforehand, or on public data)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The same mechanism with one more silence in its claim."""
+
+    mechanism: Mechanism
+
+    def claim(self, schema: Schema) -> Claim:
+        """Promise what the mechanism promises, and say what it does not cover."""
+        return _told(self.mechanism.claim(schema))
+
+    def needs(self, schema: Schema) -> list[tuple[str, ...]]:
+        """Ask for what the mechanism needs."""
+        return self.mechanism.needs(schema)
+
+    def plan(self, schema: Schema) -> Plan:
+        """Return the mechanism's plan."""
+        return self.mechanism.plan(schema)
+
+    def apply(self, counts: Gathered, entropy: Entropy) -> Outcome:
+        """Make the release under the fuller claim."""
+        outcome = self.mechanism.apply(counts, entropy)
+        claim = outcome.release.claim or self.mechanism.claim(counts.schema)
+        return Outcome(replace(outcome.release, claim=_told(claim)), recoding=outcome.recoding)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the mechanism's own name and parameters."""
+        return written_as(self.mechanism)
+
+
+def chosen(mechanism: Mechanism, *, proved: bool) -> Mechanism:
+    """Return the mechanism to publish with, where its parameters were picked on a frontier of the same table."""
+    return Chosen(mechanism) if proved and not isinstance(mechanism, Chosen) else mechanism
+
+
+def _told(claim: Claim) -> Claim:
+    silences = claim.silent_on if CHOSEN in claim.silent_on else (*claim.silent_on, CHOSEN)
+    return replace(claim, silent_on=silences)
+
+
+Limits = tuple[float | None, float | None]  # on privacy and on utility
+Rank = Callable[[Point], tuple[float, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Recommendation:
+    """The point, why, and what choosing on the data means for the claim. `mechanism` is what to publish with.
+
+    `left_out` holds the bucket releases that took no part, `bucket` the one that would have been recommended instead,
+    and `note` says so; where a bucket release is recommended, `note` says that membership is public.
+    """
+
+    point: Point
+    _: KW_ONLY
+    reason: str
+    caution: str
+    note: str = ""
+    alternatives: tuple[Point, ...] = ()
+    membership_public: bool = False
+    left_out: tuple[Point, ...] = ()
+    bucket: Point | None = None
+    confidential: bool = True
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """The mechanism; a differential privacy claim will say that its parameters were chosen on the data."""
+        return chosen(self.point.mechanism, proved=self.point.claim.get("kind") == "proved")
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a plain mapping."""
+        return {
+            "point": self.point.number,
+            "label": self.point.label,
+            "reason": self.reason,
+            "note": self.note,
+            "caution": self.caution,
+            "alternatives": [{"point": one.number, "label": one.label} for one in self.alternatives],
+            "membership_public": self.membership_public,
+            "left_out": [one.number for one in self.left_out],
+            "bucket": None if self.bucket is None else {"point": self.bucket.number, "label": self.bucket.label},
+            "confidential": self.confidential,
+        }
+
+    def __str__(self) -> str:
+        return " ".join(filter(None, (f"{self.point.label}.", self.reason, self.note, self.caution)))
+
+
+def scales(ends: Anchors, privacy: Any, utility: Any, points: Sequence[Point]) -> tuple[Scale, Scale]:
+    """Return both axes with the table's own ends; where those were not measured, the points' own."""
+    made = []
+    for at, axis in enumerate((privacy, utility)):
+        best, worst = (ends.suppressed[at], ends.raw[at])[:: 1 if at == 0 else -1]
+        scale = Scale(axis.name, sign=axis.sign, unit=axis.unit, best=best, worst=worst)
+        if not scale.usable:
+            found = [(point.privacy, point.utility)[at].mean * axis.sign for point in points] or [0.0]
+            low, high = min(found) * axis.sign, max(found) * axis.sign
+            scale = Scale(axis.name, sign=axis.sign, unit=axis.unit, best=low, worst=high)
+        made.append(scale)
+    return made[0], made[1]
+
+
+def recommended(
+    points: Sequence[Point], axes: tuple[Scale, Scale], limits: Limits, *, membership_public: bool
+) -> Recommendation:
+    """Choose among the points that may be published."""
+    publishable = [point for point in points if point.savable and not point.failed]
+    taking_part = [point for point in publishable if membership_public or not point.buckets]
+    left_out = [point for point in publishable if point.buckets and not membership_public]
+    if not taking_part:
+        raise _nothing(left_out)
+    within = _within(taking_part, axes, limits)
+    if not within:
+        raise _unreachable(taking_part, axes, limits, buckets=bool(_within(left_out, axes, limits)))
+    rank, why = _rule(axes, limits)
+    best = min(within, key=rank)
+    others = _within(left_out, axes, limits)
+    bucket = min(others, key=rank) if others and rank(min(others, key=rank)) < rank(best) else None
+    return Recommendation(
+        best,
+        reason=reason_of(best, why, axes, len(taking_part)),
+        caution=caution_of(best),
+        note=note_of(best, left_out, bucket, axes),
+        alternatives=_other_methods(best, within, rank),
+        membership_public=membership_public,
+        left_out=tuple(left_out),
+        bucket=bucket,
+    )
+
+
+def _rule(axes: tuple[Scale, Scale], limits: Limits) -> tuple[Rank, str]:
+    """How releases are ranked under these limits, and how that is told."""
+    (x, y), (privacy, utility) = axes, limits
+    if privacy is not None and utility is None:
+        return _by_utility(axes), f"has the best {y.words} of all releases with {limit_in_words(x, privacy)}"
+    if utility is not None and privacy is None:
+        return _by_privacy(axes), f"has the best {x.words} of all releases with {limit_in_words(y, utility)}"
+    why = "lies at the knee, where what is given up on both sides together is least"
+    if privacy is not None and utility is not None:
+        why += f", among those with {limit_in_words(x, privacy)} and {limit_in_words(y, utility)}"
+    return _knee(axes), why
+
+
+def _within(points: Sequence[Point], axes: tuple[Scale, Scale], limits: Limits) -> list[Point]:
+    """The points that keep both limits."""
+
+    def keeps(point: Point) -> bool:
+        figures = zip(axes, (point.privacy.mean, point.utility.mean), limits, strict=True)
+        return all(limit is None or scale.cost(value) <= scale.cost(limit) for scale, value, limit in figures)
+
+    return [point for point in points if keeps(point)]
+
+
+def _by_utility(axes: tuple[Scale, Scale]) -> Rank:
+    x, y = axes
+    return lambda point: (y.cost(point.utility.mean), x.cost(point.privacy.mean), point.buckets, point.number)
+
+
+def _by_privacy(axes: tuple[Scale, Scale]) -> Rank:
+    x, y = axes
+    return lambda point: (x.cost(point.privacy.mean), y.cost(point.utility.mean), point.buckets, point.number)
+
+
+def _knee(axes: tuple[Scale, Scale]) -> Rank:
+    x, y = axes
+
+    def rank(point: Point) -> tuple[float, ...]:
+        p = x.share(point.privacy.mean) if x.usable else 0.0
+        u = y.share(point.utility.mean) if y.usable else 0.0
+        return (p + u, x.cost(point.privacy.mean), point.buckets, point.number)
+
+    return rank
+
+
+def _other_methods(best: Point, within: Sequence[Point], rank: Rank) -> tuple[Point, ...]:
+    """The best release of every other method, for a steward who can not use the first."""
+    firsts: dict[str, Point] = {}
+    for point in sorted(within, key=rank):
+        firsts.setdefault(type(point.mechanism).__name__, point)
+    return tuple(point for name, point in firsts.items() if name != type(best.mechanism).__name__)
+
+
+def _nothing(buckets: Sequence[Point]) -> Infeasible:
+    asked = "a recommendation"
+    if not buckets:
+        return Infeasible(asked, "none", "no release could be made and measured", hint="sweep other methods")
+    why = (
+        "only bucket releases could be made and measured, and they publish everybody's exact quasi-identifiers, "
+        "so that anyone can tell who is in the table"
+    )
+    hint = f"sweep other methods, or, if that is no secret, ask for buckets with {ASK}"
+    return Infeasible(asked, "none", why, hint=hint)
+
+
+def _unreachable(points: Sequence[Point], axes: tuple[Scale, Scale], limits: Limits, *, buckets: bool) -> Infeasible:
+    """Name what was asked and the best there is on the axis that fails first."""
+    x, y = axes
+    asked = [limit_in_words(scale, limit) for scale, limit in zip(axes, limits, strict=True) if limit is not None]
+    private = _within(points, axes, (limits[0], None))
+    if not private:
+        best = min(points, key=_by_privacy(axes)).privacy.mean
+    else:
+        best = min(private, key=_by_utility(axes)).utility.mean
+    why = f"no release of the sweep has it (best {(y if private else x).words} shown)"
+    hint = "sweep stricter methods, or accept more"
+    if buckets:
+        why = why.replace("no release of the sweep", "no release of the sweep that keeps membership secret")
+        hint += f"; a bucket release has it: if it is no secret who is in the table, ask for buckets with {ASK}"
+    return Infeasible(" and ".join(asked), best, why, hint=hint)

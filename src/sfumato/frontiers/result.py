@@ -1,0 +1,131 @@
+"""`Frontier`: the points, which of them are efficient, and what to publish. Confidential."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass, field, replace
+from typing import Any
+
+from sfumato.errors import ParameterError
+from sfumato.frontiers.point import Point, Reference, efficient_set
+from sfumato.frontiers.recommend import Anchors, Recommendation, chosen, recommended, scales
+from sfumato.measures.base import json_number
+from sfumato.mechanisms import Mechanism
+
+__all__ = ["Frontier", "Measure", "with_efficient"]
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """What stands on an axis."""
+
+    name: str
+    _: KW_ONLY
+    unit: str
+    formula: str
+    better: str
+
+    @property
+    def sign(self) -> int:
+        """1 where less is better, -1 where more is."""
+        return 1 if self.better == "less" else -1
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a plain mapping."""
+        return {"name": self.name, "unit": self.unit, "formula": self.formula, "better": self.better}
+
+
+@dataclass(frozen=True)
+class Frontier:
+    """Releases of one table by their privacy and their utility. Every figure is a statistic of the original."""
+
+    points: tuple[Point, ...] = field(repr=False)
+    _: KW_ONLY
+    privacy: Measure
+    utility: Measure
+    references: tuple[Reference, ...] = field(repr=False)
+    anchors: Anchors = field(repr=False)
+    table: str
+    rows: int = field(repr=False)
+    quasi: tuple[str, ...] = ()
+    carried: tuple[str, ...] = ()
+    targets: tuple[str, ...] = ()  # of the carried ones, those that no requirement protects
+    repeats: int = 1
+    seed: int = 0
+    confidential: bool = True
+
+    def __repr__(self) -> str:
+        size = f"{len(self.points)} releases, {len(self.efficient)} efficient"
+        return f"<Frontier {self.table}: {size}, {self.privacy.name} against {self.utility.name}, confidential>"
+
+    @property
+    def efficient(self) -> tuple[Point, ...]:
+        """Points than which no other is as good on both axes and better on one, from the most private on."""
+        return self._from_private([point for point in self.points if point.efficient])
+
+    @property
+    def efficient_without_buckets(self) -> tuple[Point, ...]:
+        """Points that would be efficient if no release published exact quasi-identifiers; none of these does."""
+        rest = [point for point in self.points if not point.buckets]
+        marked = with_efficient(rest, self.privacy, self.utility)
+        return self._from_private([point for point, mark in zip(rest, marked, strict=True) if mark.efficient])
+
+    def _from_private(self, points: list[Point]) -> tuple[Point, ...]:
+        return tuple(sorted(points, key=lambda point: (self.privacy.sign * point.privacy.mean, point.number)))
+
+    @property
+    def failed(self) -> tuple[Point, ...]:
+        """Mechanisms that could not be applied to this table, or measured; each says why."""
+        return tuple(point for point in self.points if point.failed)
+
+    def recommend(
+        self,
+        *,
+        privacy_loss: float | None = None,
+        utility_loss: float | None = None,
+        membership_public: bool = False,
+    ) -> Recommendation:
+        """Choose by the largest acceptable privacy figure, by the required utility figure, or, without, by the knee.
+
+        Buckets publish everybody's exact quasi-identifiers, so that anyone can tell who is in the table. They are
+        left out of the choice unless `membership_public=True` says that this is no secret.
+        """
+        measured = [point for point in self.points if not point.failed]
+        axes = scales(self.anchors, self.privacy, self.utility, measured)
+        return recommended(measured, axes, (privacy_loss, utility_loss), membership_public=membership_public)
+
+    def chosen(self, point: Point | int) -> Mechanism:
+        """Return the mechanism of a point to publish with: a proved claim will say how its parameters were chosen."""
+        number = point if isinstance(point, int) else point.number
+        for known in self.points:
+            if known.number == number:
+                return chosen(known.mechanism, proved=known.claim.get("kind") == "proved")
+        raise ParameterError("point", number, "is not in this frontier", hint=f"1 to {len(self.points)}")
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a plain mapping with every point."""
+        ends = {"suppressed": self.anchors.suppressed, "raw": self.anchors.raw}
+        return {
+            "table": self.table,
+            "rows": self.rows,
+            "quasi": list(self.quasi),
+            "carried": list(self.carried),
+            "targets": list(self.targets),
+            "confidential": self.confidential,
+            "privacy": self.privacy.to_json(),
+            "utility": self.utility.to_json(),
+            "repeats": self.repeats,
+            "seed": self.seed,
+            "references": [reference.to_json() for reference in self.references],
+            "ends": {name: [json_number(value) for value in pair] for name, pair in ends.items()},
+            "efficient": [point.number for point in self.efficient],
+            "efficient_without_buckets": [point.number for point in self.efficient_without_buckets],
+            "points": [point.to_json() for point in self.points],
+        }
+
+
+def with_efficient(points: list[Point], privacy: Measure, utility: Measure) -> tuple[Point, ...]:
+    """Mark the efficient points."""
+    x = [privacy.sign * point.privacy.mean for point in points]
+    y = [utility.sign * point.utility.mean for point in points]
+    marks = efficient_set(x, y)
+    return tuple(replace(point, efficient=mark) for point, mark in zip(points, marks, strict=True))

@@ -1,0 +1,251 @@
+"""`frontier`: run a sweep in worker processes, measure every release, find the efficient ones."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, closing
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from sfumato import __version__
+from sfumato.claims.exact import whole
+from sfumato.counts import Table
+from sfumato.errors import ParameterError
+from sfumato.frontiers.axes import Axis, axis_of, can_be_sent, compact, digest, table_fingerprint
+from sfumato.frontiers.evaluate import QUERIES, SELECTIVITIES, Task
+from sfumato.frontiers.point import Point, Spread, nothing_measured
+from sfumato.frontiers.pool import evaluated_all
+from sfumato.frontiers.progress import progress_of
+from sfumato.frontiers.recommend import anchors, references
+from sfumato.frontiers.result import Frontier, Measure, with_efficient
+from sfumato.frontiers.sweep import label_of, sweep, written_as
+from sfumato.measures import privacy_loss, utility_loss
+from sfumato.mechanisms import Mechanism, Progress
+from sfumato.release.atomic import refuse_release_folder, write_whole
+
+__all__ = ["Kept", "affordable", "bytes_of_one", "free_bytes", "frontier"]
+
+
+# How much memory a sweep will take, told before it starts.
+#
+# The estimate is rough and on the high side: what the program itself takes, the counts, the public trees, and the
+# sets of
+# values that the queries of the panels ask for, which are the largest part where a nominal attribute has many codes.
+
+_PROGRAM = 300_000_000
+_COUNT = 200  # bytes for each code of a distinct row: codes, labels, keys and what sorting them takes
+_NODE = 400  # bytes for each node of a public tree, its name included
+_PIECE = 24  # bytes for an interval of a query, drawn in batches of twice the queries
+
+
+def bytes_of_one(table: Table, *, panels: bool = True) -> int:
+    """Return about how many bytes one process of a sweep takes."""
+    published = table.schema.published
+    total = _PROGRAM + len(table.counts()) * len(published) * _COUNT
+    total += sum(len(attribute.nodes) for attribute in published) * _NODE
+    if panels:
+        # A random half of n values is about n / 4 intervals.
+        pieces = sum(attribute.size // 4 for attribute in table.schema.quasi if not attribute.ordered)
+        total += pieces * QUERIES * (len(SELECTIVITIES) + 2) * _PIECE
+    return total
+
+
+def free_bytes() -> int | None:
+    """Return how much memory is free, None where the system does not say."""
+    try:
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+    except (OSError, ValueError):
+        return None
+    found = [int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:")]
+    return found[0] if found else None
+
+
+def affordable(wanted: int, one: int, free: int | None) -> int:
+    """Return how many of the wanted workers fit into memory; refuse where not even one does."""
+    if free is None:
+        return wanted
+    if one > free:
+        rule = f"one process needs about {one / 1e9:.1f} GB, and {free / 1e9:.1f} GB are free"
+        hint = "panels=False, or give attributes with many values a coarser domain"
+        raise ParameterError("memory", f"{one / 1e9:.1f} GB", rule, hint=hint)
+    return min(wanted, max(free // one, 1))
+
+
+# Results kept in a folder, so that a sweep that was stopped goes on where it was. The folder is confidential.
+
+_FIGURES = 2  # since 2: the worst of all sensitive attributes, not the first
+
+_README = """CONFIDENTIAL
+
+These files hold figures computed from the original table by `sfumato frontier`: losses, worst groups and
+populations, sample rows of releases that were never published. They are statistics of the original and are
+covered by no claim. Do not publish this folder; delete it when the choice is made.
+
+One file is one mechanism on one table under one pair of measures. A sweep that is started again reads them
+instead of computing them. Deleting a file only means that it is computed again.
+"""
+
+
+class Kept:
+    """One JSON file for each point, named by everything its figures depend on."""
+
+    def __init__(self, folder: str | PathLike[str], task: Task) -> None:
+        self._folder = Path(folder)
+        if self._folder.exists() and not self._folder.is_dir():
+            raise ParameterError("keep", self._folder.name, "is a file", hint="name a folder")
+        refuse_release_folder("keep", self._folder / "README.txt")
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for name, text in (("README.txt", _README), (".gitignore", "*\n")):
+            if not (self._folder / name).exists():
+                (self._folder / name).write_text(text, "utf-8")
+        self._about = {
+            "sfumato": __version__,
+            "figures": _FIGURES,
+            "table": table_fingerprint(task.table),
+            "privacy": task.privacy.key,
+            "utility": task.utility.key,
+            "repeats": task.repeats,
+            "seed": task.seed,
+            "panels": task.panels,
+        }
+
+    def key(self, mechanism: Mechanism) -> str:
+        """Return the name of a point's file."""
+        return digest({**self._about, "mechanism": written_as(mechanism)})
+
+    def read(self, mechanism: Mechanism) -> dict[str, Any] | None:
+        """Return what was kept, None where nothing is or the file is damaged."""
+        try:
+            held = json.loads((self._folder / f"{self.key(mechanism)}.json").read_text("utf-8"))
+        except (OSError, ValueError):
+            return None
+        whole = isinstance(held, dict) and held.get("mechanism") == json.loads(json.dumps(written_as(mechanism)))
+        found = held.get("found") if whole else None
+        if not isinstance(found, dict) or "failed" not in found:
+            return None
+        # Earlier versions kept a point whose process died; the next run may well make it.
+        return None if found["failed"] == "the process that made this release stopped (too little memory?)" else found
+
+    def write(self, mechanism: Mechanism, found: dict[str, Any]) -> None:
+        """Keep a result; a process that dies while writing leaves no half file."""
+        text = json.dumps({"confidential": True, "mechanism": written_as(mechanism), "found": found}, indent=1)
+        write_whole(self._folder / f"{self.key(mechanism)}.json", text, mode=0o600)
+
+
+def frontier(
+    table: Table,
+    points: Iterable[Mechanism] | str,
+    *,
+    privacy: Any = privacy_loss,
+    utility: Any = utility_loss,
+    keep: str | PathLike[str] | None = None,
+    progress: bool | Progress = True,
+    repeats: int = 5,
+    seed: int = 0,
+    workers: int | None = None,
+    panels: bool = True,
+) -> Frontier:
+    """Measure a sweep of releases of one table and find those that nothing beats.
+
+    privacy, utility   a measure on each axis: its name, a function of (table, release), or an `Axis`.
+    keep       a folder in which results are kept; a sweep that was stopped goes on from there. Confidential.
+    repeats    how often a method that draws at random is run, with seeds `seed`, `seed + 1`, ...
+    workers    processes to use, one for each core unless told; 0 runs everything here.
+    panels     also note what the report shows of each release.
+    """
+    mechanisms = sweep(points) if isinstance(points, str) else sweep(*points)
+    table.refuse_repeated_keys()
+    task = Task(
+        compact(table),
+        privacy=axis_of(privacy),
+        utility=axis_of(utility),
+        repeats=whole("repeats", repeats, least=1, hint="5"),
+        seed=whole("seed", seed, least=0),
+        panels=panels,
+    )
+    hands = affordable(_workers(workers, task), bytes_of_one(task.table, panels=panels), free_bytes())
+    kept = None if keep is None else Kept(keep, task)
+    found = _found(task, mechanisms, kept, hands, progress_of(progress))
+    ends = anchors(task)
+    axes = (_measure(task.privacy, "privacy", found), _measure(task.utility, "utility", found))
+    placed = [_point(number, one, found[number - 1]) for number, one in enumerate(mechanisms, 1)]
+    return Frontier(
+        with_efficient(placed, *axes),
+        privacy=axes[0],
+        utility=axes[1],
+        references=references(task, ends),
+        anchors=ends,
+        table=table.schema.name,
+        rows=table.rows,
+        quasi=tuple(attribute.name for attribute in table.schema.quasi),
+        carried=tuple(attribute.name for attribute in table.schema.carried),
+        targets=tuple(attribute.name for attribute in table.schema.role("target")),
+        repeats=task.repeats,
+        seed=task.seed,
+    )
+
+
+def _workers(asked: int | None, task: Task) -> int:
+    if asked is not None:
+        return whole("workers", asked, least=0, hint="0 runs everything in this process")
+    if not (can_be_sent(task.privacy) and can_be_sent(task.utility)):
+        return 0  # a measure of a notebook or script lives in this process only
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
+
+
+def _found(
+    task: Task,
+    mechanisms: Sequence[Mechanism],
+    kept: Kept | None,
+    workers: int,
+    shown: AbstractContextManager[Progress],
+) -> list[dict[str, Any]]:
+    """Take what was kept, compute the rest, keep it at once."""
+    if workers and not (can_be_sent(task.privacy) and can_be_sent(task.utility)):
+        hint = "put the function into a module, or workers=0"
+        raise ParameterError("workers", workers, "the measure can not be sent to another process", hint=hint)
+    found = {at: held for at, one in enumerate(mechanisms) if kept and (held := kept.read(one)) is not None}
+    missing = [at for at in range(len(mechanisms)) if at not in found]
+    with shown as tell:
+        tell(len(found) / len(mechanisms), f"{len(found)} kept" if found else "starting")
+        with closing(evaluated_all(task, [mechanisms[at] for at in missing], workers=workers)) as answers:
+            for place, answer in answers:
+                at = missing[place]
+                found[at] = answer
+                if kept is not None and not answer.get("died"):  # a process that died says nothing about the point
+                    kept.write(mechanisms[at], answer)
+                tell(len(found) / len(mechanisms), f"{len(found)}/{len(mechanisms)} {label_of(mechanisms[at])}")
+    return [found[at] for at in range(len(mechanisms))]
+
+
+def _measure(axis: Axis, place: str, found: Sequence[Mapping[str, Any]]) -> Measure:
+    """Unit and formula as the measure itself states them."""
+    said = next((one["axes"][place] for one in found if not one["failed"]), {"unit": "", "formula": ""})
+    return Measure(axis.name, unit=said["unit"], formula=said["formula"], better=axis.better)
+
+
+def _point(number: int, mechanism: Mechanism, found: Mapping[str, Any]) -> Point:
+    if found["failed"]:
+        nothing = nothing_measured()
+        return Point(mechanism, number=number, privacy=nothing, utility=nothing, failed=str(found["failed"]))
+    return Point(
+        mechanism,
+        number=number,
+        privacy=Spread(tuple(float(value) for value in found["privacy"])),
+        utility=Spread(tuple(float(value) for value in found["utility"])),
+        bound=found["bound"],
+        savable=found["savable"],
+        drew=found["drew"],
+        form=found["form"],
+        claim=found["claim"],
+        promise=found["promise"],
+        promises=found["promises"],
+        summary=found["summary"],
+        panel=found["panel"],
+        attributes={axis: said for axis, said in found.get("attributes", {}).items() if said},
+        published=found.get("published", ""),
+        seconds=found.get("seconds", 0.0),
+    )

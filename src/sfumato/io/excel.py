@@ -1,0 +1,422 @@
+"""Sheets of Excel and OpenDocument files, each cell read by itself, never typed from the rows above it.
+
+Source    own, over python-calamine.
+Claim     a cell means the same wherever it stands: a number is its decimal text (5 and 5.0 are one), a day or time and
+          a truth value are what they are, a text is itself ("007" stays "007", and "5" is read as 5 is), and an empty
+          cell has no value. A row without a value is never a row. A sheet with an error such as #N/A, or a formula
+          without a stored result, is refused, and the message names the cells.
+Because   cells arrive as Python objects, typed by their own record in the file; nothing is inferred from a column. The
+          library gives an error and a formula without a result as empty cells, so they are looked for apart from it.
+Checked   tests/claims/test_rows_are_read_by_themselves.py::test_each_row_alone_is_the_row_in_the_file
+          tests/unit/counts/test_excel.py::test_cells_mean_what_they_say
+          tests/unit/counts/test_excel.py::test_a_cell_in_the_last_corner_is_refused
+          tests/unit/counts/test_excel.py::test_cells_without_a_result_are_refused_by_their_address
+Silent on errors in .xls files: there they are empty cells. In .xlsb files errors of every sheet are refused.
+
+The first row with a value names the columns. A file in which several sheets hold values is refused unless one is
+named. A sheet is held as a rectangle by the library, so one whose cells lie farther apart than `CELLS_LIMIT` cells is
+refused before it is opened.
+"""
+
+from __future__ import annotations
+
+import copy
+import re
+import xml.etree.ElementTree as ET
+import zipfile
+import zlib
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sfumato.errors import count_of
+from sfumato.io.decode_cell import canonical_text
+from sfumato.io.dialect import title_like, title_refused
+from sfumato.io.errors import refused
+from sfumato.limits import engine_path, most_unpacked
+from sfumato.schema import Grid
+
+__all__ = ["CELLS_LIMIT", "Sheet", "open_sheet"]
+
+CELLS_LIMIT = 20_000_000  # of the rectangle around all cells of a sheet
+_BLOCK = 1 << 20
+_WINDOW = 15  # ` r="XFD1048576"`
+_DAMAGED_ZIP = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError)
+_RESULTS = re.compile(rb"<(?:\w{1,40}:)?f[\s/>]|\st\s{0,9}=\s{0,9}[\"']e[\"']")
+_LONGEST_NAME = 60
+_CELL = re.compile(rb"([A-Za-z]{1,4})([0-9]{1,10})")
+_REFERENCE = re.compile(rb"\sr\s*=\s*[\"']([A-Za-z]{0,4})([0-9]{1,10})")
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """The rows of a sheet as Python objects, by column; None where a cell has no value."""
+
+    names: tuple[str, ...]
+    _: KW_ONLY
+    columns: tuple[list[Any], ...]
+    blank: int = 0
+    lines: tuple[int, ...] = ()  # the row of the sheet on which each row stands, where there is one sheet
+
+    @classmethod
+    def chained(cls, sheets: Sequence[Sheet]) -> Sheet:
+        """Return the rows of several sheets with the same columns, one after the other."""
+        if len(sheets) == 1:
+            return sheets[0]
+        columns = [
+            [cell for part in parts for cell in part] for parts in zip(*(s.columns for s in sheets), strict=True)
+        ]
+        return cls(sheets[0].names, columns=tuple(columns), blank=sum(sheet.blank for sheet in sheets))
+
+    def rows(self, names: Sequence[str], _cells: Mapping[str, Grid]) -> pl.DataFrame:
+        """Return the named columns as canonical texts."""
+        return pl.DataFrame(
+            [pl.Series(name, list(map(canonical_text, self.objects(name))), dtype=pl.String) for name in names]
+        )
+
+    def objects(self, name: str) -> list[Any]:
+        """Return the cells of a column as they are."""
+        return self.columns[self.names.index(name)]
+
+    def height(self) -> int:
+        """Return how many rows there are."""
+        return len(self.columns[0]) if self.columns else 0
+
+
+def open_sheet(path: Path, name: str | None) -> Sheet:
+    """Read the named sheet, or the only one that holds values."""
+    try:
+        import python_calamine
+    except ModuleNotFoundError:
+        raise refused(path.name, "needs the excel extra", "pip install 'sfumato[excel]'") from None
+    if path.stat().st_size == 0:
+        raise refused(path.name, "is empty", "write the file again")
+    _check_size(path)
+    book = python_calamine.CalamineWorkbook.from_path(engine_path(path))
+    kept = python_calamine.SheetTypeEnum.WorkSheet
+    names = [sheet.name for sheet in book.sheets_metadata if sheet.typ == kept]
+    if name is not None and name not in names:
+        raise refused(path.name, f"has no sheet named {name}", f"its sheets are {_listed(names)}")
+    found = {each: book.get_sheet_by_name(each) for each in ([name] if name is not None else names)}
+    filled = [each for each, sheet in found.items() if sheet.start is not None]
+    if len(filled) > 1:
+        rule = f"has {len(filled)} sheets with values: {_listed(filled)}"
+        raise refused(path.name, rule, f"name the one to read: sheet={filled[0]!r} (--sheet)")
+    if not filled:
+        raise refused(path.name, "holds no values", "give a sheet with a row of column names and rows below it")
+    _check_results(path, filled[0])
+    return _sheet(path, enumerate(found[filled[0]].iter_rows(), 1))
+
+
+def _sheet(path: Path, rows: Iterator[tuple[int, Sequence[Any]]]) -> Sheet:
+    """Read rows with their numbers in the sheet."""
+    first: Sequence[Any] = next((row for _, row in rows if any(cell != "" for cell in row)), ())
+    texts = [canonical_text(cell) for cell in first]
+    if title_like(texts):
+        raise title_refused(path.name, texts, line=False)
+    names = tuple(text or f"column_{at}" for at, text in enumerate(texts, 1))
+    twice = sorted(name for name, times in Counter(names).items() if times > 1)
+    if twice:
+        rule = f"has {len(twice)} column names that occur twice"
+        raise refused(path.name, rule, "give each column a name of its own", values=twice, count=len(twice))
+    columns: tuple[list[Any], ...] = tuple([] for _ in names)
+    blank, lines = 0, []
+    for number, row in rows:
+        if all(cell == "" for cell in row):
+            blank += 1
+            continue
+        lines.append(number)
+        for column, cell in zip(columns, row, strict=True):
+            column.append(None if isinstance(cell, str) and cell == "" else cell)
+    return Sheet(names, columns=columns, blank=blank, lines=tuple(lines))
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:10])
+    return f"{shown} and {len(names) - 10} more" if len(names) > 10 else shown
+
+
+# -- cells that hold no result -------------------------------------------------------------------
+
+
+def _check_results(path: Path, name: str) -> None:
+    """Refuse a sheet with errors, or formulas whose result was not stored: both would be read as empty cells."""
+    if not zipfile.is_zipfile(path):
+        return
+    try:
+        with zipfile.ZipFile(path) as archive:
+            cells = list(_without_result(archive, name))
+    except (*_DAMAGED_ZIP, KeyError, ET.ParseError):
+        raise refused(path.name, "cannot be read: the file is damaged or protected", "save it again") from None
+    if cells:
+        told = _listed([f"{_letters(column)}{row}" for row, column in cells])
+        holds = count_of(len(cells), "cell", "cells")
+        rule = f"has {holds} with an error such as #N/A, or with a formula without a stored result: {told}"
+        hint = (
+            "empty or correct them and save the file in a spreadsheet program, which stores results; or save it as CSV"
+        )
+        raise refused(path.name, rule, hint, count=len(cells))
+
+
+def _without_result(archive: zipfile.ZipFile, name: str) -> Iterator[tuple[int, int]]:
+    parts = archive.namelist()
+    if "content.xml" in parts:
+        with archive.open("content.xml") as file:
+            yield from _open_errors(file, name)
+        return
+    for part in parts:
+        if part.endswith(".bin") and "worksheets" in part:
+            yield from _binary_errors(archive.read(part))
+    if "xl/workbook.xml" not in parts:
+        return
+    part = _part_of(archive, name)
+    with archive.open(part) as file:
+        seen = _mentions(iter(lambda: file.read(_BLOCK), b""))
+    if seen:
+        with archive.open(part) as file:
+            yield from _xml_cells_without_result(file)
+
+
+def _part_of(archive: zipfile.ZipFile, name: str) -> str:
+    """Return the part that holds a sheet, as the workbook and its relations say."""
+    book, links = (ET.fromstring(archive.read(part)) for part in ("xl/workbook.xml", "xl/_rels/workbook.xml.rels"))  # noqa: S314
+    sheets = [element.attrib for element in book.iter() if _tag(element) == "sheet"]
+    known = next(attributes for attributes in sheets if attributes.get("name") == name)
+    link = next(value for key, value in known.items() if _tag_of(key) == "id")
+    target = next(element.attrib["Target"] for element in links.iter() if element.attrib.get("Id") == link)
+    return target.removeprefix("/") if target.startswith("/") else f"xl/{target}"
+
+
+def _mentions(parts: Iterator[bytes]) -> bool:
+    """Whether a sheet has an error or a formula at all, which is far quicker to see than which cell has it."""
+    rest = b""
+    for part in parts:
+        if _RESULTS.search(rest + part):
+            return True
+        rest = part[-_LONGEST_NAME:]
+    return False
+
+
+def _xml_cells_without_result(file: IO[bytes]) -> Iterator[tuple[int, int]]:
+    row = column = 0
+    for event, element in ET.iterparse(file, ("start", "end")):  # noqa: S314  (as below)
+        name = _tag(element)
+        if event == "start" and name == "row":
+            given = element.attrib.get("r", "")
+            row, column = int(given) if given.isdecimal() else row + 1, 0
+        elif event == "start" and name == "c":
+            written = _CELL.fullmatch(element.attrib.get("r", "").encode())
+            column = column + 1 if written is None else _column_number(written[1])
+            row = row if written is None else int(written[2])
+        elif event == "end" and name == "c":
+            below = {_tag(child): child for child in element}
+            shown = "v" in below and bool(below["v"].text)
+            empty = element.attrib.get("t") == "str" and "v" in below  # a formula whose result is an empty text
+            if element.attrib.get("t") == "e" or ("f" in below and not (shown or empty)):
+                yield row, column
+        elif event == "end" and name == "row":
+            element.clear()
+
+
+def _letters(column: int) -> str:
+    letters = ""
+    while column:
+        column, rest = divmod(column - 1, 26)
+        letters = chr(ord("A") + rest) + letters
+    return letters
+
+
+def _tag(element: ET.Element) -> str:
+    return _tag_of(element.tag)
+
+
+def _tag_of(name: str) -> str:
+    return name.rpartition("}")[2]
+
+
+# -- how large a sheet is, before anything is made of it -------------------------------------------
+
+
+def _check_size(path: Path) -> None:
+    """Refuse a file whose cells lie so far apart that the rectangle around them does not fit in memory."""
+    if not zipfile.is_zipfile(path):
+        return  # an .xls sheet has at most 65,536 rows of 256 cells
+    try:
+        with zipfile.ZipFile(path) as archive:
+            _check_unpacked(path, archive)
+            for part in archive.infolist():
+                if part.filename.endswith(".bin") and "worksheets" in part.filename:
+                    _check_corner(path, *_binary_corner(archive.read(part)))
+                elif part.filename == "content.xml":
+                    with archive.open(part) as file:
+                        for corner in _open_corners(file):
+                            _check_corner(path, *corner)
+                elif part.filename.endswith(".xml"):
+                    with archive.open(part) as file:
+                        corner = _corner(iter(lambda file=file: file.read(_BLOCK), b""))  # type: ignore[misc]
+                    _check_corner(path, *corner)
+    except (*_DAMAGED_ZIP, ET.ParseError):
+        raise refused(path.name, "cannot be read: the file is damaged or protected", "save it again") from None
+
+
+def _check_unpacked(path: Path, archive: zipfile.ZipFile) -> None:
+    """Unpack every part once, whatever size it states: the library that reads the cells has no limit of its own."""
+    most = most_unpacked(path.stat().st_size)
+    size = 0
+    for part in archive.infolist():
+        endless = copy.copy(part)
+        endless.file_size = 1 << 62  # read to its end, and no further than the limit
+        with archive.open(endless) as file:
+            while block := file.read(_BLOCK):
+                size += len(block)
+                if size > most:
+                    rule = f"is more than {most:,} bytes when unpacked, and at most so many are read"
+                    raise refused(path.name, rule, "save the sheet as CSV or Parquet")
+
+
+def _check_corner(path: Path, rows: int, columns: int) -> None:
+    if rows * columns > CELLS_LIMIT:
+        rule = f"has cells as far as row {rows:,} and column {columns:,}: {rows * columns:,} cells, and at most "
+        rule += f"{CELLS_LIMIT:,} are read"
+        raise refused(path.name, rule, "delete stray cells below and beside the table, or save it as CSV or Parquet")
+
+
+def _corner(parts: Iterator[bytes]) -> tuple[int, int]:
+    """Return the largest row and column that an attribute r="XFD1048576" or r="1048576" names."""
+    rows = columns = 0
+    rest = b""
+    for part in parts:
+        block = np.frombuffer(rest + part, np.uint8)
+        found = _references(block)
+        rows, columns = max(rows, found[0]), max(columns, found[1])
+        rest = block[-2 * _WINDOW :].tobytes()
+    found = _references(np.frombuffer(rest + b" " * _WINDOW, np.uint8))
+    return max(rows, found[0]), max(columns, found[1])
+
+
+def _references(block: NDArray[np.uint8]) -> tuple[int, int]:
+    """Read the references that begin in a block and end before its last bytes."""
+    if len(block) <= _WINDOW:
+        return 0, 0
+    begin = block[:-_WINDOW]
+    blank = begin <= 32
+    name = blank[:-2] & (begin[1:-1] == ord("r"))
+    if (name & blank[2:]).any() or (name & (begin[2:] == ord("=")) & (block[3 : len(begin) + 1] <= 32)).any():
+        return _spaced(block.tobytes())
+    places = np.flatnonzero(name & (begin[2:] == ord("=")))
+    rows, columns = np.zeros(len(places), np.int64), np.zeros(len(places), np.int64)
+    going = np.ones(len(places), dtype=bool)
+    for at in range(4, _WINDOW):  # behind the quote
+        byte = block[places + at].astype(np.int64)
+        letter, digit = (byte | 32) - ord("a") + 1, byte - ord("0")
+        lettered, numbered = (letter >= 1) & (letter <= 26), (digit >= 0) & (digit <= 9)
+        columns = np.where(going & lettered, columns * 26 + letter, columns)
+        rows = np.where(going & numbered, rows * 10 + digit, rows)
+        going &= lettered | numbered
+    return int(rows.max(initial=0)), int(columns.max(initial=0))
+
+
+def _spaced(block: bytes) -> tuple[int, int]:
+    """Read references that have blanks around the sign of equality, which hardly any program writes."""
+    found = _REFERENCE.findall(block)
+    rows = max((int(digits) for _, digits in found), default=0)
+    return rows, max((_column_number(letters) for letters, _ in found), default=0)
+
+
+def _column_number(letters: bytes) -> int:
+    number = 0
+    for letter in letters.upper():
+        number = number * 26 + letter - ord("A") + 1
+    return number
+
+
+def _open_corners(file: IO[bytes]) -> Iterator[tuple[int, int]]:
+    """Yield the last row and column with a value of each sheet of an OpenDocument file, where cells are repeated."""
+    row = column = rows = columns = 0
+    filled = False
+    for event, element in ET.iterparse(file, ("start", "end")):  # noqa: S314  (no entity is expanded, and the size is bounded)
+        name = element.tag.rpartition("}")[2]
+        if event == "start":
+            row, rows, columns = (0, 0, 0) if name == "table" else (row, rows, columns)
+            column, filled = (0, False) if name == "table-row" else (column, filled)
+        elif name in ("table-cell", "covered-table-cell"):
+            column += _repeated(element, "number-columns-repeated")
+            if len(element) or any(key.endswith("value-type") for key in element.attrib):
+                columns, filled = max(columns, column), True
+        elif name == "table-row":
+            row += _repeated(element, "number-rows-repeated")
+            rows = row if filled else rows
+            element.clear()
+        elif name == "table":
+            yield rows, columns
+            element.clear()
+
+
+def _open_errors(file: IO[bytes], table: str) -> Iterator[tuple[int, int]]:
+    """Yield where the errors, and the formulas without a result, of a sheet of an OpenDocument file stand."""
+    row = column = 0
+    here = False
+    for event, element in ET.iterparse(file, ("start", "end")):  # noqa: S314  (as above)
+        name = _tag(element)
+        if event == "start" and name == "table":
+            row, here = 0, any(_tag_of(key) == "name" and value == table for key, value in element.attrib.items())
+        elif event == "start":
+            column = 0 if name == "table-row" else column
+        elif name in ("table-cell", "covered-table-cell"):
+            kinds = [value for key, value in element.attrib.items() if key.endswith("value-type")]
+            formula = any(_tag_of(key) == "formula" for key in element.attrib)
+            if here and ("error" in kinds or (formula and not kinds)):
+                yield row + 1, column + 1
+            column += _repeated(element, "number-columns-repeated")
+        elif name == "table-row":
+            row += _repeated(element, "number-rows-repeated")
+            element.clear()
+
+
+def _repeated(element: ET.Element, name: str) -> int:
+    given = next((value for key, value in element.attrib.items() if key.endswith(name)), "1")
+    return int(given) if given.isascii() and given.isdigit() and len(given) < 10 else 1
+
+
+def _binary_corner(data: bytes) -> tuple[int, int]:
+    """Return the largest row and column of a sheet in the binary format: records of a type, a length and a body."""
+    rows = columns = at = 0
+    while at < len(data):
+        kind, at = _variable(data, at, 2)
+        size, at = _variable(data, at, 4)
+        if kind == 0 and size >= 4:
+            rows = max(rows, int.from_bytes(data[at : at + 4], "little") + 1)
+        elif 1 <= kind <= 11 and size >= 4:
+            columns = max(columns, int.from_bytes(data[at : at + 4], "little") + 1)
+        at += size
+    return rows, columns
+
+
+def _binary_errors(data: bytes) -> Iterator[tuple[int, int]]:
+    """Yield the row and column of each error of a sheet in the binary format, typed in or the result of a formula."""
+    row = at = 0
+    while at < len(data):
+        kind, at = _variable(data, at, 2)
+        size, at = _variable(data, at, 4)
+        if kind == 0 and size >= 4:
+            row = int.from_bytes(data[at : at + 4], "little") + 1
+        elif kind in (3, 11) and size >= 4:
+            yield row, int.from_bytes(data[at : at + 4], "little") + 1
+        at += size
+
+
+def _variable(data: bytes, at: int, most: int) -> tuple[int, int]:
+    value = 0
+    for place in range(most):
+        byte = data[at] if at < len(data) else 0
+        at += 1
+        value |= (byte & 127) << 7 * place
+        if byte < 128:
+            break
+    return value, at

@@ -1,0 +1,163 @@
+"""Frames of other libraries: those in memory become polars columns, those in a database are grouped where they are."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals as nw
+import polars as pl
+
+from sfumato.io.decode_cell import canonical_text
+from sfumato.io.encode import cell_and_certainty
+from sfumato.io.errors import refused
+from sfumato.schema import Grid
+
+__all__ = ["ROWS", "Grouped", "InMemory", "open_frame"]
+
+_ONE_TYPE = {"string", "integer", "floating", "boolean", "empty"}
+ROWS = "__rows__"  # how many rows share the values of a line
+
+
+@dataclass(frozen=True, slots=True)
+class InMemory:
+    """A frame of another library in memory; a column is converted when it is asked for."""
+
+    frame: Any
+
+    def rows(self, names: Sequence[str], _cells: Mapping[str, Grid]) -> pl.DataFrame:
+        """Return the named columns."""
+        return pl.DataFrame([_series(self.frame[name]).alias(name) for name in names])
+
+    def objects(self, name: str) -> list[Any] | None:
+        """Return the cells of a column as they are, where polars has no type for all of them; else None."""
+        column = self.frame[name]
+        return column.to_list() if _typed(column) is None else None
+
+    def height(self) -> int:
+        """Return how many rows there are."""
+        return len(self.frame)
+
+
+@dataclass(frozen=True, slots=True)
+class Grouped:
+    """A frame that lives in another engine: it answers one GROUP BY at a time."""
+
+    frame: Any
+
+    def rows(self, names: Sequence[str], cells: Mapping[str, Grid]) -> pl.DataFrame:
+        """Return the distinct combinations of raw values and, in `ROWS`, how many rows have each.
+
+        Doubles of a column in `cells` become the middle of their cell first, so that few lines come back.
+        """
+        types = self.frame.collect_schema()
+        middles = [_middle(name, cells[name]) for name in names if name in cells and types[name] == nw.Float64]
+        frame = self.frame.select(*names)
+        query = (frame.with_columns(*middles) if middles else frame).group_by(*names).agg(nw.len().alias(ROWS))
+        found = query.collect(backend="polars").to_native()
+        return pl.DataFrame(found).with_columns(pl.col(ROWS).cast(pl.Int64))  # Decimal or unsigned, by engine
+
+    def height(self) -> int:
+        """Return how many rows there are."""
+        return int(self.frame.select(nw.len()).collect(backend="polars").item())
+
+
+def open_frame(data: Any) -> tuple[tuple[str, ...], pl.LazyFrame | InMemory | Grouped]:
+    """Return the column names and a polars lazy frame, or the engine that groups."""
+    if isinstance(data, pl.DataFrame):
+        return tuple(data.columns), data.lazy()
+    if isinstance(data, pl.LazyFrame):
+        return tuple(data.collect_schema().names()), data
+    pandas_names = _pandas_names(data)
+    if pandas_names is not None:
+        data = data.copy(deep=False)
+        data.columns = list(pandas_names)
+    elif hasattr(data, "column_names") and isinstance(data.column_names, list):
+        _check_names([str(name) for name in data.column_names])
+    try:
+        frame = nw.from_native(data)
+    except TypeError:
+        hint = "give a path, or a pandas, polars, pyarrow or duckdb frame"
+        raise refused("data", f"is not a table ({type(data).__name__})", hint) from None
+    columns = tuple(str(name) for name in frame.collect_schema().names())
+    _check_names(columns)
+    if isinstance(frame, nw.LazyFrame):
+        return columns, Grouped(_told_apart(frame))
+    return columns, InMemory(frame)
+
+
+def _told_apart(frame: Any) -> Any:
+    """Have DuckDB compare texts by their bytes: under another collation it would count `a` and `A` as one of them."""
+    native = frame.to_native()
+    if type(native).__module__.partition(".")[0] != "duckdb":
+        return frame
+    import duckdb
+
+    chosen = []
+    for name, kind in zip(native.columns, native.types, strict=True):
+        quoted = '"' + name.replace('"', '""') + '"'
+        text = str(kind).startswith("VARCHAR")
+        chosen.append(duckdb.SQLExpression(f'{quoted} COLLATE "binary"' if text else quoted).alias(name))
+    return nw.from_native(native.select(*chosen))
+
+
+def _middle(name: str, grid: Grid) -> Any:
+    """Replace numbers by the middle of their cell where the cell is certain; the rest is left for the oracle."""
+    x = nw.col(name)
+    code, sure = cell_and_certainty(grid, x)
+    low, high, step = float(grid.low), float(grid.high), float(grid.step)
+    inside = (x >= low) & (x < high) & (code < grid.size) & sure
+    return nw.when(inside).then((code + 0.5) * step + low).otherwise(x).alias(name)
+
+
+def _check_names(names: Sequence[str]) -> None:
+    twice = sorted(name for name, times in Counter(names).items() if times > 1)
+    if twice:
+        rule = f"has {len(twice)} column names that occur twice"
+        raise refused("the frame", rule, "give each column a name of its own", values=twice, count=len(twice))
+
+
+def _pandas_names(data: Any) -> tuple[str, ...] | None:
+    """Column names of a pandas frame as texts, None for anything else."""
+    if type(data).__module__.partition(".")[0] != "pandas" or not hasattr(data, "columns"):
+        return None
+    names = tuple(str(name) for name in data.columns)
+    _check_names(names)
+    return names
+
+
+def _series(column: Any) -> pl.Series:
+    """Convert one narwhals column; what polars has no type for becomes canonical text, value by value."""
+    series = _typed(column)
+    if series is not None:
+        return series
+    return pl.Series(column.name, [canonical_text(value) for value in column.to_list()], dtype=pl.String)
+
+
+def _typed(column: Any) -> pl.Series | None:
+    """Return the column where polars has a type for it (lists, structs, bytes are refused by type later), else None.
+
+    A column of objects has one only where all cells are of one plain type: what a conversion makes of mixed cells
+    (a truth value among numbers, a number among days, times of two zones) depends on the other rows.
+    """
+    if not _of_one_type(column):
+        return None
+    try:
+        series: pl.Series = column.to_polars()
+    except Exception:  # noqa: BLE001  (huge integers, odd categories: each library has its own error)
+        return None
+    return None if isinstance(series.dtype, pl.Object) else series
+
+
+def _of_one_type(column: Any) -> bool:
+    """True where the library gave the column a type, or all its cells share one of the plain types."""
+    native = column.to_native()
+    categories = getattr(getattr(native, "dtype", None), "categories", None)  # of pandas: values of any type
+    cells = native if categories is None else categories
+    if str(getattr(cells, "dtype", "")) != "object":
+        return True
+    from pandas.api.types import infer_dtype
+
+    return infer_dtype(cells, skipna=True) in _ONE_TYPE

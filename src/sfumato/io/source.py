@@ -1,0 +1,319 @@
+"""Where rows come from: files, globs and frames, opened without encoding a row; errors never quote a cell."""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any, TypeVar
+
+import polars as pl
+
+from sfumato.errors import SfumatoError
+from sfumato.io.decode_cell import canonical_text
+from sfumato.io.dialect import CsvFile, guesses_of, line_numbers, open_csv
+from sfumato.io.errors import refused
+from sfumato.io.excel import Sheet, open_sheet
+from sfumato.io.frames import ROWS, Grouped, InMemory, open_frame
+from sfumato.limits import engine_path
+from sfumato.schema import Grid
+
+__all__ = ["ROWS", "STATS", "Source", "guarded", "open_source", "slices", "stats_frame"]
+
+
+# SPSS, Stata and SAS files, through pyreadstat: each cell as its value label, its number, its text or its day.
+#
+# A cell is read by what the file declares of its variable and by nothing else: another row never changes it. A value
+# with a label is read as the label, unless the variable is declared a scale (SPSS): there a label marks an odd number
+# among others. Values declared missing (SPSS's lists and ranges, Stata's .a to .z, SAS's .A to .Z) are nulls.
+
+STATS = {".sav": "sav", ".zsav": "sav", ".por": "por", ".dta": "dta", ".sas7bdat": "sas7bdat", ".xpt": "xport"}
+_SINGLE = "float"  # Stata's four bytes: 0.7 is the decimal it prints, not the nearest double
+
+
+def stats_frame(path: Path) -> pl.DataFrame:
+    """Return the table of a file of a statistics program."""
+    try:
+        import pyreadstat
+    except ModuleNotFoundError:
+        raise refused(path.name, "needs the stats extra", "pip install 'sfumato[stats]'") from None
+    reader = getattr(pyreadstat, f"read_{STATS[path.suffix.lower()]}")
+    found, meta = reader(engine_path(path), output_format="dict")  # in lists: no column is given a type by its cells
+    names = [str(name) for name in found]
+    if not names:
+        raise refused(path.name, "has no columns", "write the file again")
+    scales = {name for name, level in (meta.variable_measure or {}).items() if level == "scale"}
+    labels = {name: known for name, known in (meta.variable_value_labels or {}).items() if name not in scales}
+    types = meta.readstat_variable_types or {}
+    return pl.DataFrame([_series(name, found[name], labels.get(name, {}), str(types.get(name))) for name in names])
+
+
+def _series(name: str, cells: Sequence[Any], labels: Mapping[Any, str], kind: str) -> pl.Series:
+    """Return one variable: of numbers as numbers, of all else as the canonical text of each cell."""
+    if not labels and kind.startswith(("int", "double", _SINGLE)) and not any(map(_is_temporal, cells)):
+        values = [None if cell is None else float(cell) for cell in cells]
+        return pl.Series(name, values, dtype=pl.Float32 if kind == _SINGLE else pl.Float64)
+    texts = {value: text.strip() for value, text in labels.items() if isinstance(text, str) and text.strip()}
+    return pl.Series(name, [texts.get(cell, canonical_text(cell)) for cell in cells], dtype=pl.String)
+
+
+def _is_temporal(cell: Any) -> bool:
+    return cell is not None and not isinstance(cell, int | float)
+
+
+_COLUMNS, _CELLS = 250, 20_000_000  # columns looked at in one query; cells of a wide table that are held at once
+
+_PARQUET = {".parquet", ".pq"}
+_EXCEL = {".xlsx", ".xls", ".xlsm", ".xlsb", ".ods"}
+_MAGIC = ((b"PAR1", "parquet"), (b"PK\x03\x04", "excel"))
+_FRAME = "the frame"
+_PLACES = 20  # rows named by their place
+_PANIC = "PanicException"  # of any engine written in Rust: each has a class of its own, none of them an Exception
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """An opened table: names and types of its columns and a lazy frame that reads only what is selected."""
+
+    name: str
+    _: KW_ONLY
+    columns: tuple[str, ...]
+    frame: pl.LazyFrame | InMemory | Sheet | Grouped
+    streaming: bool = True
+    files: tuple[CsvFile, ...] = ()
+
+    @property
+    def padded(self) -> bool:
+        """True when cells start with blanks, as in `a, b`."""
+        return any(file.form.padded for file in self.files)
+
+    @property
+    def guessed(self) -> bool:
+        """True when it was guessed whether the file has a header line."""
+        return any(file.form.guessed for file in self.files)
+
+    @property
+    def grouped(self) -> bool:
+        """True when lines are combinations with a number of rows, in no order of their own."""
+        return isinstance(self.frame, Grouped)
+
+    @property
+    def counted(self) -> int | None:
+        """How many rows a text file has by a count of its lines; None for what is not text."""
+        return sum(file.rows for file in self.files) if self.files else None
+
+    @property
+    def blank(self) -> int:
+        """How many lines or rows of a file are empty and therefore no rows."""
+        if isinstance(self.frame, Sheet):
+            return self.frame.blank
+        return sum(file.blank for file in self.files)
+
+    def places(self, rows: Sequence[int]) -> str:
+        """Say where rows stand, counted from 0 and in order: by the line of a file, or by the row where it has none."""
+        shown = [int(row) for row in rows[:_PLACES]]
+        word, numbers = "row", [row + 1 for row in shown]
+        if isinstance(self.frame, Sheet) and self.frame.lines:
+            word, numbers = "sheet row", [self.frame.lines[row] for row in shown]
+        elif len(self.files) == 1 and (lines := line_numbers(self.files[0], shown)):
+            word, numbers = "line", lines
+        more = f" and {len(rows) - len(shown)} more" if len(rows) > len(shown) else ""
+        return f"{word}{'' if len(rows) == 1 else 's'} {', '.join(map(str, numbers))}{more}"
+
+    def guesses(self, columns: Sequence[str]) -> tuple[str, ...]:
+        """Return which of encoding, delimiter and header were guessed from rows, when these columns are read."""
+        return guesses_of([file.form for file in self.files], columns)
+
+    def types(self, frame: pl.LazyFrame) -> dict[str, pl.DataType]:
+        """Return the types of a frame's columns."""
+        return guarded(self.name, lambda: dict(frame.collect_schema()))
+
+    def scan(self, columns: Sequence[str], cells: Mapping[str, Grid] | None = None) -> pl.LazyFrame:
+        """Return a lazy frame of the named columns; of an engine that groups, with the number of rows in `ROWS`.
+
+        Such an engine may give the middle of a cell for any number of the cell in the columns `cells`.
+        """
+        frame = self.frame
+        if isinstance(frame, pl.LazyFrame):
+            return frame.select(columns)
+        return guarded(self.name, lambda: frame.rows(columns, cells or {})).lazy()
+
+    def objects(self, column: str) -> list[Any] | None:
+        """Return the cells of a column of mixed objects, which `scan` gives as canonical texts; else None."""
+        frame = self.frame
+        return guarded(self.name, lambda: frame.objects(column)) if isinstance(frame, InMemory | Sheet) else None
+
+    def collect(self, query: pl.LazyFrame) -> pl.DataFrame:
+        """Run a query on what `scan` returned."""
+        return guarded(self.name, lambda: query.collect(engine="streaming" if self.streaming else "in-memory"))
+
+    def read(self, columns: Sequence[str]) -> pl.DataFrame:
+        """Return the cells of the named columns; of an engine that groups, with the number of rows in `ROWS`."""
+        found = self.collect(self.scan(columns))
+        self.same_rows(found.height)
+        return found
+
+    def height(self) -> int:
+        """Return how many rows there are, without reading a column."""
+        frame = self.frame
+        if not isinstance(frame, pl.LazyFrame):
+            return guarded(self.name, frame.height)
+        return self.same_rows(int(self.collect(frame.select(pl.len())).item()))
+
+    def same_rows(self, read: int) -> int:
+        """Return the number of rows read; raise when the count of the lines says another."""
+        if self.counted is not None and read != self.counted:
+            rule = f"has {self.counted} rows by its lines, and {read} were read"
+            raise refused(self.name, rule, "check that the file has not changed since it was opened; read it again")
+        return read
+
+
+def guarded(where: str, action: Callable[[], Result]) -> Result:
+    """Run what an engine does; its messages quote cells, so none of them is passed on."""
+    try:
+        return action()
+    except SfumatoError:
+        raise
+    except OSError as error:
+        rule = f"cannot be read ({error.strerror or 'the file is damaged'})"
+        raise refused(where, rule, "check the path and the file") from None
+    except MemoryError:
+        raise refused(where, "does not fit in memory", "use Parquet, or publish fewer columns") from None
+    except Exception as error:  # noqa: BLE001  (five engines, each with its own tree of errors)
+        kind = type(error).__name__
+        hint = "check the delimiter, the quotes and the encoding, and that the file is whole"
+        if where == _FRAME:
+            hint = "check that its own library can still read it and that its columns hold plain values"
+        raise refused(where, f"cannot be read as a table ({kind})", hint) from None
+    except BaseException as error:
+        if type(error).__name__ != _PANIC:
+            raise
+        raise refused(where, "cannot be read: the engine gave up", "check that the file is whole") from None
+
+
+def open_source(
+    data: Any,
+    *,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    header: bool | Sequence[str] | None = None,
+    sheet: str | None = None,
+    expected: Sequence[str] = (),
+) -> Source:
+    """Open a path, a glob or a frame; `expected` are the columns a header is likely to name."""
+    text = {"delimiter": delimiter, "encoding": encoding, "header": header}
+    if isinstance(data, str | PathLike):
+        return _open_paths(_paths(fspath(data)), text, sheet, expected)
+    if sheet is not None or any(value is not None for value in text.values()):
+        raise refused("delimiter, encoding, header, sheet", "are for files", "omit them for a frame")
+    columns, frame = guarded(_FRAME, lambda: open_frame(data))
+    return Source(_FRAME, columns=columns, frame=frame, streaming=isinstance(data, pl.LazyFrame))
+
+
+def _paths(text: str | bytes) -> list[Path]:
+    if isinstance(text, bytes):
+        raise refused("data", "is not a path or a frame", "give a path as text")
+    if "\0" in text:
+        raise refused("data", "is not a path", "a path holds no null character")
+    path = Path(text)
+    try:
+        if path.is_dir():
+            folder = path.name or text
+            raise refused(folder, "is a directory", f"name the files in it: {folder}/*.parquet or {folder}/*.csv")
+        if path.exists() and not path.is_file():  # it is read several times, and a pipe may never end
+            raise refused(path.name, "is not a file", "save what it gives as a file first")
+        if path.exists():
+            return [path]
+    except OSError as error:
+        raise refused("data", f"cannot be opened ({error.strerror})", "check the path") from None
+    found = sorted(Path(name) for name in glob.glob(text, recursive=True)) if glob.has_magic(text) else []  # noqa: PTH207
+    files = [name for name in found if name.is_file()]
+    if not files:
+        raise refused(path.name or "data", "no such file", "check the path; globs like data/*.csv work too")
+    return files
+
+
+def _open_paths(paths: Sequence[Path], text: dict[str, Any], sheet: str | None, expected: Sequence[str]) -> Source:
+    kinds = {_kind(path) for path in paths}
+    if len(kinds) > 1:
+        raise refused("data", "the files are of different kinds", "read files of each kind apart")
+    kind, name = kinds.pop(), paths[0].name
+    if kind != "csv" and any(value is not None for value in text.values()):
+        other = "a file of SPSS, Stata or SAS" if kind == "stats" else kind
+        raise refused("delimiter, encoding, header", "are for CSV files", f"omit them for {other}")
+    if kind != "excel" and sheet is not None:
+        raise refused("sheet", "is for Excel files", f"omit it for {kind}")
+    if kind == "excel":
+        sheets = [guarded(path.name, lambda path=path: open_sheet(path, sheet)) for path in paths]  # type: ignore[misc]
+        _same_columns(paths, [found.names for found in sheets])
+        return Source(name, columns=sheets[0].names, frame=Sheet.chained(sheets), streaming=False)
+    if kind != "csv":
+        frames = [guarded(path.name, lambda path=path: _scan_binary(path, kind)) for path in paths]  # type: ignore[misc]
+        columns = [tuple(guarded(name, lambda frame=frame: frame.collect_schema().names())) for frame in frames]  # type: ignore[misc]
+        _same_columns(paths, columns)
+        return Source(name, columns=columns[0], frame=guarded(name, lambda: pl.concat(frames)))
+    files = tuple(open_csv(path, expected=expected, **text) for path in paths)
+    _same_columns(paths, [file.form.names for file in files])
+    frames = [guarded(file.path.name, lambda file=file: _scan_csv(file)) for file in files]  # type: ignore[misc]
+    return Source(name, columns=files[0].form.names, frame=guarded(name, lambda: pl.concat(frames)), files=files)
+
+
+def _same_columns(paths: Sequence[Path], columns: Sequence[tuple[str, ...]]) -> None:
+    for path, names in zip(paths[1:], columns[1:], strict=True):
+        if names != columns[0]:
+            rule = f"has other columns than {paths[0].name}"
+            raise refused(path.name, rule, "files of one glob must have the same columns in the same order")
+
+
+def _kind(path: Path) -> str:
+    suffix = path.suffix.lower()
+    if suffix in _PARQUET:
+        return "parquet"
+    if suffix in _EXCEL:
+        return "excel"
+    if suffix in STATS:
+        return "stats"
+    try:
+        with path.open("rb") as file:
+            head = file.read(4)
+    except OSError as error:
+        raise refused(path.name, f"cannot be read ({error.strerror})", "check the path and the file") from None
+    return next((kind for magic, kind in _MAGIC if head == magic), "csv")
+
+
+def _scan_binary(path: Path, kind: str) -> pl.LazyFrame:
+    if path.stat().st_size == 0:
+        raise refused(path.name, "is empty", "write the file again")
+    return stats_frame(path).lazy() if kind == "stats" else pl.scan_parquet(engine_path(path), glob=False)
+
+
+def _scan_csv(file: CsvFile) -> pl.LazyFrame:
+    """Scan with every column as text, under our own names."""
+    form = file.form
+    frame = pl.scan_csv(
+        engine_path(file.path) if file.text is None else file.text,
+        has_header=form.header,
+        separator=form.delimiter,
+        infer_schema=False,
+        glob=False,
+    )
+    given = frame.collect_schema().names()
+    if len(given) != len(form.names):
+        rule = f"has lines of different lengths (its first line has {len(form.names)} cells)"
+        raise refused(file.path.name, rule, "check the delimiter and the quotes")
+    return frame if tuple(given) == form.names else frame.rename(dict(zip(given, form.names, strict=True)))
+
+
+def slices(source: Source, names: Sequence[str]) -> Iterator[tuple[Sequence[str], pl.LazyFrame]]:
+    """Yield a few hundred columns at a time: what one query of all costs grows with the square of their number."""
+    if source.grouped or len(names) <= _COLUMNS:
+        yield names, source.scan(names)
+        return
+    rows = int(source.collect(source.scan(names[:1]).select(pl.len())).item())
+    held = source.collect(source.scan(names)) if rows * len(names) <= _CELLS else None
+    for at in range(0, len(names), _COLUMNS):
+        part = names[at : at + _COLUMNS]
+        yield part, source.scan(part) if held is None else held.select(part).lazy()

@@ -1,0 +1,1 @@
+"""Cutting a table of codes: layout, choice of the cut, the partition."""

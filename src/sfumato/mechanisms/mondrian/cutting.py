@@ -1,0 +1,244 @@
+"""Cutting a table of counts by Mondrian's kernel: what Mondrian, Bucketize and DLink share.
+
+Suppressed rows stay as one group with every label `*` where they satisfy the requirement themselves, and are left out
+where they do not.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import KW_ONLY, dataclass, replace
+from fractions import Fraction
+from typing import Literal
+
+import numpy as np
+
+from sfumato.claims import AlphaK, KAnonymity, LDiversity, Requirement, split_linkability
+from sfumato.counts import Counts, Members
+from sfumato.errors import Infeasible, ParameterError
+from sfumato.kernels.conditions import Condition
+from sfumato.kernels.conditions import size as compiled_size
+from sfumato.kernels.mondrian.layout import BOX, EXTREMES, SET
+from sfumato.kernels.mondrian.layout import Attribute as Axis
+from sfumato.kernels.mondrian.partition import Partition, partition
+from sfumato.mechanisms.conditions import compile_requirement, refuse_infeasible
+from sfumato.mechanisms.dlink.population_model import Frequencies, compile_linkability, least_k
+from sfumato.mechanisms.people import settled, shares, too_few_people
+from sfumato.schema import Attribute, Days, Values
+
+__all__ = ["CutRule", "NominalCuts", "cut_table", "in_codes", "in_units", "unit_edges"]
+
+
+# Where a declared level of dates binds the cuts: between its units, never inside one.
+#
+# Source    Ours. A cut at a row's own day publishes that day as the end of an interval: somebody's birthday.
+# Claim     Every end of a label of such an attribute is the first day of a unit of the lowest declared level.
+# Because   the kernel is given units instead of days, and what it finds is written in days again by the public edges.
+# Checked   tests/claims/test_date_levels.py::test_no_label_ends_inside_a_declared_unit
+#           tests/claims/test_date_levels.py::test_days_without_levels_are_caught
+# Silent on dates without declared levels, and on numbers: there an end may be a value that occurs.
+
+
+def unit_edges(attribute: Attribute) -> np.ndarray | None:
+    """Return the first code of each unit of the lowest declared level, then the first code after all known ones."""
+    if not isinstance(attribute.domain, Days) or not attribute.declared_tree:
+        return None
+    tree, known = attribute.nodes, attribute.domain.size
+    units = [int(tree.low[node]) for node in range(len(tree)) if not tree.children[node] and tree.low[node] < known]
+    return np.array([*units, known], np.int64)
+
+
+def in_units(codes: np.ndarray, edges: list[np.ndarray | None]) -> np.ndarray:
+    """Write each attribute that has edges in units; what lies after the known codes, the missing one, comes last."""
+    found = codes.copy()
+    for at, ends in enumerate(edges):
+        if ends is not None:
+            found[:, at] = np.searchsorted(ends, codes[:, at], side="right") - 1
+    return found
+
+
+def in_codes(parts: Partition, edges: list[np.ndarray | None]) -> Partition:
+    """Write boxes and cuts that were found in units in codes again."""
+    low, high, cuts = parts.low.copy(), parts.high.copy(), parts.tree.child_low.copy()
+    owner = np.repeat(parts.tree.attribute, parts.tree.child_count)
+    place = np.repeat(parts.tree.child_first, parts.tree.child_count) + _within(parts.tree.child_count)
+    for at, ends in enumerate(edges):
+        if ends is None:
+            continue
+        wide = np.append(ends, ends[-1] + 1).astype(low.dtype)  # the missing code is one unit of one code
+        low[:, at], high[:, at] = wide[low[:, at]], wide[high[:, at]]
+        mine = place[owner == at]
+        cuts[mine] = wide[cuts[mine]]
+    return replace(parts, low=low, high=high, tree=replace(parts.tree, child_low=cuts))
+
+
+def _within(counts: np.ndarray) -> np.ndarray:
+    """0, 1, ... within each of the counts."""
+    starts = np.cumsum(counts) - counts
+    found: np.ndarray = np.arange(int(counts.sum())) - np.repeat(starts, counts)
+    return found
+
+
+CutRule = Literal["best", "widest"]
+NominalCuts = Literal["leaves", "nodes"]
+
+
+def cut_table(
+    table: Counts,
+    requirement: Requirement,
+    *,
+    cut: CutRule = "best",
+    nominal: NominalCuts = "leaves",
+    tight: bool = False,
+    max_suppressed: Fraction = Fraction(0),
+    levels: bool = False,
+    members: Members | None = None,
+) -> tuple[Partition, int]:
+    """Partition the rows of a table of counts; return it and how many suppressed rows must be left out altogether.
+
+    With `members`, who has which row, the requirement is counted in people: rows are weighed by shares of a person to
+    find cuts, and leaves are joined until each satisfies it exactly (see `sfumato.mechanisms.people`).
+    With `levels`, dates are cut between units of their lowest declared level only, and masks at their nodes.
+    Once rows are left out, the overall distribution is that of the rows that stay, so the rest is cut anew.
+    """
+    schema = table.schema
+    quasi, sensitive = schema.quasi, schema.sensitive
+    checked, asked = split_linkability(requirement)
+    if not quasi:
+        hint = 'give a column role = "quasi"'
+        raise ParameterError("quasi", "none", "a partition needs at least one quasi-identifier", hint=hint)
+    # A model of linkability counts days, so that beside it dates are cut anywhere.
+    edges = [unit_edges(attribute) if levels and asked is None else None for attribute in quasi]
+    # Codes under a mask are cut at its nodes, so that a label reads 50*** and does not list the codes between two.
+    cuts: list[NominalCuts] = ["nodes" if levels and attribute.masked else nominal for attribute in quasi]
+    axes = [
+        _axis(attribute, ends, nominal=at, tight=tight) for attribute, ends, at in zip(quasi, edges, cuts, strict=True)
+    ]
+    places = [table.names.index(attribute.name) for attribute in sensitive]
+    if members is not None:
+        options = _Options(axes, edges=edges, places=places, cut=cut)
+        return _cut_by_people(table, requirement, members, options), 0
+    stays = np.ones(len(table.weights), bool)
+    left_out = 0
+    while True:
+        codes, weights = table.codes[stays], table.weights[stays]
+        overall = [_histogram(codes[:, at], weights, table.schema[table.names[at]].size) for at in places]
+        rows = int(weights.sum())
+        conditions: list[Condition] = []
+        if checked is not None:
+            if rows:
+                refuse_infeasible(checked, sensitive, overall, rows, schema.rows_per_person)
+            conditions += compile_requirement(checked, sensitive, overall, schema.rows_per_person)
+        if asked is not None and rows:
+            counted = Frequencies.of(quasi, sensitive, codes, weights, table.names)
+            conditions.append(compile_linkability(asked, counted, k=least_k(checked, schema.rows_per_person)))
+        found = partition(
+            in_units(np.ascontiguousarray(codes[:, : len(quasi)]), edges),
+            weights,
+            axes,
+            conditions=conditions,
+            sensitive=np.ascontiguousarray(codes[:, places]),
+            sensitive_sizes=[attribute.size for attribute in sensitive],
+            cut=cut,
+            max_suppressed=Fraction(0) if left_out else max_suppressed,
+        )
+        if found.suppressed_holds:
+            return _spread(in_codes(found, edges), stays), left_out
+        left_out = found.suppressed
+        stays[np.flatnonzero(stays)[found.leaf < 0]] = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Options:
+    axes: list[Axis]
+    _: KW_ONLY
+    edges: list[np.ndarray | None]
+    places: list[int]
+    cut: CutRule
+
+
+def _cut_by_people(table: Counts, requirement: Requirement, members: Members, options: _Options) -> Partition:
+    """Cut under shares of people; where the shares fail as a whole, under class sizes alone; then settle exactly."""
+    weights, whole = shares(members, len(table.weights))
+    sensitive = table.schema.sensitive
+    overall = [_histogram(table.codes[:, at], weights, table.schema[table.names[at]].size) for at in options.places]
+    least = [_least_people(part) for part in requirement.parts]
+    sizes: list[Condition] = [compiled_size(max([1, *least]) * whole)]
+    full = [*sizes, *compile_requirement(requirement, sensitive, overall, whole)]
+    if int(weights.sum()) and int(weights.sum()) < max([1, *least]) * whole:
+        raise too_few_people(requirement, members)
+
+    def cut_under(conditions: list[Condition]) -> Partition:
+        return partition(
+            in_units(np.ascontiguousarray(table.codes[:, : len(table.schema.quasi)]), options.edges),
+            weights,
+            options.axes,
+            conditions=conditions,
+            sensitive=np.ascontiguousarray(table.codes[:, options.places]),
+            sensitive_sizes=[attribute.size for attribute in sensitive],
+            cut=options.cut,
+        )
+
+    try:
+        found = cut_under(full)
+    except Infeasible:  # shares are a guide: the requirement in people may hold where they fail
+        found = cut_under(sizes)
+    found = in_codes(found, options.edges)
+    rows = np.zeros(len(found.weight), np.int64)
+    np.add.at(rows, found.leaf, table.weights)
+    return settled(table, members, replace(found, weight=rows), requirement) if len(table.weights) else found
+
+
+def _least_people(part: Requirement) -> int:
+    """How many people a class needs at least to satisfy a part."""
+    match part:
+        case KAnonymity() | AlphaK():
+            return part.k
+        case LDiversity():
+            return math.ceil(part.l)
+    return 1
+
+
+def _spread(found: Partition, stays: np.ndarray) -> Partition:
+    """Number the rows of the whole table again: -2 for those left out."""
+    if stays.all():
+        return found
+    leaf = np.full(len(stays), -2, np.int32)
+    leaf[stays] = found.leaf
+    return Partition(
+        found.low,
+        high=found.high,
+        weight=found.weight,
+        leaf=leaf,
+        tree=found.tree,
+        suppressed=0,
+        suppressed_holds=True,
+    )
+
+
+def _histogram(codes: np.ndarray, weights: np.ndarray, size: int) -> np.ndarray:
+    return np.bincount(codes, weights=weights, minlength=size).astype(np.int64)
+
+
+def _axis(attribute: Attribute, edges: np.ndarray | None, *, nominal: NominalCuts, tight: bool) -> Axis:
+    label = BOX
+    if tight:
+        label = SET if isinstance(attribute.domain, Values) else EXTREMES
+    nodes = _nodes(attribute) if nominal == "nodes" and attribute.kind == "nominal" else ()
+    missing = attribute.missing_code is not None
+    size = attribute.size if edges is None else len(edges) - 1 + missing
+    return Axis(size, label=label, missing=missing, nodes=nodes)
+
+
+def _nodes(attribute: Attribute) -> tuple[tuple[int, int, tuple[int, ...]], ...]:
+    """The public tree without single-child chains: (low, high, children)."""
+    tree = attribute.nodes
+    kept = np.flatnonzero(tree.distinct)
+    number = {int(node): at for at, node in enumerate(kept)}
+    children: list[list[int]] = [[] for _ in kept]
+    for node in kept[1:]:
+        above = int(tree.parent[node])
+        while above not in number:
+            above = int(tree.parent[above])
+        children[number[above]].append(number[int(node)])
+    return tuple((int(tree.low[n]), int(tree.high[n]), tuple(children[number[int(n)]])) for n in kept)

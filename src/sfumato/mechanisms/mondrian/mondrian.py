@@ -1,0 +1,146 @@
+"""Mondrian: cut the table into boxes as long as every part satisfies the requirement.
+
+Source    LeFevre, DeWitt & Ramakrishnan, "Mondrian multidimensional k-anonymity", ICDE 2006; under l, t and semantic
+          privacy as in Li & Li, KDD 2009, section 5.1. The rule `best` is ours (kernels/mondrian_sweep.py).
+Claim     Every published class satisfies the requirement, for each sensitive attribute separately.
+          Where the table is keyed by person it is satisfied in distinct people (mechanisms/people.py).
+Because   a cut is taken only when every part satisfies it. The requirements are closed under union, so a part that
+          fails can not be repaired by cutting it further, and no allowed cut is missed
+          (docs/theory/partition.md#closed-under-union).
+Checked   tests/claims/test_mondrian_releases.py::test_every_release_verifies
+          tests/claims/test_mondrian_releases.py::test_a_twin_that_checks_one_side_only_is_caught
+          tests/claims/test_mondrian_kernel.py::test_compiled_equals_the_twin
+          tests/claims/test_dlink_mondrian.py::test_every_class_passes_in_its_box
+          tests/claims/test_people.py::test_every_class_holds_in_people
+Silent on what a reader knows from elsewhere, other releases about the same people among it; on what the choice of
+          cuts itself tells (the boxes depend on the data).
+Cost      O(distinct rows x quasi-identifiers) a level; sorting and sweeping are counting passes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+from sfumato.claims import Claim, Requirement, requirement_notes, split_linkability
+from sfumato.claims.exact import Number, choice, fraction, number_to_json
+from sfumato.errors import ParameterError
+from sfumato.mechanisms.base import Gathered, Plan, Stage
+from sfumato.mechanisms.conditions import refuse_no_requirement, refuse_spellings
+from sfumato.mechanisms.mondrian.cutting import CutRule, NominalCuts, cut_table
+from sfumato.mechanisms.mondrian.to_release import released
+from sfumato.randomness import Entropy
+from sfumato.release import Outcome
+from sfumato.schema import Schema
+
+__all__ = ["Mondrian"]
+
+
+@dataclass(frozen=True, slots=True)
+class Mondrian:
+    """Partition under any requirement.
+
+    cut       "best": of all allowed cuts the one that lowers most the certainty penalty plus 0.3 times the distance of
+              each attribute from uniform over its label; "widest": the widest attribute, at its median.
+    nominal   cut nominal attributes between any two leaves in leaf order, or only into the children of a node. A mask
+              is always cut at its nodes: its labels read 50***.
+    tight     publish the values that occur in a class instead of the declared box, nodes among it; the ends of an
+              interval are then values of people.
+    max_suppressed   share of rows that may be left in the suppressed group, or out, where that buys more.
+    """
+
+    counts_people: ClassVar[bool] = True
+
+    requirement: Requirement
+    _: KW_ONLY
+    cut: CutRule = "best"
+    nominal: NominalCuts = "leaves"
+    tight: bool = False
+    max_suppressed: Number = 0
+
+    def __post_init__(self) -> None:
+        refuse_no_requirement(self.requirement, "Mondrian(KAnonymity(10))")
+        choice("cut", self.cut, ("best", "widest"))
+        choice("nominal", self.nominal, ("leaves", "nodes"))
+        limit = fraction("max_suppressed", self.max_suppressed, least=0, below=1, hint="0.01 is one row in a hundred")
+        if self.tight and split_linkability(self.requirement)[1] is not None:
+            rule = "goes without linkability, which is tested on declared boxes"
+            raise ParameterError("tight", self.tight, rule, hint="DLink(Mondrian(..., tight=True))")
+        if limit and self.cut == "widest":
+            raise ParameterError("max_suppressed", self.max_suppressed, 'goes with cut="best"', hint="leave it at 0")
+        object.__setattr__(self, "max_suppressed", limit)
+
+    def claim(self, schema: Schema) -> Claim:
+        """Promise the requirement for every published class; linkability beside it is an estimate."""
+        checked, asked = split_linkability(self.requirement)
+        refuse_spellings(self.requirement, schema, linkability=asked is not None)
+        notes = requirement_notes(
+            self.requirement,
+            sensitive=[attribute.name for attribute in schema.sensitive],
+            target=[attribute.name for attribute in schema.role("target")],
+            missing=[attribute.name for attribute in schema.sensitive if attribute.missing_code is not None],
+            rows_per_person=schema.rows_per_person,
+            unit=schema.unit,
+            several=schema.several,
+        )
+        if asked is not None:
+            return Claim(asked.linkable(checked), silent_on=(*asked.notes(), *notes), unit=schema.unit)
+        return Claim(self.requirement, silent_on=notes, unit=schema.unit)
+
+    def needs(self, schema: Schema) -> list[tuple[str, ...]]:
+        """Ask for the counts over all published attributes."""
+        return [tuple(attribute.name for attribute in schema.published)]
+
+    def plan(self, schema: Schema) -> Plan:
+        """One stage; no budget is spent."""
+        does = f"cuts {len(schema.quasi)} quasi-identifiers under {self.requirement}, {self.cut} cut first"
+        return Plan((Stage("partition", does=does),))
+
+    def apply(self, counts: Gathered, entropy: Entropy) -> Outcome:
+        """Cut, label, and carry the sensitive and target counts of each class."""
+        table, members = counts.published, counts.members
+        if members is not None:
+            self._refuse_with_people()
+        parts, left_out = cut_table(
+            table,
+            self.requirement,
+            cut=self.cut,
+            nominal=self.nominal,
+            tight=self.tight,
+            max_suppressed=Fraction(self.max_suppressed),
+            levels=True,
+            members=members,
+        )
+        return released(
+            table,
+            parts,
+            tight=self.tight,
+            left_out=counts.left_out + left_out,
+            suppressed_out=left_out,
+            claim=self.claim(counts.schema),
+            mechanism=self.to_json(),
+            members=members,
+            surplus=counts.surplus,
+        )
+
+    def _refuse_with_people(self) -> None:
+        """Refuse what is defined by rows only, where people are counted."""
+        hint = "rows_per_person = 1 keeps one row of each person"
+        if Fraction(self.max_suppressed):
+            rule = "goes without a person who may have several rows: leaving rows out would change who is counted"
+            raise ParameterError("max_suppressed", self.max_suppressed, rule, hint=hint)
+        if split_linkability(self.requirement)[1] is not None:
+            rule = "counts rows under a model, and a person may have several"
+            raise ParameterError("requirement", str(self.requirement), rule, hint=hint)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return name and parameters."""
+        return {
+            "name": "mondrian",
+            "requirement": self.requirement.to_json(),
+            "cut": self.cut,
+            "nominal": self.nominal,
+            "tight": self.tight,
+            "max_suppressed": number_to_json(Fraction(self.max_suppressed)),
+        }

@@ -1,0 +1,85 @@
+"""Plain words for anything the library speaks about: claims, requirements, mechanisms, measures, releases, schemas."""
+
+from __future__ import annotations
+
+import inspect
+from difflib import get_close_matches
+from typing import Any
+
+from sfumato import measures
+from sfumato.claims import GUARANTEES, REQUIREMENTS, Claim
+from sfumato.errors import ParameterError
+from sfumato.mechanisms import REGISTRY as MECHANISMS
+from sfumato.release import Release
+from sfumato.schema.toml_models import REFERENCE
+
+__all__ = ["explain", "explainable"]
+
+# What people also call it, and the letters of the command line.
+_ALSO = {
+    "k": "k-anonymity",
+    "l": "l-diversity",
+    "t": "t-closeness",
+    "delta": "semantic-privacy",
+    "delta-disclosure": "semantic-privacy",
+    "beta": "beta-likeness",
+    "alpha": "alpha-k-anonymity",
+    "epsilon": "pure-dp",
+    "differential-privacy": "pure-dp",
+    "dp": "pure-dp",
+    "approximate-differential-privacy": "approx-dp",
+    "linkability": "linkable",
+}
+_CLOSE = 0.75
+
+
+def explain(thing: Any = None) -> str:
+    """Say what a name, claim, requirement, mechanism or release means; without an argument, list the names."""
+    if thing is None:
+        return _listing()
+    if isinstance(thing, str):
+        return _named(thing)
+    if isinstance(thing, Release):
+        return f"{thing!r}\n{thing.claim.describe()}"
+    if isinstance(thing, Claim) or hasattr(thing, "describe"):
+        return str(thing.describe())
+    return inspect.getdoc(inspect.getmodule(type(thing)) or type(thing)) or repr(thing)
+
+
+def _names() -> dict[str, Any]:
+    return {**REQUIREMENTS, **GUARANTEES, **MECHANISMS, **{name: getattr(measures, name) for name in measures.REGISTRY}}
+
+
+def explainable() -> list[str]:
+    """Return every name that can be explained, other names for the same included."""
+    return sorted(["schema", *_names(), *_ALSO])
+
+
+def _listing() -> str:
+    lines = [("schema", "Every key of a schema file."), *((name, _first_line(kind)) for name, kind in _names().items())]
+    width = max(len(name) for name, _ in lines)
+    return "Names that can be explained:\n" + "\n".join(f"  {name:{width}}  {line}" for name, line in lines)
+
+
+def _first_line(kind: Any) -> str:
+    return next(iter((inspect.getdoc(kind) or "").splitlines()), "")
+
+
+def _named(name: str) -> str:
+    also = {_plain(known): _plain(meant) for known, meant in _ALSO.items()}
+    wanted = also.get(_plain(name), _plain(name))
+    if wanted == "schema":
+        return REFERENCE
+    for known, kind in _names().items():
+        if wanted in (_plain(known), _plain(kind.__name__)):
+            module = inspect.getmodule(kind)
+            about = inspect.getdoc(kind) or ""
+            return f"{known}: {about}\n\n{inspect.getdoc(module) or ''}"
+    names = explainable()
+    close = get_close_matches(name.lower(), names, n=3, cutoff=_CLOSE)
+    hint = f"did you mean {' or '.join(close)}" if close else f"one of {', '.join(names)}"
+    raise ParameterError("name", name, "is not known", hint=hint)
+
+
+def _plain(name: str) -> str:
+    return "".join(letter for letter in name.lower() if letter.isalnum())

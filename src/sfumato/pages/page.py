@@ -1,0 +1,161 @@
+"""`report`: a frontier as one self-contained page, as markdown or as JSON."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from importlib.resources import files
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from sfumato import __version__
+from sfumato.errors import Infeasible, ParameterError, count_of
+from sfumato.frontiers import Frontier, Recommendation
+from sfumato.pages.charts import frontier_chart, legend_of, query_chart, sizes_chart
+from sfumato.pages.stories import Audience, public_story, steward_story
+from sfumato.release import Release
+from sfumato.release.atomic import write_whole
+from sfumato.release.store import refuse_unsavable
+from sfumato.visible import code_span, markdown, visible
+
+__all__ = ["LARGEST_PAGE", "REPORT_ENDINGS", "embedded", "javascript", "rendered", "report", "template_text"]
+
+
+# What every page is made of: the drawing library, and texts that come with the package.
+
+_TEMPLATES = ("page.html.j2", "page.md.j2", "parts.html.j2", "map.html.j2")
+
+
+@cache
+def javascript() -> str:
+    """Return Vega, Vega-Lite and Vega-Embed as one script, taken from the installed vl-convert."""
+    import vl_convert
+
+    bundle: str = vl_convert.javascript_bundle()  # type: ignore[call-arg]  # the stub knows no default
+    return bundle.replace("</script", "<\\/script")
+
+
+def template_text(name: str) -> str:
+    """Return a style, script or template by its file name."""
+    return (files("sfumato.pages") / "templates" / name).read_text("utf-8")
+
+
+def embedded(data: Any) -> str:
+    """Return JSON that can not end the script element it stands in."""
+    return json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+
+
+class _Written(str):
+    """A piece of Markdown that is written already."""
+
+    __slots__ = ()
+
+
+def _markdown(value: Any) -> Any:
+    """What a Markdown template prints means itself, unless a filter has written it."""
+    return value if isinstance(value, _Written) else markdown(value)
+
+
+def rendered(template: str, **values: Any) -> str:
+    """Fill in a template; everything given is escaped, in HTML and in Markdown."""
+    from jinja2 import DictLoader, Environment, StrictUndefined, select_autoescape
+
+    texts = {name: template_text(name) for name in _TEMPLATES}
+    there = Environment(
+        loader=DictLoader(texts),
+        autoescape=select_autoescape(("html.j2",)),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_markdown if template.endswith(".md.j2") else None,
+    )
+    there.globals["count_of"] = count_of
+    there.filters["code"] = lambda text: _Written(code_span(text))
+    there.filters["block"] = lambda text: _Written("\n".join(f"    {visible(line)}" for line in str(text).split("\n")))
+    return there.get_template(template).render(**values)
+
+
+REPORT_ENDINGS = (".html", ".htm", ".md", ".json")
+LARGEST_PAGE = 1_500_000  # bytes; above it only efficient releases and those of the card are shown in full
+
+
+def report(
+    front: Frontier,
+    path: str | PathLike[str],
+    *,
+    audience: Audience = "steward",
+    recommendation: Recommendation | None = None,
+    release: Release | None = None,
+    command: str = "",
+    source: tuple[str, str] = ("data.csv", "schema.toml"),
+    folder: str = "out/",
+    membership_public: bool = False,
+) -> Path:
+    """Write a report; the ending decides the form: .html, .md or .json. Returns the path.
+
+    audience        "steward": all figures, confidential. "public": nothing computed from the original; with `release`
+                    also what the published release itself shows.
+    recommendation  what to mark; the knee unless given.
+    command         the command that made the frontier, `source` the names of the data and schema files in commands.
+    membership_public  whether buckets took part in the choice; for the knee, and told in the public report.
+    folder          the name of the folder that holds the published release, in the command that checks it.
+    """
+    if audience not in ("steward", "public"):
+        raise ParameterError("audience", audience, 'must be "steward" or "public"')
+    target = Path(path)
+    writers = {".html": _html, ".htm": _html, ".md": _markdown_page, ".json": _json}
+    if target.suffix.lower() not in writers:
+        raise ParameterError("path", target.name, "must end with .html, .md or .json")
+    if audience == "public":
+        if release is not None:
+            # The page says that it is a rehearsal, and how many rows are alone with what is published unchanged.
+            refuse_unsavable(release, allow_rehearsal=True, allow_fingerprints=True, allow_text=True)
+        story = public_story(front, release, folder=folder, membership_public=membership_public)
+    else:
+        best, without = (recommendation, "") if recommendation else _knee(front, membership_public)
+        story = steward_story(front, best, command=command, source=source, without=without)
+    text = writers[target.suffix.lower()](story)
+    if writers[target.suffix.lower()] is _html and len(text.encode()) > LARGEST_PAGE:
+        text = _html({**story, "short": True})
+    write_whole(target, text, mode=0o644 if audience == "public" else 0o600)
+    return target
+
+
+def _knee(front: Frontier, membership_public: bool) -> tuple[Recommendation | None, str]:
+    try:
+        return front.recommend(membership_public=membership_public), ""
+    except Infeasible as error:
+        return None, str(error)
+
+
+def _html(story: dict[str, Any]) -> str:
+    steward = story["audience"] == "steward"
+    shown = bool(story["plotted"]) if steward else story["release"] is not None
+    charts: dict[str, Any] = {}
+    rows: dict[str, Any] = {}
+    if shown:
+        charts["sizes"] = sizes_chart()
+        rows["published"] = {} if steward else {"sizes": story["release"]["sizes"]}
+    if shown and steward:
+        charts["frontier"], charts["queries"] = frontier_chart(story), query_chart()
+        full = [one for one in story["releases"] if one["number"] in story["in_full"] or not story["short"]]
+        rows = {str(one["number"]): {"sizes": one["sizes"], "queries": one["queries"]} for one in full}
+    return rendered(
+        "page.html.j2",
+        story=story,
+        version=__version__,
+        legend=legend_of(story) if shown and steward else [],
+        bundle=javascript() if shown else "",
+        style=template_text("page.css"),
+        script=template_text("page.js") if shown else "",
+        charts=embedded({"charts": charts, "rows": rows}),
+    )
+
+
+def _markdown_page(story: dict[str, Any]) -> str:
+    return rendered("page.md.j2", story=story, version=__version__)
+
+
+def _json(story: dict[str, Any]) -> str:
+    return json.dumps({"sfumato": __version__, **story}, indent=2, ensure_ascii=False, allow_nan=False) + "\n"

@@ -1,0 +1,509 @@
+"""What the steward's report says, as plain data: the same for the page, the markdown and the JSON.
+
+Numbers come in with the frontier and are only written out. The public report has its own story.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from sfumato.errors import count_of
+from sfumato.frontiers import (
+    CHOSEN,
+    MEMBERSHIP,
+    Frontier,
+    Point,
+    Recommendation,
+    Spread,
+    attributes_of,
+    group_sizes,
+    name_together,
+    sample_rows,
+    side_by_side,
+)
+from sfumato.mechanisms import Anatomy, Bucketize
+from sfumato.pages.charts import size_rows
+from sfumato.pages.commands import publish_command
+from sfumato.release import Release, published_frames
+from sfumato.visible import operand, shell_command
+
+__all__ = [
+    "FORMS",
+    "MEMBERSHIP",
+    "NOISY",
+    "Audience",
+    "around",
+    "choice_of",
+    "command_of",
+    "figure",
+    "figures_of",
+    "finite",
+    "membership",
+    "noisy",
+    "plotted",
+    "public_story",
+    "published_as",
+    "release_story",
+    "spread",
+    "steward_story",
+    "times",
+    "worst_of",
+]
+
+
+# How numbers and kinds of releases are written for people, the same in every report.
+
+FORMS = {
+    "generalized": "generalized rows",
+    "buckets": "groups of exact rows",
+    "cells": "noisy cells",
+    "synthetic": "synthetic rows",
+}
+NOISY = "measured figure includes noise; see its proved bound"
+
+
+def membership(form: str) -> str:
+    """Say that anyone can tell who is in the table, for a form of which that is true; nothing for others."""
+    return f"{MEMBERSHIP[0].upper()}{MEMBERSHIP[1:]}. Anyone can tell who is in the table." if form == "buckets" else ""
+
+
+def published_as(form: str, *, noisy: bool, bound: bool) -> str:
+    """Say what a release consists of, and what to mind when its mark is read."""
+    said = [FORMS.get(form, form)]
+    if form == "buckets":
+        said.append(MEMBERSHIP)
+    if noisy:  # a claim of approximate differential privacy proves no bound of this kind
+        said.append(NOISY if bound else NOISY.partition(";")[0])
+    return "; ".join(said)
+
+
+def figure(value: float) -> str:
+    """Write a number for people: four significant digits, no false zeros."""
+    if math.isnan(value) or math.isinf(value):
+        return str(value)
+    if value == 0 or 1e-4 <= abs(value) < 1e6:
+        return f"{value:.4g}"
+    return f"{value:.2e}"
+
+
+def spread(values: Spread) -> str:
+    """Write a mean with the range of its runs."""
+    return figure(values.mean) + (f" ({around(values)})" if around(values) else "")
+
+
+def around(values: Spread) -> str:
+    """Write the range of several runs, nothing for one."""
+    runs = len(values.values)
+    return f"{figure(values.low)} to {figure(values.high)}, {runs} runs" if runs > 1 else ""
+
+
+def times(value: Any) -> str:
+    """Write a ratio; nothing where there is none."""
+    if value is None:
+        return ""
+    number = float(value)
+    return "infinitely" if math.isinf(number) else f"{number:.3g} times"
+
+
+# What the public report says, as plain data.
+#
+# It is a function of the sweep, the measures' names and the published release: nothing of it was computed from the
+# original by anything but the release's own mechanism.
+
+_GROUPS = 2  # whose second table is shown
+_LINES = 24  # of the second table, at most
+
+
+def public_story(
+    front: Frontier, release: Release | None, *, folder: str, membership_public: bool = False
+) -> dict[str, Any]:
+    """Return what anyone may see: what was compared and how, and what was published."""
+    left_out = not membership_public and (release is None or release.form != "buckets")
+    return {
+        "audience": "public",
+        "confidential": False,
+        "table": front.table,
+        "quasi": list(front.quasi),
+        "carried": list(front.carried),
+        "privacy": axis(front.privacy),
+        "utility": axis(front.utility),
+        "compared": [{"label": point.label, "python": point.python} for point in front.points],
+        "methods": _methods(front.points, left_out=left_out),
+        "choosing": f"No claim covers {CHOSEN}.",
+        "release": None if release is None else _published(release),
+        "check": shell_command(["sfumato", "verify", operand(folder)]),
+    }
+
+
+def axis(measure: Any) -> dict[str, Any]:
+    """Return what stands on an axis, with its name in words."""
+    return {**measure.to_json(), "words": measure.name.replace("_", " ")}
+
+
+def _methods(points: tuple[Point, ...], *, left_out: bool) -> list[dict[str, Any]]:
+    """One line for each method: what was varied, and what to mind. By the method, never by what came out."""
+    found: dict[str, list[Point]] = {}
+    for point in points:
+        found.setdefault(point.family, []).append(point)
+    said = f"{MEMBERSHIP}; left out of the recommendation" if left_out else MEMBERSHIP
+    return [
+        {
+            "method": family,
+            "varied": [_varied(point) for point in group],
+            "mind": said if isinstance(group[0].mechanism, Anatomy | Bucketize) else "",
+        }
+        for family, group in found.items()
+    ]
+
+
+def _varied(point: Point) -> str:
+    """Return a label without what the method's line says already: `10` of `Mondrian k-anonymity(10)`."""
+    method, _, kind = point.family.partition(", ")
+    rest = point.label.removeprefix(method).strip()
+    inner = rest.removeprefix(f"{kind}(").removesuffix(")")
+    return inner if kind and rest == f"{kind}({inner})" and "(" not in inner else rest
+
+
+def _published(release: Release) -> dict[str, Any]:
+    """What the release itself shows."""
+    return {
+        "method": str(release.mechanism.get("name", "")),
+        "promise": str(release.claim.promise),
+        "claim": release.claim.describe().splitlines(),
+        "form": FORMS.get(release.form, release.form),
+        "membership": membership(release.form),
+        "summary": {name: f"{value:,.10g}" for name, value in _sizes(release).items()},
+        "sizes": size_rows(group_sizes(release)),
+        "fingerprints": release.fingerprints().describe(),
+        "sample": (shown := sample_rows(release)),
+        "groups": _second_table(release, shown),
+    }
+
+
+def _sizes(release: Release) -> dict[str, Any]:
+    """Return the size as the saved release tells it: a number of rows left out only where the claim allows it."""
+    found = release.summary().to_json()
+    if release.claim.kind != "checked":
+        found["suppressed"] -= release.left_out or 0
+    if release.form == "cells":
+        found.pop("suppressed")
+    return found
+
+
+def _second_table(release: Release, shown: dict[str, Any]) -> dict[str, Any]:
+    """For buckets what the first groups among the shown rows carry: the other half of what was published."""
+    tables = published_frames(release)
+    if "groups" not in tables or not shown["rows"]:
+        return {"columns": [], "rows": [], "of": []}
+    frame = tables["groups"].distinct
+    group = next(name for name in frame.columns if name in shown["columns"])
+    place = shown["columns"].index(group)
+    wanted = list(dict.fromkeys(row[place] for row in shown["rows"]))[:_GROUPS]
+    rows = [[str(cell) for cell in row] for row in frame.rows()]
+    at = frame.columns.index(group)
+    kept = [row for name in wanted for row in rows if row[at] == name][:_LINES]
+    return {"columns": frame.columns, "rows": kept, "of": list(dict.fromkeys(row[at] for row in kept))}
+
+
+# What the steward's report says of one release, as plain data: its figures, its panel, its mark, its command.
+
+
+def release_story(
+    group: tuple[Point, ...], source: tuple[str, str], standing: Mapping[str, Any], words: tuple[str, str]
+) -> dict[str, Any]:
+    """Return what a panel shows, of points that are one release; `words` name the two axes."""
+    point = group[0]
+    panel = point.panel
+    several = len(panel.get("losses", {})) > 1
+    return {
+        "number": point.number,
+        "label": name_together(group),
+        "family": point.family,
+        "form": FORMS.get(point.form, point.form),
+        **standing,
+        "same": [
+            {"label": other.label, "promises": other.promises, "command": command_of(other, source)}
+            for other in group[1:]
+        ],
+        "savable": point.savable,
+        "membership": membership(point.form),
+        "noisy": noisy(point),
+        **figures_of(point),
+        "bound": None if point.bound is None else figure(point.bound),
+        "promises": point.promises,
+        "kind": point.claim.get("kind", ""),
+        "silent_on": list(point.claim.get("silent_on", ())),
+        "summary": {name: f"{value:,.10g}" for name, value in point.summary.items()},
+        "sizes": size_rows(panel.get("sizes", ())),
+        "largest_ratio": times(panel.get("largest_ratio")),
+        "fingerprints": panel.get("fingerprints", ""),
+        "attributes": attributes_of(point, words),
+        "ratios": {name: times(ratio) for name, ratio in panel.get("largest_ratios", {}).items()},
+        "driven": panel.get("driven") if several else None,
+        "misread": panel.get("misread") if several else None,
+        "quantiles": {_percent(share): figure(float(loss)) for share, loss in panel.get("quantiles", {}).items()},
+        "drivers": [_driver(one) for one in panel.get("drivers", ())],
+        "worst": [_population(one) for one in panel.get("worst_populations", ())],
+        "populations": panel.get("populations"),
+        "queries": list(panel.get("query_error", ())),
+        "sample": panel.get("sample", {"columns": [], "rows": []}),
+        "command": command_of(point, source),
+        "choice": choice_of(point),
+        "python": f"sf.publish(table, {point.python})",
+    }
+
+
+def _driver(driver: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "loss": figure(float(driver["loss"])),
+        "records": f"{driver['records']:,}",
+        "labels": dict(driver["labels"]),
+        "boxes": f"{driver['boxes']:,}",
+        "values": [
+            {
+                "value": shift["value"],
+                "here": f"{shift['here']:.1%}",
+                "overall": f"{shift['overall']:.2%}",
+                "ratio": times(shift["ratio"]),
+            }
+            for shift in driver["values"]
+        ],
+    }
+
+
+def _population(one: Mapping[str, Any]) -> dict[str, Any]:
+    return {"where": dict(one["where"]), "rows": f"{one['rows']:,}", "loss": figure(float(one["loss"]))}
+
+
+def _percent(share: str) -> str:
+    return f"{float(share):.4g}" if share not in ("0.0", "1.0") else {"0.0": "smallest", "1.0": "largest"}[share]
+
+
+def plotted(group: tuple[Point, ...], standing: Mapping[str, Any]) -> dict[str, Any] | None:
+    """One row of the scatter; a point at infinity has no place on it."""
+    point = group[0]
+    if not (math.isfinite(point.privacy.mean) and math.isfinite(point.utility.mean)):
+        return None
+    return {
+        "number": point.number,
+        "label": name_together(group),
+        "family": point.family,
+        "form": point.form,
+        "series": f"{point.family}, {point.form}{', noisy' if noisy(point) else ''}",
+        "noisy": noisy(point),
+        "published": published_as(point.form, noisy=noisy(point), bound=point.bound is not None),
+        "privacy": point.privacy.mean,
+        "utility": point.utility.mean,
+        "privacy_low": point.privacy.low,
+        "privacy_high": point.privacy.high,
+        "utility_low": point.utility.low,
+        "utility_high": point.utility.high,
+        "privacy_text": spread(point.privacy),
+        "utility_text": spread(point.utility),
+        "bound": point.bound,
+        "bound_text": "none" if point.bound is None else f"at most {figure(point.bound)} nats",
+        "classes": point.summary.get("classes", 0),
+        "runs": len(point.privacy.values),
+        **standing,
+    }
+
+
+def figures_of(point: Point) -> dict[str, Any]:
+    """Both figures of a point: mean and range together, and each alone."""
+    found: dict[str, Any] = {"runs": len(point.privacy.values)}
+    for name, values in (("privacy", point.privacy), ("utility", point.utility)):
+        found |= {name: spread(values), f"{name}_mean": figure(values.mean), f"{name}_range": around(values)}
+    return found
+
+
+def finite(value: float) -> float | None:
+    """Return a number that can be drawn and written as JSON, None for others."""
+    return value if math.isfinite(value) else None
+
+
+def noisy(point: Point) -> bool:
+    """Whether the release was made under differential privacy: what is measured on it counts noise as loss."""
+    return bool(point.claim.get("kind") == "proved")
+
+
+def worst_of(point: Point) -> list[str]:
+    """The worst that was found in a release: how far a belief grows, and a value that a group rules out."""
+    said = []
+    ratios = {name: float(ratio) for name, ratio in point.panel.get("largest_ratios", {}).items()}
+    of = f" of {max(ratios, key=lambda name: ratios[name])}" if len(ratios) > 1 else ""
+    if grows := times(point.panel.get("largest_ratio")):
+        said.append(f"The belief in one value{of} grows up to {grows}.")
+    out = [(driver, one) for driver in point.panel.get("drivers", ()) for one in driver["values"] if not one["here"]]
+    if out:
+        driver, one = max(out, key=lambda found: float(found[1]["overall"]))
+        where = f"a group of {count_of(driver['records'], 'row')}"
+        share = f"{float(one['overall']):.1%}".replace("%", " %")
+        about = f" of {point.panel['driven']}" if len(ratios) > 1 else ""
+        said.append(f"Some groups rule a value{about} out: {one['value']} is 0 % of {where} and {share} of the table.")
+    return said
+
+
+def command_of(point: Point, source: tuple[str, str]) -> str:
+    """Return the command that makes a release again, or Python where there is none."""
+    return publish_command(point.mechanism, *source) or f"sf.publish(table, {point.python})"
+
+
+def choice_of(point: Point) -> str:
+    """What a release that is made by a command does not say of itself."""
+    if not noisy(point) or publish_command(point.mechanism, "", "") is None:
+        return ""
+    return (
+        "Made by this command, the release does not say that its parameters were chosen on this table; "
+        f"sf.publish(table, front.chosen({point.number})) does."
+    )
+
+
+Audience = Literal["steward", "public"]
+
+
+def steward_story(
+    front: Frontier,
+    recommendation: Recommendation | None,
+    *,
+    command: str,
+    source: tuple[str, str],
+    without: str = "",
+) -> dict[str, Any]:
+    """Return everything the steward may see; `without` says why nothing is recommended."""
+    best = None if recommendation is None else recommendation.point.number
+    made = [point for point in front.points if not point.failed]
+    order = sorted(made, key=lambda point: (front.privacy.sign * point.privacy.mean, point.number))
+    groups = side_by_side(order)
+    first = {point.number: group[0].number for group in groups for point in group}  # whose panel shows a point
+    rest = _without_buckets(front, recommendation)
+    words = (axis(front.privacy)["words"], axis(front.utility)["words"])
+    standing = {group[0].number: _standing(group, best, rest) for group in groups}
+    card = None if recommendation is None else _recommendation(recommendation, source, first)
+    named = [] if card is None else [card, *card["alternatives"], card["bucket"]]
+    linked = {one["number"] for one in named if one and one["number"]}
+    linked |= {first[point.number] for point in made if point.bound is not None}
+    return {
+        "audience": "steward",
+        "confidential": True,
+        "short": False,
+        "table": front.table,
+        "rows": f"{front.rows:,}",
+        "quasi": list(front.quasi),
+        "protected": [name for name in front.carried if name not in front.targets],
+        "targets": list(front.targets),
+        "privacy": axis(front.privacy),
+        "utility": axis(front.utility),
+        "repeats": front.repeats,
+        "measured": len(made),
+        "recommendation": card,
+        "without": without,
+        "releases": [release_story(group, source, standing[group[0].number], words) for group in groups],
+        "efficient": [point.number for point in front.efficient],
+        "in_full": sorted({first[point.number] for point in front.efficient} | linked),  # where not all can be
+        "without_buckets": sorted(rest),
+        "failed": _failed(front.failed),
+        "references": [
+            {
+                "name": mark.name,
+                "axis": mark.axis,
+                "number": finite(mark.value),
+                "text": figure(mark.value),
+                "formula": mark.formula,
+            }
+            for mark in front.references
+        ],
+        "plotted": [row for group in groups if (row := plotted(group, standing[group[0].number]))],
+        "bounds": [
+            {"number": first[point.number], "label": point.label, "bound": figure(point.bound)}
+            for point in made
+            if point.bound is not None
+        ],
+        "command": command,
+        "python": _sweep_python(front),
+    }
+
+
+def _without_buckets(front: Frontier, recommendation: Recommendation | None) -> set[int]:
+    """Releases that are efficient once buckets are left out; none where buckets took part or there are none."""
+    took_part = recommendation is not None and recommendation.membership_public
+    if took_part or not any(point.buckets for point in front.points):
+        return set()
+    return {point.number for point in front.efficient_without_buckets}
+
+
+def _standing(group: tuple[Point, ...], best: int | None, rest: set[int]) -> dict[str, Any]:
+    """How a release stands: recommended, efficient, beaten by buckets only, or beaten."""
+    numbers = {point.number for point in group}
+    found = {
+        "efficient": group[0].efficient,
+        "recommended": best in numbers,
+        "without_buckets": bool(numbers & rest),
+        "only_buckets_beat_it": bool(numbers & rest) and not group[0].efficient,
+    }
+    words = "efficient" if group[0].efficient else "beaten by another release"
+    if found["only_buckets_beat_it"]:
+        words = "beaten by buckets only"
+    return {**found, "standing": f"recommended, {words}" if found["recommended"] else words}
+
+
+def _failed(points: Sequence[Point]) -> list[dict[str, Any]]:
+    """What could not be made, by reason: the first line and those that follow it."""
+    found: dict[str, list[Point]] = {}
+    for point in points:
+        found.setdefault(_reason(point), []).append(point)
+    told = []
+    for why, together in found.items():
+        head, *more = (why if len(together) > 1 else together[0].failed).splitlines()
+        told.append({"labels": [point.label for point in together], "why": head, "more": [m.strip() for m in more]})
+    return told
+
+
+def _reason(point: Point) -> str:
+    """Why it failed, without the name of what was asked where the label says it: l = 4 and l = 5 fail alike."""
+    asked, reached, why = point.failed.partition(" can not be reached: ")
+    return f"can not be reached: {why}" if reached and asked in point.label else point.failed
+
+
+def _recommendation(chosen: Recommendation, source: tuple[str, str], first: Mapping[int, int]) -> dict[str, Any]:
+    point = chosen.point
+    return {
+        "number": first.get(point.number, point.number),
+        "label": point.label,
+        "reason": chosen.reason,
+        "note": "" if point.buckets else chosen.note,  # of buckets it is said first, by `membership`
+        "caution": chosen.caution,
+        "promises": point.promises,
+        "membership": membership(point.form),
+        "membership_public": chosen.membership_public,
+        "worst": worst_of(point),
+        "noisy": noisy(point),
+        **figures_of(point),
+        "bound": None if point.bound is None else figure(point.bound),
+        "command": command_of(point, source),
+        "choice": choice_of(point),
+        "bucket": None
+        if chosen.bucket is None
+        else {"number": first.get(chosen.bucket.number), "label": chosen.bucket.label},
+        "alternatives": [
+            {
+                "number": first.get(other.number),
+                "label": other.label,
+                "privacy": figure(other.privacy.mean),
+                "utility": figure(other.utility.mean),
+                "noisy": noisy(other),
+                "bound": None if other.bound is None else figure(other.bound),
+                "membership": membership(other.form),
+            }
+            for other in chosen.alternatives
+        ],
+    }
+
+
+def _sweep_python(front: Frontier) -> str:
+    lines: Sequence[str] = [f"    {point.python}," for point in front.points]
+    options = (
+        f'privacy="{front.privacy.name}", utility="{front.utility.name}", repeats={front.repeats}, seed={front.seed}'
+    )
+    return "\n".join(["front = sf.frontier(table, [", *lines, f"], {options})"])

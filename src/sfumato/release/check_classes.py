@@ -1,0 +1,387 @@
+"""Counts the classes of a published table anew and holds them against a requirement. Part of `verify`.
+
+Classes are rows with the same text in every quasi-identifier (and, where the table has one, the same group number); a
+blank cell is a text of its own. The classes of two linked tables are their groups, but k people are always people with
+the same text in every quasi-identifier. Each sensitive attribute is looked at separately, over published rows.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+import polars as pl
+
+from sfumato.claims import VERIFY_TOLERANCE, AlphaK, Found, Ground, KAnonymity, Requirement, anonymity_parts
+from sfumato.errors import Problem, ReleaseError, count_of
+from sfumato.release.declared import PEOPLE, Told, contradictions, told_by, value_contradictions
+from sfumato.release.files import DAMAGED, TIMES, collected, distinct_texts, tally
+from sfumato.release.from_text import counts_of, dense, single_code
+from sfumato.release.verdict import Finding
+from sfumato.schema import Attribute, Schema, Values, parse_label
+from sfumato.schema.fingerprints import Fingerprints, lonely_rows
+from sfumato.schema.synonyms import plain_spelling
+
+__all__ = ["Examined", "examine_bucket_tables", "examine_rows", "ground_of", "label_problems", "unsorted"]
+
+
+# The distance between values of a sensitive attribute that t-closeness (emd) uses, in mechanism and verifier alike.
+
+
+def ground_of(attribute: Attribute) -> Ground:
+    """Return ordered for numbers, ranks and dates; equal for nominal attributes, hierarchical where the schema asks.
+
+    Equal distance is the stricter of the two (no path in the tree is longer than 1), so it is the default. A hierarchy
+    that was read off the data is not published, so a verifier could not use it: equal.
+    """
+    if attribute.ordered:
+        return Ground.ordered()
+    tree = attribute.nodes
+    if attribute.ground == "hierarchical" and attribute.declared_tree and attribute.source != "data":
+        leaves = [tree.by_interval.get((code, code + 1)) for code in range(attribute.size)]
+        return Ground.hierarchical(tree.parent.tolist(), leaves)
+    return Ground.equal()
+
+
+_NUMBER = re.compile(r"0|[1-9]\d*", re.ASCII)
+
+Texts: TypeAlias = tuple[list[str | None], np.ndarray]
+"""The distinct texts of a column, and the place of each row's text among them."""
+
+
+@dataclass(slots=True)
+class Examined:
+    """What was counted; `texts` holds the distinct texts of each attribute."""
+
+    problems: list[Problem] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    findings: tuple[Finding, ...] = ()
+    classes: int | None = None
+    rows: int | None = None
+    offending: int = 0
+    offending_rows: int = 0
+    table_rows: dict[str, int] = field(default_factory=dict)
+    texts: dict[str, list[str | None]] = field(default_factory=dict)
+    fingerprints: Fingerprints | None = None
+
+
+def examine_rows(
+    schema: Schema,
+    frame: pl.LazyFrame,
+    columns: Mapping[str, str],
+    asked: Requirement | None,
+    *,
+    groups: str | None = None,
+    count: str | None = None,
+    people: pl.LazyFrame | None = None,
+) -> Examined:
+    """Examine one table of rows; `columns` says where each attribute stands, `people` what was declared of people.
+
+    `count` names a column that says for how many rows a line stands.
+    """
+    names = [*columns.values(), *([groups] if groups is not None else []), *([count] if count is not None else [])]
+    rows = tally(frame, names, "data")
+    read = {column: distinct_texts(rows[column]) for column in names}
+    # In one table every row shows its own values: a group number can only tell rows apart, never hide them.
+    by = [*(columns[a.name] for a in schema.quasi if a.name in columns), *([groups] if groups is not None else [])]
+    classes = dense([read[column][1] for column in by], len(rows))
+    values = {a.name: read[columns[a.name]] for a in schema.carried if a.name in columns}
+    lines = times = rows[TIMES].to_numpy()
+    problems = []
+    if count is not None:
+        counted = counts_of(rows[count], lines)
+        if counted is None:
+            return Examined(
+                problems=[Problem(count, "must hold whole numbers of rows, at least 1, and not too many in all")]
+            )
+        if (lines > 1).any() or rows.select(names[:-1]).is_duplicated().any():
+            rule = "counts some combination on several lines, whose order could tell more than their sum"
+            problems.append(Problem(count, rule, "one line for each combination, as it was saved"))
+        times = counted
+    told: Told | Problem | None = None
+    declared = None if people is None else collected(people, PEOPLE)
+    if declared is not None:
+        first = dict(zip(classes[::-1].tolist(), range(len(classes) - 1, -1, -1), strict=True))
+        known = {tuple(rows[column][place] for column in by): number for number, place in first.items()}
+        told = told_by(declared, [a.name for a in schema.quasi], known)
+    if isinstance(told, Problem):
+        examined = Examined(problems=[told])
+    else:
+        examined = _weighed(schema, asked, classes, values, times, told=told)
+    examined.problems += problems
+    examined.texts = {name: read[column][0] for name, column in columns.items()}
+    examined.table_rows = {"data": int(lines.sum())}
+    if declared is not None:
+        examined.table_rows[PEOPLE] = len(declared)
+    examined.fingerprints = Fingerprints(
+        int(times.sum()),
+        unchanged=tuple(values),
+        alone=_alone([texts[1] for texts in values.values()], times),
+        alone_on_all=_alone([read[column][1] for column in names if column != count], times),
+    )
+    return examined
+
+
+def examine_bucket_tables(
+    schema: Schema, data: pl.LazyFrame, groups: pl.LazyFrame, asked: Requirement | None, *, group: str, count: str
+) -> Examined:
+    """Examine buckets: classes are the groups, what they carry stands in the second table, sizes must agree."""
+    boxes = tally(data, data.collect_schema().names(), "data")
+    held = tally(groups, groups.collect_schema().names(), "groups")
+    times = held[TIMES].to_numpy()
+    weights = counts_of(held[count], times, least=0)
+    if weights is None:
+        rule = "must hold whole numbers of rows, 0 or more, and not too many in all"
+        return Examined(problems=[Problem(count, rule)])
+    numbers, places = distinct_texts(pl.concat([boxes[group].alias("group"), held[group].alias("group")]))
+    here, there = places[: len(boxes)], places[len(boxes) :]
+    total = int(places.max()) + 1 if len(places) else 0
+    sizes = np.bincount(here, weights=boxes[TIMES].to_numpy(), minlength=total)
+    carried = np.bincount(there, weights=weights, minlength=total)
+    values = {attribute.name: distinct_texts(held[attribute.name]) for attribute in schema.carried}
+    alike = dense([distinct_texts(boxes[attribute.name])[1] for attribute in schema.quasi], len(boxes))
+    exact = _Exact(
+        np.bincount(alike, weights=boxes[TIMES].to_numpy()).astype(np.int64), of=alike, group=here, groups=total
+    )
+    examined = _weighed(schema, asked, there, values, weights, exact)
+    if not all(number is not None and _NUMBER.fullmatch(number) for number in numbers):
+        examined.problems.append(Problem(group, "must hold whole numbers, which say nothing about a group"))
+    if (times > 1).any() or held.select(group, *values).is_duplicated().any():
+        rule = "tells some values of a group on several lines, whose order could link them to people"
+        examined.problems.append(Problem(count, rule, "publish the file as it was saved"))
+    off = int((sizes != carried).sum())
+    if off:
+        examined.problems.append(
+            Problem(group, f"{count_of(off, 'group has', 'groups have')} other sizes in the two tables", count=off)
+        )
+    examined.texts = {a.name: distinct_texts(boxes[a.name])[0] for a in schema.quasi}
+    examined.texts |= {name: texts for name, (texts, _) in values.items()}
+    examined.table_rows = {"data": int(boxes[TIMES].sum()), "groups": int(times.sum())}
+    examined.fingerprints = Fingerprints(
+        int(weights.sum()),
+        unchanged=tuple(values),
+        alone=_alone([texts[1] for texts in values.values()], weights),
+        alone_on_all=None,
+        alone_on_exact=int((exact.sizes == 1).sum()),
+    )
+    return examined
+
+
+def _weighed(
+    schema: Schema,
+    asked: Requirement | None,
+    classes: np.ndarray,
+    values: Mapping[str, Texts],
+    times: np.ndarray,
+    exact: _Exact | None = None,
+    *,
+    told: Told | None = None,
+) -> Examined:
+    """Hold every part of the requirement against every sensitive attribute."""
+    number = int(classes.max()) + 1 if len(classes) else 0
+    sizes = np.bincount(classes, weights=times, minlength=number).astype(np.int64)
+    examined = Examined(classes=number, rows=int(sizes.sum()))
+    if told is not None:
+        examined.problems += contradictions(sizes, told.classes, told.everyone, cap=schema.cap)
+        examined.notes.append("people are counted as the publisher declared them; the file does not show who is who")
+    elif schema.several and asked is not None:
+        rule = "a person may have several rows, and no table says how many people each class holds"
+        hint = "verify the folder as it was saved, with its table of people"
+        examined.problems.append(Problem(PEOPLE, rule, hint))
+    if asked is None or examined.problems:
+        return examined
+    sensitive = [attribute for attribute in schema.sensitive if attribute.name in values]
+    bad = np.zeros(number, bool)
+    findings = []
+    for part in asked.parts:
+        if part.reads_sensitive and not sensitive:
+            hint = 'publish the attribute, or give one the role "sensitive"'
+            examined.problems.append(Problem(str(part), "needs a sensitive attribute, none is published", hint))
+            continue
+        for name, table, overall, ground in _histograms(part, sensitive, classes, values, times):
+            given: dict[str, Any] = {"ground": ground, "rows_per_person": schema.rows_per_person}
+            if told is not None:
+                counted = _people(part, name, told, schema, values, table, number)
+                if isinstance(counted, list):
+                    examined.problems += counted
+                    continue
+                table, overall = counted  # noqa: PLW2901
+                given |= {"rows_per_person": 1, "people": told.classes, "everyone": told.everyone}
+            good = part.check(table, overall, tolerance=VERIFY_TOLERANCE, **given)
+            found = part.found(table, overall, **given)
+            offending = int((~good).sum())
+            if exact is not None and isinstance(part, KAnonymity | AlphaK):
+                good, found, offending = exact.crowds(part, table, found, given)
+            bad |= ~good[:number]
+            findings.append(Finding(part, attribute=name, found=found, holds=bool(good.all()), offending=offending))
+    if exact is not None and anonymity_parts(asked):
+        examined.notes.append("k people are people with the same quasi-identifiers, which these tables publish exactly")
+    examined.findings = tuple(findings)
+    examined.offending, examined.offending_rows = int(bad.sum()), int(sizes[bad].sum())
+    return examined
+
+
+def _people(
+    part: Requirement,
+    name: str | None,
+    told: Told,
+    schema: Schema,
+    values: Mapping[str, Texts],
+    rows: Any,
+    number: int,
+) -> tuple[Any, np.ndarray | None] | list[Problem]:
+    """Return the declared people of a part in the place of its rows, or why they cannot be those of these rows."""
+    if name is None:
+        return told.classes[:, None], None
+    if name not in told.values:
+        rule = f"how many people have each value of {name} was not declared, so {part} cannot be checked"
+        return [Problem(PEOPLE, rule, "ask for what the release claims")]
+    from scipy.sparse import csr_matrix
+
+    attribute = schema[name]
+    codes, width, _ = _value_codes(attribute, values[name])
+    _, first = np.unique(values[name][1], return_index=True)
+    place = dict(zip(values[name][0], codes[first].tolist(), strict=True))
+    group, texts, people = told.values[name]
+    if not set(texts) <= set(place) or not set(told.overall.get(name, {})) <= set(place):
+        rule = f"counts people with a value of {name} that no row has"
+        return [Problem(PEOPLE, rule, "publish the file as it was saved")]
+    table = csr_matrix((people, (group, [place[text] for text in texts])), shape=(number, width), dtype=np.int64)
+    overall = np.zeros(width, np.int64)
+    for text, many in told.overall.get(name, {}).items():
+        overall[place[text]] += many
+    problems = value_contradictions(name, rows, table, told, overall)
+    return problems or (table, overall)
+
+
+def _alone(columns: Sequence[np.ndarray], times: np.ndarray) -> int:
+    return lonely_rows(np.column_stack(columns), times) if columns else 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Exact:
+    """Rows of two linked tables that share the text of all quasi-identifiers: their numbers, and their groups."""
+
+    sizes: np.ndarray
+    _: KW_ONLY
+    of: np.ndarray
+    group: np.ndarray
+    groups: int
+
+    def crowds(
+        self, part: KAnonymity | AlphaK, table: Any, found: Found, given: Mapping[str, Any]
+    ) -> tuple[np.ndarray, Found, int]:
+        """Count k on rows that are alike, and a share alpha in groups; return good groups, what is found, failures."""
+        rows = {"rows_per_person": given["rows_per_person"]}
+        alike, people = self.sizes[:, None], KAnonymity(part.k)
+        few = ~people.check(alike, **rows)
+        good = np.ones(self.groups, bool)
+        good[self.group[few[self.of]]] = False
+        reached = people.found(alike, **rows)
+        if isinstance(part, KAnonymity):
+            return good, reached, int(few.sum())
+        good[: table.shape[0]] &= AlphaK(part.alpha, k=1).check(table, **given)
+        return good, (found[0] if isinstance(found, tuple) else found, reached), int((~good).sum())
+
+
+def _histograms(
+    part: Requirement,
+    sensitive: Sequence[Attribute],
+    classes: np.ndarray,
+    values: Mapping[str, Texts],
+    times: np.ndarray,
+) -> Iterator[tuple[str | None, Any, np.ndarray | None, Ground | None]]:
+    """Yield what a part looks at: class sizes alone, or classes x values of each sensitive attribute."""
+    number = int(classes.max()) + 1 if len(classes) else 0
+    if not part.reads_sensitive:
+        yield None, np.bincount(classes, weights=times, minlength=number).astype(np.int64)[:, None], None, None
+        return
+    from scipy.sparse import csr_matrix
+
+    for attribute in sensitive:
+        codes, width, ground = _value_codes(attribute, values[attribute.name])
+        table = csr_matrix((times, (classes, codes)), shape=(number, width), dtype=np.int64)
+        yield attribute.name, table, np.asarray(table.sum(axis=0)).ravel(), ground
+
+
+def _value_codes(attribute: Attribute, read: Texts) -> tuple[np.ndarray, int, Ground]:
+    """Number the values that occur, in the order of their codes and not of their texts; unknown ones stand last.
+
+    Two spellings of one value (`3` and `3.0`, a blank and `(missing)`, `flu` and `Flu`, even where the schema lists
+    both) are one value: else a class could look diverse.
+    """
+    distinct, places = read
+    codes = [_code(attribute, text) for text in distinct]
+    if isinstance(attribute.domain, Values):
+        codes = _one_spelling(attribute, codes, distinct)
+    ground = ground_of(attribute)
+    if ground.kind == "hierarchical" and all(code is not None for code in codes):
+        whole = np.array(codes, dtype=np.int64)
+        return whole[places] if len(whole) else whole, attribute.size, ground
+    keys = [
+        (code is None, code or 0, "" if code is not None else (text or "").strip())
+        for code, text in zip(codes, distinct, strict=True)
+    ]
+    known = {key: at for at, key in enumerate(sorted(set(keys)))}
+    rank = np.array([known[key] for key in keys], np.int64)
+    ranked = rank[places] if len(rank) else rank
+    return ranked, max(1, len(known)), Ground.equal() if ground.kind == "hierarchical" else ground
+
+
+def _one_spelling(attribute: Attribute, codes: Sequence[int | None], texts: Sequence[str | None]) -> list[int | None]:
+    """Give values that differ only in how they are spelled one code: the first of the schema."""
+    written = {**{text: text for text in attribute.texts()}, **attribute.same}
+    first: dict[str, int | None] = {}
+    for text, value in written.items():
+        first.setdefault(plain_spelling(text), _code(attribute, value))
+    return [
+        first.get(plain_spelling(attribute.text(code) if code is not None else text or ""), code)
+        for code, text in zip(codes, texts, strict=True)
+    ]
+
+
+def _code(attribute: Attribute, text: str | None) -> int | None:
+    if text is None or not text.strip():
+        return attribute.missing_code
+    return single_code(parse_label(attribute, text))
+
+
+def label_problems(schema: Schema, texts: Mapping[str, list[str | None]], *, as_saved: bool = False) -> list[Problem]:
+    """Return the attributes with texts that the schema can not understand.
+
+    With `as_saved` values must stand there as we write them: a second spelling could mark people inside a class.
+    """
+    problems = []
+    for attribute in schema.published:
+        known = texts.get(attribute.name, [])
+        if attribute.role == "quasi":
+            wrong = [text for text in known if text is None or parse_label(attribute, text) is None]
+            rule = "labels are not in the schema"
+        else:
+            codes = [_code(attribute, text) for text in known]
+            if not as_saved and isinstance(attribute.domain, Values):
+                codes = _one_spelling(attribute, codes, known)
+            read = zip(known, codes, strict=True)
+            wrong = [text for text, code in read if code is None or (as_saved and attribute.text(code) != text)]
+            rule = "values are not in the schema" + (", or not spelled as it does" if as_saved else "")
+        if wrong:
+            told = tuple(text or "" for text in wrong)
+            problems.append(Problem(attribute.where, f"{len(wrong)} {rule}", count=len(wrong), values=told))
+    return problems
+
+
+def unsorted(frame: pl.LazyFrame, columns: Sequence[str], *, numbers: Sequence[str] = ()) -> bool:
+    """True when some row should stand before the one above it."""
+    falls: pl.Expr = pl.lit(value=False)
+    for name in reversed(columns):
+        here = pl.col(name).cast(pl.Int64, strict=False) if name in numbers else pl.col(name)
+        above = here.shift(1)
+        falls = (here < above) | ((here == above) & falls)
+    try:
+        found = frame.select(falls.fill_null(value=False).any()).collect(engine="streaming")
+    except DAMAGED:
+        raise ReleaseError("the table cannot be read", hint="check that the file is whole") from None
+    return bool(found.item())

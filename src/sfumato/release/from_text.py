@@ -1,0 +1,201 @@
+"""From published text back to boxes in groups. Each distinct text of a column is read once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from sfumato.errors import Problem, count_of
+from sfumato.release.files import TIMES, distinct_texts
+from sfumato.release.release import Release, assemble, summed
+from sfumato.release.spreadsheet import unmarked
+from sfumato.schema import Attribute, Labels, Schema, parse_label
+from sfumato.schema.labels import Intervals, is_ambiguous
+
+__all__ = ["Reading", "counts_of", "dense", "rebuilt", "single_code", "suppressed_group", "times_of"]
+
+_NUMBER = re.compile(r"0|[1-9]\d{0,17}", re.ASCII)
+_MOST = 1 << 62  # of all counts together
+
+
+def single_code(intervals: Intervals | None) -> int | None:
+    """Return the code of a label that holds exactly one."""
+    if intervals is None or len(intervals) != 1 or intervals[0][1] - intervals[0][0] != 1:
+        return None
+    return intervals[0][0]
+
+
+def dense(columns: Sequence[np.ndarray], rows: int) -> np.ndarray:
+    """Number the distinct combinations of several columns of small whole numbers."""
+    key = np.zeros(rows, np.int64)
+    for column in columns:
+        span = int(column.max()) + 1 if rows else 1
+        _, key = np.unique(key * span + column, return_inverse=True)
+    return key.astype(np.int64)
+
+
+@dataclass(slots=True)
+class Reading:
+    """Reads columns of labels and of values; problems gather, none stops the reading.
+
+    `foreign` also takes what other tools mean: a blank cell is a missing value, and a name that stands
+    on several levels of the hierarchy is asked for rather than guessed. Days and numbers may be written as the
+    schema's `format` and `decimal` say, but for the attributes `plain`, whose columns hold typed days.
+    """
+
+    foreign: bool = False
+    _: KW_ONLY
+    plain: frozenset[str] = frozenset()
+    problems: list[Problem] = field(default_factory=list)
+
+    def labels(self, attribute: Attribute, texts: pl.Series) -> tuple[Labels, np.ndarray]:
+        """Return the labels of a column and the label id of each row."""
+        distinct, places = distinct_texts(texts)
+        found = [self._label(attribute, text) for text in distinct]
+        if self.foreign:
+            found = self._settled(attribute, distinct, found)
+        self._note(attribute, distinct, [label is None for label in found], "labels can not be read")
+        whole: Intervals = ((0, attribute.size),)
+        table, ids = Labels.from_sets(attribute, [label or whole for label in found])
+        return table, ids[places] if len(ids) else np.zeros(0, np.int32)
+
+    def codes(self, attribute: Attribute, texts: pl.Series) -> np.ndarray:
+        """Return the code of each row of a carried column."""
+        distinct, places = distinct_texts(texts)
+        found = [single_code(self._label(attribute, text)) for text in distinct]
+        self._note(attribute, distinct, [code is None for code in found], "values are not in the domain")
+        codes = np.array([code or 0 for code in found], dtype=np.int32)
+        return codes[places] if len(codes) else codes
+
+    def _label(self, attribute: Attribute, text: str | None) -> Intervals | None:
+        written = self.foreign and attribute.name not in self.plain
+        found = None if text is None else parse_label(attribute, text, written=written)
+        if found is None and self.foreign and text is not None and text != unmarked(text):
+            found = parse_label(attribute, unmarked(text), written=written)  # a CSV file of ours, outside its folder
+        if found is None and self.foreign and (text is None or not text.strip()):
+            missing = attribute.missing_code
+            return None if missing is None else ((missing, missing + 1),)
+        return found
+
+    def _note(self, attribute: Attribute, texts: Sequence[str | None], bad: Sequence[bool], rule: str) -> None:
+        wrong = tuple("" if text is None else text for text, is_bad in zip(texts, bad, strict=True) if is_bad)
+        if not wrong:
+            return
+        blank = any(not text.strip() for text in wrong)
+        hint = (
+            "blank cells: declare missing in the schema, or write * where a value was suppressed"
+            if blank
+            else "write them as the schema's hierarchy names them, [low-high), {a, b} or *"
+        )
+        self.problems.append(
+            Problem(attribute.where, f"{len(wrong)} {rule}", hint, count=len(wrong), values=wrong),
+        )
+
+    def _settled(
+        self, attribute: Attribute, texts: Sequence[str | None], found: Sequence[Intervals | None]
+    ) -> list[Intervals | None]:
+        """Read names that stand on several levels by the one level on which the whole column stands."""
+        unclear = [text for text in texts if text is not None and is_ambiguous(attribute, text)]
+        if not unclear:
+            return list(found)
+        readings = _by_level(attribute, [text for text in texts if text is not None])
+        if len(readings) == 1:
+            settled = readings[0]
+            return [settled.get(text or "", known) for text, known in zip(texts, found, strict=True)]
+        stand = count_of(len(unclear), "name stands", "names stand")
+        rule = f"{stand} for different values on different levels of the hierarchy"
+        hint = "rename them in the hierarchy and in the file"
+        self.problems.append(Problem(attribute.where, rule, hint, count=len(unclear), values=tuple(unclear)))
+        return list(found)
+
+
+def _by_level(attribute: Attribute, texts: Sequence[str]) -> list[dict[str, Intervals]]:
+    """Return each way to read all names of a column on one level of the tree (`*` and missing apart)."""
+    tree = attribute.nodes
+    named = [text for text in texts if text.strip() in tree.by_name and tree.by_name[text.strip()] != (0,)]
+    ways: list[dict[str, Intervals]] = []
+    for level in range(1, tree.height + 1):
+        there: dict[str, Intervals] = {}
+        for node, name in enumerate(tree.names):
+            if tree.depth[node] == level or (tree.depth[node] < level and not tree.children[node]):
+                there[name] = ((int(tree.low[node]), int(tree.high[node])),)
+        if all(text.strip() in there for text in named):
+            way = {text: there[text.strip()] for text in named}
+            if way not in ways:
+                ways.append(way)
+    return ways
+
+
+def rebuilt(
+    schema: Schema,
+    *,
+    boxes: tuple[Mapping[str, tuple[Labels, np.ndarray]], np.ndarray, np.ndarray | None],
+    carried: tuple[Mapping[str, np.ndarray], np.ndarray, np.ndarray | None],
+    **rest: Any,
+) -> Release:
+    """Return the release of columns that were read: (columns, times, group), of the boxes and of what is carried.
+
+    Without groups both come from the same rows, and equal labels make a group.
+    """
+    columns, times, group = boxes
+    values, carried_times, carried_group = carried
+    tables = tuple(columns[attribute.name][0] for attribute in schema.quasi)
+    ids = [columns[attribute.name][1] for attribute in schema.quasi]
+    if group is None:
+        group = carried_group = dense(ids, len(times))
+    assert carried_group is not None
+    box = dense([group, *ids], len(times))
+    first = np.zeros(int(box.max()) + 1 if len(box) else 0, np.int64)
+    first[box[::-1]] = np.arange(len(box))[::-1]
+    release, _ = assemble(
+        schema,
+        tables=tables,
+        labels=np.column_stack([column[first] for column in ids]) if ids else np.zeros((len(first), 0), np.int32),
+        weight=summed(box, times, len(first)),
+        group=group[first],
+        carried_group=carried_group,
+        carried_codes=np.column_stack([values[a.name] for a in schema.carried])
+        if schema.carried
+        else np.zeros((len(carried_times), 0), np.int32),
+        carried_weight=carried_times,
+        **rest,
+    )
+    return release
+
+
+def times_of(frame: pl.DataFrame) -> np.ndarray:
+    """Return how often each distinct row stands in the file."""
+    return frame[TIMES].to_numpy()
+
+
+def counts_of(texts: pl.Series, times: np.ndarray, *, least: int = 1) -> np.ndarray | None:
+    """Return whole numbers, written plainly, each as often as its line stands there.
+
+    None where some text is no number of at least `least` and at most 18 digits, or all together are more than 2^62.
+    """
+    distinct, places = distinct_texts(texts)
+    if not all(text is not None and _NUMBER.fullmatch(text) and int(text) >= least for text in distinct):
+        return None
+    numbers = [int(text or 0) for text in distinct]
+    often = np.zeros(len(numbers), np.int64)
+    np.add.at(often, places, times)
+    if sum(number * many for number, many in zip(numbers, often.tolist(), strict=True)) > _MOST:
+        return None
+    counted: np.ndarray = np.array(numbers, np.int64)[places] * times
+    return counted
+
+
+def suppressed_group(release: Release) -> int | None:
+    """Return the group whose every label is `*`."""
+    boxes = release.boxes
+    whole = np.ones(len(boxes), bool)
+    for at, table in enumerate(boxes.tables):
+        full = np.array([table.intervals(label) == ((0, table.attribute.size),) for label in range(len(table))], bool)
+        whole &= full[boxes.labels[:, at]]
+    found = np.flatnonzero(whole)
+    return int(boxes.group[found[0]]) if boxes.tables and len(found) else None

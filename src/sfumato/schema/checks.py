@@ -1,0 +1,179 @@
+"""Whether listed values, their groups and the texts that mean missing go together; every contradiction named."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+
+from sfumato.errors import Problem, ReleaseError, count_of
+from sfumato.schema.attribute import KNOWN, MISSING
+from sfumato.schema.domain import decimal_or_none
+from sfumato.schema.hierarchies import LEAVES_LIMIT
+from sfumato.schema.toml_models import AttributeFile
+from sfumato.schema.tree import ROOT, Tree
+
+__all__ = [
+    "are_categories",
+    "doubled_names",
+    "leaf_problems",
+    "looks_like_free_text",
+    "names_rule",
+    "refuse_free_text",
+    "rising_problems",
+    "rows_with_names",
+]
+
+_RESERVED = {ROOT, MISSING, KNOWN}
+
+
+def leaf_problems(
+    file: AttributeFile, leaves: Sequence[str], values: Sequence[str] | None, *, missing: Sequence[str], where: str
+) -> list[Problem]:
+    """Return what is wrong with the leaves of an attribute's tree, alone and beside `values` and `missing`."""
+    found = [*_alone(leaves, values, missing, where)]
+    key = "groups" if file.groups is not None else "hierarchy" if file.hierarchy is not None else ""
+    if values is not None and key:
+        found += _beside_values(file, leaves, values, f"{where}.{key}", key)
+    return found
+
+
+def _named(where: str, values: Sequence[str], rule: str, hint: str) -> Problem:
+    return Problem(where, rule, hint, count=len(values), values=tuple(values))
+
+
+def _alone(
+    leaves: Sequence[str], values: Sequence[str] | None, missing: Sequence[str], where: str
+) -> Iterator[Problem]:
+    seen = set(leaves)
+    if reserved := sorted(seen & _RESERVED):
+        one = "has" if len(reserved) == 1 else "have"
+        rule = f"{count_of(len(reserved), 'value')} {one} a reserved name"
+        yield _named(where, reserved, rule, "rename the values *, (missing) and (known)")
+    if "" in seen:
+        yield Problem(where, "a value is empty", 'name it, or declare missing = [""]')
+    if absent := sorted(seen & {text.strip() for text in missing} - {""}):
+        rule = f"{count_of(len(absent), 'value is', 'values are')} also declared missing"
+        yield _named(f"{where}.missing", absent, rule, "a text is a value or means missing, not both")
+    for listed in (leaves, values or ()):
+        if twice := sorted(text for text, times in Counter(listed).items() if times > 1):
+            rule = f"{count_of(len(twice), 'value is', 'values are')} listed twice"
+            yield _named(where, twice, rule, "names are unique: list each value once")
+            break
+    if len(leaves) > LEAVES_LIMIT:
+        yield Problem(where, f"lists {len(leaves)} values, more than can be held", "mask or group the values first")
+
+
+def _beside_values(
+    file: AttributeFile, leaves: Sequence[str], values: Sequence[str], where: str, key: str
+) -> Iterator[Problem]:
+    """`values` beside groups or a hierarchy must be the same values; for ordered ones in the same order."""
+    drop = f"or drop `values`: the {key} list{'s' if key == 'hierarchy' else ''} the values too"
+    known, seen = set(values), set(leaves)
+    if lacking := [value for value in values if value not in seen]:
+        rule = f"{'lacks' if key == 'hierarchy' else 'lack'} {len(lacking)} of the declared values"
+        add = "add a line for each" if key == "hierarchy" else "put each into a group"
+        yield _named(where, lacking, rule, f"{add}, {drop}")
+    other = (file.other or "").strip()
+    if extra := [leaf for leaf in leaves if leaf not in known and leaf != other]:
+        name = "names" if key == "hierarchy" else "name"
+        rule = f"{name} {count_of(len(extra), 'value that is', 'values that are')} not in `values`"
+        yield _named(where, extra, rule, f"add what is right to `values`, {drop}")
+    if file.kind == "ordered" and not lacking and not extra and list(values) != [x for x in leaves if x in known]:
+        rule = f"list{'s' if key == 'hierarchy' else ''} the values in another order than `values`"
+        yield Problem(where, rule, f"use one order, {drop}")
+
+
+def doubled_names(tree: Tree, leaves: Sequence[str]) -> list[str]:
+    """Return the values that share their name with a group of more than that value: the name is read as the value.
+
+    The group can then not be named in a release; it is written out as its values.
+    """
+    return [leaf for leaf in leaves if len(tree.by_name.get(leaf, ())) > 1]
+
+
+def rising_problems(names: Sequence[str], where: str) -> list[Problem]:
+    """Return why the names can not be the numbers of a numeric attribute."""
+    numbers = [decimal_or_none(name) for name in names]
+    known = [number for number in numbers if number is not None]
+    if len(known) < len(numbers):
+        bad = [name for name, number in zip(names, numbers, strict=True) if number is None]
+        rule = f"{count_of(len(bad), 'value is no number', 'values are not numbers')}"
+        return [_named(where, bad, rule, 'use kind = "ordered" or "nominal"')]
+    if any(a >= b for a, b in itertools.pairwise(known)):
+        return [Problem(where, "does not list its numbers in rising order", 'sort the lines, or use kind = "nominal"')]
+    return []
+
+
+# Do listed values look like what a person typed freely? Then names may stand among them, whatever the column's role.
+#
+# A guess by shape alone: it knows no names and no language. Three values of three words, or longer than a label is,
+# suffice; so do many values of which half have several words or are cut by marks such as a colon. It errs towards
+# asking: long names of categories look like text too, and only a person can tell.
+
+_WORDS, _LONG = 3, 40  # words and characters from which a value reads like a sentence
+_SEVERAL, _SHARE = 3, 5  # so many such values, and one in so many of all
+_MANY, _TWENTY = 50, 20  # values that are many in a list, and in a file where each is rare
+_ROWS_EACH = 10  # rows for each value below which values are rare
+_CATEGORIES = 30  # so few values, each in `_ROWS_EACH` rows on average, are rather categories than text
+_RARE = 3  # rows of a value, from which on it is rather a place or a category than the name of a person
+_PARTICLES = {"van", "von", "der", "den", "de", "la", "le", "di", "da", "del", "zu", "zur", "ter", "el", "al", "bin"}
+_CUT = re.compile(r"\S\s+\S|[,;:!?\"]\s|[.!?]$")
+
+
+def looks_like_free_text(texts: Sequence[str], *, rows: int | None = None) -> bool:
+    """Guess from the distinct values of a column, and where it is known from how many rows have one."""
+    cut = [text for text in texts if _CUT.search(text)]
+    wordy = sum(len(text) > _LONG or len(text.split()) >= _WORDS for text in cut)
+    if wordy >= _SEVERAL and wordy * _SHARE >= len(texts):
+        return True
+    many = _TWENTY if rows is not None and rows < _ROWS_EACH * len(texts) else _MANY
+    return len(texts) >= many and 2 * len(cut) >= len(texts)
+
+
+def are_categories(values: int, rows: int) -> bool:
+    """True where a few values stand again and again, as names of categories do and remarks about a person do not."""
+    return values <= _CATEGORIES and rows >= _ROWS_EACH * values
+
+
+def rows_with_names(values: Mapping[str, int]) -> int:
+    """Return in how many rows rare values look like the names of people: two or three words with a capital letter.
+
+    `values` says how many rows have each. A place or a category of two words stands in many rows.
+    """
+    found = [rows for text, rows in values.items() if rows <= _RARE and _is_name(text)]
+    return sum(found) if len(found) >= _SEVERAL else 0
+
+
+def _is_name(text: str) -> bool:
+    words = [word for word in text.replace(",", " ").split() if word.casefold() not in _PARTICLES]
+    plain = [word.replace("-", "").replace("'", "").replace("\u2019", "").rstrip(".") for word in words]
+    return len(words) in (2, 3) and all(
+        word.isalpha() and word[0].isupper() and not word[1:].isupper() for word in plain
+    )
+
+
+def refuse_free_text(published: Mapping[str, Mapping[str, int]]) -> None:
+    """Raise where a column published in every row looks like free text or holds names; given are the rows of values."""
+    names = [
+        name
+        for name, values in published.items()
+        if looks_like_free_text(list(values), rows=sum(values.values()))
+        and not are_categories(len(values), sum(values.values()))
+    ]
+    hint = "read the values and give the role other, or say yes with allow_text=True (--allow-text)"
+    if names:
+        looks = "looks like free text, in which names of people may stand, and its values are published as they are"
+        many = "look like free text, in which names of people may stand, and their values are published as they are"
+        raise ReleaseError(f"{', '.join(names)} {looks if len(names) == 1 else many}", hint=hint)
+    for name, values in published.items():
+        rows = rows_with_names(values)
+        if rows:
+            raise ReleaseError(f"{name} {names_rule(rows)}", hint=hint)
+
+
+def names_rule(rows: int) -> str:
+    """Say that values look like names."""
+    has = count_of(rows, "row has a value that looks", "rows have values that look")
+    return f"is published as it is, and {has} like the name of a person"

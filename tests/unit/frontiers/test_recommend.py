@@ -1,0 +1,196 @@
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import sfumato as sf
+from sfumato.errors import Infeasible
+from sfumato.frontiers import Frontier, Measure, Point, Spread
+from sfumato.frontiers.recommend import Anchors
+from sfumato.frontiers.result import with_efficient
+
+
+def frontier_of(pairs, *, suppressed=(0.0, 1.0), raw=(1.0, 0.0), better="less", **extra):
+    privacy = Measure("privacy_loss", unit="nats", formula="", better="less")
+    utility = Measure("utility_loss", unit="nats", formula="", better=better)
+    points = [
+        Point(sf.Mondrian(sf.KAnonymity(at + 1)), number=at + 1, privacy=Spread((x,)), utility=Spread((y,)), **extra)
+        for at, (x, y) in enumerate(pairs)
+    ]
+    return Frontier(
+        with_efficient(points, privacy, utility),
+        privacy=privacy,
+        utility=utility,
+        references=(),
+        anchors=Anchors(suppressed, raw=raw),
+        table="t",
+        rows=1,
+    )
+
+
+SOME = [(0.05, 0.9), (0.1, 0.3), (0.2, 0.1), (0.2, 0.1), (0.25, 0.2), (0.8, 0.0)]
+figures = st.sampled_from([0.0, 0.1, 0.2, 0.3, 0.5, 0.9])
+
+
+@given(st.lists(st.tuples(figures, figures), min_size=1, max_size=9), figures, figures)
+def test_limits_are_kept_and_nothing_better_is_left(pairs, privacy, utility):
+    front = frontier_of(pairs)
+    both = {"privacy_loss": privacy, "utility_loss": utility}
+    for limits in ({"privacy_loss": privacy}, {"utility_loss": utility}, both, {}):
+        x, y = limits.get("privacy_loss", math.inf), limits.get("utility_loss", math.inf)
+        within = [pair for pair in pairs if pair[0] <= x and pair[1] <= y]
+        if not within:
+            with pytest.raises(Infeasible):
+                front.recommend(**limits)
+            continue
+        best = front.recommend(**limits).point
+        got = (best.privacy.mean, best.utility.mean)
+        assert best.efficient
+        assert got in within
+        if set(limits) == {"privacy_loss"}:
+            assert got == min(within, key=lambda pair: (pair[1], pair[0]))
+        elif set(limits) == {"utility_loss"}:
+            assert got == min(within, key=lambda pair: (pair[0], pair[1]))
+        else:
+            assert sum(got) == min(sum(pair) for pair in within)
+
+
+def test_the_knee_by_hand():
+    # shares: .05+.9, .1+.3, .2+.1 (twice), .25+.2, .8: the least is .3, reached by points 3 and 4; the first is taken
+    assert frontier_of(SOME).recommend().point.number == 3
+    # with ends at (0, 2) and (0.4, 0): .125+.45, .25+.15, .5+.05, ...: point 2
+    assert frontier_of(SOME, suppressed=(0.0, 2.0), raw=(0.4, 0.0)).recommend().point.number == 2
+
+
+def test_other_releases_do_not_move_the_knee():
+    chosen = frontier_of(SOME).recommend().point
+    for left_out in itertools.combinations(SOME, 2):
+        rest = [pair for pair in SOME if pair not in left_out]
+        if (chosen.privacy.mean, chosen.utility.mean) in rest:
+            best = frontier_of(rest).recommend().point
+            assert (best.privacy.mean, best.utility.mean) == (0.2, 0.1)
+
+
+def test_without_ends_the_points_give_the_scale():
+    nothing = (math.nan, math.nan)
+    assert frontier_of(SOME, suppressed=nothing, raw=nothing).recommend().point.efficient
+    assert frontier_of([(0.5, 0.5)], suppressed=nothing, raw=nothing).recommend().point.number == 1
+
+
+def test_more_is_better():
+    front = frontier_of([(0.1, 0.6), (0.2, 0.8), (0.3, 0.7)], suppressed=(0, 0.5), raw=(1, 1), better="more")
+    assert [point.number for point in front.efficient] == [1, 2]
+    assert front.recommend(privacy_loss=0.3).point.number == 2
+    assert front.recommend(utility_loss=0.55).point.number == 1
+    assert front.recommend().point.number == 2  # .1 + .8, .2 + .4, .3 + .6
+    with pytest.raises(Infeasible, match=r"at least 0\.9"):
+        front.recommend(utility_loss=0.9)
+
+
+def test_the_reason_names_the_figures_and_the_limit():
+    said = frontier_of(SOME).recommend(privacy_loss=0.15)
+    assert said.point.number == 2
+    assert "privacy loss at most 0.15" in said.reason
+    assert "0.1 nats" in said.reason
+    assert "10% of the privacy loss of publishing the table as it is" in said.reason
+    assert "chosen on the data" in said.caution
+    assert said.confidential
+
+
+def test_what_can_not_be_published_is_not_recommended(clinic):
+    front = sf.frontier(clinic, [sf.Raw(), sf.Suppress()], workers=0, progress=False)
+    assert all(point.efficient for point in front.points)
+    assert front.recommend(utility_loss=1.0).point.label == "Suppress"
+    with pytest.raises(Infeasible):
+        front.recommend(utility_loss=0.0)
+    with pytest.raises(Infeasible, match="no release could be made"):
+        sf.frontier(clinic, [sf.Raw()], workers=0, progress=False).recommend()
+
+
+def test_a_proved_claim_brings_its_own_caution():
+    proved = frontier_of(SOME, claim={"kind": "proved"}, bound=0.03, drew=True).recommend()
+    assert "the proof does not cover that choice" in proved.caution
+    assert "proves a privacy loss of at most 0.03" in proved.reason
+    assert type(proved.mechanism).__name__ == "Chosen"
+
+
+def with_buckets(pairs, buckets):
+    """A frontier in which the points of the given numbers are buckets."""
+    front = frontier_of(pairs)
+    return replace(
+        front,
+        points=tuple(replace(one, form="buckets" if one.number in buckets else "generalized") for one in front.points),
+    )
+
+
+numbers = st.sets(st.integers(1, 9))
+
+
+@given(st.lists(st.tuples(figures, figures), min_size=1, max_size=9), numbers, figures)
+def test_buckets_are_recommended_only_where_membership_may_be_public(pairs, buckets, privacy):
+    front = with_buckets(pairs, buckets)
+    rest = [pair for at, pair in enumerate(pairs, 1) if at not in buckets]
+    for limits in ({}, {"privacy_loss": privacy}):
+        x = limits.get("privacy_loss", math.inf)
+        if not any(pair[0] <= x for pair in rest):
+            with pytest.raises(Infeasible) as told:
+                front.recommend(**limits)
+            assert ("--membership-public" in str(told.value)) == (not rest or any(pair[0] <= x for pair in pairs))
+            continue
+        said = front.recommend(**limits)
+        alone = frontier_of(rest).recommend(**limits)  # the same choice as if nobody had swept buckets
+        assert (said.point.privacy, said.point.utility) == (alone.point.privacy, alone.point.utility)
+        assert said.point in front.efficient_without_buckets
+        assert {one.number for one in said.left_out} == {one.number for one in front.points if one.buckets}
+        free = front.recommend(**limits, membership_public=True)
+        assert free.left_out == ()
+        assert said.bucket == (free.point if free.point.buckets else None)
+        assert ("A bucket release would lose less" in said.note) == free.point.buckets
+
+
+def test_the_efficient_set_does_not_depend_on_what_is_left_out():
+    front = with_buckets(SOME, {3, 4})
+    assert [one.number for one in front.efficient] == [one.number for one in frontier_of(SOME).efficient]
+    assert [one.number for one in front.efficient_without_buckets] == [1, 2, 5, 6]
+    assert front.to_json()["efficient_without_buckets"] == [1, 2, 5, 6]
+
+
+def test_what_is_left_out_is_told_with_the_reason_the_price_and_how_to_ask():
+    said = with_buckets(SOME, {3, 4}).recommend()
+    assert said.point.number == 2
+    assert said.note.startswith(
+        "2 bucket releases were left out of this recommendation: they publish everybody's exact"
+    )
+    assert (
+        "A bucket release would lose less utility: Mondrian k-anonymity(3) (privacy loss 0.2, utility loss 0.1)"
+        in said.note
+    )
+    assert "ask for buckets with --membership-public (in Python membership_public=True)" in said.note
+    assert said.note in str(said)
+    assert said.to_json()["bucket"] == {"point": 3, "label": "Mondrian k-anonymity(3)"}
+    beaten = with_buckets(SOME, {5}).recommend()
+    assert beaten.note.startswith("1 bucket release was left out of this recommendation: it publishes")
+    assert beaten.note.endswith("It would not have been recommended instead.")
+    assert frontier_of(SOME).recommend().note == ""
+
+
+def test_a_recommended_bucket_release_says_once_that_membership_is_public():
+    said = frontier_of(SOME, form="buckets").recommend(membership_public=True)
+    assert said.note.startswith("Membership is public")
+    assert str(said).count("who is in the table") == 1
+    with pytest.raises(Infeasible, match=r"only bucket releases could be made .* ask for buckets with"):
+        frontier_of(SOME, form="buckets").recommend()
+
+
+def test_alternatives_are_the_best_of_other_methods(clinic):
+    points = sf.sweep(sf.sweep(sf.Mondrian, k=[5, 50]), sf.sweep(sf.Bucketize, t=["0.05", "0.2"]), sf.Suppress())
+    front = sf.frontier(clinic, points, workers=0, progress=False)
+    for public, kinds in ((False, ["Mondrian", "Suppress"]), (True, ["Bucketize", "Mondrian", "Suppress"])):
+        said = front.recommend(membership_public=public)
+        assert sorted(type(point.mechanism).__name__ for point in (said.point, *said.alternatives)) == kinds
+        assert said.to_json()["alternatives"][0]["label"] == said.alternatives[0].label
