@@ -7,7 +7,7 @@ export NUMBA_NUM_THREADS ?= 2
 export OMP_NUM_THREADS ?= 2
 export POLARS_MAX_THREADS ?= 2
 
-.PHONY: demo test check claims bench docs pages sizes lint unit clean
+.PHONY: demo test check claims bench papers docs pages sizes lint warm clean
 
 $(STAMP): constraints.txt pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
@@ -18,8 +18,8 @@ demo: $(STAMP)
 	$(BIN)/sfumato demo
 
 lint: $(STAMP)
-	$(BIN)/ruff check src tests benchmarks
-	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/ruff check src tests benchmarks papers
+	$(BIN)/ruff format --check src tests benchmarks papers
 	$(BIN)/mypy
 
 warm: $(STAMP)
@@ -36,6 +36,10 @@ claims: lint warm
 
 bench: warm
 	$(BIN)/python benchmarks/run.py
+
+# The four papers again: their figures recomputed, printed numbers beside ours.
+papers: warm
+	for paper in diffgen dlink tradeoff onthemap; do $(BIN)/python -m papers $$paper -o $$paper.html || exit 1; done
 
 # Pages that the code writes: commands, methods, claims, schema keys. A test fails when one is stale.
 pages: $(STAMP)

@@ -1,4 +1,4 @@
-"""`sfumato reproduce`."""
+"""`python -m papers NAME`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from sfumato.cli.main import main
 from sfumato.cli.options import WHOLE, json_option, refuse_target
 from sfumato.cli.output import emit, made, say, show_table
 
@@ -29,9 +30,9 @@ PAPERS = ("diffgen", "dlink", "tradeoff", "onthemap")
 def reproduce(paper: str, quick: bool, tiny: bool, output: str | None, as_json: bool, **options: Any) -> None:
     """Recompute the figures of a paper and judge, by rules in code, whether they agree with what it prints.
 
-    Example: sfumato reproduce tradeoff --quick -o tradeoff.html
+    Example: python -m papers tradeoff --quick -o tradeoff.html
 
-    Example: sfumato reproduce onthemap --data lodes_ri_2019/ --keep kept/
+    Example: python -m papers onthemap --data lodes_ri_2019/ --keep kept/
     """
     from papers import reproduce as computed
     from papers import reproduction_page
@@ -60,3 +61,7 @@ def _show(found: Reproduction) -> None:
     ]
     show_table(rows, heads=("Where", "What the paper says", "Printed", "Ours", "Verdict"))
     say(", ".join(f"{many} {word}" for word, many in found.tally().items()) + ".")
+
+
+if __name__ == "__main__":
+    main(command=reproduce, name="python -m papers")

@@ -18,10 +18,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from sfumato import __version__
 from sfumato.errors import ParameterError
 from sfumato.mechanisms import Progress
 from sfumato.release.atomic import write_whole
+from sfumato.version import __version__
 
 __all__ = [
     "PAPERS",

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from papers.framework import Curve, Figure, Reproduction
-from sfumato import __version__
 from sfumato.errors import ParameterError
 from sfumato.pages.charts import COLOURS
 from sfumato.pages.page import embedded, javascript, template_text
 from sfumato.release.atomic import write_whole
+from sfumato.version import __version__
 
 __all__ = ["curve_colours", "figure_chart", "reproduction_page"]
 

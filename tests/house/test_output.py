@@ -7,7 +7,7 @@ from pathlib import Path
 
 SRC = Path(__file__).resolve().parents[2] / "src" / "sfumato"
 # The one way out, and the bar of a sweep, which writes nothing but `visible` text.
-MAY_PRINT = {"cli/output.py", "frontier/progress.py"}
+MAY_PRINT = {"cli/output.py", "frontiers/progress.py"}
 BANNED_CALLS = {"print", "input"}
 BANNED_NAMES = {"echo", "secho", "style", "echo_via_pager", "prompt", "confirm", "pause", "progressbar", "Console"}
 QUOTING = {"shlex"}  # commands to copy are written by `visible.shell_command`

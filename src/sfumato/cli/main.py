@@ -21,25 +21,25 @@ __all__ = ["EXIT_CLAIM", "EXIT_INPUT", "app", "main"]
 EXIT_INPUT = 2  # your input
 EXIT_CLAIM = 3  # the claim does not hold or can not be reached
 
-# name -> (module, function, one line for `sfumato --help`)
-COMMANDS: dict[str, tuple[str, str, str]] = {
-    "demo": ("demo", "demo", "The main job on the bundled Adult data."),
-    "draft": ("draft", "draft", "Propose a schema for a file and list what a person must decide."),
-    "check": ("check", "check", "List every problem of a file and its schema at once."),
-    "publish": ("publish", "publish", "Make a release and save it with its claim."),
-    "verify": ("verify", "verify", "Check the claim of a release from the written files alone."),
-    "measure": ("measure", "measure", "Privacy and utility of a release, ours or anyone's."),
-    "attack": ("attack", "attack", "Find out what releases give away together."),
-    "frontier": ("frontier", "frontier", "Compare releases, find the efficient ones, recommend one."),
-    "apply": ("apply", "apply", "Put new rows through a public recoding."),
-    "synthesize": ("synthesize", "synthesize", "Make synthetic commuting patterns with a proved (epsilon, delta)."),
-    "finish": ("finish", "finish", "Name a whole release whose process ended too early."),
-    "ledger": ("ledger", "ledger", "What was published about whom, what it cost, what is left."),
-    "reproduce": ("reproduce", "reproduce", "The papers' figures again, printed numbers beside ours."),
-    "explain": ("explain", "explain", "What a claim, requirement or measure means, with its formula."),
+# name -> (where it is, one line for `sfumato --help`)
+COMMANDS: dict[str, tuple[str, str]] = {
+    "demo": ("sfumato.cli.demo:demo", "The main job on the bundled Adult data."),
+    "draft": ("sfumato.cli.draft:draft", "Propose a schema for a file and list what a person must decide."),
+    "check": ("sfumato.cli.check:check", "List every problem of a file and its schema at once."),
+    "publish": ("sfumato.cli.publish:publish", "Make a release and save it with its claim."),
+    "verify": ("sfumato.cli.verify:verify", "Check the claim of a release from the written files alone."),
+    "measure": ("sfumato.cli.measure:measure", "Privacy and utility of a release, ours or anyone's."),
+    "attack": ("sfumato.cli.attack:attack", "Find out what releases give away together."),
+    "frontier": ("sfumato.cli.frontier:frontier", "Compare releases, find the efficient ones, recommend one."),
+    "apply": ("sfumato.cli.apply:apply", "Put new rows through a public recoding."),
+    "synthesize": (
+        "sfumato.cli.synthesize:synthesize",
+        "Make synthetic commuting patterns with a proved (epsilon, delta).",
+    ),
+    "finish": ("sfumato.cli.finish:finish", "Name a whole release whose process ended too early."),
+    "ledger": ("sfumato.cli.ledger:ledger", "What was published about whom, what it cost, what is left."),
+    "explain": ("sfumato.cli.explain:explain", "What a claim, requirement or measure means, with its formula."),
 }
-
-_PARTS = {"publish": ("publish_partition", "publish_dlink", "publish_dp")}
 
 
 class _Lazy(click.Group):
@@ -51,15 +51,13 @@ class _Lazy(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        module, function, _ = COMMANDS[cmd_name]
-        for more in _PARTS.get(module, ()):  # these hang their subcommands onto the group
-            import_module(f"sfumato.cli.{more}")
-        command: click.Command = getattr(import_module(f"sfumato.cli.{module}"), function)
+        module, _, function = COMMANDS[cmd_name][0].partition(":")
+        command: click.Command = getattr(import_module(module), function)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl([(name, line) for name, (_, _, line) in COMMANDS.items()])
+            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
 
 
 @click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -117,14 +115,14 @@ def _on_sigterm(handler: Any) -> Any:
     return signal.signal(signal.SIGTERM, signal.SIG_DFL if handler is None else handler)
 
 
-def main(arguments: list[str] | None = None) -> None:
+def main(arguments: list[str] | None = None, *, command: click.Command = app, name: str = "sfumato") -> None:
     """Run the command line; errors are messages, never tracebacks (set SFUMATO_DEBUG=1 to see one)."""
     given = sys.argv[1:] if arguments is None else arguments
     opened_streams()
     before, hook = _on_sigterm(_terminated), sys.unraisablehook
     sys.unraisablehook = _dropped
     try:
-        code = app.main(given, standalone_mode=False, prog_name="sfumato")
+        code = command.main(given, standalone_mode=False, prog_name=name)
     except (click.exceptions.Abort, KeyboardInterrupt):
         say("Stopped.", error=True)
         code = 130

@@ -228,7 +228,7 @@ def requirement_options(function: F) -> F:
     return function
 
 
-def requirement_of(asked: Mapping[str, str | None]) -> Requirement | None:
+def requirement_of(asked: Mapping[str, Any]) -> Requirement | None:
     """Return the conjunction of what was asked, None when nothing was."""
     import sfumato as sf
     from sfumato.errors import ParameterError

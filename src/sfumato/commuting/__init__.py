@@ -1,5 +1,6 @@
 """Origin-destination data: public geography, flows as they come, public priors, what a map needs."""
 
+from sfumato.commuting.cells import Cells, Prior, Uniform
 from sfumato.commuting.flows import Flows, read_flows
 from sfumato.commuting.geography import ELSEWHERE, Geography, Regions, haversine
 from sfumato.commuting.map_data import MapData, map_data
@@ -17,17 +18,22 @@ from sfumato.commuting.prior import (
     union_delta,
 )
 from sfumato.commuting.shapes import OlderFlows, Shape
+from sfumato.commuting.synthesize import Synthesize
 
 __all__ = [
     "ELSEWHERE",
+    "Cells",
     "Flows",
     "Geography",
     "MapData",
     "OlderFlows",
+    "Prior",
     "Regions",
     "Rule",
     "Shape",
     "Stratum",
+    "Synthesize",
+    "Uniform",
     "certified_delta",
     "haversine",
     "is_good",

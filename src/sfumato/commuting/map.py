@@ -6,10 +6,10 @@ import math
 from os import PathLike
 from typing import Any
 
-from sfumato import __version__
 from sfumato.commuting.map_data import MapData
 from sfumato.pages.page import embedded, javascript, rendered, template_text
 from sfumato.release.atomic import NewFile
+from sfumato.version import __version__
 
 __all__ = ["map_page", "write_map"]
 

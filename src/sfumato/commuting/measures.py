@@ -18,8 +18,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.commuting import Synthesize
-from sfumato.commuting.synthesize import laws_for
+from sfumato.commuting.synthesize import Synthesize, laws_for
 from sfumato.counts import Table
 from sfumato.errors import NotComparable
 from sfumato.measures.base import Measured

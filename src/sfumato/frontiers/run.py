@@ -10,7 +10,6 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from sfumato import __version__
 from sfumato.claims.exact import whole
 from sfumato.counts import Table
 from sfumato.errors import ParameterError
@@ -25,6 +24,7 @@ from sfumato.frontiers.sweep import label_of, sweep, written_as
 from sfumato.measures import privacy_loss, utility_loss
 from sfumato.mechanisms import Mechanism, Progress
 from sfumato.release.atomic import refuse_release_folder, write_whole
+from sfumato.version import __version__
 
 __all__ = ["Kept", "affordable", "bytes_of_one", "free_bytes", "frontier"]
 

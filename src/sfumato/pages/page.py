@@ -9,7 +9,6 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from sfumato import __version__
 from sfumato.errors import Infeasible, ParameterError, count_of
 from sfumato.frontiers import Frontier, Recommendation
 from sfumato.pages.charts import frontier_chart, legend_of, query_chart, sizes_chart
@@ -17,6 +16,7 @@ from sfumato.pages.stories import Audience, public_story, steward_story
 from sfumato.release import Release
 from sfumato.release.atomic import write_whole
 from sfumato.release.store import refuse_unsavable
+from sfumato.version import __version__
 from sfumato.visible import code_span, markdown, visible
 
 __all__ = ["LARGEST_PAGE", "REPORT_ENDINGS", "embedded", "javascript", "rendered", "report", "template_text"]

@@ -33,7 +33,6 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import polars as pl
 
-import sfumato
 from sfumato.claims import Claim, Nothing, promise_from_json
 from sfumato.errors import ParameterError, Problem, ReleaseError, SfumatoError, count_of
 from sfumato.limits import engine_path
@@ -59,6 +58,7 @@ from sfumato.release.tables import COUNT, GROUP, PublishedTable, free_name, publ
 from sfumato.schema import KNOWN, MISSING, ROOT, Attribute, Days, Edges, Grid, Labels, Schema, Values
 from sfumato.schema.checks import refuse_free_text
 from sfumato.schema.domain import decimal_text
+from sfumato.version import __version__
 from sfumato.visible import code_span, markdown
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ def manifest_of(release: Release, files: tuple[FileEntry, ...], *, counts: bool 
     schema = public_schema(release)
     data: dict[str, Any] = {
         "format": FORMAT,
-        "sfumato": sfumato.__version__,
+        "sfumato": __version__,
         "python": platform.python_version(),
         "polars": pl.__version__,
         "created": dt.datetime.now(tz=dt.UTC).date().isoformat(),

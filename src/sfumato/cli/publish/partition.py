@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -40,7 +40,13 @@ def _required(options: dict[str, Any]) -> Requirement:
 )
 @click.option("--tight", is_flag=True, help="Publish the values that occur instead of declared intervals.")
 @click.option("--max-suppressed", default="0", show_default=True, help="Share of rows that may be suppressed.")
-def mondrian(cut: str, nominal: str, tight: bool, max_suppressed: str, **options: Any) -> None:
+def mondrian(
+    cut: Literal["best", "widest"],
+    nominal: Literal["leaves", "nodes"],
+    tight: bool,
+    max_suppressed: str,
+    **options: Any,
+) -> None:
     """Cut the table into classes that each satisfy the requirement.
 
     Example: sfumato publish mondrian patients.csv patients.toml --k 10 --t 0.2 -o out/
@@ -57,7 +63,7 @@ def mondrian(cut: str, nominal: str, tight: bool, max_suppressed: str, **options
 @click.option(
     "--cut", type=click.Choice(["best", "widest"]), default="best", show_default=True, help="Which cut is taken first."
 )
-def bucketize(cut: str, **options: Any) -> None:
+def bucketize(cut: Literal["best", "widest"], **options: Any) -> None:
     """Keep quasi-identifiers exact and break their link to the sensitive values inside groups.
 
     Example: sfumato publish bucketize patients.csv patients.toml --l 3 -o out/
@@ -70,7 +76,7 @@ def bucketize(cut: str, **options: Any) -> None:
 @publish.command()
 @publish_options
 @click.option("--l", required=True, help="Each group has l different sensitive values.")
-def anatomy(l: str, **options: Any) -> None:  # noqa: E741
+def anatomy(l: Any, **options: Any) -> None:  # noqa: E741
     """Put people with l different sensitive values into each group; keep quasi-identifiers exact.
 
     Example: sfumato publish anatomy patients.csv patients.toml --l 3 -o out/
@@ -87,7 +93,7 @@ def anatomy(l: str, **options: Any) -> None:  # noqa: E741
     required=True,
     help="Every class has at least k people (rows, where the schema does not decide who they are).",
 )
-def topdown(k: str, **options: Any) -> None:
+def topdown(k: Any, **options: Any) -> None:
     """Cut each attribute globally so that the target can still be told (top-down specialization).
 
     Example: sfumato publish topdown patients.csv patients.toml --k 5 -o out/
