@@ -331,7 +331,7 @@ def paper_of(name: str) -> Paper:
     return found
 
 
-_README = """Results of `sfumato reproduce`, one file for each step. Computed from the data it was given:
+_README = """Results of `python -m papers`, one file for each step. Computed from the data it was given:
 where those are confidential, so is this folder. Deleting a file only means that it is computed again.
 """
 

@@ -40,7 +40,7 @@ td.number { font-variant-numeric: tabular-nums; white-space: nowrap; }
 _TEMPLATE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{{ paper.title }}: reproduced by Sfumato</title><style>{{ style | safe }}</style></head><body>
-<header><p class="kind">Sfumato {{ version }}, sfumato reproduce {{ paper.paper }}{{ how }}</p>
+<header><p class="kind">Sfumato {{ version }}, python -m papers {{ paper.paper }}{{ how }}</p>
 <h1>{{ paper.title }}</h1>
 <p class="facts">{% for word, many in tally.items() %}<span class="{{ word.split(" ")[0] }}">{{ many }} {{ word }}</span>{{ ", " if not loop.last }}{% endfor %}.
 Verdicts are computed by rules, not written by hand. <em>Agrees</em>: a printed number is met within the tolerance shown.

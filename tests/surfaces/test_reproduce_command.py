@@ -1,4 +1,4 @@
-"""`sfumato reproduce`: every paper runs, and writes one page that needs nothing from elsewhere."""
+"""`python -m papers`: every paper runs, and writes one page that needs nothing from elsewhere."""
 
 from __future__ import annotations
 
