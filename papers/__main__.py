@@ -18,7 +18,7 @@ __all__ = ["reproduce"]
 PAPERS = ("diffgen", "dlink", "tradeoff", "onthemap")
 
 
-@click.command(short_help="The papers' figures again, printed numbers beside ours.")
+@click.command()
 @click.argument("paper", type=click.Choice(PAPERS))
 @click.option("--quick", is_flag=True, help="Every curve, at least half of the x values, a few minutes.")
 @click.option("--tiny", is_flag=True, hidden=True, help="A test run: verdicts mean nothing.")

@@ -221,7 +221,6 @@ def hostile_runs():
             ["ledger", data],
             ["ledger", ledger, "--resolve", "1", "--as", "spent", "--note", EVIL],
         ],
-        "reproduce": [["reproduce", EVIL], ["reproduce", "tradeoff", "--data", EVIL, "-o", f"{EVIL}.pdf"]],
         "explain": [["explain", EVIL], ["explain", f"k{EVIL}", "--json"], ["explain"]],
         "finish": [["finish", EVIL], ["finish", data, "-o", EVIL], ["finish", out, "--ledger", EVIL, "--json"]],
         "demo": [["demo", "-o", f"{data}/{EVIL}"], ["demo", EVIL]],

@@ -22,7 +22,6 @@ WORK = {
     "draft": ["draft", "DATA", "-o", "FILE"],
     "apply": ["apply", "RELEASE", "DATA", "-o", "FILE"],
     "attack": ["attack", "composition", "RELEASE", "--victims", "DATA", "--records", "FILE"],
-    "reproduce": ["reproduce", "tradeoff", "--tiny", "-o", "FILE"],
     "demo": ["demo", "--quick", "-o", "FILE"],
 }
 FILES = {
