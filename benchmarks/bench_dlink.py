@@ -120,11 +120,11 @@ def bargain(title, table, size, overlap, *, larger=(20, 30, 40, 60)) -> None:
         before = found[f"k={least} alone"]
         for name, row in found.items():
             if name.startswith(f"k={least} ") and row is not before:
-                twin = next(
+                mutant = next(
                     (f"k={n}" for n in larger if found[f"k={n} alone"].below_d.rate <= row.below_d.rate), "none"
                 )
                 fewer = before.below_d.rate / row.below_d.rate if row.below_d.rate else float("inf")
-                print(f"   {name}: {fewer:.1f} times fewer below {D}; smallest k alone that leaves as few: {twin}")
+                print(f"   {name}: {fewer:.1f} times fewer below {D}; smallest k alone that leaves as few: {mutant}")
 
 
 def overlaps(title, table, size) -> None:

@@ -1,4 +1,4 @@
-"""What the processes of `test_ledger.py` run. Used as: python ledger_worker.py JOB FOLDER [TWIN] [NUMBER] [SEED].
+"""What the processes of `test_ledger.py` run. Used as: python ledger_worker.py JOB FOLDER [MUTANT] [NUMBER] [SEED].
 
 race     reserves epsilon 1 of each population on standard input (time to set off, name), and answers yes or no
 lines    publishes in a child that is killed at line 0, then at line STRIDE, ... of the ledger's own code
@@ -74,7 +74,7 @@ class Witnessed:
         return Outcome(replace(self.release))
 
 
-# -- broken twins: what the ledger must not be -------------------------------------------------
+# -- mutants: what the ledger must not be -------------------------------------------------
 
 
 def check_and_write_apart() -> None:
@@ -97,7 +97,7 @@ def enter_afterwards() -> None:
 
     @contextmanager
     def entered(ledger: Any, population: str, claim: sf.Claim, mechanism: Any, entropy: sf.Entropy) -> Any:
-        yield SimpleNamespace(spend=lambda claim: Ledger(ledger).reserve(population, claim, "twin").spend())
+        yield SimpleNamespace(spend=lambda claim: Ledger(ledger).reserve(population, claim, "mutant").spend())
 
     api.entered = entered
 
@@ -108,7 +108,7 @@ def refund_in_any_case() -> None:
 
     def spend(self: book.Reservation, claim: sf.Claim) -> None:
         self.refund(drew=False)
-        honest(replace(self, entry=self.ledger.reserve("people", claim, "twin").entry))
+        honest(replace(self, entry=self.ledger.reserve("people", claim, "mutant").entry))
 
     book.Reservation.spend = spend
 
@@ -303,7 +303,7 @@ def moments(folder: Path, number: int, seed: int) -> list[tuple[int, int]]:
     return found
 
 
-TWINS = {
+MUTANTS = {
     "": lambda: None,
     "apart": check_and_write_apart,
     "late": enter_afterwards,
@@ -313,8 +313,8 @@ TWINS = {
 }
 
 if __name__ == "__main__":
-    job, where, twin, size, chance = sys.argv[1], Path(sys.argv[2]), sys.argv[3], int(sys.argv[4]), int(sys.argv[5])
-    TWINS[twin]()
+    job, where, mutant, size, chance = sys.argv[1], Path(sys.argv[2]), sys.argv[3], int(sys.argv[4]), int(sys.argv[5])
+    MUTANTS[mutant]()
     if job == "race":
         race(where)
     else:

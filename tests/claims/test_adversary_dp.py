@@ -320,8 +320,8 @@ def cut_of_a(mechanism, rows, seeds):
     return [len(growth.cuts[-1][0]) > 2 for growth in drawn]
 
 
-def test_black_box_runs_accuse_the_twin_alone(monkeypatch):
-    """`a` is cut with 0.33 and 0.77; by the twin with 0.0066 and 0.2189, which is 3.5 of the 2 allowed."""
+def test_black_box_runs_accuse_the_mutant_alone(monkeypatch):
+    """`a` is cut with 0.33 and 0.77; by the mutant with 0.0066 and 0.2189, which is 3.5 of the 2 allowed."""
     mechanism = in_cells("max")
     rows = [(2, 1, 0, 0)] * 4 + [(1, 0, 0, 1)] * 3
 

@@ -13,7 +13,7 @@ import pytest
 from scipy import stats
 
 sys.path.insert(0, str(Path(__file__).parent))
-from broken_twins import TWINS
+from mutants import MUTANTS
 from tiny_tables import PAPER, RECORDS, gathered, pair, tiny_schema
 
 import sfumato as sf
@@ -21,10 +21,10 @@ from sfumato.attacks.audit import black_box_audit, clopper_pearson, exact_audit,
 from sfumato.randomness import Entropy, sparse_noise
 
 
-@pytest.mark.parametrize("trap", TWINS)
-def test_every_trap_has_a_twin_that_is_caught(trap, monkeypatch):
+@pytest.mark.parametrize("trap", MUTANTS)
+def test_every_trap_has_a_mutant_that_is_caught(trap, monkeypatch):
     """Traps 1 to 12 and 15 to 17; 13 and 14 are below. The sound mechanism holds on the same pair of tables."""
-    sound, broken = TWINS[trap].audits(monkeypatch)
+    sound, broken = MUTANTS[trap].audits(monkeypatch)
     assert sound.holds, sound.describe()
     assert not broken.holds, broken.describe()
 
@@ -34,7 +34,7 @@ def test_trap_13_float_positions_are_caught():
     cells = 1 << 80
     where, _ = sparse_noise(cells, {}, Fraction(1, 2), 96, Entropy.seeded(5))
     rng = np.random.default_rng(5)
-    floats = [int(u * float(cells)) for u in rng.random(len(where))]  # the twin
+    floats = [int(u * float(cells)) for u in rng.random(len(where))]  # the mutant
     odd = sum(int(cell) % 2 for cell in where)
     assert len(where) > 100
     assert stats.binomtest(odd, len(where)).pvalue > 1e-6
@@ -42,17 +42,17 @@ def test_trap_13_float_positions_are_caught():
 
 
 def test_trap_14_rows_in_input_order_are_caught():
-    """What leaves does not change when rows come in another order; a twin that keeps the order of groups does."""
+    """What leaves does not change when rows come in another order; a mutant that keeps the order of groups does."""
     from sfumato.schema import Schema
 
-    schema, outputs, twins = Schema.parse(PAPER), [], []
+    schema, outputs, mutants = Schema.parse(PAPER), [], []
     for records in (RECORDS, RECORDS[::-1]):
         frame = pl.DataFrame(records, schema=["job", "age", "class"], orient="row")
         release = sf.publish(sf.read(frame, schema), sf.DiffGen(4, specializations=2), seed=9)
         outputs.append(release.frame())
-        twins.append(frame.group_by("job", maintain_order=True).len()["job"].to_list())
+        mutants.append(frame.group_by("job", maintain_order=True).len()["job"].to_list())
     assert outputs[0].equals(outputs[1])
-    assert twins[0] != twins[1]
+    assert mutants[0] != mutants[1]
     assert outputs[0].equals(outputs[0].sort(outputs[0].columns))
 
 

@@ -1,4 +1,4 @@
-"""Buckets: the requirement holds in every group, the link inside a group is gone, and broken twins are caught."""
+"""Buckets: the requirement holds in every group, the link inside a group is gone, and mutants are caught."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.counts import Table
-from sfumato.kernels.anatomy import bucket_values, bucket_values_twin
+from sfumato.kernels.anatomy import bucket_values, bucket_values_reference
 
 SMALL = {
     "name": "small",
@@ -72,7 +72,7 @@ def test_anatomy_is_l_diverse_by_construction(rows: list[tuple[int, ...]], l: in
     assert release.claim.rehearsal == (counts.max() > 1)  # seeded, and there was something to draw
 
 
-def test_a_twin_without_the_residue_rule_is_caught(tmp_path: Path) -> None:
+def test_a_mutant_without_the_residue_rule_is_caught(tmp_path: Path) -> None:
     """Left-over rows put anywhere break l-diversity; the verifier sees it on the file."""
     rows = [(i % 6, i % 3, i % 5, 0) for i in range(25)]
     release = sf.publish(table(rows), sf.Anatomy(3))
@@ -80,9 +80,9 @@ def test_a_twin_without_the_residue_rule_is_caught(tmp_path: Path) -> None:
     codes = carried.codes.copy()
     first = np.flatnonzero(carried.group == 0)
     codes[first[1]] = codes[first[0]]
-    twin = replace(release, groups=replace(release.groups, carried=replace(carried, codes=codes)))
-    twin.save(tmp_path / "twin")
-    assert not sf.verify(tmp_path / "twin").holds
+    mutant = replace(release, groups=replace(release.groups, carried=replace(carried, codes=codes)))
+    mutant.save(tmp_path / "mutant")
+    assert not sf.verify(tmp_path / "mutant").holds
     release.save(tmp_path / "good")
     assert sf.verify(tmp_path / "good").holds
 
@@ -132,9 +132,9 @@ def test_the_quota_sends_every_row_to_its_group() -> None:
 
 @settings(max_examples=200)
 @given(counts=st.lists(st.integers(0, 12), min_size=1, max_size=8), l=st.integers(2, 4))
-def test_compiled_buckets_equal_the_twin(counts: list[int], l: int) -> None:
+def test_compiled_buckets_equal_the_reference(counts: list[int], l: int) -> None:
     one, other = (np.array(counts, np.int64) for _ in range(2))
-    np.testing.assert_array_equal(bucket_values(one, l), bucket_values_twin(other, l))
+    np.testing.assert_array_equal(bucket_values(one, l), bucket_values_reference(other, l))
     np.testing.assert_array_equal(one, other)
 
 

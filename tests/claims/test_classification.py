@@ -52,7 +52,7 @@ def test_ten_runs_on_raw_adult_as_in_the_paper():
 
 
 def test_an_unpruned_tree_would_not_be():
-    """The pruning matters: the twin that grows to the end is far below."""
+    """The pruning matters: the mutant that grows to the end is far below."""
     from sklearn.tree import DecisionTreeClassifier
 
     from sfumato.estimate.features import exact_features
@@ -174,7 +174,7 @@ def test_publishing_never_sees_a_test_row(monkeypatch):
     assert set(tested[:5]) != set(tested[5:])
 
 
-def test_a_twin_that_publishes_the_whole_table_is_caught(monkeypatch):
+def test_a_mutant_that_publishes_the_whole_table_is_caught(monkeypatch):
     seen, tested = watched(monkeypatch, gather=cross_validation.gather)
     assert all(shown & asked for shown, asked in zip(seen, tested, strict=True))
 
@@ -194,13 +194,13 @@ def noise(rows: int, seed: int) -> Table:
 
 @pytest.mark.parametrize("model", ["bayes", "logistic", "svm"])
 def test_testing_on_training_rows_is_caught(model):
-    """On noise an honest figure is one half; the twin that tests on what was published is far above."""
+    """On noise an honest figure is one half; the mutant that tests on what was published is far above."""
     table = noise(600, seed=5)
     honest = cross_validate(table, sf.Raw(), folds=5, repeats=2, model=model)
     assert honest.interval[0] < 0.5 < honest.interval[1]
     assert honest.accuracy < 0.56
-    twin = classification(table, table.take(np.arange(600)), sf.publish(table, sf.Raw()), model=model)
-    assert twin.interval[0] > 0.56
+    mutant = classification(table, table.take(np.arange(600)), sf.publish(table, sf.Raw()), model=model)
+    assert mutant.interval[0] > 0.56
     with pytest.raises(sf.ParameterError, match="not published"):
         classification(table, table, sf.publish(table, sf.Raw()), model=model)
 

@@ -32,7 +32,7 @@ def test_counts_people_below_d():
 
 
 def test_people_who_are_not_in_the_earlier_release_do_not_count():
-    # A twin that counts everyone with few values left counts two women who demonstrably are not in B.
+    # A mutant that counts everyone with few values left counts two women who demonstrably are not in B.
     estimate = composition([published(TABLE_2A), published(TABLE_2B)], people(TABLE_1A), d=2)
     assert estimate.tally.below_d.successes == 4
     assert against(published(TABLE_2A), [published(TABLE_2B)], people(TABLE_1A), d=2).people == 2

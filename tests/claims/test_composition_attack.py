@@ -359,20 +359,20 @@ def test_the_local_posterior_is_an_urn_by_enumeration():
 
 
 def test_the_local_prior_is_calibrated():
-    """On average the guess is right as often as it says; under the overall prior it is not (the wrong twin)."""
+    """On average the guess is right as often as it says; under the overall prior it is not (the mutant)."""
     table = adult().with_roles(sensitive="occupation", target=[])
     drawn = draw_samples(table, size=9000, overlap=3000, seed=1)
     mechanism = Mondrian(KAnonymity(10), cut="widest")
     releases = [run(mechanism, gather(mechanism, part), Entropy.seeded(0)) for part in drawn.tables]
     local = composition(releases, drawn.shared)
-    twin = composition(releases, drawn.shared, prior="overall")
+    mutant = composition(releases, drawn.shared, prior="overall")
     # 3,000 victims: the standard error of the share is below 0.9 points, so 3 points are more than three of them.
     assert abs(local.confidence - local.tally.guessed.rate) < 0.03
-    assert twin.confidence - twin.tally.guessed.rate > 0.08
+    assert mutant.confidence - mutant.tally.guessed.rate > 0.08
 
 
 def test_interval_covers():
-    """Exact coverage over a grid; the textbook interval is the wrong twin."""
+    """Exact coverage over a grid; the textbook interval is the mutant."""
     n = 40
 
     def coverage(p, interval):
@@ -389,18 +389,18 @@ def test_interval_covers():
     assert min(coverage(p, wald) for p in grid) < 0.75
 
 
-# -- wrong twins, refusals, anchors ------------------------------------------------------------
+# -- mutants, refusals, anchors ------------------------------------------------------------
 
 
-def test_wrong_twins_are_caught():
+def test_wrong_mutants_are_caught():
     # Trap 22: releases about different attributes can not be intersected, whatever their codes.
     table = small_table(5, rows=20)
     by_illness = random_release(table.with_roles(sensitive="ill", target=[]), 1, "classes")[0]
     by_pay = random_release(table.with_roles(sensitive="pay", target=[]), 1, "classes")[0]
     with pytest.raises(NotComparable, match=r"nothing to intersect\. Carried: release 1 ill; release 2 pay"):
         composition([by_illness, by_pay], table)
-    # Trap 23: by label Emu may be in two classes of each release, by residence in one. A twin that takes one release by
-    # label and the other by residence gives neither figure; ours uses one reading for all, and never falls back.
+    # Trap 23: by label Emu may be in two classes of each release, by residence in one. A mutant that takes one
+    # release by label and the other by residence gives neither figure; ours uses one reading for all, and never falls back.
     a = {**TABLE_2B, "diagnosis": ["Cough", "Cough", "Flu", "Flu", "Diabetes", "Diabetes", "Fever", "Fever"]}
     b = {**TABLE_2B, "diagnosis": ["Cough", "Cough", "Diabetes", "Diabetes", "Flu", "Flu", "Fever", "Fever"]}
     first, second = with_homes(published(a), TABLE_1A), with_homes(published(b), TABLE_1B)

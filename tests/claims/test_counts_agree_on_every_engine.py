@@ -240,7 +240,7 @@ def test_encoded_rows_are_the_table_again() -> None:
     assert again.rows == table.rows == 50
 
 
-def test_a_broken_twin_is_caught() -> None:
+def test_a_broken_mutant_is_caught() -> None:
     """A reader that numbers values in order of appearance gives other codes for other orders."""
 
     def appearance(frame: pl.DataFrame) -> list[int]:

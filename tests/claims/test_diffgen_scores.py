@@ -79,7 +79,7 @@ def test_sensitivities_are_tight():
 
 
 def test_a_smaller_sensitivity_is_caught():
-    """The twin that takes gini's sensitivity for 1, as in cells, is refuted by a table."""
+    """The mutant that takes gini's sensitivity for 1, as in cells, is refuted by a table."""
     wrong = score_of("gini", classes=2, in_cells=True)
     assert any(abs(move) > wrong.sensitivity for children in SMALL for move in moves(wrong, children))
     monotone = score_of("gain", classes=2)

@@ -82,7 +82,7 @@ def test_with_a_large_budget_it_learns():
 class Walked(Walk):
     """The four questions answered by their exact laws, one path of answers at a time."""
 
-    factor = 1  # a twin asks each choice with a larger budget than its step
+    factor = 1  # a mutant asks each choice with a larger budget than its step
 
     def reaches(self, count, least, step):
         yes = discrete_laplace_tail(step, least - count)

@@ -369,7 +369,7 @@ def test_theorem_52_counterexample_is_not_repeated():  # [otm.thm52.counterexamp
     assert float(found.epsilon) == pytest.approx(11.903487552536129, abs=1e-6)
     assert found.delta >= truth
     before_shrinking = certified_delta(100, 10**5, 2, 1, rule="pdp")
-    assert before_shrinking < truth / 10**6  # the twin that certifies before shrinking is wrong by that much
+    assert before_shrinking < truth / 10**6  # the mutant that certifies before shrinking is wrong by that much
 
 
 # ---------------------------------------------------------------------------- exact enumeration
@@ -688,7 +688,7 @@ def test_accept_reject_delta_is_its_formula():
 def test_trap_50_disclosure_adds_up_over_destinations():
     single = disclosure(all_laws(2, 2, [F(1)] * 2), F(2))
     over_two = 1 - (1 - single) ** 2  # two destinations drawn independently: either may disclose
-    assert 0 < single < over_two < 1  # so the twin that reports one destination's delta falls short
+    assert 0 < single < over_two < 1  # so the mutant that reports one destination's delta falls short
     assert F(union_delta([rounded_up(single)] * 2)) >= over_two
     assert union_delta([1e-5] * 120) == pytest.approx(1.2e-3, rel=1e-12)
     assert F(union_delta([1e-5] * 120)) >= 120 * F(1e-5)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.oracles.merging import join_labels, unite_twin
+from tests.oracles.merging import join_labels, unite_reference
 
 from sfumato.kernels.linkage import CELLS, EXACT, INDEPENDENT, OWN, Link
 from sfumato.kernels.merging import GONE, Axis, Classes, distance_between, join_rules, new_index, unite
@@ -97,7 +97,9 @@ def copied(classes: Classes) -> Classes:
 
 
 def same_as_all_pairs(axes, link, classes, *, weight=0.0, failing_first=True, lost=0.0, budget=0):
-    slow = unite_twin(axes, link, copied(classes), weight=weight, failing_first=failing_first, lost=lost, budget=budget)
+    slow = unite_reference(
+        axes, link, copied(classes), weight=weight, failing_first=failing_first, lost=lost, budget=budget
+    )
     changed = copied(classes)
     fast = unite(join_rules(axes), link, changed, new_index(changed), weight, failing_first, lost, budget)
     assert list(zip(fast.first.tolist(), fast.second.tolist(), strict=True)) == list(slow.unions)
@@ -206,7 +208,7 @@ def test_remembered_neighbours_are_caught() -> None:
     for seed in range(30):
         link = a_link(AXES, seed=seed)
         classes = some_classes(AXES, link, *grid_of_classes(AXES, seed, 25))
-        truth = unite_twin(AXES, link, copied(classes)).unions
+        truth = unite_reference(AXES, link, copied(classes)).unions
         rules = join_rules(AXES)
         many = range(len(classes.rows))
         nearest = {i: min((distance_between(rules, classes, i, j, 0.0), j) for j in many if j != i)[1] for i in many}

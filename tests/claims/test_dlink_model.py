@@ -1,4 +1,4 @@
-"""The linkability score against exact enumeration; its monotony; the twins that look right and are wrong."""
+"""The linkability score against exact enumeration; its monotony; the mutants that look right and are wrong."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_robust_probability_equals_the_exact_enumeration(shares, least, n) -> No
     ("probability", "population"),
     [("exact", None), ("product", None), ("robust", None), ("exact", "joint"), ("product", "joint")],
 )
-def test_compiled_score_equals_the_twin(probability, population) -> None:
+def test_compiled_score_equals_the_reference(probability, population) -> None:
     table, rng = some_people(), np.random.default_rng(5)
     for organisations in (2, 3):
         asked = Linkability(3, 0.5, organisations=organisations, probability=probability, population=population)
@@ -164,7 +164,7 @@ def test_infeasible_is_said_with_the_best_and_the_k_that_would_do() -> None:
         bind_model(Linkability(3, 0.8, probability="robust"), table, k=None)
 
 
-# -- twins that look right and are wrong (theory, traps 16 to 20) ---------------------------------
+# -- mutants that look right and are wrong (theory, traps 16 to 20) ---------------------------------
 
 
 def every_subset(rhos, d, n):
@@ -184,7 +184,7 @@ def few_values_pass(counts, shares, mass, d, n):
     return joint_presence(rhos[:d], n)
 
 
-def test_broken_twins_are_caught() -> None:
+def test_mutants_are_caught() -> None:
     table, n = some_people(), 40
     link = bind_model(Linkability(2, 0.5, others=n), table, k=None)
     shares, none = link.share, np.zeros(0)

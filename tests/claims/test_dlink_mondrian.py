@@ -1,4 +1,4 @@
-"""Linkability inside Mondrian's cuts: compiled equals twin, every box passes, and the claim stays an estimate."""
+"""Linkability inside Mondrian's cuts: compiled equals reference, every box passes, and the claim stays an estimate."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.oracles.mondrian import WeightedTable, partition_twin
+from tests.oracles.mondrian import WeightedTable, partition_reference
 
 import sfumato as sf
 from sfumato.claims import Linkability, Linkable
@@ -77,7 +77,7 @@ def both(table, conditions, *, cut, suppress=Fraction(0)):
         cut=cut,
         max_suppressed=suppress,
     )
-    slow = partition_twin(
+    slow = partition_reference(
         table, ATTRIBUTES, conditions=conditions, cut=cut, uniformity_weight=0.3, max_suppressed=suppress
     )
     np.testing.assert_array_equal(fast.low, slow.low)
@@ -99,7 +99,7 @@ def passes(table, link, found) -> bool:
 @pytest.mark.parametrize("cut", ["best", "widest"])
 @pytest.mark.parametrize("source", [0, 1])
 @pytest.mark.parametrize("declared", [None, 7])
-def test_compiled_equals_the_twin(cut, source, declared) -> None:
+def test_compiled_equals_the_reference(cut, source, declared) -> None:
     parts = 0
     for seed in range(4):
         table = a_table(seed)
@@ -122,7 +122,7 @@ def test_every_leaf_passes_whatever_is_asked(seed, alpha, d, tenths) -> None:
     assert passes(table, link, found)
 
 
-def test_a_twin_that_forgets_the_box_is_caught() -> None:
+def test_a_mutant_that_forgets_the_box_is_caught() -> None:
     """The score of the counts alone, with the share of the whole domain, lets through boxes that fail."""
     table = a_table(1)
     link = a_link(table)

@@ -79,13 +79,13 @@ def rounded(x, y):
 
 
 @pytest.mark.parametrize(
-    ("twin", "points"),
+    ("mutant", "points"),
     [
         (strict_only, [(1.0, 1.0), (1.0, 2.0)]),
         (one_of_a_tie, [(1.0, 1.0), (1.0, 1.0)]),
         (rounded, [(0.3, 1.0), (0.1 + 0.2, 1.0)]),
     ],
 )
-def test_wrong_twins_are_caught(twin, points):
-    assert of(points, twin) != by_definition(points)
+def test_wrong_mutants_are_caught(mutant, points):
+    assert of(points, mutant) != by_definition(points)
     assert of(points) == by_definition(points)

@@ -166,7 +166,7 @@ def test_a_region_of_which_nothing_is_said_gets_the_overall_distribution():
     assert found.tolist() == [[0.5, 0.5], [0.25, 0.75]]
 
 
-def test_wrong_twins_are_caught():
+def test_wrong_mutants_are_caught():
     """Traps 32 and 33: dividing by the true support, and counting only values that are present."""
     caught = {"support": 0, "present": 0}
     for seed in range(30):
@@ -180,14 +180,14 @@ def test_wrong_twins_are_caught():
         rows = table.codes()
         support = (rows[:, 1] < 4).sum()
         if support and right.sum():
-            twin = right / support
-            caught["support"] += not np.allclose(twin, normalised(right[None, :], view.overall)[0])
+            mutant = right / support
+            caught["support"] += not np.allclose(mutant, normalised(right[None, :], view.overall)[0])
         present = set(rows[:, 1].tolist())
-        twin = np.zeros(4)
+        mutant = np.zeros(4)
         histogram = view.histogram.toarray()
         for box in range(len(view.weight)):
             held = {c for low, high in view.tables[1].intervals(int(view.labels[box, 1])) for c in range(low, high)}
             held &= present
-            twin += histogram[view.group[box]] * len(held & {0, 1, 2, 3}) / max(1, len(held))
-        caught["present"] += not np.allclose(twin, right)
+            mutant += histogram[view.group[box]] * len(held & {0, 1, 2, 3}) / max(1, len(held))
+        caught["present"] += not np.allclose(mutant, right)
     assert min(caught.values()) >= 10

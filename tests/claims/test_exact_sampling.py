@@ -113,7 +113,7 @@ def test_forced_refinement_equals_the_fast_path(epsilon, draw, monkeypatch):
 
 
 def test_a_logarithm_worse_than_its_bound_is_noticed(monkeypatch):
-    # The broken twin of the fast path: an error of 2^-40 that the bound does not admit.
+    # The mutant of the fast path: an error of 2^-40 that the bound does not admit.
     words = np.array([edge("1/2", g, 64) + step for g in range(1, 20) for step in (-2, 2)], dtype=np.uint64)
     rate = rational_rate(Fraction(1, 2))
     truth = [g - (step > 0) for g in range(1, 20) for step in (-2, 2)]

@@ -189,7 +189,7 @@ def test_every_union_of_a_named_shape_reads_back(shape):
 
 
 def test_a_reader_that_forgets_the_escape_is_caught():
-    """The broken twin: splitting at every bar misreads a name that holds one."""
+    """The mutant: splitting at every bar misreads a name that holds one."""
     attribute = build(NAMED["a union that is also a name"])
     assert attribute is not None
     name = label_name(attribute, ((2, 3),))

@@ -20,20 +20,20 @@ SOURCE = Path(sfumato.__file__).parents[1]
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="the harness forks and kills as POSIX does")
 
 
-def started(job, folder, twin="", number=0, seed=0):
+def started(job, folder, mutant="", number=0, seed=0):
     paths = os.pathsep.join(filter(None, (str(SOURCE), os.environ.get("PYTHONPATH"))))
     environment = {**os.environ, "PYTHONPATH": paths, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-    command = [sys.executable, str(WORKER), job, str(folder), twin, str(number), str(seed)]
+    command = [sys.executable, str(WORKER), job, str(folder), mutant, str(number), str(seed)]
     return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, text=True)
 
 
-def raced(folder, rounds, twin="", processes=2):
+def raced(folder, rounds, mutant="", processes=2):
     """Let processes ask for the whole budget of one population after the other; return how many got it.
 
     Stops once more than one did.
     """
     ledger = Ledger(folder / "ledger.db")
-    workers = [started("race", folder, twin) for _ in range(processes)]
+    workers = [started("race", folder, mutant) for _ in range(processes)]
     try:
         assert all(worker.stdout.readline() == "ready\n" for worker in workers)
         got = []
@@ -55,8 +55,8 @@ def raced(folder, rounds, twin="", processes=2):
     return got
 
 
-def watched(job, folder, twin="", number=1, seed=0):
-    worker = started(job, folder, twin, number, seed)
+def watched(job, folder, mutant="", number=1, seed=0):
+    worker = started(job, folder, mutant, number, seed)
     out, _ = worker.communicate(timeout=900)
     assert worker.returncode == 0
     return [tuple(pair) for pair in json.loads(out)]
@@ -67,7 +67,7 @@ def test_two_processes_never_overspend(tmp_path):
 
 
 def test_a_ledger_that_checks_and_writes_apart_is_caught(tmp_path):
-    assert raced(tmp_path, 30, twin="apart")[-1] == 2
+    assert raced(tmp_path, 30, mutant="apart")[-1] == 2
 
 
 @pytest.mark.full
@@ -84,9 +84,9 @@ def test_killed_at_any_line_it_never_says_less_than_was_drawn(tmp_path, stride):
     assert len(found) > 200 // stride
 
 
-@pytest.mark.parametrize("twin", ["late", "generous"])
-def test_twins_that_lose_what_was_drawn_are_caught(tmp_path, twin):
-    found = watched("lines", tmp_path, twin=twin, number=9)
+@pytest.mark.parametrize("mutant", ["late", "generous"])
+def test_mutants_that_lose_what_was_drawn_are_caught(tmp_path, mutant):
+    found = watched("lines", tmp_path, mutant=mutant, number=9)
     assert any(drawn > spent for drawn, spent in found)
 
 

@@ -62,7 +62,7 @@ def drawn(seed: int, tables: int, parts: int):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_compiled_equals_the_exact_twin(name):
+def test_compiled_equals_the_exact_reference(name):
     seen = set()
     for (part, _), overall in drawn(1, 400, 2):
         one = conditions(overall)[name]

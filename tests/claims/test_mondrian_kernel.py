@@ -1,4 +1,4 @@
-"""Mondrian's kernel against its readable twin, and what every partition must be."""
+"""Mondrian's kernel against its readable reference, and what every partition must be."""
 
 from __future__ import annotations
 
@@ -8,7 +8,16 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.oracles.mondrian import Best, Cut, TwinPartition, WeightedTable, Widest, part_cost, partition_twin, summarize
+from tests.oracles.mondrian import (
+    Best,
+    Cut,
+    ReferencePartition,
+    WeightedTable,
+    Widest,
+    part_cost,
+    partition_reference,
+    summarize,
+)
 
 from sfumato.kernels import conditions as sc
 from sfumato.kernels.conditions_exact import all_hold
@@ -40,8 +49,8 @@ def fast(table, attributes, conditions, *, cut="best", weight=0.3, suppress=Frac
     )
 
 
-def slow(table, attributes, conditions, *, cut="best", weight=0.3, suppress=Fraction(0)) -> TwinPartition:
-    return partition_twin(
+def slow(table, attributes, conditions, *, cut="best", weight=0.3, suppress=Fraction(0)) -> ReferencePartition:
+    return partition_reference(
         table, attributes, conditions=conditions, cut=cut, uniformity_weight=weight, max_suppressed=suppress
     )
 
@@ -92,7 +101,7 @@ def asked(table: WeightedTable) -> dict[str, list[sc.Condition]]:
 @pytest.mark.parametrize("label", [BOX, SET])
 @pytest.mark.parametrize("tree", [False, True])
 @pytest.mark.parametrize("name", ["k", "k and l", "emd", "js", "delta", "beta"])
-def test_compiled_equals_the_twin(cut, label, tree, name):
+def test_compiled_equals_the_reference(cut, label, tree, name):
     attributes = kinds(label, tree=tree)
     for seed in range(3):
         table = made(seed, 70, attributes)
@@ -120,14 +129,14 @@ def compare_any_table(data):
 
 @QUIET
 @given(data=st.data())
-def test_compiled_equals_the_twin_on_any_table(data):
+def test_compiled_equals_the_reference_on_any_table(data):
     compare_any_table(data)
 
 
 @pytest.mark.full
 @settings(QUIET, max_examples=3000)
 @given(data=st.data())
-def test_compiled_equals_the_twin_on_thousands_of_tables(data):
+def test_compiled_equals_the_reference_on_thousands_of_tables(data):
     compare_any_table(data)
 
 
@@ -160,7 +169,7 @@ def test_named_shapes(name, cut):
     table, attributes = shapes()[name]
     found = fast(table, attributes, [sc.size(1)], cut=cut)
     assert found.weight.sum() == table.weights.sum()
-    if name != "far apart":  # the twin makes a table over the domain
+    if name != "far apart":  # the reference makes a table over the domain
         same(found, slow(table, attributes, [sc.size(1)], cut=cut))
         return
     ranks = [np.unique(column, return_inverse=True)[1] for column in table.codes.T]

@@ -44,13 +44,13 @@ def test_every_release_verifies(adult: Table, requirement: Requirement, cut: str
     assert release.summary().suppressed == 0
 
 
-def test_a_twin_that_checks_one_side_only_is_caught(adult: Table, tmp_path: Path) -> None:
+def test_a_mutant_that_checks_one_side_only_is_caught(adult: Table, tmp_path: Path) -> None:
     """A partition made for less than it claims: the verifier says so."""
     from dataclasses import replace
 
     release = sf.publish(adult, sf.Mondrian(sf.KAnonymity(9)))
-    twin = replace(release, claim=sf.Mondrian(sf.KAnonymity(10)).claim(adult.schema))
-    twin.save(tmp_path / "out")
+    mutant = replace(release, claim=sf.Mondrian(sf.KAnonymity(10)).claim(adult.schema))
+    mutant.save(tmp_path / "out")
     assert not sf.verify(tmp_path / "out").holds
 
 

@@ -72,9 +72,9 @@ def test_victims_are_the_pool_only(people):
     by_hand = [composition([made[a], made[b]], drawn.shared) for a, b in pairs]
     assert row.one.successes == sum(found.tally.one.successes for found in by_hand)
     assert row.right == row.one  # members always keep their own value
-    # Trap 25: the twin that attacks everybody of the first sample counts people who are not in the second.
-    twin = [composition([made[a], made[b]], drawn.tables[a]).tally for a, b in pairs]
-    assert sum(found.one.successes for found in twin) > sum(found.right.successes for found in twin)
+    # Trap 25: the mutant that attacks everybody of the first sample counts people who are not in the second.
+    mutant = [composition([made[a], made[b]], drawn.tables[a]).tally for a, b in pairs]
+    assert sum(found.one.successes for found in mutant) > sum(found.right.successes for found in mutant)
     assert row.right.rate > row.control_right.rate
 
 

@@ -19,10 +19,10 @@ SOURCE = Path(sfumato.__file__).parents[1]
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="the harness forks and kills as POSIX does")
 
 
-def left_behind(folder, stride, twin="", job="saves"):
+def left_behind(folder, stride, mutant="", job="saves"):
     paths = os.pathsep.join(filter(None, (str(SOURCE), os.environ.get("PYTHONPATH"))))
     environment = {**os.environ, "PYTHONPATH": paths, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-    command = [sys.executable, str(WORKER), job, str(folder), twin, str(stride), "0"]
+    command = [sys.executable, str(WORKER), job, str(folder), mutant, str(stride), "0"]
     done = subprocess.run(command, stdout=subprocess.PIPE, env=environment, text=True, timeout=3000, check=True)
     return json.loads(done.stdout)
 
@@ -115,6 +115,6 @@ def test_killed_between_any_two_steps_nothing_paid_is_lost_or_unseen(tmp_path):
         assert one["whole after"] == (named or when in ("after partial", "before note", "after note", "before rename"))
 
 
-@pytest.mark.parametrize(("twin", "fault"), [("blind", "published and unseen"), ("tidy", "whole, paid and lost")])
-def test_mutants_that_lose_sight_or_the_release_are_caught(tmp_path, twin, fault):
-    assert fault in faults(left_behind(tmp_path, 0, twin, job="points").values())
+@pytest.mark.parametrize(("mutant", "fault"), [("blind", "published and unseen"), ("tidy", "whole, paid and lost")])
+def test_mutants_that_lose_sight_or_the_release_are_caught(tmp_path, mutant, fault):
+    assert fault in faults(left_behind(tmp_path, 0, mutant, job="points").values())

@@ -200,7 +200,7 @@ def test_emd_is_that_of_the_requirement():
     assert not tighter.check(counts, np.array(overall(table, "pay")), ground=ground).all()
 
 
-def test_wrong_twins_are_caught():
+def test_wrong_mutants_are_caught():
     """Traps 28 (log2), 29 (square root), 30 (average): on these releases each gives another number."""
     different = {"log2": 0, "root": 0, "mean": 0}
     for seed in range(30):

@@ -275,13 +275,13 @@ WRONG = {
 
 @pytest.mark.parametrize("name", WRONG)
 def test_a_wrong_reading_is_noticed(name):
-    requirement, twin = WRONG[name]
+    requirement, mutant = WRONG[name]
     generator = np.random.default_rng(11)
     cases = [*SHAPES.values(), *(generator.integers(1, 30, size=(6, 3)).tolist() for _ in range(20))]
     mistakes = right = 0
     for table in cases:
         overall = np.sum(table, axis=0)
-        mistakes += agree(requirement, table, twin(table, overall))
+        mistakes += agree(requirement, table, mutant(table, overall))
         right += agree(requirement, table, requirement.check(table, overall))
     assert mistakes > 0
     assert right == 0

@@ -46,7 +46,7 @@ def test_laplace_fits_its_pmf_and_no_other(epsilon):
         assert fit(drawn, Fraction(epsilon) * wrong) < 1e-6
 
 
-def test_broken_twins_are_rejected():
+def test_mutants_are_rejected():
     # Rounded continuous Laplace (trap 4), and a two-sided geometric that counts 0 twice.
     generator = np.random.default_rng(5)
     rounded = np.rint(generator.laplace(0, 2, DRAWS)).astype(int)

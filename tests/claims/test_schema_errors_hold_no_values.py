@@ -112,6 +112,6 @@ def test_what_a_broken_file_holds_is_not_repeated(text, tmp_path, caplog):
 
 
 def test_a_problem_that_says_its_value_is_caught(caplog):
-    """The broken twin: a rule that names the value must be found by the check above."""
+    """The mutant: a rule that names the value must be found by the check above."""
     error = SchemaError([Problem("attribute.x", f"{SECRET} is unknown", "add it")])
     assert {"str", "repr", "json", "pickle", "traceback", "log"} <= set(leaks(error, caplog))

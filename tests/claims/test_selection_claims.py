@@ -75,7 +75,7 @@ def test_loss_never_exceeds_epsilon(name):
 
 @pytest.mark.parametrize("name", CHOICES)
 def test_monotone_factor_is_refused_by_a_score_that_is_not(name):
-    # The broken twin (trap 9): the factor 2 dropped although scores move both ways.
+    # The mutant (trap 9): the factor 2 dropped although scores move both ways.
     assert worst_loss(CHOICES[name][1], [([9, 0], [8, 1]), ([0] * 3, [-1, 1, 1])], monotone=True) > 1.5
 
 

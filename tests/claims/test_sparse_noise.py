@@ -96,7 +96,7 @@ def test_it_equals_noising_every_cell_of_a_larger_table():
     assert stats.ks_2samp(where, there).pvalue > 1e-3
     kept = [np.isin(w, list(counts)).sum() for w in (where, there)]
     assert abs(kept[0] - kept[1]) < 5 * np.sqrt(len(counts) / 4)
-    # The broken twin (trap 3): empty cells left out.
+    # The mutant (trap 3): empty cells left out.
     assert (
         stats.chi2_contingency([table[1], [(np.clip(direct[list(counts)], None, 11) == e).sum() for e in edges]]).pvalue
         < 1e-6

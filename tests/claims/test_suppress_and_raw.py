@@ -45,11 +45,11 @@ def test_suppress_is_zero_close(table: sf.Table, tmp_path: Path) -> None:
     assert verdict.kind == "checked"
 
 
-def test_a_twin_that_keeps_a_column_is_caught(table: sf.Table, tmp_path: Path) -> None:
+def test_a_mutant_that_keeps_a_column_is_caught(table: sf.Table, tmp_path: Path) -> None:
     """A release that claims what Suppress claims and still publishes a quasi-identifier."""
     raw = sf.publish(table, sf.Raw())
-    twin = replace(raw, claim=sf.Suppress().claim(table.schema), savable=True)
-    twin.save(tmp_path / "out", allow_fingerprints=True)
+    mutant = replace(raw, claim=sf.Suppress().claim(table.schema), savable=True)
+    mutant.save(tmp_path / "out", allow_fingerprints=True)
     assert not sf.verify(tmp_path / "out").holds
 
 

@@ -1,4 +1,4 @@
-"""Synthetic commuters: the exact law of what is drawn, its true delta, and broken twins that must be caught."""
+"""Synthetic commuters: the exact law of what is drawn, its true delta, and mutants that must be caught."""
 
 from __future__ import annotations
 
@@ -240,8 +240,8 @@ def test_what_is_drawn_follows_the_law_that_was_certified(setting):
     law = certified[0].law
     assert set(drawn) <= set(placed_law(origins, cells, law))
     assert _p_value(drawn, placed_law(origins, cells, law)) > 1e-4
-    twin = replace(law, strata=scaled(law.strata, F(1, 8)), gamma=None)
-    assert _p_value(drawn, placed_law(origins, cells, twin)) < 1e-9
+    mutant = replace(law, strata=scaled(law.strata, F(1, 8)), gamma=None)
+    assert _p_value(drawn, placed_law(origins, cells, mutant)) < 1e-9
 
 
 @pytest.mark.parametrize("setting", SETTINGS)
@@ -262,7 +262,7 @@ def test_every_law_is_certified_as_it_is_drawn(setting):
             assert F(certified_delta(law.m, cells.k, asked, law.strata, rule=known.rule, gamma=law.gamma)) <= F("1e-3")
 
 
-# ---------------------------------------------------------------------------- traps, with their broken twins
+# ---------------------------------------------------------------------------- traps, with their mutants
 
 
 def _public_part(table, mechanism):
@@ -272,7 +272,7 @@ def _public_part(table, mechanism):
 
 
 class Peeking(Uniform):
-    """A broken twin: keeps few empty blocks where the table has few occupied ones (traps 41 and 52)."""
+    """A mutant: keeps few empty blocks where the table has few occupied ones (traps 41 and 52)."""
 
     def __init__(self, table):
         occupied = len(np.unique(table.counts(["origin"]).codes))
@@ -284,14 +284,14 @@ def test_traps_41_and_52_nothing_but_public_numbers_reaches_the_prior():
     for setting in SETTINGS.values():
         mechanism = sf.Synthesize("1.1", "0.05", **setting)
         assert _public_part(one, mechanism) == _public_part(two, mechanism)
-    twins = [sf.Synthesize("1.1", "0.05", prior=Peeking(table)) for table in (one, two)]
-    assert _public_part(one, twins[0]) != _public_part(two, twins[1])
+    mutants = [sf.Synthesize("1.1", "0.05", prior=Peeking(table)) for table in (one, two)]
+    assert _public_part(one, mutants[0]) != _public_part(two, mutants[1])
     for method in (Prior.cells, Prior.groups, laws_for):
         assert not {"counts", "table", "flows", "people"} & set(inspect.signature(method).parameters)
 
 
 def test_trap_41_alpha_tuned_on_the_histogram_breaks_the_promise():
-    """The twin takes the smallest alpha that is good enough for the people who are really there."""
+    """The mutant takes the smallest alpha that is good enough for the people who are really there."""
     mechanism = sf.Synthesize("1.1", "0.05")
     cells, odds = mechanism.prior.cells(0, ORIGINS), exp_below(F("1.1"))
     law = laws_for(cells, np.array([3]), mechanism.asked)[0][0].law
@@ -321,22 +321,22 @@ def test_trap_42_totals_are_the_public_ones_wherever_people_live():
     totals = dict(release.frame().group_by("destination").len().iter_rows())
     assert totals == {"a": 8, "b": 7}
     assert "d" not in release.frame()["origin"].to_list()
-    # the broken twin drops them: its totals tell how many live far away
+    # the mutant drops them: its totals tell how many live far away
     where, origin, people = flows.pairs
     near = flows.geography.miles(where, origin) <= 3
     assert np.bincount(where[near], weights=people[near], minlength=2).tolist() == [3, 0]
 
 
 def test_trap_44_certifying_before_shrinking_breaks_the_promise():
-    """The twin finds alpha on the whole domain, then shrinks: epsilon' is the claimed one, its delta is not."""
+    """The mutant finds alpha on the whole domain, then shrinks: epsilon' is the claimed one, its delta is not."""
     mechanism = sf.Synthesize("1.1", "0.05", shrink="1/16", mass=1)
     cells = mechanism.prior.cells(0, ORIGINS)
     shape, _ = cells.strata()
     whole = tuple(replace(s, keep=F(1)) for s in shape)
     scale = smallest_scale(3, whole, mechanism.asked.total, "0.05", rule="hockey")
     certified, _ = laws_for(cells, np.array([3]), mechanism.asked)
-    twin = replace(certified[0].law, strata=scaled(shape, scale))
-    assert true_delta(mechanism, 3, law=twin) > F("0.05")
+    mutant = replace(certified[0].law, strata=scaled(shape, scale))
+    assert true_delta(mechanism, 3, law=mutant) > F("0.05")
     assert true_delta(mechanism, 3) <= F("0.05")
 
 
@@ -386,7 +386,7 @@ def test_trap_51_a_domain_read_off_the_data_is_refused():
     # k counts every listed block, occupied or not, and `elsewhere`
     release = sf.publish(flows_of((3, 0, 0, 0, 0)).table, sf.Synthesize("1.1", "0.05"), seed=0)
     assert "between 5 and 5 public cells" in release.notes[0]
-    # the twin whose domain is the occupied blocks publishes with certainty where nobody lives
+    # the mutant whose domain is the occupied blocks publishes with certainty where nobody lives
     law = laws_for(Cells.of_blocks(2), np.array([3]), sf.Synthesize("1.1", "0.05").asked)[0][0].law
     one, two = (
         cell_law((2, 1), law),

@@ -1,4 +1,4 @@
-"""TopDown: every class has k, the search equals a slow one, a forgetful twin is caught."""
+"""TopDown: every class has k, the search equals a slow one, a forgetful mutant is caught."""
 
 import itertools
 import math
@@ -97,11 +97,11 @@ def test_every_class_has_k(rows: list[tuple[int, ...]], k: int) -> None:
     assert sf.publish(table(rows), sf.TopDown(k)).groups.weight.min() >= k
 
 
-def test_a_twin_that_forgets_the_small_classes_is_caught(tmp_path: Path) -> None:
+def test_a_mutant_that_forgets_the_small_classes_is_caught(tmp_path: Path) -> None:
     rows = list(itertools.product(range(6), range(5), (0, 1)))
     release = sf.publish(table([*rows, (0, 0, 1)]), sf.TopDown(2))
-    twin = replace(release, claim=sf.TopDown(50).claim(release.schema))
-    twin.save(tmp_path / "out")
+    mutant = replace(release, claim=sf.TopDown(50).claim(release.schema))
+    mutant.save(tmp_path / "out")
     assert not sf.verify(tmp_path / "out").holds
 
 

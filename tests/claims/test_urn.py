@@ -1,4 +1,4 @@
-"""The urn: its exact law by enumeration of every draw, kernel against twin, rejection, and its cost."""
+"""The urn: its exact law by enumeration of every draw, kernel against reference, rejection, and its cost."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from sfumato.commuting import urn_kernel as urn
 from sfumato.commuting.bounds import Stratum
 from sfumato.commuting.prior import is_good, smallest_alphas
 from sfumato.commuting.urn import KEEP_BITS, Commuters, Law, good, keep_probability, limits_of, urn_sample
-from sfumato.commuting.urn_kernel import Words, kept_kernel, kept_twin, urn_kernel, urn_twin
+from sfumato.commuting.urn_kernel import Words, kept_kernel, kept_reference, urn_kernel, urn_reference
 from sfumato.errors import ParameterError
 
 # ---------------------------------------------------------------------------- slow, obvious oracles
@@ -98,7 +98,7 @@ def test_the_law_of_the_urn_is_exactly_dirichlet_multinomial(counts, alpha, m, m
     k = len(alpha)
     edges, tops, q = _integers(alpha)
     kept = [sum(1 for i in range(a, b) if i not in counts) for a, b in itertools.pairwise(edges)]
-    law = enumerated(lambda below: tally(urn_twin(counts, edges, tops, q, kept, m=m, below=below), k))
+    law = enumerated(lambda below: tally(urn_reference(counts, edges, tops, q, kept, m=m, below=below), k))
     a = [n + x for n, x in zip(dense(counts, k), alpha, strict=True)]
     assert law == {s: dirichlet_multinomial(s, a) for s in itertools.product(range(m + 1), repeat=k) if sum(s) == m}
 
@@ -119,8 +119,8 @@ def test_the_law_of_the_shrunk_urn_is_exactly_the_mixture_over_kept_domains(coun
     keep = [F(thresholds[next(s for s in range(len(empties)) if i < edges[s + 1])], 2**bits) for i in range(k)]
 
     def run(below):
-        kept = kept_twin(empties, thresholds, bits, lambda: below(4))  # at most 2 blocks: 2 bits of a word count
-        return tally(urn_twin(counts, edges, tops, q, kept, m=m, below=below), k)
+        kept = kept_reference(empties, thresholds, bits, lambda: below(4))  # at most 2 blocks: 2 bits of a word count
+        return tally(urn_reference(counts, edges, tops, q, kept, m=m, below=below), k)
 
     assert enumerated(run) == _shrunk_and_rejected(counts, alpha, keep, m, None)
 
@@ -139,13 +139,13 @@ def _fresh_or_none(answer):
 
 
 def test_the_worked_urn():  # [otm.urn]: both of two draws from block 0
-    law = enumerated(lambda below: tuple(urn_twin({0: 2, 1: 1}, [0, 2], [1], 2, [0], m=2, below=below)))
+    law = enumerated(lambda below: tuple(urn_reference({0: 2, 1: 1}, [0, 2], [1], 2, [0], m=2, below=below)))
     assert law[(0, 0)] == F(7, 16)
 
 
 def test_a_kept_block_is_any_empty_block_with_equal_chance():
     def run(below):
-        return tuple(urn_twin({0: 1}, [0, 4], [1], 1, [2], m=2, below=below))
+        return tuple(urn_reference({0: 1}, [0, 4], [1], 1, [2], m=2, below=below))
 
     # two of three empty blocks are kept; draws of the occupied slot 0 are rejected, so condition on none
     law = Counter()
@@ -163,13 +163,13 @@ def test_a_kept_block_is_any_empty_block_with_equal_chance():
 
 def test_the_law_of_the_kept_blocks_is_binomial():
     for count, threshold, bits in itertools.product((0, 1, 2, 3), (1, 2, 3, 4), (2,)):
-        law = enumerated(lambda below: kept_twin([count], [threshold], bits, lambda: below(8))[0])  # noqa: B023
+        law = enumerated(lambda below: kept_reference([count], [threshold], bits, lambda: below(8))[0])  # noqa: B023
         f = F(threshold, 2**bits)
         for kept in range(count + 1):
             assert law[kept] == math.comb(count, kept) * f**kept * (1 - f) ** (count - kept)
 
 
-def test_below_is_uniform_and_the_modulo_twin_is_not():
+def test_below_is_uniform_and_the_modulo_mutant_is_not():
     # words are 64 bits; with a toy width of 3 bits and total 3 the same rule refuses 8 mod 3 = 2 words
     accepted = Counter(word % 3 for word in range(8) if word >= 8 % 3)
     biased = Counter(word % 3 for word in range(8))
@@ -183,7 +183,7 @@ def test_below_is_uniform_and_the_modulo_twin_is_not():
     assert words.below(total) == (2**64 - 1) % total
 
 
-# ---------------------------------------------------------------------------- kernel and twin
+# ---------------------------------------------------------------------------- kernel and reference
 
 
 def _random_case(rng):
@@ -223,20 +223,20 @@ def _run_kernel(case, words, pieces):
     return out.tolist(), at, destination
 
 
-def test_kernel_and_twin_agree_word_for_word():
+def test_kernel_and_reference_agree_word_for_word():
     rng = np.random.default_rng(20080407)
     for _ in range(300):
         case = _random_case(rng)
         edges, counts, tops, bottoms, kept, m = case
         words = rng.integers(0, 2**64, 4000, dtype=np.uint64)
         stream = Words(words)
-        twin = []
+        reference = []
         for d, people in enumerate(counts):
-            twin += urn_twin(
+            reference += urn_reference(
                 people, edges.tolist(), tops[d].tolist(), int(bottoms[d]), kept[d].tolist(), m=m[d], below=stream.below
             )
         found, used, done = _run_kernel(case, words, [words.size])
-        assert (found, used, done) == (twin, stream.used, len(counts))
+        assert (found, used, done) == (reference, stream.used, len(counts))
 
 
 def test_running_out_of_words_changes_nothing():
@@ -249,21 +249,21 @@ def test_running_out_of_words_changes_nothing():
         assert _run_kernel(case, words, pieces) == whole
 
 
-def test_words_near_the_top_are_refused_by_kernel_and_twin_alike():
+def test_words_near_the_top_are_refused_by_kernel_and_reference_alike():
     # n q + k p = 3 * 2^60: a quarter of all words is refused
     case = (np.array([0, 2]), [{0: 1}], np.array([[2**60]]), np.array([2**60]), np.array([[1]]), [3])
     words = np.array(
         [0, 1, 2**62 - 1, 2**62, 2**64 - 1, 2**63, 2**63 + 1, 7, 2**63 - 1, *range(40, 90)], dtype=np.uint64
     )
     stream = Words(words)
-    twin_law = _big_twin(stream)
+    mutant_law = _big_mutant(stream)
     found, used, _ = _run_kernel(case, words, [words.size])
-    assert (found, used) == (twin_law, stream.used)
+    assert (found, used) == (mutant_law, stream.used)
     assert used > 4
 
 
-def _big_twin(stream):
-    """urn_twin lists every prior unit, too many here: the same urn with blocks counted in units of 2^60."""
+def _big_mutant(stream):
+    """urn_reference lists every prior unit, too many here: the same urn with blocks counted in units of 2^60."""
     people, given = [], None
     for t in range(3):
         unit = stream.below((3 + t) * 2**60) // 2**60
@@ -275,7 +275,7 @@ def _big_twin(stream):
     return people
 
 
-def test_kept_kernel_and_twin_agree_word_for_word():
+def test_kept_kernel_and_reference_agree_word_for_word():
     rng = np.random.default_rng(11)
     empties = np.array([0, 1, 5, 63, 64, 65, 129, 1000, 300], dtype=np.int64)
     for _ in range(40):
@@ -284,15 +284,15 @@ def test_kept_kernel_and_twin_agree_word_for_word():
         keep[-1] = 2 ** (KEEP_BITS - 1)
         words = rng.integers(0, 2**64, 3000, dtype=np.uint64)
         stream = Words(words)
-        twin = kept_twin(empties.tolist(), keep.tolist(), KEEP_BITS, stream.word)
+        reference = kept_reference(empties.tolist(), keep.tolist(), KEEP_BITS, stream.word)
         kept = np.zeros(empties.size, dtype=np.int64)
         assert kept_kernel(empties, keep, KEEP_BITS, 0, words, kept) == (empties.size, stream.used)
-        assert kept.tolist() == twin
+        assert kept.tolist() == reference
         again, done, at = np.zeros_like(kept), 0, 0
         for piece in itertools.chain(itertools.repeat(20, 20), [3000]):
             done, used = kept_kernel(empties, keep, KEEP_BITS, done, words[at : at + piece], again)
             at += used
-        assert again.tolist() == twin
+        assert again.tolist() == reference
 
 
 # ---------------------------------------------------------------------------- gamma-Good
@@ -506,7 +506,7 @@ def test_urns_that_do_not_fit_are_refused():
 def test_trap_47_a_dirichlet_draw_in_floats_loses_blocks():
     p = np.random.default_rng(1).dirichlet([0.001] * 200)
     assert (p == 0).any()  # such a block can never be drawn, so whoever is drawn there must be real
-    law = enumerated(lambda below: tuple(urn_twin({0: 1, 1: 1}, [0, 2], [1], 1000, [0], m=1, below=below)))
+    law = enumerated(lambda below: tuple(urn_reference({0: 1, 1: 1}, [0, 2], [1], 1000, [0], m=1, below=below)))
     assert law[(1,)] == F(1001, 2002)
 
 

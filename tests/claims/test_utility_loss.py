@@ -188,7 +188,7 @@ def test_adult_with_arx_hierarchies():
     assert found.value == pytest.approx(0.04505, abs=1e-5)
 
 
-def test_wrong_twins_are_caught():
+def test_wrong_mutants_are_caught():
     """Trap 31: a node with its own ancestor is the same population again. Also root and chains counted."""
     rng = np.random.default_rng(2)
     codes = np.column_stack([rng.integers(0, a.size, 40) for a in small_schema().published])

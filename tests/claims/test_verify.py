@@ -561,7 +561,7 @@ def test_recomputes_what_pycanon_finds(tmp_path):
 # -- broken verifiers must be caught by the tests above ------------------------------------
 
 
-def test_twin_that_forgets_blank_cells_is_caught(tmp_path, monkeypatch):
+def test_mutant_that_forgets_blank_cells_is_caught(tmp_path, monkeypatch):
     rows = [("[0-10)", "clerk", "9", "flu")] * 5 + [("[0-10)", None, "9", "flu")]
     pl.DataFrame(rows, schema=["age", "job", "size", "illness"], orient="row").write_csv(tmp_path / "t.csv")
     assert verify(tmp_path / "t.csv", schema=SCHEMA, requirement=KAnonymity(2)).holds is False
@@ -570,7 +570,7 @@ def test_twin_that_forgets_blank_cells_is_caught(tmp_path, monkeypatch):
     assert verify(tmp_path / "t.csv", schema=SCHEMA, requirement=KAnonymity(2)).holds is True
 
 
-def test_twin_that_forgets_the_suppressed_group_is_caught(tmp_path, monkeypatch):
+def test_mutant_that_forgets_the_suppressed_group_is_caught(tmp_path, monkeypatch):
     rows = [("[0-10)", "clerk", "9", "flu")] * 5 + [("*", "*", "9", "flu")]
     pl.DataFrame(rows, schema=["age", "job", "size", "illness"], orient="row").write_csv(tmp_path / "t.csv")
     assert verify(tmp_path / "t.csv", schema=SCHEMA, requirement=KAnonymity(2)).holds is False

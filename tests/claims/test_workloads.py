@@ -130,7 +130,7 @@ def test_queries_have_the_form_asked_for():
 
 
 def test_values_are_drawn_evenly():
-    """Every value and every place of an interval is as likely as any other; a skewed twin is caught."""
+    """Every value and every place of an interval is as likely as any other; a skewed mutant is caught."""
     codes = np.array([[j, a, t, s, 0] for j in range(5) for a in range(8) for t in range(3) for s in range(4)])
     table = Table.from_codes(small_schema(), codes)  # everything occurs, so nothing is drawn again
     work = workload(table, dimension=1, selectivity=0.1, queries=6000, seed=1)
@@ -173,7 +173,7 @@ def test_same_seed_same_queries_and_json_round_trip():
         assert work.confidential
 
 
-def test_wrong_twins_are_caught():
+def test_wrong_mutants_are_caught():
     """Traps 34 and 37: queries dropped, or drawn anew, for a release give another error for the same release."""
     dropped = anew = 0
     for seed in range(20):

@@ -1,6 +1,6 @@
-"""The readable twin of `merging.unite`: every pair is looked at, nothing is remembered.
+"""The readable reference of `merging.unite`: every pair is looked at, nothing is remembered.
 
-The claim and its tests are those of `merging`. Scores come from `linkage.score`, which has a twin of its own.
+The claim and its tests are those of `merging`. Scores come from `linkage.score`, which has a reference of its own.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ import numpy as np
 from sfumato.kernels.linkage import CELLS, Link, score
 from sfumato.kernels.merging import Axis, Classes
 
-__all__ = ["TwinMerge", "join_labels", "pair_distance", "unite_twin"]
+__all__ = ["ReferenceMerge", "join_labels", "pair_distance", "unite_reference"]
 
 
 @dataclass(frozen=True, slots=True)
-class TwinMerge:
+class ReferenceMerge:
     """The unions in their order, the classes left with their boxes, and who was suppressed."""
 
     unions: tuple[tuple[int, int], ...]
@@ -63,7 +63,7 @@ def pair_distance(axes: Sequence[Axis], one: _Part, other: _Part, starts: np.nda
     return total
 
 
-def unite_twin(
+def unite_reference(
     axes: Sequence[Axis],
     link: Link,
     classes: Classes,
@@ -72,7 +72,7 @@ def unite_twin(
     failing_first: bool = True,
     lost: float = 0.0,
     budget: int = 0,
-) -> TwinMerge:
+) -> ReferenceMerge:
     """Unite the failing class of least (score, number) with its nearest, until none fails or one is left."""
     parts = {i: _read(classes, i) for i in range(len(classes.rows))}
     unions: list[tuple[int, int]] = []
@@ -94,7 +94,7 @@ def unite_twin(
         keep, drop = min(i, j), max(i, j)
         parts[keep] = _union(axes, link, parts[keep], parts.pop(drop), classes.code_start)
         unions.append((keep, drop))
-    return TwinMerge(
+    return ReferenceMerge(
         tuple(unions),
         boxes={i: tuple(part.box) for i, part in parts.items()},
         scores={i: part.score for i, part in parts.items()},

@@ -1,4 +1,4 @@
-"""The readable twin of `mondrian.partition`: the same boxes from masks and summaries, slowly.
+"""The readable reference of `mondrian.partition`: the same boxes from masks and summaries, slowly.
 
 The claim and its tests are those of `mondrian` and `mondrian_rules`.
 """
@@ -21,13 +21,13 @@ from sfumato.kernels.mondrian.layout import BOX, SET, Attribute
 __all__ = [
     "Best",
     "Cut",
+    "ReferencePartition",
     "Summary",
-    "TwinPartition",
     "WeightedTable",
     "Widest",
     "label_width",
     "part_cost",
-    "partition_twin",
+    "partition_reference",
     "summarize",
 ]
 
@@ -39,7 +39,7 @@ __all__ = [
 #           that needs them, two-way counts of each pair. Equal summaries give equal cuts on every machine.
 # Because   costs are sums of ratios of integers in one fixed order; ties go to the first attribute, then the
 #           lowest cut. So an engine may decide the top cuts from summaries and leave the rest to workers.
-# Checked   tests/claims/test_mondrian_kernel.py::test_compiled_equals_the_twin
+# Checked   tests/claims/test_mondrian_kernel.py::test_compiled_equals_the_reference
 #           tests/claims/test_mondrian_kernel.py::test_chosen_cut_is_the_cheapest_of_all_cuts
 #           tests/claims/test_mondrian_kernel.py::test_equal_summaries_give_equal_cuts
 # Silent on speed; `mondrian` is the fast way.
@@ -280,7 +280,7 @@ class WeightedTable:
 
 
 @dataclass(frozen=True, slots=True)
-class TwinPartition:
+class ReferencePartition:
     """What `mondrian.Partition` holds, without the tree."""
 
     low: Codes
@@ -301,7 +301,7 @@ class _Part:
     budget: int
 
 
-def partition_twin(
+def partition_reference(
     table: WeightedTable,
     attributes: Sequence[Attribute],
     *,
@@ -309,7 +309,7 @@ def partition_twin(
     cut: Literal["best", "widest"],
     uniformity_weight: float,
     max_suppressed: Fraction = Fraction(0),
-) -> TwinPartition:
+) -> ReferencePartition:
     """Cut until the rule finds nothing, then number the boxes in sorted order."""
     overall, total = table.overall(), int(table.weights.sum())
     rule: Best | Widest = Widest(conditions, overall=overall)
@@ -406,12 +406,12 @@ def _put(values: tuple[int, ...], a: int, value: int) -> tuple[int, ...]:
     return (*values[:a], value, *values[a + 1 :])
 
 
-def _numbered(table: WeightedTable, leaves: list[_Part], attributes: int) -> TwinPartition:
+def _numbered(table: WeightedTable, leaves: list[_Part], attributes: int) -> ReferencePartition:
     leaves = sorted(leaves, key=lambda part: tuple(zip(part.low, part.high, strict=True)))
     leaf = np.full(len(table.codes), -1, dtype=np.int32)
     for number, part in enumerate(leaves):
         leaf[part.rows] = number
-    return TwinPartition(
+    return ReferencePartition(
         np.array([part.low for part in leaves], dtype=np.int32).reshape(-1, attributes),
         high=np.array([part.high for part in leaves], dtype=np.int32).reshape(-1, attributes),
         weight=np.array([table.weights[part.rows].sum() for part in leaves], dtype=np.int64),

@@ -6,7 +6,7 @@ Claim     From uniform words the labels of a destination have exactly the Dirich
 Because   draw t takes one of n q + p(kept) + t q equally likely units (alpha = p/q): a real person's, a prior
           unit, or an earlier draw; all integer, uniform numbers below T by rejection of words.
 Checked   tests/claims/test_urn.py::test_the_law_of_the_urn_is_exactly_dirichlet_multinomial
-          tests/claims/test_urn.py::test_kernel_and_twin_agree_word_for_word
+          tests/claims/test_urn.py::test_kernel_and_reference_agree_word_for_word
 Silent on totals above 2^62 (the caller refuses them), and on timing.
 Cost      O(people + non-zero blocks) for each destination; one integer for each public block, once.
 
@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from sfumato.kernels.cache import compiled, inlined
 
-__all__ = ["LARGEST_TOTAL", "Words", "kept_kernel", "kept_twin", "urn_kernel", "urn_twin"]
+__all__ = ["LARGEST_TOTAL", "Words", "kept_kernel", "kept_reference", "urn_kernel", "urn_reference"]
 
 LARGEST_TOTAL = 2**62
 Ints = NDArray[np.int64]
@@ -201,7 +201,7 @@ class Words:
         return word % total
 
 
-def kept_twin(empties: Sequence[int], keep: Sequence[int], bits: int, word: Callable[[], int]) -> list[int]:
+def kept_reference(empties: Sequence[int], keep: Sequence[int], bits: int, word: Callable[[], int]) -> list[int]:
     """Say what kept_kernel does, in plain Python."""
     result = []
     for count, threshold in zip(empties, keep, strict=True):
@@ -222,7 +222,7 @@ def kept_twin(empties: Sequence[int], keep: Sequence[int], bits: int, word: Call
     return result
 
 
-def urn_twin(
+def urn_reference(
     counts: dict[int, int],
     strata: Sequence[int],
     numerators: Sequence[int],

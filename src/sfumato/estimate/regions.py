@@ -139,7 +139,7 @@ def overlaps(labels: Labels, table: Labels, used: np.ndarray) -> np.ndarray:
 #           values all factors are whole numbers, so a table read from itself gives its own counts exactly.
 # Checked   tests/claims/test_estimator.py::test_equals_the_definition_in_fractions
 #           tests/claims/test_estimator.py::test_the_table_read_from_itself_is_exact
-#           tests/claims/test_estimator.py::test_wrong_twins_are_caught
+#           tests/claims/test_estimator.py::test_wrong_mutants_are_caught
 # Silent on how good the assumption is: that is what the measures are for. Groups without rows say nothing.
 # Cost      boxes x regions x constrained attributes; points go through `person`, trees of regions through `walk`.
 

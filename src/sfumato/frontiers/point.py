@@ -162,7 +162,7 @@ def nothing_measured() -> Spread:
 # Because   in the order of x only a smaller y than all before can escape; of equal x only the smallest y; comparisons
 #           are exact, so a tie is a tie.
 # Checked   tests/claims/test_efficient_set.py::test_equals_all_pairs
-#           tests/claims/test_efficient_set.py::test_wrong_twins_are_caught
+#           tests/claims/test_efficient_set.py::test_wrong_mutants_are_caught
 # Silent on how much better a point is, and on releases that were not tried.
 # Cost      one sort.
 

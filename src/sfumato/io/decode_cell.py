@@ -1,4 +1,4 @@
-"""What one cell means: its canonical text, and its code in the declared domain. The readable twin of `encoding`.
+"""What one cell means: its canonical text, and its code in the declared domain. The readable reference of `encoding`.
 
 Integers have no point, dates are ISO, truth values are `true` and `false`, surrounding blanks are stripped.
 A blank cell is a null. Whatever the engines can not settle at a glance is settled here, value by value.

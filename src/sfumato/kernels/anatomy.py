@@ -4,7 +4,7 @@ Source    Xiao & Tao, "Anatomy: simple and effective privacy preservation", VLDB
 Claim     Every group takes l different values, and what is left has at most one row of each of at most l - 1 values
           whenever no value has more than 1/l of the rows.
 Because   each step takes one row of the l most frequent values, so that no count can fall behind (their property 1).
-Checked   tests/claims/test_buckets.py::test_compiled_buckets_equal_the_twin
+Checked   tests/claims/test_buckets.py::test_compiled_buckets_equal_the_reference
 Silent on which people of a value go where: the mechanism draws that.
 """
 
@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from sfumato.kernels.cache import compiled
 
-__all__ = ["bucket_values", "bucket_values_twin"]
+__all__ = ["bucket_values", "bucket_values_reference"]
 
 Ints = npt.NDArray[np.int64]
 
@@ -43,7 +43,7 @@ def bucket_values(counts: Ints, l: int) -> Ints:  # noqa: E741
             return groups[:made].copy()
 
 
-def bucket_values_twin(counts: Ints, l: int) -> Ints:  # noqa: E741
+def bucket_values_reference(counts: Ints, l: int) -> Ints:  # noqa: E741
     """Say the same in four lines."""
     groups = []
     while (counts > 0).sum() >= l:

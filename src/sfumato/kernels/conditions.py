@@ -6,7 +6,7 @@ Claim     `holds` decides size, distinct, frequency, recursive, emd and ratio co
 Because   counts are integers and parameters fractions. A product of two counts is below 2^62; where
           one more factor comes in, two products are compared by their 128 bits. Every emd is a sum
           of |mass that crosses an edge| (see `Ground`), kept as whole + rest / (n x N).
-Checked   tests/claims/test_mondrian_conditions.py::test_compiled_equals_the_exact_twin
+Checked   tests/claims/test_mondrian_conditions.py::test_compiled_equals_the_exact_reference
           tests/claims/test_mondrian_conditions.py::test_emd_is_the_cheapest_transport
           tests/claims/test_mondrian_conditions.py::test_union_of_two_parts_that_hold_holds
           tests/claims/test_mondrian_conditions.py::test_delta_that_ignores_absent_values_is_the_exception
@@ -288,7 +288,7 @@ def _check_ground(ground: Ground, codes: int) -> None:
 
 # The compiled check of a conjunction on one part: integers wherever integers decide.
 #
-# The claim and its tests are those of `conditions`; the readable twin is `conditions_twin`.
+# The claim and its tests are those of `conditions`; the readable reference is `conditions_exact`.
 
 # mypy: disable-error-code="arg-type, assignment, no-any-return, return-value"
 # Compiled code: numba's int64 is no `int` to mypy, and arrays are passed one by one because a compiled call with many

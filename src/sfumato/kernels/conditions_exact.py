@@ -1,4 +1,4 @@
-"""The readable twin of `conditions_check.holds`: exact fractions, one line per definition.
+"""The readable reference of `conditions_check.holds`: exact fractions, one line per definition.
 
 The claim and its tests are those of `conditions`.
 """
@@ -32,7 +32,7 @@ from sfumato.kernels.linkage import EXACT, OWN, ROBUST, Link, further_values
 __all__ = ["all_hold", "earth_mover", "jensen_shannon", "linkage_score", "one_holds", "presence_of_all"]
 
 
-# The readable twin of `linkage.link_score`: one line for each definition, slowly.
+# The readable reference of `linkage.link_score`: one line for each definition, slowly.
 #
 # The claim and its tests are those of `linkage`.
 

@@ -10,7 +10,7 @@ Because   inclusion and exclusion over the 2^d subsets; presences of a multinomi
           more mass and more values, and the best d of more values are no worse.
 Checked   tests/claims/test_dlink_model.py::test_compiled_score_equals_the_exact_enumeration
           tests/claims/test_dlink_model.py::test_score_grows_with_every_union
-          tests/claims/test_dlink_model.py::test_broken_twins_are_caught
+          tests/claims/test_dlink_model.py::test_mutants_are_caught
 Silent on whether the population model is true. Sums of 2^d terms round by about 1e-12: a margin of 1e-9 is kept.
 """
 

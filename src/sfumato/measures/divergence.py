@@ -8,7 +8,7 @@ Because   with m = (p + q) / 2 and d = (p - q) / (p + q) a value adds m [(1 + d)
           never below 0. Equal ratios of whole numbers below 2^53 divide to equal floats, so d is exactly 0.
 Checked   tests/unit/measures/test_divergence.py::test_vectors_of_the_paper
           tests/unit/measures/test_divergence.py::test_equals_the_definition
-          tests/unit/measures/test_divergence.py::test_wrong_twins_are_caught
+          tests/unit/measures/test_divergence.py::test_wrong_mutants_are_caught
 Silent on rare values: a share that rises from 0.0003 to 0.03 costs little. See the likelihood ratio beside it.
 """
 

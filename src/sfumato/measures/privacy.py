@@ -9,7 +9,7 @@ Because   all records of a group have the same loss, so the maximum over records
           records: by residence where the release knows it, else all groups with published rows.
 Checked   tests/claims/test_privacy_loss.py::test_equals_the_definition_record_by_record
           tests/claims/test_privacy_loss.py::test_suppress_is_exactly_zero
-          tests/claims/test_privacy_loss.py::test_wrong_twins_are_caught
+          tests/claims/test_privacy_loss.py::test_wrong_mutants_are_caught
 Silent on what a reader knows beside the release, on several releases together, and on learning across groups: it
           is no upper bound on leakage. JS hides large changes of rare values; see `largest_ratio`. Rows that were
           left out have no group and are not counted. For a noisy release false information counts as loss;

@@ -8,7 +8,7 @@ Claim     error = 100 x mean over queries of |estimate - answer| / answer. Bound
 Because   queries are drawn once, with answers of at least 1, and none is ever left out for a release.
 Checked   tests/claims/test_workloads.py::test_error_equals_the_definition
           tests/claims/test_workloads.py::test_raw_answers_exactly
-          tests/claims/test_workloads.py::test_wrong_twins_are_caught
+          tests/claims/test_workloads.py::test_wrong_mutants_are_caught
 Silent on which queries matter to anyone, and on answers of 0.
 """
 

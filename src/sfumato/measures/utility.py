@@ -9,7 +9,7 @@ Because   every population counts once; the estimate is divided by its own sum; 
 Checked   tests/claims/test_utility_loss.py::test_equals_brute_force_in_fractions
           tests/claims/test_utility_loss.py::test_raw_is_exactly_zero
           tests/claims/test_utility_loss.py::test_adult_as_in_the_paper
-          tests/claims/test_utility_loss.py::test_wrong_twins_are_caught
+          tests/claims/test_utility_loss.py::test_wrong_mutants_are_caught
 Silent on populations over many attributes where there are too many (`deepest` and the formula say so), on small
           populations, on single people, and on populations the public trees do not name: other trees give
           other numbers, so releases are compared on the same trees and the same `min_support`.

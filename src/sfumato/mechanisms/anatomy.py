@@ -5,7 +5,7 @@ Claim     In every group no sensitive value has more than 1/l of the rows: proba
 Because   a group takes one row of each of l different values; a left-over row joins a group that lacks its value, so
           every group has at least l rows and each value once.
 Checked   tests/claims/test_buckets.py::test_anatomy_is_l_diverse_by_construction
-          tests/claims/test_buckets.py::test_a_twin_without_the_residue_rule_is_caught
+          tests/claims/test_buckets.py::test_a_mutant_without_the_residue_rule_is_caught
 Silent on who is in the table: quasi-identifiers are published exactly; on several sensitive attributes.
 Cost      one group-by, then rows times the number of sensitive values.
 """

@@ -4,7 +4,7 @@ Source    Li & Li, "On the tradeoff between privacy and utility in data publishi
 Claim     Every published class has the overall distribution of each sensitive attribute: t-closeness with t = 0.
 Because   there is one class, and it is the table.
 Checked   tests/claims/test_suppress_and_raw.py::test_suppress_is_zero_close
-          tests/claims/test_suppress_and_raw.py::test_a_twin_that_keeps_a_column_is_caught
+          tests/claims/test_suppress_and_raw.py::test_a_mutant_that_keeps_a_column_is_caught
 Silent on what the overall distribution itself tells, and on who is in the table.
 Cost      one group-by of the carried attributes; there is one box.
 """

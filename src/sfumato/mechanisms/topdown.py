@@ -7,7 +7,7 @@ Because   a specialization is taken only when every class it makes has at least 
           the distinct combinations of labels.
 Checked   tests/claims/test_topdown.py::test_every_class_has_k
           tests/claims/test_topdown.py::test_the_cut_equals_a_slow_search
-          tests/claims/test_topdown.py::test_a_twin_that_forgets_the_small_classes_is_caught
+          tests/claims/test_topdown.py::test_a_mutant_that_forgets_the_small_classes_is_caught
 Silent on what the people of one class have in common; on what a reader knows from elsewhere.
 Cost      One-way counts for every score; one pass over the distinct rows below a node for its anonymity.
 """

@@ -199,7 +199,7 @@ def test_cells_at_the_edge_of_a_cell() -> None:
     assert encoded(column, pl.Series(floats)) == list(range(3, 15))
 
 
-def test_the_naive_twin_is_caught() -> None:
+def test_the_naive_mutant_is_caught() -> None:
     """floor((x - low) / step) in plain floats puts 0.3 into the cell below."""
     column = ATTRIBUTES["tenths"]
     floats = [k * 0.1 for k in range(12)]

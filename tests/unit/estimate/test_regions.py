@@ -30,9 +30,9 @@ def test_where_and_json_give_back_what_was_asked():
 
 
 def test_flat_is_equal_for_equal_regions_however_they_are_held():
-    one, twin = Regions.of(SCHEMA.quasi, GIVEN), Regions.of(SCHEMA.quasi, [*GIVEN, {"x": ((1, 2),)}]).take(slice(0, 4))
-    assert one.tables[0].starts.tolist() != twin.tables[0].starts.tolist()
-    for mine, theirs in zip(one.flat(), twin.flat(), strict=True):
+    one, other = Regions.of(SCHEMA.quasi, GIVEN), Regions.of(SCHEMA.quasi, [*GIVEN, {"x": ((1, 2),)}]).take(slice(0, 4))
+    assert one.tables[0].starts.tolist() != other.tables[0].starts.tolist()
+    for mine, theirs in zip(one.flat(), other.flat(), strict=True):
         assert mine.tolist() == theirs.tolist()
     other = Regions.of(SCHEMA.quasi, [*GIVEN[:3], {"y": ((0, 2),)}])
     assert any(a.tolist() != b.tolist() for a, b in zip(one.flat(), other.flat(), strict=True))

@@ -53,7 +53,7 @@ def test_equal_ratios_are_exactly_zero(p, factor):
     assert city_block(p, again) == 0.0
 
 
-def test_wrong_twins_are_caught():
+def test_wrong_mutants_are_caught():
     """Trap 28: base 2 prints 0.998 and 0.704. Trap 29: scipy's jensenshannon is the square root."""
     shown = np.eye(14)[13]
     ours = js_divergence(Q, shown)

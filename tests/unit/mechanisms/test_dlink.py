@@ -59,7 +59,7 @@ def test_tail_of_independent_presences_is_above_the_best_subset() -> None:
 
 def test_presence_keeps_small_probabilities() -> None:
     assert presence(1e-15, 100) == pytest.approx(1e-13, rel=1e-9)
-    assert 1 - (1 - 1e-17) ** 100 == 0  # the twin that underflows (trap 18)
+    assert 1 - (1 - 1e-17) ** 100 == 0  # the mutant that underflows (trap 18)
     assert presence(1e-17, 100) == pytest.approx(1e-15, rel=1e-9)
     assert presence(1.0, 1) == 1
     assert presence(0.0, 5) == 0

@@ -74,7 +74,7 @@ def test_numbers_formulas_and_commands_stand_in_the_page(written, clinic_front):
     assert "Mondrian k-anonymity(5000)</strong>: k-anonymity(5000) can not be reached" in page
 
 
-def test_the_twins_say_the_same(written, clinic_front):
+def test_the_mutants_say_the_same(written, clinic_front):
     story = json.loads((written / "page.json").read_text())
     markdown = (written / "page.md").read_text()
     assert story["audience"] == "steward"

@@ -8,7 +8,7 @@ Claim     For each victim the values left after intersecting what their classes 
 Because   a class states every value its people have, so a member's own value is in all of them.
 Checked   tests/claims/test_composition_attack.py::test_equals_the_slow_attack
           tests/claims/test_composition_attack.py::test_alice_and_emu
-          tests/claims/test_composition_attack.py::test_wrong_twins_are_caught
+          tests/claims/test_composition_attack.py::test_wrong_mutants_are_caught
           tests/claims/test_composition_attack.py::test_adult_anchors
 Silent on attackers who know more than quasi-identifiers and membership, and on noise: a differentially private release
           is protected by its epsilon (epsilons add up over releases), not by how many positive counts are left.

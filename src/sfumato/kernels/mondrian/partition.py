@@ -7,7 +7,7 @@ Because   a cut is taken when every part with rows satisfies the conjunction, an
           convex (docs/theory/partition.md; one exception in `conditions`), so a part that fails can not be
           repaired by cutting it. Rules read counts alone.
 Checked   tests/claims/test_mondrian_kernel.py::test_every_leaf_holds_and_boxes_are_disjoint
-          tests/claims/test_mondrian_kernel.py::test_compiled_equals_the_twin
+          tests/claims/test_mondrian_kernel.py::test_compiled_equals_the_reference
           tests/claims/test_mondrian_kernel.py::test_merged_rows_and_single_rows_give_the_same_boxes
           tests/claims/test_mondrian_kernel.py::test_suppression_stays_within_its_limit
 Silent on what the boxes reveal together with the order of cuts; on the group of suppressed rows, for which

@@ -7,7 +7,7 @@ Claim     of all allowed cuts the one with the least cost is chosen; ties go to 
 Because   excess / w is n x the total variation from uniform over the label: what a reader who spreads
           the rows evenly over the label gets wrong. Rows move from right to left in the order of one
           attribute, so the counts of all attributes on both sides are at hand at each cut.
-Checked   tests/claims/test_mondrian_kernel.py::test_compiled_equals_the_twin
+Checked   tests/claims/test_mondrian_kernel.py::test_compiled_equals_the_reference
           tests/claims/test_mondrian_kernel.py::test_chosen_cut_is_the_cheapest_of_all_cuts
 Silent on the best partition: the rule is greedy. An empty stretch between two codes is given whole to one side.
 Cost      per part rows x attributes^2, and cuts x codes that occur; many codes: rows and cuts x log (mondrian_excess).
@@ -57,7 +57,7 @@ __all__ = ["begin_sweep", "choose_best", "choose_widest", "excess", "held_back",
 # more
 #           even one is tried first, ties the lower. The first allowed cut is taken.
 # Because   widths are compared by integer cross-multiplication, evenness by |2 x left - n|.
-# Checked   tests/claims/test_mondrian_kernel.py::test_compiled_equals_the_twin
+# Checked   tests/claims/test_mondrian_kernel.py::test_compiled_equals_the_reference
 # Silent on what is lost: the rule never looks at it.
 # Cost      rows x attributes per part.
 

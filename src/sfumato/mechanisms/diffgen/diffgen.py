@@ -9,7 +9,7 @@ Because   the budget is handed out exactly: so much for each choice (diffgen_gro
 Checked   tests/claims/test_diffgen.py::test_the_whole_mechanism_keeps_its_epsilon
           tests/claims/test_diffgen.py::test_the_trace_sums_to_epsilon
           tests/claims/test_diffgen_paper.py::test_example_three
-          tests/claims/test_audit.py::test_every_trap_has_a_twin_that_is_caught
+          tests/claims/test_audit.py::test_every_trap_has_a_mutant_that_is_caught
 Silent on replacing a person (twice the epsilon); on an h, a score or a schema that was chosen by looking at the data;
           on how well a learner will do.
 Cost      One group-by; one-way scores cost domain sizes, scores in cells one pass for each step and attribute.
@@ -89,7 +89,7 @@ __all__ = ["DiffGen", "choose_prefix", "information_gain", "max_score", "prefix_
 # less
 #           a public penalty, moves by 0 or 1 with one row, for all prefixes the same way.
 # Checked   tests/claims/test_diffgen.py::test_the_whole_mechanism_keeps_its_epsilon
-#           tests/claims/test_audit.py::test_every_trap_has_a_twin_that_is_caught
+#           tests/claims/test_audit.py::test_every_trap_has_a_mutant_that_is_caught
 # Silent on whether the penalty is the best one.
 
 

@@ -10,7 +10,7 @@ Because   candidates follow from the schema and from earlier choices, never from
           splits together cost one step.
 Checked   tests/claims/test_diffgen.py::test_the_whole_mechanism_keeps_its_epsilon
           tests/claims/test_diffgen.py::test_one_way_tables_score_as_the_tree_of_records
-          tests/claims/test_audit.py::test_every_trap_has_a_twin_that_is_caught
+          tests/claims/test_audit.py::test_every_trap_has_a_mutant_that_is_caught
           tests/claims/test_adversary_dp.py::test_missing_values_cost_nothing_more_in_cells
 Silent on how good the cuts are.
 Cost      One-way: O(rows x attributes) once, then domain sizes. In cells: one pass a step and attribute. Where codes
@@ -161,7 +161,7 @@ def public_recoding(attributes: Sequence[Attribute], cuts: Sequence[Cut] | None)
 # Because   nothing here takes data. A public number taken off a score changes neither how far one row moves it nor
 #           in which direction.
 # Checked   tests/claims/test_diffgen.py::test_the_whole_mechanism_keeps_its_epsilon
-#           tests/claims/test_audit.py::test_every_trap_has_a_twin_that_is_caught
+#           tests/claims/test_audit.py::test_every_trap_has_a_mutant_that_is_caught
 #           tests/unit/mechanisms/test_diffgen_parameters.py::test_handicaps_are_whole_and_public
 # Silent on whether the handicaps are the best ones.
 

@@ -8,8 +8,8 @@ Because   a cut is taken only when every part satisfies it. The requirements are
           fails can not be repaired by cutting it further, and no allowed cut is missed
           (docs/theory/partition.md#closed-under-union).
 Checked   tests/claims/test_mondrian_releases.py::test_every_release_verifies
-          tests/claims/test_mondrian_releases.py::test_a_twin_that_checks_one_side_only_is_caught
-          tests/claims/test_mondrian_kernel.py::test_compiled_equals_the_twin
+          tests/claims/test_mondrian_releases.py::test_a_mutant_that_checks_one_side_only_is_caught
+          tests/claims/test_mondrian_kernel.py::test_compiled_equals_the_reference
           tests/claims/test_dlink_mondrian.py::test_every_class_passes_in_its_box
           tests/claims/test_people.py::test_every_class_holds_in_people
 Silent on what a reader knows from elsewhere, other releases about the same people among it; on what the choice of

@@ -1,6 +1,6 @@
 """Mechanisms with one mistake each: the traps a careful reader of the DiffGen paper can still fall into.
 
-Each twin is the real code with one thing wrong, and the pair of tables on which that can be seen.
+Each mutant is the real code with one thing wrong, and the pair of tables on which that can be seen.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ EXTRA = (3, 2, 1, 1)
 
 
 @dataclass
-class Twin:
+class Mutant:
     """How to break the code, and where it shows."""
 
     mechanism: Any
@@ -44,7 +44,7 @@ class Twin:
     replace_one: bool = False
 
     def audits(self, patch) -> tuple[Audited, Audited]:
-        """Audit the sound mechanism and the twin on the same pair of tables, under the same claim."""
+        """Audit the sound mechanism and the mutant on the same pair of tables, under the same claim."""
         one, two = pair(self.mechanism, self.rows, self.extra, self.schema)
         sound = exact_audit(self.mechanism, one, two)
         if self.replace_one:
@@ -256,7 +256,7 @@ def budget_for_each_class(count, outcome, epsilon, threshold):
 NOISY = sf.NoisyTable(2, threshold=2)
 
 
-def many_falling() -> Twin:
+def many_falling() -> Mutant:
     """Four grids on which the information gain falls, one on which it rises, when one row comes.
 
     Grids hold a part for missing values, so that each is judged by the rows that have a value there.
@@ -269,36 +269,36 @@ def many_falling() -> Twin:
     )
     rows = [(0, 0, 0, 0, 2, 1), (1, 1, 1, 1, 2, 0), (2, 2, 2, 2, 0, 1)]
     mechanism = sf.DiffGen(1, specializations=1, score="infogain", splits="together", structure="99/100")
-    return Twin(mechanism, without_the_two, rows=rows, extra=(0, 0, 0, 0, 1, 0), schema=schema)
+    return Mutant(mechanism, without_the_two, rows=rows, extra=(0, 0, 0, 0, 1, 0), schema=schema)
 
 
 FLIPPED = sf.DiffGen("1/10", specializations=1, selection="permute-and-flip", splits="together", score="gini")
 INNER = lambda ages, _node: np.arange(ages.min() + 1, ages.max() + 1)  # noqa: E731
-TWINS = {
-    1: Twin(maxed(), range_from_data),
-    2: Twin(maxed(), splits_among(INNER)),
-    3: Twin(NOISY, options={"count_law": empty_cells_stay}),
-    4: Twin(NOISY, options={"count_law": truncated_on_empty}),
-    5: Twin(maxed(prefix="1/4", structure="1/4"), best_prefix, rows=[(0, 0, 0, 0)], extra=(3, 2, 2, 1)),
-    6: Twin(maxed(), splits_among(lambda ages, _node: ages), extra=(3, 2, 1, 1)),
-    7: Twin(
+MUTANTS = {
+    1: Mutant(maxed(), range_from_data),
+    2: Mutant(maxed(), splits_among(INNER)),
+    3: Mutant(NOISY, options={"count_law": empty_cells_stay}),
+    4: Mutant(NOISY, options={"count_law": truncated_on_empty}),
+    5: Mutant(maxed(prefix="1/4", structure="1/4"), best_prefix, rows=[(0, 0, 0, 0)], extra=(3, 2, 2, 1)),
+    6: Mutant(maxed(), splits_among(lambda ages, _node: ages), extra=(3, 2, 1, 1)),
+    7: Mutant(
         sf.DiffGen(8, specializations=1, splits="together", score="max"),
         rows=[(0, 0, 0, 0)] * 176 + [(1, 0, 0, 1)],
         extra=(0, 0, 0, 0),
         options={"walk": Overflowing},
     ),
-    8: Twin(maxed(score="infogain"), drop_empty, rows=[(1, 0, 2, 0)], extra=(1, 0, 0, 1)),
+    8: Mutant(maxed(score="infogain"), drop_empty, rows=[(1, 0, 2, 0)], extra=(1, 0, 0, 1)),
     9: many_falling(),
-    10: Twin(NOISY, options={"count_law": threshold_on_empty}),
-    11: Twin(NOISY, options={"count_law": budget_for_each_class}),
-    12: Twin(NOISY, replace_one=True),
-    15: Twin(maxed(scored="cells", penalty=1, structure="9/10"), cells_that_hold_rows),
-    16: Twin(FLIPPED, ways_that_occur),
-    17: Twin(
+    10: Mutant(NOISY, options={"count_law": threshold_on_empty}),
+    11: Mutant(NOISY, options={"count_law": budget_for_each_class}),
+    12: Mutant(NOISY, replace_one=True),
+    15: Mutant(maxed(scored="cells", penalty=1, structure="9/10"), cells_that_hold_rows),
+    16: Mutant(FLIPPED, ways_that_occur),
+    17: Mutant(
         maxed(splits="together", ratio=8, structure="19/20"),
         all_at_the_last_price,
         rows=[(0, 1, 0, 1)] * 12,
         extra=(3, 2, 1, 0),
     ),
 }
-__all__ = ["TWINS", "tiny_schema"]
+__all__ = ["MUTANTS", "tiny_schema"]
