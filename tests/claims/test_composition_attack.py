@@ -400,7 +400,8 @@ def test_wrong_mutants_are_caught():
     with pytest.raises(NotComparable, match=r"nothing to intersect\. Carried: release 1 ill; release 2 pay"):
         composition([by_illness, by_pay], table)
     # Trap 23: by label Emu may be in two classes of each release, by residence in one. A mutant that takes one
-    # release by label and the other by residence gives neither figure; ours uses one reading for all, and never falls back.
+    # release by label and the other by residence gives neither figure; ours uses one reading for all, and never falls
+    # back.
     a = {**TABLE_2B, "diagnosis": ["Cough", "Cough", "Flu", "Flu", "Diabetes", "Diabetes", "Fever", "Fever"]}
     b = {**TABLE_2B, "diagnosis": ["Cough", "Cough", "Diabetes", "Diabetes", "Flu", "Flu", "Fever", "Fever"]}
     first, second = with_homes(published(a), TABLE_1A), with_homes(published(b), TABLE_1B)
