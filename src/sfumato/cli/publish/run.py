@@ -118,7 +118,7 @@ def form_notes(release: Release) -> list[str]:
     if release.form == "cells":
         told = "Counts carry noise, and small ones are not reported: rows do not add up to the number of records."
         return [told, *(f"{note[0].upper()}{note[1:]}." for note in release.notes)]
-    return [*_homogeneous(release), *_never_cut(release)]
+    return [*_homogeneous(release), *_alike_but_missing(release), *_never_cut(release)]
 
 
 def _homogeneous(release: Release) -> list[str]:
@@ -135,6 +135,27 @@ def _homogeneous(release: Release) -> list[str]:
         single = int((np.diff(release.groups.histogram(attribute.name).indptr) == 1).sum())
         of = f"in {single:,} of {len(release.groups):,} classes all rows have one value"
         told.append(f"Warning: nothing is promised of {attribute.name}, and {of}. Ask for l or t as well (--l, --t).")
+    return told
+
+
+def _alike_but_missing(release: Release) -> list[str]:
+    """Warn of classes in which everyone whose value is known has the same one, and missing is the second value."""
+    import numpy as np
+
+    from sfumato.claims import Requirement
+
+    asked = release.claim.promise
+    if not isinstance(asked, Requirement) or not asked.reads_sensitive:
+        return []
+    told = []
+    for attribute in (one for one in release.carried if one.role == "sensitive" and one.missing_code is not None):
+        counts = release.groups.histogram(attribute.name)
+        values = np.diff(counts.indptr)
+        without = np.diff(counts[:, np.arange(attribute.size) != attribute.missing_code].indptr)
+        alike = int(((values == 2) & (without == 1)).sum())
+        if alike:
+            of = f"in {alike:,} of {len(release.groups):,} classes everyone whose {attribute.name} is known has the same"
+            told.append(f"Warning: {of}; a missing value counts as a value of its own.")
     return told
 
 
