@@ -1,9 +1,12 @@
-"""What can be chosen by name: the project's own mechanisms, measures and attacks, and those of installed packages.
+"""What can be chosen by name: the project's own mechanisms, requirements and measures, and those of installed packages.
 
 A third party declares an entry point in its own project file, and the name is known everywhere a name is:
 
     [project.entry-points."sfumato.mechanisms"]
-    shuffle = "their_package:Shuffle"
+    full-domain = "their_package:FullDomain"
+
+Groups are `sfumato.mechanisms` (a frozen dataclass), `sfumato.requirements` (a `Requirement`, under its `label`) and
+`sfumato.measures` (a function of table and release). `examples/plugin` is such a package.
 """
 
 from __future__ import annotations
@@ -14,31 +17,60 @@ from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any
 
+from sfumato.errors import ParameterError
+
 __all__ = ["Registry"]
 
 
 class Registry(Mapping[str, Any]):
-    """Names and what they stand for, imported when they are first asked for."""
+    """Names and what they stand for, imported when they are first asked for.
 
-    def __init__(self, group: str, own: Mapping[str, str]) -> None:
+    `own` gives for each of the project's names the thing itself, or `module:attribute` where it is defined.
+    """
+
+    def __init__(self, group: str, own: Mapping[str, Any]) -> None:
         self.group = group
         self._own = dict(own)
-        self._loaded: dict[str, Any] = {}
+        self._loaded = {name: thing for name, thing in own.items() if not isinstance(thing, str)}
 
     @cached_property
-    def _targets(self) -> dict[str, str]:
-        """Where each name is defined. A third party cannot replace a name of ours."""
+    def third_party(self) -> dict[str, str]:
+        """Where the names of installed packages are defined. A third party cannot replace a name of ours."""
         found = {point.name: point.value for point in entry_points(group=self.group)}
-        return {**self._own, **{name: value for name, value in sorted(found.items()) if name not in self._own}}
+        return {name: value for name, value in sorted(found.items()) if name not in self._own}
+
+    def third_party_name(self, thing: Any) -> str | None:
+        """Return the name under which an installed package declares this, None where none does."""
+        for name in self.third_party:
+            try:
+                if self[name] is thing:
+                    return name
+            except ParameterError:  # one that cannot be imported is another
+                continue
+        return None
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._loaded:
-            module, _, attribute = self._targets[name].partition(":")
-            self._loaded[name] = getattr(import_module(module), attribute)
+            own = name in self._own
+            self._loaded[name] = self._load(name, self._own[name] if own else self.third_party[name], own=own)
         return self._loaded[name]
 
+    def _load(self, name: str, target: str, *, own: bool) -> Any:
+        """Import what a name stands for; a package that cannot be imported is named, without a traceback."""
+        module, _, attribute = target.partition(":")
+        try:
+            return getattr(import_module(module), attribute)
+        except Exception as error:
+            if own:
+                raise
+            rule = f"the installed package that declares it cannot be imported ({type(error).__name__})"
+            raise ParameterError(name, target, rule, hint="repair or uninstall that package") from error
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._own or name in self.third_party
+
     def __iter__(self) -> Iterator[str]:
-        return iter(self._targets)
+        return iter([*self._own, *self.third_party])
 
     def __len__(self) -> int:
-        return len(self._targets)
+        return len(self._own) + len(self.third_party)

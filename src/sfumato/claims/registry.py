@@ -1,4 +1,4 @@
-"""Every promise by its name in JSON, and the readers for them."""
+"""Every promise by its name in JSON, requirements of installed packages included, and the readers for them."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from sfumato.claims.likeness import BetaLikeness
 from sfumato.claims.requirement import Conjunction, Requirement
 from sfumato.errors import ParameterError
 from sfumato.limits import CLAIM_PARTS
+from sfumato.registry import Registry
 
 __all__ = ["GUARANTEES", "REQUIREMENTS", "Promise", "promise_from_json", "requirement_from_json"]
 
 Promise: TypeAlias = Requirement | PureDP | ApproxDP | ProbabilisticDP | Linkable | Nothing
 
-REQUIREMENTS: Final[dict[str, type[Requirement]]] = {
-    kind.label: kind for kind in (KAnonymity, AlphaK, LDiversity, TCloseness, SemanticPrivacy, BetaLikeness)
-}
+_OWN = (KAnonymity, AlphaK, LDiversity, TCloseness, SemanticPrivacy, BetaLikeness)
+REQUIREMENTS: Final = Registry("sfumato.requirements", {kind.label: kind for kind in _OWN})
 GUARANTEES: Final[dict[str, type[PureDP | ApproxDP | ProbabilisticDP | Linkable | Nothing]]] = {
     kind.label: kind for kind in (PureDP, ApproxDP, ProbabilisticDP, Linkable, Nothing)
 }
@@ -38,7 +38,8 @@ def requirement_from_json(data: Mapping[str, Any]) -> Requirement:
             raise ParameterError("of", number, f"must be a list of at most {CLAIM_PARTS} requirements")
         return Conjunction(tuple(requirement_from_json(part) for part in parts))
     if kind not in REQUIREMENTS:
-        raise ParameterError("kind", kind, f"must be one of {', '.join(REQUIREMENTS)} or all")
+        hint = "it may come from a package that is not installed here"
+        raise ParameterError("kind", kind, f"must be one of {', '.join(REQUIREMENTS)} or all", hint=hint)
     requirement: Requirement = _read(REQUIREMENTS[kind], data)
     return requirement
 

@@ -61,10 +61,15 @@ def family_of(mechanism: Any) -> str:
 
 
 def python_of(mechanism: Any) -> str:
-    """Return Python that makes the mechanism, where `sf` is sfumato."""
+    """Return Python that makes the mechanism, where `sf` is sfumato; one of another package by its module's name."""
     first = fields(mechanism)[0].name if fields(mechanism) else ""
     said = [_code(value) if name == first else f"{name}={_code(value)}" for name, value in _given(mechanism)]
-    return f"sf.{type(mechanism).__name__}({', '.join(said)})"
+    return f"{_where(mechanism)}.{type(mechanism).__name__}({', '.join(said)})"
+
+
+def _where(thing: Any) -> str:
+    module = type(thing).__module__
+    return "sf" if module.partition(".")[0] == "sfumato" else module
 
 
 def _given(mechanism: Any) -> list[tuple[str, Any]]:
@@ -110,7 +115,7 @@ def _code(value: Any) -> str:
 def _requirement_code(part: Any) -> str:
     (_, first), *rest = _given(part)
     said = [_code(first), *(f"{name}={_code(value)}" for name, value in rest)]
-    return f"sf.{type(part).__name__}({', '.join(said)})"
+    return f"{_where(part)}.{type(part).__name__}({', '.join(said)})"
 
 
 # The papers' own grids, and one to begin with.

@@ -1,8 +1,9 @@
-"""Every measure that `measure` runs, by name. A new measure is one line here."""
+"""Every measure that `measure` runs, by name, those of installed packages included. A new measure is one line here."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import Any
 
 from sfumato.counts import Table
 from sfumato.errors import NotComparable, ParameterError, SfumatoError
@@ -14,11 +15,12 @@ from sfumato.measures.loss import average_class_size, certainty_penalty, discern
 from sfumato.measures.privacy import privacy_loss
 from sfumato.measures.queries import Workload, query_error, unchanged_answers, workload
 from sfumato.measures.utility import utility_loss
+from sfumato.registry import Registry
 from sfumato.release import Release
 
 __all__ = ["REGISTRY", "default_workloads", "measure"]
 
-MeasureFunction = Callable[[Table, Release], Measured]
+MeasureFunction = Callable[[Table, Release], Any]  # a `Measured`, or a result with `measured()`
 
 
 def default_workloads(table: Table, release: Release) -> tuple[Workload, ...]:
@@ -40,21 +42,24 @@ def default_workloads(table: Table, release: Release) -> tuple[Workload, ...]:
     )
 
 
-REGISTRY: dict[str, MeasureFunction] = {
-    "privacy_loss": lambda table, release: privacy_loss(table, release).measured(),
-    "utility_loss": lambda table, release: utility_loss(table, release).measured(),
-    "query_error": lambda table, release: query_error(table, release, default_workloads(table, release)).measured(),
-    "unchanged_answers": lambda table, release: unchanged_answers(
-        table, release, default_workloads(table, release)
-    ).measured(),
-    "histogram_distance": lambda table, release: histogram_distance(table, release).measured(),
-    "reconstruction_distance": lambda table, release: reconstruction_distance(table, release).measured(),
-    "certainty_penalty": certainty_penalty,
-    "discernibility": discernibility,
-    "average_class_size": average_class_size,
-    "precision": precision,
-    "generalization_steps": generalization_steps,
-}
+REGISTRY = Registry(
+    "sfumato.measures",
+    {
+        "privacy_loss": lambda table, release: privacy_loss(table, release).measured(),
+        "utility_loss": lambda table, release: utility_loss(table, release).measured(),
+        "query_error": lambda table, release: query_error(table, release, default_workloads(table, release)).measured(),
+        "unchanged_answers": lambda table, release: unchanged_answers(
+            table, release, default_workloads(table, release)
+        ).measured(),
+        "histogram_distance": lambda table, release: histogram_distance(table, release).measured(),
+        "reconstruction_distance": lambda table, release: reconstruction_distance(table, release).measured(),
+        "certainty_penalty": certainty_penalty,
+        "discernibility": discernibility,
+        "average_class_size": average_class_size,
+        "precision": precision,
+        "generalization_steps": generalization_steps,
+    },
+)
 
 
 def measure(table: Table, release: Release, names: Iterable[str] | None = None) -> dict[str, Measured]:
@@ -63,11 +68,14 @@ def measure(table: Table, release: Release, names: Iterable[str] | None = None) 
     for name in wanted:
         if name not in REGISTRY:
             raise ParameterError("names", name, "is no measure", hint=f"one of {', '.join(REGISTRY)}")
-    return {name: _taken(REGISTRY[name], table, release) for name in wanted}
+    return {name: _taken(name, table, release) for name in wanted}
 
 
-def _taken(function: MeasureFunction, table: Table, release: Release) -> Measured:
+def _taken(name: str, table: Table, release: Release) -> Measured:
     try:
-        return function(table, release)
+        function: MeasureFunction = REGISTRY[name]
+        found = function(table, release)
+        figure: Measured = found if isinstance(found, Measured) else found.measured()
     except SfumatoError as error:
         return Measured(float("nan"), unit="", formula="", details={"not measured": str(error)})
+    return figure

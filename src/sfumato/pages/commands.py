@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from fractions import Fraction
 from typing import Any
 
 from sfumato.claims import AlphaK, BetaLikeness, KAnonymity, LDiversity, Requirement, SemanticPrivacy, TCloseness, plain
-from sfumato.mechanisms import Anatomy, Bucketize, DiffGen, Mondrian, NoisyTable, Suppress, TopDown
+from sfumato.mechanisms import REGISTRY, Anatomy, Bucketize, DiffGen, Mondrian, NoisyTable, Suppress, TopDown
 from sfumato.visible import operand, shell_command
 
 __all__ = ["publish_command"]
@@ -31,10 +32,30 @@ def publish_command(mechanism: Any, data: str, schema: str) -> str | None:
         words = _diffgen(mechanism)
     elif isinstance(mechanism, NoisyTable):
         words = _noisy_table(mechanism)
+    else:
+        words = _third_party(mechanism)
     if words is None:
         return None
     files = (operand(data), operand(schema))
     return shell_command(["sfumato", "publish", words[0], *files, *words[1:], "-o", "out/"])
+
+
+def _third_party(mechanism: Any) -> list[str] | None:
+    """The fields that differ from their defaults, as options; None where no package declares the mechanism."""
+    name = REGISTRY.third_party_name(type(mechanism))
+    if name is None:
+        return None
+    words = [name]
+    for field in fields(mechanism):
+        value = getattr(mechanism, field.name)
+        flag = f"--{field.name.replace('_', '-')}"
+        if value == field.default or not field.init:
+            continue
+        if isinstance(value, Requirement):
+            words += _requirement(value)
+        else:
+            words += [flag] if value is True else [flag, _written(value)]
+    return words
 
 
 def _diffgen(mechanism: DiffGen) -> list[str]:

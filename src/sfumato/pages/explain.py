@@ -46,8 +46,16 @@ def explain(thing: Any = None) -> str:
     return inspect.getdoc(inspect.getmodule(type(thing)) or type(thing)) or repr(thing)
 
 
-def _names() -> dict[str, Any]:
-    return {**REQUIREMENTS, **GUARANTEES, **MECHANISMS, **{name: getattr(measures, name) for name in measures.REGISTRY}}
+def _names() -> list[str]:
+    return list(dict.fromkeys([*REQUIREMENTS, *GUARANTEES, *MECHANISMS, *measures.REGISTRY]))
+
+
+def _meant(name: str) -> Any:
+    """What a name stands for: a measure of ours is the function, not the registry's call of it."""
+    for registry in (REQUIREMENTS, GUARANTEES, MECHANISMS):
+        if name in registry:
+            return registry[name]
+    return measures.REGISTRY[name] if name in measures.REGISTRY.third_party else getattr(measures, name)
 
 
 def explainable() -> list[str]:
@@ -56,12 +64,16 @@ def explainable() -> list[str]:
 
 
 def _listing() -> str:
-    lines = [("schema", "Every key of a schema file."), *((name, _first_line(kind)) for name, kind in _names().items())]
+    lines = [("schema", "Every key of a schema file."), *((name, _first_line(name)) for name in _names())]
     width = max(len(name) for name, _ in lines)
     return "Names that can be explained:\n" + "\n".join(f"  {name:{width}}  {line}" for name, line in lines)
 
 
-def _first_line(kind: Any) -> str:
+def _first_line(name: str) -> str:
+    try:
+        kind = _meant(name)
+    except ParameterError as error:  # a package that cannot be imported hides no other name
+        return error.rule
     return next(iter((inspect.getdoc(kind) or "").splitlines()), "")
 
 
@@ -70,8 +82,9 @@ def _named(name: str) -> str:
     wanted = also.get(_plain(name), _plain(name))
     if wanted == "schema":
         return REFERENCE
-    for known, kind in _names().items():
-        if wanted in (_plain(known), _plain(kind.__name__)):
+    for known in [name for name in _names() if _plain(name) == wanted] or _names():
+        kind = _meant(known)
+        if wanted in (_plain(known), _plain(getattr(kind, "__name__", ""))):
             module = inspect.getmodule(kind)
             about = inspect.getdoc(kind) or ""
             return f"{known}: {about}\n\n{inspect.getdoc(module) or ''}"

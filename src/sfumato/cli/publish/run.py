@@ -179,7 +179,38 @@ def _never_cut(release: Release) -> list[str]:
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-@click.group(short_help="Make a release and save it with its claim.")
+class _Methods(click.Group):
+    """The project's methods; after them those of installed packages, imported when one is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        from sfumato.cli.publish.third_party import third_party_names
+
+        own = super().list_commands(ctx)
+        return [*own, *third_party_names({*own, *_NOT_HERE})]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        from sfumato.cli.publish.third_party import third_party_command
+
+        return super().get_command(ctx, cmd_name) or third_party_command(cmd_name)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List them with one line each; that of another package's method would need its import."""
+        names = self.list_commands(ctx)
+        limit = formatter.width - 6 - max(map(len, names))
+        with formatter.section("Commands"):
+            formatter.write_dl(
+                [
+                    (name, self.commands[name].get_short_help_str(limit) if name in self.commands else _FROM_OUTSIDE)
+                    for name in names
+                ]
+            )
+
+
+_FROM_OUTSIDE = "Method of another installed package."
+_NOT_HERE = ("raw", "synthesize")  # mechanisms of ours without a subcommand of `publish`
+
+
+@click.group(cls=_Methods, short_help="Make a release and save it with its claim.")
 def publish() -> None:
     """Make a release by one of the methods and save it with its claim.
 
