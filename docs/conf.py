@@ -3,19 +3,18 @@
 
 from __future__ import annotations
 
-import sys
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
-HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE))
-sys.path.insert(0, str(HERE.parent / "src"))
-
-import generate  # noqa: E402
-
-import sfumato  # noqa: E402
+import sfumato
 
 # The page of Python names is never stale: it is written by every build.
-generate.write(generate.built_pages())
+_spec = spec_from_file_location("generate", Path(__file__).with_name("generate.py"))
+assert _spec is not None
+assert _spec.loader is not None
+_generate = module_from_spec(_spec)
+_spec.loader.exec_module(_generate)
+_generate.write(_generate.built_pages())
 
 project = "Sfumato"
 author = "the authors of Sfumato"

@@ -7,7 +7,7 @@ They are needed for nothing else, so they live in an environment of their own; t
     .venv/bin/python docs/rivals.py write rivals/adult
     rivals/bin/python docs/rivals.py anonypy rivals/adult
     rivals/bin/python docs/rivals.py anjana rivals/adult
-    .venv/bin/python docs/rivals.py score rivals/adult
+    PYTHONPATH=. .venv/bin/python docs/rivals.py score rivals/adult
 """
 
 from __future__ import annotations
@@ -87,9 +87,7 @@ def score(folder: Path) -> None:
     """Score what the tools published with the program that scores our own (run by us)."""
     import numpy as np
     import polars as pl
-
-    sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
-    from partition_scorer import query_errors, random_queries
+    from benchmarks.partition_scorer import query_errors, random_queries
 
     frame = pl.read_csv(folder / "adult.csv")
     domains = [[str(age) for age in range(AGES[0], AGES[1] + 1)]]

@@ -5,17 +5,13 @@ Each mutant is the real code with one thing wrong, and the pair of tables on whi
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-
-sys.path.insert(0, str(Path(__file__).parent))
-from tiny_tables import pair, tiny_schema
+from tests.claims.tiny_tables import pair, tiny_schema
 
 import sfumato as sf
 from sfumato.attacks.audit import Audited, Walk, exact_audit, laplace_counts

@@ -7,18 +7,14 @@ import json
 import math
 import pickle
 import random
-import sys
 from collections import Counter
 from fractions import Fraction
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy import stats
-
-sys.path.insert(0, str(Path(__file__).parent))
-from tiny_tables import gathered, paper_table, tiny_schema
+from tests.claims.tiny_tables import gathered, paper_table, tiny_schema
 
 import sfumato as sf
 from sfumato.attacks.audit import Walk, exact_audit

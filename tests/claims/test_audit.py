@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from decimal import Decimal
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
 from scipy import stats
-
-sys.path.insert(0, str(Path(__file__).parent))
-from mutants import MUTANTS
-from tiny_tables import PAPER, RECORDS, gathered, pair, tiny_schema
+from tests.claims.mutants import MUTANTS
+from tests.claims.tiny_tables import PAPER, RECORDS, gathered, pair, tiny_schema
 
 import sfumato as sf
 from sfumato.attacks.audit import black_box_audit, clopper_pearson, exact_audit, laplace_counts, law_of

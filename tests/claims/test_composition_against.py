@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-sys.path.insert(0, str(Path(__file__).parent))
-from paper_tables import TABLE_1A, TABLE_2A, TABLE_2B, people, published
-from small_worlds import random_release, small_table
+from tests.claims.paper_tables import TABLE_1A, TABLE_2A, TABLE_2B, people, published
+from tests.claims.small_worlds import random_release, small_table
 
 from sfumato.attacks import against, composition
 from sfumato.errors import Infeasible, NotComparable, ParameterError

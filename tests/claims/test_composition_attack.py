@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import itertools
 import math
-import sys
 from dataclasses import replace
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-sys.path.insert(0, str(Path(__file__).parent))
-from paper_tables import (
+from tests.claims.paper_tables import (
     TABLE_1A,
     TABLE_1B,
     TABLE_2A,
@@ -29,7 +25,7 @@ from paper_tables import (
     published,
     with_homes,
 )
-from small_worlds import random_release, small_schema, small_table
+from tests.claims.small_worlds import random_release, small_schema, small_table
 
 from sfumato.attacks import Estimate, composition, draw_samples, wilson
 from sfumato.attacks.composing.narrowing import LOCAL_ROWS, by_label

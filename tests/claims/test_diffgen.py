@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from decimal import Decimal
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-sys.path.insert(0, str(Path(__file__).parent))
-from tiny_tables import gathered, pair, random_pair, tiny_schema
+from tests.claims.tiny_tables import gathered, pair, random_pair, tiny_schema
 
 import sfumato as sf
 from sfumato.attacks.audit import exact_audit, law_of, walked
@@ -100,7 +96,7 @@ def test_missing_values_are_a_public_part_from_the_start():
 
 
 def tiny_schema_attributes():
-    from tiny_tables import TINY
+    from tests.claims.tiny_tables import TINY
 
     return TINY["attribute"]
 

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import itertools
 import math
-import sys
 from decimal import Decimal
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-from tiny_tables import gathered, paper_table
+from tests.claims.tiny_tables import gathered, paper_table
 
 import sfumato as sf
 from sfumato.attacks.audit import Walk

@@ -5,16 +5,11 @@ Issue 12, 11: `diffgen` died with MemoryError or OverflowError on 4 sensitive or
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-sys.path.insert(0, str(Path(__file__).parent))
-from tiny_tables import pair
+from tests.claims.tiny_tables import pair
 
 import sfumato as sf
 from sfumato.attacks.audit import exact_audit, law_of

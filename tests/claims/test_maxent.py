@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-sys.path.insert(0, str(Path(__file__).parent))
-from small_worlds import publish, random_release, small_schema, small_table
+from tests.claims.small_worlds import publish, random_release, small_schema, small_table
 
 from sfumato.claims import Claim, Nothing
 from sfumato.counts import Table

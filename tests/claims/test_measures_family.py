@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-sys.path.insert(0, str(Path(__file__).parent))
-from small_worlds import SCHEMA, publish, random_release, small_schema, small_table
+from tests.claims.small_worlds import SCHEMA, publish, random_release, small_schema, small_table
 
 from sfumato.claims import KAnonymity, LDiversity
 from sfumato.counts import Table

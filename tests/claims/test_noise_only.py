@@ -6,18 +6,14 @@ not exist.
 
 from __future__ import annotations
 
-import sys
 from decimal import Decimal
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-sys.path.insert(0, str(Path(__file__).parent))
-from tiny_tables import tiny_schema
+from tests.claims.tiny_tables import tiny_schema
 
 import sfumato as sf
 from sfumato.counts import Table

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import math
-import sys
 import time
 from collections import Counter
 from decimal import Decimal
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy import stats
-
-sys.path.insert(0, str(Path(__file__).parent))
-from tiny_tables import gathered, random_pair, tiny_schema
+from tests.claims.tiny_tables import gathered, random_pair, tiny_schema
 
 import sfumato as sf
 from sfumato.attacks.audit import exact_audit

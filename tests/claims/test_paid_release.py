@@ -61,16 +61,13 @@ def test_killed_between_the_last_file_and_the_name_it_is_whole_and_hidden(tmp_pa
 import os, signal, sys
 from pathlib import Path
 sys.argv = ["x", "saves", "", "", "1", "0"]
-sys.path.insert(0, sys.orig_argv[-2])
 import ledger_worker as w
 place = Path(sys.orig_argv[-1])
 w.folder.take_name = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
 w.sf.publish(w.TABLE, w.Witnessed(place / "drawn"), ledger=place / "ledger.db", save_to=place / "out", format="csv")
 """
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    killed = subprocess.run(
-        [sys.executable, "-c", text, str(WORKER.parent), str(tmp_path)], env=environment, check=False
-    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(WORKER.parent), *sys.path])}
+    killed = subprocess.run([sys.executable, "-c", text, str(tmp_path)], env=environment, check=False)
     assert killed.returncode == -9
     assert not (tmp_path / "out").exists()
     (partial,) = tmp_path.glob(".out.partial-*")

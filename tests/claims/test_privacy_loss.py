@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import json
 import math
-import sys
 from dataclasses import replace
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-sys.path.insert(0, str(Path(__file__).parent))
-from small_worlds import histograms, js_slowly, publish, random_release, shares, small_schema, small_table
+from tests.claims.small_worlds import histograms, js_slowly, publish, random_release, shares, small_schema, small_table
 
 from sfumato.claims import ApproxDP, Claim, KAnonymity, LDiversity, Neighbours, PureDP, TCloseness
 from sfumato.counts import Table

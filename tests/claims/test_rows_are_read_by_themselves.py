@@ -11,9 +11,7 @@ import datetime as dt
 import gzip
 import io
 import random
-import sys
 from decimal import Decimal
-from pathlib import Path
 
 import duckdb
 import numpy as np
@@ -22,9 +20,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 import python_calamine
-
-sys.path.insert(0, str(Path(__file__).parent))
-from light_xlsx import write_xlsx
+from tests.claims.light_xlsx import write_xlsx
 
 from sfumato.counts import read
 from sfumato.counts.store import Store

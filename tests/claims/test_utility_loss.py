@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import sys
 import time
 from fractions import Fraction
 from pathlib import Path
@@ -13,9 +12,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-sys.path.insert(0, str(Path(__file__).parent))
-from small_worlds import populations_slowly, publish, random_release, small_schema, small_table, utility_slowly
+from tests.claims.small_worlds import (
+    populations_slowly,
+    publish,
+    random_release,
+    small_schema,
+    small_table,
+    utility_slowly,
+)
 
 from sfumato.claims import Claim, KAnonymity, Nothing
 from sfumato.counts import Table, read

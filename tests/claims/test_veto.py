@@ -7,17 +7,13 @@ Issue 12, A2: `--against X --refuse` on a differentially private method lost 10.
 from __future__ import annotations
 
 import math
-import sys
 from decimal import Decimal
 from fractions import Fraction
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-from small_worlds import small_table
+from tests.claims.small_worlds import small_table
 
 import sfumato as sf
 from sfumato.attacks.audit import laplace_counts

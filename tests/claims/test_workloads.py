@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import json
-import sys
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
-
-sys.path.insert(0, str(Path(__file__).parent))
-from small_worlds import estimate_slowly, publish, random_release, small_schema, small_table
+from tests.claims.small_worlds import estimate_slowly, publish, random_release, small_schema, small_table
 
 from sfumato.counts import Table
 from sfumato.errors import Infeasible, NotComparable, ParameterError

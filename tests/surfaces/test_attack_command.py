@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import json
-import sys
-from pathlib import Path
 
 import polars as pl
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "claims"))
-from paper_tables import TABLE_1A, TABLE_1B, TABLE_2A, TABLE_2B, paper_schema, people, published
+from tests.claims.paper_tables import TABLE_1A, TABLE_1B, TABLE_2A, TABLE_2B, paper_schema, people, published
 
 import sfumato as sf
 from sfumato.cli.main import main

@@ -4,24 +4,13 @@ from __future__ import annotations
 
 import runpy
 import shutil
-import sys
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import pytest
+from tests.surfaces import executed_documents as documents
 
 ROOT = Path(__file__).resolve().parents[2]
 
-
-def _loaded(name: str):
-    spec = spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
-    module = module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-documents = _loaded("executed_documents")
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 RUN = [

@@ -8,9 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-from mangling import mangled
+from tests.surfaces.mangling import mangled
 
 from sfumato.cli import main
 
@@ -55,7 +53,7 @@ def test_ten_thousand_mangled_inputs(start: int, tmp_path: Path) -> None:
 
 
 def test_json_says_how_many_and_never_which(tmp_path: Path) -> None:
-    from mangling import SCHEMA
+    from tests.surfaces.mangling import SCHEMA
 
     (tmp_path / "s.toml").write_text(SCHEMA)
     (tmp_path / "d.csv").write_text(

@@ -8,18 +8,15 @@ from __future__ import annotations
 
 import csv
 import json
-import sys
 from collections import Counter, defaultdict
 from pathlib import Path
 
 import pytest
+from tests.surfaces.messy_tables import TABLES
+from tests.surfaces.people_sentences import false_sentences, sentences, texts_of_folder
 
 import sfumato as sf
 from sfumato.cli.main import main
-
-sys.path.insert(0, str(Path(__file__).parent))
-from messy_tables import TABLES
-from people_sentences import false_sentences, sentences, texts_of_folder
 
 K = 5
 

@@ -28,9 +28,8 @@ def slow(table, release):
     return float(len(release.groups))
 """
 SWEEP = """
-import signal, sys
+import signal
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell that runs tests in the background ignores it
-sys.path.insert(0, {folder!r})
 import sfumato.api as api
 from slow_measure import slow
 from sfumato.cli.main import main
@@ -82,13 +81,12 @@ def sweep(tmp_path, clinic_files):
     def start(seconds):
         (tmp_path / "slow_measure.py").write_text(SLOW.replace("{seconds}", str(seconds), 1))
         text = SWEEP.format(
-            folder=str(tmp_path),
             data=str(clinic_files[0]),
             schema=str(clinic_files[1]),
             keep=str(tmp_path / "kept"),
             report=str(tmp_path / "report.html"),
         )
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}
         process = subprocess.Popen(
             [sys.executable, "-c", text],
             stdout=subprocess.PIPE,

@@ -5,16 +5,12 @@ from __future__ import annotations
 import datetime as dt
 import io
 import random
-import sys
 import time
 import zipfile
-from pathlib import Path
 
 import openpyxl
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "claims"))
-from light_xlsx import write_xlsx
+from tests.claims.light_xlsx import write_xlsx
 
 from sfumato.counts import check, read
 from sfumato.drafting import draft

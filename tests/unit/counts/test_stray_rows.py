@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import json
-import sys
-from pathlib import Path
 
 import polars as pl
 import pytest
 from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "claims"))
-from light_xlsx import write_xlsx
+from tests.claims.light_xlsx import write_xlsx
 
 import sfumato as sf
 from sfumato.cli.main import app
