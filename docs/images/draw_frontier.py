@@ -98,9 +98,9 @@ def axes() -> list[str]:
         here = at(0, utility)[1]
         parts += [f'<path class="axis" d="M{x},{here}h-5"/>', words(x - 9, here + 5, f"{utility:g}", anchor="end")]
     parts.append(
-        words(LEFT + WIDTH, y + 46, "privacy loss of the worst-placed person, nats &#8594; worse", anchor="end")
+        words(LEFT + WIDTH, y + 46, "privacy loss of the worst-placed person &#8594; worse", anchor="end")
     )
-    parts.append(words(4, TOP - 12, "&#8593; worse: utility loss over large populations, nats"))
+    parts.append(words(4, TOP - 12, "&#8593; worse: utility loss over large populations"))
     return parts
 
 

@@ -217,6 +217,27 @@ def test_the_readme_is_for_strangers():
     assert not re.search(r"https?://", text), "no addresses: what is needed is in the repository"
 
 
+def test_the_readmes_three_rows_are_real():
+    lines = (ROOT / "README.md").read_text("utf-8").splitlines()
+    start = next(at for at, line in enumerate(lines) if line.startswith("| three rows")) + 2
+    shown = [[cell.strip().split(", ") for cell in line.strip("|").split(" | ")] for line in lines[start : start + 3]]
+    given = [line.split(",") for line in (ROOT / "examples" / "patients.csv").read_text("utf-8").splitlines()]
+    assert [before for before, _ in shown] == given[1:4]
+    table = sfumato.read(ROOT / "examples" / "patients.csv", sfumato.Schema.load(ROOT / "examples" / "patients.toml"))
+    release = sfumato.publish(table, sfumato.Mondrian(sfumato.KAnonymity(5) & sfumato.LDiversity(2)))
+    labels = {row[:3]: row[3:6] for row in sfumato.mapping(release).rows()}
+    for (_, age, sex, town, _, diagnosis), after in shown:
+        assert after == [*labels[age, sex, town], diagnosis]
+        assert tuple(after) in release.frame().rows()
+
+
+def test_the_first_screen_has_no_units_of_information():
+    first = (ROOT / "README.md").read_text("utf-8").partition("## Ten lines of Python")[0]
+    assert "images/frontier.svg" in first
+    for text in (first, (DOCS / "images" / "frontier.svg").read_text("utf-8")):
+        assert not re.search(r"\bnats?\b", text)
+
+
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_is_as_documented(shell):
     page = (DOCS / "shell-completion.md").read_text("utf-8")
