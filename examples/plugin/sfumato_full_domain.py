@@ -11,7 +11,7 @@ Silent on what the people of one class have in common, and on how many people we
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ from sfumato.measures import Measured
 from sfumato.mechanisms import Gathered, Plan, Stage
 from sfumato.mechanisms.people import capped_notes
 from sfumato.randomness import Entropy
-from sfumato.release import Outcome, Release, assemble
+from sfumato.release import Outcome, Release, Residence, assemble
 from sfumato.schema import Attribute, Labels, Schema
 
 __all__ = ["FullDomain", "small_classes"]
@@ -76,7 +76,7 @@ class FullDomain:
         stays = kept[group]
         lost = int(weight[~kept].sum())
         notes = (f"{count_of(lost, 'row', 'rows')} in classes below {self.k} left out",) if lost else ()
-        release, _ = assemble(
+        release, renumbered = assemble(
             schema,
             tables=tuple(
                 Labels.from_hulls(attribute, low, high)[0]
@@ -93,7 +93,8 @@ class FullDomain:
             left_out=counts.left_out + lost,
             notes=(*notes, *capped_notes(schema, counts.surplus)),
         )
-        return Outcome(release)
+        home = np.where(stays, renumbered[number[group]] if kept.any() else -1, -1).astype(np.int32)
+        return Outcome(replace(release, residence=Residence(table.names, table.codes, home, table.weights)))
 
     def _kept(self, weight: np.ndarray, rows_per_person: int) -> np.ndarray:
         """Which classes are large enough, where a person may have several rows."""

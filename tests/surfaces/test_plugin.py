@@ -197,6 +197,12 @@ def test_the_claim_holds_at_every_depth(plugin, clinic, k, depth):
         return
     assert release.groups.weight.min() >= k
     assert release.groups.weight.sum() + release.left_out == clinic.rows
+    assert sf.mapping(release)["rows"].sum() == release.groups.weight.sum()
+
+
+def test_an_empty_table_makes_an_empty_release(plugin, clinic):
+    empty = Table.from_codes(clinic.schema, np.zeros((0, 3), np.int64))
+    assert len(sf.publish(empty, plugin.FullDomain(5)).groups) == 0
 
 
 def test_rows_are_counted_as_people_have_them(plugin, clinic):

@@ -46,14 +46,16 @@ def _command(name: str, kind: Any) -> click.Command:
 
     def call(**options: Any) -> None:
         asked = {flag: options.pop(flag) for flag in REQUIREMENT_FLAGS} if _takes_requirement(own) else {}
-        given: dict[str, Any] = {}
-        for field, hint in own.items():
-            value = requirement_of(asked) if _is_requirement(hint) else options.get(field)
-            if field != "d":  # `--against` reads it as well
-                options.pop(field, None)
-            if value is not None:
-                given[field] = value
-        run(made(**given), **options)
+        given = {
+            name: requirement_of(asked) if _is_requirement(hint) else options.pop(name) for name, hint in own.items()
+        }
+        for field in fields(kind):
+            if _required(field) and given[field.name] is None:  # click asks for every other
+                raise ParameterError(field.name, "none", "a requirement is needed", hint="--k 10, --l 3, --t 0.2, ...")
+        mechanism = made(**{name: value for name, value in given.items() if value is not None})
+        if "d" in own:  # `--against` reads it as well
+            options["d"] = mechanism.d
+        run(mechanism, **options)
 
     command: Any = call
     for field in reversed([one for one in fields(kind) if one.init]):
