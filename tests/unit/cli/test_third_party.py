@@ -58,7 +58,22 @@ def test_what_is_omitted_keeps_the_default_of_the_dataclass(asked):
 
 
 def test_every_field_can_be_given(asked):
-    words = "--k 5 --l 2 --rounds 7 --d 2 --cut widest --tight --no-wide --limit 9".split()
+    words = [
+        "--k",
+        "5",
+        "--l",
+        "2",
+        "--rounds",
+        "7",
+        "--d",
+        "2",
+        "--cut",
+        "widest",
+        "--tight",
+        "--no-wide",
+        "--limit",
+        "9",
+    ]
     _, (mechanism, options) = asked(Every, *words, "--share", "1/3")
     given = {"rounds": 7, "d": 2, "cut": "widest", "tight": True, "wide": False, "limit": 9, "share": "1/3"}
     assert mechanism == Every(sf.KAnonymity(5) & sf.LDiversity(2), **given)
