@@ -32,8 +32,8 @@ LABELS = ("Source", "Claim", "Because", "Checked", "Silent on", "Cost")
 _LABELLED = re.compile(rf"^({'|'.join(LABELS)}) +", re.MULTILINE)
 # Formulas that stand in modules of their own, for checking a number by hand.
 FORMULAS = (
-    "sfumato.mechanisms.diffgen.diffgen",
-    "sfumato.mechanisms.dlink.dlink",
+    "sfumato.mechanisms.diffgen",
+    "sfumato.mechanisms.dlink",
     "sfumato.measures.divergence",
     "sfumato.commuting.prior",
     "sfumato.randomness",

@@ -272,7 +272,7 @@ _HOMES = {
 _PACKAGES = ("attacks", "commuting", "datasets")
 _WHERE = {name: module for module, names in _HOMES.items() for name in names}
 
-__all__ = sorted(["__version__", *_WHERE, *_PACKAGES])  # noqa: PLE0605  (the names are listed once, above)
+__all__ = sorted([*_WHERE, *_PACKAGES])  # noqa: PLE0605  (the names are listed once, above)
 
 if not TYPE_CHECKING:
 
@@ -287,4 +287,4 @@ if not TYPE_CHECKING:
         return value
 
     def __dir__() -> list[str]:
-        return list(__all__)
+        return [*__all__, "__version__"]

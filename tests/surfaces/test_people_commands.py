@@ -236,3 +236,15 @@ def test_what_k_alone_leaves_open_is_said(folder: Path, capsys) -> None:
         main(["publish", "mondrian", "same.csv", "s.toml", "--k", "5", "-o", "out"])
     told = capsys.readouterr().out
     assert "Warning: nothing is promised of illness" in told
+
+
+def test_a_missing_value_that_is_the_only_other_one_is_said(folder: Path, capsys) -> None:
+    column = COLUMNS.replace('role = "sensitive"', 'role = "sensitive"\nmissing = [""]')
+    (folder / "s.toml").write_text(f'name = "visits"\nperson = "MRN"\n{NAMED}{column}')
+    seen = pl.read_csv("d.csv", schema_overrides={"MRN": pl.String})
+    known = pl.when(pl.int_range(pl.len()) % 2 == 0).then(pl.lit("flu")).otherwise(pl.lit(""))
+    seen.with_columns(illness=known).write_csv("half.csv")
+    with pytest.raises(SystemExit):
+        main(["publish", "mondrian", "half.csv", "s.toml", "--k", "5", "--l", "1.1", "-o", "out"])
+    told = capsys.readouterr().out
+    assert "classes everyone whose illness is known has the same; a missing value counts" in told

@@ -154,7 +154,9 @@ def _alike_but_missing(release: Release) -> list[str]:
         without = np.diff(counts[:, np.arange(attribute.size) != attribute.missing_code].indptr)
         alike = int(((values == 2) & (without == 1)).sum())
         if alike:
-            of = f"in {alike:,} of {len(release.groups):,} classes everyone whose {attribute.name} is known has the same"
+            of = (
+                f"in {alike:,} of {len(release.groups):,} classes everyone whose {attribute.name} is known has the same"
+            )
             told.append(f"Warning: {of}; a missing value counts as a value of its own.")
     return told
 
