@@ -73,7 +73,7 @@ def as_first_format(path, *statements: str) -> None:
             connection.execute(f"DROP TRIGGER {name}")
         for name in ("limit_set", "seal"):
             connection.execute(f"DROP TABLE {name}")
-        for table, column in (("entry", "unit"), ("entry", "unsaved"), ("saved", "done")):
+        for table, column in (("entry", "unit"), ("entry", "unsaved"), ("saved", "done"), ("saved", "manifest")):
             connection.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
         for statement in statements:
             connection.execute(statement)
