@@ -67,7 +67,7 @@ def test_beyond_64_bits_labels_are_decoded_exactly():
     assert release.boxes.labels.max() <= 996
 
 
-def test_a_small_mutant_of_a_huge_table_has_the_exact_law():
+def test_a_small_copy_of_a_huge_table_has_the_exact_law():
     """6 cells, two of them occupied: 1,500 releases fit the exact law of the reported cells, and no wrong one."""
     schema = tiny_schema().with_roles(quasi="hours")
     mechanism = sf.NoisyTable("3/2", threshold=2)

@@ -72,7 +72,16 @@ def classes(messy, mapping):
     return found
 
 
-def forms(messy, smallest=None, released=None):
+def alike_but_missing(messy, truth):
+    """In how many classes everyone whose value is known has the same one and someone's is missing, by attribute."""
+    found = set()
+    for name in messy.sensitive:
+        values = [{row.cells[name] for row in rows} for rows in truth.values()]
+        found.add(sum(None in here and len(here) == 2 for here in values))
+    return found
+
+
+def forms(messy, smallest=None, released=None, truth=None):
     """What a sentence with a number about people may say, and when it is true."""
     people = len(messy.people)
     return [
@@ -84,6 +93,10 @@ def forms(messy, smallest=None, released=None):
         (
             r"MRN repeats: ([\d,]+) values?, up to ([\d,]+) rows each",
             lambda n, most: (n, most) == (people, messy.most_rows),
+        ),
+        (
+            r"in ([\d,]+) of ([\d,]+) classes everyone whose .* is known has the same",
+            lambda n, of: n in alike_but_missing(messy, truth) and of == len(truth),
         ),
         (r"k-anonymity: every class has at least k people", lambda: True),
         (r"at most (\d+) rows? of each person (?:is|are) kept", lambda n: n == messy.cap),
@@ -152,7 +165,7 @@ def test_what_a_release_says_about_people_is_true(messy, run, tmp_path, asked):
                 rows = [row for row in rows if shown(row.cells[line["attribute"]]) == line["value"]]
             assert int(line["people"]) == len({row.person for row in rows})
     texts = [told, *texts_of_folder(tmp_path / "out"), sf.explain(sf.Release.load("out").claim)]
-    assert false_sentences(texts, forms(messy, smallest)) == []
+    assert false_sentences(texts, forms(messy, smallest, truth=truth)) == []
 
 
 def test_a_differentially_private_release_bounds_people_and_says_so(messy, run, tmp_path):

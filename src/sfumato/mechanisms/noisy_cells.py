@@ -6,7 +6,7 @@ Claim     Given cuts that are public, releasing the noisy cells is epsilon-DP wh
 Because   one row is in one cell, whose count moves by one; every cell of the cross product gets the same law, the
           empty ones too; the threshold follows from the number of cells; cells leave in the order of their number.
 Checked   tests/claims/test_noisy_table.py::test_no_output_is_e_to_the_epsilon_times_as_likely
-          tests/claims/test_noisy_table.py::test_a_small_mutant_of_a_huge_table_has_the_exact_law
+          tests/claims/test_noisy_table.py::test_a_small_copy_of_a_huge_table_has_the_exact_law
           tests/claims/test_audit.py::test_every_trap_has_a_mutant_that_is_caught
 Silent on who chose the cuts and what that cost; on time, which follows the number of cells reported.
 Cost      O(rows) for the group-by, O(cells reported) after it, however many cells there are.

@@ -4,7 +4,7 @@ Source    Dwork, McSherry, Nissim & Smith, TCC 2006; the strawman of Mohammed et
 Claim     epsilon-DP when one person is added or removed.
 Because   the cuts are declared, so public, and cost nothing; the cells are noised with the whole budget (noisy_cells).
 Checked   tests/claims/test_noisy_table.py::test_no_output_is_e_to_the_epsilon_times_as_likely
-          tests/claims/test_noisy_table.py::test_a_small_mutant_of_a_huge_table_has_the_exact_law
+          tests/claims/test_noisy_table.py::test_a_small_copy_of_a_huge_table_has_the_exact_law
           tests/claims/test_audit.py::test_every_trap_has_a_mutant_that_is_caught
 Silent on replacing a person (twice the epsilon); on small counts: a cell below the threshold is not told from an
           empty one.

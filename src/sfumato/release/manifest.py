@@ -271,7 +271,7 @@ class _Reader:
         found: dict[str, Any] = self.field(data, "recoding", _object, "an object", {})
         names = {attribute.name: {"size": 0, "runs": []} for attribute in schema.quasi}
         self._known(unknown_keys(found, {"cuts": names, "labels": names}), (), "recoding.")
-        if found and (wrong := _wrong_recoding(found)):
+        if wrong := _wrong_recoding(found):
             self.problem("recoding", wrong)
             return {}
         return found
