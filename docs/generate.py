@@ -74,7 +74,7 @@ def commands() -> str:
         "# Commands\n",
         (
             "Every command has `--help` with an example, and `--json` for one machine-readable object. Exit codes: 0 "
-            "done, 2 your input, 3 the claim does not hold or can not be reached.\n"
+            "done, 2 your input, 3 the claim does not hold or cannot be reached.\n"
         ),
     ]
     for path, command in _every_command():
@@ -292,7 +292,7 @@ def claims() -> str:
         "# Claims\n",
         (
             "What a release may promise. Requirements are checked on the published file by anyone; guarantees are "
-            "proved for the mechanism and can not be read off a file. Requirements are joined with `&`.\n"
+            "proved for the mechanism and cannot be read off a file. Requirements are joined with `&`.\n"
         ),
     ]
     for title, names in (("Requirements", REQUIREMENTS), ("Guarantees", GUARANTEES)):

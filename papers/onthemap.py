@@ -98,7 +98,7 @@ def _printed(found: Mapping[str, float]) -> tuple[Statement, ...]:
             printed="0.01245",
             ours=f"{larger:.5f} (n = 15)",
             judged=near(0.01245, larger, within=5e-6),
-            why="no n gives it: a larger domain can not need a smaller alpha by Theorem 4.4; see the honest page",
+            why="no n gives it: a larger domain cannot need a smaller alpha by Theorem 4.4; see the honest page",
         ),
         Statement(
             "Section VI, experiment 1",

@@ -159,7 +159,7 @@ def figure_chart(
 
 
 def _scale(alt: Any, *, log: bool, **ends: Any) -> Any:
-    """An axis that need not begin at 0; a logarithmic one can not."""
+    """An axis that need not begin at 0; a logarithmic one cannot."""
     return alt.Scale(type="log", **ends) if log else alt.Scale(zero=False, nice=True, **ends)
 
 

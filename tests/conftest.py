@@ -98,7 +98,7 @@ def another_clinic(clinic):
 
 @pytest.fixture(scope="session")
 def clinic_front(clinic):
-    """Generalization, buckets, noise and a method that can not be applied, with everything a report shows."""
+    """Generalization, buckets, noise and a method that cannot be applied, with everything a report shows."""
     points = sf.sweep(
         sf.sweep(sf.Mondrian, k=[5, 20, 60, 5000]),
         sf.sweep(sf.Mondrian, sf.Bucketize, t=["0.03", "0.1"]),

@@ -2,11 +2,11 @@
 
 SfumatoError
 ├── SchemaError        what was said of the table is wrong, or the table does not fit it
-│   └── ReadError      the table can not be read or encoded as the schema says
+│   └── ReadError      the table cannot be read or encoded as the schema says
 ├── ParameterError     a parameter outside its rule
-├── Infeasible         the requirement can not be reached on this table
+├── Infeasible         the requirement cannot be reached on this table
 ├── BudgetExceeded     the ledger's limit stands in the way
-├── ReleaseError       a release can not be saved, loaded or parsed
+├── ReleaseError       a release cannot be saved, loaded or parsed
 └── NotComparable      two things that do not describe the same table
 
 Messages, `repr`, pickles and JSON hold names, rules and numbers of rows. Values of cells are
@@ -127,7 +127,7 @@ class SchemaError(SfumatoError):
 
 
 class ReadError(SchemaError):
-    """The table can not be read, or does not fit its schema: which columns, which rule, how many rows."""
+    """The table cannot be read, or does not fit its schema: which columns, which rule, how many rows."""
 
 
 class ParameterError(SfumatoError):
@@ -153,7 +153,7 @@ class Infeasible(SfumatoError):  # noqa: N818  (the name is part of the public c
         self.asked, self.best, self.why, self.hint = asked, best, why, hint
         tail = f" Hint: {hint}." if hint else ""
         shown = f"{float(best):.4g}" if isinstance(best, (float, Fraction)) else best
-        super().__init__(visible(f"{asked} can not be reached: {why}. Best attainable: {shown}.{tail}"))
+        super().__init__(visible(f"{asked} cannot be reached: {why}. Best attainable: {shown}.{tail}"))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (_infeasible, (self.asked, self.best, self.why, self.hint))
@@ -176,7 +176,7 @@ class BudgetExceeded(SfumatoError):  # noqa: N818  (the name is part of the publ
 
 
 class ReleaseError(SfumatoError):
-    """A release that can not be saved, loaded or parsed; `problems` lists every reason."""
+    """A release that cannot be saved, loaded or parsed; `problems` lists every reason."""
 
     def __init__(self, message: str, *, hint: str = "", problems: Sequence[Problem] = ()) -> None:
         self.hint, self.problems, self._text = hint, tuple(problems), message

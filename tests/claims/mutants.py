@@ -149,7 +149,7 @@ class Overflowing(Walk):
 
 
 def drop_empty(patch, mechanism):
-    """Trap 8: a candidate without rows scores 0/0, and what is no number is dropped."""
+    """Trap 8: a candidate without rows scores 0/0, and what is not a number is dropped."""
     true = diffgen_growth._Growing.candidates
 
     def candidates(self):

@@ -373,7 +373,7 @@ CRAFTED = {
     "trace short": claim(trace=[["counts", "1"]]),
     "trace below 0": claim(trace=[["cuts", "4"], ["counts", "-1"]]),
     "cheaper than it was": cheaper,
-    "epsilon of the mechanism is no number": lambda told, _: told["mechanism"].update(epsilon=["3"]),
+    "epsilon of the mechanism is not a number": lambda told, _: told["mechanism"].update(epsilon=["3"]),
     "rows left out": lambda told, _: told.update(left_out=7),
     "domain off the data": lambda told, _: told["schema"]["attributes"][1].update(source="data"),
     "outside the domain": row_of("Plumber,*,Y"),

@@ -325,7 +325,7 @@ def read(schema: dict, rows: list[dict]) -> Any:
 
 
 def judge(table: Any, mechanism: Any, schema: dict, rows: list[dict], grounds: dict) -> Any:
-    """Publish, save, and judge the written files; return the release, None where it can not be reached."""
+    """Publish, save, and judge the written files; return the release, None where it cannot be reached."""
     try:
         release = run(mechanism, gather(mechanism, table), Entropy.seeded(3))
     except Infeasible:

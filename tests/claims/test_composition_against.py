@@ -15,7 +15,7 @@ from sfumato.errors import Infeasible, NotComparable, ParameterError
 def test_counts_people_below_d():
     found = against(published(TABLE_2A), published(TABLE_2B), people(TABLE_1A), d=3)
     # The women of A have {Fever, Diabetes} alone. B's second class has {Cough, Diabetes}: Diabetes is left to all four.
-    # Mina and Anju have Fever, which is gone, so they can not be in both: only Alice and Sofia count.
+    # Mina and Anju have Fever, which is gone, so they cannot be in both: only Alice and Sofia count.
     assert (found.people, found.certain, found.alone) == (2, 2, 4)
     assert not found.holds
     with pytest.raises(Infeasible, match="2 of 8 records keep fewer together with 1 earlier release") as caught:

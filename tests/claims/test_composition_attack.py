@@ -389,7 +389,7 @@ def test_interval_covers():
 
 
 def test_wrong_mutants_are_caught():
-    # Trap 22: releases about different attributes can not be intersected, whatever their codes.
+    # Trap 22: releases about different attributes cannot be intersected, whatever their codes.
     table = small_table(5, rows=20)
     by_illness = random_release(table.with_roles(sensitive="ill", target=[]), 1, "classes")[0]
     by_pay = random_release(table.with_roles(sensitive="pay", target=[]), 1, "classes")[0]

@@ -106,7 +106,7 @@ def test_compiled_score_equals_the_reference(probability, population) -> None:
 @QUIET
 @given(st.data())
 def test_score_grows_with_every_union(data) -> None:
-    """EXISTS semantics: more mass and more values never lower it (the loop can not undo what it did)."""
+    """EXISTS semantics: more mass and more values never lower it (the loop cannot undo what it did)."""
     table = some_people()
     probability = data.draw(st.sampled_from(["exact", "product", "robust"]))
     population = data.draw(st.sampled_from([None, "joint"])) if probability != "robust" else None

@@ -168,7 +168,7 @@ def test_suppression_is_bounded_and_never_everything(share) -> None:
 
 def test_infeasible_is_said_before_anything_is_united(monkeypatch) -> None:
     def never(*_args, **_more):
-        raise AssertionError("united although it can not be reached")
+        raise AssertionError("united although it cannot be reached")
 
     monkeypatch.setattr("sfumato.mechanisms.dlink.dlink.merge_classes", never)
     with pytest.raises(sf.Infeasible, match="no partition can do better"):

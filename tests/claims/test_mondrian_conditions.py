@@ -74,7 +74,7 @@ def test_compiled_equals_the_exact_reference(name):
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "delta two"])
 def test_union_of_two_parts_that_hold_holds(name):
-    """Why a part that fails can not be repaired by cutting it (docs/theory/partition.md)."""
+    """Why a part that fails cannot be repaired by cutting it (docs/theory/partition.md)."""
     tried = 0
     for (part, other, _), overall in drawn(2, 800, 3):
         one = conditions(overall)[name]

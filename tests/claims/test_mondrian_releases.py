@@ -180,7 +180,7 @@ def test_compiled_conditions_agree_with_the_requirement(part: Requirement, rows:
         if accepted:
             assert part.holds(row, overall, ground=ground_of(attribute))
         elif part.holds(row, overall, ground=ground_of(attribute), tolerance=MECHANISM_TOLERANCE):
-            # only at a limit that integers can decide and the margin can not: never a refusal by more than the margin
+            # only at a limit that integers can decide and the margin cannot: never a refusal by more than the margin
             assert not part.holds(
                 row, overall, ground=ground_of(attribute), tolerance=2 * MECHANISM_TOLERANCE
             ) or part.label in ("l-diversity", "t-closeness")

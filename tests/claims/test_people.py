@@ -759,7 +759,7 @@ DAMAGES = {
 def test_a_damaged_table_of_people_fails(saved, name):
     verdict = sf.verify(resealed(saved, DAMAGES[name]))
     assert verdict.exit_code == 3
-    assert [(p.path, p.rule) for p in verdict.problems] == [("people", "can not be read: its rows are damaged")]
+    assert [(p.path, p.rule) for p in verdict.problems] == [("people", "cannot be read: its rows are damaged")]
     assert "secret-cell" not in str(verdict)
     with pytest.raises(sf.ReleaseError):
         sf.Release.load(saved)

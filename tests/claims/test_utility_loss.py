@@ -239,7 +239,7 @@ def test_refusals_name_what_is_wrong():
     with pytest.raises(ParameterError, match="estimator"):
         utility_loss(table, release, estimator="best")
     spread = np.array([[j, a, t, 0, 0] for j in range(5) for a in range(8) for t in range(3)])
-    with pytest.raises(Infeasible, match="min_support 1 can not"):
+    with pytest.raises(Infeasible, match="min_support 1 cannot"):
         utility_loss(Table.from_codes(table.schema, spread), release, min_support=1)
     with pytest.raises(ParameterError, match="no quasi-identifier"):
         utility_loss(table.with_roles(quasi=[]), release)

@@ -336,7 +336,7 @@ def test_an_estimate_is_checked_by_what_it_rests_on(tmp_path):
 
     release_of(estimate(10, 2)).save(tmp_path / "good")
     release_of(estimate(11, 2)).save(tmp_path / "bad")
-    release_of(estimate(10, 3)).save(tmp_path / "impossible")  # a class can not share more values than it has
+    release_of(estimate(10, 3)).save(tmp_path / "impossible")  # a class cannot share more values than it has
     good, bad, impossible = (verify(tmp_path / name) for name in ("good", "bad", "impossible"))
     assert (impossible.kind, impossible.holds) == ("estimate", False)
     assert (good.kind, good.holds) == ("estimate", True)

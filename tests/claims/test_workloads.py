@@ -231,7 +231,7 @@ def test_refusals_name_what_is_wrong():
             },
         }
     )
-    with pytest.raises(Infeasible, match="2 queries can not be reached"):
+    with pytest.raises(Infeasible, match="2 queries cannot be reached"):
         workload(
             Table.from_codes(wide, np.array([[5, 0]])), dimension=1, selectivity="1e-8", queries=2, reading="literal"
         )

@@ -1,4 +1,4 @@
-"""The suite can not shrink unnoticed. Tests are counted by reading, so a file that fails to import counts too."""
+"""The suite cannot shrink unnoticed. Tests are counted by reading, so a file that fails to import counts too."""
 
 from __future__ import annotations
 

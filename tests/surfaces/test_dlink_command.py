@@ -99,7 +99,7 @@ def test_unreachable_is_exit_3_and_bad_input_2(files, capsys) -> None:
     paths = (files / "data.csv", files / "schema.toml", "-o", files / "out")
     code, told = command(capsys, "publish", "dlink", *paths, "--k", 5, "--others", 3)
     assert code == 3
-    assert "can not be reached" in told.err
+    assert "cannot be reached" in told.err
     assert command(capsys, "publish", "dlink", *paths, "--k", 5, "--alpha", 2)[0] == 2
     code, told = command(capsys, "publish", "dlink", *paths, "--k", 5, "--dry-run")
     assert code == 0

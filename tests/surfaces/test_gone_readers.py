@@ -119,7 +119,7 @@ def judge(name, streams, found, stderr):
     assert "Traceback" not in stderr, streams
     assert "Exception ignored" not in stderr, streams
     if streams == "a full disk" and code == 0:
-        assert stderr.startswith("Error: standard output can not be written (No space left on device)")
+        assert stderr.startswith("Error: standard output cannot be written (No space left on device)")
     elif name not in PRINTS_ON_STDERR:
         assert stderr == "", streams
 
@@ -185,7 +185,7 @@ def test_a_full_standard_output_says_where_the_release_is(folder, tmp_path, monk
     words += ["--ledger", str(ledger), "-o", str(out), *(["--json"] if as_json else [])]
     code, stderr = run_here(folder, words, tmp_path, monkeypatch, stdout="full")
     assert code == 2
-    assert "Error: standard output can not be written (No space left on device)" in stderr
+    assert "Error: standard output cannot be written (No space left on device)" in stderr
     assert stderr.endswith(f"Saved in {out}. Check it with: sfumato verify {out}\n")
     assert sf.verify(out).holds
     assert [entry.saved for entry in sf.Ledger(ledger).entries()] == [("out",)]

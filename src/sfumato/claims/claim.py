@@ -36,7 +36,7 @@ from sfumato.visible import visible
 __all__ = ["Claim", "Neighbours", "described"]
 
 
-# Which two tables a differential privacy guarantee can not tell apart. The only spelling of it.
+# Which two tables a differential privacy guarantee cannot tell apart. The only spelling of it.
 
 
 class Neighbours(Enum):
@@ -155,7 +155,7 @@ class Claim:
 
     @property
     def requirement(self) -> Requirement | None:
-        """What a verifier can check on the file: the promise itself, or what an estimate can not do without.
+        """What a verifier can check on the file: the promise itself, or what an estimate cannot do without.
 
         For (d, alpha)-linkability that is what it kept from its base, and d different values in every class.
         """
@@ -221,9 +221,9 @@ class Claim:
         """Say in plain words what is promised, under which relation, on which assumptions, and what is not said."""
         how = {
             "checked": "Anyone can check it on the published file.",
-            "proved": "It is proved for the mechanism; a file can not show it.",
+            "proved": "It is proved for the mechanism; a file cannot show it.",
             "estimate": "It is an estimate, and can be wrong.",
-            "none": "It must not leave the house.",
+            "none": "Not for publication.",
         }
         lines = [described(self.promise, self.unit), how[self.kind]]
         if self.neighbours is not None:

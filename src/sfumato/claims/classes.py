@@ -1,4 +1,4 @@
-"""Classes of a release as blocks of counts, and arithmetic on them that can not overflow.
+"""Classes of a release as blocks of counts, and arithmetic on them that cannot overflow.
 
 A requirement looks at many histograms (one row per class, one column per sensitive value) and
 at the overall counts of the published rows. This module reads them in blocks of bounded memory
@@ -78,7 +78,7 @@ class Classes:
 
     @property
     def published(self) -> IntArray:
-        """The overall counts; a requirement that compares with them can not do without."""
+        """The overall counts; a requirement that compares with them cannot do without."""
         if self.overall is None:
             raise ParameterError("overall", None, "this requirement compares classes with the published rows")
         return self.overall

@@ -1,4 +1,4 @@
-"""Promises that can not be read off a file: differential privacy (proved), linkability (estimated), none.
+"""Promises that cannot be read off a file: differential privacy (proved), linkability (estimated), none.
 
 Source    Dwork, McSherry, Nissim & Smith, TCC 2006 (pure); Dwork et al., EUROCRYPT 2006 (approximate);
           Machanavajjhala et al., ICDE 2008, definition 6 (probabilistic); the (d, alpha)-linkable model of

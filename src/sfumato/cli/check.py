@@ -93,7 +93,7 @@ def _report(
         )
     else:
         if problems:
-            print_problems(f"To mend ({len(problems)}):", problems, reveal=True, style="red")
+            print_problems(f"Errors ({len(problems)}):", problems, reveal=True, style="red")
         else:
             _print_fit(rows or 0, left_out, **(counted or {}))
             if alone is not None:

@@ -58,7 +58,7 @@ def draft(
             raise ParameterError(
                 "output",
                 target.name,
-                f"can not be written ({error.strerror})",
+                f"cannot be written ({error.strerror})",
                 hint="name a file in an existing folder",
             ) from None
         made(f"Wrote {output}.")

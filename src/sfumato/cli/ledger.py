@@ -76,7 +76,7 @@ def ledger(
     if resolve is not None:
         book.resolve(resolve, state, note=note)
     if saved is not None:
-        Release.load(saved[1])  # a folder that is no release is refused
+        Release.load(saved[1])  # a folder that is not a release is refused
         book.record_saved(*saved)
     if not_saved is not None:
         book.record_unsaved(not_saved, note=note)

@@ -19,7 +19,7 @@ from sfumato.cli.output import emit, exit_code, gone, opened_streams, say, say_l
 __all__ = ["EXIT_CLAIM", "EXIT_INPUT", "app", "main"]
 
 EXIT_INPUT = 2  # your input
-EXIT_CLAIM = 3  # the claim does not hold or can not be reached
+EXIT_CLAIM = 3  # the claim does not hold or cannot be reached
 
 # name -> (where it is, one line for `sfumato --help`)
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -68,7 +68,7 @@ def app() -> None:
     Describe a table, make releases, attack and measure them, publish the chosen one with a claim
     that anyone can check. Every command has --help with an example and --json.
 
-    Exit codes: 0 done, 2 your input, 3 the claim does not hold or can not be reached.
+    Exit codes: 0 done, 2 your input, 3 the claim does not hold or cannot be reached.
     """
 
 

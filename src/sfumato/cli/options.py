@@ -159,7 +159,7 @@ def refuse_target(
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) and error.strerror else "not a name of a file"
         hint = "name a place where you may write"
-        raise ParameterError(option, target.name, f"can not be written ({why})", hint=hint) from None
+        raise ParameterError(option, target.name, f"cannot be written ({why})", hint=hint) from None
 
 
 def _exists(target: Path) -> bool:

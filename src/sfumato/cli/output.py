@@ -155,7 +155,7 @@ def exit_code(code: int) -> int:
         return code
     unread = why in _GONE
     if not unread and code == 0:
-        say(f"Error: standard output can not be written ({os.strerror(why)}). Hint: free some space.", error=True)
+        say(f"Error: standard output cannot be written ({os.strerror(why)}). Hint: free some space.", error=True)
     for sentence in _made:
         say(sentence, error=True)
     if code != 0 or (unread and isinstance(code, Answer)):

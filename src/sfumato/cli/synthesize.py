@@ -66,7 +66,7 @@ class _Numbers(click.ParamType):  # type: ignore[type-arg]
 @click.option("--map", "map_file", type=click.Path(), help="Write a page with a map.")
 @click.option(
     "--audience", type=click.Choice(["public", "steward"]), default="public", show_default=True,
-    help="The steward's map compares with the original and must not leave the house.",
+    help="The steward's map compares with the original and is not for publication.",
 )  # fmt: skip
 @click.option("--seed", type=WHOLE, help="Rehearse with a seed; such a release is stamped.")
 @click.option("--allow-rehearsal", is_flag=True, help="Save a rehearsal all the same, with its stamp.")

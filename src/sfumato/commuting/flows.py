@@ -92,7 +92,7 @@ def read_flows(
     home = _found(source.columns, "origin", origin, _ORIGINS)
     many = count or next((column for column in _COUNTS if column in source.columns), None)
     if many is not None and many not in source.columns:
-        raise ReadError(Problem("count", f"no column {many}", "name the column of counts, or leave it away"))
+        raise ReadError(Problem("count", f"no column {many}", "name the column of counts, or omit it"))
     wanted = [to, home, *([many] if many else []), *([person] if person else [])]
     guesses = source.guesses(wanted)
     if guesses:
@@ -152,7 +152,7 @@ def _grouped(frame: pl.DataFrame, to: str, home: str, many: str | None) -> pl.Da
     grouped = frame.select(*columns, "people").group_by(to, home).agg(pl.col("people").sum())
     empty = grouped.filter(pl.col(to).is_null() | pl.col(home).is_null()).height
     if empty:
-        hint = f"write {ELSEWHERE}, or leave the line away"
+        hint = f"write {ELSEWHERE}, or omit the line"
         raise ReadError(Problem(f"{to}, {home}", "must not be empty", hint, rows=empty))
     return grouped.filter(pl.col("people") > 0)
 

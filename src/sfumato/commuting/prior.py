@@ -366,7 +366,7 @@ def smallest_alpha(
 ) -> Fraction | None:
     """Return the smallest uniform alpha (a multiple of 10^-6) certified by `rule`, None where none is.
 
-    Only `theorem44` can return None (few people: f(x) = m can not be exceeded and is counted all the same), and
+    Only `theorem44` can return None (few people: f(x) = m cannot be exceeded and is counted all the same), and
     `pdp` with rejection where e^epsilon (1 - delta) <= 1. `pure` always exists, and without rejection `pdp`,
     `tails` and `hockey` are never above it.
     """

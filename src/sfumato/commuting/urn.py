@@ -258,7 +258,7 @@ def _refuse_large(*totals: int) -> None:
 
 
 class _Stream:
-    """Words left over from one call are the first of the next, so buffer sizes can not change the outcome."""
+    """Words left over from one call are the first of the next, so buffer sizes cannot change the outcome."""
 
     def __init__(self, words: WordSource) -> None:
         self.words, self.buffer, self.ask = words, np.zeros(0, dtype=np.uint64), 0

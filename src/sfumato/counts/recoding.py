@@ -129,7 +129,7 @@ def _relation(table: Any, lookup: Mapping[str, np.ndarray]) -> Any:
     import pyarrow as pa
 
     arrow = pa.table({key: pa.array(values) for key, values in lookup.items()})
-    if table.implementation.is_duckdb():  # on the relation's own connection: relations of two can not be joined
+    if table.implementation.is_duckdb():  # on the relation's own connection: relations of two cannot be joined
         return nw.from_native(table.to_native().query("__unused__", "SELECT * FROM arrow"))
     return nw.from_native(arrow).lazy(backend=table.implementation)
 

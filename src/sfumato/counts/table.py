@@ -405,7 +405,7 @@ class Table:
         store.problems = {name: self._store.problems[name] for name in names}
         return Table(self.schema, store)
 
-    # -- behind the door -------------------------------------------------------------------
+    # -- private --------------------------------------------------------------------------
 
     def _names(self, names: str | Sequence[str] | None) -> tuple[str, ...]:
         published = tuple(attribute.name for attribute in self.schema.published)

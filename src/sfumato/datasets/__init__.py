@@ -1,4 +1,4 @@
-"""Bundled data, and generators for what can not be shipped: `adult()` and `census(rows, seed)` return tables."""
+"""Bundled data, and generators for what cannot be shipped: `adult()` and `census(rows, seed)` return tables."""
 
 from sfumato.datasets.adult import ADULT_COLUMNS, ADULT_SCHEMA, Split, adult_frame
 from sfumato.datasets.bundled import KDD, adult, census, census_information, mutual_information

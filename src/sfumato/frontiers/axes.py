@@ -121,9 +121,9 @@ class Axis:
 
     def __post_init__(self) -> None:
         if isinstance(self.measure, str) and self.measure not in REGISTRY:
-            raise ParameterError("measure", self.measure, "is no measure", hint=f"one of {', '.join(REGISTRY)}")
+            raise ParameterError("measure", self.measure, "is not a measure", hint=f"one of {', '.join(REGISTRY)}")
         if not isinstance(self.measure, str) and not callable(self.measure):
-            raise ParameterError("measure", type(self.measure).__name__, "is no measure and no function")
+            raise ParameterError("measure", type(self.measure).__name__, "is neither a measure nor a function")
         if self.better not in ("less", "more"):
             raise ParameterError("better", self.better, "must be less or more")
         object.__setattr__(self, "name", self.name or _name(self.measure))
@@ -151,7 +151,7 @@ def axis_of(given: Any) -> Axis:
 
 
 def can_be_sent(axis: Axis) -> bool:
-    """Whether another process can be told the measure: functions of a notebook or a script can not."""
+    """Whether another process can be told the measure: functions of a notebook or a script cannot."""
     inner = axis.measure
     while isinstance(inner, partial):
         inner = inner.func

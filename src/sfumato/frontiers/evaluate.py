@@ -78,7 +78,7 @@ SAMPLE = 6
 
 
 def panel_of(table: Table, release: Release, known: Mapping[str, Measured]) -> dict[str, Any]:
-    """Return plain data; a part that can not be had for this release is left out."""
+    """Return plain data; a part that cannot be had for this release is left out."""
     missing = [name for name in ("privacy_loss", "utility_loss") if name not in known]
     figures = {**known, **measure(table, release, missing)}
     privacy, utility = figures["privacy_loss"], figures["utility_loss"]

@@ -450,7 +450,7 @@ def _knee(axes: tuple[Scale, Scale]) -> Rank:
 
 
 def _other_methods(best: Point, within: Sequence[Point], rank: Rank) -> tuple[Point, ...]:
-    """The best release of every other method, for a steward who can not use the first."""
+    """The best release of every other method, for a steward who cannot use the first."""
     firsts: dict[str, Point] = {}
     for point in sorted(within, key=rank):
         firsts.setdefault(type(point.mechanism).__name__, point)

@@ -206,7 +206,7 @@ def _found(
     """Take what was kept, compute the rest, keep it at once."""
     if workers and not (can_be_sent(task.privacy) and can_be_sent(task.utility)):
         hint = "put the function into a module, or workers=0"
-        raise ParameterError("workers", workers, "the measure can not be sent to another process", hint=hint)
+        raise ParameterError("workers", workers, "the measure cannot be sent to another process", hint=hint)
     found = {at: held for at, one in enumerate(mechanisms) if kept and (held := kept.read(one)) is not None}
     missing = [at for at in range(len(mechanisms)) if at not in found]
     with shown as tell:

@@ -233,7 +233,7 @@ def _listed(part: Any) -> Iterable[Mechanism]:
         return (part,)
     if isinstance(part, Iterable):
         return [one for inner in part for one in _listed(inner)]
-    raise ParameterError("parts", type(part).__name__, "is no mechanism and no preset")
+    raise ParameterError("parts", type(part).__name__, "is neither a mechanism nor a preset")
 
 
 def _grid(kind: Any, grid: Mapping[str, Any]) -> Iterable[Mechanism]:
@@ -245,7 +245,7 @@ def _grid(kind: Any, grid: Mapping[str, Any]) -> Iterable[Mechanism]:
     for name in grid:
         if name not in known and name not in short:
             options = [*known, *(_REQUIREMENTS if "requirement" in known else ())]
-            raise ParameterError(name, kind.__name__, "is no parameter of it", hint=f"one of {', '.join(options)}")
+            raise ParameterError(name, kind.__name__, "is not a parameter of it", hint=f"one of {', '.join(options)}")
     return [
         _made(kind, dict(zip(grid, values, strict=True)), short) for values in product(*map(_values, grid.values()))
     ]

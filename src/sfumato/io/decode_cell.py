@@ -1,11 +1,11 @@
 """What one cell means: its canonical text, and its code in the declared domain. The readable reference of `encoding`.
 
 Integers have no point, dates are ISO, truth values are `true` and `false`, surrounding blanks are stripped.
-A blank cell is a null. Whatever the engines can not settle at a glance is settled here, value by value.
+A blank cell is a null. Whatever the engines cannot settle at a glance is settled here, value by value.
 A typed day or number is spelt as the attribute's file writes it (`format`, `decimal`) and then read like any text;
 marks for thousands and units are optional in every cell, so that 64300 and $64,300 are one number.
 The texts of `missing` are read as cells are: 99,9 and 99,90 are one number, 01.01.1900 and 1.1.1900 one day, and a
-time after a day is ignored. With a decimal comma 1.5 is no number, so that as a text of `missing` it means itself only.
+time after a day is ignored. With a decimal comma 1.5 is not a number, so that as a text of `missing` it means itself only.
 """
 
 from __future__ import annotations

@@ -599,7 +599,7 @@ def _has_header(records: Sequence[Sequence[str]], expected: Sequence[str]) -> bo
     columns = list(zip(*below, strict=True))
     if any(all(_NUMBER.fullmatch(cell) for cell in column) for column in columns):
         return True
-    # Only texts below: a name that comes back as a value is no name.
+    # Only texts below: a name that comes back as a value is not a name.
     return not any(name in column for name, column in zip(first, columns, strict=True))
 
 

@@ -1,8 +1,8 @@
-"""From raw columns to codes, as polars expressions; what they can not settle is left to `code_of`.
+"""From raw columns to codes, as polars expressions; what they cannot settle is left to `code_of`.
 
 Source    own. The code of a number is `Grid.code` of its decimal text (schema/domain.py).
 Claim     every cell gets the code `code_of` gives it, whatever the column's type and the engine.
-Because   an expression answers only where it can not err and says ASK elsewhere: texts by dictionary, integers by
+Because   an expression answers only where it cannot err and says ASK elsewhere: texts by dictionary, integers by
           integer arithmetic, other numbers by float arithmetic done twice, a quarter of the last kept decimal apart:
           below 2^48 scaled units the error is under 0.1 unit, so equal answers are the exact one.
 Checked   tests/unit/counts/test_encoding.py::test_expressions_agree_with_the_oracle
@@ -72,7 +72,7 @@ def supported(dtype: pl.DataType) -> bool:
 
 
 def first_look(attribute: Attribute, dtype: pl.DataType, *, padded: bool = False) -> pl.Expr:
-    """Return the codes of the attribute's column; ASK where the expression can not tell."""
+    """Return the codes of the attribute's column; ASK where the expression cannot tell."""
     raw = pl.col(attribute.column or attribute.name)
     domain = attribute.values
     textual = isinstance(dtype, pl.String | pl.Categorical | pl.Enum)
@@ -145,7 +145,7 @@ def _distinct(values: pl.Series) -> tuple[list[Any], np.ndarray]:
 
 
 def cells_of(values: pl.Series) -> list[Any]:
-    """Return Python's values; days and times outside the years 1 to 9999, which it can not hold, as texts."""
+    """Return Python's values; days and times outside the years 1 to 9999, which it cannot hold, as texts."""
     if not isinstance(values.dtype, pl.Date | pl.Datetime):
         return values.to_list()
     day = pl.col("value").dt.date()
@@ -227,7 +227,7 @@ def days_in(text: pl.Expr, spelling: str | None = None) -> pl.Expr:
 
 
 def numbers_with_point(text: pl.Expr, form: NumberForm) -> pl.Expr:
-    """Return 3,5 or $1,234 as 3.5 or 1234, null where a text is no number in that form; plain texts stay."""
+    """Return 3,5 or $1,234 as 3.5 or 1234, null where a text is not a number in that form; plain texts stay."""
     if form.plain:
         return text
     text = text.str.strip_chars()

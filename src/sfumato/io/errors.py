@@ -16,7 +16,7 @@ VALUES_KEPT = 1_000
 
 
 def refused(where: str, rule: str, hint: str, *, values: Sequence[str] = (), count: int | None = None) -> ReadError:
-    """Return the error for a file or frame that can not be read."""
+    """Return the error for a file or frame that cannot be read."""
     return ReadError(Problem(where, rule, hint, count=count, values=tuple(values)))
 
 
@@ -110,7 +110,7 @@ def _unread(attribute: Attribute, *, one: bool) -> tuple[str, str]:
         how = 'say how the file writes them (format = "%d.%m.%Y" for 31.12.2024)'
         return f"{be} not an ISO date", f"write them as 2024-05-31, {how}, or name them in `missing`"
     if not attribute.numbers.plain:
-        how = f"{'is no number' if one else 'are no numbers'} written like {attribute.numbers.example}"
+        how = f"{'is not a number' if one else 'are not numbers'} written like {attribute.numbers.example}"
         return how, "change `decimal`, `thousands` or `units`, or name them in `missing`"
     how = 'say how the file writes them (decimal = "," for 1234,5; thousands = "," for 1,234; units = ["$"])'
     return f"{be} not a number", f"write them as 1234.5, {how}, or name them in `missing`"

@@ -4,7 +4,7 @@ Source    Sattar et al., the dLink paper, algorithm 1; distance: Li, Wong, Fu & 
 Claim     the failing class with the least (score, number) is united with the class at the least (distance, number),
           among the failing ones while there is another, else among all; until none fails or one class is left. The
           search returns what a search of all pairs returns.
-Because   a node's bound is below the distance of every class kept in or under it: labels can not be joined to less than
+Because   a node's bound is below the distance of every class kept in or under it: labels cannot be joined to less than
           the nearest code of the node's hull asks for, nor to less than the least loss below it. Hulls and losses of
           nodes only widen. Nearest classes are never remembered: uniting others can bring a class nearer.
 Checked   tests/claims/test_dlink_merging.py::test_indexed_merge_equals_all_pairs

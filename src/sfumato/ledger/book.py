@@ -107,7 +107,7 @@ class Ledger:
                 if tree.parents[name] not in (None, parent):
                     raise ParameterError("parts", name, f"is a part of {tree.parents[name]} already")
                 if name == parent or name in tree.above(parent):
-                    raise ParameterError("parts", name, f"can not be a part of {parent}, which is a part of it")
+                    raise ParameterError("parts", name, f"cannot be a part of {parent}, which is a part of it")
                 connection.execute("UPDATE population SET part_of = ? WHERE name = ?", (parent, name))
             _refuse_units(read_units(connection, read_tree(connection).related(parent)), parent)
 
@@ -244,9 +244,7 @@ class Ledger:
         try:
             return utf8_path(seen).replace(os.sep, "/")
         except OSError as error:
-            raise ParameterError(
-                "folder", where.name, f"can not be noted: {error.strerror}", hint="rename it"
-            ) from None
+            raise ParameterError("folder", where.name, f"cannot be noted: {error.strerror}", hint="rename it") from None
 
     def _place(self, name: str) -> Path:
         """Return a folder that was noted."""
@@ -340,7 +338,7 @@ class Reservation:
             raise ParameterError("drew", drew, "what was drawn stays spent")
         with writing(self.ledger._path, create=False) as connection:  # noqa: SLF001
             if read_entry(connection, self.entry).state == "spent":
-                raise ParameterError("entry", self.entry, "is spent: it can not be refunded")
+                raise ParameterError("entry", self.entry, "is spent: it cannot be refunded")
             _settle(connection, self.entry, "refunded")
 
     def failed(self, *, drew: bool) -> None:

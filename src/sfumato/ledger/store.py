@@ -2,7 +2,7 @@
 
 Source    SQLite documentation: BEGIN IMMEDIATE (one writer), rollback journal with synchronous=EXTRA (a commit that
           returned survives a kill and a power cut).
-Claim     What one `writing` block reads can not change before it has written; it is kept whole or not at all.
+Claim     What one `writing` block reads cannot change before it has written; it is kept whole or not at all.
 Because   the write lock is taken before the first read. A connection lives as long as its block, so that neither
           threads nor processes share one. Triggers refuse to delete an entry or to change what it took. A new ledger
           is made beside its place and then named, so that a file of no bytes is never one. Every row is sealed
@@ -271,7 +271,7 @@ def _create(path: Path) -> None:
     """Make a new ledger beside its place, then name it; where another process was quicker, its ledger stands."""
     if not path.parent.is_dir():
         hint = "name a file in a folder that exists, where you may write"
-        raise ParameterError("ledger", path.name, "can not be opened", hint=hint)
+        raise ParameterError("ledger", path.name, "cannot be opened", hint=hint)
     partial = partial_of(path)
     try:
         remove_stale(path.parent)
@@ -295,7 +295,7 @@ def _create(path: Path) -> None:
             partial.unlink(missing_ok=True)
     except OSError as error:
         hint = "name a file in a folder that exists, where you may write and the disk has room"
-        raise ParameterError("ledger", path.name, f"can not be made ({error.strerror})", hint=hint) from None
+        raise ParameterError("ledger", path.name, f"cannot be made ({error.strerror})", hint=hint) from None
 
 
 def _name(partial: Path, path: Path) -> None:
@@ -361,13 +361,13 @@ def _translated(path: Path) -> Iterator[None]:
         primary = None if code is None else code & 0xFF
         rules = {
             sqlite3.SQLITE_BUSY: ("is in use by another process", "try again; nothing was changed"),
-            sqlite3.SQLITE_NOTADB: ("is no ledger", "name another file"),
-            sqlite3.SQLITE_CANTOPEN: ("can not be opened", "name a file in a folder that exists, where you may write"),
-            sqlite3.SQLITE_READONLY: ("can not be written", "see who may write the file and its folder"),
-            sqlite3.SQLITE_FULL: ("can not be written: the disk is full", "make room; nothing was changed"),
+            sqlite3.SQLITE_NOTADB: ("is not a ledger", "name another file"),
+            sqlite3.SQLITE_CANTOPEN: ("cannot be opened", "name a file in a folder that exists, where you may write"),
+            sqlite3.SQLITE_READONLY: ("cannot be written", "see who may write the file and its folder"),
+            sqlite3.SQLITE_FULL: ("cannot be written: the disk is full", "make room; nothing was changed"),
         }
         rule, hint = rules.get(
-            primary or -1, (f"can not be used ({type(error).__name__})", "see that the file is whole")
+            primary or -1, (f"cannot be used ({type(error).__name__})", "see that the file is whole")
         )
         raise ParameterError("ledger", path.name, rule, hint=hint) from error
     except UnicodeEncodeError:
@@ -375,7 +375,7 @@ def _translated(path: Path) -> Iterator[None]:
         raise ParameterError("ledger", path.name, "holds text in UTF-8 only", hint=hint) from None
     except (_Unreadable, UnicodeDecodeError) as error:  # SQLite quotes damaged bytes in its own messages
         hint = "put back a copy that is whole; nothing was changed"
-        raise ParameterError("ledger", path.name, "is damaged: a row can not be read", hint=hint) from error
+        raise ParameterError("ledger", path.name, "is damaged: a row cannot be read", hint=hint) from error
 
 
 class _Unreadable(Exception):  # noqa: N818

@@ -18,7 +18,7 @@ Silent on other learners and on other splits (the interval is of the test rows d
 On Adult (45,222 complete rows, 14 predictors) the paper prints BA 85.3 and LA 75.5. The majority class is 0.7522 of all
 rows and 0.7543 of UCI's test file; neither prints as 75.5. A random third, as the paper tests on, has a share whose
 standard deviation is 0.0029, so 0.755 is one deviation from 0.7522: what one drawn split gives. Averaged over ten
-independent splits it would be three deviations away. So the figure is read as that of one split, and is no target.
+independent splits it would be three deviations away. So the figure is read as that of one split, and is not a target.
 """
 
 from __future__ import annotations

@@ -63,11 +63,11 @@ REGISTRY = Registry(
 
 
 def measure(table: Table, release: Release, names: Iterable[str] | None = None) -> dict[str, Measured]:
-    """Run measures by name, all of them unless told; one that can not be taken says why in its details."""
+    """Run measures by name, all of them unless told; one that cannot be taken says why in its details."""
     wanted = list(REGISTRY) if names is None else list(names)
     for name in wanted:
         if name not in REGISTRY:
-            raise ParameterError("names", name, "is no measure", hint=f"one of {', '.join(REGISTRY)}")
+            raise ParameterError("names", name, "is not a measure", hint=f"one of {', '.join(REGISTRY)}")
     return {name: _taken(name, table, release) for name in wanted}
 
 

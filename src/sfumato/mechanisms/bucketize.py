@@ -48,7 +48,7 @@ class Bucketize:
         refuse_no_requirement(self.requirement, "Bucketize(LDiversity(3))")
         if never := anonymity_parts(self.requirement):
             rule = (
-                f"can not be promised of buckets: every row keeps its exact quasi-identifiers, and {never[0].label} "
+                f"cannot be promised of buckets: every row keeps its exact quasi-identifiers, and {never[0].label} "
                 "says that they are shared by k people"
             )
             hint = "ask for l-diversity or t-closeness, or generalize with Mondrian"

@@ -70,7 +70,7 @@ def _on_attribute(
             return [compiled.delta_disclosure(Fraction(part.delta), two_sided=two, absent_fails=absent, sensitive=at)]
         case BetaLikeness():
             return [compiled.ratio(1 + Fraction(part.beta), sensitive=at)]
-    raise ParameterError("requirement", str(part), "can not be enforced by cutting")
+    raise ParameterError("requirement", str(part), "cannot be enforced by cutting")
 
 
 def _diversity(part: LDiversity, at: int) -> Condition:

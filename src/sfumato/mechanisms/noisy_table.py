@@ -153,7 +153,7 @@ class NoisyTable:
         cuts = dict(self.cuts or ())
         strangers = [name for name in cuts if name not in {a.name for a in schema.quasi}]
         if strangers:
-            raise ParameterError("cuts", strangers[0], "is no quasi-identifier", hint="name quasi-identifiers only")
+            raise ParameterError("cuts", strangers[0], "is not a quasi-identifier", hint="name quasi-identifiers only")
         return tuple(_declared(a, cuts[a.name]) if a.name in cuts else Labels.of_codes(a) for a in schema.quasi)
 
 
@@ -170,7 +170,7 @@ def _declared(attribute: Attribute, texts: Sequence[str]) -> Labels:
     found = [parse_label(attribute, text) for text in texts]
     unread = sum(label is None for label in found)
     if unread:
-        raise ParameterError("cuts", attribute.name, f"{unread} labels can not be read")
+        raise ParameterError("cuts", attribute.name, f"{unread} labels cannot be read")
     sets = [label for label in found if label is not None]
     held = np.zeros(attribute.size, np.int64)
     for label in sets:

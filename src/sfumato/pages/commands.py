@@ -72,7 +72,7 @@ def _diffgen(mechanism: DiffGen) -> list[str]:
 
 
 def _noisy_table(mechanism: NoisyTable) -> list[str] | None:
-    """None where a cut has names or labels that the flag can not hold."""
+    """None where a cut has names or labels that the flag cannot hold."""
     cuts = mechanism.cuts or ()
     for name, labels in cuts:
         if "=" in name or any(";" in label for label in labels) or any(t != t.strip() for t in (name, *labels)):

@@ -42,7 +42,7 @@ def template_text(name: str) -> str:
 
 
 def embedded(data: Any) -> str:
-    """Return JSON that can not end the script element it stands in."""
+    """Return JSON that cannot end the script element it stands in."""
     return json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
 
 

@@ -462,8 +462,8 @@ def _failed(points: Sequence[Point]) -> list[dict[str, Any]]:
 
 def _reason(point: Point) -> str:
     """Why it failed, without the name of what was asked where the label says it: l = 4 and l = 5 fail alike."""
-    asked, reached, why = point.failed.partition(" can not be reached: ")
-    return f"can not be reached: {why}" if reached and asked in point.label else point.failed
+    asked, reached, why = point.failed.partition(" cannot be reached: ")
+    return f"cannot be reached: {why}" if reached and asked in point.label else point.failed
 
 
 def _recommendation(chosen: Recommendation, source: tuple[str, str], first: Mapping[int, int]) -> dict[str, Any]:

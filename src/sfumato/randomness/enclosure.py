@@ -5,7 +5,7 @@ Source    Lindemann-Weierstrass theorem (Baker, Transcendental Number Theory, 19
           rounds `ln`, `exp` and division correctly (General Decimal Arithmetic 1.70).
 Claim     `floor_log_ratio` and `sign_of_exponentials` return the exact integer and the exact sign.
 Because   Each quantity is enclosed between two numbers computed with a stated error; the answer is
-          given only when both ends agree. Agreement comes, because equality can not occur
+          given only when both ends agree. Agreement comes, because equality cannot occur
           (or, for the sign, is found beforehand: all coefficients zero).
 Checked   tests/unit/randomness/test_enclosure.py::test_floor_log_ratio_at_its_thresholds
           tests/unit/randomness/test_enclosure.py::test_sign_of_exponentials

@@ -235,7 +235,7 @@ class Entropy:
 
 
 def _from_seed(seed: int) -> Entropy:
-    """Return a repeatable stream, for rehearsals and tests. The seed can not be read back."""
+    """Return a repeatable stream, for rehearsals and tests. The seed cannot be read back."""
     if isinstance(seed, bool | np.bool_) or not isinstance(seed, int | np.integer):
         raise ParameterError("seed", type(seed).__name__, "must be an int")
     key = hashlib.blake2b(str(int(seed)).encode(), digest_size=32, person=b"sfumato seed")

@@ -350,7 +350,7 @@ def _code(attribute: Attribute, text: str | None) -> int | None:
 
 
 def label_problems(schema: Schema, texts: Mapping[str, list[str | None]], *, as_saved: bool = False) -> list[Problem]:
-    """Return the attributes with texts that the schema can not understand.
+    """Return the attributes with texts that the schema cannot understand.
 
     With `as_saved` values must stand there as we write them: a second spelling could mark people inside a class.
     """

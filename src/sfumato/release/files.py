@@ -50,7 +50,7 @@ def opened(path: Path, *, separator: str | None = None, marks: bool = False) -> 
         with path.open("rb") as file:
             head = file.read(65_536)
     except OSError as error:
-        raise ReleaseError(f"{path.name} can not be read ({error.strerror})", hint="check the path") from None
+        raise ReleaseError(f"{path.name} cannot be read ({error.strerror})", hint="check the path") from None
     if head[:4] == b"PAR1":
         if marks:
             _refuse_metadata(path)
@@ -65,7 +65,7 @@ def opened(path: Path, *, separator: str | None = None, marks: bool = False) -> 
     if not head.strip():
         raise ReleaseError(f"{path.name} is empty", hint="a published table has a header line")
     found = separator or _separator(head)
-    # A name like out[1] is no pattern: the file that is hashed is the file that is read.
+    # A name like out[1] is not a pattern: the file that is hashed is the file that is read.
     source = path if separator or b"\0" in head else _in_utf8(path)
     if text is not None:
         source = as_text(_text_in_utf8(text))
@@ -110,7 +110,7 @@ def _refuse_miswritten(frame: pl.LazyFrame, name: str) -> None:
 
 
 def _schemed(frame: pl.LazyFrame, name: str) -> pl.LazyFrame:
-    """Read the header now, so that a file which is no table fails here."""
+    """Read the header now, so that a file which is not a table fails here."""
     try:
         frame.collect_schema()
     except DAMAGED:
@@ -148,7 +148,7 @@ def _unpacked(path: Path) -> bytes:
 
 
 def _unreadable(name: str) -> ReleaseError:
-    return ReleaseError(f"{name} can not be read as a table", hint="CSV in UTF-8 with a header line, or Parquet")
+    return ReleaseError(f"{name} cannot be read as a table", hint="CSV in UTF-8 with a header line, or Parquet")
 
 
 def _separator(head: bytes) -> str:

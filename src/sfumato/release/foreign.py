@@ -33,7 +33,7 @@ def read(source: Any, schema: Schema, *, groups: str | None = None, counts: str 
 
     `groups` names the column of group numbers where sensitive values are linked to groups only, `counts` one that
     says for how many rows a line stands.
-    Every label that can not be read is listed at once.
+    Every label that cannot be read is listed at once.
     """
     typed, name = _opened(source)
     types = typed.collect_schema()
@@ -163,7 +163,7 @@ def _suppressed_column(attribute: Attribute, rows: int) -> tuple[Labels, np.ndar
 def _unread(problems: list[Problem]) -> ReleaseError:
     count = sum(problem.count or 0 for problem in problems)
     return ReleaseError(
-        f"{count_of(count, 'label')} of the table can not be read with this schema",
+        f"{count_of(count, 'label')} of the table cannot be read with this schema",
         hint="each is listed under its attribute",
         problems=problems,
     )

@@ -59,7 +59,7 @@ class Reading:
         found = [self._label(attribute, text) for text in distinct]
         if self.foreign:
             found = self._settled(attribute, distinct, found)
-        self._note(attribute, distinct, [label is None for label in found], "labels can not be read")
+        self._note(attribute, distinct, [label is None for label in found], "labels cannot be read")
         whole: Intervals = ((0, attribute.size),)
         table, ids = Labels.from_sets(attribute, [label or whole for label in found])
         return table, ids[places] if len(ids) else np.zeros(0, np.int32)
@@ -176,7 +176,7 @@ def times_of(frame: pl.DataFrame) -> np.ndarray:
 def counts_of(texts: pl.Series, times: np.ndarray, *, least: int = 1) -> np.ndarray | None:
     """Return whole numbers, written plainly, each as often as its line stands there.
 
-    None where some text is no number of at least `least` and at most 18 digits, or all together are more than 2^62.
+    None where some text is not a number of at least `least` and at most 18 digits, or all together are more than 2^62.
     """
     distinct, places = distinct_texts(texts)
     if not all(text is not None and _NUMBER.fullmatch(text) and int(text) >= least for text in distinct):

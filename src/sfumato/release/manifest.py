@@ -79,7 +79,7 @@ class Manifest:
     recoding: Mapping[str, Any] | None = None
 
     def claim(self) -> Claim:
-        """Return the claim; a `ReleaseError` when it can not be one."""
+        """Return the claim; a `ReleaseError` when it cannot be one."""
         try:
             return Claim.from_json(self.claim_json)
         except ParameterError as error:
@@ -138,7 +138,7 @@ def plain_parameters(value: Any) -> Any:
         return number_to_json(value)
     if value is None or isinstance(value, str | int):
         return value
-    msg = f"a mechanism's parameter of type {type(value).__name__} can not be written"
+    msg = f"a mechanism's parameter of type {type(value).__name__} cannot be written"
     raise AssertionError(msg)
 
 
@@ -180,7 +180,7 @@ _MANGLED = (ArithmeticError, AttributeError, IndexError, KeyError, TypeError, Va
 def read_manifest(folder: Path) -> Manifest:
     """Return the manifest of a folder."""
     if not folder.is_dir():
-        raise ReleaseError(f"{folder.name} is no folder", hint="name the folder a release was saved to")
+        raise ReleaseError(f"{folder.name} is not a folder", hint="name the folder a release was saved to")
     try:
         utf8_path(folder.resolve())  # no engine could read what lies there
         raw = read_regular(folder / MANIFEST, most=MANIFEST_BYTES, links=False)
@@ -190,7 +190,7 @@ def read_manifest(folder: Path) -> Manifest:
     except FileNotFoundError:
         raise ReleaseError(f"{folder.name} holds no {MANIFEST}", hint="name a saved release") from None
     except OSError as error:
-        reason = f"{MANIFEST} of {folder.name} can not be read ({error.strerror})"
+        reason = f"{MANIFEST} of {folder.name} cannot be read ({error.strerror})"
         raise ReleaseError(reason, hint="name a saved release") from None
     except (ValueError, RecursionError):
         raise ReleaseError(f"{MANIFEST} of {folder.name} is not JSON", hint=_HINT) from None
@@ -249,7 +249,7 @@ class _Reader:
         )
         self._tables(manifest)
         if self.problems:
-            raise ReleaseError(f"{MANIFEST} can not be read", hint=_HINT, problems=self.problems)
+            raise ReleaseError(f"{MANIFEST} cannot be read", hint=_HINT, problems=self.problems)
         return manifest
 
     def _known(self, data: Iterable[str], keys: Iterable[str], path: str = "") -> None:

@@ -265,7 +265,7 @@ class Release:
 
     @classmethod
     def read(cls, source: Any, schema: Schema, *, groups: str | None = None, counts: str | None = None) -> Release:
-        """Read anyone's published table (CSV, Parquet or a frame); every label it can not read is listed at once.
+        """Read anyone's published table (CSV, Parquet or a frame); every label it cannot read is listed at once.
 
         `groups` names a column of group numbers, `counts` one that says for how many rows a line stands.
         """

@@ -119,7 +119,7 @@ def labels_with_recoding(
             moved[attribute.name] = ids[len(data) :]
         labels = tuple(moved[name][codes] for name, codes in zip(cuts.names, cuts.labels, strict=True))
     except (AttributeError, IndexError, KeyError, MemoryError, TypeError, ValueError, pl.exceptions.PolarsError):
-        raise ReleaseError("the recoding can not be read", hint="take the folder as it was saved") from None
+        raise ReleaseError("the recoding cannot be read", hint="take the folder as it was saved") from None
     return columns, Cuts(cuts.names, labels=labels)
 
 
@@ -594,7 +594,7 @@ def _not_interrupted(paid: bool) -> Iterator[None]:
 def refuse_unsavable(
     release: Release, *, allow_rehearsal: bool, allow_fingerprints: bool = False, allow_text: bool = False
 ) -> None:
-    """Refuse what may not leave the house."""
+    """Refuse what may not be published."""
     if not release.savable or isinstance(release.claim.promise, Nothing):
         hint = "publish with a mechanism that makes a claim"
         raise ReleaseError("this release promises nothing: it can be measured, never saved", hint=hint)
@@ -680,7 +680,7 @@ def load(folder: str | PathLike[str], *, schema: Schema | None = None) -> Releas
         release = _release(manifest, frames, claim=claim)
     except (ArithmeticError, IndexError, MemoryError, UnicodeError):  # a manifest whose numbers make no domain
         raise ReleaseError(
-            f"{path.name} can not be read with its schema", hint="take the folder as it was saved"
+            f"{path.name} cannot be read with its schema", hint="take the folder as it was saved"
         ) from None
     return replace(release, suppressed_group=suppressed_group(release) if manifest.suppressed else None)
 

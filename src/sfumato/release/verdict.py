@@ -46,7 +46,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """`holds` only when nothing fails. For a proved or estimated claim the notes say what a file can not show."""
+    """`holds` only when nothing fails. For a proved or estimated claim the notes say what a file cannot show."""
 
     kind: VerdictKind
     _: KW_ONLY

@@ -108,7 +108,7 @@ def _folder(folder: Path, schema: Schema | None, requirement: Requirement | None
 
 
 def _nothing_asked(asked: Requirement | None) -> list[str]:
-    """Say so where a requirement can not fail."""
+    """Say so where a requirement cannot fail."""
     parts = () if asked is None else asked.parts
     return [f"Warning: {part} promises nothing: every table satisfies it" for part in parts if part.vacuous]
 
@@ -178,7 +178,7 @@ def _declared(attribute: Attribute) -> dict[str, Any]:
 
 
 def _bookkeeping(claim: Claim, manifest: Manifest) -> tuple[list[Problem], list[str]]:
-    """What can be checked of a promise that the file itself can not show."""
+    """What can be checked of a promise that the file itself cannot show."""
     if claim.kind == "checked":
         stamp = ["this is a rehearsal: its randomness can be repeated"] if claim.rehearsal else []
         return [], stamp
@@ -228,7 +228,7 @@ def _outside_cuts(manifest: Manifest, texts: Mapping[str, list[str | None]], *, 
     if told is None:
         return []
     if not isinstance(told, dict) or not all(isinstance(labels, list) for labels in told.values()):
-        return [Problem("recoding", "can not be read", "take the folder as it was saved")]
+        return [Problem("recoding", "cannot be read", "take the folder as it was saved")]
     if any(not all(isinstance(text, str) for text in labels) for labels in told.values()):
         return [Problem("recoding.labels", "must be texts", "take the folder as it was saved")]
     unread = label_problems(manifest.schema, told)
@@ -251,7 +251,7 @@ def _tables(folder: Path, manifest: Manifest, asked: Requirement | None) -> Exam
     for name, columns in manifest.expected.items():
         entry = manifest.table(name)
         if entry is None or not (folder / entry.name).is_file():
-            return Examined(problems=[Problem(name, "can not be checked: its file is missing")])
+            return Examined(problems=[Problem(name, "cannot be checked: its file is missing")])
         try:
             frames[name] = scan(folder / entry.name, separator=",", marks=True)
         except ReleaseError as error:
@@ -277,8 +277,8 @@ def _tables(folder: Path, manifest: Manifest, asked: Requirement | None) -> Exam
             count = manifest.count if manifest.counted else None
             attributes = {name: name for name in manifest.expected["data"] if name != count}
             examined = examine_rows(schema, frames["data"], attributes, asked, count=count, people=frames.get(PEOPLE))
-    except ReleaseError:  # a header that can be read over rows that can not: damage, so the claim fails
-        rule, hint = "can not be read: its rows are damaged", "take the folder as it was saved"
+    except ReleaseError:  # a header that can be read over rows that cannot: damage, so the claim fails
+        rule, hint = "cannot be read: its rows are damaged", "take the folder as it was saved"
         damaged = [name for name, frame in frames.items() if not _readable(frame)] or ["data"]
         return Examined(problems=[*problems, *(Problem(name, rule, hint) for name in damaged)])
     problems += examined.problems

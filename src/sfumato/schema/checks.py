@@ -94,12 +94,12 @@ def doubled_names(tree: Tree, leaves: Sequence[str]) -> list[str]:
 
 
 def rising_problems(names: Sequence[str], where: str) -> list[Problem]:
-    """Return why the names can not be the numbers of a numeric attribute."""
+    """Return why the names cannot be the numbers of a numeric attribute."""
     numbers = [decimal_or_none(name) for name in names]
     known = [number for number in numbers if number is not None]
     if len(known) < len(numbers):
         bad = [name for name, number in zip(names, numbers, strict=True) if number is None]
-        rule = f"{count_of(len(bad), 'value is no number', 'values are not numbers')}"
+        rule = f"{count_of(len(bad), 'value is not a number', 'values are not numbers')}"
         return [_named(where, bad, rule, 'use kind = "ordered" or "nominal"')]
     if any(a >= b for a, b in itertools.pairwise(known)):
         return [Problem(where, "does not list its numbers in rising order", 'sort the lines, or use kind = "nominal"')]

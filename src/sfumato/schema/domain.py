@@ -2,7 +2,7 @@
 
 `Values` lists them in leaf order; `Grid` cuts a half-open numeric range into equal cells;
 `Edges` cuts it at given points; `Days` is a range of calendar days or months. A code is `floor((x - low) / step)` of
-the value's decimal text, so 0.3 on a grid of 0.1 is cell 3 on every machine. Where the range is no multiple of the
+the value's decimal text, so 0.3 on a grid of 0.1 is cell 3 on every machine. Where the range is not a multiple of the
 step, the last cell is as wide as the others and reaches past the range.
 """
 
@@ -41,7 +41,7 @@ DIGITS_LIMIT = 30  # of a declared number, before and after the point each
 _DIGITS_BELOW_STEP = 6
 _HUGE, _TINY = Decimal("1e60"), Decimal("1e-60")  # beyond what may be declared; 1e999999999 would fill the memory
 _EXACT = Context(prec=200)  # sums and products of numbers within the limits above never round
-_DAY = re.compile(r"(\d{4}-\d{2}-\d{2})(?:[T ]\d.*)?", re.ASCII)  # a day - a day is no day with a time
+_DAY = re.compile(r"(\d{4}-\d{2}-\d{2})(?:[T ]\d.*)?", re.ASCII)  # a day - a day is not a day with a time
 _MONTH = re.compile(r"\d{4}-\d{2}", re.ASCII)
 
 

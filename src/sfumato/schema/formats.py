@@ -28,7 +28,7 @@ __all__ = [
     "spelt_day",
 ]
 
-TIME = r"[T ][0-9].*"  # after a day; `2024-05-01 - 2024-05-31` is no day with a time
+TIME = r"[T ][0-9].*"  # after a day; `2024-05-01 - 2024-05-31` is not a day with a time
 _BLANKS = " \u00a0\u202f"  # plain, no-break and narrow no-break: programs write any of them
 _THOUSANDS = {".": ".", ",": ",", "'": "'\u2019", " ": _BLANKS}  # what is read for a declared mark
 _UNIT_LENGTH = 20
@@ -47,7 +47,7 @@ def format_problem(given: str) -> str:
     if given != given.strip():
         return "may not begin or end with a blank: cells are read without the blanks around them"
     if any(unicodedata.category(letter) in _UNSEEN for letter in given):
-        return "holds a control character, or one that can not be printed"
+        return "holds a control character, or one that cannot be printed"
     return ""
 
 

@@ -130,7 +130,7 @@ class _Builder:
             self.problem("", f"declares {' and '.join(domains)}", "keep one of them")
 
     def _check_spelling(self, domain: Domain | None) -> None:
-        """Refuse a way to write days or numbers that can not be read, or is not asked for."""
+        """Refuse a way to write days or numbers that cannot be read, or is not asked for."""
         wrong = format_problem(self.file.format) if self.file.format is not None else ""
         if wrong:
             self.problem("format", wrong, 'format = "%d.%m.%Y" for 31.12.2024, "%m/%Y" for 03/1994')
@@ -272,7 +272,7 @@ class _Builder:
         codes = [domain.code(leaf) for leaf in leaves]
         known = {code for code in codes if code is not None}
         outside = [leaf for leaf, code in zip(leaves, codes, strict=True) if code is None]
-        hint = "list every cell once, or leave the range away and let the hierarchy be the domain"
+        hint = "list every cell once, or omit the range and let the hierarchy be the domain"
         if len(known) < domain.size:
             shown = [domain.text(code) for code in range(min(domain.size, _SHOWN)) if code not in known]
             self.problem("hierarchy", f"lacks {count_of(domain.size - len(known), 'cell')} of the range", hint, shown)

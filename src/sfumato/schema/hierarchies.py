@@ -269,7 +269,7 @@ class Mask:
     def from_json(cls, data: Mapping[str, Any]) -> Mask:
         """Return the rule that `to_json` wrote."""
         if data["from"] not in ("right", "left") or not isinstance(data["alphabet"], str):
-            msg = "is no mask"
+            msg = "is not a mask"
             raise ValueError(msg)
         return cls(whole_of(data["length"]), side=data["from"], alphabet=data["alphabet"])
 
@@ -284,14 +284,14 @@ _EDGE_HEADERS = {("value", "parent"), ("child", "parent")}
 
 
 def read_text(path: Path, where: str, *, most: int = HIERARCHY_BYTES) -> tuple[str, list[Problem]]:
-    """Return a small text file (UTF-8, else Latin-1), or the reason why it can not be read."""
+    """Return a small text file (UTF-8, else Latin-1), or the reason why it cannot be read."""
     try:
         raw, reason = read_regular(path, most=most), ""
     except (OSError, ValueError) as error:  # ValueError: a path that no file system takes
         raw, reason = b"", getattr(error, "strerror", None) or "no such file"
     if reason:
         hint = "check the path" if where == path.name else "check the path; it is relative to the schema file"
-        return "", [Problem(where, f"the file {path.name} can not be read ({reason})", hint)]
+        return "", [Problem(where, f"the file {path.name} cannot be read ({reason})", hint)]
     if b"\0" in raw:
         return "", [Problem(where, f"the file {path.name} is not text", "save it as UTF-8 text, one value a line")]
     try:

@@ -104,7 +104,7 @@ def is_ambiguous(attribute: Attribute, text: str) -> bool:
 
 
 def parse_label(attribute: Attribute, text: str, *, written: bool = False) -> Intervals | None:
-    """Return the codes a label stands for, None when it can not be understood.
+    """Return the codes a label stands for, None when it cannot be understood.
 
     A name that stands on several levels is read as the lowest, as we write it. With `written`, a bare day or number
     is read as the attribute's file writes it (`format`, `decimal`); our own labels are ISO and have points.
@@ -212,7 +212,7 @@ def _parse_interval(attribute: Attribute, text: str) -> Intervals | None:
 def _between(
     attribute: Attribute, low: str | None, high: str | None, from_low: bool, to_high: bool
 ) -> Intervals | None:
-    """Return the codes between two ends written as text; an end that is None is open, one that is no number fails."""
+    """Return the codes between two ends written as text; an end that is None is open, one that is not a number fails."""
     domain = attribute.values
     read: Callable[[str], Any] = _day if isinstance(domain, Days) else decimal_or_none
     first, last = (None if end is None else read(end) for end in (low, high))

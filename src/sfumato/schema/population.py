@@ -55,7 +55,7 @@ class Population:
     def read(cls, path: str | PathLike[str], schema: Schema, *, name: str = "") -> Population:
         """Read a CSV: `attribute,value,count`, or a joint table with a column for each attribute and `count`.
 
-        Values may be labels (`[20-40)`, `Professional`). Every line that can not be understood is a problem.
+        Values may be labels (`[20-40)`, `Professional`). Every line that cannot be understood is a problem.
         """
         place = Path(path)
         text, problems = read_text(place, place.name)

@@ -329,7 +329,7 @@ class Schema:
         leaves = [attribute.values.text(code) for code in range(attribute.values.size)]
         lines = arx_lines(attribute.nodes, leaves)
         if lines is None:
-            rule = "has one name under two parents, which an ARX file can not say"
+            rule = "has one name under two parents, which an ARX file cannot say"
             raise ParameterError("attribute", name, rule, hint="give the groups names of their own")
         return "\n".join(lines) + "\n"
 

@@ -68,7 +68,7 @@ def test_it_says_that_it_is_confidential_and_prints_no_figure(front):
 def test_what_can_not_be_made_says_why_and_the_rest_goes_on(clinic):
     found = sf.frontier(clinic, [sf.Mondrian(sf.KAnonymity(10_000)), sf.Suppress()], workers=0, progress=False)
     assert [point.label for point in found.failed] == ["Mondrian k-anonymity(10000)"]
-    assert "can not be reached" in found.failed[0].failed
+    assert "cannot be reached" in found.failed[0].failed
     assert found.efficient == (found.points[1],)
 
 

@@ -64,7 +64,7 @@ def test_refund_only_before_the_first_draw(book):
         account.refund(drew=entropy.drew)
     assert states(book) == ["reserved"]
     account.spend()
-    with pytest.raises(sf.ParameterError, match="can not be refunded"):
+    with pytest.raises(sf.ParameterError, match="cannot be refunded"):
         account.refund(drew=False)
     other = book.reserve("people", HALF, "m")
     other.refund(drew=Entropy.seeded(1).drew)

@@ -69,14 +69,14 @@ def test_refuses_what_is_no_ledger(path, tmp_path):
             read()
     assert not path.exists()
     path.write_text("a text that is long enough to be no database at all " * 20)
-    with pytest.raises(sf.ParameterError, match="is no ledger"):
+    with pytest.raises(sf.ParameterError, match="is not a ledger"):
         Ledger(path).limit("people", 1)
     with closing(sqlite3.connect(tmp_path / "other.db")) as other:
         other.execute("CREATE TABLE x (y)")
     for use in (Ledger(tmp_path / "other.db").entries, lambda: Ledger(tmp_path / "other.db").limit("people", 1)):
         with pytest.raises(sf.ParameterError, match="no ledger"):
             use()
-    with pytest.raises(sf.ParameterError, match="can not be opened") as caught:
+    with pytest.raises(sf.ParameterError, match="cannot be opened") as caught:
         Ledger(tmp_path / "missing" / "ledger.db").limit("people", 1)
     assert str(tmp_path) not in str(caught.value)
 

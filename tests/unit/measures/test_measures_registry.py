@@ -63,5 +63,5 @@ def test_one_that_can_not_be_taken_says_why():
 
 
 def test_an_unknown_name_is_refused():
-    with pytest.raises(ParameterError, match="is no measure"):
+    with pytest.raises(ParameterError, match="is not a measure"):
         measure(*table_and_release(), ["beauty"])

@@ -260,7 +260,7 @@ def test_it_is_saved_with_its_public_recoding_and_read_back(table, tmp_path):
         ({"pay": ["*"]}, "no quasi-identifier"),
         ({"age": ["[20-24)"]}, "4 values are in none of its labels and \\(missing\\) is in none"),
         ({"grade": ["low", "low..mid", "high"]}, "1 value is in more than one label"),
-        ({"grade": ["nowhere"]}, "can not be read"),
+        ({"grade": ["nowhere"]}, "cannot be read"),
         ({"grade": "*"}, "must list"),
     ],
 )

@@ -71,7 +71,7 @@ def test_numbers_formulas_and_commands_stand_in_the_page(written, clinic_front):
         assert text.lower() in page.lower(), text
     assert "sfumato publish mondrian data.csv schema.toml --k 5 -o out/" in page
     assert "sfumato frontier clinic.csv clinic.toml -o page.html" in page
-    assert "Mondrian k-anonymity(5000)</strong>: k-anonymity(5000) can not be reached" in page
+    assert "Mondrian k-anonymity(5000)</strong>: k-anonymity(5000) cannot be reached" in page
 
 
 def test_the_mutants_say_the_same(written, clinic_front):
@@ -212,7 +212,7 @@ def test_two_parameters_that_fail_alike_are_told_together(clinic, tmp_path):
     front = sf.frontier(clinic, sf.sweep(sf.Mondrian, k=[5, 700, 800]), workers=0, progress=False)
     reasons = json.loads(sf.report(front, tmp_path / "page.json").read_text())["failed"]
     assert [one["labels"] for one in reasons] == [["Mondrian k-anonymity(700)", "Mondrian k-anonymity(800)"]]
-    assert reasons[0]["why"].startswith("can not be reached: the whole table as one class has k-anonymity 600")
+    assert reasons[0]["why"].startswith("cannot be reached: the whole table as one class has k-anonymity 600")
 
 
 def test_a_target_is_not_said_to_be_protected(clinic, tmp_path):
@@ -352,7 +352,7 @@ def test_nothing_measured_still_makes_a_report(clinic, tmp_path):
     front = sf.frontier(clinic, [sf.Mondrian(sf.KAnonymity(9999))], workers=0, progress=False)
     for ending in ("html", "md", "json"):
         text = sf.report(front, tmp_path / f"none.{ending}").read_text()
-        assert "can not be reached" in text
+        assert "cannot be reached" in text
     assert len((tmp_path / "none.html").read_bytes()) < 100_000  # no chart, no chart library
 
 

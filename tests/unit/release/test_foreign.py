@@ -1,4 +1,4 @@
-"""Anyone's table becomes a release; what can not be read is listed at once."""
+"""Anyone's table becomes a release; what cannot be read is listed at once."""
 
 from __future__ import annotations
 

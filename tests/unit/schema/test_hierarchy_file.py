@@ -87,10 +87,10 @@ def test_a_long_cycle_of_edges_ends(tmp_path):
 
 def test_files_that_can_not_be_read(tmp_path):
     for path, part in [
-        (tmp_path / "absent.csv", "absent.csv can not be read"),
+        (tmp_path / "absent.csv", "absent.csv cannot be read"),
         (tmp_path, "not a file"),
-        (tmp_path / "a\0b", "can not be read"),
-        (tmp_path / ("x" * 5000), "can not be read"),
+        (tmp_path / "a\0b", "cannot be read"),
+        (tmp_path / ("x" * 5000), "cannot be read"),
     ]:
         text, problems = read_text(path, "here")
         assert text == ""

@@ -67,5 +67,5 @@ def test_problems_are_counted_and_not_quoted(tmp_path, text, rule) -> None:
 
 
 def test_a_missing_file_is_said() -> None:
-    with pytest.raises(sf.SchemaError, match="can not be read"):
+    with pytest.raises(sf.SchemaError, match="cannot be read"):
         sf.Population.read("no/such/file.csv", SCHEMA)

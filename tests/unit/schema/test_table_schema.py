@@ -144,7 +144,7 @@ def test_all_problems_of_the_file_at_once():
 
 def test_files_that_are_no_schema(tmp_path):
     for content, part in [
-        (None, "can not be read"),
+        (None, "cannot be read"),
         (b"\0", "is not text"),
         (b"[", "is not TOML"),
         (b"", "is missing"),

@@ -72,7 +72,9 @@ def open_releases(
         if folders[at]:
             continue
         if known is None:
-            raise ParameterError("schema", "none", "a table that is no saved release needs one", hint="--schema x.toml")
+            raise ParameterError(
+                "schema", "none", "a table that is not a saved release needs one", hint="--schema x.toml"
+            )
         found[at] = Release.read(path, known, groups=groups, counts=counts)
     return [found[at] for at in range(len(paths))]
 

@@ -175,7 +175,7 @@ def _never_cut(release: Release) -> list[str]:
     if not stuck or len(release.groups) == 0:
         return []
     hint = 'missing = { values = [...], action = "suppress" } in the schema leaves their rows out'
-    return [f"Not cut at all: {', '.join(stuck)}. Where few rows lack a value, they can not be parted; {hint}."]
+    return [f"Not cut at all: {', '.join(stuck)}. Where few rows lack a value, they cannot be parted; {hint}."]
 
 
 F = TypeVar("F", bound=Callable[..., Any])

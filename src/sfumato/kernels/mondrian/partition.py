@@ -4,7 +4,7 @@ Source    LeFevre, DeWitt & Ramakrishnan, Mondrian, ICDE 2006; docs/theory/parti
 Claim     every leaf satisfies the whole conjunction, leaves are disjoint boxes, and no leaf has an allowed cut that its
           rule would take. Result depends on the counts only: not on row order, nor on whether equal rows are merged.
 Because   a cut is taken when every part with rows satisfies the conjunction, and the requirements are
-          convex (docs/theory/partition.md; one exception in `conditions`), so a part that fails can not be
+          convex (docs/theory/partition.md; one exception in `conditions`), so a part that fails cannot be
           repaired by cutting it. Rules read counts alone.
 Checked   tests/claims/test_mondrian_kernel.py::test_every_leaf_holds_and_boxes_are_disjoint
           tests/claims/test_mondrian_kernel.py::test_compiled_equals_the_reference

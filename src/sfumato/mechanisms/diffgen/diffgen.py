@@ -204,7 +204,7 @@ class DiffGen:
     def _check_together(self) -> None:
         for name in ("score", "first"):
             if self.scored == "cells" and getattr(self, name) not in ("max", "gini", None):
-                raise ParameterError(name, getattr(self, name), "can not be summed over cells", hint='"max" or "gini"')
+                raise ParameterError(name, getattr(self, name), "cannot be summed over cells", hint='"max" or "gini"')
         if self.ratio != 1 and self.splits != "together":
             raise ParameterError("ratio", self.ratio, "needs splits chosen together", hint='splits="together"')
         if self.penalty and self.scored != "cells":

@@ -59,7 +59,7 @@ SCORES: tuple[ScoreName, ...] = ("max", "gain", "infogain", "gini")
 class Score:
     """A score of class counts (candidates x children x classes), and what one row can do to it.
 
-    `summed` is what a cell or a child contributes, None where a score is no sum over children.
+    `summed` is what a cell or a child contributes, None where a score is not a sum over children.
     """
 
     name: ScoreName

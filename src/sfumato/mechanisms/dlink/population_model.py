@@ -153,7 +153,7 @@ def _cells(table: Frequencies, cells: Cells) -> tuple[np.ndarray, np.ndarray, np
     names = [attribute.name for attribute in table.quasi]
     unknown = [name for name in cells.names if name not in names]
     if unknown:
-        raise ParameterError("population", ", ".join(unknown), "is no quasi-identifier of the table")
+        raise ParameterError("population", ", ".join(unknown), "is not a quasi-identifier of the table")
     low = np.zeros((len(cells.weight), len(names)), np.int64)
     high = np.tile(np.array([attribute.size for attribute in table.quasi], np.int64), (len(cells.weight), 1))
     for at, name in enumerate(cells.names):

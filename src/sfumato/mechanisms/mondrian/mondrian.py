@@ -5,7 +5,7 @@ Source    LeFevre, DeWitt & Ramakrishnan, "Mondrian multidimensional k-anonymity
 Claim     Every published class satisfies the requirement, for each sensitive attribute separately.
           Where the table is keyed by person it is satisfied in distinct people (mechanisms/people.py).
 Because   a cut is taken only when every part satisfies it. The requirements are closed under union, so a part that
-          fails can not be repaired by cutting it further, and no allowed cut is missed
+          fails cannot be repaired by cutting it further, and no allowed cut is missed
           (docs/theory/partition.md#closed-under-union).
 Checked   tests/claims/test_mondrian_releases.py::test_every_release_verifies
           tests/claims/test_mondrian_releases.py::test_a_mutant_that_checks_one_side_only_is_caught
