@@ -5,7 +5,7 @@ A blank cell is a null. Whatever the engines cannot settle at a glance is settle
 A typed day or number is spelt as the attribute's file writes it (`format`, `decimal`) and then read like any text;
 marks for thousands and units are optional in every cell, so that 64300 and $64,300 are one number.
 The texts of `missing` are read as cells are: 99,9 and 99,90 are one number, 01.01.1900 and 1.1.1900 one day, and a
-time after a day is ignored. With a decimal comma 1.5 is not a number, so that as a text of `missing` it means itself only.
+time after a day is ignored. With a decimal comma 1.5 is not a number: as a text of `missing` it means itself only.
 """
 
 from __future__ import annotations

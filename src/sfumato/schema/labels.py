@@ -212,7 +212,7 @@ def _parse_interval(attribute: Attribute, text: str) -> Intervals | None:
 def _between(
     attribute: Attribute, low: str | None, high: str | None, from_low: bool, to_high: bool
 ) -> Intervals | None:
-    """Return the codes between two ends written as text; an end that is None is open, one that is not a number fails."""
+    """Return the codes between two ends written as text; a None is an open end, what is not a number fails."""
     domain = attribute.values
     read: Callable[[str], Any] = _day if isinstance(domain, Days) else decimal_or_none
     first, last = (None if end is None else read(end) for end in (low, high))
