@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
+from fractions import Fraction
 from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal
@@ -16,6 +17,7 @@ import numpy as np
 
 from sfumato.claims import Claim
 from sfumato.errors import ParameterError, count_of
+from sfumato.randomness.geometric import PRACTICALLY_EXACT
 from sfumato.release.declared import DeclaredPeople
 from sfumato.schema import Attribute, Labels, Schema
 from sfumato.schema.fingerprints import Fingerprints, lonely_rows
@@ -245,6 +247,14 @@ class Release:
         """Counts of the first carried attribute, groups x domain."""
         return self.groups.histogram(self.carried[0].name)
 
+    @property
+    def practically_exact(self) -> bool:
+        """Whether the noise on its counts is so small that they are hardly ever off; decided by the claim alone."""
+        if self.form != "cells":
+            return False
+        spent = sum((epsilon for stage, epsilon in self.claim.trace if stage == "counts"), Fraction())
+        return spent >= PRACTICALLY_EXACT * self.schema.rows_per_person
+
     def summary(self) -> Summary:
         """Classes, rows, suppressed rows and class sizes (the suppressed group is no class)."""
         weight = self.groups.weight
@@ -292,7 +302,12 @@ class Release:
             columns = np.column_stack([boxes.labels[box[carried.group]], carried.codes])
             together = lonely_rows(columns, carried.weight)
         return Fingerprints(
-            self.rows, unchanged=names, alone=alone, alone_on_all=together, drawn=self.claim.kind == "proved"
+            self.rows,
+            unchanged=names,
+            alone=alone,
+            alone_on_all=together,
+            drawn=self.claim.kind == "proved",
+            exact=self.practically_exact,
         )
 
     def frame(self) -> pl.DataFrame:

@@ -215,6 +215,15 @@ _FORMS = {
     "synthetic": "Rows are drawn from a model, not copied from records.",
 }
 
+_EXACT = (
+    "At this epsilon counts are practically exact: the noise changes a count by less than 1/20 on average. Rare "
+    "combinations are published as they are, where they reach the smallest count that is reported"
+)
+_EXACT_ROWS = f"Rows stand for counts with noise. {_EXACT}: a row is very likely a record."
+_EXACT_LINES = (
+    f"Each line is a combination of values with a count that carries noise. {_EXACT}: a line with a count of 1 is very "
+    "likely one person."
+)
 _EXPOSED = {  # where a class holds one person, or all its rows one value
     "generalized": "Each row stands for one record. Columns that others could know are made coarser. Records look "
     "alike where they agree in all of these columns, and are then of one class.",
@@ -262,6 +271,8 @@ def _form(release: Release, *, counts: bool) -> str:
     """Say what a row stands for; of classes that hide nobody or no value it says so instead of the contrary."""
     if release.form in _EXPOSED and (exposed := release.exposed()):
         return " ".join([_EXPOSED[release.form], *map(_line, exposed.sentences())])
+    if release.practically_exact:
+        return _EXACT_LINES if counts else _EXACT_ROWS
     return (_COUNT_FORMS if counts else _FORMS)[release.form]
 
 

@@ -18,10 +18,12 @@ if TYPE_CHECKING:
     from sfumato.schema import Schema
 
 __all__ = [
+    "WARNING",
     "budget_warnings",
     "class_warnings",
     "form_notes",
     "list_warnings",
+    "plan_warnings",
     "publish",
     "publish_options",
     "run",
@@ -30,6 +32,9 @@ __all__ = [
     "withheld",
     "withheld_words",
 ]
+
+
+WARNING = "Warning: "  # how a note of a plan begins that `run` says before anything is drawn
 
 
 # What a steward must hear beside the figures of a release: an account nobody keeps, noise, whose values are exact.
@@ -64,6 +69,13 @@ def list_warnings(mechanism: Mechanism, schema: Schema) -> list[str]:
         return []
     told = "no groups or hierarchy, so that values are put together as their list has them (often the alphabet)"
     return [f"{', '.join(names)}: {told}, not as they are alike. Declare groups, or hide values with --nominal nodes"]
+
+
+def plan_warnings(mechanism: Mechanism, schema: Schema) -> list[str]:
+    """Return the warnings of a plan that spends a budget: functions of the schema and the parameters alone."""
+    if mechanism.claim(schema).kind != "proved":
+        return []
+    return [note.removeprefix(WARNING).rstrip(".") for note in mechanism.plan(schema).notes if note.startswith(WARNING)]
 
 
 def table_warnings(table: Any) -> list[str]:
@@ -122,6 +134,8 @@ def form_notes(release: Release) -> list[str]:
         return [told, *(f"Warning: {text}." for text in class_warnings(release))]
     if release.form == "cells":
         told = "Counts carry noise, and small ones are not reported: rows do not add up to the number of records."
+        if release.practically_exact:
+            told = "Counts carry so little noise that they are practically exact: a row is very likely a record."
         return [told, *(f"{note[0].upper()}{note[1:]}." for note in release.notes)]
     warned = [f"Warning: {text}." for text in class_warnings(release)]
     return [*warned, *_alike_but_missing(release), *_never_cut(release)]
@@ -321,7 +335,7 @@ def run(mechanism: Mechanism, **options: Any) -> None:
             table.refuse_free_text()
         earlier = _earlier(mechanism, schema, options)
         warnings = [*budget_warnings(claim, schema, options["ledger"]), *list_warnings(mechanism, schema)]
-        warnings += table_warnings(table)
+        warnings += [*plan_warnings(mechanism, schema), *table_warnings(table)]
         if earlier == []:
             known = schema.population or schema.name
             warnings.append(
