@@ -37,9 +37,9 @@ from sfumato.schema import Labels, Schema
 
 __all__ = [
     "ASSUMED_ROWS", "FALSE_CELLS", "MANY_ROWS", "Cells", "Decided", "Threshold", "carried_words", "cells_schema",
-    "decoded", "exact_counts", "expected_error", "expected_noise", "large", "least_drawable", "mostly_noise", "noise_alone",
-    "public_inputs", "radices", "read_threshold", "refuse_hits", "refuse_size", "release_cells", "silences",
-    "threshold_for",
+    "decoded", "exact_counts", "expected_error", "expected_noise", "large", "least_drawable", "mostly_noise",
+    "noise_alone", "public_inputs", "radices", "read_threshold", "refuse_hits", "refuse_size", "release_cells",
+    "silences", "threshold_for",
 ]  # fmt: skip
 
 MANY_ROWS = 20  # a threshold above it is worth a warning: smaller groups of people vanish
