@@ -56,6 +56,7 @@ PROSE = frozenset(
         "claim",
         "describes",
         "does",
+        "exposed",
         "expected_error",
         "failed",
         "fingerprints",

@@ -105,9 +105,8 @@ class _Groups:
 
         With `known` only the rows that have one are compared.
         """
-        rows, highest, lowest = column[self.order], np.maximum, np.minimum
-        if known:
-            highest, lowest = np.fmax, np.fmin
+        rows = column[self.order]
+        highest, lowest = (np.fmax, np.fmin) if known else (np.maximum, np.minimum)
         found: np.ndarray = highest.reduceat(rows, self.starts) - lowest.reduceat(rows, self.starts)
         return found
 
@@ -230,7 +229,7 @@ def mixed_keys(source: Source, schema: Schema) -> list[Problem]:
     differ = np.zeros(len(groups.sizes), np.int64)
     for attribute, name in zip(stable, quasi, strict=True):
         text = rows.texts[name].str.to_lowercase()
-        gone = [] if attribute.missing is None else [one.lower() for one in attribute.missing.values]
+        gone = [] if attribute.missing is None else [one.lower() for one in attribute.missing.texts]
         column = _numbered(text.set(text.is_in(gone), None)).astype(float)
         column[column < 0] = np.nan
         with np.errstate(invalid="ignore"):
