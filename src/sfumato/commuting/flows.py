@@ -129,9 +129,7 @@ def _several_lines(source: Source, columns: Sequence[str]) -> list[Problem]:
     found = []
     for column in columns:
         if tokens(column) & _TIMES:
-            rule = (
-                "suggests a line for each day or trip: of somebody who goes the same way often, one is protected"
-            )
+            rule = "suggests a line for each day or trip: of somebody who goes the same way often, one is protected"
             found.append(Problem(column, rule, _PRIMARY))
         elif key_like(column):
             cells = source.collect(source.scan([column])).filter(pl.col(column).is_not_null())
