@@ -57,6 +57,7 @@ PROSE = frozenset(
         "describes",
         "does",
         "expected_error",
+        "exposed",
         "failed",
         "fingerprints",
         "formula",

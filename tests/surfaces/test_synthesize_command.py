@@ -122,3 +122,18 @@ def test_a_ledger_is_charged(files, tmp_path):
     book = str(tmp_path / "book.sqlite")
     run(*files, "--epsilon", "4.6", "--delta", "1e-5", "-o", str(tmp_path / "out"), "--ledger", book)
     assert sf.Release.load(tmp_path / "out").claim.accounted
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "warned"),
+    [("trip_date", ["2024-05-01"], True), ("person_id", ["a", "b"], True), ("person_id", None, False)],
+)
+def test_lines_that_may_be_days_or_trips_of_one_person_are_warned_of(column, values, warned, files, tmp_path) -> None:
+    flows = pl.read_csv(files[0], infer_schema=False)
+    cells = [str(at) if values is None else values[at % len(values)] for at in range(flows.height)]
+    flows.with_columns(pl.Series(column, cells)).write_csv(files[0])
+    budget = ["--epsilon", "4.6", "--delta", "1e-5"]
+    answer = run(*files, *budget, "-o", str(tmp_path / "out"))
+    assert any(text.startswith(column) and "one" in text for text in answer["warnings"]) == warned
+    done = CliRunner().invoke(app, ["synthesize", *files, *budget, "-o", str(tmp_path / "again")])
+    assert (f"Warning: {column}" in done.stderr) == warned

@@ -102,6 +102,7 @@ def synthesize(**options: Any) -> None:
         refuse_ledger_inside(options["ledger"], place)
         flows = sf.commuting.read_flows(options["data"], geography, **named)
         warnings = budget_warnings(mechanism.claim(flows.schema), flows.schema, options["ledger"])
+        warnings += [f"{one.path} {one.rule}; {one.hint}" for one in flows.remarks]
         for text in () if options["as_json"] else warnings:
             say(f"Warning: {text}", error=True)
         release = sf.publish(
@@ -109,7 +110,7 @@ def synthesize(**options: Any) -> None:
         )
         if page is not None:
             _map(flows, release, geography, page, options)
-    _show(release, options)
+    _show(release, options, warnings)
 
 
 def _map_file(options: dict[str, Any], place: NewFolder) -> Any:
@@ -184,14 +185,15 @@ def _map(flows: Any, release: Release, geography: Geography, page: NewFile, opti
     write_map(sf.commuting.map_data(release, geography, original=original), page)
 
 
-def _show(release: Release, options: dict[str, Any]) -> None:
+def _show(release: Release, options: dict[str, Any], warnings: list[str]) -> None:
     summary = release.summary()
     verifying = shell_command(["sfumato", "verify", operand(options["output"])])
     saved = f"Saved in {options['output']}. Check it with: {verifying}"
     made(saved)
     if options["as_json"]:
         answer = {"ok": True, "folder": options["output"], "summary": summary.to_json()}
-        emit({**answer, "notes": list(release.notes), "claim": release.claim.to_json(), "map": options["map_file"]})
+        answer |= {"notes": list(release.notes), "warnings": warnings, "claim": release.claim.to_json()}
+        emit({**answer, "map": options["map_file"]})
         return
     rows = [("pairs", summary.classes), (f"synthetic {options['unit']}s", summary.rows)]
     table_of("Synthetic commuting patterns", [("claim", release.claim.promise), *rows])

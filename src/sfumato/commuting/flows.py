@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -13,11 +13,13 @@ from numpy.typing import NDArray
 from sfumato.claims.exact import whole
 from sfumato.commuting.geography import ELSEWHERE, Geography
 from sfumato.counts import Table
+from sfumato.counts.people import key_like
 from sfumato.errors import ParameterError, Problem, ReadError
 from sfumato.io.errors import guessed_reading
-from sfumato.io.source import ROWS, open_source
+from sfumato.io.source import ROWS, Source, open_source
 from sfumato.limits import FLOWS
 from sfumato.schema import Schema
+from sfumato.schema.word_hints import tokens
 
 __all__ = ["Flows", "read_flows"]
 
@@ -26,6 +28,12 @@ Unit = Literal["job", "person"]
 _DESTINATIONS = ("w_geocode", "destination", "work")
 _ORIGINS = ("h_geocode", "origin", "home")
 _COUNTS = ("S000", "count", "people", "jobs", "commuters")
+
+_TIMES = {
+    *("day", "days", "date", "dates", "trip", "trips", "journey", "ride", "weekday", "time", "timestamp", "datetime"),
+    *("tag", "datum", "fahrt", "jour", "trajet", "dia", "fecha", "viaje", "giorno", "viaggio", "dag", "rit"),
+}
+_PRIMARY = "keep one line of each person; or unit person, cap and the column of the person (--unit, --cap, --person)"
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +45,7 @@ class Flows:
     geography: Geography
     unit: Unit
     cap: int = 1
+    remarks: tuple[Problem, ...] = ()  # of columns that suggest several lines of one person
 
     def __repr__(self) -> str:
         return f"Flows({len(self.geography)} blocks, unit {self.unit}, confidential)"
@@ -84,7 +93,8 @@ def read_flows(
 
     Columns of LODES files (`w_geocode`, `h_geocode`, `S000`) are found by themselves; without a count every line is
     one. `unit="person"` needs `cap`, the most destinations a person may have (1 for primary jobs); where `person`
-    names a column of identities the cap is checked. An origin that is not listed is refused, or `elsewhere`.
+    names a column of identities the cap is checked. Where lines are jobs, `remarks` of the flows name columns by which
+    they may be days or trips of one person. An origin that is not listed is refused, or `elsewhere`.
     """
     rows = _cap(unit, cap)
     source = open_source(data, expected=[*_DESTINATIONS, *_ORIGINS, *_COUNTS])
@@ -108,7 +118,26 @@ def read_flows(
         _refuse("origin", at < 0, pairs["people"], 'unknown="elsewhere" puts all such people into one public block')
     at = np.where(at < 0, geography.elsewhere, at)
     schema = geography.schema(name=name, population=population, rows_per_person=rows)
-    return _flows(geography, where, at, pairs["people"].to_numpy(), schema, unit, rows)
+    flows = _flows(geography, where, at, pairs["people"].to_numpy(), schema, unit, rows)
+    if unit != "job" or person is not None:
+        return flows
+    return replace(flows, remarks=tuple(_several_lines(source, [one for one in source.columns if one not in wanted])))
+
+
+def _several_lines(source: Source, columns: Sequence[str]) -> list[Problem]:
+    """Return a problem for each column that suggests that lines are days or trips, or that a person has several."""
+    found = []
+    for column in columns:
+        if tokens(column) & _TIMES:
+            rule = "suggests a line for each day or trip: of somebody who goes the same way often, one is protected"
+            found.append(Problem(column, rule, _PRIMARY))
+        elif key_like(column):
+            cells = source.collect(source.scan([column])).filter(pl.col(column).is_not_null())
+            lines = int(cells[ROWS].sum()) if ROWS in cells.columns else cells.height
+            if cells[column].n_unique() < lines:
+                rule = "looks like the key of a person and repeats: of somebody with several lines, one is protected"
+                found.append(Problem(column, rule, _PRIMARY))
+    return found
 
 
 def _flows(

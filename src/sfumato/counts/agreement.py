@@ -11,6 +11,7 @@ Checked   tests/claims/test_agreement.py::test_a_key_in_any_role_is_refused
           tests/claims/test_agreement.py::test_a_key_whose_people_grow_older_is_refused
           tests/claims/test_agreement.py::test_ordinary_columns_are_not_reported
           tests/claims/test_agreement.py::test_mutants_are_caught
+          tests/claims/test_rival_keys.py::test_a_second_key_whose_rows_agree_is_refused
 Silent on keys of which hardly any repeats, and on tables with fewer than two quasi-identifiers that agree. The first
           20,000 rows are looked at.
 """
@@ -24,12 +25,24 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 import polars as pl
 
-from sfumato.errors import Problem
+from sfumato.errors import Problem, count_of
 from sfumato.io.encode import supported
 from sfumato.io.source import Source
 from sfumato.schema import Schema
 
-__all__ = ["agreeing_columns", "key_hint", "more_than_by_chance", "suspected_keys"]
+__all__ = [
+    "SAME_PERSON",
+    "UNLIKE",
+    "agreeing_columns",
+    "key_hint",
+    "mixed_keys",
+    "more_than_by_chance",
+    "rival_keys",
+    "shares_alike",
+    "suspected_keys",
+]
+
+SAME_PERSON, UNLIKE = 0.9, 0.6  # the share alike from which rows are one person's, and below which they are not
 
 _FIRST_ROWS, _MOST_LOOKED_AT, _PAIRS = 20_000, 100, 50  # rows, columns and pairs of columns looked at
 _COMBINATIONS, _REPEATED, _AGREE = 20, 5, 0.9  # of the quasi-identifiers; values that repeat; the share that agrees
@@ -37,6 +50,7 @@ _REPEATED_ROWS = 20  # one row in so many has a value that repeats
 _MISSED, _MANY_REPEATED, _FEW_ROWS = 2, 20, 10  # of a key whose people change: columns, values and rows a value
 _NEAR, _CHANCE, _LITTLE, _ENOUGH_PAIRS = 0.1, 0.1, 1 / 3, 10
 _PREFIX = r"^(.*[\p{L}\p{N}].*)[/\-_.\s]+[\p{L}\p{N}]+$"
+_DIFFERENT, _MIXED, _MIXED_SHARE = 2, 5, 0.01  # columns that differ; keys, or their share, that are no mistake
 _ENDING = 3  # characters at the end of a key of rows that may number the rows of a person
 _LARGEST = 30  # rows of a value, beyond which the chance of agreement is counted as that of so many
 
@@ -86,10 +100,14 @@ class _Groups:
         """Whether enough values repeat to judge by them."""
         return len(self.sizes) >= least and int(self.sizes.sum()) * _REPEATED_ROWS >= height
 
-    def spread(self, column: np.ndarray) -> np.ndarray:
-        """Return for each value that repeats how far apart its rows are in a column; NaN where one has none."""
+    def spread(self, column: np.ndarray, *, known: bool = False) -> np.ndarray:
+        """Return for each value that repeats how far apart its rows are in a column; NaN where one has none.
+
+        With `known` only the rows that have one are compared.
+        """
         rows = column[self.order]
-        found: np.ndarray = np.maximum.reduceat(rows, self.starts) - np.minimum.reduceat(rows, self.starts)
+        highest, lowest = (np.fmax, np.fmin) if known else (np.maximum, np.minimum)
+        found: np.ndarray = highest.reduceat(rows, self.starts) - lowest.reduceat(rows, self.starts)
         return found
 
 
@@ -143,6 +161,91 @@ def suspected_keys(source: Source, schema: Schema) -> list[Problem]:
     return []
 
 
+def shares_alike(source: Source, quasi: Sequence[str], keys: Sequence[str]) -> dict[str, float]:
+    """Return for each column that repeats how much its rows are alike in the quasi-identifiers, from 0 to 1.
+
+    The mean, over the quasi-identifiers, of the share of its values whose rows agree; numbers within a tenth of their
+    range agree. A column of which hardly any value repeats is not named.
+    """
+    wanted = list(keys)[:_MOST_LOOKED_AT]
+    rows = _first_rows(source, quasi, wanted)
+    if rows is None:
+        return {}
+    found = {name: _share_alike(rows, _Groups.of(rows.codes[name]), quasi) for name in wanted if name in rows.codes}
+    return {name: share for name, share in found.items() if share is not None}
+
+
+def _share_alike(rows: _Rows, groups: _Groups, quasi: Sequence[str]) -> float | None:
+    if len(groups.sizes) < _REPEATED or not quasi:
+        return None
+    alike, _ = _alike(rows, groups, quasi)
+    return float(np.mean([one.mean() for one in alike.values()]))
+
+
+def rival_keys(source: Source, schema: Schema, keys: Sequence[str]) -> list[Problem]:
+    """Return a problem for one of `keys` whose rows are one person's where those of the declared `person` are not."""
+    named = {a.name: a.column or a.name for a in schema.attributes}
+    person = [named.get(name, name) for name in schema.person]
+    quasi = [name for name in _quasi(schema) if name not in person]
+    rows = _first_rows(source, quasi, [*person, *keys]) if person else None
+    if rows is None or not all(name in rows.codes for name in person):
+        return []
+    declared = _share_alike(rows, _Groups.of(_joint([rows.codes[name] for name in person])), quasi)
+    if declared is None or declared >= UNLIKE:
+        return []
+    for name in (one for one in keys if one in rows.codes and one not in person):
+        groups, others = _Groups.of(rows.codes[name]), [other for other in quasi if other != name]
+        share = _share_alike(rows, groups, others)
+        if share is None or share < SAME_PERSON or not groups.repeats(rows.height, _REPEATED):
+            continue
+        if _by_chance(_joint([rows.codes[other] + 1 for other in others]), groups.sizes) > _CHANCE:
+            continue
+        known = {a.column or a.name: a for a in schema.attributes}.get(name)
+        rule = (
+            "repeats, and rows with the same value agree in the quasi-identifiers, as the rows of one person do; "
+            f"those of {', '.join(person)}, which `person` names, do not"
+        )
+        hint = f'person = "{name}" counts people by it; not_person = ["{name}"] says that it identifies something else'
+        return [Problem(known.where if known is not None else name, rule, hint, rows=groups.most)]
+    return []
+
+
+def mixed_keys(source: Source, schema: Schema) -> list[Problem]:
+    """Return a problem where several keys of the declared `person` seem to stand for different people.
+
+    By keys whose rows disagree in two quasi-identifiers that are neither numbers nor dates; a missing value agrees with
+    every other. A few such keys are mistakes of a file.
+    """
+    named = {a.name: a.column or a.name for a in schema.attributes}
+    person = [named.get(name, name) for name in schema.person]
+    stable = [a for a in schema.quasi if a.kind not in ("numeric", "date") and (a.column or a.name) not in person]
+    quasi = [a.column or a.name for a in stable]
+    rows = _first_rows(source, quasi, person) if person and len(quasi) >= _DIFFERENT else None
+    if rows is None or not all(name in rows.codes for name in person):
+        return []
+    groups = _Groups.of(_joint([rows.codes[name] for name in person]))
+    if not len(groups.sizes):
+        return []
+    differ = np.zeros(len(groups.sizes), np.int64)
+    for attribute, name in zip(stable, quasi, strict=True):
+        text = rows.texts[name].str.to_lowercase()
+        gone = [] if attribute.missing is None else [one.lower() for one in attribute.missing.texts]
+        column = _numbered(text.set(text.is_in(gone), None)).astype(float)
+        column[column < 0] = np.nan
+        with np.errstate(invalid="ignore"):
+            differ += groups.spread(column, known=True) > 0
+    number, keys = int((differ >= _DIFFERENT).sum()), len(groups.first)
+    if number < _MIXED and number <= _MIXED_SHARE * keys:
+        return []
+    where = ", ".join(schema.person)
+    rule = (
+        f"of {count_of(keys, 'key')} {count_of(number, 'has', 'have')} rows that differ in at least two of "
+        f"{', '.join(a.name for a in stable)}: one key may stand for several people, who count as one"
+    )
+    hint = 'give each person a key of their own; a key that repeats in each place needs both, person = ["place", "key"]'
+    return [Problem(where, rule, hint, count=number)]
+
+
 def key_hint(columns: Sequence[str], *, published: bool = False) -> str:
     """Say what to write for columns that look like the key of a person."""
     one = f'"{columns[0]}"' if len(columns) == 1 else "[{}]".format(", ".join(f'"{name}"' for name in columns))
@@ -178,7 +281,10 @@ def _quasi(schema: Schema) -> list[str]:
 
 def _rows(source: Source, schema: Schema, wanted: Sequence[str]) -> _Rows | None:
     """Return the first rows of the quasi-identifiers and the columns looked at; None where nothing can be said."""
-    quasi = _quasi(schema)
+    return _first_rows(source, _quasi(schema), wanted)
+
+
+def _first_rows(source: Source, quasi: Sequence[str], wanted: Sequence[str]) -> _Rows | None:
     if source.grouped or not quasi or not wanted or not set(quasi) <= set(source.columns):
         return None
     frame = source.collect(source.scan([*quasi, *(name for name in wanted if name not in quasi)]).head(_FIRST_ROWS))
@@ -237,6 +343,19 @@ def _agrees(rows: _Rows, groups: _Groups, others: Sequence[str], schema: Schema,
     return not apart or _two_apart(rows, groups, others)
 
 
+def _alike(rows: _Rows, groups: _Groups, others: Sequence[str]) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+    """Return for each column which values that repeat agree in it, or nearly as numbers may, and which exactly."""
+    equal = {name: groups.spread(rows.codes[name]) == 0 for name in others}
+    alike = dict(equal)
+    for name in others:
+        number = rows.number(name) if float(equal[name].mean()) < _AGREE else None
+        if number is not None and np.isfinite(number).any():
+            span = float(np.nanmax(number) - np.nanmin(number))
+            with np.errstate(invalid="ignore"):
+                alike[name] = equal[name] | (groups.spread(number) <= _NEAR * span)
+    return alike, equal
+
+
 def _mostly_agrees(rows: _Rows, groups: _Groups, others: Sequence[str], schema: Schema) -> int:
     """Return in how many of `others` nearly all values that repeat agree, 0 where that is no sign of a person.
 
@@ -246,14 +365,7 @@ def _mostly_agrees(rows: _Rows, groups: _Groups, others: Sequence[str], schema: 
     few = len(groups.first) * _FEW_ROWS > len(groups.order)
     if most <= least or len(others) < 2 or not few or not groups.repeats(rows.height, _MANY_REPEATED):
         return 0
-    equal = {name: groups.spread(rows.codes[name]) == 0 for name in others}
-    alike = dict(equal)
-    for name in others:
-        number = rows.number(name) if float(equal[name].mean()) < _AGREE else None
-        if number is not None and np.isfinite(number).any():
-            span = float(np.nanmax(number) - np.nanmin(number))
-            with np.errstate(invalid="ignore"):
-                alike[name] = equal[name] | (groups.spread(number) <= _NEAR * span)
+    alike, equal = _alike(rows, groups, others)
     held = [name for name in others if float(alike[name].mean()) >= _AGREE]
     missed = len(others) - len(held)
     if missed > _MISSED or missed >= len(held) or len(held) < 2:

@@ -40,12 +40,14 @@ __all__ = [
     "People",
     "alike_problem",
     "blank_problem",
+    "contact_like",
     "counting_columns",
     "crowded_problem",
     "household_like",
     "key_columns",
     "key_like",
     "nines_problem",
+    "other_keys",
     "read_people",
     "repeated_keys",
     "rows_kept",
@@ -98,6 +100,10 @@ _HOUSEHOLDS = {
     *("haushalt", "haushalte", "haushaltsnummer", "haushaltsnr", "haushaltsid", "familie", "adresse", "anschrift"),
     *("menage", "foyer", "famille", "hogar", "familia", "direccion", "famiglia", "nucleo", "indirizzo"),
     *("huishouden", "gezin", "adres"),
+}
+_CONTACTS = {
+    *("phone", "telephone", "tel", "telefon", "telefono", "telefoon", "mobile", "cell", "handy", "portable", "movil"),
+    *("email", "mail", "emails", "correo", "courriel"),
 }
 _NO_HOUSEHOLDS = {"name", "names", "nom", "email", "mail", "ip", "mac", "web", "url", "size", "type", "status"}
 
@@ -360,6 +366,11 @@ def key_like(name: str) -> bool:
     return bool(words & _KEYS or (words & _NUMBERS and words & _WHOM) or any(map(_GERMAN.fullmatch, words)))
 
 
+def contact_like(name: str) -> bool:
+    """Whether the name of a column suggests a telephone number or an e-mail address, which families share."""
+    return bool(tokens(name) & _CONTACTS)
+
+
 def household_like(name: str) -> bool:
     """Whether the name of a column suggests that it identifies a household, a family or an address."""
     words = tokens(name)
@@ -388,6 +399,20 @@ def counting_columns(source: Source, schema: Schema) -> list[Problem]:
                 f'not_person = ["{column}"] where each row is one person and it counts something else'
             )
             found.append(Problem(known.where if known is not None else column, rule, hint))
+    return found
+
+
+def other_keys(source: Source, schema: Schema) -> list[str]:
+    """Return the columns that look like keys of people and are named neither in `person` nor in `not_person`."""
+    said = {attribute.column or attribute.name: attribute for attribute in schema.attributes}
+    found = []
+    for column in source.columns:
+        known = said.get(column)
+        named = {column, known.name if known is not None else column}
+        if named & {*schema.not_person, *schema.person} or any(map(household_like, named)):
+            continue
+        if any(map(key_like, named)) or (known is not None and known.role == "identifier"):
+            found.append(column)
     return found
 
 

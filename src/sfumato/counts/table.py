@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from sfumato.counts.agreement import more_than_by_chance, suspected_keys
+from sfumato.counts.agreement import mixed_keys, more_than_by_chance, rival_keys, suspected_keys
 from sfumato.counts.copies import COPIES_SHARE, find_copies
 from sfumato.counts.counts import Counts, checked_names, group_codes
 from sfumato.counts.people import (
@@ -17,6 +17,7 @@ from sfumato.counts.people import (
     People,
     crowded_problem,
     household_like,
+    other_keys,
     read_people,
     repeated_keys,
     rows_kept,
@@ -216,7 +217,9 @@ class Table:
             hint = "`not_person` says that it identifies something else; `person` names who a row is about"
             found += [Problem(schema[name].where, rule, hint) for name in asked]
         crowded = [] if self._store.people is None else crowded_problem(self._store.people, self._store.weights)
-        return found + crowded + self.suspected_keys() + self.copies() + self._values_to_read()
+        file = source or self._store.file
+        mixed = [] if file is None or not schema.person else mixed_keys(file, schema)
+        return found + crowded + mixed + self.suspected_keys() + self.copies() + self._values_to_read()
 
     def _values_to_read(self) -> list[Problem]:
         """Return what is to be looked at in values that are published as they are."""
@@ -230,11 +233,14 @@ class Table:
     def suspected_keys(self) -> list[Problem]:
         """Return a problem for columns that may be the key of a person, judged by rows that agree, whatever their name.
 
-        Only where the schema says that rows are people, and not by which key (`person`).
+        Only where the schema says that rows are people. Where it names their key (`person`), another key-like column
+        is one if its rows agree as those of a person do while those of the named key do not.
         """
         self.require()
         file, schema = self._store.source or self._store.file, self.schema
-        return [] if file is None or schema.unit != "person" else suspected_keys(file, schema)
+        if file is None or schema.unit != "person":
+            return []
+        return rival_keys(file, schema, other_keys(file, schema)) if schema.person else suspected_keys(file, schema)
 
     def refuse_suspected_keys(self) -> None:
         """Raise where rows may be counted as people that are not. Never for a claim that is proved: it is a veto."""

@@ -10,7 +10,8 @@ from decimal import Decimal
 from os import PathLike, fspath
 from typing import Any
 
-from sfumato.counts.people import household_like, key_like
+from sfumato.counts.agreement import SAME_PERSON, UNLIKE, shares_alike
+from sfumato.counts.people import contact_like, household_like, key_like
 from sfumato.counts.stray_rows import header_problems
 from sfumato.drafting.columns import ColumnFacts, column_facts
 from sfumato.drafting.roles import Proposal, proposals
@@ -20,6 +21,7 @@ from sfumato.io.errors import refused
 from sfumato.io.source import Source, open_source
 from sfumato.schema.counting import holds_counts, named_like_counts
 from sfumato.schema.domain import decimal_text
+from sfumato.schema.word_hints import suggested
 from sfumato.visible import visible
 
 __all__ = ["draft", "toml_text"]
@@ -174,6 +176,7 @@ def _array(items: list[str]) -> str:
 
 
 _COLUMNS = 50_000  # docs/limits.md
+_CLOSE = 0.2  # shares of rows that are alike are told apart from this difference on
 _ROWS_EACH = 10  # an identifier with more rows a value is rather that of a clinic than of a person
 
 
@@ -203,10 +206,9 @@ def draft(
         raise ReadError(again)
     facts = column_facts(source)
     seen = table_facts(source, facts)
-    likely = [one for one in _of_a_person(facts, seen) if one.name.strip()]
-    person = max(likely, key=lambda one: (key_like(one.name), one.values)).name if likely else ""
     counting = [one.name for one in facts if named_like_counts(one.name) and _whole(one)]
     named = [proposal for proposal in proposals(facts, seen) if proposal.name.strip()]
+    person = _person(source, facts, seen, [proposal.name for proposal in named if proposal.role == "quasi"])
     if not named:
         raise refused(
             source.name, "has no column with a name", "give each column a name, or header=False (--no-header)"
@@ -222,11 +224,33 @@ def _whole(column: ColumnFacts) -> bool:
     return holds_counts(column.name, column.texts)
 
 
-def _of_a_person(facts: Sequence[ColumnFacts], seen: TableFacts) -> list[Repeated]:
-    """Return the identifiers that seem to say whom a row is about: those with a few rows for each of their values.
+def _person(source: Source, facts: Sequence[ColumnFacts], seen: TableFacts, quasi: Sequence[str]) -> str:
+    """Return the identifier that says whom a row is about, nothing where none seems to.
 
-    Of several, one that is named like a key is taken before one that is not: people share names.
+    Of several that repeat, those whose rows are most alike in the quasi-identifiers; of these one that is named like a
+    key, since people share names. Where an identifier has another value in each row, the rows may be one a person:
+    one that repeats is then a person's only if its rows are alike, and a telephone or an e-mail address, which families
+    share, only if they are nearly always.
     """
+    likely = [one for one in _of_a_person(facts, seen) if one.name.strip()]
+    if not likely:
+        return ""
+    alike = shares_alike(source, quasi, [one.name for one in likely])
+    once = [c.name for c in facts if "identifier" in suggested(c.name) and c.distinct == c.rows > 1 and not c.nulls]
+    if once:
+        likely = [
+            one
+            for one in likely
+            if alike.get(one.name, 0.0 if contact_like(one.name) else 1.0)
+            >= (SAME_PERSON if contact_like(one.name) else UNLIKE)
+        ]
+    best = max((alike.get(one.name, 0.0) for one in likely), default=0.0)
+    close = [one for one in likely if alike.get(one.name, 0.0) >= best - _CLOSE]
+    return max(close, key=lambda one: (key_like(one.name), one.values)).name if close else ""
+
+
+def _of_a_person(facts: Sequence[ColumnFacts], seen: TableFacts) -> list[Repeated]:
+    """Return the identifiers that seem to say whom a row is about: those with a few rows for each of their values."""
     filled = {column.name: column.rows - column.nulls for column in facts}
     likely = [one for one in seen.repeated if filled[one.name] < _ROWS_EACH * one.values]
     return [one for one in likely if not household_like(one.name)]

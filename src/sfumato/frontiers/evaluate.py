@@ -222,6 +222,7 @@ def _measured(task: Task, mechanism: Mechanism) -> dict[str, Any]:
         "promises": described(first.claim.promise, first.claim.unit),
         "claim": first.claim.to_json(),
         "summary": first.summary().to_json(),
+        "alone": first.exposed().alone() if first.form in ("generalized", "buckets") else "",
         "panel": panel_of(task.table, first, {task.privacy.name: privacy, task.utility.name: utility})
         if task.panels
         else {},

@@ -97,6 +97,7 @@ class Point:
     panel: Mapping[str, Any] = field(default_factory=dict, repr=False)
     attributes: Mapping[str, Any] = field(default_factory=dict, repr=False)
     published: str = field(default="", repr=False)  # a hash of the published tables, nothing where it is drawn
+    alone: str = field(default="", repr=False)  # how many classes hold one person, nothing where none does
     seconds: float = field(default=0.0, repr=False)
     confidential: bool = True
 

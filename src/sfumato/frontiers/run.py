@@ -244,6 +244,7 @@ def _point(number: int, mechanism: Mechanism, found: Mapping[str, Any]) -> Point
         promise=found["promise"],
         promises=found["promises"],
         summary=found["summary"],
+        alone=found.get("alone", ""),
         panel=found["panel"],
         attributes={axis: said for axis, said in found.get("attributes", {}).items() if said},
         published=found.get("published", ""),

@@ -29,6 +29,7 @@ from sfumato.counts import Counts, Cuts
 from sfumato.counts.counts import group_codes
 from sfumato.errors import ParameterError, count_of
 from sfumato.randomness import Entropy, sparse_noise
+from sfumato.randomness.geometric import PRACTICALLY_EXACT
 from sfumato.randomness.parameters import read_epsilon
 from sfumato.randomness.sparse import LARGEST_POWER, LARGEST_TABLE, MOST_HITS
 from sfumato.release import Outcome, assemble
@@ -36,9 +37,9 @@ from sfumato.schema import Labels, Schema
 
 __all__ = [
     "ASSUMED_ROWS", "FALSE_CELLS", "MANY_ROWS", "Cells", "Decided", "Threshold", "carried_words", "cells_schema",
-    "decoded", "expected_error", "expected_noise", "large", "least_drawable", "mostly_noise", "noise_alone",
-    "public_inputs", "radices", "read_threshold", "refuse_hits", "refuse_size", "release_cells", "silences",
-    "threshold_for",
+    "decoded", "exact_counts", "expected_error", "expected_noise", "large", "least_drawable", "mostly_noise",
+    "noise_alone", "public_inputs", "radices", "read_threshold", "refuse_hits", "refuse_size", "release_cells",
+    "silences", "threshold_for",
 ]  # fmt: skip
 
 MANY_ROWS = 20  # a threshold above it is worth a warning: smaller groups of people vanish
@@ -159,6 +160,14 @@ def expected_error(epsilon: Fraction) -> str:
     p = math.exp(-rate)
     mean, deviation = 2 * p / -math.expm1(-2 * rate), math.sqrt(2 * p) / -math.expm1(-rate)
     return f"{mean:.3g} rows a cell on average, standard deviation {deviation:.3g}"
+
+
+def exact_counts(epsilon: Fraction, threshold: int) -> str:
+    """Say that counts are practically exact, where an error below 1/20 is expected; of public numbers only."""
+    if epsilon < PRACTICALLY_EXACT:
+        return ""
+    which = "rare combinations" if threshold == 1 else f"combinations of {threshold:,} rows or more"
+    return f"at epsilon {_short(epsilon)} counts are practically exact: {which} are published as they are"
 
 
 def expected_noise(cells: int, epsilon: Fraction, threshold: int) -> tuple[float, float]:
@@ -301,7 +310,8 @@ def _noise_notes(cells: int, decided: Decided, drawn: int) -> tuple[str, ...]:
     """Say what is not reported and how much is noise. Of the drawn rows and of public numbers, so that it is free."""
     _, rows = expected_noise(cells, decided.epsilon, decided.threshold)
     told = f"counts below {decided.threshold} are not reported; "
-    notes = (told + noise_alone(cells, decided.epsilon, decided.threshold),)
+    exact = exact_counts(decided.epsilon, decided.threshold)
+    notes = (*([exact] if exact else []), told + noise_alone(cells, decided.epsilon, decided.threshold))
     if 2 * rows < drawn:
         return notes
     mostly = f"most of these rows are expected to be noise and not records: {drawn:,} rows, of which about {rows:,.3g}"

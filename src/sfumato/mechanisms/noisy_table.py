@@ -34,6 +34,7 @@ from sfumato.mechanisms.noisy_cells import (
     Threshold,
     carried_words,
     cells_schema,
+    exact_counts,
     expected_error,
     large,
     mostly_noise,
@@ -107,6 +108,8 @@ class NoisyTable:
         least = threshold_for(cells, rate, self.threshold)
         does = f"noises {large(cells)} cells and reports counts from {least}"
         notes = [f"Of these, {noise_alone(cells, rate, least)}."]
+        if exact := exact_counts(rate, least):
+            notes.append(f"Warning: {exact}. Ask for a smaller epsilon.")
         if least > MANY_ROWS:
             told = f"Warning: with so many cells no group below {least} rows is seen. Declare fewer: --cut"
             notes.append(f"{told}{carried_words(kept)}.")

@@ -177,6 +177,7 @@ def _published(release: Release) -> dict[str, Any]:
         "summary": {name: f"{value:,.10g}" for name, value in _sizes(release).items()},
         "sizes": size_rows(group_sizes(release)),
         "fingerprints": release.fingerprints().describe(),
+        "exposed": release.exposed().sentences() if release.form in ("generalized", "buckets") else [],
         "sample": (shown := sample_rows(release)),
         "groups": _second_table(release, shown),
     }

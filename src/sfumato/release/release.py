@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
+from fractions import Fraction
 from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal
@@ -16,6 +17,7 @@ import numpy as np
 
 from sfumato.claims import Claim
 from sfumato.errors import ParameterError, count_of
+from sfumato.randomness.geometric import PRACTICALLY_EXACT
 from sfumato.release.declared import DeclaredPeople
 from sfumato.schema import Attribute, Labels, Schema
 from sfumato.schema.fingerprints import Fingerprints, lonely_rows
@@ -26,7 +28,19 @@ if TYPE_CHECKING:
 
     from sfumato.release.atomic import NewFolder
 
-__all__ = ["Boxes", "Carried", "Form", "Groups", "Outcome", "Release", "Residence", "Summary", "assemble", "summed"]
+__all__ = [
+    "Boxes",
+    "Carried",
+    "Exposed",
+    "Form",
+    "Groups",
+    "Outcome",
+    "Release",
+    "Residence",
+    "Summary",
+    "assemble",
+    "summed",
+]
 
 
 # Boxes in groups: what every release consists of.
@@ -145,6 +159,50 @@ class Summary:
         return {name: getattr(self, name) for name in self.__slots__}
 
 
+@dataclass(frozen=True, slots=True)
+class Exposed:
+    """How many classes hold one person, and in how many all rows have one value of a sensitive attribute.
+
+    Computed from what is published. `most` is how many rows one person may have where no key says whose they are.
+    """
+
+    classes: int
+    _: KW_ONLY
+    single: int
+    alike: Mapping[str, int]
+    most: int = 1
+    word: str = "class"
+
+    def __bool__(self) -> bool:
+        """Whether anybody can be singled out, or a value linked, by the class alone."""
+        return bool(self.single or any(self.alike.values()))
+
+    def among(self, number: int) -> str:
+        """Say in how many of all classes something is so."""
+        return f"in {number:,} of {count_of(self.classes, self.word, f'{self.word}{_PLURAL[self.word]}')}"
+
+    def alone(self) -> str:
+        """Say how many classes hold one person; nothing where none does."""
+        if not self.single:
+            return ""
+        if self.most > 1:
+            return f"{self.among(self.single)} there may be one person only: they have at most {self.most} rows"
+        return f"{self.among(self.single)} there is one person only"
+
+    def one_value(self) -> list[str]:
+        """Say for each sensitive attribute in how many classes all rows have one value; nothing where none does."""
+        return [
+            f"{self.among(number)} all rows have one value of {name}" for name, number in self.alike.items() if number
+        ]
+
+    def sentences(self) -> list[str]:
+        """Say all of it, one sentence each."""
+        return [f"{told[0].upper()}{told[1:]}." for told in filter(None, (self.alone(), *self.one_value()))]
+
+
+_PLURAL = {"class": "es", "group": "s"}
+
+
 @dataclass(frozen=True)
 class Release:
     """What the public gets. `schema` holds the published attributes only."""
@@ -189,6 +247,14 @@ class Release:
         """Counts of the first carried attribute, groups x domain."""
         return self.groups.histogram(self.carried[0].name)
 
+    @property
+    def practically_exact(self) -> bool:
+        """Whether the noise on its counts is so small that they are hardly ever off; decided by the claim alone."""
+        if self.form != "cells":
+            return False
+        spent = sum((epsilon for stage, epsilon in self.claim.trace if stage == "counts"), Fraction())
+        return spent >= PRACTICALLY_EXACT * self.schema.rows_per_person
+
     def summary(self) -> Summary:
         """Classes, rows, suppressed rows and class sizes (the suppressed group is no class)."""
         weight = self.groups.weight
@@ -202,6 +268,23 @@ class Release:
             median=float(np.median(sizes)) if len(sizes) else 0.0,
             largest=int(sizes.max()) if len(sizes) else 0,
         )
+
+    def exposed(self) -> Exposed:
+        """Count the classes of one person and those of one sensitive value (the suppressed group is no class)."""
+        kept = self.groups.weight > 0
+        if self.suppressed_group is not None:
+            kept[self.suppressed_group] = False
+        keyed = self.people is not None
+        most = 1 if keyed else self.schema.rows_per_person
+        people = self.people.classes if self.people is not None else self.groups.weight
+        alike = {
+            attribute.name: int((kept & (np.diff(self.groups.histogram(attribute.name).indptr) == 1)).sum())
+            for attribute in self.carried
+            if attribute.role == "sensitive"
+        }
+        word = "group" if self.form == "buckets" else "class"
+        single = int((kept & (people <= most)).sum())
+        return Exposed(int(kept.sum()), single=single, alike=alike, most=most, word=word)
 
     def fingerprints(self) -> Fingerprints:
         """Count the rows that are alone with what is published unchanged; computed from what is published only."""
@@ -219,7 +302,12 @@ class Release:
             columns = np.column_stack([boxes.labels[box[carried.group]], carried.codes])
             together = lonely_rows(columns, carried.weight)
         return Fingerprints(
-            self.rows, unchanged=names, alone=alone, alone_on_all=together, drawn=self.claim.kind == "proved"
+            self.rows,
+            unchanged=names,
+            alone=alone,
+            alone_on_all=together,
+            drawn=self.claim.kind == "proved",
+            exact=self.practically_exact,
         )
 
     def frame(self) -> pl.DataFrame:

@@ -215,7 +215,21 @@ _FORMS = {
     "synthetic": "Rows are drawn from a model, not copied from records.",
 }
 
-
+_EXACT = (
+    "At this epsilon counts are practically exact: the noise changes a count by less than 1/20 on average. Rare "
+    "combinations are published as they are, where they reach the smallest count that is reported"
+)
+_EXACT_ROWS = f"Rows stand for counts with noise. {_EXACT}: a row is very likely a record."
+_EXACT_LINES = (
+    f"Each line is a combination of values with a count that carries noise. {_EXACT}: a line with a count of 1 is very "
+    "likely one person."
+)
+_EXPOSED = {  # where a class holds one person, or all its rows one value
+    "generalized": "Each row stands for one record. Columns that others could know are made coarser. Records look "
+    "alike where they agree in all of these columns, and are then of one class.",
+    "buckets": "Each row of the data stands for one record. The sensitive columns are in a second table: only the "
+    "group says which values belong to which records. Where all rows of a group have one value, that is everybody's.",
+}
 _COUNT_FORMS = {
     "cells": "Each line is a combination of values with a count that carries noise, not a record: no line is about one "
     "person. Small counts are not reported, so counts do not add up to the number of people.",
@@ -227,7 +241,7 @@ _COUNT_FORMS = {
 def dictionary(release: Release, files: Mapping[str, PublishedTable], *, counts: bool = False) -> str:
     """Return the dictionary as Markdown; `files` names the data files, `counts` says that lines have a count."""
     schema = public_schema(release)
-    lines = [f"# {_line(schema.name)}", "", (_COUNT_FORMS if counts else _FORMS)[release.form], ""]
+    lines = [f"# {_line(schema.name)}", "", _form(release, counts=counts), ""]
     lines += [
         f"- {code_span(name)}: {count_of(table.rows, 'row')}, {count_of(len(table.columns), 'column')}"
         for name, table in files.items()
@@ -251,6 +265,15 @@ def dictionary(release: Release, files: Mapping[str, PublishedTable], *, counts:
     if release.notes:
         lines += ["## Notes", "", *(f"- {_line(note)}" for note in release.notes), ""]
     return "\n".join(lines)
+
+
+def _form(release: Release, *, counts: bool) -> str:
+    """Say what a row stands for; of classes that hide nobody or no value it says so instead of the contrary."""
+    if release.form in _EXPOSED and (exposed := release.exposed()):
+        return " ".join([_EXPOSED[release.form], *map(_line, exposed.sentences())])
+    if release.practically_exact:
+        return _EXACT_LINES if counts else _EXACT_ROWS
+    return (_COUNT_FORMS if counts else _FORMS)[release.form]
 
 
 def _role(attribute: Attribute) -> str:

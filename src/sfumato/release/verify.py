@@ -357,6 +357,8 @@ def _file(path: Path, schema: Schema, requirement: Requirement, *, groups: str |
     absent = [attribute.name for attribute in schema.quasi if attribute.name not in columns]
     notes = [*_nothing_asked(requirement), *(f"{name} is not in the table: read as *" for name in absent)]
     notes += [f"{p.path}: {p.rule}; they are compared by text" for p in unread if p.path not in needed]
+    if counts is not None:
+        notes.append(f"{counts}: how many rows a line stands for is taken on trust from the file, and was not checked")
     if groups is not None:
         notes.append(f"{groups}: every row shows its own values, so a class is rows with the same labels and group")
     return Verdict(

@@ -41,7 +41,8 @@ class Fingerprints:
     """How many of the published rows are alone with the columns published unchanged, and with all columns.
 
     Where two tables are published, their columns are never in one row: `alone_on_all` is None, and `alone_on_exact` is
-    the number of rows that are alone with their exact quasi-identifiers. `drawn` rows are noisy or synthetic.
+    the number of rows that are alone with their exact quasi-identifiers. `drawn` rows are noisy or synthetic; where the
+    noise is so small that counts are hardly ever off, they are `exact`.
     """
 
     rows: int
@@ -51,6 +52,7 @@ class Fingerprints:
     alone_on_all: int | None
     alone_on_exact: int | None = None
     drawn: bool = False
+    exact: bool = False
 
     @property
     def above(self) -> bool:
@@ -89,7 +91,9 @@ class Fingerprints:
             are = "is" if self.alone_on_exact == 1 else "are"
             said.append(f"{self.alone_on_exact:,} of {rows} {are} alone with their exact quasi-identifiers.")
         if self.drawn and said:
-            said.append("The rows are drawn, so one that is alone need not be a person.")
+            drawn = "The rows are drawn, so one that is alone need not be a person."
+            exact = "The rows are drawn, but with so little noise that one that is alone is very likely a person."
+            said.append(exact if self.exact else drawn)
         return " ".join(said)
 
     @property

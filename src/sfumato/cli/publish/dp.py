@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sfumato.cli.output import say
-from sfumato.cli.publish.run import publish, publish_options, run
+from sfumato.cli.publish.run import WARNING, publish, publish_options, run
 
 if TYPE_CHECKING:
     from sfumato.mechanisms import Mechanism
@@ -39,7 +39,8 @@ def _spend(mechanism: Mechanism, options: dict[str, Any]) -> None:
             error = f" Expected error: {stage.expected_error}." if stage.expected_error else ""
             say(f"{stage.name}: {stage.does}. Spends epsilon {stage.budget}.{error}")
         for note in plan.notes:
-            say(note)
+            if not note.startswith(WARNING):
+                say(note)
     run(mechanism, **options)
 
 

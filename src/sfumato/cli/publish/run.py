@@ -18,9 +18,12 @@ if TYPE_CHECKING:
     from sfumato.schema import Schema
 
 __all__ = [
+    "WARNING",
     "budget_warnings",
+    "class_warnings",
     "form_notes",
     "list_warnings",
+    "plan_warnings",
     "publish",
     "publish_options",
     "run",
@@ -29,6 +32,9 @@ __all__ = [
     "withheld",
     "withheld_words",
 ]
+
+
+WARNING = "Warning: "  # how a note of a plan begins that `run` says before anything is drawn
 
 
 # What a steward must hear beside the figures of a release: an account nobody keeps, noise, whose values are exact.
@@ -63,6 +69,13 @@ def list_warnings(mechanism: Mechanism, schema: Schema) -> list[str]:
         return []
     told = "no groups or hierarchy, so that values are put together as their list has them (often the alphabet)"
     return [f"{', '.join(names)}: {told}, not as they are alike. Declare groups, or hide values with --nominal nodes"]
+
+
+def plan_warnings(mechanism: Mechanism, schema: Schema) -> list[str]:
+    """Return the warnings of a plan that spends a budget: functions of the schema and the parameters alone."""
+    if mechanism.claim(schema).kind != "proved":
+        return []
+    return [note.removeprefix(WARNING).rstrip(".") for note in mechanism.plan(schema).notes if note.startswith(WARNING)]
 
 
 def table_warnings(table: Any) -> list[str]:
@@ -114,28 +127,35 @@ def form_notes(release: Release) -> list[str]:
     if release.form == "buckets":
         hidden = ", ".join(attribute.name for attribute in release.carried if attribute.role == "sensitive")
         exact = ", ".join(attribute.name for attribute in release.quasi)
-        return [f"Published exactly, for every record: {exact}. Only the link to {hidden} is hidden."]
+        is_hidden = f"Only the link to {hidden} is hidden."
+        if release.exposed():
+            is_hidden = f"The link to {hidden} is hidden only where a group has several values."
+        told = f"Published exactly, for every record: {exact}. {is_hidden}"
+        return [told, *(f"Warning: {text}." for text in class_warnings(release))]
     if release.form == "cells":
         told = "Counts carry noise, and small ones are not reported: rows do not add up to the number of records."
+        if release.practically_exact:
+            told = "Counts carry so little noise that they are practically exact: a row is very likely a record."
         return [told, *(f"{note[0].upper()}{note[1:]}." for note in release.notes)]
-    return [*_homogeneous(release), *_alike_but_missing(release), *_never_cut(release)]
+    warned = [f"Warning: {text}." for text in class_warnings(release)]
+    return [*warned, *_alike_but_missing(release), *_never_cut(release)]
 
 
-def _homogeneous(release: Release) -> list[str]:
-    """Warn where the claim says nothing of sensitive values, and of how many classes all rows have one value."""
-    import numpy as np
-
+def class_warnings(release: Release) -> list[str]:
+    """Warn of classes of one person or of one sensitive value, whatever was required; nothing for drawn rows."""
     from sfumato.claims import Requirement
 
-    asked = release.claim.promise
-    if not isinstance(asked, Requirement) or asked.reads_sensitive:
+    if release.form not in ("generalized", "buckets") or release.claim.kind == "proved":
         return []
-    told = []
-    for attribute in (one for one in release.carried if one.role == "sensitive"):
-        single = int((np.diff(release.groups.histogram(attribute.name).indptr) == 1).sum())
-        of = f"in {single:,} of {len(release.groups):,} classes all rows have one value"
-        told.append(f"Warning: nothing is promised of {attribute.name}, and {of}. Ask for l or t as well (--l, --t).")
-    return told
+    exposed, asked = release.exposed(), release.claim.promise
+    told = [f"{alone}. Ask for k as well (--k)"] if (alone := exposed.alone()) else []
+    if isinstance(asked, Requirement) and not asked.reads_sensitive:
+        of = {name: f"{exposed.among(number)} all rows have one value" for name, number in exposed.alike.items()}
+        return [*told, *(f"nothing is promised of {name}, and {all_}. {_ASK_BOTH}" for name, all_ in of.items())]
+    return [*told, *(f"{text}. Ask for l of at least 2 as well (--l)" for text in exposed.one_value())]
+
+
+_ASK_BOTH = "Ask for l or t as well (--l, --t)"
 
 
 def _alike_but_missing(release: Release) -> list[str]:
@@ -315,7 +335,7 @@ def run(mechanism: Mechanism, **options: Any) -> None:
             table.refuse_free_text()
         earlier = _earlier(mechanism, schema, options)
         warnings = [*budget_warnings(claim, schema, options["ledger"]), *list_warnings(mechanism, schema)]
-        warnings += table_warnings(table)
+        warnings += [*plan_warnings(mechanism, schema), *table_warnings(table)]
         if earlier == []:
             known = schema.population or schema.name
             warnings.append(
@@ -348,7 +368,7 @@ def run(mechanism: Mechanism, **options: Any) -> None:
                 "fingerprints": release.fingerprints().to_json(),
                 "undecided": len(undecided),
                 "decisions": [decision.as_json() for decision in undecided],
-                "warnings": warnings,
+                "warnings": [*warnings, *class_warnings(release)],
                 **({} if beside is None else {"against": beside.to_json()}),
             }
         )

@@ -57,6 +57,7 @@ from sfumato.mechanisms.noisy_cells import (
     carried_words,
     cells_schema,
     decoded,
+    exact_counts,
     expected_error,
     large,
     least_drawable,
@@ -283,6 +284,8 @@ class DiffGen:
         between = large(few) if few == many else f"{large(few)} without a specialization, at most {large(many)} after"
         notes.append(f"Cells: {between}. With {large(few)}, counts from {least} on are reported.")
         notes.append(f"Of these, {noise_alone(few, rate, least)}; more cells, more noise.")
+        if exact := exact_counts(rate, least):
+            notes.append(f"Warning: {exact}. Ask for a smaller epsilon.")
         if least > MANY_ROWS and carried_words(kept):
             notes.append(f"Warning: no group below {least} people is seen{carried_words(kept)}.")
         return Plan(stages, notes=tuple(notes), refusal=mostly_noise(kept, few, rate, least))

@@ -1,0 +1,139 @@
+"""Of two keys the person is the one whose rows agree; a key that stands for several people is reported."""
+
+from __future__ import annotations
+
+import random
+import re
+import tomllib
+
+import polars as pl
+import pytest
+
+import sfumato as sf
+
+COLUMNS = """
+[attribute.age]
+role = "quasi"
+kind = "numeric"
+range = [0, 100]
+[attribute.sex]
+role = "quasi"
+values = ["F", "M"]
+[attribute.town]
+role = "quasi"
+values = ["a", "b", "c", "d"]
+[attribute.illness]
+role = "sensitive"
+values = ["flu", "gout", "none"]
+"""
+PAIRS = [
+    ("teacher_id", "student_id"),
+    ("case_id", "contact_id"),
+    ("employee_no", "client_no"),
+    ("referrer_email", "email"),
+    ("mother_id", "child_id"),
+]
+
+
+def two_keys(other: str, subject: str, *, seed: int = 4, unique: str = "") -> pl.DataFrame:
+    """Rows of 250 people, several each, and another party's key that meets them at random."""
+    draw = random.Random(seed)
+    rows = []
+    for at in range(250):
+        same = {"age": draw.randint(18, 80), "sex": draw.choice("FM"), "town": draw.choice("abcd")}
+        for _ in range(draw.choice([2, 4, 5, 6])):
+            keys = {other: f"K{draw.randint(1000, 1500)}", subject: f"C{at:05d}"}
+            rows.append({**keys, **same, "illness": draw.choice(["flu", "gout", "none"])})
+    draw.shuffle(rows)
+    return pl.DataFrame([{**({unique: f"U{at:06d}"} if unique else {}), **row} for at, row in enumerate(rows)])
+
+
+def _proposed(frame: pl.DataFrame) -> str:
+    found = re.search(r'^person = "([^"]*)"', sf.draft(frame), re.MULTILINE)
+    return found[1] if found else ""
+
+
+@pytest.mark.parametrize(("other", "subject"), PAIRS)
+def test_of_two_keys_a_draft_proposes_the_one_whose_rows_agree(other: str, subject: str) -> None:
+    frame = two_keys(other, subject)
+    assert _proposed(frame) == subject
+    assert _proposed(frame.select(subject, other, "age", "sex", "town", "illness")) == subject
+
+
+def test_a_unique_identifier_leaves_no_shared_telephone_as_a_person() -> None:
+    draw = random.Random(2)
+    rows = []
+    for family in range(300):
+        town = draw.choice("abcd")
+        for _ in range(draw.choice([1, 2, 3])):
+            pupil = {"pupil_no": f"S{len(rows):05d}", "guardian_phone": f"07{family:08d}"}
+            rows.append({**pupil, "age": draw.randint(6, 18), "sex": draw.choice("FM"), "town": town, "illness": "flu"})
+    assert _proposed(pl.DataFrame(rows)) == ""
+    # Each visit has a number of its own here, and the rows of an address agree: it is the person's.
+    assert _proposed(two_keys("doctor", "email", unique="visit_id")) == "email"
+
+
+def _schema(person: str, *others: str, not_person: str = "") -> sf.Schema:
+    passed = f'not_person = ["{not_person}"]\n' if not_person else ""
+    named = "".join(f'[attribute.{name}]\nrole = "identifier"\n' for name in (person, *others))
+    return sf.Schema.parse(tomllib.loads(f'name = "t"\nperson = "{person}"\n{passed}{named}{COLUMNS}'))
+
+
+@pytest.mark.parametrize(("other", "subject"), PAIRS)
+def test_a_second_key_whose_rows_agree_is_refused(other: str, subject: str) -> None:
+    frame = two_keys(other, subject)
+    wrong = sf.read(frame, _schema(other, subject))
+    (warned,) = [one for one in wrong.remarks() if one.path == f"attribute.{subject}"]
+    assert f"those of {other}, which `person` names, do not" in warned.rule
+    with pytest.raises(sf.SchemaError, match=subject):
+        sf.publish(wrong, sf.Mondrian(sf.KAnonymity(5)))
+    # The right key, and a wrong one that somebody answers for, pass.
+    assert sf.publish(sf.read(frame, _schema(subject, other)), sf.Mondrian(sf.KAnonymity(5))).people is not None
+    answered = sf.read(frame, _schema(other, subject, not_person=subject))
+    assert sf.publish(answered, sf.Mondrian(sf.KAnonymity(5))).people is not None
+
+
+def test_a_key_of_visits_is_no_rival_of_a_person_who_grows_older() -> None:
+    frame = two_keys("doctor_id", "patient_id").with_columns(visit_id=pl.int_range(pl.len()) // 2)
+    frame = frame.sort("patient_id").with_columns(visit_id=pl.int_range(pl.len()) // 2)
+    frame = frame.with_columns(age=pl.col("age") + pl.int_range(pl.len()) % 3)
+    assert sf.read(frame, _schema("patient_id", "visit_id", "doctor_id")).suspected_keys() == []
+
+
+def _mixed(number: int, keys: int = 300) -> pl.DataFrame:
+    """Two rows for each key; `number` keys stand for two people of another sex in another town."""
+    draw = random.Random(1)
+    rows = []
+    for at in range(keys):
+        age, sex, town = draw.randint(18, 80), draw.choice("FM"), draw.choice("abc")
+        one = {"patient_id": f"P{at:04d}", "age": age, "sex": sex, "town": town, "illness": "flu"}
+        rows += [one, {**one, "sex": "M" if sex == "F" else "F", "town": "d"} if at < number else one]
+    return pl.DataFrame(rows)
+
+
+@pytest.mark.parametrize(
+    ("number", "keys", "warned"), [(0, 300, 0), (2, 300, 0), (4, 300, 4), (5, 900, 5), (60, 300, 60)]
+)
+def test_keys_that_stand_for_several_people_are_reported(number: int, keys: int, warned: int) -> None:
+    said = [
+        one for one in sf.read(_mixed(number, keys), _schema("patient_id")).remarks() if "several people" in one.rule
+    ]
+    assert [one.count for one in said] == ([warned] if warned else [])
+
+
+def test_people_who_move_are_not_reported_as_several() -> None:
+    frame = _mixed(0)
+    moved = frame.with_columns(town=pl.when(pl.int_range(pl.len()) % 2 == 0).then(pl.lit("d")).otherwise("town"))
+    assert not [one for one in sf.read(moved, _schema("patient_id")).remarks() if "several people" in one.rule]
+
+
+def test_a_missing_value_is_not_another_person() -> None:
+    columns = COLUMNS.replace('values = ["F", "M"]', 'values = ["F", "M"]\nmissing = ["unknown"]')
+    columns = columns.replace('values = ["a", "b", "c", "d"]', 'values = ["a", "b", "c", "d"]\nmissing = [""]')
+    told = f'name = "t"\nperson = "patient_id"\n[attribute.patient_id]\nrole = "identifier"\n{columns}'
+    second = pl.int_range(pl.len()) % 2 == 1
+    lacking = _mixed(0).with_columns(
+        sex=pl.when(second).then(pl.lit("unknown")).otherwise("sex"), town=pl.when(second).then(None).otherwise("town")
+    )
+    table = sf.read(lacking, sf.Schema.parse(tomllib.loads(told)))
+    assert not [one for one in table.remarks() if "several people" in one.rule]

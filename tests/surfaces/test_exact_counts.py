@@ -1,0 +1,90 @@
+"""Where noise is so small that counts are practically exact, the plan, the command and the dictionary say so."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+import tomllib
+from fractions import Fraction
+
+import polars as pl
+import pytest
+from click.testing import CliRunner
+
+import sfumato as sf
+from sfumato.cli.main import app
+from sfumato.mechanisms.noisy_cells import exact_counts
+from sfumato.randomness.geometric import PRACTICALLY_EXACT
+
+SCHEMA = """
+name = "members"
+population = "members"
+rows_per_person = 1
+rows = 300
+[attribute.town]
+role = "quasi"
+values = ["a", "b", "c", "d"]
+source = "public"
+[attribute.illness]
+role = "sensitive"
+values = ["flu", "gout", "none"]
+source = "public"
+"""
+EXACT = "counts are practically exact: rare combinations are published as they are"
+
+
+@pytest.fixture
+def files(tmp_path):
+    draw = random.Random(5)
+    towns = [draw.choice("aaab") for _ in range(300)]
+    pl.DataFrame({"town": towns, "illness": ["none"] * 299 + ["gout"]}).write_csv(tmp_path / "d.csv")
+    (tmp_path / "s.toml").write_text(SCHEMA)
+    return [str(tmp_path / "d.csv"), str(tmp_path / "s.toml")]
+
+
+@pytest.mark.parametrize("method", [["noisy-table"], ["diffgen", "--specializations", "leaves"]], ids=" ".join)
+def test_counts_that_are_practically_exact_are_said_to_be(method, files, tmp_path) -> None:
+    out, asked = tmp_path / "out", [*method[1:], "--epsilon", "10", "--threshold", "1"]
+    done = CliRunner().invoke(app, ["publish", method[0], *files, *asked, "-o", str(out)])
+    assert done.exit_code == 0, done.exception
+    assert f"Warning: at epsilon 10 {EXACT}" in " ".join(done.stderr.split())
+    told, written = " ".join(done.output.split()), " ".join((out / "dictionary.md").read_text().split())
+    for text in (told, written):
+        assert EXACT in text
+        assert "do not add up" not in text
+        assert "need not be a person" not in text
+    heard = CliRunner().invoke(app, ["publish", method[0], *files, *asked, "--json", "-o", str(tmp_path / "json")])
+    assert any(EXACT in text for text in json.loads(heard.stdout)["warnings"])
+    lines = CliRunner().invoke(app, ["publish", method[0], *files, *asked, "--counts", "-o", str(tmp_path / "lines")])
+    assert lines.exit_code == 0, lines.exception
+    assert "no line is about one person" not in " ".join((tmp_path / "lines" / "dictionary.md").read_text().split())
+    dry = CliRunner().invoke(app, ["publish", method[0], *files, *asked, "--dry-run"])
+    assert EXACT in " ".join(dry.output.split())
+
+
+def test_at_epsilon_one_nothing_of_it_is_said(files, tmp_path) -> None:
+    out = tmp_path / "out"
+    done = CliRunner().invoke(app, ["publish", "noisy-table", *files, "--epsilon", "1", "-o", str(out)])
+    assert "practically exact" not in done.output
+    assert "do not add up" in " ".join((out / "dictionary.md").read_text().split())
+
+
+def test_the_bound_is_an_expected_error_of_a_twentieth() -> None:
+    assert 1 / math.sinh(PRACTICALLY_EXACT) < 1 / 20 < 1 / math.sinh(PRACTICALLY_EXACT - Fraction(1, 1000))
+    assert exact_counts(PRACTICALLY_EXACT, 1)
+    assert not exact_counts(PRACTICALLY_EXACT - Fraction(1, 10**9), 1)
+    assert "combinations of 7 rows or more" in exact_counts(Fraction(5), 7)
+
+
+def test_it_is_a_function_of_public_numbers_alone() -> None:
+    """Two tables of one schema get the same words; several rows a person get less epsilon each."""
+    schema = sf.Schema.parse(tomllib.loads(SCHEMA))
+    made = [
+        sf.publish(sf.read(pl.DataFrame({"town": rows, "illness": ["flu"] * len(rows)}), schema), sf.NoisyTable(5))
+        for rows in (["a"] * 300, ["b"] * 2)
+    ]
+    assert [one.practically_exact for one in made] == [True, True]
+    assert made[0].notes[0] == made[1].notes[0]
+    several = sf.Schema.parse(tomllib.loads(SCHEMA.replace("rows_per_person = 1", "rows_per_person = 2")))
+    assert "practically exact" not in " ".join(sf.plan(several, sf.NoisyTable(5)).notes)
