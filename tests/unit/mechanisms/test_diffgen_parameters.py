@@ -257,7 +257,7 @@ def test_it_is_saved_with_its_public_recoding_and_read_back(table, tmp_path):
 @pytest.mark.parametrize(
     ("cuts", "rule"),
     [
-        ({"pay": ["*"]}, "no quasi-identifier"),
+        ({"pay": ["*"]}, "not a quasi-identifier"),
         ({"age": ["[20-24)"]}, "4 values are in none of its labels and \\(missing\\) is in none"),
         ({"grade": ["low", "low..mid", "high"]}, "1 value is in more than one label"),
         ({"grade": ["nowhere"]}, "cannot be read"),
