@@ -58,7 +58,7 @@ __all__ = [
 # The rules by which a printed number or a described curve is judged. Pure functions of numbers.
 #
 # Source    own rules; what the papers say is in the files named after them.
-# Claim     `agrees`: a printed number is met within the tolerance named beside it. `same shape`: there is not a number,
+# Claim     `agrees`: a printed number is met within the tolerance named beside it. `same shape`: there is no number,
 # or
 #           it is missed by no more than the factor named, and the direction or order that the paper describes is that
 # of

@@ -82,7 +82,7 @@ class Bucketize:
         table = counts.published
         if not counts.schema.carried:
             hint = 'give a column role = "sensitive"'
-            raise ParameterError("carried", "nothing", "there is not a link to break", hint=hint)
+            raise ParameterError("carried", "nothing", "there is no link to break", hint=hint)
         parts, _ = cut_table(table, self.requirement, cut=self.cut)
         release, number = bucket_release(
             table,

@@ -185,7 +185,7 @@ CLAIM = {"accounted": False, "kind": "checked"}
         ({"claim": {**CLAIM, "accounted": True}}, True),
         ({"claim": CLAIM}, False),  # costs nothing, and can be made again
         ("damaged {", True),
-        (None, False),  # the manifest is written last: without one there is not a release
+        (None, False),  # the manifest is written last: without one there is no release
     ],
 )
 def test_a_partial_that_holds_a_paid_release_is_never_removed(tmp_path, manifest, stays):
