@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import duckdb
 import numpy as np
 import polars as pl
 import pytest
@@ -105,7 +106,6 @@ def test_a_list_in_which_one_column_tells_all_is_not_reported():
 
 
 def test_a_database_says_the_same():
-    duckdb = pytest.importorskip("duckdb")
     again = pl.concat([people(), people()[:200]])
     relation = duckdb.sql("select * from again")
     assert copies.find_copies(open_source(relation)) == found(again)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import resource
 import time
-from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -14,18 +13,17 @@ import sfumato as sf
 from sfumato.commuting import Geography, Shape, read_flows
 from sfumato.commuting.synthesize import laws_for
 
-DATA = Path(__file__).resolve().parents[2].parent / "shared" / "data"
-LODES = DATA / "lodes_ri_2019"
-present = pytest.mark.skipif(not LODES.is_dir(), reason="LODES Rhode Island 2019 is not beside the repository")
+
+@pytest.fixture(scope="module")
+def lodes(public_data):
+    return public_data("lodes_ri_2019", "LODES of Rhode Island 2019")
 
 
 @pytest.fixture(scope="module")
-def rhode_island():
-    blocks = Geography.read(LODES / "ri_xwalk.csv.gz")
-    return read_flows(LODES / "ri_od_main_JT00_2019.csv.gz", blocks)
+def rhode_island(lodes):
+    return read_flows(lodes / "ri_od_main_JT00_2019.csv.gz", Geography.read(lodes / "ri_xwalk.csv.gz"))
 
 
-@present
 def test_rhode_island_is_read_as_it_comes(rhode_island):
     where, _, people = rhode_island.pairs
     _, n = rhode_island.sizes()
@@ -35,7 +33,6 @@ def test_rhode_island_is_read_as_it_comes(rhode_island):
     assert (len(set(n.tolist())), n.max()) == (489, 5_765)
 
 
-@present
 def test_rhode_island_within_its_budget_and_totals_stay(rhode_island, tmp_path):
     destinations, n = rhode_island.sizes()
     mechanism = sf.Synthesize("4.6", "1e-5")
@@ -52,20 +49,18 @@ def test_rhode_island_within_its_budget_and_totals_stay(rhode_island, tmp_path):
     assert sf.verify(tmp_path / "out").holds
 
 
-@present
-def test_homes_in_other_states_are_found_by_county_or_are_elsewhere(rhode_island):
-    aux = pl.read_csv(LODES / "ri_od_aux_JT00_2019.csv.gz", infer_schema=False)
+def test_homes_in_other_states_are_found_by_county_or_are_elsewhere(rhode_island, lodes, public_data):
+    aux = pl.read_csv(lodes / "ri_od_aux_JT00_2019.csv.gz", infer_schema=False)
     with pytest.raises(sf.ReadError, match="not in the geography"):
         read_flows(aux, rhode_island.geography)
     away = read_flows(aux, rhode_island.geography, unknown="elsewhere")
     assert set(away.pairs[1].tolist()) == {25_181}
-    counties = Geography.read(DATA / "geo" / "us_county_centroids.csv")
+    counties = Geography.read(public_data("geo/us_county_centroids.csv", "centroids of US counties"))
     placed = read_flows(aux, rhode_island.geography.beyond(counties))
     assert placed.table.rows == 70_737
     assert len(set(placed.pairs[1].tolist())) > 50
 
 
-@present
 @pytest.mark.full
 def test_coarse_cells_keep_short_commutes_of_large_destinations(rhode_island):
     """Pooled over destinations with 50 jobs or more, commutes below 3.74 miles keep their average within 10 %."""

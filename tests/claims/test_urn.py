@@ -7,7 +7,6 @@ import math
 import time
 from collections import Counter
 from fractions import Fraction as F  # noqa: N817  (the tests are full of them)
-from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -512,12 +511,10 @@ def test_trap_47_a_dirichlet_draw_in_floats_loses_blocks():
 
 # ---------------------------------------------------------------------------- cost
 
-LODES = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "lodes_ri_2019" / "ri_od_main_JT00_2019.csv.gz"
 
-
-@pytest.mark.skipif(not LODES.exists(), reason="the LODES files of Rhode Island 2019 are not beside the repository")
-def test_rhode_island_within_its_budget():
-    frame = pl.read_csv(LODES, columns=["w_geocode", "h_geocode", "S000"]).sort("w_geocode", "h_geocode")
+def test_rhode_island_within_its_budget(public_data):
+    flows = public_data("lodes_ri_2019/ri_od_main_JT00_2019.csv.gz", "LODES of Rhode Island 2019")
+    frame = pl.read_csv(flows, columns=["w_geocode", "h_geocode", "S000"]).sort("w_geocode", "h_geocode")
     _, where = np.unique(frame["w_geocode"].to_numpy(), return_inverse=True)
     _, slots = np.unique(frame["h_geocode"].to_numpy(), return_inverse=True)
     people = frame["S000"].to_numpy().astype(np.int64)

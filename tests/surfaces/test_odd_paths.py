@@ -13,7 +13,10 @@ import sfumato as sf
 from sfumato.cli.main import main
 from sfumato.release import store
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse names that are no text")
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux",
+    reason="only Linux lets a file have a name that is not UTF-8; elsewhere there is nothing to test",
+)
 
 SCHEMA = """
 name = "small"

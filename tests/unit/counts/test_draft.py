@@ -23,7 +23,6 @@ from sfumato.schema.formats import NumberForm
 
 SIZES = {"age": 80, "sex": 2, "region": 12, "colour": 5, "year": 40}
 DOLLARS = NumberForm(thousands=",", units=("$",))
-DATA = Path(__file__).resolve().parents[3].parent / "shared" / "data"
 PEOPLE = pl.DataFrame(
     {
         "person_id": range(1000, 1040),
@@ -403,18 +402,17 @@ def test_a_table_of_too_many_columns_is_refused_before_the_work(tmp_path) -> Non
         draft(path)
 
 
-@pytest.mark.skipif(not DATA.exists(), reason="the shared data folder is not there")
 @pytest.mark.parametrize(
-    ("pattern", "columns"),
+    ("name", "what", "columns"),
     [
-        ("adult/adult.data", 15),
-        ("census_income_kdd/*.parquet", 43),
-        ("lodes_ri_2019/*main*.csv.gz", 13),
-        ("lodes_ri_2019/*xwalk.csv.gz", 43),
+        ("adult/adult.data", "UCI Adult", 15),
+        ("census_income_kdd/census_income_kdd.parquet", "UCI Census-Income (KDD)", 43),
+        ("lodes_ri_2019/ri_od_main_JT00_2019.csv.gz", "LODES of Rhode Island 2019", 13),
+        ("lodes_ri_2019/ri_xwalk.csv.gz", "LODES of Rhode Island 2019", 43),
     ],
 )
-def test_real_files(tmp_path, pattern: str, columns: int) -> None:
-    path = next(iter(sorted(DATA.glob(pattern))))
+def test_real_files(tmp_path, public_data, name: str, what: str, columns: int) -> None:
+    path = public_data(name, what)
     schema = loaded(draft(path), tmp_path)
     assert len(schema.names) == columns
     assert check(path, schema) == []
@@ -422,14 +420,14 @@ def test_real_files(tmp_path, pattern: str, columns: int) -> None:
     assert schema.quasi
 
 
-@pytest.mark.skipif(not DATA.exists(), reason="the shared data folder is not there")
-def test_a_real_hierarchy_with_three_lines_dropped(tmp_path) -> None:
-    source = next(DATA.glob("adult/hierarchies_arx/*education*.csv"))
+def test_a_real_hierarchy_with_three_lines_dropped(tmp_path, public_data) -> None:
+    data = public_data("adult/adult.data", "UCI Adult")
+    source = next(data.parent.glob("hierarchies_arx/*education*.csv"))
     lines = source.read_text().splitlines()
     dropped = sorted(lines[at].split(";")[0] for at in (1, 5, 9))
     (tmp_path / "education.csv").write_text("\n".join(line for line in lines if line.split(";")[0] not in dropped))
     toml = 'name = "adult"\n[attribute.education]\nrole = "quasi"\ncolumn = "column_4"\nhierarchy = "education.csv"\n'
-    problems = check(DATA / "adult" / "adult.data", loaded(toml, tmp_path))
+    problems = check(data, loaded(toml, tmp_path))
     assert [(p.path, sorted(p.values)) for p in problems] == [("attribute.education", dropped)]
     assert "hierarchy education.csv" in problems[0].rule
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import duckdb
 import polars as pl
 import pytest
 from click.testing import CliRunner
@@ -61,7 +62,6 @@ def test_quoted_padded_and_later_header_lines_are_seen_and_lines_are_those_of_th
 def test_a_header_again_in_frames_and_engines_that_group():
     frame = pl.DataFrame([*ROWS, NAMES, NAMES], schema=NAMES, orient="row")
     assert "2 rows repeat the header: rows 61, 62" in sf.check(frame, SCHEMA)[0].rule
-    duckdb = pytest.importorskip("duckdb")
     assert "2 rows repeat the header" in sf.check(duckdb.sql("select * from frame"), SCHEMA)[0].rule
 
 

@@ -54,7 +54,9 @@ def test_the_package_alone_does_not_import_numba():
 # -- item 3: code of other users is not run --------------------------------------------------
 
 OTHER = 12345  # a user that is not us
-AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root can make files of other users")
+AS_ROOT = pytest.mark.skipif(
+    os.geteuid() != 0, reason="the attack is a file of another user, which only root can make: run the tests as root"
+)
 KEY = f"kernels-{cache.source_key()}"
 
 
