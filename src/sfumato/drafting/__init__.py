@@ -1,5 +1,22 @@
 """Proposing a schema for a file, and listing what a person must decide."""
 
-from sfumato.drafting.draft import draft
+from sfumato.drafting.decisions import Decision, answered, changed, decisions, keys_of, with_attribute, with_roles
+from sfumato.drafting.draft import Look, draft, look_at
+from sfumato.drafting.profile import Preview, Profile, preview, profiles
 
-__all__ = ["draft"]
+__all__ = [
+    "Decision",
+    "Look",
+    "Preview",
+    "Profile",
+    "answered",
+    "changed",
+    "decisions",
+    "draft",
+    "keys_of",
+    "look_at",
+    "preview",
+    "profiles",
+    "with_attribute",
+    "with_roles",
+]

@@ -6,6 +6,7 @@ import json
 import re
 import textwrap
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from decimal import Decimal
 from os import PathLike, fspath
 from typing import Any
@@ -14,17 +15,18 @@ from sfumato.counts.agreement import SAME_PERSON, UNLIKE, shares_alike
 from sfumato.counts.people import contact_like, household_like, key_like
 from sfumato.counts.stray_rows import header_problems
 from sfumato.drafting.columns import ColumnFacts, column_facts
-from sfumato.drafting.roles import Proposal, proposals
+from sfumato.drafting.roles import Proposal, proposals, proposed
 from sfumato.drafting.table import Repeated, TableFacts, table_facts
-from sfumato.errors import ReadError, count_of
+from sfumato.errors import ParameterError, ReadError, count_of
 from sfumato.io.errors import refused
 from sfumato.io.source import Source, open_source
+from sfumato.schema import Role
 from sfumato.schema.counting import holds_counts, named_like_counts
 from sfumato.schema.domain import decimal_text
 from sfumato.schema.word_hints import suggested
 from sfumato.visible import visible
 
-__all__ = ["draft", "toml_text"]
+__all__ = ["Look", "draft", "look_at", "toml_text"]
 
 
 # Write proposals as the TOML of a schema file: questions stand in `decide` alone, comments say what a key means.
@@ -180,7 +182,38 @@ _CLOSE = 0.2  # shares of rows that are alike are told apart from this differenc
 _ROWS_EACH = 10  # an identifier with more rows a value is rather that of a clinic than of a person
 
 
-def draft(
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What a file shows: its columns one by one and together, and what is proposed for each. Confidential."""
+
+    name: str
+    _: KW_ONLY
+    source: Source = field(repr=False)
+    facts: tuple[ColumnFacts, ...] = field(repr=False)
+    seen: TableFacts = field(repr=False)
+    proposals: tuple[Proposal, ...] = field(repr=False)
+    person: str = ""
+    counting: tuple[str, ...] = ()
+
+    @property
+    def read_as(self) -> str:
+        """How a text file was understood, so that a wrong guess is seen before anything rests on it."""
+        return _read_as(self.source, unnamed=len(self.facts) - len(self.proposals))
+
+    def schema_text(self) -> str:
+        """Return the drafted schema."""
+        given = {"read_as": self.read_as, "person": self.person, "counting": self.counting}
+        return toml_text(self.name, self.proposals, self.seen, **given)  # type: ignore[arg-type]
+
+    def attribute_text(self, name: str, role: Role) -> str:
+        """Return the table of one column as it would be drafted in another role."""
+        facts = next((one for one in self.facts if one.name == name), None)
+        if facts is None:
+            raise ParameterError("attribute", name, "is not a column of the file")
+        return _table(proposed(facts, role))
+
+
+def look_at(
     data: Any,
     *,
     name: str | None = None,
@@ -188,13 +221,8 @@ def draft(
     encoding: str | None = None,
     header: bool | Sequence[str] | None = None,
     sheet: str | None = None,
-) -> str:
-    """Return a commented TOML schema for a file or frame. It holds values of the data: it is confidential.
-
-    It loads, and reads the same file without error; a column without a name is omitted, and a comment says so.
-    What a person must decide stands in `decide`; what was read off the data is marked `source = "data"`, which
-    differentially private methods refuse.
-    """
+) -> Look:
+    """Open a file or frame and gather what a draft rests on."""
     source = open_source(data, delimiter=delimiter, encoding=encoding, header=header, sheet=sheet)
     if not source.columns:
         raise refused(source.name, "has no columns", "give a table with at least one column")
@@ -213,8 +241,34 @@ def draft(
         raise refused(
             source.name, "has no column with a name", "give each column a name, or header=False (--no-header)"
         )
-    read_as = _read_as(source, unnamed=len(facts) - len(named))
-    return toml_text(name or _name(data), named, seen, read_as=read_as, person=person, counting=counting)
+    return Look(
+        name or _name(data),
+        source=source,
+        facts=tuple(facts),
+        seen=seen,
+        proposals=tuple(named),
+        person=person,
+        counting=tuple(counting),
+    )
+
+
+def draft(
+    data: Any,
+    *,
+    name: str | None = None,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    header: bool | Sequence[str] | None = None,
+    sheet: str | None = None,
+) -> str:
+    """Return a commented TOML schema for a file or frame. It holds values of the data: it is confidential.
+
+    It loads, and reads the same file without error; a column without a name is omitted, and a comment says so.
+    What a person must decide stands in `decide`; what was read off the data is marked `source = "data"`, which
+    differentially private methods refuse.
+    """
+    given = {"delimiter": delimiter, "encoding": encoding, "sheet": sheet}
+    return look_at(data, name=name, header=header, **given).schema_text()
 
 
 def _whole(column: ColumnFacts) -> bool:

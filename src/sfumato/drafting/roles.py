@@ -18,7 +18,7 @@ from sfumato.schema import Role
 from sfumato.schema.checks import are_categories, looks_like_free_text
 from sfumato.schema.word_hints import both, code_like, reason, suggested
 
-__all__ = ["Proposal", "proposals", "public_looking"]
+__all__ = ["Proposal", "proposals", "proposed", "public_looking"]
 
 _FREE = (
     "role: is it free text? it may hold names: leave it other; else quasi or sensitive, with its values in `values` "
@@ -56,10 +56,10 @@ class Proposal:
 
 def proposals(facts: Sequence[ColumnFacts], seen: TableFacts) -> list[Proposal]:
     """Return one proposal for each column; where no name gives a quasi-identifier, values decide."""
-    found = [_proposal(column, _role(column)) for column in facts]
+    found = [proposed(column, _role(column)) for column in facts]
     if not any(proposal.role == "quasi" for proposal in found):
         found = [
-            _proposal(column, "quasi") if proposal.role == "other" and _could_be_quasi(column) else proposal
+            proposed(column, "quasi") if proposal.role == "other" and _could_be_quasi(column) else proposal
             for column, proposal in zip(facts, found, strict=True)
         ]
     published = {proposal.name for proposal in found if proposal.role not in ("identifier", "other")}
@@ -117,7 +117,8 @@ def _could_be_quasi(column: ColumnFacts) -> bool:
     return column.numbers is not None or column.days is not None or 0 < column.distinct <= _INLINE
 
 
-def _proposal(column: ColumnFacts, role: Role) -> Proposal:
+def proposed(column: ColumnFacts, role: Role) -> Proposal:
+    """Describe a column in a given role, whatever its name suggests."""
     ask = _spelling(column)
     if role == "identifier":
         named = "identifier" in suggested(column.name)

@@ -1,0 +1,50 @@
+"""What a person sees of a file: every row is in one bar, in what no bar shows, or missing."""
+
+from __future__ import annotations
+
+import pytest
+
+import sfumato as sf
+from sfumato.drafting import look_at, preview, profiles
+
+FILE = "id;day;amount;place;note\n" + "".join(
+    f"P{at};{1 + at % 28:02d}.{1 + at % 12:02d}.{1990 + at % 30};{at * 7 % 501},5;{'abcdefghijklmnopq'[at % 17]};\n"
+    for at in range(600)
+)
+
+
+@pytest.fixture
+def look(tmp_path):
+    path = tmp_path / "odd.csv"
+    path.write_text(FILE)
+    return look_at(path)
+
+
+def test_the_first_rows_are_shown_as_read(look):
+    seen = preview(look.source, 3)
+    assert seen.columns == ("id", "day", "amount", "place", "note")
+    assert seen.rows[0][:4] == ("P0", "01.01.1990", "0,5", "a")
+    assert (seen.total, seen.delimiter, seen.header) == (600, ";", True)
+    with pytest.raises(sf.ParameterError):
+        preview(look.source, 0)
+
+
+def test_bars_count_every_row_once(look):
+    found = {one.name: one for one in profiles(look)}
+    assert {name: one.kind for name, one in found.items() if name != "note"} == {
+        "id": "text",
+        "day": "date",
+        "amount": "number",
+        "place": "text",
+    }
+    for one in found.values():
+        assert sum(bar.rows for bar in one.bars) + one.rest + one.missing == one.rows == 600, one.name
+    assert len(found["day"].bars) <= 20
+    assert len(found["place"].bars) == 12
+    assert found["place"].rest > 0
+
+
+def test_a_column_is_described_in_another_role(look):
+    assert 'role = "sensitive"' in look.attribute_text("place", "sensitive")
+    with pytest.raises(sf.ParameterError):
+        look.attribute_text("nobody", "quasi")
