@@ -13,10 +13,10 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
+from laplace_flows import laplace_flows
 
 import sfumato as sf
 from sfumato.commuting import Geography, OlderFlows, Shape, haversine, read_flows
-from sfumato.commuting.baselines import laplace_flows
 from sfumato.commuting.measures import commute_distances, fictitious_people, prior_people, regional_flows
 from sfumato.commuting.synthesize import laws_for
 

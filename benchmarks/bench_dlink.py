@@ -57,8 +57,7 @@ def speed(sizes) -> None:
 
 
 def failing(rows) -> None:
-    from sfumato.mechanisms.dlink import dlink
-    from sfumato.mechanisms.dlink import merge as dlink_merge
+    from sfumato.mechanisms.dlink import dlink, merge as dlink_merge
 
     print(f"\n   CPU of uniting against failing classes ({rows:,} rows; per class it may only grow slowly)")
     print(f"{'k':>6}{'failing':>10}{'unions':>10}{'CPU ms':>10}{'us/union':>10}")

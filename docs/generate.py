@@ -34,7 +34,7 @@ _LABELLED = re.compile(rf"^({'|'.join(LABELS)}) +", re.MULTILINE)
 FORMULAS = (
     "sfumato.mechanisms.diffgen",
     "sfumato.mechanisms.dlink",
-    "sfumato.measures.divergence",
+    "sfumato.measures.distances",
     "sfumato.commuting.prior",
     "sfumato.randomness",
     "sfumato.ledger",

@@ -34,8 +34,7 @@ def reproduce(paper: str, quick: bool, tiny: bool, output: str | None, as_json: 
 
     Example: python -m papers onthemap --data lodes_ri_2019/ --keep kept/
     """
-    from papers import reproduce as computed
-    from papers import reproduction_page
+    from papers import reproduce as computed, reproduction_page
     from sfumato.frontiers.progress import progress_of
 
     refuse_target("output", output, endings=(".html", ".htm", ".json"))

@@ -11,12 +11,10 @@ Silent on C4.5 and on the paper's taxonomies; figure 4's values of epsilon are o
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 import time
 from collections.abc import Callable, Mapping
 from functools import cache
-from pathlib import Path
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -298,18 +296,9 @@ _ROWS = 45_222
 _PERCENT = 100.0
 
 
-def rival() -> Callable[..., float] | None:
-    """Return the rival of figure 4, which lives beside the source tree in `benchmarks/`; None where it is not there."""
-    path = Path(__file__).resolve().parents[3] / "benchmarks" / "diffp_c45.py"
-    if not path.is_file():
-        return None
-    spec = importlib.util.spec_from_file_location("diffp_c45", path)
-    if spec is None or spec.loader is None:
-        return None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # its dataclasses look themselves up there
-    spec.loader.exec_module(module)
-    found: Callable[..., float] = module.accuracy
+def rival() -> Callable[..., float]:
+    """Return the rival of figure 4, which is written in `benchmarks/`."""
+    found: Callable[..., float] = import_module("benchmarks.diffp_c45").accuracy
     return found
 
 
@@ -363,8 +352,7 @@ def _steps(settings: Settings) -> list[Step]:
         printed = DiffGen(epsilon, specializations=15, paper=True)
         steps.append(Step(f"DiffGen {epsilon}", run=by_folds(released(printed))))
         steps.append(Step(f"recommended {epsilon}", run=by_folds(released(DiffGen.recommended(epsilon)))))
-        if learner is not None:
-            steps.append(Step(f"rival {epsilon}", run=by_folds(_asked(learner, epsilon))))
+        steps.append(Step(f"rival {epsilon}", run=by_folds(_asked(learner, epsilon))))
     blowups = settings.pick(full=(5, 9, 14, 18, 23), quick=(5, 14, 23), tiny=(1, 2, 3))
     steps += [Step(f"rows {blowup}", run=lambda b=blowup: _seconds(b)) for blowup in blowups]  # type: ignore[misc]
     return steps
@@ -461,9 +449,7 @@ def _notes(settings: Settings) -> tuple[str, ...]:
     return (
         f"Bundled UCI Adult, {_ROWS:,} complete rows, 6 numeric and 8 categorical predictors; {runs}.",
         "Learner: CART with entropy, at least 0.2 % of the rows in a leaf, in the place of C4.5.",
-        f"DiffP-C4.5: {there}."
-        if rival() is not None
-        else "DiffP-C4.5 is not drawn: it lives in benchmarks/ of the source tree, and no curve is drawn from memory.",
+        f"DiffP-C4.5: {there}.",
         "h was not chosen on the data for any figure. 'Recommended' is the one configuration this library recommends.",
     )
 

@@ -18,6 +18,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+import sfumato
 from sfumato.errors import ParameterError
 from sfumato.mechanisms import Progress
 from sfumato.release.atomic import write_whole
@@ -448,10 +449,11 @@ def _digest(paper: Paper, settings: Settings, step: str) -> str:
 
 @cache
 def _code() -> str:
-    """Of all source files: a result of other code must not be taken for one of this."""
+    """Return a hash of all source files: a result of other code must not be taken for one of this."""
     held = hashlib.sha256()
-    for path in sorted(Path(__file__).resolve().parents[1].rglob("*.py")):
-        held.update(path.read_bytes())
+    for folder in (sfumato.__path__[0], Path(__file__).parent):
+        for path in sorted(Path(folder).rglob("*.py")):
+            held.update(path.read_bytes())
     return held.hexdigest()
 
 

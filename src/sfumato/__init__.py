@@ -21,106 +21,42 @@ from typing import TYPE_CHECKING, Any
 from sfumato.version import __version__ as __version__
 
 if TYPE_CHECKING:  # what a type checker reads; a test compares it with the table below
-    from sfumato import attacks as attacks
-    from sfumato import commuting as commuting
-    from sfumato import datasets as datasets
+    from sfumato import attacks as attacks, commuting as commuting, datasets as datasets
     from sfumato.api import (
         apply as apply,
-    )
-    from sfumato.api import (
         check as check,
-    )
-    from sfumato.api import (
         classification as classification,
-    )
-    from sfumato.api import (
         cross_validate as cross_validate,
-    )
-    from sfumato.api import (
         draft as draft,
-    )
-    from sfumato.api import (
         explain as explain,
-    )
-    from sfumato.api import (
         frontier as frontier,
-    )
-    from sfumato.api import (
         mapping as mapping,
-    )
-    from sfumato.api import (
         measure as measure,
-    )
-    from sfumato.api import (
         plan as plan,
-    )
-    from sfumato.api import (
         privacy_loss as privacy_loss,
-    )
-    from sfumato.api import (
         publish as publish,
-    )
-    from sfumato.api import (
         query_error as query_error,
-    )
-    from sfumato.api import (
         read as read,
-    )
-    from sfumato.api import (
         report as report,
-    )
-    from sfumato.api import (
         sweep as sweep,
-    )
-    from sfumato.api import (
         unchanged_answers as unchanged_answers,
-    )
-    from sfumato.api import (
         utility_loss as utility_loss,
-    )
-    from sfumato.api import (
         verify as verify,
-    )
-    from sfumato.api import (
         workload as workload,
     )
     from sfumato.claims import (
         AlphaK as AlphaK,
-    )
-    from sfumato.claims import (
         ApproxDP as ApproxDP,
-    )
-    from sfumato.claims import (
         BetaLikeness as BetaLikeness,
-    )
-    from sfumato.claims import (
         Claim as Claim,
-    )
-    from sfumato.claims import (
         KAnonymity as KAnonymity,
-    )
-    from sfumato.claims import (
         LDiversity as LDiversity,
-    )
-    from sfumato.claims import (
         Linkability as Linkability,
-    )
-    from sfumato.claims import (
         Linkable as Linkable,
-    )
-    from sfumato.claims import (
         Neighbours as Neighbours,
-    )
-    from sfumato.claims import (
         ProbabilisticDP as ProbabilisticDP,
-    )
-    from sfumato.claims import (
         PureDP as PureDP,
-    )
-    from sfumato.claims import (
         SemanticPrivacy as SemanticPrivacy,
-    )
-    from sfumato.claims import (
         TCloseness as TCloseness,
     )
     from sfumato.commuting import (
@@ -128,32 +64,16 @@ if TYPE_CHECKING:  # what a type checker reads; a test compares it with the tabl
     )
     from sfumato.counts import (
         Counts as Counts,
-    )
-    from sfumato.counts import (
         Table as Table,
     )
     from sfumato.errors import (
         BudgetExceeded as BudgetExceeded,
-    )
-    from sfumato.errors import (
         Infeasible as Infeasible,
-    )
-    from sfumato.errors import (
         NotComparable as NotComparable,
-    )
-    from sfumato.errors import (
         ParameterError as ParameterError,
-    )
-    from sfumato.errors import (
         ReadError as ReadError,
-    )
-    from sfumato.errors import (
         ReleaseError as ReleaseError,
-    )
-    from sfumato.errors import (
         SchemaError as SchemaError,
-    )
-    from sfumato.errors import (
         SfumatoError as SfumatoError,
     )
     from sfumato.ledger import (
@@ -161,29 +81,13 @@ if TYPE_CHECKING:  # what a type checker reads; a test compares it with the tabl
     )
     from sfumato.mechanisms import (
         Anatomy as Anatomy,
-    )
-    from sfumato.mechanisms import (
         Bucketize as Bucketize,
-    )
-    from sfumato.mechanisms import (
         DiffGen as DiffGen,
-    )
-    from sfumato.mechanisms import (
         DLink as DLink,
-    )
-    from sfumato.mechanisms import (
         Mondrian as Mondrian,
-    )
-    from sfumato.mechanisms import (
         NoisyTable as NoisyTable,
-    )
-    from sfumato.mechanisms import (
         Raw as Raw,
-    )
-    from sfumato.mechanisms import (
         Suppress as Suppress,
-    )
-    from sfumato.mechanisms import (
         TopDown as TopDown,
     )
     from sfumato.randomness import (
@@ -191,14 +95,10 @@ if TYPE_CHECKING:  # what a type checker reads; a test compares it with the tabl
     )
     from sfumato.release import (
         Release as Release,
-    )
-    from sfumato.release import (
         Verdict as Verdict,
     )
     from sfumato.schema import (
         Population as Population,
-    )
-    from sfumato.schema import (
         Schema as Schema,
     )
 

@@ -26,8 +26,7 @@ from sfumato.mechanisms import Mechanism, Plan, Progress
 from sfumato.mechanisms.base import gather, refuse_guesses, refuse_several, run
 from sfumato.pages import explain, report
 from sfumato.randomness import Entropy
-from sfumato.release import Release, Verdict
-from sfumato.release import verify as _verify
+from sfumato.release import Release, Verdict, verify as _verify
 from sfumato.release.atomic import NewFolder
 from sfumato.release.store import refuse_beforehand, save_or_keep
 from sfumato.schema import Schema

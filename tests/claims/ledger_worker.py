@@ -31,14 +31,11 @@ import numpy as np
 import sfumato as sf
 from sfumato import api
 from sfumato.ledger import Ledger, book
-from sfumato.ledger.composition import Charge
-from sfumato.ledger.composition import check as whole_check
+from sfumato.ledger.composition import Charge, check as whole_check
 from sfumato.ledger.cost import cost_of
 from sfumato.ledger.store import read_charges, read_tree, reading
 from sfumato.mechanisms import Plan
-from sfumato.release import Outcome, assemble, store
-from sfumato.release import atomic as folder
-from sfumato.release import atomic as partial
+from sfumato.release import Outcome, assemble, atomic as folder, atomic as partial, store
 from sfumato.release.store import finish
 
 ONE = sf.Claim(sf.PureDP(1), neighbours=sf.Neighbours.ADD_OR_REMOVE_ONE)

@@ -17,8 +17,7 @@ import sfumato as sf
 from sfumato.attacks.audit import Audited, Walk, exact_audit, laplace_counts
 from sfumato.counts import Counts
 from sfumato.mechanisms.base import Gathered
-from sfumato.mechanisms.diffgen import diffgen
-from sfumato.mechanisms.diffgen import growth as diffgen_growth
+from sfumato.mechanisms.diffgen import diffgen, growth as diffgen_growth
 from sfumato.mechanisms.diffgen.diffgen import prefix_scores
 from sfumato.mechanisms.diffgen.growth import Node
 from sfumato.schema import Grid, Schema

@@ -22,8 +22,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from sfumato import claims, counts, mechanisms
 from sfumato.errors import Infeasible, SchemaError
@@ -31,7 +30,7 @@ from sfumato.estimate.generalize import generalize, mapping
 from sfumato.mechanisms.base import gather, run
 from sfumato.randomness import Entropy
 from sfumato.release import verify
-from sfumato.release.spreadsheet import unmarked
+from sfumato.release.files import unmarked
 from sfumato.schema import Schema
 
 # -- the judge -----------------------------------------------------------------------------

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from tests.claims.paper_tables import TABLE_1A, TABLE_2A, TABLE_2B, people, published
 from tests.claims.small_worlds import random_release, small_table
 

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.schema.counting import holds_counts, named_like_counts
+from sfumato.schema.word_hints import holds_counts, named_like_counts
 
 QUASI = {
     "age": {"role": "quasi", "kind": "numeric", "range": [0, 100], "intervals": [5, 20]},

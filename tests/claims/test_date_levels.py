@@ -9,8 +9,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.counts import Table
-from sfumato.mechanisms.mondrian import cutting as partition
-from sfumato.mechanisms.mondrian import cutting as partition_levels
+from sfumato.mechanisms.mondrian import cutting as partition, cutting as partition_levels
 from sfumato.schema import Schema
 
 FIRST, LAST = dt.date(1990, 3, 17), dt.date(2001, 2, 5)

@@ -7,8 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from sfumato.mechanisms.diffgen.scores import SCORES, information_gain, max_score, score_of
 from sfumato.randomness import STEPS

@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from tests.claims.tiny_tables import pair
 
 import sfumato as sf
 from sfumato.attacks.audit import exact_audit, law_of
-from sfumato.mechanisms.diffgen import growth as diffgen_growth
-from sfumato.mechanisms.diffgen import scores as diffgen_sparse
+from sfumato.mechanisms.diffgen import growth as diffgen_growth, scores as diffgen_sparse
 from sfumato.mechanisms.diffgen.growth import CellTables, OneWay
 from sfumato.mechanisms.diffgen.scores import SCORES, Rows, score_of, sparse_scores
 from sfumato.schema import Schema

@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-import importlib.util
 import math
-import sys
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import pytest
+from benchmarks import diffp_c45 as rival
 
 from sfumato.attacks.audit import Walk, walked
 from sfumato.randomness import Entropy, discrete_laplace_pmf, discrete_laplace_tail, exponential_choice_pmf
-
-PATH = Path(__file__).resolve().parents[2] / "benchmarks" / "diffp_c45.py"
-spec = importlib.util.spec_from_file_location("diffp_c45", PATH)
-rival = importlib.util.module_from_spec(spec)
-sys.modules["diffp_c45"] = rival
-spec.loader.exec_module(rival)
 
 STEP = Fraction(1, 2)
 

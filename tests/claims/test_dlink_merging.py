@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 from tests.oracles.merging import join_labels, unite_reference
 
 from sfumato.kernels.linkage import CELLS, EXACT, INDEPENDENT, OWN, Link

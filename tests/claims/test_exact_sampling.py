@@ -19,11 +19,11 @@ from sfumato.randomness import (
     discrete_laplace,
     discrete_laplace_pmf,
     discrete_laplace_tail,
+    enclosure as approximation,
     geometric,
     geometric_pmf,
     refinement,
 )
-from sfumato.randomness import enclosure as approximation
 from sfumato.randomness.binomial import trial_words
 from sfumato.randomness.enclosure import LOG_ERROR, SMALLEST_WORD, exponential, natural_log, negative_log, rational_rate
 

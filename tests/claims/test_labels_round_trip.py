@@ -11,8 +11,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from sfumato.errors import SchemaError
 from sfumato.schema import Attribute, Schema, label_name, parse_label

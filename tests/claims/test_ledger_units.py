@@ -10,8 +10,7 @@ from contextlib import closing
 import polars as pl
 import pytest
 from click.testing import CliRunner
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import sfumato as sf
 from sfumato.cli.main import app

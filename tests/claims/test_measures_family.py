@@ -7,8 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from tests.claims.small_worlds import SCHEMA, publish, random_release, small_schema, small_table
 
 from sfumato.claims import KAnonymity, LDiversity

@@ -9,8 +9,7 @@ import numba
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 from scipy.optimize import linprog
 
 import sfumato as sf

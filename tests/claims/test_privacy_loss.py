@@ -9,8 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from tests.claims.small_worlds import histograms, js_slowly, publish, random_release, shares, small_schema, small_table
 
 from sfumato.claims import ApproxDP, Claim, KAnonymity, LDiversity, Neighbours, PureDP, TCloseness

@@ -7,8 +7,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, assume, given, settings, strategies as st
 from pycanon import anonymity
 
 from sfumato.claims import AlphaK, BetaLikeness, Ground, KAnonymity, LDiversity, SemanticPrivacy, TCloseness

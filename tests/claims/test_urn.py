@@ -13,8 +13,7 @@ import polars as pl
 import pytest
 from scipy.stats import chi2
 
-from sfumato.commuting import urn as dirichlet_sample
-from sfumato.commuting import urn_kernel as urn
+from sfumato.commuting import urn as dirichlet_sample, urn_kernel as urn
 from sfumato.commuting.bounds import Stratum
 from sfumato.commuting.prior import is_good, smallest_alphas
 from sfumato.commuting.urn import KEEP_BITS, Commuters, Law, good, keep_probability, limits_of, urn_sample

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from sfumato.claims import (
     AlphaK,
@@ -29,8 +28,7 @@ from sfumato.claims import (
     TCloseness,
 )
 from sfumato.errors import ParameterError, ReleaseError
-from sfumato.release import Release, assemble, verify
-from sfumato.release import check_classes as examine
+from sfumato.release import Release, assemble, check_classes as examine, verify
 from sfumato.release.check_classes import examine_rows
 from sfumato.schema import Labels, Schema
 

@@ -66,7 +66,7 @@ def test_the_largest_destinations_are_shown_as_far_as_pairs_fit(world):
 
 
 def test_counties_are_cut_to_what_is_shown():
-    from sfumato.commuting.map_data import county_shapes
+    from sfumato.commuting.map import county_shapes
 
     shapes = county_shapes((-71.9, 41.1, -71.1, 42.0))  # Rhode Island and its neighbours
     found = {shape["id"] for shape in shapes["objects"]["counties"]["geometries"]}

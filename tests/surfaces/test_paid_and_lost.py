@@ -14,8 +14,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.cli.main import main
-from sfumato.release import atomic as folder
-from sfumato.release import store
+from sfumato.release import atomic as folder, store
 
 SCHEMA = """
 name = "small"

@@ -17,8 +17,7 @@ import pytest
 import sfumato as sf
 from sfumato.claims import requirement_from_json
 from sfumato.counts import Table
-from sfumato.mechanisms import Mechanism
-from sfumato.mechanisms import base as running
+from sfumato.mechanisms import Mechanism, base as running
 from sfumato.randomness import Entropy
 from sfumato.registry import Registry
 

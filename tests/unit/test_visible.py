@@ -6,12 +6,11 @@ import sys
 import unicodedata
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
 from sfumato.errors import ParameterError
 from sfumato.ledger import population_key
-from sfumato.schema.synonyms import plain_spelling
+from sfumato.schema.checks import plain_spelling
 from sfumato.visible import one_form, visible
 
 # Marks and letters whose case and composition depend on one another come up often.

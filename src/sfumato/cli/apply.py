@@ -43,7 +43,7 @@ def apply(
 
     from sfumato.errors import count_of
     from sfumato.release.atomic import NewFile
-    from sfumato.release.spreadsheet import marked_frame
+    from sfumato.release.files import marked_frame
 
     with NewFile(output, option="output") as target:
         frame = _generalized(

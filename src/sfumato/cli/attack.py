@@ -84,7 +84,7 @@ def _write_records(found: Composition, file: NewFile) -> None:
     import csv
     from io import TextIOWrapper
 
-    from sfumato.release.spreadsheet import marked
+    from sfumato.release.files import marked
 
     with file.filled() as out:
         text = TextIOWrapper(out, encoding="utf-8", newline="")

@@ -1,9 +1,9 @@
 """Origin-destination data: public geography, flows as they come, public priors, what a map needs."""
 
-from sfumato.commuting.cells import Cells, Prior, Uniform
+from sfumato.commuting.cells import Cells, OlderFlows, Prior, Shape, Uniform
 from sfumato.commuting.flows import Flows, read_flows
 from sfumato.commuting.geography import ELSEWHERE, Geography, Regions, haversine
-from sfumato.commuting.map_data import MapData, map_data
+from sfumato.commuting.map import MapData, map_data
 from sfumato.commuting.prior import (
     Rule,
     Stratum,
@@ -17,7 +17,6 @@ from sfumato.commuting.prior import (
     smallest_scale,
     union_delta,
 )
-from sfumato.commuting.shapes import OlderFlows, Shape
 from sfumato.commuting.synthesize import Synthesize
 
 __all__ = [

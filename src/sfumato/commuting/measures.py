@@ -4,8 +4,8 @@ Source    Machanavajjhala et al., ICDE 2008, sec. VI: average commute distance b
 Claim     Each figure is the stated average or share over all people of the original and of the release, exactly as
           counted; people whose origin is `elsewhere` have no distance and are left out of distances on both sides.
 Because   averages are sums of count times distance over sums of counts, by destination.
-Checked   tests/unit/measures/test_commuting_measures.py::test_average_distances_by_hand
-          tests/unit/measures/test_commuting_measures.py::test_false_pairs_and_regional_flows_by_hand
+Checked   tests/unit/commuting/test_commuting_measures.py::test_average_distances_by_hand
+          tests/unit/commuting/test_commuting_measures.py::test_false_pairs_and_regional_flows_by_hand
 Silent on privacy; every figure against the original is a statistic of it, hence confidential.
 """
 

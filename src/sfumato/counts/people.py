@@ -31,8 +31,7 @@ from sfumato.errors import Problem, count_of
 from sfumato.io.decode_cell import canonical_text
 from sfumato.io.source import ROWS, Source
 from sfumato.schema import Schema
-from sfumato.schema.counting import holds_counts, named_like_counts
-from sfumato.schema.word_hints import NO_VALUE, means_none, tokens
+from sfumato.schema.word_hints import NO_VALUE, holds_counts, means_none, named_like_counts, tokens
 from sfumato.visible import one_form
 
 __all__ = [

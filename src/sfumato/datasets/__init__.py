@@ -1,8 +1,16 @@
 """Bundled data, and generators for what cannot be shipped: `adult()` and `census(rows, seed)` return tables."""
 
-from sfumato.datasets.adult import ADULT_COLUMNS, ADULT_SCHEMA, Split, adult_frame
-from sfumato.datasets.bundled import KDD, adult, census, census_information, mutual_information
-from sfumato.datasets.census import CENSUS_COLUMNS, CENSUS_SCHEMA, census_frame, census_parameters
+from sfumato.datasets.adult import ADULT_COLUMNS, ADULT_SCHEMA, Split, adult, adult_frame
+from sfumato.datasets.census import (
+    CENSUS_COLUMNS,
+    CENSUS_SCHEMA,
+    KDD,
+    census,
+    census_frame,
+    census_information,
+    census_parameters,
+    mutual_information,
+)
 from sfumato.datasets.commuting import CommutingFrames, commuting
 
 __all__ = [

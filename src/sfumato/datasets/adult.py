@@ -22,9 +22,11 @@ from typing import Literal, get_args
 import numpy as np
 import polars as pl
 
+from sfumato.counts import Table, read
 from sfumato.errors import ParameterError
+from sfumato.schema import Schema
 
-__all__ = ["ADULT_COLUMNS", "ADULT_SCHEMA", "Split", "adult_frame"]
+__all__ = ["ADULT_COLUMNS", "ADULT_SCHEMA", "Split", "adult", "adult_frame"]
 
 Split = Literal["all", "train", "test"]
 
@@ -87,3 +89,8 @@ def _variation(original: pl.DataFrame, stream: np.random.Philox) -> pl.DataFrame
         drawn = values.gather(rng.integers(values.len(), size=rows))
         columns.append(drawn.zip_with(pl.Series(here), original[name]).alias(name))
     return original.with_columns(columns)
+
+
+def adult(split: Split = "all", *, blowup: int = 1, seed: int | None = None) -> Table:
+    """Return UCI Adult's 45,222 complete rows (train 30,162, test 15,060), `blowup` times as many with variations."""
+    return read(adult_frame(split, blowup, seed), Schema.load(ADULT_SCHEMA))

@@ -21,9 +21,8 @@ from sfumato.errors import ParameterError, ReadError, count_of
 from sfumato.io.errors import refused
 from sfumato.io.source import Source, open_source
 from sfumato.schema import Role
-from sfumato.schema.counting import holds_counts, named_like_counts
 from sfumato.schema.domain import decimal_text
-from sfumato.schema.word_hints import suggested
+from sfumato.schema.word_hints import holds_counts, named_like_counts, suggested
 from sfumato.visible import visible
 
 __all__ = ["Look", "draft", "look_at", "toml_text"]

@@ -19,8 +19,7 @@ from sfumato.estimate import measured_attributes
 from sfumato.frontiers.axes import Axis
 from sfumato.frontiers.point import Point
 from sfumato.measures import Measured, Workload, measure, proved_bound, query_error, workload
-from sfumato.measures.base import json_number
-from sfumato.measures.cache import remembered
+from sfumato.measures.base import json_number, remembered
 from sfumato.mechanisms import Mechanism
 from sfumato.mechanisms.base import gather, run
 from sfumato.randomness import Entropy

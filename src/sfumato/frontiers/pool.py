@@ -6,8 +6,8 @@ Claim     A worker that dies takes no point with it: the point is tried once mor
           ends the sweep, Ctrl-C and SIGTERM included, ends every worker at once.
 Because   each worker is a process group of its own, so that a terminal's Ctrl-C reaches this process alone, which ends
           them all before it goes on; a worker whose parent is gone ends itself (`worker`).
-Checked   tests/unit/frontiers/test_running.py::test_a_point_whose_worker_was_killed_is_retried_and_kept
-          tests/unit/frontiers/test_running.py::test_a_worker_that_dies_twice_is_one_failed_point_that_is_not_kept
+Checked   tests/unit/frontiers/test_run.py::test_a_point_whose_worker_was_killed_is_retried_and_kept
+          tests/unit/frontiers/test_run.py::test_a_worker_that_dies_twice_is_one_failed_point_that_is_not_kept
           tests/surfaces/test_stopped_sweeps.py::test_a_signal_ends_all_workers_within_a_second
 Silent on what a signal does to a caller's own program: Python's default for SIGTERM ends it at once.
 """

@@ -125,7 +125,7 @@ def _requirement_code(part: Any) -> str:
 # Claim     `tradeoff` holds the 32 generalizations of figure 2(a), `tradeoff-buckets` the 16 buckets of figure 2(b),
 #           `tradeoff-readings` semantic privacy in the readings the paper's axis does not settle.
 # Because   the values are those printed; t-closeness there is under JS, l-diversity is the largest share.
-# Checked   tests/unit/frontiers/test_grid.py::test_the_papers_grids
+# Checked   tests/unit/frontiers/test_sweep.py::test_the_papers_grids
 # Silent on the paper's Mondrian: it does not say how it cuts. Ours is `cut="best"`.
 
 _K = (10, 50, 100, 200, 500, 1000, 2000, 5000)

@@ -5,9 +5,9 @@ Claim     every cell gets the code `code_of` gives it, whatever the column's typ
 Because   an expression answers only where it cannot err and says ASK elsewhere: texts by dictionary, integers by
           integer arithmetic, other numbers by float arithmetic done twice, a quarter of the last kept decimal apart:
           below 2^48 scaled units the error is under 0.1 unit, so equal answers are the exact one.
-Checked   tests/unit/counts/test_encoding.py::test_expressions_agree_with_the_oracle
-          tests/unit/counts/test_national_columns.py::test_days_of_every_type_agree_with_the_oracle
-          tests/unit/counts/test_national_columns.py::test_numbers_of_every_type_agree_with_the_oracle
+Checked   tests/unit/io/test_encode.py::test_expressions_agree_with_the_oracle
+          tests/unit/io/test_national_columns.py::test_days_of_every_type_agree_with_the_oracle
+          tests/unit/io/test_national_columns.py::test_numbers_of_every_type_agree_with_the_oracle
           tests/claims/test_counts_agree_on_every_engine.py::test_any_frame_gives_the_same_counts
 Silent on columns of lists, structs, bytes or objects: they are refused by type.
 Cost      one scan; columns with cells to ask about are scanned once more, one `code_of` per distinct value.

@@ -8,9 +8,9 @@ Claim     a cell means the same wherever it stands: a number is its decimal text
 Because   cells arrive as Python objects, typed by their own record in the file; nothing is inferred from a column. The
           library gives an error and a formula without a result as empty cells, so they are looked for apart from it.
 Checked   tests/claims/test_rows_are_read_by_themselves.py::test_each_row_alone_is_the_row_in_the_file
-          tests/unit/counts/test_excel.py::test_cells_mean_what_they_say
-          tests/unit/counts/test_excel.py::test_a_cell_in_the_last_corner_is_refused
-          tests/unit/counts/test_excel.py::test_cells_without_a_result_are_refused_by_their_address
+          tests/unit/io/test_excel.py::test_cells_mean_what_they_say
+          tests/unit/io/test_excel.py::test_a_cell_in_the_last_corner_is_refused
+          tests/unit/io/test_excel.py::test_cells_without_a_result_are_refused_by_their_address
 Silent on errors in .xls files: there they are empty cells. In .xlsb files errors of every sheet are refused.
 
 The first row with a value names the columns. A file in which several sheets hold values is refused unless one is

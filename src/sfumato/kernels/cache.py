@@ -38,8 +38,9 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 def source_key() -> str:
     """Return a short hash of the kernels' sources, numba's and Python's version."""
     digest = hashlib.sha256(f"{numba.__version__} {sys.version_info[:3]}".encode())
-    for path in sorted(Path(__file__).parent.glob("*.py")):
-        digest.update(path.name.encode())
+    here = Path(__file__).parent
+    for path in sorted(here.rglob("*.py")):
+        digest.update(path.relative_to(here).as_posix().encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 

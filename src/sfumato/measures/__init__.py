@@ -1,19 +1,33 @@
-"""How private and how useful a release is, measured against the original. Every figure here is confidential."""
+"""How private and how useful a release is, measured against the original. Every figure here is confidential.
 
-from sfumato.measures.base import Measure, Measured
+A new measure is a function of a table and a release in a module of this package, and one line of `REGISTRY`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from sfumato.counts import Table
+from sfumato.errors import NotComparable, ParameterError, SfumatoError
+from sfumato.estimate import measured_attributes
+from sfumato.measures.base import Measure, Measured, remembered
 from sfumato.measures.classification import Classification, CrossValidation, classification, cross_validate
-from sfumato.measures.divergence import city_block, js_divergence, kl_divergence
-from sfumato.measures.histogram_distance import (
+from sfumato.measures.distances import (
     HistogramDistance,
     ReconstructionDistance,
+    city_block,
     histogram_distance,
+    js_divergence,
+    kl_divergence,
     reconstruction_distance,
 )
 from sfumato.measures.loss import average_class_size, certainty_penalty, discernibility, generalization_steps, precision
 from sfumato.measures.privacy import Driver, PrivacyLoss, dp_bound, privacy_loss, proved_bound
 from sfumato.measures.queries import QueryError, UnchangedAnswers, Workload, query_error, unchanged_answers, workload
-from sfumato.measures.registry import REGISTRY, measure
 from sfumato.measures.utility import PopulationLoss, Populations, UtilityLoss, large_populations, utility_loss
+from sfumato.registry import Registry
+from sfumato.release import Release
 
 __all__ = [
     "REGISTRY",
@@ -36,6 +50,7 @@ __all__ = [
     "city_block",
     "classification",
     "cross_validate",
+    "default_workloads",
     "discernibility",
     "dp_bound",
     "generalization_steps",
@@ -53,3 +68,63 @@ __all__ = [
     "utility_loss",
     "workload",
 ]
+
+MeasureFunction = Callable[[Table, Release], Any]  # a `Measured`, or a result with `measured()`
+
+
+def default_workloads(table: Table, release: Release) -> tuple[Workload, ...]:
+    """Return the queries used where none are given: 1000 ranges over four attributes (or as many as there are).
+
+    One workload for each sensitive attribute that the release carries.
+    """
+    names = [*(attribute.name for attribute in table.schema.quasi)]
+    if not names or not table.schema.carried:
+        raise NotComparable("queries need a quasi-identifier and a sensitive attribute.")
+    counts, dimension = table.counts(names), min(4, len(names))
+    return tuple(
+        remembered(
+            counts,
+            ("default workload", wanted.name),
+            lambda name=wanted.name: workload(table, dimension=dimension, attribute=name),  # type: ignore[misc]
+        )
+        for wanted in measured_attributes(table.schema, release=release)
+    )
+
+
+REGISTRY = Registry(
+    "sfumato.measures",
+    {
+        "privacy_loss": lambda table, release: privacy_loss(table, release).measured(),
+        "utility_loss": lambda table, release: utility_loss(table, release).measured(),
+        "query_error": lambda table, release: query_error(table, release, default_workloads(table, release)).measured(),
+        "unchanged_answers": lambda table, release: unchanged_answers(
+            table, release, default_workloads(table, release)
+        ).measured(),
+        "histogram_distance": lambda table, release: histogram_distance(table, release).measured(),
+        "reconstruction_distance": lambda table, release: reconstruction_distance(table, release).measured(),
+        "certainty_penalty": certainty_penalty,
+        "discernibility": discernibility,
+        "average_class_size": average_class_size,
+        "precision": precision,
+        "generalization_steps": generalization_steps,
+    },
+)
+
+
+def measure(table: Table, release: Release, names: Iterable[str] | None = None) -> dict[str, Measured]:
+    """Run measures by name, all of them unless told; one that cannot be taken says why in its details."""
+    wanted = list(REGISTRY) if names is None else list(names)
+    for name in wanted:
+        if name not in REGISTRY:
+            raise ParameterError("names", name, "is not a measure", hint=f"one of {', '.join(REGISTRY)}")
+    return {name: _taken(name, table, release) for name in wanted}
+
+
+def _taken(name: str, table: Table, release: Release) -> Measured:
+    try:
+        function: MeasureFunction = REGISTRY[name]
+        found = function(table, release)
+        figure: Measured = found if isinstance(found, Measured) else found.measured()
+    except SfumatoError as error:
+        return Measured(float("nan"), unit="", formula="", details={"not measured": str(error)})
+    return figure

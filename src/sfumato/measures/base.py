@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+import weakref
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, Protocol, TypeVar
 
-from sfumato.counts import Table
+from sfumato.counts import Counts, Table
 from sfumato.release import Release
 
-__all__ = ["Measure", "Measured", "json_number", "worst_of"]
+__all__ = ["Measure", "Measured", "json_number", "remembered", "worst_of"]
 
 R = TypeVar("R")
 
@@ -57,3 +58,22 @@ def worst_of(results: Mapping[str, R], cost: Callable[[R], Any]) -> R:
 def json_number(value: float) -> float | str:
     """Return a float as JSON may hold it: infinity and NaN as text."""
     return value if math.isfinite(value) else str(value)
+
+
+# Memo cache of what is computed from a table once and used again: populations, the table as boxes. Weakly referenced.
+
+Result = TypeVar("Result")
+_KNOWN: dict[int, tuple[weakref.ref[Counts], dict[Hashable, Any]]] = {}
+
+
+def remembered(counts: Counts, key: Hashable, make: Callable[[], Result]) -> Result:
+    """Return what `make` gives, made once for these very counts (a table hands out the same object each time)."""
+    place = id(counts)
+    held = _KNOWN.get(place)
+    if held is None or held[0]() is not counts:
+        # The entry goes when the counts do, so that another object in the same place is never taken for them.
+        held = (weakref.ref(counts, lambda _: _KNOWN.pop(place, None)), {})
+        _KNOWN[place] = held
+    if key not in held[1]:
+        held[1][key] = make()
+    return held[1][key]  # type: ignore[no-any-return]

@@ -37,8 +37,7 @@ from sfumato.counts import Counts, Table
 from sfumato.errors import NotComparable, ParameterError
 from sfumato.estimate import View, align, cells_of, exact_view
 from sfumato.estimate.features import exact_features, feature_columns, features, row_features
-from sfumato.measures.base import Measured
-from sfumato.measures.cache import remembered
+from sfumato.measures.base import Measured, remembered
 from sfumato.measures.learners import MODELS, Lines, Model, Predictor, fit, majority
 from sfumato.measures.proportions import wilson
 from sfumato.mechanisms import Mechanism, Progress

@@ -32,7 +32,7 @@ from sfumato.counts import Table
 from sfumato.errors import NotComparable
 from sfumato.estimate import View, align, measured_attributes
 from sfumato.measures.base import Measured, json_number, worst_of
-from sfumato.measures.divergence import js_rows, js_terms, kl_rows, row_shares
+from sfumato.measures.distances import js_rows, js_terms, kl_rows, row_shares
 from sfumato.release import Release, ground_of
 from sfumato.schema import Attribute
 

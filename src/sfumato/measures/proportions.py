@@ -5,8 +5,8 @@ Source    Wilson, J. Am. Stat. Assoc. 22, 1927 (the score interval); Newcombe, S
 Claim     The interval of x successes in n trials holds every share p with |x/n - p| <= z sqrt(p (1 - p) / n); it lies
           in [0, 1], begins at 0 for x = 0, ends at 1 for x = n, and is [0, 1] for n = 0.
 Because   the score test is inverted, so the spread is that of p, not of x/n: it does not vanish at 0 or at n.
-Checked   tests/unit/measures/test_shares.py::test_wilson_inverts_the_score_test
-          tests/unit/measures/test_shares.py::test_wilson_at_none_and_all
+Checked   tests/unit/measures/test_proportions.py::test_wilson_inverts_the_score_test
+          tests/unit/measures/test_proportions.py::test_wilson_at_none_and_all
           tests/claims/test_composition_attack.py::test_interval_covers
 Silent on victims that share a class: their outcomes go together, so the true spread may be larger.
 """

@@ -29,8 +29,7 @@ from sfumato.claims.exact import choice, fraction, whole
 from sfumato.counts import Counts, Table
 from sfumato.errors import Infeasible, NotComparable, ParameterError
 from sfumato.estimate import ANY, Regions, View, align, count, exact_view, expected_at, measured_attribute
-from sfumato.measures.base import Measured, json_number, worst_of
-from sfumato.measures.cache import remembered
+from sfumato.measures.base import Measured, json_number, remembered, worst_of
 from sfumato.randomness import Entropy
 from sfumato.release import Release
 from sfumato.schema import Attribute, Labels, Schema

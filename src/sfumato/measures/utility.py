@@ -40,9 +40,8 @@ from sfumato.estimate import (
     units_of,
 )
 from sfumato.limits import POPULATION_TABLES, POPULATIONS, POPULATIONS_OF_ONE
-from sfumato.measures.base import Measured, worst_of
-from sfumato.measures.cache import remembered
-from sfumato.measures.divergence import js_rows, row_shares
+from sfumato.measures.base import Measured, remembered, worst_of
+from sfumato.measures.distances import js_rows, row_shares
 from sfumato.release import Release
 from sfumato.schema import Attribute
 

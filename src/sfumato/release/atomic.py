@@ -6,9 +6,9 @@ Claim     A kill at any moment leaves the target absent (or as empty as it was) 
 Because   files are written and flushed to disk in a hidden sibling, which then takes the name in one rename. The
           sibling, room for a small release and the right to take the name are tried when it is made.
 Checked   tests/surfaces/test_atomic_save.py::test_kill_leaves_nothing_or_everything
-          tests/unit/release/test_folder.py::test_refuses_what_exists
-          tests/unit/release/test_folder.py::test_what_cannot_be_written_is_refused_when_the_place_is_prepared
-          tests/unit/release/test_folder.py::test_a_folder_prepared_for_its_owner_stays_so
+          tests/unit/release/test_new_folder.py::test_refuses_what_exists
+          tests/unit/release/test_new_folder.py::test_what_cannot_be_written_is_refused_when_the_place_is_prepared
+          tests/unit/release/test_new_folder.py::test_a_folder_prepared_for_its_owner_stays_so
 Silent on file systems whose rename is not atomic, and on a disk that fills up while a large release is written: then
           `save` fails, and the release is still in memory (`save_or_keep` then keeps it elsewhere).
 """
@@ -62,9 +62,9 @@ __all__ = [
 #           runs; one of a living number without a manifest is first left 10 seconds to be locked. A release folder
 # has
 #           its manifest written last, and one with a manifest is removed only where its claim costs nothing.
-# Checked   tests/unit/release/test_folder.py::test_stale_partials_of_the_dead_are_removed
-#           tests/unit/release/test_folder.py::test_a_partial_that_holds_a_paid_release_is_never_removed
-#           tests/unit/release/test_whole_file.py::test_leftovers_of_a_killed_process_are_removed_by_the_next
+# Checked   tests/unit/release/test_new_folder.py::test_stale_partials_of_the_dead_are_removed
+#           tests/unit/release/test_new_folder.py::test_a_partial_that_holds_a_paid_release_is_never_removed
+#           tests/unit/release/test_new_file.py::test_leftovers_of_a_killed_process_are_removed_by_the_next
 # Silent on file systems without locks, seen from two machines at once.
 
 _PATTERN = re.compile(r"\.(?P<name>.+)\.partial-(?P<process>\d+)-[0-9a-f]{12}(?:-aside)?", re.DOTALL)

@@ -22,8 +22,8 @@ from sfumato.release.files import DAMAGED, TIMES, collected, distinct_texts, tal
 from sfumato.release.from_text import counts_of, dense, single_code
 from sfumato.release.verdict import Finding
 from sfumato.schema import Attribute, Schema, Values, parse_label
+from sfumato.schema.checks import plain_spelling
 from sfumato.schema.fingerprints import Fingerprints, lonely_rows
-from sfumato.schema.synonyms import plain_spelling
 
 __all__ = ["Examined", "examine_bucket_tables", "examine_rows", "ground_of", "label_problems", "unsorted"]
 

@@ -17,10 +17,9 @@ import polars as pl
 
 from sfumato.claims import Claim, Nothing
 from sfumato.errors import ParameterError, Problem, ReleaseError, count_of
-from sfumato.release.files import as_texts, distinct_texts, opened, tally
+from sfumato.release.files import as_texts, distinct_texts, marked, opened, tally
 from sfumato.release.from_text import Reading, counts_of, rebuilt, suppressed_group, times_of
 from sfumato.release.release import Release
-from sfumato.release.spreadsheet import marked
 from sfumato.schema import Attribute, Labels, Schema
 
 __all__ = ["columns_of", "read", "refuse_no_counts"]

@@ -11,9 +11,8 @@ import numpy as np
 import polars as pl
 
 from sfumato.errors import Problem, count_of
-from sfumato.release.files import TIMES, distinct_texts
+from sfumato.release.files import TIMES, distinct_texts, unmarked
 from sfumato.release.release import Release, assemble, summed
-from sfumato.release.spreadsheet import unmarked
 from sfumato.schema import Attribute, Labels, Schema, parse_label
 from sfumato.schema.labels import Intervals, is_ambiguous
 

@@ -38,7 +38,7 @@ from sfumato.errors import ParameterError, Problem, ReleaseError, SfumatoError, 
 from sfumato.limits import engine_path
 from sfumato.release.atomic import NewFolder, is_stale, refuse_existing, take_name, target_of
 from sfumato.release.declared import PEOPLE, DeclaredPeople, told_by
-from sfumato.release.files import digest, distinct_texts, scan, tally
+from sfumato.release.files import digest, distinct_texts, marked_frame, scan, tally
 from sfumato.release.from_text import Reading, counts_of, rebuilt, suppressed_group, times_of
 from sfumato.release.manifest import (
     COUNTED_FORMS,
@@ -53,7 +53,6 @@ from sfumato.release.manifest import (
 )
 from sfumato.release.redact import public_part
 from sfumato.release.release import Release
-from sfumato.release.spreadsheet import marked_frame
 from sfumato.release.tables import COUNT, GROUP, PublishedTable, free_name, published_frames
 from sfumato.schema import KNOWN, MISSING, ROOT, Attribute, Days, Edges, Grid, Labels, Schema, Values
 from sfumato.schema.checks import refuse_free_text

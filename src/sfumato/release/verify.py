@@ -32,7 +32,7 @@ from sfumato.release.foreign import columns_of, refuse_no_counts
 from sfumato.release.manifest import DICTIONARY, MANIFEST, Manifest, read_manifest
 from sfumato.release.verdict import Verdict
 from sfumato.schema import Attribute, Schema
-from sfumato.schema.counting import holds_counts, named_like_counts
+from sfumato.schema.word_hints import holds_counts, named_like_counts
 
 __all__ = ["verify"]
 

@@ -15,7 +15,7 @@ from sfumato.errors import Problem, count_of
 from sfumato.limits import EDGES, number_fault
 from sfumato.schema import hierarchies as builders
 from sfumato.schema.attribute import MISSING, Attribute, Kind, Missing
-from sfumato.schema.checks import doubled_names, leaf_problems, rising_problems
+from sfumato.schema.checks import doubled_names, leaf_problems, read_same, rising_problems, same_problems
 from sfumato.schema.domain import (
     CODES_LIMIT,
     DIGITS_LIMIT,
@@ -29,7 +29,6 @@ from sfumato.schema.domain import (
 )
 from sfumato.schema.formats import NumberForm, format_problem
 from sfumato.schema.hierarchies import Mask, read_hierarchy, read_text
-from sfumato.schema.synonyms import read_same, same_problems
 from sfumato.schema.toml_models import AttributeFile, MissingFile
 from sfumato.schema.tree import ROOT, Branch, Tree, branch_from_inline, grow
 

@@ -16,11 +16,10 @@ from typing import Any, Literal
 from sfumato.errors import ParameterError, Problem, SchemaError, count_of
 from sfumato.limits import SCHEMA_BYTES
 from sfumato.schema.attribute import Attribute, Role
-from sfumato.schema.checks import doubled_names, looks_like_free_text
+from sfumato.schema.checks import doubled_names, looks_like_free_text, plain_spelling
 from sfumato.schema.domain import Values
 from sfumato.schema.from_toml import build_attribute
 from sfumato.schema.hierarchies import LEAVES_LIMIT, arx_lines, read_text
-from sfumato.schema.synonyms import plain_spelling
 from sfumato.schema.toml_models import parse_toml, read_file
 
 __all__ = ["Schema"]

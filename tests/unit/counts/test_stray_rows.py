@@ -8,8 +8,7 @@ import duckdb
 import polars as pl
 import pytest
 from click.testing import CliRunner
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from tests.claims.light_xlsx import write_xlsx
 
 import sfumato as sf

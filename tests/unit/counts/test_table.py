@@ -8,8 +8,7 @@ import duckdb
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from sfumato.counts import Counts, Table, check, read
 from sfumato.counts.counts import group_codes

@@ -4,8 +4,7 @@ from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from sfumato.claims import ApproxDP, Claim, KAnonymity, Linkable, Neighbours, ProbabilisticDP, PureDP
 from sfumato.errors import ParameterError

@@ -7,8 +7,7 @@ from contextlib import closing
 import pytest
 
 import sfumato as sf
-from sfumato.ledger import Ledger
-from sfumato.ledger import store as room
+from sfumato.ledger import Ledger, store as room
 
 ONE = sf.Claim(sf.PureDP(1), neighbours=sf.Neighbours.ADD_OR_REMOVE_ONE, unit="person")
 

@@ -9,9 +9,7 @@ from click.testing import CliRunner
 
 import sfumato as sf
 from sfumato.cli.main import app
-from sfumato.cli.publish import dp as publish_dp
-from sfumato.cli.publish import partition as publish_partition
-from sfumato.cli.publish import run as publish_commands
+from sfumato.cli.publish import dp as publish_dp, partition as publish_partition, run as publish_commands
 from sfumato.pages.commands import publish_command
 
 MECHANISMS = [

@@ -7,8 +7,7 @@ import datetime as dt
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from sfumato.errors import ReleaseError
 from sfumato.io.decode_cell import code_of

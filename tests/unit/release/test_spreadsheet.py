@@ -9,12 +9,10 @@ import shutil
 
 import polars as pl
 import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 
 import sfumato as sf
-from sfumato.release.files import digest
-from sfumato.release.spreadsheet import marked, marked_frame, unmarked, unmarked_frame
+from sfumato.release.files import digest, marked, marked_frame, unmarked, unmarked_frame
 
 STARTS = "=+-@\t\r\n' ＝＋－＠\u00a0\u3000\ufeff"
 CELLS = st.one_of(

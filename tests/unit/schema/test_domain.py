@@ -5,8 +5,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from sfumato.schema.domain import Days, Edges, Grid, Values, decimal_or_none, decimal_text, domain_from_json, value_text
 

@@ -300,7 +300,7 @@ def run(mechanism: Mechanism, **options: Any) -> None:
     from sfumato.errors import count_of
     from sfumato.ledger import refuse_ledger_inside
     from sfumato.release.atomic import NewFolder
-    from sfumato.release.spreadsheet import marked_frame
+    from sfumato.release.files import marked_frame
     from sfumato.release.store import save_or_keep
 
     schema = sf.Schema.load(options["schema"])

@@ -16,10 +16,8 @@ import numpy as np
 from sfumato.claims import AlphaK, KAnonymity, LDiversity, Requirement, split_linkability
 from sfumato.counts import Counts, Members
 from sfumato.errors import Infeasible, ParameterError
-from sfumato.kernels.conditions import Condition
-from sfumato.kernels.conditions import size as compiled_size
-from sfumato.kernels.mondrian.layout import BOX, EXTREMES, SET
-from sfumato.kernels.mondrian.layout import Attribute as Axis
+from sfumato.kernels.conditions import Condition, size as compiled_size
+from sfumato.kernels.mondrian.layout import BOX, EXTREMES, SET, Attribute as Axis
 from sfumato.kernels.mondrian.partition import Partition, partition
 from sfumato.mechanisms.conditions import compile_requirement, refuse_infeasible
 from sfumato.mechanisms.dlink.population_model import Frequencies, compile_linkability, least_k

@@ -7,9 +7,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from benchmarks.laplace_flows import laplace_flows, laplace_threshold
 
 import sfumato as sf
-from sfumato.commuting.baselines import laplace_flows, laplace_threshold
 from sfumato.randomness import discrete_laplace_pmf
 
 

@@ -8,8 +8,7 @@ import sys
 import pandas as pd
 import pyreadstat
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from sfumato.counts import check, read
 from sfumato.drafting import draft

@@ -4,8 +4,8 @@ Source    Dwork, McSherry, Nissim & Smith, TCC 2006; threshold sampling: randomn
 Claim     epsilon-DP when one unit's origin is replaced, for any public threshold; destinations are public.
 Because   the replacement moves two cells by one each, and each cell has noise of ratio e^(-epsilon/2); what is done
           with the noisy counts afterwards reads nothing else.
-Checked   tests/unit/mechanisms/test_synthesize_baselines.py::test_two_cells_share_epsilon
-          tests/unit/mechanisms/test_synthesize_baselines.py::test_the_threshold_reads_public_numbers_only
+Checked   tests/unit/commuting/test_laplace_flows.py::test_two_cells_share_epsilon
+          tests/unit/commuting/test_laplace_flows.py::test_the_threshold_reads_public_numbers_only
 Silent on totals: noisy counts of a destination do not add up to its public number of people.
 Cost      O(pairs + pairs reported), whatever the number of cells.
 """

@@ -4,12 +4,11 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from scipy.spatial.distance import jensenshannon
 
 from sfumato.errors import ParameterError
-from sfumato.measures.divergence import city_block, js_divergence, js_terms, kl_divergence
+from sfumato.measures.distances import city_block, js_divergence, js_terms, kl_divergence
 
 Q = [0.0314, 0.1331, 0.1063, 0.1196, 0.1323, 0.1329, 0.0452, 0.0657, 0.1225, 0.0327, 0.0512, 0.0052, 0.0216, 0.0003]
 pairs = st.integers(1, 8).flatmap(

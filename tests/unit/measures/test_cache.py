@@ -5,7 +5,7 @@ import gc
 import numpy as np
 
 from sfumato.counts import Counts
-from sfumato.measures import cache as memory
+from sfumato.measures import base as memory
 from sfumato.schema import Schema
 
 SCHEMA = Schema.parse({"name": "t", "attribute": {"x": {"role": "quasi", "kind": "nominal", "values": ["a", "b"]}}})

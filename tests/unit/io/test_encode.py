@@ -9,8 +9,7 @@ from decimal import Decimal
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from sfumato.counts import read
 from sfumato.io.decode_cell import ASK, LEFT_OUT, NULL, OUTSIDE, UNPARSABLE, canonical_text, code_of
