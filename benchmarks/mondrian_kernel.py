@@ -12,7 +12,7 @@ import time
 import numpy as np
 
 from sfumato.kernels.conditions import size
-from sfumato.kernels.mondrian.layout import BOX, EXTREMES, SET, Attribute
+from sfumato.kernels.mondrian.layout import BOX, EXTREMES, SET, CutAttribute
 from sfumato.kernels.mondrian.partition import partition
 
 SIZES = (100, 50, 20, 16, 10, 7)
@@ -34,7 +34,7 @@ def distinct_rows(rows: int, seed: int = 0):
 
 def timed(codes, *, cut: str, tight: bool) -> tuple[float, int]:
     labels = (EXTREMES, *[SET] * (len(SIZES) - 1)) if tight else (BOX,) * len(SIZES)
-    attributes = [Attribute(codes_, label=label) for codes_, label in zip(SIZES, labels, strict=True)]
+    attributes = [CutAttribute(codes_, label=label) for codes_, label in zip(SIZES, labels, strict=True)]
     start = time.process_time()
     found = partition(codes, np.ones(len(codes), dtype=np.int64), attributes, conditions=[size(10)], cut=cut)
     return time.process_time() - start, len(found.weight)

@@ -14,8 +14,8 @@ import pytest
 from scipy.stats import betabinom
 
 from sfumato.commuting.bounds import (
-    Domain,
     Stratum,
+    UrnDomain,
     ceilings,
     excess,
     exp_below,
@@ -290,7 +290,7 @@ def test_beta_binomial_tail():  # [otm.betabin.tail]
 
 def test_tiny_case_by_all_three_measures():  # [otm.delta.tiny]
     alpha = [F(1, 2)] * 3
-    laws, domain = all_laws(3, 3, alpha), Domain.whole(3, 3, strata(alpha))
+    laws, domain = all_laws(3, 3, alpha), UrnDomain.whole(3, 3, strata(alpha))
     assert worst_pair(laws, F(4)) == F(10, 143)
     assert disclosure(laws, F(4)) == pytest.approx(0.8741258741258742, abs=1e-12)
     assert domain.delta(F(4), "hockey") == pytest.approx(1 / 13, abs=1e-9)
@@ -321,7 +321,7 @@ def test_epsilon_after_shrinking():  # [otm.8.6] [otm.addl]: the paper adds ln 2
 def test_disclosure_after_shrinking(n, k, alpha, epsilon, expected):
     f, a = F("0.0378"), F(alpha)
     kept = math.floor(k * f - F(8 * math.sqrt(k * f * (1 - f))))
-    domain = Domain(n, m=n, strata=(Stratum(a, blocks=kept / f, keep=f),), mass=a * (kept + 1))
+    domain = UrnDomain(n, m=n, strata=(Stratum(a, blocks=kept / f, keep=f),), mass=a * (kept + 1))
     assert domain.delta(exp_below(F(epsilon)), "pdp") == pytest.approx(expected, rel=5e-3, abs=1e-15)
     certificate = shrunk_certificate(n, (Stratum(a, blocks=k, keep=f),), 4.6, rule="pdp")
     assert certificate.epsilon < F("7.91")
@@ -559,10 +559,10 @@ def test_trap_53_blind_bisection_is_fooled_and_ours_is_not():
 def test_trap_43_leaving_out_x_underrates_delta():
     alpha = [F("0.5")] * 3
     laws, odds = all_laws(3, 3, alpha), exp_below(F(1))
-    domain = Domain.whole(3, 3, strata(alpha))
+    domain = UrnDomain.whole(3, 3, strata(alpha))
     (stratum,) = domain.strata
     assert F(max(domain._excess(stratum, x, odds) for x in (2, 3))) < worst_pair(laws, odds)
-    many = Domain.whole(1, 1, strata([F("0.05")] * 4))
+    many = UrnDomain.whole(1, 1, strata([F("0.05")] * 4))
     truth = disclosure(all_laws(1, 1, [F("0.05")] * 4), odds)
     assert F(many._tail(many.strata[0], 1, odds)) < truth <= F(many.delta(odds, "pdp"))  # x = 0 left out
 
@@ -632,7 +632,7 @@ def test_skipping_x_gives_the_same_delta_as_looking_at_all():
         (40, 1000, F(10), F(11, 10)),  # the worst tail is at x = 10, three times that at x = 1 and below 1 %
     ]
     for n, k, alpha, odds in shapes:
-        domain = Domain.whole(n, n, (Stratum(alpha, blocks=k),))
+        domain = UrnDomain.whole(n, n, (Stratum(alpha, blocks=k),))
         (s,) = domain.strata
         assert domain.delta(odds, "hockey") == max(domain._excess(s, x, odds) for x in range(1, n + 1))
         assert domain.delta(odds, "tails") == max(domain._tail(s, x, odds) for x in range(1, n + 1))
@@ -645,7 +645,7 @@ def test_skipping_x_gives_the_same_delta_as_looking_at_all():
 def test_is_good_on_the_worked_case():  # [otm.good.1] [otm.thm43.limits]
     assert is_good((6, 2, 0), (3, 1, 0), F(1, 2), 2) is False
     assert is_good((6, 1, 0), (3, 1, 0), F(1, 2), 2) is True
-    domain = Domain.whole(4, 4, (Stratum(F(1, 2), blocks=3),))
+    domain = UrnDomain.whole(4, 4, (Stratum(F(1, 2), blocks=3),))
     assert [domain._limit(domain.strata[0], x, F(4)) for x in (3, 1, 0)] == [F("7.5"), F("1.5"), F("1.5")]
 
 
@@ -672,7 +672,7 @@ def test_accept_reject_delta_is_its_formula():
     odds = exp_below(F("4.6"))
     shapes = [(12, 1000, F("0.05"), odds - F(1, 2)), (12, 1000, F("0.05"), F(200)), (9, 20, F("0.03"), F(100))]
     for n, k, alpha, gamma in shapes:  # just above e^eps (1 - p) - 1; far above; a large p
-        domain = Domain.whole(n, n, (Stratum(alpha, blocks=k),))
+        domain = UrnDomain.whole(n, n, (Stratum(alpha, blocks=k),))
         p = F(domain.delta(gamma + 1, "pdp"))
         assert gamma + 1 > odds * (1 - p)
         base = F(domain.delta(odds * (1 - p), "hockey"))
@@ -681,7 +681,7 @@ def test_accept_reject_delta_is_its_formula():
         assert certified_delta(n, k, "4.6", alpha, gamma=gamma) == pytest.approx(float(expected), rel=1e-12)
     assert F(1, 100) < p < F(9, 10)  # of the last shape: leaving out 1 / (1 - p) would show
     n, k, alpha, tied = 12, 1000, F("0.05"), odds - F(3, 2)
-    domain = Domain.whole(n, n, (Stratum(alpha, blocks=k),))
+    domain = UrnDomain.whole(n, n, (Stratum(alpha, blocks=k),))
     assert certified_delta(n, k, "4.6", alpha, gamma=tied) == domain.delta(tied + 1, "pdp")  # Lemma 5.2
 
 

@@ -8,10 +8,10 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from tests.oracles.merging import join_labels, unite_reference
 
 from sfumato.kernels.linkage import CELLS, EXACT, INDEPENDENT, OWN, Link
-from sfumato.kernels.merging import GONE, Axis, Classes, distance_between, join_rules, new_index, unite
+from sfumato.kernels.merging import GONE, JoinAxis, UnitedClasses, distance_between, join_rules, new_index, unite
 
 QUIET = settings(max_examples=60, suppress_health_check=list(HealthCheck))
-TREE = Axis(
+TREE = JoinAxis(
     7,
     missing=True,
     nodes=(
@@ -27,7 +27,7 @@ TREE = Axis(
         (6, 7, 0, 0.0),
     ),
 )
-AXES = (TREE, Axis(12), Axis(5, missing=True), Axis(1))
+AXES = (TREE, JoinAxis(12), JoinAxis(5, missing=True), JoinAxis(1))
 
 
 def a_link(axes, *, d=2, alpha=0.6, n=60.0, source=INDEPENDENT, values=4, rows=200, seed=0) -> Link:
@@ -61,7 +61,7 @@ def a_link(axes, *, d=2, alpha=0.6, n=60.0, source=INDEPENDENT, values=4, rows=2
     )
 
 
-def some_classes(axes, link, boxes, rows, counts, *, uniform=False, seed=0) -> Classes:
+def some_classes(axes, link, boxes, rows, counts, *, uniform=False, seed=0) -> UnitedClasses:
     boxes = np.asarray(boxes, np.int64).reshape(len(rows), len(axes), 2)
     loss = np.array([[join_labels(axis, *box)[2] for axis, box in zip(axes, row, strict=True)] for row in boxes])
     mass = np.ones(len(rows))
@@ -78,7 +78,7 @@ def some_classes(axes, link, boxes, rows, counts, *, uniform=False, seed=0) -> C
             drawn = np.bincount(rng.integers(low, high, rows[i]), minlength=sizes[a])
             codes[i, start[a] : start[a] + sizes[a]] = drawn
             spread[i] += np.maximum(0, drawn[low:high] - rows[i] / (high - low)).sum()
-    return Classes(
+    return UnitedClasses(
         low=boxes[:, :, 0].copy(),
         high=boxes[:, :, 1].copy(),
         loss=loss.reshape(len(rows), len(axes)),
@@ -91,8 +91,8 @@ def some_classes(axes, link, boxes, rows, counts, *, uniform=False, seed=0) -> C
     )
 
 
-def copied(classes: Classes) -> Classes:
-    return Classes(*(np.array(part) for part in classes))
+def copied(classes: UnitedClasses) -> UnitedClasses:
+    return UnitedClasses(*(np.array(part) for part in classes))
 
 
 def same_as_all_pairs(axes, link, classes, *, weight=0.0, failing_first=True, lost=0.0, budget=0):
@@ -153,7 +153,7 @@ def test_any_classes_are_united_as_by_all_pairs(seed, many, failing_first, weigh
     "name", ["one class", "all equal", "ties everywhere", "one huge class", "all pass", "none can"]
 )
 def test_named_shapes(name) -> None:
-    axes = (Axis(12), TREE)
+    axes = (JoinAxis(12), TREE)
     boxes = [[(at % 12, at % 12 + 1), (at % 7, at % 7 + 1)] for at in range(20)]
     rows, counts = [4] * 20, [[1, 1, 1, 1]] * 20
     alpha, d = 0.6, 2
@@ -179,7 +179,7 @@ def test_named_shapes(name) -> None:
 
 def test_last_failing_class_joins_a_passing_one() -> None:
     """Trap 21: a loop that unites failing classes with failing ones only would never end here."""
-    axes = (Axis(10),)
+    axes = (JoinAxis(10),)
     link = a_link(axes, alpha=0.5, n=1000.0)
     boxes, rows = [[(0, 4)], [(4, 9)], [(9, 10)]], [9, 9, 9]
     counts = [[3, 3, 3, 0], [3, 3, 3, 0], [9, 0, 0, 0]]
@@ -189,7 +189,7 @@ def test_last_failing_class_joins_a_passing_one() -> None:
 
 
 def test_suppression_takes_what_costs_more_to_unite() -> None:
-    axes = (Axis(100), Axis(50))
+    axes = (JoinAxis(100), JoinAxis(50))
     link = a_link(axes, alpha=0.5, n=1000.0)
     boxes = [[(0, 40), (0, 25)], [(10, 40), (0, 20)], [(99, 100), (49, 50)]]
     classes = some_classes(axes, link, boxes, [50, 50, 3], [[20, 20, 10, 0], [20, 20, 10, 0], [3, 0, 0, 0]])
@@ -220,7 +220,7 @@ def test_remembered_neighbours_are_caught() -> None:
 
 def test_stale_labels_are_caught() -> None:
     """Trap 24: a class keeps its label and share after a union."""
-    axes = (Axis(10),)
+    axes = (JoinAxis(10),)
     link = a_link(axes, alpha=0.9, n=1000.0)
     boxes, rows, counts = [[(0, 2)], [(6, 8)]], [9, 9], [[9, 0, 0, 0], [0, 9, 0, 0]]
     classes = some_classes(axes, link, boxes, rows, counts)

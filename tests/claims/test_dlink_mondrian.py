@@ -14,7 +14,7 @@ from sfumato.claims import Linkability, Linkable
 from sfumato.kernels import conditions as sc
 from sfumato.kernels.conditions_exact import linkage_score
 from sfumato.kernels.linkage import INDEPENDENT, Link
-from sfumato.kernels.mondrian.layout import Attribute
+from sfumato.kernels.mondrian.layout import CutAttribute
 from sfumato.kernels.mondrian.partition import partition
 from sfumato.mechanisms.base import gather
 from sfumato.mechanisms.dlink.population_model import Frequencies, bind_model
@@ -22,7 +22,7 @@ from sfumato.randomness import Entropy
 
 QUIET = settings(max_examples=40, suppress_health_check=list(HealthCheck))
 TREE = ((0, 6, (1, 2, 3)), (0, 2, (4, 5)), (2, 5, (6, 7)), (5, 6, ()), (0, 1, ()), (1, 2, ()), (2, 4, ()), (4, 5, ()))
-ATTRIBUTES = [Attribute(9), Attribute(6, missing=True, nodes=TREE), Attribute(4, missing=True)]
+ATTRIBUTES = [CutAttribute(9), CutAttribute(6, missing=True, nodes=TREE), CutAttribute(4, missing=True)]
 
 
 def a_table(seed, rows=80):

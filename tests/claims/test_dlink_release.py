@@ -14,7 +14,7 @@ from sfumato.mechanisms.base import gather
 from sfumato.mechanisms.dlink.dlink import joint_presence
 from sfumato.mechanisms.dlink.population_model import Frequencies, bind_model
 from sfumato.randomness import Entropy
-from sfumato.schema import Cells
+from sfumato.schema import JointCells
 
 SCHEMA = sf.Schema.parse(
     {
@@ -191,7 +191,7 @@ def test_declared_cells_replace_independence() -> None:
     table = people()
     rng = np.random.default_rng(4)
     rows = [(j, i, float(rng.integers(1, 50))) for j in range(7) for i in range(6)]
-    cells = Cells(
+    cells = JointCells(
         ("job",),
         sensitive="ill",
         low=np.array([[j] for j, _, _ in rows]),

@@ -10,7 +10,7 @@ from tests.claims.small_worlds import publish, random_release, small_schema, sma
 from sfumato.claims import Claim, Nothing
 from sfumato.counts import Table
 from sfumato.estimate import align, cells_of, coverages, fit_maxent
-from sfumato.estimate.maxent import Link, Spread
+from sfumato.estimate.maxent import ValueFactors, ValueSpread
 from sfumato.measures import utility_loss
 from sfumato.mechanisms.raw import Raw
 from sfumato.mechanisms.suppress import Suppress
@@ -22,7 +22,7 @@ seeds = st.integers(0, 2**32 - 1)
 
 def stepped(view, steps=3):
     """A model that has learnt something, whether or not the release's other half agrees."""
-    model = (Spread if view.one_box_each else Link).uniform(view, cells_of(view, coverages(view)))
+    model = (ValueSpread if view.one_box_each else ValueFactors).uniform(view, cells_of(view, coverages(view)))
     for _ in range(steps):
         model = model.advance(np.ones(len(model.cells.mass), bool))
     return model.read()
@@ -66,7 +66,7 @@ def test_likelihood_never_falls(seed):
     table = small_table(seed)
     release, _ = random_release(table, seed, "classes")
     view = align(release, table.schema, "ill")
-    model = Spread.uniform(view, cells_of(view, coverages(view)))
+    model = ValueSpread.uniform(view, cells_of(view, coverages(view)))
     everything = np.ones(len(model.cells.mass), bool)
     history = []
     for _ in range(8):

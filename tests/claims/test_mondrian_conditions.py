@@ -23,9 +23,9 @@ LOW, HIGH, PARENT = (0, 1, 2, 3, 4, 0, 2, 0), (1, 2, 3, 4, 5, 2, 5, 5), (5, 5, 6
 
 def conditions(overall) -> dict[str, sc.Condition]:
     grounds = {
-        "equal": sc.Ground.equal(5),
-        "ordered": sc.Ground.ordered(overall),
-        "hierarchical": sc.Ground.hierarchical(LOW, HIGH, PARENT),
+        "equal": sc.GroundEdges.equal(5),
+        "ordered": sc.GroundEdges.ordered(overall),
+        "hierarchical": sc.GroundEdges.hierarchical(LOW, HIGH, PARENT),
     }
     return {
         "size": sc.size(7),
@@ -112,15 +112,15 @@ def test_emd_is_the_cheapest_transport(kind):
 
 def ground_and_distance(kind, overall):
     if kind == "equal":
-        return sc.Ground.equal(5), 1.0 - np.eye(5)
+        return sc.GroundEdges.equal(5), 1.0 - np.eye(5)
     if kind == "ordered":
         rank = np.cumsum(overall > 0) - 1
         steps = max(1, np.count_nonzero(overall) - 1)
-        return sc.Ground.ordered(overall), np.abs(rank[:, None] - rank[None, :]) / steps
+        return sc.GroundEdges.ordered(overall), np.abs(rank[:, None] - rank[None, :]) / steps
     distance = np.ones((5, 5))
     distance[:2, :2] = distance[2:, 2:] = 0.5
     np.fill_diagonal(distance, 0)
-    return sc.Ground.hierarchical(LOW, HIGH, PARENT), distance
+    return sc.GroundEdges.hierarchical(LOW, HIGH, PARENT), distance
 
 
 def cheapest(p, q, distance) -> float:
@@ -136,7 +136,7 @@ def test_limits_are_met_exactly_at_a_billion_rows():
     overall = np.array([10**9, 10**9 - 1])
     half = np.array([500_000_001, 499_999_999])  # p = 0.500000001
     n, rows = int(half.sum()), int(overall.sum())
-    ground = sc.Ground.equal(2)
+    ground = sc.GroundEdges.equal(2)
     exact = abs(Fraction(int(half[0]), n) - Fraction(int(overall[0]), rows))
     assert exact == earth_mover([Fraction(int(c), n) for c in half], [Fraction(int(c), rows) for c in overall], ground)
     near = exact.limit_denominator(2**31 - 1)

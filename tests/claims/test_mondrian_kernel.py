@@ -20,7 +20,7 @@ from tests.oracles.mondrian import (
 
 from sfumato.kernels import conditions as sc
 from sfumato.kernels.conditions_exact import all_hold
-from sfumato.kernels.mondrian.layout import BOX, EXTREMES, SET, Attribute
+from sfumato.kernels.mondrian.layout import BOX, EXTREMES, SET, CutAttribute
 from sfumato.kernels.mondrian.partition import Partition, partition, route
 
 QUIET = settings(max_examples=60, suppress_health_check=list(HealthCheck))
@@ -74,18 +74,18 @@ def made(seed: int, rows: int, attributes) -> WeightedTable:
     return a_table(np.stack(columns, axis=1), rng.integers(1, 5, rows), sensitive, 5)
 
 
-def kinds(label: int, *, tree: bool = False) -> list[Attribute]:
+def kinds(label: int, *, tree: bool = False) -> list[CutAttribute]:
     return [
-        Attribute(9, label=EXTREMES if label else BOX),
-        Attribute(6, label=label, missing=True, nodes=TREE if tree else ()),
-        Attribute(4, label=label, missing=True),
-        Attribute(1, label=label),
+        CutAttribute(9, label=EXTREMES if label else BOX),
+        CutAttribute(6, label=label, missing=True, nodes=TREE if tree else ()),
+        CutAttribute(4, label=label, missing=True),
+        CutAttribute(1, label=label),
     ]
 
 
 def asked(table: WeightedTable) -> dict[str, list[sc.Condition]]:
     counts = table.overall()[0]
-    ground = sc.Ground.ordered(counts)
+    ground = sc.GroundEdges.ordered(counts)
     return {
         "k": [sc.size(4)],
         "k and l": [sc.size(3), sc.distinct(min(2, np.count_nonzero(counts)))],
@@ -112,7 +112,7 @@ def test_compiled_equals_the_reference(cut, label, tree, name):
 def compare_any_table(data):
     sizes = data.draw(st.lists(st.integers(1, 7), min_size=1, max_size=4))
     label, missing = data.draw(st.sampled_from([BOX, SET, EXTREMES])), data.draw(st.booleans())
-    attributes = [Attribute(size, label=label, missing=missing and size > 1) for size in sizes]
+    attributes = [CutAttribute(size, label=label, missing=missing and size > 1) for size in sizes]
     row = st.tuples(*(st.integers(0, size - 1) for size in sizes), st.integers(0, 2), st.integers(1, 4))
     rows = np.array(data.draw(st.lists(row, min_size=1, max_size=25)))
     table = a_table(rows[:, :-2], rows[:, -1], rows[:, -2])
@@ -139,12 +139,12 @@ def test_compiled_equals_the_reference_on_thousands_of_tables(data):
     compare_any_table(data)
 
 
-def shapes() -> dict[str, tuple[WeightedTable, list[Attribute]]]:
-    two = [Attribute(4), Attribute(5)]
+def shapes() -> dict[str, tuple[WeightedTable, list[CutAttribute]]]:
+    two = [CutAttribute(4), CutAttribute(5)]
     grid = np.array([(a, b) for a in range(4) for b in range(5)])
     rng = np.random.default_rng(3)
     huge = np.concatenate([np.zeros((1, 2)), grid])
-    far = [Attribute(2_000_000_000), Attribute(1000)]
+    far = [CutAttribute(2_000_000_000), CutAttribute(1000)]
     return {
         "empty": (a_table(np.zeros((0, 2))), two),
         "one row": (a_table([[2, 3]]), two),
@@ -152,12 +152,12 @@ def shapes() -> dict[str, tuple[WeightedTable, list[Attribute]]]:
         "all equal": (a_table([[1, 1]] * 9), two),
         "all unique": (a_table(grid), two),
         "one huge class": (a_table(huge, [10**6, *[1] * 20]), two),
-        "a missing category": (a_table(grid), [Attribute(4, missing=True), Attribute(5, missing=True)]),
-        "one missing row": (a_table([*grid[grid[:, 1] < 4], [1, 4]]), [Attribute(4), Attribute(5, missing=True)]),
-        "correlated pair": (a_table([(i % 5, i % 5) for i in range(40)]), [Attribute(5), Attribute(5)]),
+        "a missing category": (a_table(grid), [CutAttribute(4, missing=True), CutAttribute(5, missing=True)]),
+        "one missing row": (a_table([*grid[grid[:, 1] < 4], [1, 4]]), [CutAttribute(4), CutAttribute(5, missing=True)]),
+        "correlated pair": (a_table([(i % 5, i % 5) for i in range(40)]), [CutAttribute(5), CutAttribute(5)]),
         "tie everywhere": (
             a_table([(a, b, c) for a in (0, 1) for b in (0, 1) for c in (0, 1)] * 3),
-            [Attribute(2)] * 3,
+            [CutAttribute(2)] * 3,
         ),
     } | {"far apart": (a_table(np.stack([rng.integers(0, 2_000_000_000, 12), rng.integers(0, 9, 12)], 1)), far)}
 
@@ -179,12 +179,12 @@ def test_a_wide_domain_is_cut_like_a_narrow_one():
     """Tight extremes depend on distances only, so stretching all codes by one factor changes no leaf."""
     rng = np.random.default_rng(5)
     codes = rng.integers(0, 40, (200, 3))
-    narrow = fast(a_table(codes), [Attribute(40, label=SET)] * 3, [sc.size(5)])
-    wide = fast(a_table(codes * 40_000_000), [Attribute(1_560_000_001, label=SET)] * 3, [sc.size(5)], weight=0.3)
+    narrow = fast(a_table(codes), [CutAttribute(40, label=SET)] * 3, [sc.size(5)])
+    wide = fast(a_table(codes * 40_000_000), [CutAttribute(1_560_000_001, label=SET)] * 3, [sc.size(5)], weight=0.3)
     assert len(narrow.weight) > 10
     assert len(wide.weight) > 10
     median = [
-        fast(a_table(codes * f), [Attribute(39 * f + 1)] * 3, [sc.size(5)], cut="widest") for f in (1, 40_000_000)
+        fast(a_table(codes * f), [CutAttribute(39 * f + 1)] * 3, [sc.size(5)], cut="widest") for f in (1, 40_000_000)
     ]
     np.testing.assert_array_equal(np.bincount(median[0].leaf), median[0].weight)
     assert {frozenset(np.flatnonzero(median[0].leaf == i)) for i in range(len(median[0].weight))} == {
@@ -197,9 +197,9 @@ def test_chosen_cut_is_the_cheapest_of_all_cuts(label):
     """Brute force over rows: no summary, no sweep."""
     for seed in range(8):
         attributes = [
-            Attribute(8, label=EXTREMES if label else BOX),
-            Attribute(5, label=label),
-            Attribute(3, label=label),
+            CutAttribute(8, label=EXTREMES if label else BOX),
+            CutAttribute(5, label=label),
+            CutAttribute(3, label=label),
         ]
         table = made(seed, 40, attributes)
         size, costs = sc.size(5), {}
@@ -238,7 +238,7 @@ def brute_cost(table, attributes, side, cut_attribute, box) -> float:
 
 
 def test_part_cost_is_the_formula():
-    attributes = [Attribute(8, label=EXTREMES), Attribute(5), Attribute(3, label=SET)]
+    attributes = [CutAttribute(8, label=EXTREMES), CutAttribute(5), CutAttribute(3, label=SET)]
     table = made(1, 30, attributes)
     whole = summarize(table, attributes, np.arange(30), low=(0, 0, 0), high=(8, 5, 3), node=(0, 0, 0))
     expected = brute_cost(table, attributes, np.ones(30, dtype=bool), 1, (0, 5))
@@ -270,7 +270,7 @@ def test_every_leaf_holds_and_boxes_are_disjoint(cut, name):
 
 
 def test_labels_never_mix_values_and_missing():
-    attributes = [Attribute(9), Attribute(6, missing=True), Attribute(4, missing=True)]
+    attributes = [CutAttribute(9), CutAttribute(6, missing=True), CutAttribute(4, missing=True)]
     table = made(4, 200, attributes)
     found = fast(table, attributes, [sc.size(3)])
     for a in (1, 2):
@@ -303,7 +303,7 @@ def test_equal_summaries_give_equal_cuts(cut):
     """Two tables with equal one-way and two-way counts, but other rows."""
     even = np.array([(0, 0, 0), (0, 1, 1), (1, 0, 1), (1, 1, 0)] * 3)
     odd = 1 - even
-    attributes, cuts = [Attribute(2)] * 3, []
+    attributes, cuts = [CutAttribute(2)] * 3, []
     for codes in (even, odd):
         table = a_table(codes)
         rule = Best(0.3, conditions=[sc.size(2)], overall=table.overall())
@@ -318,7 +318,7 @@ def test_equal_summaries_give_equal_cuts(cut):
 def test_suppression_stays_within_its_limit():
     rng = np.random.default_rng(9)
     codes = np.concatenate([rng.integers(0, 4, (400, 2)), [[60, 1], [61, 2], [62, 3]]])
-    attributes = [Attribute(64), Attribute(4)]
+    attributes = [CutAttribute(64), CutAttribute(4)]
     kept = fast(a_table(codes), attributes, [sc.size(10)])
     spared = fast(a_table(codes), attributes, [sc.size(10)], suppress=Fraction(1, 100))
     assert kept.suppressed == 0
@@ -353,7 +353,7 @@ def test_wide_attributes_are_cut_like_narrow_ones(label, monkeypatch):
     for rows in (60, 400):
         codes = np.column_stack([rng.integers(0, 3 * rows, rows), rng.integers(0, 40, rows), rng.integers(0, 3, rows)])
         weights = np.where(rng.random(rows) < 0.05, 900, rng.integers(1, 4, rows))
-        attributes = [Attribute(3 * rows, label=label), Attribute(40, label=label, missing=True), Attribute(3)]
+        attributes = [CutAttribute(3 * rows, label=label), CutAttribute(40, label=label, missing=True), CutAttribute(3)]
         found = []
         for wide_from, gain, heaviest in ((10**9, 0, 1 << 16), (2, 0, 1 << 16), (2, 0, 32)):
             monkeypatch.setattr(mondrian_layout, "WIDE_FROM", wide_from)

@@ -16,8 +16,8 @@ from scipy.stats import chi2
 from sfumato.commuting import urn as dirichlet_sample, urn_kernel as urn
 from sfumato.commuting.bounds import Stratum
 from sfumato.commuting.prior import is_good, smallest_alphas
-from sfumato.commuting.urn import KEEP_BITS, Commuters, Law, good, keep_probability, limits_of, urn_sample
-from sfumato.commuting.urn_kernel import Words, kept_kernel, kept_reference, urn_kernel, urn_reference
+from sfumato.commuting.urn import KEEP_BITS, Commuters, UrnLaw, good, keep_probability, limits_of, urn_sample
+from sfumato.commuting.urn_kernel import WordList, kept_kernel, kept_reference, urn_kernel, urn_reference
 from sfumato.errors import ParameterError
 
 # ---------------------------------------------------------------------------- slow, obvious oracles
@@ -175,7 +175,7 @@ def test_below_is_uniform_and_the_modulo_mutant_is_not():
     assert len(set(biased.values())) > 1
     total = 2**62 - 57
     refuse = 2**64 % total
-    words = Words([0, refuse - 1, refuse, 2**64 - 1])
+    words = WordList([0, refuse - 1, refuse, 2**64 - 1])
     assert words.below(total) == refuse % total
     assert words.used == 3
     assert words.below(total) == (2**64 - 1) % total
@@ -227,7 +227,7 @@ def test_kernel_and_reference_agree_word_for_word():
         case = _random_case(rng)
         edges, counts, tops, bottoms, kept, m = case
         words = rng.integers(0, 2**64, 4000, dtype=np.uint64)
-        stream = Words(words)
+        stream = WordList(words)
         reference = []
         for d, people in enumerate(counts):
             reference += urn_reference(
@@ -253,7 +253,7 @@ def test_words_near_the_top_are_refused_by_kernel_and_reference_alike():
     words = np.array(
         [0, 1, 2**62 - 1, 2**62, 2**64 - 1, 2**63, 2**63 + 1, 7, 2**63 - 1, *range(40, 90)], dtype=np.uint64
     )
-    stream = Words(words)
+    stream = WordList(words)
     mutant_law = _big_mutant(stream)
     found, used, _ = _run_kernel(case, words, [words.size])
     assert (found, used) == (mutant_law, stream.used)
@@ -281,7 +281,7 @@ def test_kept_kernel_and_reference_agree_word_for_word():
         keep[int(rng.integers(0, empties.size))] = 2**KEEP_BITS
         keep[-1] = 2 ** (KEEP_BITS - 1)
         words = rng.integers(0, 2**64, 3000, dtype=np.uint64)
-        stream = Words(words)
+        stream = WordList(words)
         reference = kept_reference(empties.tolist(), keep.tolist(), KEEP_BITS, stream.word)
         kept = np.zeros(empties.size, dtype=np.int64)
         assert kept_kernel(empties, keep, KEEP_BITS, 0, words, kept) == (empties.size, stream.used)
@@ -411,7 +411,7 @@ def test_the_law_of_shrink_and_reject_is_the_law_certified(gamma):
     rng = np.random.default_rng(2008)
     found = urn_sample(
         _same_destination(counts, copies),
-        [Law(strata, m=m, gamma=gamma)],
+        [UrnLaw(strata, m=m, gamma=gamma)],
         np.zeros(copies, dtype=np.int64),
         lambda size: rng.integers(0, 2**64, size, dtype=np.uint64),
     )
@@ -434,7 +434,7 @@ def _case(rng, destinations=200, k=500):
     people = rng.integers(1, 5, slots.size).astype(np.int64)
     n = np.add.reduceat(people, pairs[:-1])
     sizes, kinds = np.unique(n, return_inverse=True)
-    laws = [Law((Stratum(F(1, 50), blocks=k, keep=F(1, 8)),), m=int(x), gamma=F(60)) for x in sizes]
+    laws = [UrnLaw((Stratum(F(1, 50), blocks=k, keep=F(1, 8)),), m=int(x), gamma=F(60)) for x in sizes]
     return Commuters(pairs, slots=slots, people=people), laws, kinds.astype(np.int64), n
 
 
@@ -471,14 +471,14 @@ def test_what_is_drawn_is_good_and_some_draws_were_not():
         return rng.integers(0, 2**64, size, dtype=np.uint64)
 
     for limit in (None, gamma):
-        found = urn_sample(commuters, [Law((Stratum(alpha, blocks=4),), m=4, gamma=limit)], kinds, words)
+        found = urn_sample(commuters, [UrnLaw((Stratum(alpha, blocks=4),), m=4, gamma=limit)], kinds, words)
         verdicts = {is_good(s, dense(counts, 4), alpha, gamma) for s in _samples(found, copies, 4)}
         assert verdicts == ({True, False} if limit is None else {True})
 
 
 def test_no_destination_and_a_destination_without_people():
     nobody, none = np.zeros(0, dtype=np.int64), np.zeros(1, dtype=np.int64)
-    law = Law((Stratum(F(1), blocks=5),), m=0)
+    law = UrnLaw((Stratum(F(1), blocks=5),), m=0)
 
     def words(size):
         return np.zeros(size, dtype=np.uint64)
@@ -493,11 +493,11 @@ def test_urns_that_do_not_fit_are_refused():
     kinds, words = np.zeros(1, dtype=np.int64), np.random.default_rng(1).integers
     for alpha in (F(2**60), F(1, 2**62 + 1)):
         with pytest.raises(ParameterError, match=r"2\^62"):
-            urn_sample(commuters, [Law((Stratum(alpha, blocks=5),), m=1)], kinds, words)
+            urn_sample(commuters, [UrnLaw((Stratum(alpha, blocks=5),), m=1)], kinds, words)
     with pytest.raises(ParameterError, match="keep_probability"):
-        urn_sample(commuters, [Law((Stratum(F(1), blocks=5, keep=F(1, 3)),), m=1)], kinds, words)
+        urn_sample(commuters, [UrnLaw((Stratum(F(1), blocks=5, keep=F(1, 3)),), m=1)], kinds, words)
     with pytest.raises(ParameterError, match="public blocks"):
-        urn_sample(_same_destination({7: 1}, 1), [Law((Stratum(F(1), blocks=5),), m=1)], kinds, words)
+        urn_sample(_same_destination({7: 1}, 1), [UrnLaw((Stratum(F(1), blocks=5),), m=1)], kinds, words)
     assert F(1, 3) <= keep_probability(F(1, 3)) < F(1, 3) + F(1, 2**24)
 
 
@@ -525,7 +525,7 @@ def test_rhode_island_within_its_budget(public_data):
     started = time.process_time()
     alphas = smallest_alphas(sizes.tolist(), 25_181, 4.6, 1e-5)
     chosen = time.process_time()
-    laws = [Law((Stratum(alphas[int(x)], blocks=25_181),), m=int(x)) for x in sizes]
+    laws = [UrnLaw((Stratum(alphas[int(x)], blocks=25_181),), m=int(x)) for x in sizes]
     rng = np.random.default_rng(44)
 
     def words(size):
@@ -553,7 +553,7 @@ def test_minnesota_size_within_its_budget():
     started = time.process_time()
     alphas = smallest_alphas([x for x in sizes.tolist() if x], k, 4.6, 1e-5)
     for keep in (F(1), keep_probability("0.0378")):
-        laws = [Law((Stratum(alphas.get(int(x), F(1)), blocks=k, keep=keep),), m=int(x)) for x in sizes]
+        laws = [UrnLaw((Stratum(alphas.get(int(x), F(1)), blocks=k, keep=keep),), m=int(x)) for x in sizes]
         _, _, drawn = urn_sample(
             commuters, laws, kinds.astype(np.int64), lambda size: rng.integers(0, 2**64, size, dtype=np.uint64)
         )

@@ -99,6 +99,53 @@ def test_no_file_is_too_long():
     assert found == [], f"more than {LARGEST} lines: make it two, or say why not"
 
 
+def defined_twice(texts: dict[str, str]) -> dict[str, list[str]]:
+    """Public classes and named types that two modules define under one name: name -> modules."""
+    found: dict[str, list[str]] = {}
+    for module, text in texts.items():
+        for node in ast.parse(text).body:
+            if isinstance(node, ast.ClassDef):
+                found.setdefault(node.name, []).append(module)
+            elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and _is_type(node):
+                found.setdefault(node.targets[0].id, []).append(module)
+    return {name: places for name, places in found.items() if len(places) > 1 and not name.startswith("_")}
+
+
+def _is_type(node: ast.Assign) -> bool:
+    """Whether a name in CamelCase is given to a type; a `TypeVar` means nothing outside its module."""
+    name, value = node.targets[0].id, node.value
+    made = isinstance(value, ast.Call)
+    return bool(re.fullmatch("[A-Z][a-z]+([A-Z][a-z]*)*", name)) and not made
+
+
+def one_letter_apart(names: list[str]) -> list[tuple[str, str]]:
+    """Pairs of module names that differ by one letter more: `distance` and `distances`."""
+    return [
+        (a, b)
+        for a in names
+        for b in names
+        if len(b) == len(a) + 1 and any(b[:i] + b[i + 1 :] == a for i in range(len(b)))
+    ]
+
+
+def test_no_two_public_classes_have_one_name():
+    found = defined_twice({path.relative_to(SRC).as_posix(): path.read_text("utf-8") for path in SRC.rglob("*.py")})
+    assert found == {}, "one word, one meaning: say in the name which it is"
+
+
+def test_no_files_of_a_folder_are_one_letter_apart():
+    folders = {path.parent for path in SRC.rglob("*.py")}
+    found = {folder.name: one_letter_apart([path.stem for path in folder.glob("*.py")]) for folder in folders}
+    assert {name: pairs for name, pairs in found.items() if pairs} == {}
+
+
+def test_a_second_class_of_one_name_is_caught():
+    both = {"a.py": "class Cells: ...", "b.py": "Cells = dict[int, int]\nclass _Own: ...", "c.py": "class _Own: ..."}
+    assert defined_twice(both) == {"Cells": ["a.py", "b.py"]}
+    assert defined_twice({"a.py": "class Cells: ...", "b.py": "T = TypeVar('T')\nCELLS = 3"}) == {}
+    assert one_letter_apart(["distance", "distances", "build"]) == [("distance", "distances")]
+
+
 def test_no_leftovers_without_an_issue():
     found = [
         f"{path.relative_to(ROOT)}:{number}"

@@ -12,7 +12,7 @@ from math import prod
 import numpy as np
 
 from sfumato.kernels.linkage import CELLS, Link, score
-from sfumato.kernels.merging import Axis, Classes
+from sfumato.kernels.merging import JoinAxis, UnitedClasses
 
 __all__ = ["ReferenceMerge", "join_labels", "pair_distance", "unite_reference"]
 
@@ -40,7 +40,7 @@ class _Part:
     score: float = field(default=0.0)
 
 
-def join_labels(axis: Axis, low: int, high: int) -> tuple[int, int, float]:
+def join_labels(axis: JoinAxis, low: int, high: int) -> tuple[int, int, float]:
     """The lowest node that holds the interval, or the interval itself, with its loss."""
     if axis.nodes:
         holding = [node for node in axis.nodes if node[0] <= low and high <= node[1]]
@@ -51,7 +51,7 @@ def join_labels(axis: Axis, low: int, high: int) -> tuple[int, int, float]:
     return low, high, (high - low - 1) / (axis.size - 1) if axis.size > 1 else 0.0
 
 
-def pair_distance(axes: Sequence[Axis], one: _Part, other: _Part, starts: np.ndarray, weight: float) -> float:
+def pair_distance(axes: Sequence[JoinAxis], one: _Part, other: _Part, starts: np.ndarray, weight: float) -> float:
     """Rows times the loss that each side gains, plus the weighted growth of what an even spread gets wrong."""
     joined = _joined(axes, one, other)
     total = 0.0
@@ -64,9 +64,9 @@ def pair_distance(axes: Sequence[Axis], one: _Part, other: _Part, starts: np.nda
 
 
 def unite_reference(
-    axes: Sequence[Axis],
+    axes: Sequence[JoinAxis],
     link: Link,
-    classes: Classes,
+    classes: UnitedClasses,
     *,
     weight: float = 0.0,
     failing_first: bool = True,
@@ -102,7 +102,7 @@ def unite_reference(
     )
 
 
-def _read(classes: Classes, i: int) -> _Part:
+def _read(classes: UnitedClasses, i: int) -> _Part:
     box = list(zip(classes.low[i].tolist(), classes.high[i].tolist(), strict=True))
     return _Part(
         box,
@@ -115,7 +115,7 @@ def _read(classes: Classes, i: int) -> _Part:
     )
 
 
-def _joined(axes: Sequence[Axis], one: _Part, other: _Part) -> list[tuple[int, int, float]]:
+def _joined(axes: Sequence[JoinAxis], one: _Part, other: _Part) -> list[tuple[int, int, float]]:
     ends = zip(axes, one.box, other.box, strict=True)
     return [join_labels(axis, min(a[0], b[0]), max(a[1], b[1])) for axis, a, b in ends]
 
@@ -148,7 +148,7 @@ def _mass(link: Link, a: int, low: int, high: int) -> float:
     return float(link.prefix[link.start[a] + high] - link.prefix[link.start[a] + low]) if low < high else 0.0
 
 
-def _union(axes: Sequence[Axis], link: Link, one: _Part, other: _Part, starts: np.ndarray) -> _Part:
+def _union(axes: Sequence[JoinAxis], link: Link, one: _Part, other: _Part, starts: np.ndarray) -> _Part:
     joined = _joined(axes, one, other)
     codes, rows = one.codes + other.codes, one.rows + other.rows
     box = [(low, high) for low, high, _ in joined]

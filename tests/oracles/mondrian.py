@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from sfumato.kernels.conditions import LINK, Condition
 from sfumato.kernels.conditions_exact import all_hold
-from sfumato.kernels.mondrian.layout import BOX, SET, Attribute
+from sfumato.kernels.mondrian.layout import BOX, SET, CutAttribute
 
 __all__ = [
     "Best",
@@ -66,7 +66,7 @@ class Summary:
     may be suppressed.
     """
 
-    attributes: Sequence[Attribute]
+    attributes: Sequence[CutAttribute]
     _: KW_ONLY
     low: tuple[int, ...]
     high: tuple[int, ...]
@@ -116,7 +116,7 @@ class Summary:
         return [(low, high) for low, high in pairwise(bounds) if self.size(a, low, high)]
 
 
-def label_width(attribute: Attribute, counts: Ints, low: int, high: int) -> int:
+def label_width(attribute: CutAttribute, counts: Ints, low: int, high: int) -> int:
     """Number of codes in a part's label: of its box, of the set it holds, or between its extremes."""
     if attribute.label == BOX:
         return high - low
@@ -127,7 +127,7 @@ def label_width(attribute: Attribute, counts: Ints, low: int, high: int) -> int:
 
 
 def part_cost(
-    attributes: Sequence[Attribute], counts: Sequence[Ints], low: Sequence[int], high: Sequence[int], weight: float
+    attributes: Sequence[CutAttribute], counts: Sequence[Ints], low: Sequence[int], high: Sequence[int], weight: float
 ) -> float:
     """Certainty penalty + weight x total variation from uniform over the label, summed over rows and attributes."""
     n, total = int(counts[0].sum()), 0.0
@@ -303,7 +303,7 @@ class _Part:
 
 def partition_reference(
     table: WeightedTable,
-    attributes: Sequence[Attribute],
+    attributes: Sequence[CutAttribute],
     *,
     conditions: Sequence[Condition],
     cut: Literal["best", "widest"],
@@ -335,7 +335,7 @@ def partition_reference(
 
 def summarize(
     table: WeightedTable,
-    attributes: Sequence[Attribute],
+    attributes: Sequence[CutAttribute],
     rows: Ints,
     *,
     low: tuple[int, ...],

@@ -30,7 +30,7 @@ from sfumato.errors import ParameterError
 from sfumato.estimate import measured_attributes
 from sfumato.measures import Workload, query_error, workload
 from sfumato.measures.proportions import Share
-from sfumato.measures.queries import Kind
+from sfumato.measures.queries import QueryKind
 from sfumato.mechanisms import Mechanism
 from sfumato.mechanisms.base import gather, run
 from sfumato.randomness import Entropy
@@ -118,7 +118,7 @@ def overlap_experiment(
     seed: int = 0,
     reading: Reading = "label",
     queries: int = 1000,
-    kinds: Sequence[Kind] = ("equality", "range"),
+    kinds: Sequence[QueryKind] = ("equality", "range"),
     controls: int = 5000,
     classify: Mapping[str, Any] | None = None,
 ) -> list[OverlapRow]:
@@ -142,7 +142,7 @@ def overlap_experiment(
     return rows
 
 
-def _queries(table: Table, kinds: Sequence[Kind], queries: int, seed: int) -> dict[str, list[Workload]]:
+def _queries(table: Table, kinds: Sequence[QueryKind], queries: int, seed: int) -> dict[str, list[Workload]]:
     """Draw, for each kind of query, a workload about each sensitive attribute."""
     options: dict[str, Any] = {"dimension": min(4, len(table.schema.quasi)), "queries": queries, "seed": seed}
     names = [known.name for known in measured_attributes(table.schema)]

@@ -44,7 +44,7 @@ _GONE = (errno.EPIPE, errno.ECONNRESET, errno.ESHUTDOWN)
 _made: list[str] = []  # sentences about what the command has written for good
 _failed: dict[str, int] = {}  # "stdout" or "stderr", and the error number of the first write that failed
 
-Part = tuple[object, str]  # a text and how it is shown: ("FAILS", "bold red")
+TextPart = tuple[object, str]  # a text and how it is shown: ("FAILS", "bold red")
 
 
 class Answer(int):
@@ -65,7 +65,7 @@ def say_lines(text: str, *, style: str = "", error: bool = False) -> None:
         say_parts((line, style), error=error)
 
 
-def say_parts(*parts: Part, error: bool = False, wrap: bool = False) -> None:
+def say_parts(*parts: TextPart, error: bool = False, wrap: bool = False) -> None:
     """Print one line of several parts, each with its style."""
     name = "stderr" if error else "stdout"
     shown = [(visible(text), style) for text, style in parts]

@@ -2,7 +2,7 @@
 
 from sfumato.commuting.cells import Cells, OlderFlows, Prior, Shape, Uniform
 from sfumato.commuting.flows import Flows, read_flows
-from sfumato.commuting.geography import ELSEWHERE, Geography, Regions, haversine
+from sfumato.commuting.geography import ELSEWHERE, Geography, RegionLevel, haversine
 from sfumato.commuting.map import MapData, map_data
 from sfumato.commuting.prior import (
     Rule,
@@ -27,7 +27,7 @@ __all__ = [
     "MapData",
     "OlderFlows",
     "Prior",
-    "Regions",
+    "RegionLevel",
     "Rule",
     "Shape",
     "Stratum",

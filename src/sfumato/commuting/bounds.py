@@ -22,14 +22,15 @@ from fractions import Fraction
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import gammaln
+
+from sfumato.arrays import Floats
 
 __all__ = [
     "LEAST",
-    "Domain",
     "Rule",
     "Stratum",
+    "UrnDomain",
     "ceilings",
     "excess",
     "exp_below",
@@ -55,7 +56,6 @@ __all__ = [
 # Silent on a libm whose lgamma is wrong by more than 16 units in the last place.
 # Cost      a few hundred float operations for a tail; about 1 microsecond for each x of `ceilings`.
 
-Floats = NDArray[np.float64]
 
 # Each log-gamma is off by at most 16 units in the last place (documented: below 6) and its argument by one
 # rounding, which moves it by at most |z psi(z)| 2^-53 <= (2 |lgamma z| + z + 4) 2^-53. 2^-47 covers both.
@@ -209,7 +209,7 @@ class Stratum:
 
 
 @dataclass(frozen=True, slots=True)
-class Domain:
+class UrnDomain:
     """One destination: n people, m synthetic people, a public prior.
 
     `mass` is how much of |alpha| takes part. `flat` leaves the keep probabilities out of the limits, as the
@@ -224,7 +224,7 @@ class Domain:
     flat: bool = False
 
     @classmethod
-    def whole(cls, n: int, m: int, strata: Sequence[Stratum]) -> Domain:
+    def whole(cls, n: int, m: int, strata: Sequence[Stratum]) -> UrnDomain:
         """Return the domain in which every block takes part."""
         return cls(n, m=m, strata=strata, mass=sum((s.alpha * s.blocks for s in strata), Fraction(0)))
 
@@ -329,7 +329,7 @@ def log_reference_zero_sample(n: int, m: int, alpha: float, rest: float, c: floa
     return float(np.max(reference_zero_samples(n, m, float(alpha), float(rest), float(c))[0]))
 
 
-def _theorem44(domain: Domain, odds: Fraction) -> float:
+def _theorem44(domain: UrnDomain, odds: Fraction) -> float:
     """Return 2 k e^eps rho / (e^eps - 2), or 1 where the repaired theorem says nothing.
 
     Needs one uniform alpha, m = n, e^eps > 3, |alpha| >= 3 and |alpha| - alpha >= 2; for a smaller prior the

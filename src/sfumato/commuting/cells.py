@@ -12,7 +12,7 @@ Silent on what a caller writes into weights: numbers taken from the confidential
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -23,16 +23,15 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from sfumato.arrays import Floats, Ints
 from sfumato.commuting.bounds import Stratum
 from sfumato.commuting.geography import Geography
-from sfumato.commuting.urn import KEEP_BITS, keep_probability
+from sfumato.commuting.urn import KEEP_BITS, WordSource, keep_probability
 from sfumato.errors import ParameterError, Problem, ReadError
 from sfumato.io.source import open_source
 
 __all__ = ["ALWAYS", "Cells", "OlderFlows", "Prior", "Shape", "Uniform"]
 
-Ints = NDArray[np.int64]
-WordSource = Callable[[int], NDArray[np.uint64]]
 ALWAYS = 1 << KEEP_BITS  # keep probability 1, in units of 2^-24
 
 
@@ -190,7 +189,6 @@ _LIKELY = {
     "origin": ("h_{level}", "h_geocode", "origin", "home"),
     "count": ("S000", "count", "people", "jobs", "commuters"),
 }
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

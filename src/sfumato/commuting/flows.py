@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from sfumato.arrays import Ints
 from sfumato.claims.exact import whole
 from sfumato.commuting.geography import ELSEWHERE, Geography
 from sfumato.counts import Table
@@ -21,9 +22,8 @@ from sfumato.limits import FLOWS
 from sfumato.schema import Schema
 from sfumato.schema.word_hints import tokens
 
-__all__ = ["Flows", "read_flows"]
+__all__ = ["Flows", "Unit", "read_flows"]
 
-Ints = NDArray[np.int64]
 Unit = Literal["job", "person"]
 _DESTINATIONS = ("w_geocode", "destination", "work")
 _ORIGINS = ("h_geocode", "origin", "home")

@@ -17,17 +17,15 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from sfumato.arrays import Floats, Ints
 from sfumato.errors import ParameterError, Problem, ReadError
 from sfumato.io.source import open_source
 from sfumato.schema import Attribute, Schema, Values
 from sfumato.schema.from_toml import default_tree
 
-__all__ = ["ELSEWHERE", "Geography", "Regions", "haversine"]
+__all__ = ["ELSEWHERE", "Geography", "RegionLevel", "haversine"]
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 ELSEWHERE = "elsewhere"
 _EARTH_MILES = 3958.7613  # mean radius
 _CODES = ("tabblk2020", "tabblk2010", "code", "block", "tract", "county")
@@ -44,7 +42,7 @@ def haversine(latitude: Floats, longitude: Floats, latitude2: Floats, longitude2
 
 
 @dataclass(frozen=True, eq=False)
-class Regions:
+class RegionLevel:
     """One level of parent regions: the region of each block, and the names of the regions."""
 
     of_block: Ints
@@ -52,7 +50,7 @@ class Regions:
     names: tuple[str, ...]
 
     @classmethod
-    def of(cls, texts: Sequence[str]) -> Regions:
+    def of(cls, texts: Sequence[str]) -> RegionLevel:
         """Number regions by their names."""
         names, of_block = np.unique(np.asarray(texts, dtype=str), return_inverse=True)
         return cls(of_block.reshape(-1).astype(np.int64), names=tuple(names.tolist()))
@@ -66,7 +64,7 @@ class Geography:
     _: KW_ONLY
     latitude: Floats = field(repr=False)
     longitude: Floats = field(repr=False)
-    regions: Mapping[str, Regions] = field(default_factory=dict, repr=False)
+    regions: Mapping[str, RegionLevel] = field(default_factory=dict, repr=False)
     prefixes: tuple[int, ...] = ()  # lengths at which the code of a block may stand for a listed region
 
     def __post_init__(self) -> None:
@@ -130,7 +128,7 @@ class Geography:
             latitude=points[0].to_numpy()[order],
             longitude=points[1].to_numpy()[order],
             regions={
-                level: Regions.of(frame[column].cast(pl.String).fill_null("").gather(order).to_list())
+                level: RegionLevel.of(frame[column].cast(pl.String).fill_null("").gather(order).to_list())
                 for level, column in levels.items()
             },
         )
@@ -147,7 +145,7 @@ class Geography:
         levels = {}
         for level, regions in self.regions.items():
             texts = [regions.names[r] for r in regions.of_block] + [others.codes[at] for at in extra]
-            levels[level] = Regions.of([texts[at] for at in order])
+            levels[level] = RegionLevel.of([texts[at] for at in order])
         return Geography(
             tuple(codes[at] for at in order),
             latitude=np.concatenate([self.latitude, others.latitude[extra]])[order],
@@ -195,7 +193,7 @@ class Geography:
         here = np.array([latitude, longitude], dtype=np.float64)
         return haversine(here[:1], here[1:], self.latitude, self.longitude)
 
-    def level(self, name: str) -> Regions:
+    def level(self, name: str) -> RegionLevel:
         """Return one level of regions."""
         if name not in self.regions:
             raise ParameterError(

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.arrays import Ints
 from sfumato.claims.exact import whole
 from sfumato.commuting.flows import Flows
 from sfumato.commuting.geography import Geography
@@ -288,7 +289,6 @@ def county_shapes(box: Box) -> dict[str, Any]:
     }
 
 
-Ints = NDArray[np.int64]
 BANDS = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0)
 _NAMES = ("0-1", "1-2", "2-5", "5-10", "10-20", "20-50", "50+", "elsewhere")
 _MARGIN = 0.04  # of the width, around the points

@@ -18,6 +18,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.arrays import Floats, Ints
 from sfumato.commuting.synthesize import Synthesize, laws_for
 from sfumato.counts import Table
 from sfumato.errors import NotComparable
@@ -37,8 +38,6 @@ __all__ = [
     "regional_flows",
 ]
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 Pairs = tuple[Ints, Ints, Ints]
 _WITHIN = 0.1
 

@@ -21,10 +21,18 @@ from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
-from sfumato.commuting.bounds import Domain, Rule, Stratum, exp_below, log_above, log_reference_zero_sample, rounded_up
+from sfumato.arrays import Ints
+from sfumato.commuting.bounds import (
+    Rule,
+    Stratum,
+    UrnDomain,
+    exp_below,
+    log_above,
+    log_reference_zero_sample,
+    rounded_up,
+)
 from sfumato.commuting.urn import is_good
 from sfumato.errors import ParameterError
 
@@ -62,8 +70,6 @@ __all__ = [
 #
 # Shapes hold whole-number weights; `smallest_scale` finds the scale. Nothing here may see the confidential table:
 # a weight or a keep probability taken from it would be a release of its own that no certificate covers.
-
-Ints = NDArray[np.int64]
 
 
 def uniform_shape(k: int, *, keep: Fraction = Fraction(1)) -> tuple[Stratum, ...]:
@@ -220,7 +226,7 @@ def shrunk_delta(
         weight = (levels[index + 1][1] if index + 1 < len(levels) else 1.0) - below
         if weight > 0.0:
             left = (enough - total) / weight
-            total += weight * Domain(n, m=m, strata=strata, mass=mass, flat=flat).delta(widest, rule, enough=left)
+            total += weight * UrnDomain(n, m=m, strata=strata, mass=mass, flat=flat).delta(widest, rule, enough=left)
         if total > enough:
             break
     return min(1.0, total * (1.0 + 1e-12))
@@ -278,7 +284,7 @@ def _delta(
     flat: bool = False,
 ) -> float:
     if all(s.keep == 1 for s in strata):
-        return Domain.whole(n, m, strata).delta(odds, rule, enough=enough)
+        return UrnDomain.whole(n, m, strata).delta(odds, rule, enough=enough)
     if rule == "theorem44":
         raise ParameterError("rule", rule, "says nothing after shrinking", hint='try "hockey"')
     return shrunk_delta(n, m, strata, odds, rule, enough=enough, flat=flat)

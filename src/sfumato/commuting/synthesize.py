@@ -22,12 +22,13 @@ from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sfumato.arrays import Ints
 from sfumato.claims import ApproxDP, Claim, Neighbours, ProbabilisticDP, PureDP, plain
 from sfumato.claims.exact import Number, choice, fraction
 from sfumato.commuting.bounds import Rule, Stratum, log_above
 from sfumato.commuting.cells import Cells, Prior, Uniform
+from sfumato.commuting.flows import Unit
 from sfumato.commuting.prior import (
     certified_delta,
     epsilon_parts,
@@ -37,7 +38,7 @@ from sfumato.commuting.prior import (
     smallest_scale,
     union_delta,
 )
-from sfumato.commuting.urn import Commuters, Law, urn_sample
+from sfumato.commuting.urn import Commuters, UrnLaw, urn_sample
 from sfumato.errors import Infeasible, ParameterError, Problem, SchemaError
 from sfumato.mechanisms.base import Gathered, Plan, Stage
 from sfumato.randomness import Entropy
@@ -46,8 +47,6 @@ from sfumato.schema import Labels, Schema
 
 __all__ = ["Asked", "Certified", "Synthesize", "domain_part", "law_of", "laws_for"]
 
-Ints = NDArray[np.int64]
-Unit = Literal["job", "person"]
 _RULES = ("hockey", "tails", "pdp", "theorem44", "pure")
 _ALLOWANCE = Fraction(1, 20)
 
@@ -387,7 +386,7 @@ class Asked:
 class Certified:
     """A law with what it was certified for: (epsilon, delta)-DP by `rule`, and P(Disc) by rule pdp."""
 
-    law: Law
+    law: UrnLaw
     _: KW_ONLY
     rule: Rule
     epsilon: Fraction
@@ -420,7 +419,7 @@ def law_of(n: int, shape: tuple[Stratum, ...], asked: Asked) -> Certified:
     for scale, rule in sorted(scales):
         strata = scaled(whole, scale)  # in the order of the shape, so that slots stay what they are
         gamma = rejection_limit(n, strata, asked.total, asked.delta, rule=rule) if asked.accept_reject else None
-        found = _certified(n, Law(strata, m=n, gamma=gamma), rule, asked)
+        found = _certified(n, UrnLaw(strata, m=n, gamma=gamma), rule, asked)
         if found is not None:
             return found
     why = f"no prior keeps epsilon {float(asked.epsilon):.4g} with accept_reject by rule {asked.rule}"
@@ -443,7 +442,7 @@ def _scale(n: int, shape: tuple[Stratum, ...], asked: Asked, rule: Rule) -> Frac
     return smallest_scale(n, shape, asked.total, asked.delta, rule=rule, accept_reject=asked.accept_reject)
 
 
-def _certified(n: int, law: Law, rule: Rule, asked: Asked) -> Certified | None:
+def _certified(n: int, law: UrnLaw, rule: Rule, asked: Asked) -> Certified | None:
     """Certify a law as it stands; None where its delta is above the one asked for."""
     k = sum(s.blocks for s in law.strata)
     found = certified_delta(n, k, asked.total, law.strata, m=law.m, rule=rule, gamma=law.gamma)
@@ -468,7 +467,7 @@ def _shrunk(n: int, shape: tuple[Stratum, ...], asked: Asked) -> Certified | Non
     if Fraction(proof.delta) > asked.delta or proof.epsilon > asked.total:
         return None
     disclosure = shrunk_certificate(n, strata, asked.epsilon, rule="pdp", gamma=gamma).delta
-    law = Law(strata, m=n, gamma=gamma)
+    law = UrnLaw(strata, m=n, gamma=gamma)
     return Certified(law, rule=asked.rule, epsilon=proof.epsilon, delta=proof.delta, disclosure=disclosure)
 
 

@@ -21,11 +21,22 @@ from math import lcm
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.arrays import Ints
 from sfumato.commuting.bounds import Stratum
 from sfumato.commuting.urn_kernel import LARGEST_TOTAL, kept_kernel, urn_kernel
 from sfumato.errors import ParameterError
 
-__all__ = ["KEEP_BITS", "Commuters", "Law", "good", "is_good", "keep_probability", "limits_of", "urn_sample"]
+__all__ = [
+    "KEEP_BITS",
+    "Commuters",
+    "UrnLaw",
+    "WordSource",
+    "good",
+    "is_good",
+    "keep_probability",
+    "limits_of",
+    "urn_sample",
+]
 
 
 # gamma-Good: which synthetic samples the accept/reject method keeps, decided by integers.
@@ -40,11 +51,10 @@ __all__ = ["KEEP_BITS", "Commuters", "Law", "good", "is_good", "keep_probability
 # Silent on how many samples were rejected: that number is a statistic of the original and is never kept.
 # Cost      O(blocks with real or synthetic people); empty blocks are never looked at.
 
-Ints = NDArray[np.int64]
-Counts = Mapping[int, int] | Sequence[int]
+OriginCounts = Mapping[int, int] | Sequence[int]
 
 
-def _entries(counts: Counts) -> dict[int, int]:
+def _entries(counts: OriginCounts) -> dict[int, int]:
     pairs = counts.items() if isinstance(counts, Mapping) else enumerate(counts)
     return {block: int(people) for block, people in pairs if people}
 
@@ -54,8 +64,8 @@ def _fraction(value: float | str | Fraction) -> Fraction:
 
 
 def is_good(
-    synthetic: Counts,
-    original: Counts,
+    synthetic: OriginCounts,
+    original: OriginCounts,
     alpha: float | Fraction | Mapping[int, Fraction] | Sequence[Fraction],
     gamma: float | Fraction,
 ) -> bool:
@@ -142,7 +152,7 @@ def keep_probability(value: float | str | Fraction) -> Fraction:
 
 
 @dataclass(frozen=True, slots=True)
-class Law:
+class UrnLaw:
     """How one destination is drawn: public strata in slot order, and gamma where samples are rejected."""
 
     strata: tuple[Stratum, ...]
@@ -178,7 +188,7 @@ class Commuters:
         return Commuters(pairs, slots=self.slots[at], people=self.people[at])
 
 
-def urn_sample(commuters: Commuters, laws: Sequence[Law], kinds: Ints, words: WordSource) -> tuple[Ints, Ints, Ints]:
+def urn_sample(commuters: Commuters, laws: Sequence[UrnLaw], kinds: Ints, words: WordSource) -> tuple[Ints, Ints, Ints]:
     """Draw every destination d by laws[kinds[d]]; return (destination, slot, people), sorted, no zeros.
 
     All laws share the public slots: stratum s has the same number of blocks in each. `words(n)` returns n uniform
@@ -206,7 +216,7 @@ def urn_sample(commuters: Commuters, laws: Sequence[Law], kinds: Ints, words: Wo
 class _Plan:
     """The laws as integer arrays: one row for each law, one column for each stratum."""
 
-    laws: Sequence[Law]
+    laws: Sequence[UrnLaw]
     _: KW_ONLY
     strata: Ints
     numerators: Ints
@@ -215,7 +225,7 @@ class _Plan:
     m: Ints
 
     @classmethod
-    def of(cls, laws: Sequence[Law]) -> _Plan:
+    def of(cls, laws: Sequence[UrnLaw]) -> _Plan:
         blocks = [tuple(s.blocks for s in law.strata) for law in laws]
         if len(set(blocks)) != 1:
             raise ParameterError("laws", len(set(blocks)), "must share one division of the public blocks")

@@ -24,12 +24,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.arrays import Ints
 from sfumato.kernels.cache import compiled, inlined
 
-__all__ = ["LARGEST_TOTAL", "Words", "kept_kernel", "kept_reference", "urn_kernel", "urn_reference"]
+__all__ = ["LARGEST_TOTAL", "WordList", "kept_kernel", "kept_reference", "urn_kernel", "urn_reference"]
 
 LARGEST_TOTAL = 2**62
-Ints = NDArray[np.int64]
 WordArray = NDArray[np.uint64]
 
 
@@ -182,7 +182,7 @@ def urn_kernel(
     return pairs.size - 1, 0, at
 
 
-class Words:
+class WordList:
     """Uniform integers from a list of 64-bit words, as the kernels take them. `used` says how many went."""
 
     def __init__(self, words: Sequence[int]) -> None:

@@ -2,7 +2,7 @@
 
 from sfumato.counts.counts import Counts
 from sfumato.counts.people import Members
-from sfumato.counts.recoding import Cuts, Quota, Recoding, Tree
+from sfumato.counts.recoding import Cuts, Quota, Recoding, RoutingTree
 from sfumato.counts.table import Table, check, read
 
-__all__ = ["Counts", "Cuts", "Members", "Quota", "Recoding", "Table", "Tree", "check", "read"]
+__all__ = ["Counts", "Cuts", "Members", "Quota", "Recoding", "RoutingTree", "Table", "check", "read"]

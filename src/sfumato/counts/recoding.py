@@ -24,11 +24,11 @@ from sfumato.errors import ParameterError
 __all__ = [
     "GROUP",
     "NODE",
+    "BinaryWalk",
     "Cuts",
     "Quota",
     "Recoding",
-    "Tree",
-    "Walk",
+    "RoutingTree",
     "binary_nodes",
     "join_each",
     "place_in_order",
@@ -44,7 +44,7 @@ _ORDER = "__order__"
 
 
 @dataclass(frozen=True)
-class Walk:
+class BinaryWalk:
     """Binary nodes: codes below `position` go left. `origin` is the node of the given tree a leaf stands for."""
 
     attribute: np.ndarray
@@ -72,7 +72,9 @@ class Walk:
             level = np.concatenate([self.left[open_nodes], self.right[open_nodes]])
 
 
-def binary_nodes(attribute: np.ndarray, offsets: np.ndarray, boundaries: np.ndarray, children: np.ndarray) -> Walk:
+def binary_nodes(
+    attribute: np.ndarray, offsets: np.ndarray, boundaries: np.ndarray, children: np.ndarray
+) -> BinaryWalk:
     """Split nodes of many boundaries into balanced binary ones; a node with one boundary stays as it is."""
     count = len(attribute)
     cuts = np.diff(offsets)
@@ -107,7 +109,7 @@ def binary_nodes(attribute: np.ndarray, offsets: np.ndarray, boundaries: np.ndar
                 stack.append((len(kind) - 1, start, end))
             left[node], right[node] = sides
     arrays = {"position": position, "left": left, "right": right, "origin": origin}
-    return Walk(np.asarray(kind, np.int64), **{key: np.asarray(value, np.int64) for key, value in arrays.items()})
+    return BinaryWalk(np.asarray(kind, np.int64), **{key: np.asarray(value, np.int64) for key, value in arrays.items()})
 
 
 def join_each(table: Any, lookup: Mapping[str, np.ndarray], on: Sequence[str]) -> Any:
@@ -228,7 +230,7 @@ class Cuts:
 
 
 @dataclass(frozen=True)
-class Tree:
+class RoutingTree:
     """A walk from node 0: an inner node cuts one attribute at sorted boundaries, a leaf names a group (Mondrian).
 
     Node v: `attribute[v]` is -1 at a leaf. Its boundaries are `boundaries[offsets[v]:offsets[v + 1]]`; a code c goes to
@@ -259,7 +261,7 @@ class Tree:
         left: np.ndarray,
         right: np.ndarray,
         leaf: np.ndarray,
-    ) -> Tree:
+    ) -> RoutingTree:
         """Return the tree of binary nodes: codes below `position` go left, others right; a leaf has attribute -1."""
         inner = np.asarray(attribute) >= 0
         offsets = np.concatenate([[0], np.cumsum(inner)]).astype(np.int64)
@@ -273,12 +275,12 @@ class Tree:
             leaf=np.asarray(leaf, np.int32).copy(),
         )
 
-    def with_groups(self, groups: np.ndarray) -> Tree:
+    def with_groups(self, groups: np.ndarray) -> RoutingTree:
         """Return the same cuts with leaf group g renamed `groups[g]` (DLink merges leaves)."""
         leaf = np.append(np.asarray(groups, np.int64), -1)[self.leaf].astype(
             np.int32
         )  # -1 stays -1, also without groups
-        return Tree(
+        return RoutingTree(
             self.names,
             attribute=self.attribute.copy(),
             offsets=self.offsets.copy(),
@@ -396,4 +398,4 @@ class Quota:
         return table.to_native()
 
 
-Recoding = Cuts | Tree | Quota
+Recoding = Cuts | RoutingTree | Quota

@@ -40,6 +40,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from sfumato.arrays import Floats
 from sfumato.counts import Table, read
 from sfumato.errors import ParameterError
 from sfumato.schema import Schema
@@ -66,8 +67,7 @@ _DATA = Path(__file__).parent / "data"
 CENSUS_SCHEMA = _DATA / "census.toml"
 _AGES, _BANDS, _CLASSES = 100, 20, 50
 
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.uint8]
+ByteCodes = npt.NDArray[np.uint8]
 
 
 @cache
@@ -93,7 +93,7 @@ def census_frame(rows: int, seed: int) -> pl.DataFrame:
     return pl.DataFrame([_series(name, columns.pop(name)) for name in CENSUS_COLUMNS])
 
 
-def _series(name: str, codes: Codes) -> pl.Series:
+def _series(name: str, codes: ByteCodes) -> pl.Series:
     parameters = census_parameters()
     if name == "age":
         return pl.Series(name, codes.astype(np.int16))
@@ -111,7 +111,7 @@ class _Alias:
     """
 
     keep: npt.NDArray[np.float32]
-    other: Codes
+    other: ByteCodes
 
     @classmethod
     def of(cls, weights: Floats) -> _Alias:
@@ -131,7 +131,7 @@ class _Alias:
             low[row, poor], high[row, poor] = np.inf, -np.inf
         return cls(keep, other)
 
-    def draw(self, rng: np.random.Generator, condition: npt.NDArray[np.intp]) -> Codes:
+    def draw(self, rng: np.random.Generator, condition: npt.NDArray[np.intp]) -> ByteCodes:
         n = self.keep.shape[1]
         scaled = rng.random(condition.size) * n
         column = scaled.astype(np.intp)
@@ -139,7 +139,7 @@ class _Alias:
         cell = condition * n
         cell += column
         kept = scaled < self.keep.ravel()[cell]
-        drawn: Codes = np.where(kept, column.astype(np.uint8), self.other.ravel()[cell])
+        drawn: ByteCodes = np.where(kept, column.astype(np.uint8), self.other.ravel()[cell])
         return drawn
 
 
@@ -158,7 +158,7 @@ class _Model:
     spread: float
     edges: Floats
 
-    def draw(self, rng: np.random.Generator, rows: int) -> dict[str, Codes]:
+    def draw(self, rng: np.random.Generator, rows: int) -> dict[str, ByteCodes]:
         none = np.zeros(rows, np.intp)
         birthplace = self.birthplace.draw(rng, none)
         region = self.region_of[birthplace]
@@ -175,7 +175,7 @@ class _Model:
         found = (age, sex, education, race, birthplace, occupation, salary)
         return dict(zip(CENSUS_COLUMNS, found, strict=True))
 
-    def _salary(self, rng: np.random.Generator, **codes: npt.NDArray[Any]) -> Codes:
+    def _salary(self, rng: np.random.Generator, **codes: npt.NDArray[Any]) -> ByteCodes:
         log_pay = rng.standard_normal(codes["age"].size)
         log_pay *= self.spread
         for name, column in codes.items():

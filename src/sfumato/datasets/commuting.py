@@ -15,14 +15,12 @@ from dataclasses import KW_ONLY, dataclass, field
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from sfumato.arrays import Floats, Ints
 from sfumato.errors import ParameterError
 
 __all__ = ["CommutingFrames", "commuting"]
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 _BLOCKS_A_TRACT, _TRACTS_A_COUNTY = 100, 50
 _CENTRE = (38.5, -98.5)  # of the made-up state, in degrees
 _MILES_A_DEGREE = 69.0

@@ -4,7 +4,7 @@ from sfumato.estimate.alignment import View, align, exact_view, measured_attribu
 from sfumato.estimate.features import Columns, feature_columns, features, row_features
 from sfumato.estimate.maxent import (
     Buckets,
-    Cells,
+    FineCells,
     MaxentReading,
     Step,
     cells_of,
@@ -19,8 +19,8 @@ from sfumato.estimate.regions import ANY, Regions, count, estimate, normalised, 
 __all__ = [
     "ANY",
     "Buckets",
-    "Cells",
     "Columns",
+    "FineCells",
     "MaxentReading",
     "Regions",
     "Step",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sfumato.counts import Cuts, Table, Tree
+from sfumato.counts import Cuts, RoutingTree, Table
 from sfumato.errors import NotComparable, ParameterError
 from sfumato.release import Release
 from sfumato.release.tables import GROUP, free_name
@@ -28,7 +28,7 @@ def generalize(release: Release, table: Table) -> pl.DataFrame:
 
     names = [attribute.name for attribute in release.quasi]
     columns = {}
-    if release.form == "buckets" and isinstance(release.recoding, Tree):
+    if release.form == "buckets" and isinstance(release.recoding, RoutingTree):
         group = release.recoding.route(table.codes(names))  # exact rows beside the group of the region that holds them
         exact = {a.name: _texts(a, table.codes([a.name])[:, 0]) for a in release.quasi}
         number = _added(GROUP, release)

@@ -31,12 +31,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Buckets",
-    "Cells",
     "Cover",
-    "Link",
+    "FineCells",
     "MaxentReading",
-    "Spread",
     "Step",
+    "ValueFactors",
+    "ValueSpread",
     "cells_of",
     "coverages",
     "estimates",
@@ -89,7 +89,7 @@ class Cover:
 
 
 @dataclass(frozen=True)
-class Cells:
+class FineCells:
     """Rows expected in each (box, carried value), and how much of a label each node covers."""
 
     labels: np.ndarray
@@ -129,7 +129,7 @@ class Cells:
 
 @dataclass(frozen=True)
 class Buckets:
-    """As `Cells`, where groups have many boxes: boxes carry their share of a group, the histogram enters last."""
+    """As `FineCells`, where groups have many boxes: boxes carry their share of a group, the histogram enters last."""
 
     labels: np.ndarray
     _: KW_ONLY
@@ -166,7 +166,7 @@ class Buckets:
         return np.asarray(known.share[self.labels[at, attribute], known.columns(node)])
 
 
-def units_of(view: View, steps: Sequence[Step] | None = None) -> Cells | Buckets:
+def units_of(view: View, steps: Sequence[Step] | None = None) -> FineCells | Buckets:
     """Return the release as `estimates` walks it (these steps, or any), under the uniform reading."""
     coverage = coverages(view, steps)
     if view.one_box_each:
@@ -181,7 +181,7 @@ def units_of(view: View, steps: Sequence[Step] | None = None) -> Cells | Buckets
     )
 
 
-def cells_of(view: View, coverage: tuple[Cover, ...]) -> Cells:
+def cells_of(view: View, coverage: tuple[Cover, ...]) -> FineCells:
     """Spread each group's histogram over its boxes: mass(b, s) = weight_b H_g(s) / weight_g."""
     histogram = view.histogram
     lengths = np.diff(histogram.indptr)[view.group]
@@ -191,7 +191,7 @@ def cells_of(view: View, coverage: tuple[Cover, ...]) -> Cells:
     box = np.repeat(np.arange(len(view.group)), lengths)
     rows = view.weight[box] * histogram.data[entry].astype(np.float64)
     of = view.group_weight[view.group[box]].astype(np.float64)
-    return Cells(
+    return FineCells(
         view.labels[box],
         value=histogram.indices[entry].astype(np.int64),
         mass=np.divide(rows, of, where=of > 0, out=np.zeros(total)),
@@ -222,7 +222,7 @@ def _asked(steps: Sequence[Step], everything: Sequence[np.ndarray]) -> list[np.n
     return [np.flatnonzero(nodes) for nodes in asked]
 
 
-def estimates(cells: Cells | Buckets, steps: Sequence[Step], populations: int) -> np.ndarray:
+def estimates(cells: FineCells | Buckets, steps: Sequence[Step], populations: int) -> np.ndarray:
     """Return est(s | y) for every population of the tree: populations x values."""
     found = np.zeros((populations, cells.values))
     if len(cells.mass):
@@ -231,7 +231,7 @@ def estimates(cells: Cells | Buckets, steps: Sequence[Step], populations: int) -
 
 
 def _descend(
-    cells: Cells | Buckets, steps: Sequence[Step], at: np.ndarray, mass: np.ndarray, found: np.ndarray
+    cells: FineCells | Buckets, steps: Sequence[Step], at: np.ndarray, mass: np.ndarray, found: np.ndarray
 ) -> None:
     for step in steps:
         table = cells.table(at, mass, step.attribute)
@@ -263,16 +263,16 @@ _PSEUDO_ROWS = 0.5  # so that a table's empty cell is unlikely, not impossible
 
 
 @dataclass(frozen=True)
-class Link:
+class ValueFactors:
     """Factors by attribute: labels x values. `box` is the box of each cell."""
 
     view: View
-    cells: Cells
+    cells: FineCells
     box: np.ndarray
     factors: tuple[np.ndarray, ...]
 
     @classmethod
-    def uniform(cls, view: View, cells: Cells) -> Link:
+    def uniform(cls, view: View, cells: FineCells) -> ValueFactors:
         """No attribute tells anything."""
         box = np.repeat(np.arange(len(view.group)), np.diff(view.histogram.indptr)[view.group])
         return cls(view, cells, box, tuple(np.ones((len(table), view.values)) for table in view.tables))
@@ -317,7 +317,7 @@ class Link:
         rows = np.maximum(self.view.group_weight[self.view.group[self.box]], 1)
         return float(self.cells.mass[part] @ np.log(expected[part] / rows[part]))
 
-    def advance(self, part: np.ndarray) -> Link:
+    def advance(self, part: np.ndarray) -> ValueFactors:
         """Take one step of iterative scaling on some cells."""
         belief = self._belief()
         here = belief[self.box, self.cells.value] * self.view.weight[self.box]
@@ -334,13 +334,13 @@ class Link:
             found.append(factor * step ** (1 / len(self.factors)))
         return self._with(tuple(found))
 
-    def _with(self, factors: tuple[np.ndarray, ...]) -> Link:
+    def _with(self, factors: tuple[np.ndarray, ...]) -> ValueFactors:
         """Return the same cells under other factors; what was worked out of the cells goes along."""
         found = replace(self, factors=factors)
         found.__dict__.update({key: self.__dict__[key] for key in ("_column", "_label_boxes") if key in self.__dict__})
         return found
 
-    def read(self) -> Cells:
+    def read(self) -> FineCells:
         """Return the cells fitted to the rows of each box and the histogram of each group (IPF)."""
         column, rows = self._column, self.view.weight.astype(np.float64)
         wanted = np.bincount(column, weights=self.cells.mass, minlength=self._size)
@@ -367,14 +367,14 @@ def _ratio(wanted: np.ndarray, have: np.ndarray) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class Spread:
+class ValueSpread:
     """One table of p(x | s) for each attribute, and the cells they are learnt from."""
 
-    cells: Cells
+    cells: FineCells
     models: tuple[_Model, ...]
 
     @classmethod
-    def uniform(cls, view: View, cells: Cells) -> Spread:
+    def uniform(cls, view: View, cells: FineCells) -> ValueSpread:
         """Every value of a label is as likely as any other."""
         asked = zip(view.tables, cells.coverage, strict=True)
         return cls(cells, tuple(_uniform(table, view.values, cover) for table, cover in asked))
@@ -386,7 +386,7 @@ class Spread:
             share *= model.inside()[self.cells.labels[:, at], self.cells.value]
         return float(self.cells.mass[part] @ np.log(np.maximum(share[part], np.finfo(np.float64).tiny)))
 
-    def advance(self, part: np.ndarray) -> Spread:
+    def advance(self, part: np.ndarray) -> ValueSpread:
         """Take one step of EM on some cells."""
         found = []
         for at, model in enumerate(self.models):
@@ -396,7 +396,7 @@ class Spread:
             found.append(model.counted(rows.astype(np.float64)))
         return replace(self, models=tuple(found))
 
-    def read(self) -> Cells:
+    def read(self) -> FineCells:
         """Return the cells with the coverage this model gives."""
         known = zip(self.models, self.cells.coverage, strict=True)
         return replace(self.cells, coverage=tuple(model.coverage(cover) for model, cover in known))
@@ -465,7 +465,7 @@ _GAIN = 1e-5  # of the score, below which another step is not worth its time
 class MaxentReading:
     """The cells as read, how many steps were taken, and the held-out score after each step tried."""
 
-    cells: Cells
+    cells: FineCells
     _: KW_ONLY
     steps: int
     scores: tuple[float, ...]
@@ -474,7 +474,7 @@ class MaxentReading:
 def fit_maxent(view: View, steps: Sequence[Step] | None = None) -> MaxentReading:
     """Learn from the release how its labels (or, for buckets, its groups) are to be read (for these steps, or any)."""
     cells = cells_of(view, coverages(view, steps))
-    model: Spread | Link = (Spread if view.one_box_each else Link).uniform(view, cells)
+    model: ValueSpread | ValueFactors = (ValueSpread if view.one_box_each else ValueFactors).uniform(view, cells)
     lengths = np.diff(view.histogram.indptr)[view.group]
     even = np.repeat(view.group % 2 == 0, lengths)
     many, scores = _best_number_of_steps(model, even)
@@ -484,7 +484,7 @@ def fit_maxent(view: View, steps: Sequence[Step] | None = None) -> MaxentReading
     return MaxentReading(model.read() if many else cells, steps=many, scores=scores)
 
 
-def _best_number_of_steps(start: Spread | Link, even: np.ndarray) -> tuple[int, tuple[float, ...]]:
+def _best_number_of_steps(start: ValueSpread | ValueFactors, even: np.ndarray) -> tuple[int, tuple[float, ...]]:
     """Learn on each half of the groups, score on the other; the first of the best wins."""
     halves = [(start, even, ~even), (start, ~even, even)]
     scores = [sum(model.score(other) for model, _, other in halves)]

@@ -4,7 +4,7 @@ from sfumato.frontiers.axes import Axis, Composed, HeldOut
 from sfumato.frontiers.evaluate import group_sizes, name_together, sample_rows, side_by_side
 from sfumato.frontiers.point import Point, Reference, Spread, efficient_set
 from sfumato.frontiers.recommend import ASK, CHOSEN, MEMBERSHIP, Chosen, Recommendation, attributes_of
-from sfumato.frontiers.result import Frontier, Measure
+from sfumato.frontiers.result import AxisMeasure, Frontier
 from sfumato.frontiers.run import frontier
 from sfumato.frontiers.sweep import PRESETS, Preset, sweep
 
@@ -14,11 +14,11 @@ __all__ = [
     "MEMBERSHIP",
     "PRESETS",
     "Axis",
+    "AxisMeasure",
     "Chosen",
     "Composed",
     "Frontier",
     "HeldOut",
-    "Measure",
     "Point",
     "Preset",
     "Recommendation",

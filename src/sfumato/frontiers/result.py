@@ -11,11 +11,11 @@ from sfumato.frontiers.recommend import Anchors, Recommendation, chosen, recomme
 from sfumato.measures.base import json_number
 from sfumato.mechanisms import Mechanism
 
-__all__ = ["Frontier", "Measure", "with_efficient"]
+__all__ = ["AxisMeasure", "Frontier", "with_efficient"]
 
 
 @dataclass(frozen=True, slots=True)
-class Measure:
+class AxisMeasure:
     """What stands on an axis."""
 
     name: str
@@ -40,8 +40,8 @@ class Frontier:
 
     points: tuple[Point, ...] = field(repr=False)
     _: KW_ONLY
-    privacy: Measure
-    utility: Measure
+    privacy: AxisMeasure
+    utility: AxisMeasure
     references: tuple[Reference, ...] = field(repr=False)
     anchors: Anchors = field(repr=False)
     table: str
@@ -123,7 +123,7 @@ class Frontier:
         }
 
 
-def with_efficient(points: list[Point], privacy: Measure, utility: Measure) -> tuple[Point, ...]:
+def with_efficient(points: list[Point], privacy: AxisMeasure, utility: AxisMeasure) -> tuple[Point, ...]:
     """Mark the efficient points."""
     x = [privacy.sign * point.privacy.mean for point in points]
     y = [utility.sign * point.utility.mean for point in points]

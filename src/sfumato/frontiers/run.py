@@ -19,7 +19,7 @@ from sfumato.frontiers.point import Point, Spread, nothing_measured
 from sfumato.frontiers.pool import evaluated_all
 from sfumato.frontiers.progress import progress_of
 from sfumato.frontiers.recommend import anchors, references
-from sfumato.frontiers.result import Frontier, Measure, with_efficient
+from sfumato.frontiers.result import AxisMeasure, Frontier, with_efficient
 from sfumato.frontiers.sweep import label_of, sweep, written_as
 from sfumato.measures import privacy_loss, utility_loss
 from sfumato.mechanisms import Mechanism, Progress
@@ -221,10 +221,10 @@ def _found(
     return [found[at] for at in range(len(mechanisms))]
 
 
-def _measure(axis: Axis, place: str, found: Sequence[Mapping[str, Any]]) -> Measure:
+def _measure(axis: Axis, place: str, found: Sequence[Mapping[str, Any]]) -> AxisMeasure:
     """Unit and formula as the measure itself states them."""
     said = next((one["axes"][place] for one in found if not one["failed"]), {"unit": "", "formula": ""})
-    return Measure(axis.name, unit=said["unit"], formula=said["formula"], better=axis.better)
+    return AxisMeasure(axis.name, unit=said["unit"], formula=said["formula"], better=axis.better)
 
 
 def _point(number: int, mechanism: Mechanism, found: Mapping[str, Any]) -> Point:

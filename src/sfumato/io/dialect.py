@@ -66,8 +66,8 @@ __all__ = [
 BLOCK = 1 << 18  # fits the cache of a core, which is what makes the pass fast
 _NEWLINE, _RETURN, _QUOTE, _NUL = 10, 13, 34, 0
 Bytes = NDArray[np.uint8]
-Places = NDArray[np.intp]
-Mask = NDArray[np.bool_]
+Offsets = NDArray[np.intp]
+Flags = NDArray[np.bool_]
 
 
 class WrongLine(Exception):  # noqa: N818  (never leaves the package)
@@ -120,7 +120,7 @@ def without_blank_lines(text: bytes) -> bytes:
     return data[keep].tobytes()
 
 
-def _whole_records(parts: Iterable[bytes], scanner: _Scanner) -> Iterator[tuple[bytes, Mask | None]]:
+def _whole_records(parts: Iterable[bytes], scanner: _Scanner) -> Iterator[tuple[bytes, Flags | None]]:
     """Cut a text into blocks that end with a record, and say which bytes are quoted, None where there is no quote.
 
     The last line gets its line end where it has none.
@@ -160,7 +160,7 @@ class _Scanner:
         self.delimiter, self.width = delimiter, width
         self.opened = 0  # the line on which the record begins that `end_of_records` found open
 
-    def end_of_records(self, block: bytes, before: int) -> tuple[int, Mask | None]:
+    def end_of_records(self, block: bytes, before: int) -> tuple[int, Flags | None]:
         """Return where the last whole record of a block of whole lines ends, and which bytes up to there are quoted."""
         if b'"' not in block:
             return len(block), None
@@ -183,7 +183,7 @@ class _Scanner:
         if (cells[1:] >= self.width).any():
             raise _swallowed(number)
 
-    def _check_quotes(self, data: Bytes, quotes: Mask, before: int) -> None:
+    def _check_quotes(self, data: Bytes, quotes: Flags, before: int) -> None:
         """Every opening quote begins a cell and every closing quote ends one; a doubled one is next to another."""
         places = np.flatnonzero(quotes)
         opens, closes = places[::2], places[1::2]
@@ -200,12 +200,12 @@ class _Scanner:
             hint = "quote the whole cell and double the quotes inside it, or remove the quote"
             raise WrongLine(number, "has a quote inside a cell", hint)
 
-    def _edge(self, beside: Bytes) -> Mask:
+    def _edge(self, beside: Bytes) -> Flags:
         """Whether a byte beside a quote ends or begins a cell, or is the other half of a doubled quote."""
-        edge: Mask = (beside == self.delimiter) | (beside == _NEWLINE) | (beside == _QUOTE)
+        edge: Flags = (beside == self.delimiter) | (beside == _NEWLINE) | (beside == _QUOTE)
         return edge
 
-    def block(self, block: bytes, inside: Mask | None, before: int) -> tuple[int, int, int]:
+    def block(self, block: bytes, inside: Flags | None, before: int) -> tuple[int, int, int]:
         """Return how many records, blank lines and lines a block of whole records holds."""
         data = np.frombuffer(block, np.uint8)
         if b"\r" in block:
@@ -221,7 +221,7 @@ class _Scanner:
             return lines, 0, lines
         return self._slowly(data, marks[ends], np.diff(np.flatnonzero(ends), prepend=-1), before)
 
-    def _slowly(self, data: Bytes, ends: Places, cells: Places, before: int) -> tuple[int, int, int]:
+    def _slowly(self, data: Bytes, ends: Offsets, cells: Offsets, before: int) -> tuple[int, int, int]:
         """Count records that do not all look alike: `ends` of records and the number of `cells` in each."""
         starts = np.concatenate([[0], ends[:-1] + 1]).astype(np.intp)
         blank = _lengths(data, starts, ends) == 0
@@ -241,7 +241,7 @@ class _Scanner:
             raise WrongLine(number, rule, hint)
         return int(np.count_nonzero(~blank)), int(np.count_nonzero(blank)), len(all_ends)
 
-    def _check_breaks(self, data: Bytes, starts: Places, all_ends: Places, before: int) -> None:
+    def _check_breaks(self, data: Bytes, starts: Offsets, all_ends: Offsets, before: int) -> None:
         """Refuse a record over several lines of which some could be rows of their own."""
         cells = _cells(data, all_ends, self.delimiter)
         first = np.searchsorted(all_ends, starts)
@@ -251,7 +251,7 @@ class _Scanner:
             if whole[1:-1].any() or (whole[0] and whole[-1]):
                 raise _swallowed(before + 1 + begin)
 
-    def _check_returns(self, data: Bytes, inside: Mask | None, before: int) -> None:
+    def _check_returns(self, data: Bytes, inside: Flags | None, before: int) -> None:
         """A carriage return outside quotes stands before a line end."""
         returns = (data[:-1] == _RETURN) & (data[1:] != _NEWLINE)
         lone = np.flatnonzero(returns if inside is None else returns & ~inside[:-1])
@@ -261,7 +261,7 @@ class _Scanner:
             raise WrongLine(number, rule, "save the file with line ends \\n or \\r\\n, or quote the cell")
 
 
-def _odd(marks: Mask) -> Mask:
+def _odd(marks: Flags) -> Flags:
     """True where an odd number of marks stands up to here: within eight bytes by shifts, then from word to word."""
     words = np.zeros(-(-len(marks) // 8), "<u8")
     words.view(np.uint8)[: len(marks)] = marks
@@ -277,13 +277,13 @@ def _swallowed(number: int) -> WrongLine:
     return WrongLine(number, rule, "remove the stray quote, or replace the line breaks inside the cell by blanks")
 
 
-def _lengths(data: Bytes, starts: Any, ends: Places) -> Any:
+def _lengths(data: Bytes, starts: Any, ends: Offsets) -> Any:
     """Return how many bytes each line has, without its line end."""
     length = ends - starts
     return length - ((length > 0) & (data[np.maximum(ends - 1, 0)] == _RETURN))
 
 
-def _cells(data: Bytes, ends: Places, delimiter: int) -> Places:
+def _cells(data: Bytes, ends: Offsets, delimiter: int) -> Offsets:
     """Return how many cells each line has when quotes are ignored."""
     before = np.searchsorted(np.flatnonzero(data == delimiter), ends)
     return np.diff(before, prepend=0) + 1

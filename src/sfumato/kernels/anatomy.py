@@ -11,13 +11,11 @@ Silent on which people of a value go where: the mechanism draws that.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from sfumato.arrays import Ints
 from sfumato.kernels.cache import compiled
 
 __all__ = ["bucket_values", "bucket_values_reference"]
-
-Ints = npt.NDArray[np.int64]
 
 
 @compiled

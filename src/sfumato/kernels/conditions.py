@@ -5,7 +5,7 @@ Claim     `holds` decides size, distinct, frequency, recursive, emd and ratio co
           to 2^31 - 1 rows; js, entropy and delta keep 1e-9 inside the asked value.
 Because   counts are integers and parameters fractions. A product of two counts is below 2^62; where
           one more factor comes in, two products are compared by their 128 bits. Every emd is a sum
-          of |mass that crosses an edge| (see `Ground`), kept as whole + rest / (n x N).
+          of |mass that crosses an edge| (see `GroundEdges`), kept as whole + rest / (n x N).
 Checked   tests/claims/test_mondrian_conditions.py::test_compiled_equals_the_exact_reference
           tests/claims/test_mondrian_conditions.py::test_emd_is_the_cheapest_transport
           tests/claims/test_mondrian_conditions.py::test_union_of_two_parts_that_hold_holds
@@ -25,6 +25,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from sfumato.arrays import Floats, Ints
 from sfumato.errors import ParameterError
 from sfumato.kernels.cache import compiled, inlined
 from sfumato.kernels.linkage import Link, link_score, no_link
@@ -44,7 +45,7 @@ __all__ = [
     "SIZE",
     "Condition",
     "Conditions",
-    "Ground",
+    "GroundEdges",
     "bind",
     "check",
     "delta_disclosure",
@@ -65,12 +66,9 @@ SIZE, DISTINCT, FREQUENCY, ENTROPY, RECURSIVE, JS, EMD, DELTA, RATIO, LINK = ran
 MARGIN = 1e-9
 MOST_ROWS = 2**31 - 1
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-
 
 @dataclass(frozen=True, slots=True)
-class Ground:
+class GroundEdges:
     """A ground distance between sensitive codes, as weighted edges.
 
     An edge separates the codes low <= code < high from the rest and has a whole length; the distance
@@ -82,19 +80,19 @@ class Ground:
     scale: int
 
     @classmethod
-    def equal(cls, codes: int) -> Ground:
+    def equal(cls, codes: int) -> GroundEdges:
         """Every two codes are 1 apart."""
         return cls(tuple((code, code + 1, 1) for code in range(codes)), scale=2)
 
     @classmethod
-    def ordered(cls, counts: npt.ArrayLike) -> Ground:
+    def ordered(cls, counts: npt.ArrayLike) -> GroundEdges:
         """Codes that occur, of ranks i and j of m, are |i - j| / (m - 1) apart."""
         occurring = np.flatnonzero(np.asarray(counts))
         edges = tuple((0, int(code) + 1, 1) for code in occurring[:-1])
         return cls(edges, scale=max(1, occurring.size - 1))
 
     @classmethod
-    def hierarchical(cls, low: npt.ArrayLike, high: npt.ArrayLike, parent: npt.ArrayLike) -> Ground:
+    def hierarchical(cls, low: npt.ArrayLike, high: npt.ArrayLike, parent: npt.ArrayLike) -> GroundEdges:
         """Codes are height(lowest common ancestor) / height(root) apart; nodes are code intervals.
 
         Leaves must be among the nodes. `parent` of the root is -1.
@@ -129,7 +127,7 @@ class Condition:
     low: float = 0.0
     high: float = 0.0
     absent_fails: bool = True
-    ground: Ground | None = None
+    ground: GroundEdges | None = None
     link: Link | None = None
 
 
@@ -163,7 +161,7 @@ def js(t: Fraction, *, sensitive: int = 0) -> Condition:
     return Condition(JS, sensitive=sensitive, high=float(t) - MARGIN)
 
 
-def emd(t: Fraction, ground: Ground, *, sensitive: int = 0) -> Condition:
+def emd(t: Fraction, ground: GroundEdges, *, sensitive: int = 0) -> Condition:
     """Earth mover's distance to the overall distribution at most t."""
     return Condition(EMD, sensitive=sensitive, limit=t, ground=ground)
 
@@ -225,7 +223,7 @@ def bind(conditions: Sequence[Condition], overall: Sequence[npt.ArrayLike], rows
     edges: list[tuple[int, int, int]] = []
     for one in sorted(conditions, key=lambda c: c.operation):  # the cheap ones refuse first
         _check(one, counts, rows)
-        ground = one.ground or Ground((), scale=1)
+        ground = one.ground or GroundEdges((), scale=1)
         limit = one.limit * ground.scale
         last = len(edges) + len(ground.edges)
         integers = (one.count, int(one.absent_fails), len(edges), last)
@@ -279,7 +277,7 @@ def _check_link(link: Link | None, counts: list[Ints]) -> None:
         raise ParameterError("link", "columns", f"must describe {len(counts)} sensitive columns")
 
 
-def _check_ground(ground: Ground, codes: int) -> None:
+def _check_ground(ground: GroundEdges, codes: int) -> None:
     if any(not (0 <= low < high <= codes and length >= 0) for low, high, length in ground.edges):
         raise ParameterError("ground", f"{len(ground.edges)} edges", f"must separate codes 0 to {codes - 1}")
     if ground.scale < 1 or ground.scale > 2**31:

@@ -25,7 +25,7 @@ from sfumato.kernels.conditions import (
     RECURSIVE,
     SIZE,
     Condition,
-    Ground,
+    GroundEdges,
 )
 from sfumato.kernels.linkage import EXACT, OWN, ROBUST, Link, further_values
 
@@ -141,7 +141,7 @@ def jensen_shannon(p: Shares, q: Shares) -> float:
     return total
 
 
-def earth_mover(p: Shares, q: Shares, ground: Ground) -> Fraction:
+def earth_mover(p: Shares, q: Shares, ground: GroundEdges) -> Fraction:
     """Every edge carries the mass by which its two sides differ."""
     work = Fraction(0)
     for low, high, length in ground.edges:

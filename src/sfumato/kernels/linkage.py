@@ -23,8 +23,8 @@ from math import exp, expm1, log1p
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from sfumato.arrays import Floats, Ints
 from sfumato.kernels.cache import compiled, inlined
 
 __all__ = [
@@ -52,9 +52,6 @@ INDEPENDENT, OWN, CELLS = range(3)
 of the table; or declared cells."""
 LINK_MARGIN = 1e-9
 MOST_D = 12
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 
 class Link(NamedTuple):

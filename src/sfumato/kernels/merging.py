@@ -21,19 +21,19 @@ from dataclasses import KW_ONLY, dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from sfumato.arrays import Floats, Ints
 from sfumato.kernels.cache import compiled, inlined
 from sfumato.kernels.linkage import CELLS, Link, box_mass, link_score
 
 __all__ = [
     "GONE",
-    "Axis",
-    "Classes",
     "Heap",
     "Index",
+    "JoinAxis",
     "Joins",
     "Merged",
+    "UnitedClasses",
     "build",
     "distance",
     "distance_between",
@@ -54,14 +54,12 @@ __all__ = [
 
 # What the merging of classes works on: how labels are joined, the classes, and a tree over them to search in.
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 _TABLE = 512  # codes up to which losses are looked up instead of walked up to
 
 
 @dataclass(frozen=True, slots=True)
-class Axis:
+class JoinAxis:
     """How labels of one quasi-identifier are joined: to a common node, or (no nodes) to the interval that holds both.
 
     Nodes are (low, high, parent, loss), parents first, every code the only one of some node; a loss is what a row with
@@ -90,7 +88,7 @@ class Joins(NamedTuple):
     table: Floats
 
 
-class Classes(NamedTuple):
+class UnitedClasses(NamedTuple):
     """Classes x attributes; everything is overwritten while classes are united."""
 
     low: Ints
@@ -124,7 +122,7 @@ class Index(NamedTuple):
     before: Ints
 
 
-def join_rules(axes: Sequence[Axis]) -> Joins:
+def join_rules(axes: Sequence[JoinAxis]) -> Joins:
     """Return the axes as arrays."""
     low: list[int] = []
     high: list[int] = []
@@ -158,11 +156,11 @@ def join_rules(axes: Sequence[Axis]) -> Joins:
     )
 
 
-def _tabled(axis: Axis) -> bool:
+def _tabled(axis: JoinAxis) -> bool:
     return bool(axis.nodes) and axis.size <= _TABLE
 
 
-def _starts(axes: Sequence[Axis]) -> list[int]:
+def _starts(axes: Sequence[JoinAxis]) -> list[int]:
     found, begin = [], 0
     for axis in axes:
         found.append(begin if _tabled(axis) else -1)
@@ -170,7 +168,7 @@ def _starts(axes: Sequence[Axis]) -> list[int]:
     return found
 
 
-def _losses(axis: Axis) -> Floats:
+def _losses(axis: JoinAxis) -> Floats:
     """Loss of the lowest node that holds two codes, for each pair; lower nodes stand later and overwrite."""
     table = np.zeros((axis.size, axis.size))
     for low, high, _, lost in axis.nodes:
@@ -178,7 +176,7 @@ def _losses(axis: Axis) -> Floats:
     return table.ravel()
 
 
-def new_index(classes: Classes) -> Index:
+def new_index(classes: UnitedClasses) -> Index:
     """Return room for a tree over the classes."""
     many, width = classes.low.shape
     nodes = max(1, 2 * many)
@@ -285,7 +283,7 @@ def loss_of(t: Joins, a: int, low: int, high: int) -> float:
 
 
 @inlined
-def spread_of(t: Joins, c: Classes, i: int, j: int, low: int, high: int, a: int, n: int) -> float:
+def spread_of(t: Joins, c: UnitedClasses, i: int, j: int, low: int, high: int, a: int, n: int) -> float:
     """Rows of i (and j, unless j is -1) that an even spread over low <= code < high puts at a wrong code."""
     even, total, first = n / (high - low), 0.0, c.code_start[a]
     for code in range(first + low, first + high):
@@ -295,7 +293,7 @@ def spread_of(t: Joins, c: Classes, i: int, j: int, low: int, high: int, a: int,
 
 
 @inlined
-def distance(t: Joins, c: Classes, i: int, j: int, weight: float, most: float) -> float:
+def distance(t: Joins, c: UnitedClasses, i: int, j: int, weight: float, most: float) -> float:
     """n_i (loss of the join - loss_i) + n_j (...), plus weight x what an even spread gets wrong more than before."""
     total, own, other = 0.0, c.rows[i], c.rows[j]
     slack = weight * (c.spread[i] + c.spread[j]) if weight > 0.0 else 0.0
@@ -318,7 +316,7 @@ def distance(t: Joins, c: Classes, i: int, j: int, weight: float, most: float) -
 
 
 @inlined
-def _bound(t: Joins, c: Classes, x: Index, i: int, node: int, weight: float, most: float) -> float:
+def _bound(t: Joins, c: UnitedClasses, x: Index, i: int, node: int, weight: float, most: float) -> float:
     """Below the distance from class i to every class kept in or under a node; infinite once it exceeds `most`."""
     total, own, other = 0.0, c.rows[i], x.least_rows[node]
     if weight > 0.0:
@@ -338,7 +336,7 @@ def _bound(t: Joins, c: Classes, x: Index, i: int, node: int, weight: float, mos
 
 @inlined
 def nearest(
-    t: Joins, c: Classes, x: Index, i: int, only_failing: bool, weight: float, heap: Heap
+    t: Joins, c: UnitedClasses, x: Index, i: int, only_failing: bool, weight: float, heap: Heap
 ) -> tuple[int, float, int]:
     """Return the nearest class to i by (distance, number), its distance, and how many distances were computed."""
     best, chosen, looked, most = np.inf, np.int64(-1), 0, np.inf
@@ -405,7 +403,7 @@ def _hang(x: Index, i: int, node: int, failed: int) -> None:
 
 
 @inlined
-def put_in(x: Index, c: Classes, i: int, node: int, failed: int) -> None:
+def put_in(x: Index, c: UnitedClasses, i: int, node: int, failed: int) -> None:
     """Keep class i in a node; hulls and bounds above it widen."""
     _hang(x, i, node, failed)
     while node >= 0:
@@ -431,7 +429,9 @@ def node_above_both(x: Index, node: int, other: int) -> int:
 
 
 @inlined
-def _clean_cut(t: Joins, c: Classes, x: Index, node: int, members: Ints, a: int, cover: Ints) -> tuple[float, float]:
+def _clean_cut(
+    t: Joins, c: UnitedClasses, x: Index, node: int, members: Ints, a: int, cover: Ints
+) -> tuple[float, float]:
     """Twice the code that parts the classes most evenly without cutting one (-1: none), and how much loss it saves.
 
     A partition made by cuts always has one, and then no hull of one half reaches into the other.
@@ -458,7 +458,7 @@ def _clean_cut(t: Joins, c: Classes, x: Index, node: int, members: Ints, a: int,
 
 
 @inlined
-def _mean_cut(t: Joins, c: Classes, members: Ints, a: int) -> tuple[float, float]:
+def _mean_cut(t: Joins, c: UnitedClasses, members: Ints, a: int) -> tuple[float, float]:
     """Twice the mean middle of the classes (-1: all have the same), and how far apart they are."""
     least, most, total = np.inf, -np.inf, 0.0
     for at in range(members.size):
@@ -468,7 +468,7 @@ def _mean_cut(t: Joins, c: Classes, members: Ints, a: int) -> tuple[float, float
 
 
 @inlined
-def _summarize(c: Classes, x: Index, node: int, members: Ints, failing: Ints) -> None:
+def _summarize(c: UnitedClasses, x: Index, node: int, members: Ints, failing: Ints) -> None:
     """Fill a node's hull and bounds from the classes under it."""
     first, x.alive[node] = members[0], members.size
     x.least_rows[node], x.most_spread[node] = c.rows[first], c.spread[first]
@@ -488,7 +488,7 @@ def _summarize(c: Classes, x: Index, node: int, members: Ints, failing: Ints) ->
 
 
 @inlined
-def build(t: Joins, c: Classes, x: Index, failing: Ints) -> None:
+def build(t: Joins, c: UnitedClasses, x: Index, failing: Ints) -> None:
     """Part the classes where that saves most loss, without cutting one if that can be, until few are left."""
     many, q = c.low.shape
     order, begin, end = np.arange(many), np.zeros(x.parent.size, np.int64), np.zeros(x.parent.size, np.int64)
@@ -544,7 +544,7 @@ class Merged(NamedTuple):
 
 
 @inlined
-def _cell_shares(k: Link, c: Classes, i: int, cells: Floats) -> None:
+def _cell_shares(k: Link, c: UnitedClasses, i: int, cells: Floats) -> None:
     """Population share of (box of class i, value) by declared cells; a cell cut by the box gives its part of it."""
     cells[:] = 0.0
     for cell in range(k.cell_value.size):
@@ -562,14 +562,14 @@ def _cell_shares(k: Link, c: Classes, i: int, cells: Floats) -> None:
 
 
 @inlined
-def _score(k: Link, c: Classes, i: int, cells: Floats) -> float:
+def _score(k: Link, c: UnitedClasses, i: int, cells: Floats) -> float:
     if k.source == CELLS:
         _cell_shares(k, c, i, cells)
     return link_score(k, c.mass[i], c.counts[i], cells)
 
 
 @inlined
-def _absorb(t: Joins, k: Link, c: Classes, i: int, j: int, weight: float) -> None:
+def _absorb(t: Joins, k: Link, c: UnitedClasses, i: int, j: int, weight: float) -> None:
     """Make class i the union of i and j."""
     c.rows[i] += c.rows[j]
     for s in range(c.counts.shape[1]):
@@ -588,7 +588,7 @@ def _absorb(t: Joins, k: Link, c: Classes, i: int, j: int, weight: float) -> Non
 
 @compiled
 def unite(
-    t: Joins, k: Link, c: Classes, x: Index, weight: float, failing_first: bool, lost: float, budget: int
+    t: Joins, k: Link, c: UnitedClasses, x: Index, weight: float, failing_first: bool, lost: float, budget: int
 ) -> Merged:
     """Unite classes until none fails or one is left; `c` and `x` are overwritten.
 
@@ -649,6 +649,6 @@ def unite(
 
 
 @compiled
-def distance_between(t: Joins, c: Classes, i: int, j: int, weight: float) -> float:
+def distance_between(t: Joins, c: UnitedClasses, i: int, j: int, weight: float) -> float:
     """The distance of two classes, for a caller in Python."""
     return distance(t, c, i, j, weight, np.inf)

@@ -7,8 +7,8 @@ import numpy as np
 from sfumato.kernels.anatomy import bucket_values
 from sfumato.kernels.conditions import size
 from sfumato.kernels.linkage import no_link, score
-from sfumato.kernels.merging import Axis, Classes, join_rules, new_index, unite
-from sfumato.kernels.mondrian.layout import Attribute
+from sfumato.kernels.merging import JoinAxis, UnitedClasses, join_rules, new_index, unite
+from sfumato.kernels.mondrian.layout import CutAttribute
 from sfumato.kernels.mondrian.partition import partition
 
 __all__ = ["warm"]
@@ -18,7 +18,7 @@ def warm() -> None:
     """Run each kernel on a tiny table."""
     codes = np.array([[0], [1]], np.int32)
     for cut in ("best", "widest"):
-        partition(codes, np.array([1, 1]), [Attribute(2)], conditions=[size(1)], cut=cut)
+        partition(codes, np.array([1, 1]), [CutAttribute(2)], conditions=[size(1)], cut=cut)
     bucket_values(np.array([2, 2], np.int64), 2)
     _unite_nothing()
 
@@ -27,9 +27,11 @@ def _unite_nothing() -> None:
     """Two classes of whom nothing is asked."""
     ints, floats = np.ones((2, 1), np.int64), np.zeros((2, 1))
     begin, one = np.zeros((2, 1), np.int64), np.ones(2, np.int64)
-    classes = Classes(begin, ints, floats, np.ones(2), one, ints.copy(), begin[:, :0].copy(), one - 2, np.zeros(2))
+    classes = UnitedClasses(
+        begin, ints, floats, np.ones(2), one, ints.copy(), begin[:, :0].copy(), one - 2, np.zeros(2)
+    )
     score(no_link(), 1.0, one, np.zeros(0))
-    unite(join_rules([Axis(2)]), no_link(), classes, new_index(classes), 0.0, True, 0.0, 0)
+    unite(join_rules([JoinAxis(2)]), no_link(), classes, new_index(classes), 0.0, True, 0.0, 0)
 
 
 if __name__ == "__main__":

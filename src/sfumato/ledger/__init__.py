@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sfumato.ledger.book import Ledger, Reservation, entered, refuse_ledger_inside
-from sfumato.ledger.composition import Totals, Tree
+from sfumato.ledger.composition import PopulationTree, Totals
 from sfumato.ledger.cost import Budget, Cost, cost_of, under
 from sfumato.ledger.entry import Entry, LimitSet, State, population_key
 
@@ -13,10 +13,10 @@ __all__ = [
     "Entry",
     "Ledger",
     "LimitSet",
+    "PopulationTree",
     "Reservation",
     "State",
     "Totals",
-    "Tree",
     "cost_of",
     "entered",
     "population_key",

@@ -24,7 +24,7 @@ from sfumato.claims import Neighbours
 from sfumato.errors import BudgetExceeded
 from sfumato.ledger.cost import Cost, under, weakest
 
-__all__ = ["Charge", "Totals", "Tree", "check", "totals"]
+__all__ = ["Charge", "PopulationTree", "Totals", "check", "totals"]
 
 NONE = Cost(Fraction(0))
 
@@ -41,7 +41,7 @@ class Charge:
 
 
 @dataclass(frozen=True, slots=True)
-class Tree:
+class PopulationTree:
     """Populations by name with what each is a part of, and their limits."""
 
     parents: Mapping[str, str | None]
@@ -99,7 +99,7 @@ class Totals:
         }
 
 
-def totals(tree: Tree, name: str, charges: Iterable[Charge]) -> Totals:
+def totals(tree: PopulationTree, name: str, charges: Iterable[Charge]) -> Totals:
     """Return the totals of one population."""
     every = list(charges)
     near = _sharing(tree, name, every)
@@ -116,7 +116,7 @@ def totals(tree: Tree, name: str, charges: Iterable[Charge]) -> Totals:
     )
 
 
-def check(tree: Tree, charges: Iterable[Charge], asked: Charge) -> None:
+def check(tree: PopulationTree, charges: Iterable[Charge], asked: Charge) -> None:
     """Raise `BudgetExceeded` when a further charge would break a limit of anyone it concerns."""
     before = list(charges)
     after = [*before, asked]
@@ -147,7 +147,7 @@ def _exceeded(name: str, relation: Neighbours | None, *, spent: Cost, asked: Cos
     return error
 
 
-def _sharing(tree: Tree, name: str, charges: list[Charge]) -> list[Charge]:
+def _sharing(tree: PopulationTree, name: str, charges: list[Charge]) -> list[Charge]:
     people = set(tree.related(name))
     return [charge for charge in charges if charge.population in people]
 
@@ -161,13 +161,13 @@ def _by_population(charges: Iterable[Charge], relation: Neighbours | None) -> di
     return found
 
 
-def _dearest(tree: Tree, name: str, own: Mapping[str, Cost]) -> Cost:
+def _dearest(tree: PopulationTree, name: str, own: Mapping[str, Cost]) -> Cost:
     """Return what covers every person of the population: all above it, itself, and the dearest chain of parts."""
     above = sum((own.get(other, NONE) for other in tree.above(name)), NONE)
     return above + _downwards(tree, name, own)
 
 
-def _downwards(tree: Tree, name: str, own: Mapping[str, Cost]) -> Cost:
+def _downwards(tree: PopulationTree, name: str, own: Mapping[str, Cost]) -> Cost:
     """Return what a population and the dearest chain of its parts cost; from the last part upwards, in no recursion."""
     dearest: dict[str, Cost] = {}
     for part in reversed([*tree.below(name)]):
@@ -177,7 +177,7 @@ def _downwards(tree: Tree, name: str, own: Mapping[str, Cost]) -> Cost:
     return own.get(name, NONE) + dearest.get(name, NONE)
 
 
-def _left(tree: Tree, name: str, charges: list[Charge]) -> Cost | None:
+def _left(tree: PopulationTree, name: str, charges: list[Charge]) -> Cost | None:
     """Return what every limit that concerns the population leaves to it, in the relations used so far."""
     left: Cost | None = None
     above = {name, *tree.above(name)}

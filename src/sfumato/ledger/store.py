@@ -31,7 +31,7 @@ from typing import Final, ParamSpec, TypeVar
 
 from sfumato.claims import Neighbours, number_from_json, promise_from_json
 from sfumato.errors import ParameterError
-from sfumato.ledger.composition import Charge, Tree
+from sfumato.ledger.composition import Charge, PopulationTree
 from sfumato.ledger.cost import Cost
 from sfumato.ledger.entry import Entry, LimitSet, population_key
 from sfumato.release.atomic import Held, flush, partial_of, remove_stale
@@ -394,7 +394,7 @@ def _read(function: Callable[P, T]) -> Callable[P, T]:
 
 
 @_read
-def read_tree(connection: sqlite3.Connection) -> Tree:
+def read_tree(connection: sqlite3.Connection) -> PopulationTree:
     """Return all populations with their limits."""
     rows = connection.execute("SELECT name, part_of, epsilon, delta FROM population ORDER BY name").fetchall()
     parents: dict[str, str | None] = {}
@@ -404,7 +404,7 @@ def read_tree(connection: sqlite3.Connection) -> Tree:
         parents[name] = parents.get(name) or (population_key(row["part_of"]) if row["part_of"] else None)
         if (limit := _cost(row)) is not None:
             limits[name] = limits[name].least(limit) if name in limits else limit
-    return Tree(parents, limits=limits)
+    return PopulationTree(parents, limits=limits)
 
 
 def spellings(connection: sqlite3.Connection, population: str) -> list[str]:

@@ -38,7 +38,7 @@ from sfumato.errors import NotComparable, ParameterError
 from sfumato.estimate import View, align, cells_of, exact_view
 from sfumato.estimate.features import exact_features, feature_columns, features, row_features
 from sfumato.measures.base import Measured, remembered
-from sfumato.measures.learners import MODELS, Lines, Model, Predictor, fit, majority
+from sfumato.measures.learners import MODELS, ModelName, Predictor, TrainingLines, fit, majority
 from sfumato.measures.proportions import wilson
 from sfumato.mechanisms import Mechanism, Progress
 from sfumato.mechanisms.base import gather, run
@@ -182,7 +182,7 @@ class Classification:
     baseline: float
     lower_bound: float
     interval: tuple[float, float]
-    model: Model
+    model: ModelName
     target: str
     classes: int
     rows: int
@@ -211,7 +211,7 @@ def classification(
     test: Table,
     release_of_train: Release,
     *,
-    model: Model = "tree",
+    model: ModelName = "tree",
     target: str | None = None,
     bins: Bins | None = None,
     seed: int = 0,
@@ -256,9 +256,9 @@ def _predictors(train: Table, test: Table, goal: Target) -> tuple[str, ...]:
     return names
 
 
-def _lines(view: View, goal: Target) -> Lines:
+def _lines(view: View, goal: Target) -> TrainingLines:
     cells = cells_of(view, ())
-    return Lines(
+    return TrainingLines(
         features(view.tables, cells.labels),
         y=goal.of_code[cells.value],
         weight=cells.mass,
@@ -266,7 +266,7 @@ def _lines(view: View, goal: Target) -> Lines:
     )
 
 
-def _raw_learner(known: Counts, goal: Target, model: Model, seed: int) -> Predictor:
+def _raw_learner(known: Counts, goal: Target, model: ModelName, seed: int) -> Predictor:
     """Trained once for a table, however many releases of it are measured."""
 
     def train() -> Predictor:
@@ -312,7 +312,7 @@ class CrossValidation:
     interval: tuple[float, float]
     baseline: float
     lower_bound: float
-    model: Model
+    model: ModelName
     folds: int
     repeats: int
     runs: tuple[Classification, ...] = field(repr=False)
@@ -341,7 +341,7 @@ def cross_validate(
     *,
     folds: int = 10,
     repeats: int = 10,
-    model: Model = "tree",
+    model: ModelName = "tree",
     target: str | None = None,
     bins: Bins | None = None,
     seed: int = 0,

@@ -19,8 +19,8 @@ from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from sfumato.arrays import Floats
 from sfumato.counts import Table
 from sfumato.errors import NotComparable, ParameterError
 from sfumato.estimate import View, align, holding_boxes, measured_attributes
@@ -161,8 +161,6 @@ def _not_empty(original: np.ndarray, published: np.ndarray) -> None:
 #           tests/unit/measures/test_divergences.py::test_equals_the_definition
 #           tests/unit/measures/test_divergences.py::test_wrong_mutants_are_caught
 # Silent on rare values: a share that rises from 0.0003 to 0.03 costs little. See the likelihood ratio beside it.
-
-Floats = npt.NDArray[np.float64]
 
 
 def js_divergence(p: Any, q: Any) -> float:

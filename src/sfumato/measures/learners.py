@@ -28,7 +28,7 @@ from sfumato.claims.exact import choice
 from sfumato.estimate.features import Columns
 from sfumato.randomness import Entropy
 
-__all__ = ["MODELS", "Lines", "Model", "Predictor", "chosen_alpha", "fit", "majority", "weakest_links"]
+__all__ = ["MODELS", "ModelName", "Predictor", "TrainingLines", "chosen_alpha", "fit", "majority", "weakest_links"]
 
 
 # Cost-complexity pruning: the nested subtrees of a decision tree and how each does on held-out rows.
@@ -129,8 +129,8 @@ class _Subtrees:
                 self.left[at] = self.right[at] = -1
 
 
-Model = Literal["tree", "bayes", "logistic", "svm"]
-MODELS: tuple[Model, ...] = ("tree", "bayes", "logistic", "svm")
+ModelName = Literal["tree", "bayes", "logistic", "svm"]
+MODELS: tuple[ModelName, ...] = ("tree", "bayes", "logistic", "svm")
 Predictor = Callable[[np.ndarray], np.ndarray]
 
 _HELD_OUT = 1 / 3
@@ -139,7 +139,7 @@ _LEAST_LEAF = 2.0  # rows: C4.5 asks for two in at least two branches
 
 
 @dataclass(frozen=True)
-class Lines:
+class TrainingLines:
     """What a learner is given: numbers, the class of each line and its weight in rows."""
 
     x: np.ndarray
@@ -149,18 +149,18 @@ class Lines:
     columns: Columns
 
 
-def fit(model: Model, lines: Lines, *, seed: int = 0) -> Predictor:
+def fit(model: ModelName, lines: TrainingLines, *, seed: int = 0) -> Predictor:
     """Train a learner; the predictor takes lines of the same columns and returns classes."""
     choice("model", model, MODELS)
     some = lines.weight > 0
     if not some.all():
-        lines = Lines(lines.x[some], y=lines.y[some], weight=lines.weight[some], columns=lines.columns)
+        lines = TrainingLines(lines.x[some], y=lines.y[some], weight=lines.weight[some], columns=lines.columns)
     used = _varying(lines)
     if not used.any() or len(np.unique(lines.y)) < 2:
         return _constant(majority(lines.y, lines.weight))
     columns = Columns(lines.columns.attribute[used], lines.columns.place[used])
     taken = lines.x if used.all() else lines.x[:, used]
-    learned = _LEARN[model](Lines(taken, y=lines.y, weight=lines.weight, columns=columns), Entropy.seeded(seed))
+    learned = _LEARN[model](TrainingLines(taken, y=lines.y, weight=lines.weight, columns=columns), Entropy.seeded(seed))
     return learned if used.all() else lambda x: learned(x[:, used])
 
 
@@ -173,7 +173,7 @@ def _constant(answer: int) -> Predictor:
     return lambda x: np.full(len(x), answer)
 
 
-def _varying(lines: Lines) -> np.ndarray:
+def _varying(lines: TrainingLines) -> np.ndarray:
     """Columns of the attributes that differ between training lines."""
     if not len(lines.x):
         return np.zeros(lines.x.shape[1], bool)
@@ -184,7 +184,7 @@ def _varying(lines: Lines) -> np.ndarray:
 # -- decision tree -------------------------------------------------------------------------
 
 
-def _tree(lines: Lines, entropy: Entropy) -> Predictor:
+def _tree(lines: TrainingLines, entropy: Entropy) -> Predictor:
     """Grow on two thirds, choose how far to prune on the rest, grow again on all."""
     held = _thinned(lines.weight, entropy.child("held out"))
     state = entropy.child("ties").below(2**32)
@@ -235,7 +235,7 @@ def _links(grown: Any, x: np.ndarray, y: np.ndarray, weight: np.ndarray) -> tupl
 # -- naive Bayes ---------------------------------------------------------------------------
 
 
-def _bayes(lines: Lines, _: Entropy) -> Predictor:
+def _bayes(lines: TrainingLines, _: Entropy) -> Predictor:
     """One multinomial for each attribute: log P(c) + sum over attributes and parts of share * log P(part | c)."""
     from sklearn.naive_bayes import MultinomialNB
 
@@ -254,7 +254,7 @@ def _bayes(lines: Lines, _: Entropy) -> Predictor:
     return predict
 
 
-def _parts(here: np.ndarray, lines: Lines) -> Predictor:
+def _parts(here: np.ndarray, lines: TrainingLines) -> Predictor:
     """The shares of one attribute: its own, or for a place on a line the bin in which it lies."""
     if not lines.columns.place[here[0]]:
         return lambda x: np.asarray(x[:, here], np.float64)
@@ -281,19 +281,19 @@ def _edges(places: np.ndarray, weight: np.ndarray) -> np.ndarray:
 # -- linear --------------------------------------------------------------------------------
 
 
-def _logistic(lines: Lines, _: Entropy) -> Predictor:
+def _logistic(lines: TrainingLines, _: Entropy) -> Predictor:
     from sklearn.linear_model import LogisticRegression
 
     return _scaled(lines, LogisticRegression(max_iter=2000))
 
 
-def _svm(lines: Lines, entropy: Entropy) -> Predictor:
+def _svm(lines: TrainingLines, entropy: Entropy) -> Predictor:
     from sklearn.svm import LinearSVC
 
     return _scaled(lines, LinearSVC(dual=False, max_iter=5000, random_state=entropy.child("svm").below(2**32)))
 
 
-def _scaled(lines: Lines, learner: Any) -> Predictor:
+def _scaled(lines: TrainingLines, learner: Any) -> Predictor:
     mean = np.average(lines.x, axis=0, weights=lines.weight).astype(np.float64)
     spread = np.sqrt(np.average((lines.x - mean) ** 2, axis=0, weights=lines.weight))
     # A column that is constant here stays 0 for every row, whatever an unseen row has there.
@@ -302,7 +302,7 @@ def _scaled(lines: Lines, learner: Any) -> Predictor:
     return lambda x: np.asarray(learner.predict((x - mean) * factor))
 
 
-_LEARN: dict[Model, Callable[[Lines, Entropy], Predictor]] = {
+_LEARN: dict[ModelName, Callable[[TrainingLines, Entropy], Predictor]] = {
     "tree": _tree,
     "bayes": _bayes,
     "logistic": _logistic,

@@ -35,9 +35,9 @@ from sfumato.release import Release
 from sfumato.schema import Attribute, Labels, Schema
 
 __all__ = [
-    "Kind",
+    "BucketReading",
     "QueryError",
-    "Reading",
+    "QueryKind",
     "UnchangedAnswers",
     "Workload",
     "answers",
@@ -141,8 +141,8 @@ def _intervals(mask: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 # an
 #           answer depends on the table, so a workload is confidential.
 
-Kind = Literal["range", "equality"]
-Reading = Literal["anatomy", "literal"]
+QueryKind = Literal["range", "equality"]
+BucketReading = Literal["anatomy", "literal"]
 _POINTS = 1 << 22  # of a points x values matrix held at a time
 
 
@@ -150,13 +150,13 @@ _POINTS = 1 << 22  # of a points x values matrix held at a time
 class Workload:
     """Queries as regions of the quasi-identifiers and sets of sensitive values, in a schema's codes."""
 
-    kind: Kind
+    kind: QueryKind
     _: KW_ONLY
     attribute: str
     sizes: Mapping[str, int]
     dimension: int
     selectivity: Fraction | None
-    reading: Reading | None
+    reading: BucketReading | None
     seed: int
     regions: Regions = field(repr=False)
     values: Regions = field(repr=False)
@@ -245,8 +245,8 @@ def workload(
     dimension: int = 4,
     selectivity: Number = 0.05,
     queries: int = 1000,
-    kind: Kind = "range",
-    reading: Reading = "anatomy",
+    kind: QueryKind = "range",
+    reading: BucketReading = "anatomy",
     seed: int = 7,
     attribute: str | None = None,
 ) -> Workload:
@@ -294,7 +294,7 @@ def workload(
 def _drawn_ranges(
     counts: Counts,
     attributes: tuple[Attribute, ...],
-    parameters: tuple[int, Fraction, Reading],
+    parameters: tuple[int, Fraction, BucketReading],
     number: int,
     entropy: Entropy,
 ) -> tuple[Regions, Regions]:

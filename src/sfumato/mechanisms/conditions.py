@@ -86,14 +86,14 @@ def _diversity(part: LDiversity, at: int) -> Condition:
             return compiled.recursive(Fraction(part.c), int(part.l), sensitive=at)
 
 
-def _ground(attribute: Attribute, overall: np.ndarray) -> compiled.Ground:
+def _ground(attribute: Attribute, overall: np.ndarray) -> compiled.GroundEdges:
     """Return the ground distance in the kernel's terms: over the values that occur, as the requirement has it."""
     kind = ground_of(attribute).kind
     if kind == "ordered":
-        return compiled.Ground.ordered(overall)
+        return compiled.GroundEdges.ordered(overall)
     if kind == "hierarchical":
-        return compiled.Ground.hierarchical(attribute.nodes.low, attribute.nodes.high, attribute.nodes.parent)
-    return compiled.Ground.equal(attribute.size)
+        return compiled.GroundEdges.hierarchical(attribute.nodes.low, attribute.nodes.high, attribute.nodes.parent)
+    return compiled.GroundEdges.equal(attribute.size)
 
 
 def refuse_no_requirement(given: object, hint: str) -> None:

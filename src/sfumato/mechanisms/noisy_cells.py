@@ -36,10 +36,30 @@ from sfumato.release import Outcome, assemble
 from sfumato.schema import Labels, Schema
 
 __all__ = [
-    "ASSUMED_ROWS", "FALSE_CELLS", "MANY_ROWS", "Cells", "Decided", "Threshold", "carried_words", "cells_schema",
-    "decoded", "exact_counts", "expected_error", "expected_noise", "large", "least_drawable", "mostly_noise",
-    "noise_alone", "public_inputs", "radices", "read_threshold", "refuse_hits", "refuse_size", "release_cells",
-    "silences", "threshold_for",
+    "ASSUMED_ROWS",
+    "FALSE_CELLS",
+    "MANY_ROWS",
+    "Decided",
+    "DomainCells",
+    "Threshold",
+    "carried_words",
+    "cells_schema",
+    "decoded",
+    "exact_counts",
+    "expected_error",
+    "expected_noise",
+    "large",
+    "least_drawable",
+    "mostly_noise",
+    "noise_alone",
+    "public_inputs",
+    "radices",
+    "read_threshold",
+    "refuse_hits",
+    "refuse_size",
+    "release_cells",
+    "silences",
+    "threshold_for",
 ]  # fmt: skip
 
 MANY_ROWS = 20  # a threshold above it is worth a warning: smaller groups of people vanish
@@ -51,7 +71,7 @@ Threshold = int | Literal["auto"]
 
 
 @dataclass(frozen=True)
-class Cells:
+class DomainCells:
     """The cells of a generalized table: how many there are, and (confidential) which hold rows.
 
     Cell number = labels in mixed radix, first attribute highest, then the codes of what is carried.
@@ -65,7 +85,7 @@ class Cells:
     counts: np.ndarray
 
     @classmethod
-    def counted(cls, schema: Schema, table: Counts, tables: tuple[Labels, ...], recoding: Cuts) -> Cells:
+    def counted(cls, schema: Schema, table: Counts, tables: tuple[Labels, ...], recoding: Cuts) -> DomainCells:
         """Group rows of codes (quasi-identifiers first, then what is carried) by their cells."""
         radix = radices(schema, tables)
         columns = [lookup[table.codes[:, at]] for at, lookup in enumerate(recoding.labels)]
@@ -93,7 +113,7 @@ class Decided:
     All but the cells' counts is public once it is decided.
     """
 
-    cells: Cells
+    cells: DomainCells
     _: KW_ONLY
     epsilon: Fraction
     threshold: int

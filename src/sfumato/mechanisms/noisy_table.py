@@ -29,8 +29,8 @@ from sfumato.ledger.cost import Budget
 from sfumato.mechanisms.base import Gathered, Plan, Stage
 from sfumato.mechanisms.noisy_cells import (
     MANY_ROWS,
-    Cells,
     Decided,
+    DomainCells,
     Threshold,
     carried_words,
     cells_schema,
@@ -126,7 +126,7 @@ class NoisyTable:
             for start, end, label in zip(labels.starts, labels.ends, owner, strict=True):
                 codes[start:end] = label
         recoding = Cuts(tuple(a.name for a in kept.quasi), labels=tuple(lookup))
-        found = Cells.counted(kept, counts[self.needs(counts.schema)[0]], tables, recoding)
+        found = DomainCells.counted(kept, counts[self.needs(counts.schema)[0]], tables, recoding)
         rate = self._rate(kept)
         threshold = threshold_for(found.number, rate, self.threshold)
         return Decided(found, epsilon=rate, threshold=threshold, trace=(("counts", self.epsilon),))

@@ -35,6 +35,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.arrays import Floats
+
 __all__ = [
     "LOG_ERROR",
     "SMALLEST_WORD",
@@ -183,7 +185,6 @@ def sign_of_exponentials(terms: Mapping[Fraction, int]) -> int:
 #           tests/claims/test_exact_sampling.py::test_exponential_keeps_its_bound
 # Silent on rounding modes other than to nearest, and on arguments outside those ranges.
 
-Floats = NDArray[np.float64]
 
 LOG_ERROR: Final = 2.0**-44
 SMALLEST_WORD: Final = 1 << 46  # below it the cell of a word is too wide for LOG_ERROR

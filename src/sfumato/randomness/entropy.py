@@ -37,7 +37,7 @@ WORD_BYTES: Final = 8
 FIRST_BLOCK, LARGEST_BLOCK = 32, 1 << 16  # words: small streams stay cheap, large ones read big blocks
 
 
-class Source(Protocol):
+class EntropySource(Protocol):
     """Where words come from; `child` is the source of the stream of that name."""
 
     seeded: bool
@@ -45,7 +45,7 @@ class Source(Protocol):
     def read(self, count: int) -> Words:
         """Return the next words, at least `count` of them."""
 
-    def child(self, name: str) -> Source:
+    def child(self, name: str) -> EntropySource:
         """Return an independent source."""
 
 
@@ -112,7 +112,7 @@ class Entropy:
     True
     """
 
-    _source: Source
+    _source: EntropySource
     _: KW_ONLY
     _family: _Family = field(default_factory=_Family)
     _spare: Words = field(default_factory=lambda: np.empty(0, dtype=np.uint64))

@@ -42,7 +42,7 @@ from sfumato.randomness.geometric import (
 from sfumato.randomness.parameters import Exact, read_epsilon, whole
 from sfumato.randomness.refinement import at_least, floors
 
-__all__ = ["Cells", "Hits", "hit_rate", "miss_rate", "sparse_noise", "sparse_noise_pmf"]
+__all__ = ["Hits", "OccupiedCells", "hit_rate", "miss_rate", "sparse_noise", "sparse_noise_pmf"]
 
 
 # Which of N cells are hit, each with the same small probability q: by the gaps between hits, exactly.
@@ -171,12 +171,12 @@ LARGEST_POWER = 10**15
 MOST_HITS = 10_000_000
 
 # Cell numbers with a whole number each: {cell: count}, or (cells, counts).
-Cells = Mapping[int, int] | tuple[Sequence[int] | NDArray[Any], Sequence[int] | NDArray[Any]]
+OccupiedCells = Mapping[int, int] | tuple[Sequence[int] | NDArray[Any], Sequence[int] | NDArray[Any]]
 
 
 def sparse_noise(
     cells: int,
-    occupied: Cells,
+    occupied: OccupiedCells,
     epsilon: Exact,
     threshold: int,
     entropy: Entropy,
@@ -212,7 +212,9 @@ def sparse_noise(
     return found[order], np.concatenate([values[free], noisy[kept]])[order]
 
 
-def sparse_noise_pmf(cells: int, occupied: Cells, epsilon: Exact, threshold: int, outcome: Cells) -> Decimal:
+def sparse_noise_pmf(
+    cells: int, occupied: OccupiedCells, epsilon: Exact, threshold: int, outcome: OccupiedCells
+) -> Decimal:
     """Return the probability that exactly the cells and counts of `outcome` are reported.
 
     The law of noising every cell, written as a product over the cells, to about 45 digits; it knows nothing
@@ -244,7 +246,7 @@ def _public(cells: int, threshold: int, epsilon: Fraction) -> tuple[int, int]:
     return number, threshold
 
 
-def _read_cells(name: str, given: Cells, number: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
+def _read_cells(name: str, given: OccupiedCells, number: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Return cell numbers, ascending, and their counts; refuse what is not whole, distinct, in range."""
     if isinstance(given, Mapping):
         given = (list(given.keys()), list(given.values()))

@@ -18,7 +18,7 @@ import polars as pl
 from sfumato.claims import Claim, Nothing
 from sfumato.errors import ParameterError, Problem, ReleaseError, count_of
 from sfumato.release.files import as_texts, distinct_texts, marked, opened, tally
-from sfumato.release.from_text import Reading, counts_of, rebuilt, suppressed_group, times_of
+from sfumato.release.from_text import TextReader, counts_of, rebuilt, suppressed_group, times_of
 from sfumato.release.release import Release
 from sfumato.schema import Attribute, Labels, Schema
 
@@ -123,7 +123,7 @@ def _release(
     bucketed: bool,
     plain: frozenset[str],
 ) -> Release:
-    reading = Reading(foreign=True, plain=plain)
+    reading = TextReader(foreign=True, plain=plain)
     labels = {
         attribute.name: reading.labels(attribute, rows[attribute.name])
         if attribute.name in columns

@@ -16,7 +16,7 @@ from sfumato.release.release import Release, assemble, summed
 from sfumato.schema import Attribute, Labels, Schema, parse_label
 from sfumato.schema.labels import Intervals, is_ambiguous
 
-__all__ = ["Reading", "counts_of", "dense", "rebuilt", "single_code", "suppressed_group", "times_of"]
+__all__ = ["TextReader", "counts_of", "dense", "rebuilt", "single_code", "suppressed_group", "times_of"]
 
 _NUMBER = re.compile(r"0|[1-9]\d{0,17}", re.ASCII)
 _MOST = 1 << 62  # of all counts together
@@ -39,7 +39,7 @@ def dense(columns: Sequence[np.ndarray], rows: int) -> np.ndarray:
 
 
 @dataclass(slots=True)
-class Reading:
+class TextReader:
     """Reads columns of labels and of values; problems gather, none stops the reading.
 
     `foreign` also takes what other tools mean: a blank cell is a missing value, and a name that stands

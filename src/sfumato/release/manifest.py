@@ -21,7 +21,7 @@ from sfumato.limits import MANIFEST_BYTES, read_regular, utf8_path
 from sfumato.release.declared import PEOPLE, people_columns
 from sfumato.release.release import Form
 from sfumato.release.tables import COUNT, GROUP, free_name
-from sfumato.schema import Attribute, Domain, Edges, Grid, Kind, Role, Schema, Source, Tree, Values
+from sfumato.schema import Attribute, Domain, DomainSource, Edges, Grid, Kind, Role, Schema, Tree, Values
 from sfumato.schema.domain import CODES_LIMIT
 
 __all__ = [
@@ -378,7 +378,7 @@ def _wrong(attribute: Attribute) -> str:
         return "has no valid name or role"
     if attribute.role not in ("quasi", "sensitive", "target"):
         return "has a role that is never published"
-    if attribute.kind not in get_args(Kind) or attribute.source not in get_args(Source):
+    if attribute.kind not in get_args(Kind) or attribute.source not in get_args(DomainSource):
         return "has no valid kind or source"
     if attribute.ground not in ("equal", "hierarchical"):
         return "has no valid ground distance"

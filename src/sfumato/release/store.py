@@ -39,7 +39,7 @@ from sfumato.limits import engine_path
 from sfumato.release.atomic import NewFolder, is_stale, refuse_existing, take_name, target_of
 from sfumato.release.declared import PEOPLE, DeclaredPeople, told_by
 from sfumato.release.files import digest, distinct_texts, marked_frame, scan, tally
-from sfumato.release.from_text import Reading, counts_of, rebuilt, suppressed_group, times_of
+from sfumato.release.from_text import TextReader, counts_of, rebuilt, suppressed_group, times_of
 from sfumato.release.manifest import (
     COUNTED_FORMS,
     DICTIONARY,
@@ -98,7 +98,7 @@ def public_recoding(release: Release) -> dict[str, Any] | None:
 
 
 def labels_with_recoding(
-    schema: Schema, data: pl.DataFrame, recoding: Mapping[str, Any] | None, reading: Reading
+    schema: Schema, data: pl.DataFrame, recoding: Mapping[str, Any] | None, reading: TextReader
 ) -> tuple[dict[str, tuple[Labels, np.ndarray]], Cuts | None]:
     """Return the labels of each quasi-identifier and, where one was saved, the recoding in terms of them."""
     if recoding is None:
@@ -737,7 +737,7 @@ def _frames(folder: Path, manifest: Manifest) -> dict[str, pl.DataFrame]:
 
 
 def _release(manifest: Manifest, frames: dict[str, pl.DataFrame], **rest: Any) -> Release:
-    schema, data, reading = manifest.schema, frames["data"], Reading()
+    schema, data, reading = manifest.schema, frames["data"], TextReader()
     labels, recoding = labels_with_recoding(schema, data, manifest.recoding, reading)
     source = frames.get("groups", data)
     codes = {attribute.name: reading.codes(attribute, source[attribute.name]) for attribute in schema.carried}
@@ -781,7 +781,7 @@ def _declared(release: Release, frame: pl.DataFrame) -> DeclaredPeople:
         raise ReleaseError(
             "the declared people cannot be read", hint="take the folder as it was saved", problems=[told]
         )
-    reading, values, overall = Reading(), {}, {}
+    reading, values, overall = TextReader(), {}, {}
     for name, (group, texts, people) in told.values.items():
         attribute = release.schema[name]
         values[name] = (group, reading.codes(attribute, pl.Series(texts, dtype=pl.String)), people)
@@ -800,7 +800,7 @@ def _group_numbers(boxes: pl.Series, carried: pl.Series) -> tuple[np.ndarray, np
     return places[: len(boxes)], places[len(boxes) :]
 
 
-def _counts(texts: pl.Series, times: np.ndarray, reading: Reading) -> np.ndarray:
+def _counts(texts: pl.Series, times: np.ndarray, reading: TextReader) -> np.ndarray:
     counted = counts_of(texts, times, least=0)
     if counted is None:
         reading.problems.append(Problem(texts.name, "must hold counts of rows, and not too many in all"))

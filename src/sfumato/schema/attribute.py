@@ -11,11 +11,11 @@ from sfumato.schema.formats import PLAIN_NUMBERS, NumberForm
 from sfumato.schema.hierarchies import RULE_LIMIT, Mask
 from sfumato.schema.tree import Tree
 
-__all__ = ["KNOWN", "MISSING", "Attribute", "Kind", "Missing", "Role", "Source"]
+__all__ = ["KNOWN", "MISSING", "Attribute", "DomainSource", "Kind", "Missing", "Role"]
 
 Role = Literal["identifier", "quasi", "sensitive", "target", "other"]
 Kind = Literal["numeric", "ordered", "nominal", "date"]
-Source = Literal["public", "data", "unstated"]  # where the domain comes from
+DomainSource = Literal["public", "data", "unstated"]  # where the domain comes from
 
 MISSING = "(missing)"
 KNOWN = "(known)"  # every value, but not the missing ones
@@ -46,7 +46,7 @@ class Attribute:
     tree: Tree | None = field(default=None, repr=False)
     declared_tree: bool = False
     missing: Missing | None = None
-    source: Source = "unstated"
+    source: DomainSource = "unstated"
     column: str = ""
     hierarchy: str = field(default="", compare=False)  # the file's name as the schema writes it, for messages
     clamp: bool = False

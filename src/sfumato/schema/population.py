@@ -21,13 +21,13 @@ from sfumato.schema.hierarchies import read_text
 from sfumato.schema.labels import parse_label
 from sfumato.schema.table_schema import Schema
 
-__all__ = ["Cells", "Population"]
+__all__ = ["JointCells", "Population"]
 
 _COUNT = ("count", "frequency", "weight")
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class JointCells:
     """Counts of (cell, value): a cell is an interval of codes for each of `names`, `value` a code of `sensitive`.
 
     A cell given twice adds up. Inside a cell the quasi-identifiers are taken to be spread as the population's shares.
@@ -49,7 +49,7 @@ class Population:
     name: str
     _: KW_ONLY
     one_way: Mapping[str, np.ndarray] = field(default_factory=dict)
-    cells: Cells | None = None
+    cells: JointCells | None = None
 
     @classmethod
     def read(cls, path: str | PathLike[str], schema: Schema, *, name: str = "") -> Population:
@@ -119,7 +119,7 @@ def _cells(
     rows: Sequence[Sequence[str]],
     weights: Sequence[float],
     count: int,
-) -> Cells:
+) -> JointCells:
     columns = [at for at in range(len(header)) if at != count]
     unknown = [header[at] for at in columns if header[at] not in schema]
     if unknown:
@@ -135,7 +135,7 @@ def _cells(
     ends = np.array([[read[at][i] for at in quasi] for i in range(len(rows))], np.int64).reshape(-1, len(quasi), 2)
     values = np.array([read[sensitive[0]][i] for i in range(len(rows))], np.int64).reshape(-1, 2)
     _refuse(where, int((values[:, 1] - values[:, 0] != 1).sum()), "name a group of sensitive values, not one")
-    return Cells(
+    return JointCells(
         tuple(header[at] for at in quasi),
         sensitive=header[sensitive[0]],
         low=ends[:, :, 0].copy(),

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from sfumato.counts import Cuts, Quota, Tree
+from sfumato.counts import Cuts, Quota, RoutingTree
 from sfumato.counts.recoding import row_ids
 from sfumato.errors import ParameterError
 
@@ -44,9 +44,9 @@ def codes_of(rows: int, sizes, seed: int = 0) -> np.ndarray:
     return np.column_stack([rng.integers(0, size, rows) for size in sizes]).astype(np.int32)
 
 
-def nary_tree() -> Tree:
+def nary_tree() -> RoutingTree:
     # node 0 cuts a at 2, 5, 7; node 2 cuts b at 1; the rest are leaves
-    return Tree(
+    return RoutingTree(
         ("a", "b"),
         attribute=np.array([0, -1, 1, -1, -1, -1, -1]),
         offsets=np.array([0, 3, 3, 4, 4, 4, 4, 4]),
@@ -75,12 +75,12 @@ def test_groups_can_be_merged() -> None:
 
 
 def test_a_tree_of_one_leaf() -> None:
-    tree = Tree.binary(("a",), attribute=[-1], position=[0], left=[0], right=[0], leaf=np.array([5]))
+    tree = RoutingTree.binary(("a",), attribute=[-1], position=[0], left=[0], right=[0], leaf=np.array([5]))
     assert tree.route(np.zeros((3, 1), np.int32)).tolist() == [5, 5, 5]
     assert to_rows(tree.route_frame(pl.DataFrame({"a": [0, 1]})))["group"].to_list() == [5, 5]
 
 
-def random_tree(seed: int, size: int) -> Tree:
+def random_tree(seed: int, size: int) -> RoutingTree:
     """A random tree over two attributes of `size` codes, with nodes of one to four boundaries."""
     rng = np.random.default_rng(seed)
     attribute, bounds, kids, leaf, groups = [], [], [], [], 0
@@ -114,7 +114,7 @@ def random_tree(seed: int, size: int) -> Tree:
         leaf.append(group)
     offsets = np.concatenate([[0], np.cumsum([len(cuts) for cuts in bounds])])
     flat = [cut for cuts in bounds for cut in cuts]
-    return Tree(
+    return RoutingTree(
         ("a", "b"),
         attribute=np.array(attribute),
         offsets=offsets,
@@ -124,7 +124,7 @@ def random_tree(seed: int, size: int) -> Tree:
     )
 
 
-def walked(tree: Tree, row) -> int:
+def walked(tree: RoutingTree, row) -> int:
     node = 0
     while tree.attribute[node] >= 0:
         inner = int((tree.attribute[:node] >= 0).sum())

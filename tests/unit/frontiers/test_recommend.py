@@ -9,14 +9,14 @@ from hypothesis import given, strategies as st
 
 import sfumato as sf
 from sfumato.errors import Infeasible
-from sfumato.frontiers import Frontier, Measure, Point, Spread
+from sfumato.frontiers import AxisMeasure, Frontier, Point, Spread
 from sfumato.frontiers.recommend import Anchors
 from sfumato.frontiers.result import with_efficient
 
 
 def frontier_of(pairs, *, suppressed=(0.0, 1.0), raw=(1.0, 0.0), better="less", **extra):
-    privacy = Measure("privacy_loss", unit="nats", formula="", better="less")
-    utility = Measure("utility_loss", unit="nats", formula="", better=better)
+    privacy = AxisMeasure("privacy_loss", unit="nats", formula="", better="less")
+    utility = AxisMeasure("utility_loss", unit="nats", formula="", better=better)
     points = [
         Point(sf.Mondrian(sf.KAnonymity(at + 1)), number=at + 1, privacy=Spread((x,)), utility=Spread((y,)), **extra)
         for at, (x, y) in enumerate(pairs)

@@ -34,8 +34,8 @@ def test_a_conjunction_needs_all_and_each_reads_its_column():
         (sc.distinct(2), [], 5, "sensitive"),
         (sc.distinct(2), [[1, 1]], 5, "overall"),
         (sc.frequency(Fraction(1, 2**31)), [[1, 1]], 2, "limit"),
-        (sc.emd(Fraction(1, 5), sc.Ground(((0, 3, 1),), scale=2)), [[1, 1]], 2, "ground"),
-        (sc.emd(Fraction(1, 5), sc.Ground(((0, 1, 1),), scale=0)), [[1, 1]], 2, "ground"),
+        (sc.emd(Fraction(1, 5), sc.GroundEdges(((0, 3, 1),), scale=2)), [[1, 1]], 2, "ground"),
+        (sc.emd(Fraction(1, 5), sc.GroundEdges(((0, 1, 1),), scale=0)), [[1, 1]], 2, "ground"),
         (sc.size(2), [], 2**31, "rows"),
     ],
 )
@@ -47,9 +47,9 @@ def test_what_can_not_be_checked_exactly_is_refused(condition, overall, rows, na
 
 def test_a_tree_with_a_circle_is_refused():
     with pytest.raises(ParameterError, match="circle"):
-        sc.Ground.hierarchical([0, 0], [1, 1], [1, 0])
+        sc.GroundEdges.hierarchical([0, 0], [1, 1], [1, 0])
 
 
 def test_ordered_ranks_count_only_values_that_occur():
-    assert sc.Ground.ordered([3, 0, 2, 1]).edges == ((0, 1, 1), (0, 3, 1))
-    assert sc.Ground.ordered([0, 4]).scale == 1
+    assert sc.GroundEdges.ordered([3, 0, 2, 1]).edges == ((0, 1, 1), (0, 3, 1))
+    assert sc.GroundEdges.ordered([0, 4]).scale == 1

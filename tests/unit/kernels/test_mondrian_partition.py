@@ -7,11 +7,11 @@ import pytest
 
 from sfumato.errors import Infeasible, ParameterError
 from sfumato.kernels import conditions as sc
-from sfumato.kernels.mondrian.layout import EXTREMES, Attribute
+from sfumato.kernels.mondrian.layout import EXTREMES, CutAttribute
 from sfumato.kernels.mondrian.partition import partition, route
 
 FOUR = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
-TWO = [Attribute(2), Attribute(2)]
+TWO = [CutAttribute(2), CutAttribute(2)]
 K5 = (sc.size(5),)
 
 
@@ -29,17 +29,17 @@ def test_four_cells_of_five_rows():
 
 
 def test_median_cut_is_the_more_even_side():
-    found = run([[0], [1], [2]], [4, 3, 5], [Attribute(3)], [sc.size(5)], cut="widest")
+    found = run([[0], [1], [2]], [4, 3, 5], [CutAttribute(3)], [sc.size(5)], cut="widest")
     assert found.high.tolist() == [[2], [3]]
 
 
 def test_labels_decide_where_an_empty_stretch_goes():
     codes, weights = [[0], [9]], [9, 5]
-    box = run(codes, weights, [Attribute(10)])
+    box = run(codes, weights, [CutAttribute(10)])
     assert box.high.tolist() == [[1], [10]]  # 9 rows get the short label
-    box = run(codes, weights[::-1], [Attribute(10)])
+    box = run(codes, weights[::-1], [CutAttribute(10)])
     assert box.high.tolist() == [[9], [10]]
-    tight = run(codes, weights[::-1], [Attribute(10, label=EXTREMES)])
+    tight = run(codes, weights[::-1], [CutAttribute(10, label=EXTREMES)])
     assert tight.high.tolist() == [[1], [10]]  # the lowest of equal cuts
 
 
@@ -58,15 +58,15 @@ def test_a_failing_table_is_infeasible():
         ({"codes": FOUR[:, :1]}, "codes"),
         ({"weights": (1, 0, 1, 1)}, "weights"),
         ({"weights": (2**31, 1, 1, 1)}, "weights"),
-        ({"attributes": [Attribute(0), Attribute(2)], "codes": np.zeros((0, 2)), "weights": ()}, "attribute 0"),
+        ({"attributes": [CutAttribute(0), CutAttribute(2)], "codes": np.zeros((0, 2)), "weights": ()}, "attribute 0"),
         ({"codes": np.zeros((4, 0)), "attributes": []}, "attributes"),
         ({"cut": "median"}, "cut"),
         ({"max_suppressed": Fraction(1)}, "max_suppressed"),
         ({"max_suppressed": Fraction(1, 9), "cut": "widest"}, "max_suppressed"),
         ({"sensitive": np.full((4, 1), 3), "sensitive_sizes": [3]}, "sensitive"),
-        ({"attributes": [Attribute(2, nodes=((0, 1, ()),)), Attribute(2)]}, "attribute 0"),
-        ({"attributes": [Attribute(2, nodes=((0, 2, (1,)), (0, 1, ()))), Attribute(2)]}, "attribute 0"),
-        ({"attributes": [Attribute(2, nodes=((0, 2, (0,)),)), Attribute(2)]}, "attribute 0"),
+        ({"attributes": [CutAttribute(2, nodes=((0, 1, ()),)), CutAttribute(2)]}, "attribute 0"),
+        ({"attributes": [CutAttribute(2, nodes=((0, 2, (1,)), (0, 1, ()))), CutAttribute(2)]}, "attribute 0"),
+        ({"attributes": [CutAttribute(2, nodes=((0, 2, (0,)),)), CutAttribute(2)]}, "attribute 0"),
     ],
 )
 def test_wrong_input_is_refused_by_name(options, name):
@@ -77,12 +77,12 @@ def test_wrong_input_is_refused_by_name(options, name):
 
 def test_a_node_that_is_not_cut_keeps_its_children_together():
     tree = ((0, 4, (1, 2)), (0, 2, (3, 4)), (2, 4, ()), (0, 1, ()), (1, 2, ()))
-    found = run([[0], [1], [2], [3]], [5, 5, 5, 5], [Attribute(4, nodes=tree)])
+    found = run([[0], [1], [2], [3]], [5, 5, 5, 5], [CutAttribute(4, nodes=tree)])
     assert list(zip(found.low[:, 0].tolist(), found.high[:, 0].tolist(), strict=True)) == [(0, 1), (1, 2), (2, 4)]
 
 
 def test_route_has_no_leaf_where_no_row_went():
-    found = run([[0], [1]], [5, 5], [Attribute(3, missing=True)])
+    found = run([[0], [1]], [5, 5], [CutAttribute(3, missing=True)])
     assert route(found.tree, [[0], [1], [2]]).tolist() == [0, 1, -1]
     assert route(run(np.zeros((0, 2)), ()).tree, FOUR).tolist() == [-1] * 4
 

@@ -295,10 +295,12 @@ def test_a_number_of_hundreds_of_digits_is_refused(book, number):
 
 
 def test_parts_nested_in_thousands_are_added_up():
-    from sfumato.ledger.composition import Charge, Tree, check, totals
+    from sfumato.ledger.composition import Charge, PopulationTree, check, totals
 
     names = [f"p{at}" for at in range(5000)]
-    tree = Tree({"p0": None, **dict(zip(names[1:], names[:-1], strict=True))}, limits={"p0": Cost(Fraction(10))})
+    tree = PopulationTree(
+        {"p0": None, **dict(zip(names[1:], names[:-1], strict=True))}, limits={"p0": Cost(Fraction(10))}
+    )
     charges = [Charge(name, neighbours=ADD, cost=Cost(Fraction(1))) for name in (names[0], names[-1], names[2500])]
     assert totals(tree, "p0", charges).combined == Cost(Fraction(3))
     assert list(tree.below("p4990")) == names[4991:]

@@ -9,7 +9,7 @@ from hypothesis import given, strategies as st
 
 from sfumato.claims import Neighbours
 from sfumato.errors import BudgetExceeded
-from sfumato.ledger import Cost, Tree
+from sfumato.ledger import Cost, PopulationTree
 from sfumato.ledger.composition import Charge, check, totals
 
 ADD, REPLACE = Neighbours.ADD_OR_REMOVE_ONE, Neighbours.REPLACE_ONE
@@ -42,7 +42,7 @@ def person(memberships, found, factor):
 
 @given(charges)
 def test_totals_equal_the_dearest_person(found):
-    tree = Tree(PARENTS, limits={})
+    tree = PopulationTree(PARENTS, limits={})
     for name in PARENTS:
         people = [person for person in PEOPLE if name in person]
         sharing = [c for c in found if any(c.population in memberships for memberships in people)]
@@ -58,7 +58,7 @@ def test_totals_equal_the_dearest_person(found):
 @given(charges, charges)
 def test_what_passes_the_check_is_within_every_limit(found, more):
     limits = {"country": Cost(Fraction(3)), "n1": Cost(Fraction(2)), "south": Cost(Fraction(5))}
-    tree = Tree(PARENTS, limits=limits)
+    tree = PopulationTree(PARENTS, limits=limits)
     kept: list[Charge] = []
     refused: list[BudgetExceeded] = []
     for charge in (c for many in (found, more) for c in many for _ in range(c.times)):
@@ -79,7 +79,7 @@ def test_what_passes_the_check_is_within_every_limit(found, more):
 
 
 def test_what_is_left_can_be_spent_and_no_more():
-    tree = Tree(PARENTS, limits={"country": Cost(Fraction(1)), "n1": Cost(Fraction(1, 2))})
+    tree = PopulationTree(PARENTS, limits={"country": Cost(Fraction(1)), "n1": Cost(Fraction(1, 2))})
     found = [
         Charge("country", neighbours=ADD, cost=Cost(Fraction(1, 4))),
         Charge("south", neighbours=ADD, cost=Cost(Fraction(3, 4))),
@@ -106,11 +106,11 @@ def test_what_is_left_can_be_spent_and_no_more():
 def test_relations_are_never_added_silently():
     half = Cost(Fraction(1, 2))
     found = [Charge("south", neighbours=ADD, cost=half), Charge("south", neighbours=REPLACE, cost=half)]
-    total = totals(Tree(PARENTS, limits={}), "south", found)
+    total = totals(PopulationTree(PARENTS, limits={}), "south", found)
     assert total.spent == {ADD: half, REPLACE: half}
     assert total.relation is REPLACE
     assert total.combined == Cost(Fraction(3, 2))
-    limited = Tree(PARENTS, limits={"south": Cost(Fraction(1))})
+    limited = PopulationTree(PARENTS, limits={"south": Cost(Fraction(1))})
     check(limited, found[:1], found[0])
     with pytest.raises(BudgetExceeded) as caught:  # 1/2 + 1/2 would be 1, were they the same relation
         check(limited, found[:1], found[1])
@@ -119,7 +119,7 @@ def test_relations_are_never_added_silently():
 
 def test_delta_adds_up_and_has_its_limit():
     small = Cost(Fraction(1, 2), delta=Fraction(1, 1000))
-    tree = Tree(PARENTS, limits={"south": Cost(Fraction(9), delta=Fraction(1, 1000))})
+    tree = PopulationTree(PARENTS, limits={"south": Cost(Fraction(9), delta=Fraction(1, 1000))})
     charge = Charge("south", neighbours=ADD, cost=small)
     check(tree, [], charge)
     with pytest.raises(BudgetExceeded, match=r"0\.5 \(delta 0\.001\) asked") as caught:

@@ -5,18 +5,18 @@ import pytest
 
 from sfumato.errors import ParameterError
 from sfumato.estimate.features import Columns
-from sfumato.measures.learners import MODELS, Lines, _edges, _thinned, fit, majority
+from sfumato.measures.learners import MODELS, TrainingLines, _edges, _thinned, fit, majority
 from sfumato.randomness import Entropy
 
 COLUMNS = Columns(np.array([0, 1, 1, 1, 2]), np.array([True, False, False, False, True]))
 
 
-def lines(seed: int = 0, rows: int = 300, noise: float = 0.1) -> Lines:
+def lines(seed: int = 0, rows: int = 300, noise: float = 0.1) -> TrainingLines:
     rng = np.random.default_rng(seed)
     kind = rng.integers(0, 3, rows)
     x = np.column_stack([rng.integers(0, 20, rows), np.eye(3)[kind], np.full(rows, 7)]).astype(np.float32)
     y = ((x[:, 0] + 6 * (kind == 1) > 12) ^ (rng.random(rows) < noise)).astype(int)
-    return Lines(x, y=y, weight=rng.integers(1, 4, rows).astype(float), columns=COLUMNS)
+    return TrainingLines(x, y=y, weight=rng.integers(1, 4, rows).astype(float), columns=COLUMNS)
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -29,7 +29,7 @@ def test_each_learns_an_easy_rule(model):
 def test_a_weight_counts_as_equal_lines(model):
     given, unseen = lines(), lines(seed=1)
     times = given.weight.astype(int)
-    many = Lines(
+    many = TrainingLines(
         np.repeat(given.x, times, axis=0), y=np.repeat(given.y, times), weight=np.ones(times.sum()), columns=COLUMNS
     )
     one, other = fit(model, given)(unseen.x), fit(model, many)(unseen.x)
@@ -37,9 +37,9 @@ def test_a_weight_counts_as_equal_lines(model):
         assert (one == other).mean() > 0.95
     else:
         assert np.array_equal(one, other)
-    ignored = fit(model, Lines(given.x, y=given.y, weight=np.ones(len(given.y)), columns=COLUMNS))(unseen.x)
+    ignored = fit(model, TrainingLines(given.x, y=given.y, weight=np.ones(len(given.y)), columns=COLUMNS))(unseen.x)
     heavy = np.where(given.y == 1, 40.0, 1.0)
-    tilted = fit(model, Lines(given.x, y=given.y, weight=heavy, columns=COLUMNS))(unseen.x)
+    tilted = fit(model, TrainingLines(given.x, y=given.y, weight=heavy, columns=COLUMNS))(unseen.x)
     assert tilted.mean() > ignored.mean() + 0.1
 
 
@@ -60,25 +60,27 @@ def test_what_is_constant_never_moves_a_prediction(model):
     moved = unseen.x.copy()
     moved[:, 4] = -1000
     assert np.array_equal(learned(unseen.x), learned(moved))
-    nothing = Lines(np.ones((5, 5), np.float32), y=np.array([0, 1, 1, 0, 0]), weight=np.ones(5), columns=COLUMNS)
+    nothing = TrainingLines(
+        np.ones((5, 5), np.float32), y=np.array([0, 1, 1, 0, 0]), weight=np.ones(5), columns=COLUMNS
+    )
     assert fit(model, nothing)(unseen.x).max() == 0
 
 
 @pytest.mark.parametrize("model", MODELS)
 def test_lines_of_no_weight_and_of_one_class(model):
     given = lines()
-    none = Lines(given.x[:0], y=given.y[:0], weight=given.weight[:0], columns=COLUMNS)
+    none = TrainingLines(given.x[:0], y=given.y[:0], weight=given.weight[:0], columns=COLUMNS)
     assert fit(model, none)(given.x).tolist() == [0] * 300
-    one = Lines(given.x, y=np.full(300, 2), weight=given.weight, columns=COLUMNS)
+    one = TrainingLines(given.x, y=np.full(300, 2), weight=given.weight, columns=COLUMNS)
     assert fit(model, one)(given.x).tolist() == [2] * 300
-    gone = Lines(given.x, y=given.y, weight=np.where(given.y == 1, given.weight, 0), columns=COLUMNS)
+    gone = TrainingLines(given.x, y=given.y, weight=np.where(given.y == 1, given.weight, 0), columns=COLUMNS)
     assert fit(model, gone)(given.x).tolist() == [1] * 300
 
 
 @pytest.mark.parametrize("model", MODELS)
 def test_classes_need_not_be_consecutive(model):
     given, unseen = lines(noise=0), lines(seed=1, noise=0)
-    apart = Lines(given.x, y=given.y * 5 + 2, weight=given.weight, columns=COLUMNS)
+    apart = TrainingLines(given.x, y=given.y * 5 + 2, weight=given.weight, columns=COLUMNS)
     assert np.array_equal(fit(model, apart)(unseen.x), fit(model, given)(unseen.x) * 5 + 2)
 
 
@@ -90,7 +92,7 @@ def test_two_or_three_rows(model):
 
 def test_the_tree_on_noise_is_pruned_to_nothing():
     rng = np.random.default_rng(4)
-    noise = Lines(lines().x, y=(rng.random(300) < 0.3).astype(int), weight=np.ones(300), columns=COLUMNS)
+    noise = TrainingLines(lines().x, y=(rng.random(300) < 0.3).astype(int), weight=np.ones(300), columns=COLUMNS)
     assert fit("tree", noise)(noise.x).mean() < 0.15
 
 
@@ -108,7 +110,7 @@ def test_naive_bayes_by_hand():
     columns = Columns(np.array([0, 0, 1, 1]), np.zeros(4, bool))
     x = np.array([[1, 0, 1, 0], [1, 0, 0, 1], [0, 1, 0, 1], [0.5, 0.5, 1, 0]], np.float32)
     y, weight = np.array([0, 0, 1, 1]), np.array([3.0, 1, 4, 2])
-    learned = fit("bayes", Lines(x, y=y, weight=weight, columns=columns))
+    learned = fit("bayes", TrainingLines(x, y=y, weight=weight, columns=columns))
 
     def score(row, c):
         of = weight * (y == c)

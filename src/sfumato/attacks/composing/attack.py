@@ -28,7 +28,7 @@ from typing import Literal
 
 import numpy as np
 
-from sfumato.attacks.composing.narrowing import Narrowed, Prior, by_home, by_label, narrow
+from sfumato.attacks.composing.narrowing import Narrowed, PriorBelief, by_home, by_label, narrow
 from sfumato.attacks.composing.outcome import Composition, Records, tally
 from sfumato.claims.exact import choice, whole
 from sfumato.counts import Table
@@ -53,7 +53,7 @@ def composition(
     reading: Reading = "label",
     control: Table | None = None,
     attribute: str | None = None,
-    prior: Prior = "local",
+    prior: PriorBelief = "local",
 ) -> Composition:
     """Attack any number of releases at once; return an `Estimate` with a record for each victim.
 
@@ -87,7 +87,7 @@ def _composition(
     least: int,
     reading: Reading,
     control: Table | None,
-    prior: Prior,
+    prior: PriorBelief,
 ) -> Composition:
     """Attack one attribute."""
     target = _target(releases, victims, attribute)
@@ -197,7 +197,7 @@ def _people(target: _Target, table: Table) -> _People:
 
 
 def _attacked(
-    target: _Target, releases: Sequence[Release], people: _People, reading: Reading, prior: Prior
+    target: _Target, releases: Sequence[Release], people: _People, reading: Reading, prior: PriorBelief
 ) -> tuple[Narrowed, list[Narrowed], np.ndarray]:
     """Attack each distinct victim once; return also the line of each victim."""
     by_truth = reading == "residence" and people.truth is not None

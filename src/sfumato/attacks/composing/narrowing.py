@@ -40,7 +40,7 @@ from sfumato.schema import Schema
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-__all__ = ["LOCAL_ROWS", "Classes", "Narrowed", "Prior", "by_home", "by_label", "narrow"]
+__all__ = ["LOCAL_ROWS", "CandidateClasses", "Narrowed", "PriorBelief", "by_home", "by_label", "narrow"]
 
 
 # The classes in which one release may hold each victim, under one of two readings.
@@ -62,14 +62,14 @@ __all__ = ["LOCAL_ROWS", "Classes", "Narrowed", "Prior", "by_home", "by_label", 
 
 
 @dataclass(frozen=True, slots=True)
-class Classes:
+class CandidateClasses:
     """Victims x groups: `holds` says which groups may hold the victim, `share` with which weight."""
 
     holds: csr_matrix
     share: csr_matrix
 
 
-def by_label(view: View, codes: np.ndarray) -> Classes:
+def by_label(view: View, codes: np.ndarray) -> CandidateClasses:
     """Return the groups whose labels hold each victim, weighted by how many rows are expected at the victim's point."""
     person, box = _matches(view, codes)
     real = view.weight[box] > 0
@@ -84,7 +84,7 @@ def by_label(view: View, codes: np.ndarray) -> Classes:
     return _classes(person, view.group[box], share, (len(codes), len(view.group_weight)))
 
 
-def by_home(release: Release, schema: Schema, names: tuple[str, ...], codes: np.ndarray) -> Classes:
+def by_home(release: Release, schema: Schema, names: tuple[str, ...], codes: np.ndarray) -> CandidateClasses:
     """Return the groups in which rows with the victims' codes (of `names`) truly landed."""
     residence = release.residence
     if residence is None:
@@ -105,11 +105,11 @@ def by_home(release: Release, schema: Schema, names: tuple[str, ...], codes: np.
     return _classes(share.row, share.col, share.data, share.shape)
 
 
-def _classes(person: np.ndarray, group: np.ndarray, share: np.ndarray, shape: tuple[int, int]) -> Classes:
+def _classes(person: np.ndarray, group: np.ndarray, share: np.ndarray, shape: tuple[int, int]) -> CandidateClasses:
     from scipy.sparse import csr_matrix
 
     holds = csr_matrix((np.ones(len(person), np.int32), (person, group)), shape=shape)
-    return Classes(holds, csr_matrix((share, (person, group)), shape=shape))
+    return CandidateClasses(holds, csr_matrix((share, (person, group)), shape=shape))
 
 
 def _matches(view: View, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -135,7 +135,7 @@ _TIE = 1e-12
 # often the guess is right; without it (the overall prior) it is 10 to 15 points too high.
 LOCAL_ROWS = 10
 
-Prior = Literal["local", "overall", "uniform"]
+PriorBelief = Literal["local", "overall", "uniform"]
 
 
 @dataclass(frozen=True)
@@ -159,7 +159,7 @@ class Narrowed:
 
 
 def narrow(
-    views: Sequence[View], classes: Sequence[Classes], overall: np.ndarray, prior: Prior
+    views: Sequence[View], classes: Sequence[CandidateClasses], overall: np.ndarray, prior: PriorBelief
 ) -> tuple[Narrowed, list[Narrowed]]:
     """Return what all releases together leave each victim, and what each alone does."""
     people, size = classes[0].holds.shape[0], len(overall)
@@ -189,14 +189,16 @@ def narrow(
     return together, alone
 
 
-def _mean_counts(found: Classes, view: View, part: slice) -> np.ndarray:
+def _mean_counts(found: CandidateClasses, view: View, part: slice) -> np.ndarray:
     """n_j: the counts of the classes that may hold each victim, averaged by how likely each class is."""
     share = found.share[part]
     totals = np.asarray(share.sum(axis=1), np.float64)
     return np.asarray((share @ view.histogram).toarray() / np.where(totals > 0, totals, 1.0))
 
 
-def _divide(belief: np.ndarray, total: np.ndarray, holding: np.ndarray, published: np.ndarray, prior: Prior) -> None:
+def _divide(
+    belief: np.ndarray, total: np.ndarray, holding: np.ndarray, published: np.ndarray, prior: PriorBelief
+) -> None:
     """Take the prior out m - 1 times, in place: the victim is one person, however many releases hold them."""
     if prior == "uniform":
         return

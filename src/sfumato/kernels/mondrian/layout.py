@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from sfumato.arrays import Ints
 from sfumato.errors import ParameterError
 from sfumato.kernels.cache import inlined
 
@@ -30,7 +31,7 @@ __all__ = [
     "SUM",
     "TOP",
     "TREES",
-    "Attribute",
+    "CutAttribute",
     "Layout",
     "Part",
     "Scratch",
@@ -61,8 +62,7 @@ WEIGHTS = 1 << 16
 """Weights that a tree holds one by one."""
 
 Codes = npt.NDArray[np.int32]
-Ints = npt.NDArray[np.int64]
-Records = npt.NDArray[np.void]
+RowRecords = npt.NDArray[np.void]
 
 _ATTRIBUTE = (("codes", "i8"), ("label", "i8"), ("missing", "i8"), ("root", "i8"))
 _NODE = (("low", "i8"), ("high", "i8"), ("child", "i8"), ("last_child", "i8"))
@@ -70,7 +70,7 @@ _SIDE = (("low", "i8"), ("high", "i8"), ("node", "i8"), ("least", "i8"), ("most"
 
 
 @dataclass(frozen=True, slots=True)
-class Attribute:
+class CutAttribute:
     """One quasi-identifier: codes 0 to size - 1, how it may be cut and how a part is labelled.
 
     `nodes` is empty (cut between any two codes) or a tree: node 0 is the whole domain, each node is
@@ -88,8 +88,8 @@ class Attribute:
 class Layout(NamedTuple):
     """The attributes as arrays; an attribute's `root` is its first node, -1 where any cut is possible."""
 
-    attribute: Records
-    node: Records
+    attribute: RowRecords
+    node: RowRecords
     child: Ints  # children of a node: child[node.child] .. child[node.last_child]
 
 
@@ -101,7 +101,7 @@ class Part(NamedTuple):
 
     rows: Codes
     weights: Codes
-    box: Records
+    box: RowRecords
 
 
 class Scratch(NamedTuple):
@@ -122,7 +122,7 @@ class Scratch(NamedTuple):
     heavy: Codes
 
 
-def lay_out(attributes: Sequence[Attribute]) -> Layout:
+def lay_out(attributes: Sequence[CutAttribute]) -> Layout:
     """Return the attributes as arrays; refuse a tree that does not tile its domain."""
     table: list[tuple[int, ...]] = []
     nodes: list[tuple[int, ...]] = []
@@ -141,7 +141,7 @@ def lay_out(attributes: Sequence[Attribute]) -> Layout:
     )
 
 
-def _check(number: int, attribute: Attribute) -> None:
+def _check(number: int, attribute: CutAttribute) -> None:
     name = f"attribute {number}"
     if not 1 <= attribute.size < 2**31:
         raise ParameterError(name, attribute.size, "needs 1 to 2^31 - 1 codes")
@@ -156,12 +156,12 @@ def _check(number: int, attribute: Attribute) -> None:
             raise ParameterError(name, f"node {place}", "must be tiled by its children, in order")
 
 
-def new_box(attributes: int) -> Records:
+def new_box(attributes: int) -> RowRecords:
     """Return room for one part's box."""
     return np.zeros(attributes, dtype=list(_SIDE))
 
 
-def scratch(attributes: Sequence[Attribute], rows: int, sensitive: int, weight: int) -> Scratch:
+def scratch(attributes: Sequence[CutAttribute], rows: int, sensitive: int, weight: int) -> Scratch:
     """Return room for the counts of any part of a table of so many distinct rows and so much weight."""
     wide = np.zeros((len(attributes), HEAVY + 2), dtype=np.int64)
     may = np.array([min(attribute.size, rows) >= WIDE_FROM for attribute in attributes])

@@ -24,16 +24,18 @@ from typing import Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from sfumato.arrays import Ints
 from sfumato.errors import Infeasible, ParameterError
 from sfumato.kernels.cache import compiled, inlined
 from sfumato.kernels.conditions import MOST_ROWS, SIZE, Condition, Conditions, bind
 from sfumato.kernels.conditions_exact import all_hold
 from sfumato.kernels.linkage import link_score
 from sfumato.kernels.mondrian.layout import (
-    Attribute,
+    Codes,
+    CutAttribute,
     Layout,
     Part,
-    Records,
+    RowRecords,
     Scratch,
     add_sensitive,
     lay_out,
@@ -149,7 +151,7 @@ def _more_nodes(nodes: _Nodes) -> _Nodes:
 
 
 @inlined
-def _observe(rows: Codes, weights: Codes, box: Records) -> int:
+def _observe(rows: Codes, weights: Codes, box: RowRecords) -> int:
     """Fill the extremes of each attribute; return the part's weight."""
     n = np.int64(0)
     for i in range(rows.shape[0]):
@@ -244,7 +246,7 @@ def grow(
     t: Layout,
     c: Conditions,
     s: Scratch,
-    box: Records,
+    box: RowRecords,
     rows: Codes,
     weights: Codes,
     rule: int,
@@ -334,9 +336,6 @@ def grow(
 UNIFORMITY_WEIGHT = 0.3
 """What the distance from uniform counts beside the certainty penalty (weight 1) in the `best` rule."""
 
-Codes = npt.NDArray[np.int32]
-Ints = npt.NDArray[np.int64]
-
 
 @dataclass(frozen=True, slots=True)
 class CutTree:
@@ -376,7 +375,7 @@ class Partition:
 def partition(
     codes: npt.ArrayLike,
     weights: npt.ArrayLike,
-    attributes: Sequence[Attribute],
+    attributes: Sequence[CutAttribute],
     *,
     conditions: Sequence[Condition],
     sensitive: npt.ArrayLike | None = None,
@@ -440,7 +439,7 @@ def route(tree: CutTree, codes: npt.ArrayLike) -> Codes:
 def _read(
     codes: npt.ArrayLike,
     weights: npt.ArrayLike,
-    attributes: Sequence[Attribute],
+    attributes: Sequence[CutAttribute],
     sensitive: npt.ArrayLike | None,
     sizes: Sequence[int],
 ) -> tuple[Codes, Ints, Codes]:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from sfumato.arrays import Ints
 from sfumato.kernels.cache import inlined
 from sfumato.kernels.conditions import Conditions, holds
 from sfumato.kernels.linkage import box_mass
@@ -34,10 +35,9 @@ from sfumato.kernels.mondrian.layout import (
     TOP,
     TREES,
     Codes,
-    Ints,
     Layout,
     Part,
-    Records,
+    RowRecords,
     Scratch,
     add_sensitive,
     count_codes,
@@ -67,7 +67,7 @@ __all__ = ["begin_sweep", "choose_best", "choose_widest", "excess", "held_back",
 
 
 @inlined
-def side_mass(c: Conditions, box: Records, a: int, low: int, high: int) -> float:
+def side_mass(c: Conditions, box: RowRecords, a: int, low: int, high: int) -> float:
     """Population share of a box whose attribute a is low <= code < high; 1 where nothing reads it."""
     if c.link.d == 0 or c.link.start.size == 1:
         return 1.0
@@ -81,7 +81,7 @@ def side_mass(c: Conditions, box: Records, a: int, low: int, high: int) -> float
 
 
 @inlined
-def held_back(t: Layout, c: Conditions, box: Records, a: int) -> bool:
+def held_back(t: Layout, c: Conditions, box: RowRecords, a: int) -> bool:
     """Say whether a LINK condition keeps the whole domain although only values, or only missing, occur.
 
     Then attribute a is not cut: no label but the whole domain may hold missing beside values.

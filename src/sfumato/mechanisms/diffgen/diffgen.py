@@ -51,8 +51,8 @@ from sfumato.mechanisms.diffgen.growth import (
 from sfumato.mechanisms.diffgen.scores import SCORES, ScoreName, information_gain, max_score, score_of
 from sfumato.mechanisms.noisy_cells import (
     MANY_ROWS,
-    Cells,
     Decided,
+    DomainCells,
     Threshold,
     carried_words,
     cells_schema,
@@ -95,7 +95,7 @@ __all__ = ["DiffGen", "choose_prefix", "information_gain", "max_score", "prefix_
 
 
 def choose_prefix(
-    finest: Cells, cuts: Sequence[tuple[Cut, ...]], epsilon: Fraction, later: Fraction, *, draw: Draw
+    finest: DomainCells, cuts: Sequence[tuple[Cut, ...]], epsilon: Fraction, later: Fraction, *, draw: Draw
 ) -> int:
     """Return the number of the chosen prefix; `later` is what the counts of a row will get."""
     return draw.choose(
@@ -103,7 +103,7 @@ def choose_prefix(
     )
 
 
-def prefix_scores(finest: Cells, cuts: Sequence[tuple[Cut, ...]], later: Fraction) -> list[int]:
+def prefix_scores(finest: DomainCells, cuts: Sequence[tuple[Cut, ...]], later: Fraction) -> list[int]:
     """Rows in the largest class of their cell, less half the size of the noise for each cell there is."""
     width = len(finest.tables)
     columns = decoded(finest.where, radices(finest.schema, finest.tables))
@@ -330,7 +330,7 @@ class DiffGen:
         if self.specializations == LEAVES:
             tables = tuple(Labels.of_codes(attribute) for attribute in kept.quasi)
             recoding = public_recoding(kept.quasi, None)
-            cells = Cells.counted(kept, table, tables, recoding)
+            cells = DomainCells.counted(kept, table, tables, recoding)
         else:
             growth = self._grown(kept, table, draw)
             self._pay(budget, kept, growth)
@@ -444,9 +444,9 @@ class DiffGen:
             trace=trace,
         )
 
-    def _cells(self, schema: Schema, table: Any, cuts: tuple[Cut, ...]) -> Cells:
+    def _cells(self, schema: Schema, table: Any, cuts: tuple[Cut, ...]) -> DomainCells:
         tables = tuple(cut_labels(attribute, cut) for attribute, cut in zip(schema.quasi, cuts, strict=True))
-        return Cells.counted(schema, table, tables, public_recoding(schema.quasi, cuts))
+        return DomainCells.counted(schema, table, tables, public_recoding(schema.quasi, cuts))
 
 
 def _class_numbers(codes: np.ndarray, sizes: list[int]) -> np.ndarray:

@@ -31,12 +31,12 @@ from sfumato.claims import Claim, Linkability, Number, Requirement, check_each, 
 from sfumato.claims.exact import choice, fraction
 from sfumato.claims.guarantees import Probability
 from sfumato.claims.linkability import MOST_D
-from sfumato.counts import Tree
+from sfumato.counts import RoutingTree
 from sfumato.errors import Infeasible, ParameterError
 from sfumato.kernels.linkage import Link, score
 from sfumato.mechanisms.base import Gathered, Mechanism, Plan, Stage
 from sfumato.mechanisms.conditions import refuse_spellings
-from sfumato.mechanisms.dlink.merge import Distance, NominalLabels, Partner, United, merge_classes, united_release
+from sfumato.mechanisms.dlink.merge import MergeDistance, NominalLabels, Partner, United, merge_classes, united_release
 from sfumato.mechanisms.dlink.population_model import Frequencies, bind_model, least_k, refuse_unlinkable
 from sfumato.randomness import Entropy
 from sfumato.release import Outcome, Release, ground_of
@@ -110,7 +110,7 @@ class DLink:
     k_other: int | None = None
     partner: Partner = "failing"
     nominal: NominalLabels = "nodes"
-    distance: Distance = "hierarchical"
+    distance: MergeDistance = "hierarchical"
 
     def __post_init__(self) -> None:
         if not isinstance(self.base, Mechanism) or isinstance(self.base, DLink):
@@ -190,7 +190,7 @@ class DLink:
         )
         release, number = self._released(base, united, requirement, link)
         release = replace(release, claim=claim, mechanism=self.to_json())
-        recoding = made.recoding.with_groups(number) if isinstance(made.recoding, Tree) else None
+        recoding = made.recoding.with_groups(number) if isinstance(made.recoding, RoutingTree) else None
         return Outcome(release, recoding=recoding)
 
     def _released(

@@ -23,16 +23,16 @@ import numpy as np
 
 from sfumato.errors import ParameterError
 from sfumato.kernels.linkage import CELLS, Link
-from sfumato.kernels.merging import GONE, Axis, Classes, join_rules, new_index, unite
+from sfumato.kernels.merging import GONE, JoinAxis, UnitedClasses, join_rules, new_index, unite
 from sfumato.release import Release, Residence, assemble
 from sfumato.schema import Attribute, Labels
 from sfumato.schema.labels import Intervals
 
-__all__ = ["UNIFORM_WEIGHT", "Distance", "NominalLabels", "Partner", "United", "merge_classes", "united_release"]
+__all__ = ["UNIFORM_WEIGHT", "MergeDistance", "NominalLabels", "Partner", "United", "merge_classes", "united_release"]
 
 Partner = Literal["failing", "all"]
 NominalLabels = Literal["nodes", "leaves"]
-Distance = Literal["hierarchical", "uniform"]
+MergeDistance = Literal["hierarchical", "uniform"]
 
 UNIFORM_WEIGHT = 0.3  # as in Mondrian's `best`: what an even spread gets wrong, beside the width of labels
 _WIDEST = 512  # codes up to which an attribute's spread is looked at
@@ -62,11 +62,11 @@ def level_losses(parent: Sequence[int], beta: float = 1.0) -> list[float]:
     return [1.0 - sum(steps[: own - 1]) / total if total else 0.0 for own in level]
 
 
-def axis_of(attribute: Attribute, *, nominal: NominalLabels, distance: Distance) -> Axis:
+def axis_of(attribute: Attribute, *, nominal: NominalLabels, distance: MergeDistance) -> JoinAxis:
     """Return how labels of one attribute are joined."""
     missing = attribute.missing_code is not None
     if attribute.ordered or nominal == "leaves" or not attribute.declared_tree:
-        return Axis(attribute.size, missing=missing)
+        return JoinAxis(attribute.size, missing=missing)
     tree = attribute.nodes
     kept = np.flatnonzero(tree.distinct)
     number = {int(node): at for at, node in enumerate(kept)}
@@ -82,7 +82,7 @@ def axis_of(attribute: Attribute, *, nominal: NominalLabels, distance: Distance)
     else:
         losses = ((high - low - 1) / max(1, attribute.size - 1)).tolist()
     rows = zip(low.tolist(), high.tolist(), parent, losses, strict=True)
-    return Axis(attribute.size, missing=missing, nodes=tuple(rows))
+    return JoinAxis(attribute.size, missing=missing, nodes=tuple(rows))
 
 
 def merge_classes(
@@ -91,7 +91,7 @@ def merge_classes(
     *,
     partner: Partner,
     nominal: NominalLabels,
-    distance: Distance,
+    distance: MergeDistance,
     max_suppressed: Fraction,
 ) -> United:
     """Unite the groups of a generalized release; the suppressed group is left as it is."""
@@ -119,7 +119,9 @@ def merge_classes(
     return United(into, low=low, high=high, merged=merged, failing=found.failed, unions=len(found.first))
 
 
-def _classes(release: Release, link: Link, axes: Sequence[Axis], kept: np.ndarray, *, uniform: bool) -> Classes:
+def _classes(
+    release: Release, link: Link, axes: Sequence[JoinAxis], kept: np.ndarray, *, uniform: bool
+) -> UnitedClasses:
     boxes, many = release.boxes, len(kept)
     loss, mass = np.zeros((many, len(axes))), np.ones(many)
     for a, (attribute, table) in enumerate(zip(release.quasi, boxes.tables, strict=True)):
@@ -131,7 +133,7 @@ def _classes(release: Release, link: Link, axes: Sequence[Axis], kept: np.ndarra
         mass *= _label_mass(link, a, table)[ids]
     counts = [release.groups.histogram(attribute.name).toarray() for attribute in release.schema.sensitive]
     codes, start, spread = _code_counts(release, kept) if uniform else _no_codes(many, len(axes))
-    return Classes(
+    return UnitedClasses(
         low=boxes.low[kept],
         high=boxes.high[kept],
         loss=loss,
@@ -144,7 +146,7 @@ def _classes(release: Release, link: Link, axes: Sequence[Axis], kept: np.ndarra
     )
 
 
-def _label_loss(attribute: Attribute, axis: Axis, table: Labels, label: int) -> float:
+def _label_loss(attribute: Attribute, axis: JoinAxis, table: Labels, label: int) -> float:
     """Loss of a label of the base; one that is no node has its share of the loss of the node above it."""
     codes = int(table.size[label])
     if not axis.nodes:

@@ -22,7 +22,7 @@ from sfumato.claims import AlphaK, KAnonymity, Linkability, Requirement
 from sfumato.errors import Infeasible, ParameterError
 from sfumato.kernels.conditions import Condition, linkable
 from sfumato.kernels.linkage import CELLS, EXACT, INDEPENDENT, LINK_MARGIN, OWN, PRODUCT, ROBUST, Link, score
-from sfumato.schema import Attribute, Cells, Population
+from sfumato.schema import Attribute, JointCells, Population
 
 __all__ = ["Frequencies", "bind_model", "compile_linkability", "least_k", "refuse_unlinkable", "root_score"]
 
@@ -145,7 +145,7 @@ def _prefix(share: np.ndarray) -> np.ndarray:
     return np.asarray(np.minimum(sums, 1.0))
 
 
-def _cells(table: Frequencies, cells: Cells) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def _cells(table: Frequencies, cells: JointCells) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Cells over all quasi-identifiers (whole domains where a cell says nothing), weights summing to 1."""
     if len(table.sensitive) != 1 or table.sensitive[0].name != cells.sensitive:
         rule = f"is a joint table of {cells.sensitive}, which must be the one sensitive attribute"

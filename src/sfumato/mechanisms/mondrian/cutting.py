@@ -17,7 +17,7 @@ from sfumato.claims import AlphaK, KAnonymity, LDiversity, Requirement, split_li
 from sfumato.counts import Counts, Members
 from sfumato.errors import Infeasible, ParameterError
 from sfumato.kernels.conditions import Condition, size as compiled_size
-from sfumato.kernels.mondrian.layout import BOX, EXTREMES, SET, Attribute as Axis
+from sfumato.kernels.mondrian.layout import BOX, EXTREMES, SET, CutAttribute
 from sfumato.kernels.mondrian.partition import Partition, partition
 from sfumato.mechanisms.conditions import compile_requirement, refuse_infeasible
 from sfumato.mechanisms.dlink.population_model import Frequencies, compile_linkability, least_k
@@ -148,7 +148,7 @@ def cut_table(
 
 @dataclass(frozen=True, slots=True)
 class _Options:
-    axes: list[Axis]
+    axes: list[CutAttribute]
     _: KW_ONLY
     edges: list[np.ndarray | None]
     places: list[int]
@@ -218,14 +218,14 @@ def _histogram(codes: np.ndarray, weights: np.ndarray, size: int) -> np.ndarray:
     return np.bincount(codes, weights=weights, minlength=size).astype(np.int64)
 
 
-def _axis(attribute: Attribute, edges: np.ndarray | None, *, nominal: NominalCuts, tight: bool) -> Axis:
+def _axis(attribute: Attribute, edges: np.ndarray | None, *, nominal: NominalCuts, tight: bool) -> CutAttribute:
     label = BOX
     if tight:
         label = SET if isinstance(attribute.domain, Values) else EXTREMES
     nodes = _nodes(attribute) if nominal == "nodes" and attribute.kind == "nominal" else ()
     missing = attribute.missing_code is not None
     size = attribute.size if edges is None else len(edges) - 1 + missing
-    return Axis(size, label=label, missing=missing, nodes=nodes)
+    return CutAttribute(size, label=label, missing=missing, nodes=nodes)
 
 
 def _nodes(attribute: Attribute) -> tuple[tuple[int, int, tuple[int, ...]], ...]:

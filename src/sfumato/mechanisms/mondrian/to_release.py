@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.claims import Claim
-from sfumato.counts import Counts, Members, Tree
+from sfumato.counts import Counts, Members, RoutingTree
 from sfumato.errors import count_of
 from sfumato.kernels.mondrian.partition import CutTree, Partition
 from sfumato.mechanisms.mondrian.cutting import unit_edges
@@ -139,7 +139,7 @@ def _whole_units(low: int, high: int, ends: np.ndarray) -> tuple[int, int]:
     return int(ends[first]), int(ends[np.searchsorted(ends, high, side="left")])
 
 
-def tree_recoding(tree: CutTree, names: tuple[str, ...]) -> Tree:
+def tree_recoding(tree: CutTree, names: tuple[str, ...]) -> RoutingTree:
     """Return the kernel's cut tree as a recoding; an interval without a row leads to a leaf of no group."""
     inner = np.flatnonzero(tree.attribute >= 0)
     sink = len(tree.attribute)
@@ -150,7 +150,7 @@ def tree_recoding(tree: CutTree, names: tuple[str, ...]) -> Tree:
         span = slice(int(tree.child_first[node]), int(tree.child_first[node] + tree.child_count[node]))
         boundaries.append(tree.child_low[span][1:])
         children.append(np.where(tree.child_node[span] < 0, sink, tree.child_node[span]))
-    return Tree(
+    return RoutingTree(
         names,
         attribute=np.append(tree.attribute, -1).astype(np.int32),
         offsets=np.concatenate([[0], np.cumsum(counts)]),
