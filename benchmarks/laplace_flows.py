@@ -18,7 +18,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.claims.exact import Number, fraction
+from sfumato.exact import Number, fraction
 from sfumato.randomness import Entropy, sparse_noise
 
 __all__ = ["laplace_flows", "laplace_threshold"]

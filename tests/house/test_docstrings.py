@@ -17,7 +17,7 @@ CLAIMING_PACKAGES = ("mechanisms", "claims", "randomness", "attacks", "measures"
 # Modules of those packages that claim nothing, each with the reason.
 CLAIMS_NOTHING = {
     "claims/classes.py": "the shape in which counts reach a requirement",
-    "claims/exact.py": "reads and writes numbers",
+    "exact.py": "reads and writes numbers",
     "claims/registry.py": "the list of promises",
     "mechanisms/base.py": "the protocol",
     "mechanisms/bucket_release.py": "writes down buckets; the mechanism that made them claims",

@@ -17,9 +17,9 @@ from hypothesis import given, settings, strategies as st
 
 import sfumato as sf
 from sfumato import limits
-from sfumato.claims.exact import fraction, whole
 from sfumato.claims.registry import promise_from_json
 from sfumato.errors import ParameterError, ReadError, ReleaseError, SchemaError, SfumatoError
+from sfumato.exact import fraction, whole
 from sfumato.schema import Schema
 from sfumato.schema.domain import decimal_or_none, domain_from_json
 

@@ -24,9 +24,9 @@ import numpy as np
 
 from sfumato.attacks.composing.attack import composition
 from sfumato.claims import Linkability, Linkable, plain, split_linkability
-from sfumato.claims.exact import choice, whole
 from sfumato.counts import Table
 from sfumato.errors import ParameterError
+from sfumato.exact import choice, whole
 from sfumato.measures.proportions import Share
 from sfumato.mechanisms import DLink, Mechanism, Mondrian
 from sfumato.mechanisms.base import gather, run

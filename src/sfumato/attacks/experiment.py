@@ -24,10 +24,10 @@ import numpy as np
 
 from sfumato.attacks.composing.attack import Reading, composition
 from sfumato.attacks.composing.outcome import Composition
-from sfumato.claims.exact import whole
 from sfumato.counts import Table
 from sfumato.errors import ParameterError
 from sfumato.estimate import measured_attributes
+from sfumato.exact import whole
 from sfumato.measures import Workload, query_error, workload
 from sfumato.measures.proportions import Share
 from sfumato.measures.queries import QueryKind

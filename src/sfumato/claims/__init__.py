@@ -8,13 +8,13 @@ from sfumato.claims.classes import MECHANISM_TOLERANCE, VERIFY_TOLERANCE, Figure
 from sfumato.claims.closeness import TCloseness
 from sfumato.claims.disclosure import SemanticPrivacy
 from sfumato.claims.diversity import LDiversity
-from sfumato.claims.exact import Number, mistyped, number_from_json, number_to_json, plain, printable, unknown_keys
 from sfumato.claims.ground import Ground
 from sfumato.claims.guarantees import ApproxDP, Linkable, Nothing, ProbabilisticDP, PureDP
 from sfumato.claims.likeness import BetaLikeness
 from sfumato.claims.linkability import Linkability, split_linkability
 from sfumato.claims.registry import GUARANTEES, REQUIREMENTS, Promise, promise_from_json, requirement_from_json
 from sfumato.claims.requirement import Conjunction, Found, Requirement, Unit, check_each, requirement_notes
+from sfumato.exact import Number, mistyped, number_from_json, number_to_json, plain, printable, unknown_keys
 
 __all__ = [
     "GUARANTEES",

@@ -15,29 +15,34 @@ Silent on what the people of a class have in common: k says nothing of sensitive
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY
 from fractions import Fraction
 from typing import Any, ClassVar
 
 from sfumato.claims.classes import BoolArray, Classes, Figure, each_exactly, largest_ratio
-from sfumato.claims.exact import Number, fraction, number_from_json, number_to_json, plain, whole
 from sfumato.claims.ground import Ground
 from sfumato.claims.requirement import Found, Requirement, Unit
+from sfumato.declare import Rational, Whole, declare, parameter
+from sfumato.exact import plain
 
 __all__ = ["AlphaK", "KAnonymity", "anonymity_parts", "shares_at_most"]
 
 
-@dataclass(frozen=True, slots=True, init=False)
+@declare
 class KAnonymity(Requirement):
     """Every class has at least k people (k rows, where the schema does not decide who they are)."""
 
-    k: int
+    k: Whole = parameter(
+        "k-anonymity: every class has at least k people (rows, where the schema names none).",
+        least=1,
+        hint="try 10",
+        unit="people",
+        example=10,
+        grid=(5, 10, 50, 200, 1000),
+    )
     label: ClassVar[str] = "k-anonymity"
     reads_sensitive: ClassVar[bool] = False
     at_least: ClassVar[bool] = True
-
-    def __init__(self, k: Number) -> None:
-        object.__setattr__(self, "k", whole("k", k, least=1, hint="try 10"))
 
     @property
     def vacuous(self) -> bool:
@@ -52,15 +57,6 @@ class KAnonymity(Requirement):
     def figure(self, classes: Classes) -> Figure:
         """Return what the worst class of one block attains."""
         return int(classes.members.min()) // classes.rows_per_person
-
-    def to_json(self) -> dict[str, Any]:
-        """Return a plain dict; `requirement_from_json` reads it back."""
-        return {"kind": self.label, "k": self.k}
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> KAnonymity:
-        """Return the requirement that `to_json` wrote."""
-        return cls(data["k"])
 
     def describe(self, unit: Unit = "row") -> str:
         """Say in one plain sentence what is required, with the formula."""
@@ -88,17 +84,21 @@ def shares_at_most(classes: Classes, limit: Fraction) -> BoolArray:
     return answer
 
 
-@dataclass(frozen=True, slots=True, init=False)
+@declare
 class AlphaK(Requirement):
     """Every class has at least k people (or rows), and no sensitive value a share above alpha."""
 
-    alpha: Fraction
-    k: int
+    alpha: Rational = parameter(
+        "With --k: (alpha, k)-anonymity, no value above the share alpha.",
+        above=0,
+        most=1,
+        hint="try 1/2",
+        unit="share",
+        example=Fraction(1, 2),
+    )
+    _: KW_ONLY
+    k: Whole = parameter("Every class has at least k people.", least=1, hint="try 10", unit="people", example=10)
     label: ClassVar[str] = "alpha-k-anonymity"
-
-    def __init__(self, alpha: Number, *, k: Number) -> None:
-        object.__setattr__(self, "alpha", fraction("alpha", alpha, above=0, most=1, hint="try 1/2"))
-        object.__setattr__(self, "k", whole("k", k, least=1, hint="try 10"))
 
     @property
     def vacuous(self) -> bool:
@@ -127,15 +127,6 @@ class AlphaK(Requirement):
         counted: dict[str, Any] = {"rows_per_person": rows_per_person, "people": people, "everyone": everyone}
         alpha = self.worst(self.figure, histograms, overall, ground=ground, **counted)
         return (alpha, KAnonymity(self.k).found(histograms, overall, **counted))
-
-    def to_json(self) -> dict[str, Any]:
-        """Return a plain dict; `requirement_from_json` reads it back."""
-        return {"kind": self.label, "alpha": number_to_json(self.alpha), "k": self.k}
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> AlphaK:
-        """Return the requirement that `to_json` wrote."""
-        return cls(number_from_json("alpha", data["alpha"]), k=data["k"])
 
     def describe(self, unit: Unit = "row") -> str:
         """Say in one plain sentence what is required, with the formula."""

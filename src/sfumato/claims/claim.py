@@ -17,7 +17,11 @@ from fractions import Fraction
 from typing import Any, Literal, get_args
 
 from sfumato.claims.diversity import LDiversity
-from sfumato.claims.exact import (
+from sfumato.claims.guarantees import ApproxDP, Linkable, Nothing, ProbabilisticDP, PureDP
+from sfumato.claims.registry import Promise, promise_from_json
+from sfumato.claims.requirement import Requirement, Unit
+from sfumato.errors import ParameterError
+from sfumato.exact import (
     Number,
     choice,
     fraction,
@@ -27,10 +31,6 @@ from sfumato.claims.exact import (
     plain,
     unknown_keys,
 )
-from sfumato.claims.guarantees import ApproxDP, Linkable, Nothing, ProbabilisticDP, PureDP
-from sfumato.claims.registry import Promise, promise_from_json
-from sfumato.claims.requirement import Requirement, Unit
-from sfumato.errors import ParameterError
 from sfumato.visible import visible
 
 __all__ = ["Claim", "Neighbours", "described"]

@@ -18,7 +18,7 @@ Silent on large relative changes of rare values: a share that rises from 0.0003 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import KW_ONLY
 from fractions import Fraction
 from typing import Any, ClassVar, Literal
 
@@ -26,25 +26,29 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.claims.classes import BoolArray, Classes, Figure, each_exactly, largest_ratio
-from sfumato.claims.exact import Number, choice, fraction, number_from_json, number_to_json, plain
 from sfumato.claims.requirement import Requirement, Unit
+from sfumato.declare import Rational, declare, parameter
+from sfumato.exact import plain
 
 __all__ = ["TCloseness"]
 
 
-@dataclass(frozen=True, slots=True, init=False)
+@declare
 class TCloseness(Requirement):
     """Every class is within t of the overall distribution."""
 
-    t: Fraction
-    distance: Literal["js", "emd"]
+    t: Rational = parameter(
+        "t-closeness to the overall distribution.",
+        least=0,
+        most=1,
+        hint="try 0.2",
+        example=Fraction(1, 5),
+        grid=("0.05", "0.1", "0.15", "0.2", "0.3"),
+    )
+    _: KW_ONLY
+    distance: Literal["js", "emd"] = parameter("Distance of t-closeness (default: js).", default="js")
     label: ClassVar[str] = "t-closeness"
     reads_overall: ClassVar[bool] = True
-
-    def __init__(self, t: Number, *, distance: Literal["js", "emd"] = "js") -> None:
-        choice("distance", distance, ("js", "emd"))
-        object.__setattr__(self, "t", fraction("t", t, least=0, most=1, hint="try 0.2"))
-        object.__setattr__(self, "distance", distance)
 
     @property
     def vacuous(self) -> bool:
@@ -102,15 +106,6 @@ class TCloseness(Requirement):
             shares=True,
         )
         return max(found, largest_ratio(moved, classes.members.astype(object) * classes.population))
-
-    def to_json(self) -> dict[str, Any]:
-        """Return a plain dict; `requirement_from_json` reads it back."""
-        return {"kind": self.label, "t": number_to_json(self.t), "distance": self.distance}
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> TCloseness:
-        """Return the requirement that `to_json` wrote."""
-        return cls(number_from_json("t", data["t"]), distance=data["distance"])
 
     def describe(self, unit: Unit = "row") -> str:
         """Say in one plain sentence what is required, with the formula."""

@@ -17,21 +17,21 @@ Silent on values that no published row has. With absent="ignore" on two sides a 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from fractions import Fraction
-from typing import Any, ClassVar, Literal
+from dataclasses import KW_ONLY
+from typing import ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from sfumato.claims.classes import BoolArray, Classes, Figure
-from sfumato.claims.exact import Number, choice, fraction, number_from_json, number_to_json, plain
 from sfumato.claims.requirement import Requirement, Unit
+from sfumato.declare import Rational, declare, hold, parameter
+from sfumato.exact import plain
 
 __all__ = ["SemanticPrivacy"]
 
 
-@dataclass(frozen=True, slots=True, init=False)
+@declare
 class SemanticPrivacy(Requirement):
     """Every value's share in a class is within a factor e^delta of its overall share.
 
@@ -41,25 +41,20 @@ class SemanticPrivacy(Requirement):
     rises count, so by default it is ignored, and absent="fail" asks that no value is ruled out either.
     """
 
-    delta: Fraction
-    sides: Literal["two", "one"]
-    absent: Literal["fail", "ignore"]
+    delta: Rational = parameter(
+        "delta-disclosure (semantic privacy).", above=0, most=100, hint="try 1", example=1, grid=("1", "1.5", "2")
+    )
+    _: KW_ONLY
+    sides: Literal["two", "one"] = parameter("delta-disclosure: bound both sides (default) or one.", default="two")
+    absent: Literal["fail", "ignore"] | None = parameter(
+        "delta-disclosure: values absent from a class (default: fail).", default=None
+    )
     label: ClassVar[str] = "semantic-privacy"
     reads_overall: ClassVar[bool] = True
 
-    def __init__(
-        self,
-        delta: Number,
-        *,
-        sides: Literal["two", "one"] = "two",
-        absent: Literal["fail", "ignore"] | None = None,
-    ) -> None:
-        choice("sides", sides, ("two", "one"))
-        resolved = absent if absent is not None else ("fail" if sides == "two" else "ignore")
-        choice("absent", resolved, ("fail", "ignore"))
-        object.__setattr__(self, "delta", fraction("delta", delta, above=0, most=100, hint="try 1"))
-        object.__setattr__(self, "sides", sides)
-        object.__setattr__(self, "absent", resolved)
+    def __post_init__(self) -> None:
+        if self.absent is None:
+            hold(self, absent="fail" if self.sides == "two" else "ignore")
 
     @property
     def monotone(self) -> bool:
@@ -85,15 +80,6 @@ class SemanticPrivacy(Requirement):
             logs[counts == 0] = math.inf
         result: npt.NDArray[np.float64] = logs.max(axis=1)
         return result
-
-    def to_json(self) -> dict[str, Any]:
-        """Return a plain dict; `requirement_from_json` reads it back."""
-        return {"kind": self.label, "delta": number_to_json(self.delta), "sides": self.sides, "absent": self.absent}
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> SemanticPrivacy:
-        """Return the requirement that `to_json` wrote."""
-        return cls(number_from_json("delta", data["delta"]), sides=data["sides"], absent=data["absent"])
 
     def describe(self, unit: Unit = "row") -> str:
         """Say in one plain sentence what is required, with the formula."""

@@ -20,46 +20,52 @@ Silent on what the values mean (several may be alike), and on what the reader kn
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import KW_ONLY
 from fractions import Fraction
-from typing import Any, ClassVar, Final, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from sfumato.claims.anonymity import shares_at_most
 from sfumato.claims.classes import BoolArray, Classes, Figure, each_exactly, largest_ratio
-from sfumato.claims.exact import Number, choice, fraction, number_from_json, number_to_json, plain, whole
 from sfumato.claims.requirement import Requirement, Unit
+from sfumato.declare import MaybeRational, Rational, declare, parameter
 from sfumato.errors import ParameterError
+from sfumato.exact import plain, whole
 
 __all__ = ["LDiversity"]
 
 Reading: TypeAlias = Literal["probability", "distinct", "entropy", "recursive"]
-READINGS: Final = ("probability", "distinct", "entropy", "recursive")
 
 
-@dataclass(frozen=True, slots=True, init=False)
+@declare
 class LDiversity(Requirement):
     """Every class holds sensitive values as varied as l equally frequent ones, in the reading `kind`."""
 
-    l: Fraction  # noqa: E741  (the literature's letter)
-    kind: Reading
-    c: Fraction | None
+    l: Rational = parameter(  # noqa: E741  (the literature's letter)
+        "l-diversity of each sensitive attribute.",
+        least=1,
+        hint="try 3",
+        unit="values",
+        example=3,
+        grid=(2, 3, 4, 5),
+    )
+    _: KW_ONLY
+    kind: Reading = parameter(
+        "Which l-diversity (default: probability).", default="probability", flag="l-kind", key="reading"
+    )
+    c: MaybeRational = parameter(
+        "The constant c of recursive (c, l)-diversity.", default=None, above=0, hint="try 2", may_lack=True
+    )
     label: ClassVar[str] = "l-diversity"
     at_least: ClassVar[bool] = True
 
-    def __init__(self, l: Number, *, kind: Reading = "probability", c: Number | None = None) -> None:  # noqa: E741
-        choice("kind", kind, READINGS)
-        if kind in {"distinct", "recursive"}:
-            level = Fraction(whole("l", l, least=1, hint="try 3"))
-        else:
-            level = fraction("l", l, least=1, hint="try 3")
-        if (kind == "recursive") != (c is not None):
-            raise ParameterError("c", c, "belongs to kind='recursive', which needs it", hint="try c=2")
-        object.__setattr__(self, "l", level)
-        object.__setattr__(self, "kind", kind)
-        object.__setattr__(self, "c", None if c is None else fraction("c", c, above=0, hint="try 2"))
+    def __post_init__(self) -> None:
+        if self.kind in {"distinct", "recursive"}:
+            whole("l", self.l, hint="try 3")
+        if (self.kind == "recursive") != (self.c is not None):
+            raise ParameterError("c", self.c, "belongs to kind='recursive', which needs it", hint="try c=2")
 
     @property
     def vacuous(self) -> bool:
@@ -124,17 +130,6 @@ class LDiversity(Requirement):
         while level < most and self._recursive(classes, level + 1).all():
             level += 1
         return level
-
-    def to_json(self) -> dict[str, Any]:
-        """Return a plain dict; `requirement_from_json` reads it back."""
-        data: dict[str, Any] = {"kind": self.label, "l": number_to_json(self.l), "reading": self.kind}
-        return data if self.c is None else {**data, "c": number_to_json(self.c)}
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> LDiversity:
-        """Return the requirement that `to_json` wrote."""
-        c = None if data.get("c") is None else number_from_json("c", data["c"])
-        return cls(number_from_json("l", data["l"]), kind=data["reading"], c=c)
 
     def describe(self, unit: Unit = "row") -> str:
         """Say in one plain sentence what is required, with the formula."""

@@ -21,8 +21,8 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.claims.exact import choice
 from sfumato.errors import ParameterError
+from sfumato.exact import choice
 
 __all__ = ["Ground"]
 

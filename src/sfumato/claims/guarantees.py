@@ -15,13 +15,13 @@ Silent on everything a mechanism's claim lists in `silent_on`. Linkable is a mod
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from fractions import Fraction
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar, Literal, get_args
 
-from sfumato.claims.exact import Number, choice, fraction, number_from_json, number_to_json, plain, whole
 from sfumato.claims.requirement import Requirement, Unit
+from sfumato.declare import Rational, Whole, declare, hold, parameter, to_json
 from sfumato.errors import ParameterError
+from sfumato.exact import Number, plain, whole
 
 __all__ = [
     "PROBABILITIES",
@@ -31,6 +31,8 @@ __all__ = [
     "ProbabilisticDP",
     "Probability",
     "PureDP",
+    "Sizes",
+    "as_given",
     "sizes_of_others",
 ]
 
@@ -38,24 +40,32 @@ Probability = Literal["exact", "product", "robust"]
 PROBABILITIES: tuple[Probability, ...] = get_args(Probability)
 
 
-@dataclass(frozen=True, slots=True, init=False)
+class Sizes:
+    """A field that holds one size for each other release, or None, and takes one number for all."""
+
+    def __get__(self, instance: object, owner: Any) -> tuple[int, ...] | None: ...
+    def __set__(self, instance: object, value: Number | Sequence[Number] | None) -> None: ...
+
+
+def as_given(value: Any) -> Any:
+    """Return what is read only when the other fields are known."""
+    return value
+
+
+def _requirement(data: Any) -> Requirement:
+    from sfumato.claims.registry import requirement_from_json  # which lists the guarantees of this module
+
+    return requirement_from_json(data)
+
+
+@declare
 class PureDP:
     """epsilon-differential privacy."""
 
-    epsilon: Fraction
+    epsilon: Rational = parameter("Privacy budget, such as 1, 0.5 or 1/2.", above=0, hint="try 1/2", example=1)
     label: ClassVar[str] = "pure-dp"
 
-    def __init__(self, epsilon: Number) -> None:
-        object.__setattr__(self, "epsilon", _epsilon(epsilon))
-
-    def to_json(self) -> dict[str, Any]:
-        """Return a plain dict; `promise_from_json` reads it back."""
-        return {"kind": self.label, "epsilon": number_to_json(self.epsilon)}
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> PureDP:
-        """Return the promise that `to_json` wrote."""
-        return cls(number_from_json("epsilon", data["epsilon"]))
+    to_json = to_json
 
     def describe(self) -> str:
         """Say what is guaranteed, with the formula."""
@@ -68,26 +78,22 @@ class PureDP:
         return f"{self.label}({plain(self.epsilon)})"
 
 
-@dataclass(frozen=True, slots=True, init=False)
+@declare
 class ApproxDP:
     """(epsilon, delta)-differential privacy."""
 
-    epsilon: Fraction
-    delta: Fraction
+    epsilon: Rational = parameter("Privacy budget, such as 1, 0.5 or 1/2.", above=0, hint="try 1/2", example=1)
+    _: KW_ONLY
+    delta: Rational = parameter(
+        "Probability with which more than epsilon may be lost.",
+        above=0,
+        below=1,
+        hint="try 1e-5, well below one over the number of people",
+        example="1e-5",
+    )
     label: ClassVar[str] = "approx-dp"
 
-    def __init__(self, epsilon: Number, *, delta: Number) -> None:
-        object.__setattr__(self, "epsilon", _epsilon(epsilon))
-        object.__setattr__(self, "delta", _delta(delta))
-
-    def to_json(self) -> dict[str, Any]:
-        """Return a plain dict; `promise_from_json` reads it back."""
-        return _pair_to_json(self)
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> ApproxDP:
-        """Return the promise that `to_json` wrote."""
-        return cls(number_from_json("epsilon", data["epsilon"]), delta=number_from_json("delta", data["delta"]))
+    to_json = to_json
 
     def describe(self) -> str:
         """Say what is guaranteed, with the formula."""
@@ -100,26 +106,22 @@ class ApproxDP:
         return f"{self.label}({plain(self.epsilon)}, {plain(self.delta)})"
 
 
-@dataclass(frozen=True, slots=True, init=False)
+@declare
 class ProbabilisticDP:
     """(epsilon, delta)-probabilistic differential privacy, the OnTheMap paper's definition."""
 
-    epsilon: Fraction
-    delta: Fraction
+    epsilon: Rational = parameter("Privacy budget, such as 1, 0.5 or 1/2.", above=0, hint="try 1/2", example=1)
+    _: KW_ONLY
+    delta: Rational = parameter(
+        "Probability with which more than epsilon may be lost.",
+        above=0,
+        below=1,
+        hint="try 1e-5, well below one over the number of people",
+        example="1e-5",
+    )
     label: ClassVar[str] = "probabilistic-dp"
 
-    def __init__(self, epsilon: Number, *, delta: Number) -> None:
-        object.__setattr__(self, "epsilon", _epsilon(epsilon))
-        object.__setattr__(self, "delta", _delta(delta))
-
-    def to_json(self) -> dict[str, Any]:
-        """Return a plain dict; `promise_from_json` reads it back."""
-        return _pair_to_json(self)
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> ProbabilisticDP:
-        """Return the promise that `to_json` wrote."""
-        return cls(number_from_json("epsilon", data["epsilon"]), delta=number_from_json("delta", data["delta"]))
+    to_json = to_json
 
     def describe(self) -> str:
         """Say what is guaranteed, with the formula."""
@@ -134,7 +136,7 @@ class ProbabilisticDP:
         return f"{self.label}({plain(self.epsilon)}, {plain(self.delta)})"
 
 
-@dataclass(frozen=True, slots=True, init=False)
+@declare
 class Linkable:
     """(d, alpha)-linkable: an estimate under a model of the population. Never a guarantee.
 
@@ -143,50 +145,24 @@ class Linkable:
     "product" overstates. `base` is the requirement that merging kept.
     """
 
-    d: int
-    alpha: Fraction
-    population: str
-    other_rows: tuple[int, ...] | None
-    organisations: int
-    probability: Probability
-    base: Requirement | None
+    d: Whole = parameter("How many values must stay possible.", least=1, hint="try 4", example=4)
+    _: KW_ONLY
+    alpha: Rational = parameter(
+        "With which probability, under the model.", above=0, most=1, hint="try 0.8", example="0.8"
+    )
+    population: str = parameter("Where the frequencies came from.", default="the table itself")
+    other_rows: Sizes = parameter("Assumed sizes of the other releases.", default=None, read=as_given)
+    organisations: Whole = parameter("How many publish, we included.", default=2, least=2)
+    probability: Probability = parameter("How it was worked out.", default="exact", may_lack=True)
+    base: Requirement | None = parameter("The requirement that merging kept.", default=None, decode=_requirement)
     label: ClassVar[str] = "linkable"
 
-    def __init__(
-        self,
-        d: Number,
-        *,
-        alpha: Number,
-        population: str = "the table itself",
-        other_rows: Number | Sequence[Number] | None = None,
-        organisations: Number = 2,
-        probability: Probability = "exact",
-        base: Requirement | None = None,
-    ) -> None:
-        object.__setattr__(self, "d", whole("d", d, least=1, hint="try 4"))
-        object.__setattr__(self, "alpha", fraction("alpha", alpha, above=0, most=1, hint="try 0.8"))
-        object.__setattr__(self, "population", population)
-        many = whole("organisations", organisations, least=2)
-        object.__setattr__(self, "other_rows", sizes_of_others("other_rows", other_rows, many))
-        object.__setattr__(self, "organisations", many)
-        choice("probability", probability, PROBABILITIES)
-        object.__setattr__(self, "probability", probability)
-        if base is not None and not isinstance(base, Requirement):
-            raise ParameterError("base", type(base).__name__, "must be a requirement")
-        object.__setattr__(self, "base", base)
+    def __post_init__(self) -> None:
+        hold(self, other_rows=sizes_of_others("other_rows", self.other_rows, self.organisations))
+        if self.base is not None and not isinstance(self.base, Requirement):
+            raise ParameterError("base", type(self.base).__name__, "must be a requirement")
 
-    def to_json(self) -> dict[str, Any]:
-        """Return a plain dict; `promise_from_json` reads it back."""
-        return {
-            "kind": self.label,
-            "d": self.d,
-            "alpha": number_to_json(self.alpha),
-            "population": self.population,
-            "other_rows": None if self.other_rows is None else list(self.other_rows),
-            "organisations": self.organisations,
-            "probability": self.probability,
-            "base": None if self.base is None else self.base.to_json(),
-        }
+    to_json = to_json
 
     def describe(self, unit: Unit = "row") -> str:
         """Say what is estimated, and that it is no guarantee."""
@@ -221,20 +197,13 @@ def sizes_of_others(name: str, sizes: Number | Sequence[Number] | None, organisa
     return (whole(name, sizes, least=1),) * (organisations - 1)
 
 
-@dataclass(frozen=True, slots=True)
+@declare
 class Nothing:
     """No promise at all: the table as it is. A release that promises this is never saved."""
 
     label: ClassVar[str] = "nothing"
 
-    def to_json(self) -> dict[str, Any]:
-        """Return a plain dict; `promise_from_json` reads it back."""
-        return {"kind": self.label}
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> Nothing:
-        """Return the promise that `to_json` wrote."""
-        return cls()
+    to_json = to_json
 
     def describe(self) -> str:
         """Say that nothing is promised."""
@@ -242,19 +211,3 @@ class Nothing:
 
     def __str__(self) -> str:
         return self.label
-
-
-def _epsilon(value: Number) -> Fraction:
-    return fraction("epsilon", value, above=0, hint="try 1/2")
-
-
-def _delta(value: Number) -> Fraction:
-    return fraction("delta", value, above=0, below=1, hint="try 1e-5, well below one over the number of people")
-
-
-def _pair_to_json(promise: ApproxDP | ProbabilisticDP) -> dict[str, Any]:
-    return {
-        "kind": promise.label,
-        "epsilon": number_to_json(promise.epsilon),
-        "delta": number_to_json(promise.delta),
-    }

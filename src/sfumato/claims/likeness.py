@@ -13,27 +13,24 @@ Silent on values that become rarer or vanish from a class, and on the enhanced f
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from sfumato.claims.classes import BoolArray, Classes, Figure, each_exactly, largest_ratio
-from sfumato.claims.exact import Number, fraction, number_from_json, number_to_json, plain
 from sfumato.claims.requirement import Requirement, Unit
+from sfumato.declare import Rational, declare, parameter
+from sfumato.exact import plain
 
 __all__ = ["BetaLikeness"]
 
 
-@dataclass(frozen=True, slots=True, init=False)
+@declare
 class BetaLikeness(Requirement):
     """No sensitive value's share rises by more than beta times its overall share."""
 
-    beta: Fraction
+    beta: Rational = parameter("beta-likeness.", above=0, hint="try 1", example=1, grid=(1, 2, 4))
     label: ClassVar[str] = "beta-likeness"
     reads_overall: ClassVar[bool] = True
-
-    def __init__(self, beta: Number) -> None:
-        object.__setattr__(self, "beta", fraction("beta", beta, above=0, hint="try 1"))
 
     def satisfied(self, classes: Classes) -> BoolArray:
         """Decide each class of one block of non-empty classes."""
@@ -55,15 +52,6 @@ class BetaLikeness(Requirement):
             for column, overall in zip(classes.counts[:, known].T, classes.published[known], strict=True)
         ]
         return max(rises)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return a plain dict; `requirement_from_json` reads it back."""
-        return {"kind": self.label, "beta": number_to_json(self.beta)}
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> BetaLikeness:
-        """Return the requirement that `to_json` wrote."""
-        return cls(number_from_json("beta", data["beta"]))
 
     def describe(self, unit: Unit = "row") -> str:
         """Say in one plain sentence what is required, with the formula."""

@@ -12,16 +12,16 @@ Silent on whether the model is true: attacks/calibration.py simulates it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY
 from fractions import Fraction
 from typing import Any, ClassVar, Literal
 
 from sfumato.claims.classes import BoolArray, Classes, Figure
-from sfumato.claims.exact import Number, choice, fraction, number_from_json, number_to_json, plain, whole
-from sfumato.claims.guarantees import PROBABILITIES, Linkable, Probability, sizes_of_others
+from sfumato.claims.guarantees import Linkable, Probability, Sizes, as_given, sizes_of_others
 from sfumato.claims.requirement import Conjunction, Requirement, Unit
+from sfumato.declare import MaybeWhole, Rational, Whole, declare, hold, parameter, to_json
 from sfumato.errors import ParameterError
+from sfumato.exact import plain
 from sfumato.schema.population import Population
 
 __all__ = ["Linkability", "split_linkability"]
@@ -29,7 +29,15 @@ __all__ = ["Linkability", "split_linkability"]
 MOST_D = 12
 
 
-@dataclass(frozen=True, slots=True, init=False)
+def _known(name: str) -> Any:
+    """Return the model that a condition names, unless it rests on a declared population."""
+    known: dict[str, Any] = {"the table itself": None, "the table itself, jointly": "joint"}
+    if name not in known:
+        raise ParameterError("population", name, "is declared elsewhere", hint="give it again")
+    return known[name]
+
+
+@declare
 class Linkability(Requirement):
     """At least d sensitive values of a class are found again in every other release with probability alpha.
 
@@ -40,48 +48,38 @@ class Linkability(Requirement):
                     has at least `k_other` people (default: k of the requirement beside it)
     """
 
-    d: int
-    alpha: Fraction
-    organisations: int
-    others: tuple[int, ...] | None
-    population: Population | Literal["joint"] | None
-    probability: Probability
-    k_other: int | None
+    d: Whole = parameter(
+        "How many values must stay possible.", default=4, least=2, most=MOST_D, hint="try 4: 2^d subsets are added up"
+    )
+    alpha: Rational = parameter(
+        "With which probability, under the model.", default=Fraction(4, 5), above=0, below=1, hint="try 0.8"
+    )
+    _: KW_ONLY
+    organisations: Whole = parameter("How many publish, we included.", default=2, least=2)
+    others: Sizes = parameter("Rows of another release; once, or once for each.", default=None, read=as_given)
+    population: Population | Literal["joint"] | None = parameter(
+        'CSV of frequencies, or "joint" for the joint counts of the table itself.', default=None, decode=_known
+    )
+    probability: Probability = parameter(
+        "exact; product, the paper's; robust, whatever regions the others publish.", default="exact"
+    )
+    k_other: MaybeWhole = parameter(
+        "With robust: least class size of the other releases (default: k).", default=None, least=2
+    )
     label: ClassVar[str] = "linkability"
     at_least: ClassVar[bool] = True
     checkable: ClassVar[bool] = False
 
-    def __init__(
-        self,
-        d: Number = 4,
-        alpha: Number = Fraction(4, 5),
-        *,
-        organisations: Number = 2,
-        others: Number | Sequence[Number] | None = None,
-        population: Population | Literal["joint"] | None = None,
-        probability: Probability = "exact",
-        k_other: Number | None = None,
-    ) -> None:
-        least = whole("d", d, least=2, hint="try 4")
-        if least > MOST_D:
-            raise ParameterError("d", least, f"must be at most {MOST_D}", hint="2^d subsets are added up")
-        many = whole("organisations", organisations, least=2)
-        choice("probability", probability, PROBABILITIES)
-        given: object = population
+    def __post_init__(self) -> None:
+        given: object = self.population
         if given is not None and given != "joint" and not isinstance(given, Population):
             hint = 'sf.Population.read(path, schema), "joint" or None'
             raise ParameterError("population", type(given).__name__, "must be declared frequencies", hint=hint)
-        joint = population == "joint" or (isinstance(population, Population) and population.cells is not None)
-        if probability == "robust" and joint:
+        joint = given == "joint" or (isinstance(given, Population) and given.cells is not None)
+        if self.probability == "robust" and joint:
             rule = "takes values as independent of quasi-identifiers, since the other region is unknown"
             raise ParameterError("probability", "robust", rule, hint="a population without cells")
-        object.__setattr__(self, "d", least)
-        object.__setattr__(self, "alpha", fraction("alpha", alpha, above=0, below=1, hint="try 0.8"))
-        object.__setattr__(self, "organisations", many)
-        object.__setattr__(self, "others", sizes_of_others("others", others, many))
-        object.__setattr__(self, "population", population)
-        object.__setattr__(self, "probability", probability)
-        object.__setattr__(self, "k_other", None if k_other is None else whole("k_other", k_other, least=2))
+        hold(self, others=sizes_of_others("others", self.others, self.organisations))
 
     @property
     def population_name(self) -> str:
@@ -130,26 +128,7 @@ class Linkability(Requirement):
 
     def to_json(self) -> dict[str, Any]:
         """Return a plain dict; a declared population is named, not written."""
-        return {
-            "kind": self.label,
-            "d": self.d,
-            "alpha": number_to_json(self.alpha),
-            "organisations": self.organisations,
-            "others": None if self.others is None else list(self.others),
-            "population": self.population_name,
-            "probability": self.probability,
-            "k_other": self.k_other,
-        }
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> Linkability:
-        """Return the condition that `to_json` wrote, unless it rests on a declared population."""
-        known: dict[str, Any] = {"the table itself": None, "the table itself, jointly": "joint"}
-        if data["population"] not in known:
-            raise ParameterError("population", data["population"], "is declared elsewhere", hint="give it again")
-        rest = {name: data[name] for name in ("organisations", "others", "probability", "k_other")}
-        alpha = number_from_json("alpha", data["alpha"])
-        return cls(data["d"], alpha, population=known[data["population"]], **rest)
+        return to_json(self) | {"population": self.population_name}
 
     def describe(self, unit: Unit = "row") -> str:
         """Say in one plain sentence what is asked, with the formula."""

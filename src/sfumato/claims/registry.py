@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final, TypeAlias
 
 from sfumato.claims.anonymity import AlphaK, KAnonymity
 from sfumato.claims.closeness import TCloseness
 from sfumato.claims.disclosure import SemanticPrivacy
 from sfumato.claims.diversity import LDiversity
-from sfumato.claims.exact import number_from_json
 from sfumato.claims.guarantees import ApproxDP, Linkable, Nothing, ProbabilisticDP, PureDP
 from sfumato.claims.likeness import BetaLikeness
 from sfumato.claims.requirement import Conjunction, Requirement
+from sfumato.declare import from_json
 from sfumato.errors import ParameterError
 from sfumato.limits import CLAIM_PARTS
 from sfumato.registry import Registry
@@ -47,17 +47,6 @@ def requirement_from_json(data: Mapping[str, Any]) -> Requirement:
 def promise_from_json(data: Mapping[str, Any]) -> Promise:
     """Return the promise that `to_json` wrote: a requirement, a guarantee, an estimate or nothing."""
     kind = _kind(data)
-    if kind == Linkable.label:
-        base = _field(data, "base")
-        return Linkable(
-            _field(data, "d"),
-            alpha=number_from_json("alpha", _field(data, "alpha")),
-            population=str(_field(data, "population")),
-            other_rows=_field(data, "other_rows"),
-            organisations=_field(data, "organisations"),
-            probability=data.get("probability", "exact"),
-            base=None if base is None else requirement_from_json(base),
-        )
     if kind in GUARANTEES:
         guarantee: Promise = _read(GUARANTEES[kind], data)
         return guarantee
@@ -77,10 +66,5 @@ def _field(data: Mapping[str, Any], name: str) -> Any:
 
 
 def _read(kind: Any, data: Mapping[str, Any]) -> Any:
-    """Read one promise; a field that is missing is the caller's error, not a KeyError."""
-    reader: Callable[[Mapping[str, Any]], Any] = kind.from_json
-    try:
-        return reader(data)
-    except KeyError as missing:
-        name = str(missing.args[0])
-        raise ParameterError(name, "nothing", f"{kind.label} needs it") from None
+    """Read one promise; a class of another package may bring its own reader."""
+    return kind.from_json(data) if hasattr(kind, "from_json") else from_json(kind, data)

@@ -18,13 +18,13 @@ import json
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
 from sfumato.claims.classes import VERIFY_TOLERANCE, BoolArray, Classes, Figure, read_classes
 from sfumato.claims.ground import Ground
+from sfumato.declare import declare, hold, parameter, to_json
 from sfumato.errors import ParameterError
 
 __all__ = ["Conjunction", "Found", "Requirement", "Unit", "check_each", "requirement_notes", "vacuous_notes"]
@@ -75,9 +75,9 @@ class Requirement(ABC):
     def figure(self, classes: Classes) -> Figure:
         """Return the parameter attained by the worst class of one block."""
 
-    @abstractmethod
     def to_json(self) -> dict[str, Any]:
         """Return a plain dict; `requirement_from_json` reads it back."""
+        return to_json(self)
 
     @abstractmethod
     def describe(self, unit: Unit = "row") -> str:
@@ -200,18 +200,18 @@ def _canonical(parts: tuple[Requirement, ...]) -> tuple[Requirement, ...]:
     return tuple(written[key] for key in sorted(written, key=lambda key: (order.get(written[key].label, 9), key)))
 
 
-@dataclass(frozen=True, slots=True)
+@declare
 class Conjunction(Requirement):
     """All of several requirements; made by `&`, flat and in canonical order."""
 
-    requirements: tuple[Requirement, ...]
+    requirements: tuple[Requirement, ...] = parameter("The requirements that must all hold.", key="of")
     label: ClassVar[str] = "all"
 
     def __post_init__(self) -> None:
         flat = tuple(part for requirement in self.requirements for part in requirement.parts)
         if not flat:
             raise ParameterError("requirements", "none", "must hold at least one requirement")
-        object.__setattr__(self, "requirements", _canonical(flat))
+        hold(self, requirements=_canonical(flat))
 
     def __iter__(self) -> Iterator[Requirement]:
         return iter(self.requirements)
@@ -267,10 +267,6 @@ class Conjunction(Requirement):
         """Return what each part attains, in the order of the parts."""
         counted: dict[str, Any] = {"rows_per_person": rows_per_person, "people": people, "everyone": everyone}
         return tuple(part.found(histograms, overall, ground=ground, **counted) for part in self.requirements)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return a plain dict; `requirement_from_json` reads it back."""
-        return {"kind": self.label, "of": [part.to_json() for part in self.requirements]}
 
     def describe(self, unit: Unit = "row") -> str:
         """Say in one plain sentence what is required, with the formula."""

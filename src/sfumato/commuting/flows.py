@@ -11,11 +11,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.arrays import Ints
-from sfumato.claims.exact import whole
 from sfumato.commuting.geography import ELSEWHERE, Geography
 from sfumato.counts import Table
 from sfumato.counts.people import key_like
 from sfumato.errors import ParameterError, Problem, ReadError
+from sfumato.exact import whole
 from sfumato.io.errors import guessed_reading
 from sfumato.io.source import ROWS, Source, open_source
 from sfumato.limits import FLOWS

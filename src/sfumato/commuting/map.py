@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.arrays import Ints
-from sfumato.claims.exact import whole
 from sfumato.commuting.flows import Flows
 from sfumato.commuting.geography import Geography
 from sfumato.commuting.measures import Pairs, pairs_of
+from sfumato.exact import whole
 from sfumato.pages.page import embedded, javascript, rendered, template_text
 from sfumato.release import Release
 from sfumato.release.atomic import NewFile

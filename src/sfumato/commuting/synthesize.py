@@ -19,13 +19,12 @@ from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from sfumato.arrays import Ints
 from sfumato.claims import ApproxDP, Claim, Neighbours, ProbabilisticDP, PureDP, plain
-from sfumato.claims.exact import Number, choice, fraction
 from sfumato.commuting.bounds import Rule, Stratum, log_above
 from sfumato.commuting.cells import Cells, Prior, Uniform
 from sfumato.commuting.flows import Unit
@@ -39,7 +38,9 @@ from sfumato.commuting.prior import (
     union_delta,
 )
 from sfumato.commuting.urn import Commuters, UrnLaw, urn_sample
+from sfumato.declare import Flag, MaybeRational, Rational, declare, hold, parameter, to_json
 from sfumato.errors import Infeasible, ParameterError, Problem, SchemaError
+from sfumato.exact import choice, fraction
 from sfumato.mechanisms.base import Gathered, Plan, Stage
 from sfumato.randomness import Entropy
 from sfumato.release import Outcome, assemble
@@ -47,11 +48,24 @@ from sfumato.schema import Labels, Schema
 
 __all__ = ["Asked", "Certified", "Synthesize", "domain_part", "law_of", "laws_for"]
 
-_RULES = ("hockey", "tails", "pdp", "theorem44", "pure")
 _ALLOWANCE = Fraction(1, 20)
 
 
-@dataclass(frozen=True, slots=True, init=False)
+class _PublicPrior:
+    """A field that holds a prior and takes "uniform" for the plainest one."""
+
+    def __get__(self, instance: object, owner: Any) -> Prior: ...  # type: ignore[empty-body]
+    def __set__(self, instance: object, value: Prior | Literal["uniform"]) -> None: ...
+
+
+def _read_prior(given: Any) -> Any:
+    if isinstance(given, str):
+        choice("prior", given, ("uniform",))
+        return Uniform()
+    return given
+
+
+@declare
 class Synthesize:
     """Draw as many synthetic origins for each destination as it has people.
 
@@ -60,51 +74,43 @@ class Synthesize:
     domain may add to epsilon beyond ln(1/keep). The default claim is about one job.
     """
 
-    epsilon: Fraction
-    delta: Fraction
-    rule: Rule
-    prior: Prior
-    accept_reject: bool
-    unit: Unit
-    mass: Fraction
-    origin: str
-    destination: str
+    name: ClassVar[str] = "synthesize"
 
-    def __init__(
-        self,
-        epsilon: Number,
-        delta: Number,
-        *,
-        rule: Rule = "hockey",
-        prior: Prior | Literal["uniform"] = "uniform",
-        accept_reject: bool = False,
-        shrink: Number | None = None,
-        unit: Unit = "job",
-        mass: Number = _ALLOWANCE,
-        origin: str = "origin",
-        destination: str = "destination",
-    ) -> None:
-        choice("rule", rule, _RULES)
-        choice("unit", unit, ("job", "person"))
-        if isinstance(prior, str):
-            choice("prior", prior, ("uniform",))
-            prior = Uniform(1 if shrink is None else fraction("shrink", shrink, above=0, most=1))
-        elif shrink is not None:
-            raise ParameterError("shrink", shrink, "is part of this prior", hint="give it to the prior")
-        above = None if rule == "pure" else 0  # Theorem 4.1 needs no delta
-        values: dict[str, Any] = {
-            "epsilon": fraction("epsilon", epsilon, above=0, hint="try 4.6"),
-            "delta": fraction("delta", delta, least=0, above=above, below=1, hint="try 1e-5"),
-            "rule": rule,
-            "prior": prior,
-            "accept_reject": bool(accept_reject),
-            "unit": unit,
-            "mass": fraction("mass", mass, above=0, hint="try 1/20"),
-            "origin": origin,
-            "destination": destination,
-        }
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
+    epsilon: Rational = parameter(
+        "Epsilon of the urn; shrinking the domain adds to it.", above=0, hint="try 4.6", example="4.6", encode=str
+    )
+    delta: Rational = parameter("Delta of the claim.", least=0, below=1, hint="try 1e-5", example="1e-5", encode=str)
+    _: KW_ONLY
+    rule: Rule = parameter("What certifies the prior.", default="hockey")
+    prior: _PublicPrior = parameter("Public shape of the prior.", default="uniform", read=_read_prior)
+    accept_reject: Flag = parameter("Draw unlikely samples anew (sec. V-A of the paper).", default=False)
+    shrink: MaybeRational = parameter(
+        "Chance that an empty origin takes part, with the uniform prior.",
+        default=None,
+        above=0,
+        most=1,
+        may_lack=True,
+    )
+    unit: Unit = parameter("What is protected.", default="job")
+    mass: Rational = parameter(
+        "What shrinking may add to epsilon beyond ln(1/keep).",
+        default=_ALLOWANCE,
+        above=0,
+        hint="try 1/20",
+        encode=str,
+    )
+    origin: str = parameter("Column of origins.", default="origin")
+    destination: str = parameter("Column of destinations.", default="destination")
+
+    to_json = to_json
+
+    def __post_init__(self) -> None:
+        if self.rule != "pure":  # Theorem 4.1 needs no delta
+            fraction("delta", self.delta, above=0, hint="try 1e-5")
+        if self.shrink is not None:
+            if self.prior != Uniform():
+                raise ParameterError("shrink", self.shrink, "is part of this prior", hint="give it to the prior")
+            hold(self, prior=Uniform(self.shrink), shrink=None)
 
     # -- what is promised ------------------------------------------------------------------
 
@@ -278,21 +284,6 @@ class Synthesize:
             f"the prior adds {added:.1f} people to a destination on average, {after:.1f} after shrinking",
             disclosing,
         )
-
-    def to_json(self) -> dict[str, Any]:
-        """Return name and parameters."""
-        return {
-            "name": "synthesize",
-            "epsilon": str(self.epsilon),
-            "delta": str(self.delta),
-            "rule": self.rule,
-            "prior": self.prior.to_json(),
-            "accept_reject": self.accept_reject,
-            "unit": self.unit,
-            "mass": str(self.mass),
-            "origin": self.origin,
-            "destination": self.destination,
-        }
 
 
 _EMPTY = np.zeros(0, dtype=np.int64)

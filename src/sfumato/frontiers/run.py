@@ -10,9 +10,9 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from sfumato.claims.exact import whole
 from sfumato.counts import Table
 from sfumato.errors import ParameterError
+from sfumato.exact import whole
 from sfumato.frontiers.axes import Axis, axis_of, can_be_sent, compact, digest, table_fingerprint
 from sfumato.frontiers.evaluate import QUERIES, SELECTIVITIES, Task
 from sfumato.frontiers.point import Point, Spread, nothing_measured

@@ -28,8 +28,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from sfumato.claims import Claim
-from sfumato.claims.exact import Number, fraction
 from sfumato.errors import ParameterError
+from sfumato.exact import Number, fraction
 from sfumato.ledger.composition import Charge, Totals, check, totals
 from sfumato.ledger.cost import Cost, cost_of
 from sfumato.ledger.entry import Entry, LimitSet, State, population_key

@@ -19,8 +19,8 @@ from math import ceil
 from typing import Any, Final
 
 from sfumato.claims import ApproxDP, Claim, Neighbours, ProbabilisticDP, PureDP, plain, printable
-from sfumato.claims.exact import Number, fraction
 from sfumato.errors import BudgetExceeded, ParameterError
+from sfumato.exact import Number, fraction
 from sfumato.randomness.enclosure import exp_enclosure
 
 __all__ = ["Budget", "Cost", "cost_of", "under", "weakest"]

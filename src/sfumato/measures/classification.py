@@ -32,11 +32,11 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.claims.exact import choice, whole
 from sfumato.counts import Counts, Table
 from sfumato.errors import NotComparable, ParameterError
 from sfumato.estimate import View, align, cells_of, exact_view
 from sfumato.estimate.features import exact_features, feature_columns, features, row_features
+from sfumato.exact import choice, whole
 from sfumato.measures.base import Measured, remembered
 from sfumato.measures.learners import MODELS, ModelName, Predictor, TrainingLines, fit, majority
 from sfumato.measures.proportions import wilson

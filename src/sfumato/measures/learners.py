@@ -24,8 +24,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from sfumato.claims.exact import choice
 from sfumato.estimate.features import Columns
+from sfumato.exact import choice
 from sfumato.randomness import Entropy
 
 __all__ = ["MODELS", "ModelName", "Predictor", "TrainingLines", "chosen_alpha", "fit", "majority", "weakest_links"]

@@ -27,10 +27,10 @@ from typing import Any, Literal
 import numpy as np
 
 from sfumato.claims import Claim, Neighbours, Number, PureDP
-from sfumato.claims.exact import choice, fraction, whole
 from sfumato.counts import Table
 from sfumato.errors import NotComparable
 from sfumato.estimate import View, align, measured_attributes
+from sfumato.exact import choice, fraction, whole
 from sfumato.measures.base import Measured, json_number, worst_of
 from sfumato.measures.distances import js_rows, js_terms, kl_rows, row_shares
 from sfumato.release import Release, ground_of

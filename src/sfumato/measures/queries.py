@@ -25,10 +25,10 @@ from typing import Any, Literal
 import numpy as np
 
 from sfumato.claims import Number, number_from_json, number_to_json, plain
-from sfumato.claims.exact import choice, fraction, whole
 from sfumato.counts import Counts, Table
 from sfumato.errors import Infeasible, NotComparable, ParameterError
 from sfumato.estimate import ANY, Regions, View, align, count, exact_view, expected_at, measured_attribute
+from sfumato.exact import choice, fraction, whole
 from sfumato.measures.base import Measured, json_number, remembered, worst_of
 from sfumato.randomness import Entropy
 from sfumato.release import Release

@@ -25,7 +25,6 @@ from typing import Any, Literal
 import numpy as np
 
 from sfumato.claims import Number, plain
-from sfumato.claims.exact import choice, fraction, whole
 from sfumato.counts import Table
 from sfumato.errors import Infeasible, ParameterError, count_of
 from sfumato.estimate import (
@@ -39,6 +38,7 @@ from sfumato.estimate import (
     normalised,
     units_of,
 )
+from sfumato.exact import choice, fraction, whole
 from sfumato.limits import POPULATION_TABLES, POPULATIONS, POPULATIONS_OF_ONE
 from sfumato.measures.base import Measured, remembered, worst_of
 from sfumato.measures.distances import js_rows, row_shares

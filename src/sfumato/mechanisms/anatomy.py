@@ -12,15 +12,15 @@ Cost      one group-by, then rows times the number of sensitive values.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 
 from sfumato.claims import Claim, LDiversity, requirement_notes
-from sfumato.claims.exact import whole
 from sfumato.counts import Quota
+from sfumato.declare import Whole, declare, parameter, to_json
 from sfumato.errors import Infeasible, ParameterError
 from sfumato.kernels.anatomy import bucket_values
 from sfumato.mechanisms.base import Gathered, Plan, Stage
@@ -33,14 +33,25 @@ from sfumato.schema import Schema
 __all__ = ["Anatomy"]
 
 
-@dataclass(frozen=True, slots=True)
+@declare
 class Anatomy:
-    """Bucket creation by the l most frequent values; who goes where is drawn with the release's entropy."""
+    """Put people with l different sensitive values into each group; keep quasi-identifiers exact.
 
-    l: int  # noqa: E741
+    Buckets are created by the l most frequent values; who goes where is drawn with the release's entropy.
+    """
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "l", whole("l", self.l, least=2, hint="3 means no value above a third"))
+    name: ClassVar[str] = "anatomy"
+
+    l: Whole = parameter(  # noqa: E741
+        "Each group has l different sensitive values.",
+        least=2,
+        hint="3 means no value above a third",
+        unit="values",
+        example=3,
+        grid=(2, 3, 4, 5),
+    )
+
+    to_json = to_json
 
     def claim(self, schema: Schema) -> Claim:
         """Promise l-diversity of the one sensitive attribute."""
@@ -113,10 +124,6 @@ class Anatomy:
                 values.append(int(value))
                 homes.append(int(lacking[place]))
         return np.array(values, np.int64), np.array(homes, np.int64)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return name and parameters."""
-        return {"name": "anatomy", "l": self.l}
 
 
 def _filled(

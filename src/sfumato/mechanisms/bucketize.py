@@ -14,12 +14,13 @@ Cost      that of Mondrian; what is written is larger, since every exact combina
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any
+from dataclasses import KW_ONLY, replace
+from typing import ClassVar
 
 import numpy as np
 
-from sfumato.claims import Claim, Requirement, anonymity_parts, requirement_notes
+from sfumato.claims import Claim, LDiversity, Requirement, anonymity_parts, requirement_notes
+from sfumato.declare import declare, parameter, to_json
 from sfumato.errors import ParameterError
 from sfumato.mechanisms.base import Gathered, Plan, Stage
 from sfumato.mechanisms.bucket_release import MEMBERSHIP, bucket_release
@@ -33,16 +34,22 @@ from sfumato.schema import Schema
 __all__ = ["Bucketize"]
 
 
-@dataclass(frozen=True, slots=True)
+@declare
 class Bucketize:
-    """Two linked tables: exact quasi-identifiers with a group, and what each group carries.
+    """Keep quasi-identifiers exact and break their link to the sensitive values inside groups.
+
+    Two linked tables are published: exact quasi-identifiers with a group, and what each group carries.
 
     Under any requirement on sensitive values; k-anonymity is refused, since exact quasi-identifiers hide nobody.
     """
 
-    requirement: Requirement
+    name: ClassVar[str] = "bucketize"
+
+    requirement: Requirement = parameter("What every group must satisfy.", example=LDiversity(3))
     _: KW_ONLY
-    cut: CutRule = "best"
+    cut: CutRule = parameter("Which cut is taken first.", default="best")
+
+    to_json = to_json
 
     def __post_init__(self) -> None:
         refuse_no_requirement(self.requirement, "Bucketize(LDiversity(3))")
@@ -97,7 +104,3 @@ class Bucketize:
         release = replace(release, residence=Residence(table.names, table.codes, home, table.weights))
         names = tuple(attribute.name for attribute in counts.schema.quasi)
         return Outcome(release, recoding=tree_recoding(parts.tree, names).with_groups(number))
-
-    def to_json(self) -> dict[str, Any]:
-        """Return name and parameters."""
-        return {"name": "bucketize", "requirement": self.requirement.to_json(), "cut": self.cut}

@@ -24,10 +24,10 @@ from typing import Any, Literal
 import numpy as np
 
 from sfumato.claims import Claim
-from sfumato.claims.exact import whole
 from sfumato.counts import Counts, Cuts
 from sfumato.counts.counts import group_codes
 from sfumato.errors import ParameterError, count_of
+from sfumato.exact import whole
 from sfumato.randomness import Entropy, sparse_noise
 from sfumato.randomness.geometric import PRACTICALLY_EXACT
 from sfumato.randomness.parameters import read_epsilon

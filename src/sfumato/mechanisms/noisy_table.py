@@ -15,15 +15,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
 
 from sfumato.claims import Claim, Neighbours, PureDP
-from sfumato.claims.exact import Number, fraction, number_to_json
 from sfumato.counts import Cuts
+from sfumato.declare import Rational, declare, parameter, to_json
 from sfumato.errors import ParameterError, count_of
 from sfumato.ledger.cost import Budget
 from sfumato.mechanisms.base import Gathered, Plan, Stage
@@ -55,9 +55,45 @@ from sfumato.schema import MISSING, Attribute, Labels, Schema, parse_label
 __all__ = ["NoisyTable"]
 
 
-@dataclass(frozen=True, slots=True, init=False)
+class _DeclaredCuts:
+    """A field that holds the cuts in their order and takes a mapping."""
+
+    def __get__(self, instance: object, owner: Any) -> tuple[tuple[str, tuple[str, ...]], ...] | None: ...
+    def __set__(self, instance: object, value: Mapping[str, Sequence[str]] | None) -> None: ...
+
+
+def _read_cuts(cuts: Any) -> tuple[tuple[str, tuple[str, ...]], ...] | None:
+    if cuts is None or isinstance(cuts, tuple):  # as they are held
+        return cuts
+    if not isinstance(cuts, Mapping) or any(isinstance(labels, str) for labels in cuts.values()):
+        raise ParameterError(
+            "cuts", type(cuts).__name__, "must list the labels of each attribute", hint='{"sex": ["*"]}'
+        )
+    return tuple((str(name), tuple(str(label) for label in labels)) for name, labels in cuts.items())
+
+
+def _cuts_of_texts(texts: Sequence[str]) -> dict[str, list[str]]:
+    """Read what the command line says: `attribute=label;label`, once for each attribute."""
+    declared_cuts: dict[str, list[str]] = {}
+    for text in texts:
+        name, equals, labels = text.partition("=")
+        if not equals:
+            raise ParameterError("cut", text, "must be written attribute=label;label", hint="--cut 'sex=*'")
+        declared_cuts[name.strip()] = [label.strip() for label in labels.split(";")]
+    return declared_cuts
+
+
+def _texts_of_cuts(cuts: tuple[tuple[str, tuple[str, ...]], ...]) -> list[str] | None:
+    """Write cuts as the command line has them; None where a name or a label cannot be written so."""
+    for name, labels in cuts:
+        if "=" in name or any(";" in label for label in labels) or any(t != t.strip() for t in (name, *labels)):
+            return None
+    return [f"{name}={';'.join(labels)}" for name, labels in cuts]
+
+
+@declare
 class NoisyTable:
-    """Noise on every cell of a fixed table.
+    """Publish the contingency table, or a declared generalization of it, with noise on every cell.
 
     cuts       labels by attribute, such as {"age": ["[17-40)", "[40-91)"], "race": ["*"]}; together they must hold
                each value once. Attributes not named keep all their values. It must be fixed without looking at the
@@ -65,19 +101,30 @@ class NoisyTable:
     threshold  smallest count that is reported; "auto" takes it from the number of cells.
     """
 
+    name: ClassVar[str] = "noisy-table"
     bounds_people: ClassVar[bool] = True
 
-    epsilon: Fraction
+    epsilon: Rational = parameter(
+        "Privacy budget, such as 1, 0.5 or 1/2.", above=0, hint="try 1/2", example=1, grid=("0.5", "1", "2", "4")
+    )
     _: KW_ONLY
-    cuts: tuple[tuple[str, tuple[str, ...]], ...] | None
-    threshold: Threshold
+    cuts: _DeclaredCuts = parameter(
+        "Labels of one attribute, such as --cut 'age=[17-40);[40-91)'. May be repeated.",
+        default=None,
+        flag="cut",
+        several=True,
+        read=_read_cuts,
+        encode=lambda cuts: {name: list(labels) for name, labels in cuts},
+        from_flag=_cuts_of_texts,
+        to_flag=_texts_of_cuts,
+    )
+    threshold: Threshold = parameter(
+        'Smallest count that is reported, or "auto": taken from the number of cells (default).',
+        default="auto",
+        read=read_threshold,
+    )
 
-    def __init__(
-        self, epsilon: Number, *, cuts: Mapping[str, Sequence[str]] | None = None, threshold: Threshold = "auto"
-    ) -> None:
-        object.__setattr__(self, "epsilon", fraction("epsilon", epsilon, above=0, hint="try 1/2"))
-        object.__setattr__(self, "cuts", None if cuts is None else _read_cuts(cuts))
-        object.__setattr__(self, "threshold", read_threshold(threshold))
+    to_json = to_json
 
     def claim(self, schema: Schema) -> Claim:
         """Promise pure differential privacy, all of it spent on the counts."""
@@ -136,16 +183,6 @@ class NoisyTable:
         decided, claim = self.decide(counts), self.claim(counts.schema)
         return release_cells(decided, entropy=entropy, claim=claim, mechanism=self.to_json())
 
-    def to_json(self) -> dict[str, Any]:
-        """Return name and parameters."""
-        cuts = None if self.cuts is None else {name: list(labels) for name, labels in self.cuts}
-        return {
-            "name": "noisy-table",
-            "epsilon": number_to_json(self.epsilon),
-            "cuts": cuts,
-            "threshold": self.threshold,
-        }
-
     def _rate(self, schema: Schema) -> Fraction:
         return self.epsilon / schema.rows_per_person
 
@@ -158,14 +195,6 @@ class NoisyTable:
         if strangers:
             raise ParameterError("cuts", strangers[0], "is not a quasi-identifier", hint="name quasi-identifiers only")
         return tuple(_declared(a, cuts[a.name]) if a.name in cuts else Labels.of_codes(a) for a in schema.quasi)
-
-
-def _read_cuts(cuts: Mapping[str, Sequence[str]]) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    if not isinstance(cuts, Mapping) or any(isinstance(labels, str) for labels in cuts.values()):
-        raise ParameterError(
-            "cuts", type(cuts).__name__, "must list the labels of each attribute", hint='{"sex": ["*"]}'
-        )
-    return tuple((str(name), tuple(str(label) for label in labels)) for name, labels in cuts.items())
 
 
 def _declared(attribute: Attribute, texts: Sequence[str]) -> Labels:

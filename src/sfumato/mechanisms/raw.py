@@ -10,12 +10,12 @@ Cost      one group-by, and a box for each distinct combination of quasi-identif
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from sfumato.claims import Claim, Nothing
+from sfumato.declare import declare, to_json
 from sfumato.mechanisms.base import Gathered, Plan, Stage
 from sfumato.randomness import Entropy
 from sfumato.release import Outcome, assemble
@@ -24,11 +24,14 @@ from sfumato.schema import Labels, Schema
 __all__ = ["Raw"]
 
 
-@dataclass(frozen=True, slots=True)
+@declare
 class Raw:
     """One box for each distinct combination of quasi-identifiers."""
 
+    name: ClassVar[str] = "raw"
     bounds_people: ClassVar[bool] = True  # it promises nothing, so that nothing is counted wrongly
+
+    to_json = to_json
 
     def claim(self, schema: Schema) -> Claim:
         """Promise nothing."""
@@ -68,7 +71,3 @@ class Raw:
             savable=False,
         )
         return Outcome(release)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return name and parameters."""
-        return {"name": "raw"}

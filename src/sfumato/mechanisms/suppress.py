@@ -11,12 +11,12 @@ Cost      one group-by of the carried attributes; there is one box.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from sfumato.claims import Claim, KAnonymity, TCloseness
+from sfumato.declare import declare, to_json
 from sfumato.mechanisms.base import Gathered, Plan, Stage
 from sfumato.mechanisms.people import capped_notes, declared, read_by
 from sfumato.randomness import Entropy
@@ -26,11 +26,17 @@ from sfumato.schema import Labels, Schema
 __all__ = ["Suppress"]
 
 
-@dataclass(frozen=True, slots=True)
+@declare
 class Suppress:
-    """Publish what is carried (sensitive, target) and `*` for every quasi-identifier."""
+    """Remove every quasi-identifier; publish what is carried.
 
+    Sensitive and target attributes stay as they are; every quasi-identifier becomes `*`.
+    """
+
+    name: ClassVar[str] = "suppress"
     counts_people: ClassVar[bool] = True
+
+    to_json = to_json
 
     def claim(self, schema: Schema) -> Claim:
         """Promise 0-closeness; without a sensitive attribute there is nothing to be close to."""
@@ -74,7 +80,3 @@ class Suppress:
             people=told,
         )
         return Outcome(release)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return name and parameters."""
-        return {"name": "suppress"}

@@ -21,8 +21,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sfumato.claims import Claim, KAnonymity, requirement_notes
-from sfumato.claims.exact import whole
 from sfumato.counts import Counts, Cuts
+from sfumato.declare import Whole, declare, parameter, to_json
 from sfumato.errors import Infeasible, ParameterError
 from sfumato.mechanisms.base import Gathered, Plan, Stage
 from sfumato.mechanisms.people import capped_notes, declared, shares
@@ -35,16 +35,23 @@ __all__ = ["TopDown", "anonymity_score", "class_gain"]
 ROUNDING = 1e-12  # gains and scores closer than this are equal: then the schema's order decides
 
 
-@dataclass(frozen=True, slots=True)
+@declare
 class TopDown:
-    """Top-down specialization under k-anonymity, for classification of the target."""
+    """Cut each attribute globally so that the target can still be told (top-down specialization)."""
 
+    name: ClassVar[str] = "topdown"
     counts_people: ClassVar[bool] = True
 
-    k: int
+    k: Whole = parameter(
+        "Every class has at least k people (rows, where the schema does not decide who they are).",
+        least=1,
+        hint="try 5",
+        unit="people",
+        example=5,
+        grid=(5, 10, 50, 200, 1000),
+    )
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "k", whole("k", self.k, least=1, hint="try 5"))
+    to_json = to_json
 
     def claim(self, schema: Schema) -> Claim:
         """Promise k-anonymity."""
@@ -84,10 +91,6 @@ class TopDown:
         while search.step():
             pass
         return _released(counts, table, search.cuts(), self.claim(schema), self.to_json())
-
-    def to_json(self) -> dict[str, Any]:
-        """Return name and parameters."""
-        return {"name": "topdown", "k": self.k}
 
 
 def class_gain(child_class_counts: np.ndarray) -> float:

@@ -6,8 +6,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from sfumato.claims.exact import fraction, number_from_json, number_to_json, plain, whole
 from sfumato.errors import ParameterError
+from sfumato.exact import fraction, number_from_json, number_to_json, plain, whole
 
 
 @pytest.mark.parametrize("written", [0.1, "0.1", "1/10", Decimal("0.1"), np.float64(0.1), np.float32(0.1), "1e-1"])

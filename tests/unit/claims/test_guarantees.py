@@ -71,7 +71,7 @@ def test_same_numbers_of_different_definitions_are_different_promises():
         (lambda: Linkable(2, alpha=0.5, other_rows=0), "other_rows"),
         (lambda: Linkable(2, alpha=0.5, base=PureDP(1)), "base"),
         (lambda: promise_from_json({"kind": "pure-dp"}), "epsilon"),
-        (lambda: promise_from_json({"kind": "linkable", "d": 2}), "base"),
+        (lambda: promise_from_json({"kind": "linkable", "d": 2}), "alpha"),
         (lambda: promise_from_json({"kind": "zero-knowledge"}), "kind"),
     ],
 )

@@ -10,6 +10,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.claims import Claim, Conjunction, Linkability, Linkable, split_linkability
+from sfumato.declare import from_json
 
 
 def test_it_is_never_a_promise() -> None:
@@ -41,13 +42,13 @@ def test_parameters_are_exact_and_written_down() -> None:
     asked = Linkability(3, 0.7, organisations=3, others=1000, k_other=5, probability="robust")
     assert asked.alpha == Fraction(7, 10)
     assert asked.others == (1000, 1000)
-    assert Linkability.from_json(json.loads(json.dumps(asked.to_json()))) == asked
+    assert from_json(Linkability, json.loads(json.dumps(asked.to_json()))) == asked
     joint = Linkability(population="joint")
-    assert Linkability.from_json(joint.to_json()) == joint
+    assert from_json(Linkability, joint.to_json()) == joint
     named = Linkability(population=sf.Population("survey 2020"))
     assert named.linkable(None).population == "survey 2020"
     with pytest.raises(sf.ParameterError, match="declared elsewhere"):
-        Linkability.from_json(named.to_json())
+        from_json(Linkability, named.to_json())
     assert "probability at least 0.7" in asked.describe()
     assert "attributes do not depend" in asked.linkable(None).describe()
     assert "attributes do not depend" not in joint.linkable(None).describe()

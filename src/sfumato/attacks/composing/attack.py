@@ -30,11 +30,11 @@ import numpy as np
 
 from sfumato.attacks.composing.narrowing import Narrowed, PriorBelief, by_home, by_label, narrow
 from sfumato.attacks.composing.outcome import Composition, Records, tally
-from sfumato.claims.exact import choice, whole
 from sfumato.counts import Table
 from sfumato.counts.recoding import row_ids
 from sfumato.errors import NotComparable, ParameterError, count_of
 from sfumato.estimate import View, align
+from sfumato.exact import choice, whole
 from sfumato.measures.base import worst_of
 from sfumato.measures.proportions import Share
 from sfumato.release import Release

@@ -19,16 +19,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from fractions import Fraction
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from sfumato.claims import Claim, Neighbours, PureDP
-from sfumato.claims.exact import Number, choice, fraction, number_to_json, whole
 from sfumato.counts.counts import packed
+from sfumato.declare import Rational, declare, hold, parameter, to_json
 from sfumato.errors import ParameterError
+from sfumato.exact import Number, fraction, number_to_json, whole
 from sfumato.ledger.cost import Budget
 from sfumato.mechanisms.base import Gathered, Plan, Stage
 from sfumato.mechanisms.diffgen.growth import (
@@ -48,7 +49,7 @@ from sfumato.mechanisms.diffgen.growth import (
     shares,
     widest_step,
 )
-from sfumato.mechanisms.diffgen.scores import SCORES, ScoreName, information_gain, max_score, score_of
+from sfumato.mechanisms.diffgen.scores import ScoreName, information_gain, max_score, score_of
 from sfumato.mechanisms.noisy_cells import (
     MANY_ROWS,
     Decided,
@@ -135,6 +136,17 @@ LEAVES = "leaves"
 HALF = Fraction(1, 2)
 
 
+class Specializations:
+    """A field that holds how many, or "leaves"."""
+
+    def __get__(self, instance: object, owner: Any) -> int | Literal["leaves"]: ...  # type: ignore[empty-body]
+    def __set__(self, instance: object, value: Number) -> None: ...
+
+
+def _read_specializations(value: Any) -> Any:
+    return LEAVES if value == LEAVES else whole("specializations", value, least=1, hint='10, or "leaves"')
+
+
 def step_epsilon(epsilon: Number, numeric: int, specializations: int) -> Fraction:
     """Return line 3 of algorithm 1: the budget of one choice, epsilon / (2 (|A_n| + 2h)).
 
@@ -144,9 +156,9 @@ def step_epsilon(epsilon: Number, numeric: int, specializations: int) -> Fractio
     return fraction("epsilon", epsilon, above=0) / (2 * (numeric + 2 * specializations))
 
 
-@dataclass(frozen=True, slots=True)
+@declare
 class DiffGen:
-    """Specialize, then count with noise.
+    """Specialize under differential privacy, then publish noisy counts.
 
     specializations  how many; "leaves" publishes every value and pays for no choice.
     score      "max" (the largest class of each child), "gain" (max less the parent's), "infogain", "gini".
@@ -164,42 +176,55 @@ class DiffGen:
     threshold  smallest count reported; "auto" takes it from the number of cells.
     """
 
+    name: ClassVar[str] = "diffgen"
     bounds_people: ClassVar[bool] = True
 
-    epsilon: Number
+    epsilon: Rational = parameter(
+        "Privacy budget, such as 1, 0.5 or 1/2.", above=0, hint="try 1/2", example=1, grid=("0.5", "1", "2", "4")
+    )
     _: KW_ONLY
-    specializations: int | Literal["leaves"] = 10
-    score: ScoreName = "max"
-    paper: bool = False
-    first: ScoreName | None = None
-    scored: Literal["one-way", "cells"] = "one-way"
-    splits: Literal["ahead", "together"] = "ahead"
-    selection: Literal["exponential", "permute-and-flip"] = "exponential"
-    structure: Number = HALF
-    ratio: Number = 1
-    penalty: Number = 0
-    prefix: Number = 0
-    threshold: Threshold | None = None
+    specializations: Specializations = parameter(
+        'How many, or "leaves" (default: 10).', default=10, read=_read_specializations
+    )
+    score: ScoreName = parameter("Score (default: max).", default="max")
+    paper: bool = parameter("The printed algorithm: its scores and its budget.", default=False)
+    first: ScoreName | None = parameter("Score of the first selection.", default=None)
+    scored: Literal["one-way", "cells"] = parameter("What a score looks at (default: one-way).", default="one-way")
+    splits: Literal["ahead", "together"] = parameter("When splits are chosen (default: ahead).", default="ahead")
+    selection: Literal["exponential", "permute-and-flip"] = parameter("How values are selected.", default="exponential")
+    structure: Rational = parameter(
+        "Share of the budget for the cuts (default: 1/2).", default=HALF, above=0, below=1, hint="1/2 is the paper's"
+    )
+    ratio: Rational = parameter(
+        "Budget of a selection over that of the one before (default: 1).",
+        default=1,
+        above=0,
+        hint="3/2, or 1 for equal shares",
+    )
+    penalty: Rational = parameter(
+        "Rows that a new cell must bring, times the epsilon of the counts (default: 0).",
+        default=0,
+        least=0,
+        hint="1/10, or 0",
+    )
+    prefix: Rational = parameter(
+        "Share of the budget for choosing how many specializations stay (default: 0).",
+        default=0,
+        least=0,
+        below=1,
+        hint="1/20, or 0",
+    )
+    threshold: Threshold | None = parameter(
+        'Smallest count that is reported, or "auto": taken from the number of cells (default).',
+        default=None,
+        read=read_threshold,
+    )
+
+    to_json = to_json
 
     def __post_init__(self) -> None:
-        put = object.__setattr__
-        put(self, "epsilon", fraction("epsilon", self.epsilon, above=0, hint="try 1/2"))
-        if self.specializations != LEAVES:
-            put(
-                self, "specializations", whole("specializations", self.specializations, least=1, hint='10, or "leaves"')
-            )
-        put(self, "structure", fraction("structure", self.structure, above=0, below=1, hint="1/2 is the paper's"))
-        put(self, "ratio", fraction("ratio", self.ratio, above=0, hint="3/2, or 1 for equal shares"))
-        put(self, "penalty", fraction("penalty", self.penalty, least=0, hint="1/10, or 0"))
-        put(self, "prefix", fraction("prefix", self.prefix, least=0, below=1, hint="1/20, or 0"))
         if self.threshold is None:
-            put(self, "threshold", 1 if self.paper else "auto")
-        put(self, "threshold", read_threshold(self.threshold))
-        choice("score", self.score, SCORES)
-        choice("first", self.first or self.score, SCORES)
-        choice("scored", self.scored, ("one-way", "cells"))
-        choice("splits", self.splits, ("ahead", "together"))
-        choice("selection", self.selection, ("exponential", "permute-and-flip"))
+            hold(self, threshold=1 if self.paper else "auto")
         self._check_together()
 
     def _check_together(self) -> None:
@@ -210,7 +235,7 @@ class DiffGen:
             raise ParameterError("ratio", self.ratio, "needs splits chosen together", hint='splits="together"')
         if self.penalty and self.scored != "cells":
             raise ParameterError("penalty", self.penalty, "needs scores in cells", hint='scored="cells"')
-        if Fraction(self.structure) + Fraction(self.prefix) >= 1:
+        if self.structure + self.prefix >= 1:
             raise ParameterError("prefix", self.prefix, "leaves nothing for the counts", hint="take less for the cuts")
         if self.paper:
             printed = DiffGen(self.epsilon, specializations=self.specializations, score=self.score)
@@ -240,7 +265,7 @@ class DiffGen:
     @property
     def budget(self) -> Fraction:
         """Epsilon, exactly."""
-        return Fraction(self.epsilon)
+        return self.epsilon
 
     # -- before any data ---------------------------------------------------------------------
 
@@ -310,14 +335,14 @@ class DiffGen:
         if self.paper:
             return step_epsilon(self.epsilon, grids, int(h))
         choices = int(h) if self.splits == "together" else grids + 2 * int(h) - 1
-        return self.budget * Fraction(self.structure) / choices
+        return self.budget * self.structure / choices
 
     def prices(self, schema: Schema) -> tuple[Fraction, ...]:
         """Return what each selection costs, in order."""
         if self.specializations == LEAVES:
             return ()
         h = int(self.specializations)
-        return tuple(self.step(schema) * h * share for share in shares(h, Fraction(self.ratio)))
+        return tuple(self.step(schema) * h * share for share in shares(h, self.ratio))
 
     # -- with data ---------------------------------------------------------------------------
 
@@ -336,7 +361,7 @@ class DiffGen:
             self._pay(budget, kept, growth)
             cells = self._cells(kept, table, growth.cuts[-1])
             if self.prefix:
-                amount = budget.draw("prefix", self.budget * Fraction(self.prefix))
+                amount = budget.draw("prefix", self.budget * self.prefix)
                 later = budget.rest() / person
                 chosen = choose_prefix(cells, growth.cuts, amount / person, later, draw=draw)
                 cells = self._cells(kept, table, growth.cuts[chosen])
@@ -353,31 +378,12 @@ class DiffGen:
         claim = self._claimed(found.cells.schema, found.trace)
         return release_cells(found, entropy=entropy, claim=claim, mechanism=self.to_json())
 
-    def to_json(self) -> dict[str, Any]:
-        """Return name and parameters."""
-        return {
-            "name": "diffgen",
-            "epsilon": number_to_json(self.budget),
-            "specializations": self.specializations,
-            "score": self.score,
-            "paper": self.paper,
-            "first": self.first,
-            "scored": self.scored,
-            "splits": self.splits,
-            "selection": self.selection,
-            "structure": number_to_json(Fraction(self.structure)),
-            "ratio": number_to_json(Fraction(self.ratio)),
-            "penalty": number_to_json(Fraction(self.penalty)),
-            "prefix": number_to_json(Fraction(self.prefix)),
-            "threshold": self.threshold,
-        }
-
     def _refuse(self, schema: Schema) -> None:
         """Refuse, by public numbers, what could fail once choices are drawn: every price and every table size."""
         person = schema.rows_per_person
         least = [price / person for price in self.prices(schema)]
         least += [self.step(schema) / person] if self.splits == "ahead" and least else []
-        least += [self.budget * Fraction(self.prefix) / person] if self.prefix else []
+        least += [self.budget * self.prefix / person] if self.prefix else []
         for price in least:
             if price < SMALLEST:
                 rule = f"leaves a choice {float(price):.3g}, less than 1e-12"
@@ -397,7 +403,7 @@ class DiffGen:
             for name in (self.score, self.first or self.score)
         )
         person = schema.rows_per_person
-        later = self.budget * (1 - Fraction(self.structure) - Fraction(self.prefix)) / person  # at least, for a row
+        later = self.budget * (1 - self.structure - self.prefix) / person  # at least, for a row
         steps = Steps(
             int(self.specializations),
             epsilon=self.step(schema) / person,
@@ -406,7 +412,7 @@ class DiffGen:
             first=first,
             splits=self.splits,
             selection=self.selection,
-            cell_price=Fraction(self.penalty) / later,
+            cell_price=self.penalty / later,
         )
         return grow(schema.quasi, tables, steps=steps, draw=draw)
 
@@ -428,7 +434,7 @@ class DiffGen:
             most = Growth((), initial_splits=grids * ahead, selections=h, later_splits=(h - 1) * ahead * (grids > 0))
             self._pay(budget, schema, most)
             if self.prefix:
-                budget.draw("prefix", self.budget * Fraction(self.prefix))
+                budget.draw("prefix", self.budget * self.prefix)
         budget.draw("counts", self.budget * HALF if self.paper else budget.rest())
         if budget.rest():
             budget.draw("unspent", budget.rest())

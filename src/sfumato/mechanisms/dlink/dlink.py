@@ -1,4 +1,4 @@
-"""dLink: unite the classes of a partition until another release very likely shares d sensitive values with each.
+"""DLink: unite the classes of a partition until another release very likely shares d sensitive values with each.
 
 Source    Sattar, Li, Liu, Heatherly & Malin, "A probabilistic approach to mitigate composition attacks on privacy in
           non-coordinated environments", algorithm 1 and definition 6; docs/where-the-papers-are-wrong.md.
@@ -21,17 +21,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from sfumato.claims import Claim, Linkability, Number, Requirement, check_each, number_to_json
-from sfumato.claims.exact import choice, fraction
-from sfumato.claims.guarantees import Probability
+from sfumato.claims import Claim, Linkability, Requirement, check_each, number_to_json
+from sfumato.claims.guarantees import Probability, Sizes
 from sfumato.claims.linkability import MOST_D
 from sfumato.counts import RoutingTree
+from sfumato.declare import MaybeWhole, Rational, Whole, declare, hold, like, parameter
 from sfumato.errors import Infeasible, ParameterError
 from sfumato.kernels.linkage import Link, score
 from sfumato.mechanisms.base import Gathered, Mechanism, Plan, Stage
@@ -87,7 +87,7 @@ def hierarchical_distance(level: int, to: int, *, height: int, beta: float = 1.0
     return math.fsum(steps[to - 1 : level - 1]) / math.fsum(steps) if steps else 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@declare
 class DLink:
     """Unite classes of any partition mechanism with a generalized release until each passes (d, alpha).
 
@@ -98,32 +98,31 @@ class DLink:
     distance  "hierarchical", the paper's; "uniform": widths, and what a reader who spreads rows evenly gets wrong
     """
 
-    base: Mechanism
+    name: ClassVar[str] = "dlink"
+
+    base: Mechanism = parameter("The partition whose classes are united.")
     _: KW_ONLY
-    d: int = 4
-    alpha: Number = Fraction(4, 5)
-    organisations: int = 2
-    others: int | Sequence[int] | None = None
-    population: Population | str | None = None
-    probability: Probability = "exact"
-    max_suppressed: Number = 0
-    k_other: int | None = None
-    partner: Partner = "failing"
-    nominal: NominalLabels = "nodes"
-    distance: MergeDistance = "hierarchical"
+    d: Whole = like(Linkability, "d", default=4)
+    alpha: Rational = like(Linkability, "alpha", default=Fraction(4, 5))
+    organisations: Whole = like(Linkability, "organisations", default=2)
+    others: Sizes = like(Linkability, "others", default=None)
+    population: Population | Literal["joint"] | None = like(Linkability, "population", default=None)
+    probability: Probability = like(Linkability, "probability", default="exact")
+    max_suppressed: Rational = parameter(
+        "Share of rows that may be suppressed.", default=0, least=0, below=1, hint="0.01 is one row in a hundred"
+    )
+    k_other: MaybeWhole = like(Linkability, "k_other", default=None)
+    partner: Partner = parameter("Which class is united with a failing one.", default="failing", flag=None)
+    nominal: NominalLabels = parameter("Labels of united nominal attributes.", default="nodes")
+    distance: MergeDistance = parameter(
+        "What makes classes near: levels of the tree, or also what an even spread gets wrong.", default="hierarchical"
+    )
 
     def __post_init__(self) -> None:
         if not isinstance(self.base, Mechanism) or isinstance(self.base, DLink):
             hint = "DLink(Mondrian(KAnonymity(10)))"
             raise ParameterError("base", type(self.base).__name__, "must be a partition mechanism", hint=hint)
-        choice("partner", self.partner, ("failing", "all"))
-        choice("nominal", self.nominal, ("nodes", "leaves"))
-        choice("distance", self.distance, ("hierarchical", "uniform"))
-        asked = self.linkability
-        limit = fraction("max_suppressed", self.max_suppressed, least=0, below=1, hint="0.01 is one row in a hundred")
-        object.__setattr__(self, "max_suppressed", limit)
-        object.__setattr__(self, "d", asked.d)
-        object.__setattr__(self, "alpha", asked.alpha)
+        hold(self, others=self.linkability.others)
 
     @property
     def linkability(self) -> Linkability:
@@ -133,7 +132,7 @@ class DLink:
             self.alpha,
             organisations=self.organisations,
             others=self.others,
-            population=self.population,  # type: ignore[arg-type]
+            population=self.population,
             probability=self.probability,
             k_other=self.k_other,
         )
@@ -186,7 +185,7 @@ class DLink:
             partner=self.partner,
             nominal=self.nominal,
             distance=self.distance,
-            max_suppressed=Fraction(self.max_suppressed),
+            max_suppressed=self.max_suppressed,
         )
         release, number = self._released(base, united, requirement, link)
         release = replace(release, claim=claim, mechanism=self.to_json())
@@ -213,13 +212,13 @@ class DLink:
         return bool(linked and _satisfied(release, requirement)[group])
 
     def to_json(self) -> dict[str, Any]:
-        """Return name and parameters."""
+        """Return name and parameters; those of the linkability are one object."""
         told: Any = self.base
         return {
-            "name": "dlink",
+            "name": self.name,
             "base": told.to_json() if hasattr(told, "to_json") else {"name": type(told).__name__.lower()},
             "linkability": self.linkability.to_json(),
-            "max_suppressed": number_to_json(Fraction(self.max_suppressed)),
+            "max_suppressed": number_to_json(self.max_suppressed),
             "partner": self.partner,
             "nominal": self.nominal,
             "distance": self.distance,

@@ -19,12 +19,11 @@ Cost      O(distinct rows x quasi-identifiers) a level; sorting and sweeping are
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
-from fractions import Fraction
-from typing import Any, ClassVar
+from dataclasses import KW_ONLY
+from typing import ClassVar
 
-from sfumato.claims import Claim, Requirement, requirement_notes, split_linkability
-from sfumato.claims.exact import Number, choice, fraction, number_to_json
+from sfumato.claims import Claim, KAnonymity, Requirement, TCloseness, requirement_notes, split_linkability
+from sfumato.declare import Rational, declare, parameter, to_json
 from sfumato.errors import ParameterError
 from sfumato.mechanisms.base import Gathered, Plan, Stage
 from sfumato.mechanisms.conditions import refuse_no_requirement, refuse_spellings
@@ -37,9 +36,9 @@ from sfumato.schema import Schema
 __all__ = ["Mondrian"]
 
 
-@dataclass(frozen=True, slots=True)
+@declare
 class Mondrian:
-    """Partition under any requirement.
+    """Cut the table into classes that each satisfy the requirement.
 
     cut       "best": of all allowed cuts the one that lowers most the certainty penalty plus 0.3 times the distance of
               each attribute from uniform over its label; "widest": the widest attribute, at its median.
@@ -50,26 +49,27 @@ class Mondrian:
     max_suppressed   share of rows that may be left in the suppressed group, or out, where that buys more.
     """
 
+    name: ClassVar[str] = "mondrian"
     counts_people: ClassVar[bool] = True
 
-    requirement: Requirement
+    requirement: Requirement = parameter("What every class must satisfy.", example=KAnonymity(10) & TCloseness("0.2"))
     _: KW_ONLY
-    cut: CutRule = "best"
-    nominal: NominalCuts = "leaves"
-    tight: bool = False
-    max_suppressed: Number = 0
+    cut: CutRule = parameter("Which cut is taken first.", default="best")
+    nominal: NominalCuts = parameter("Where nominal attributes may be cut.", default="leaves")
+    tight: bool = parameter("Publish the values that occur instead of declared intervals.", default=False)
+    max_suppressed: Rational = parameter(
+        "Share of rows that may be suppressed.", default=0, least=0, below=1, hint="0.01 is one row in a hundred"
+    )
+
+    to_json = to_json
 
     def __post_init__(self) -> None:
         refuse_no_requirement(self.requirement, "Mondrian(KAnonymity(10))")
-        choice("cut", self.cut, ("best", "widest"))
-        choice("nominal", self.nominal, ("leaves", "nodes"))
-        limit = fraction("max_suppressed", self.max_suppressed, least=0, below=1, hint="0.01 is one row in a hundred")
         if self.tight and split_linkability(self.requirement)[1] is not None:
             rule = "goes without linkability, which is tested on declared boxes"
             raise ParameterError("tight", self.tight, rule, hint="DLink(Mondrian(..., tight=True))")
-        if limit and self.cut == "widest":
+        if self.max_suppressed and self.cut == "widest":
             raise ParameterError("max_suppressed", self.max_suppressed, 'goes with cut="best"', hint="leave it at 0")
-        object.__setattr__(self, "max_suppressed", limit)
 
     def claim(self, schema: Schema) -> Claim:
         """Promise the requirement for every published class; linkability beside it is an estimate."""
@@ -108,7 +108,7 @@ class Mondrian:
             cut=self.cut,
             nominal=self.nominal,
             tight=self.tight,
-            max_suppressed=Fraction(self.max_suppressed),
+            max_suppressed=self.max_suppressed,
             levels=True,
             members=members,
         )
@@ -127,20 +127,9 @@ class Mondrian:
     def _refuse_with_people(self) -> None:
         """Refuse what is defined by rows only, where people are counted."""
         hint = "rows_per_person = 1 keeps one row of each person"
-        if Fraction(self.max_suppressed):
+        if self.max_suppressed:
             rule = "goes without a person who may have several rows: leaving rows out would change who is counted"
             raise ParameterError("max_suppressed", self.max_suppressed, rule, hint=hint)
         if split_linkability(self.requirement)[1] is not None:
             rule = "counts rows under a model, and a person may have several"
             raise ParameterError("requirement", str(self.requirement), rule, hint=hint)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return name and parameters."""
-        return {
-            "name": "mondrian",
-            "requirement": self.requirement.to_json(),
-            "cut": self.cut,
-            "nominal": self.nominal,
-            "tight": self.tight,
-            "max_suppressed": number_to_json(Fraction(self.max_suppressed)),
-        }

@@ -64,12 +64,12 @@ def fraction(
     return exact
 
 
-def whole(name: str, value: Number, *, least: int, hint: str = "") -> int:
+def whole(name: str, value: Number, *, least: int | None = None, most: int | None = None, hint: str = "") -> int:
     """Return `value` as an int of at least `least`; 10.0 is the whole number 10, 10.5 is refused."""
     exact = _given(name, value, hint)
     if exact.denominator != 1:
         raise ParameterError(name, plain(exact), "must be a whole number", hint=hint)
-    return int(fraction(name, exact, least=least, hint=hint))
+    return int(fraction(name, exact, least=least, most=most, hint=hint))
 
 
 def choice(name: str, value: object, options: tuple[str, ...]) -> None:
