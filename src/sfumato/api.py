@@ -7,7 +7,7 @@ from os import PathLike
 from typing import Any, Literal
 
 from sfumato.claims import Requirement
-from sfumato.counts import Table, check, read
+from sfumato.counts import Table, check, holdout, read
 from sfumato.drafting import draft
 from sfumato.estimate.generalize import generalize, mapping
 from sfumato.frontiers import frontier, sweep
@@ -39,6 +39,7 @@ __all__ = [
     "draft",
     "explain",
     "frontier",
+    "holdout",
     "mapping",
     "measure",
     "plan",

@@ -26,7 +26,7 @@ from tests.claims.paper_tables import (
 )
 from tests.claims.small_worlds import random_release, small_schema, small_table
 
-from sfumato.attacks import Estimate, composition, draw_samples, wilson
+from sfumato.attacks import Gain, composition, draw_samples, wilson
 from sfumato.attacks.composing.narrowing import LOCAL_ROWS, by_label
 from sfumato.claims import Claim, KAnonymity, Nothing
 from sfumato.counts import Table
@@ -209,7 +209,7 @@ def test_alice_and_emu():
         assert found.records.guesses()[1] == "Diabetes"
         assert found.records.posterior[1] == 1.0
         assert [part.rate for part in found.alone] == [0.0, 0.0]
-    assert isinstance(found, Estimate)
+    assert isinstance(found.gain, Gain)
     assert found.confidential
 
 

@@ -1,27 +1,38 @@
 """What someone can find out from releases: one attack, one file. Every result here is confidential."""
 
 from sfumato.attacks.audit import Accused, Audited, black_box_audit, exact_audit
-from sfumato.attacks.base import Estimate, Rated
+from sfumato.attacks.base import Attack, Exposure, Fit, Gain, Knowledge
 from sfumato.attacks.calibration import Calibration, calibrate
 from sfumato.attacks.composing.against import Against, against, open_releases, read_victims
-from sfumato.attacks.composing.attack import composition
+from sfumato.attacks.composing.attack import Intersection, composition
 from sfumato.attacks.composing.outcome import Composition, Records, Tally
 from sfumato.attacks.experiment import OverlapRow, Samples, draw_samples, overlap_experiment
+from sfumato.attacks.inference import Inference
+from sfumato.attacks.membership import Membership, advantage_bound
+from sfumato.attacks.registry import REGISTRY
 from sfumato.measures.proportions import Share, difference, wilson
 
 __all__ = [
+    "REGISTRY",
     "Accused",
     "Against",
+    "Attack",
     "Audited",
     "Calibration",
     "Composition",
-    "Estimate",
+    "Exposure",
+    "Fit",
+    "Gain",
+    "Inference",
+    "Intersection",
+    "Knowledge",
+    "Membership",
     "OverlapRow",
-    "Rated",
     "Records",
     "Samples",
     "Share",
     "Tally",
+    "advantage_bound",
     "against",
     "black_box_audit",
     "calibrate",

@@ -1,65 +1,248 @@
-"""What every attack returns: a rate on the victims, beside a control, a baseline and an interval."""
+"""What an attack is and what it returns: how often it succeeds on people in the table, and on people who are not.
+
+Source    Giomi et al., "A unified framework for quantifying privacy risk in synthetic data", PoPETs 2023 (target,
+          control, baseline); Pilgram et al., Patterns 2025 (membership and attribute disclosure, no similarity scores).
+Claim     `value` is the rate on the targets minus the rate on the controls, people of the same population of whom the
+          release knows nothing; `interval` is Newcombe's. `better_than_baseline` only where the 95 % interval of the
+          rate on the targets above the baseline's lies above 0.
+Because   what the attack finds out about a control is true of everybody like them; only what it finds out beyond
+          that comes from the target's own row.
+Checked   tests/unit/attacks/test_gain.py::test_the_gain_is_target_minus_control
+          tests/unit/attacks/test_gain.py::test_an_attack_no_better_than_its_baseline_says_so
+          tests/unit/attacks/test_gain.py::test_without_a_control_there_is_no_gain
+Silent on attacks nobody wrote down: a small gain is no proof of privacy. People who share a class succeed or fail
+          together, so that the true spread may be larger than the interval.
+"""
 
 from __future__ import annotations
 
-from typing import Any, Protocol, runtime_checkable
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
 
-__all__ = ["Estimate", "Rated"]
+import numpy as np
+
+from sfumato.counts import Table
+from sfumato.errors import count_of
+from sfumato.measures.base import json_number
+from sfumato.measures.proportions import Share, difference
+from sfumato.release import Release
+from sfumato.visible import visible
+
+__all__ = [
+    "FITS", "Attack", "Axis", "Exposure", "Fit", "Gain", "Knowledge", "Progress", "joined_words", "percent",
+]  # fmt: skip
+
+Axis = Literal["identity", "inference", "membership"]
+Progress = Callable[[float, str], None]  # share done, what is being done
+PERCENTILE = 0.99  # of the records, by exposure: the most exposed
+
+
+@dataclass(frozen=True, slots=True)
+class Knowledge:
+    """What the attacker knows of a person, and what they want to know.
+
+    `known` are quasi-identifiers, all of them unless named; `attribute` is the secret, every sensitive one unless
+    named, and then the worst is told. `population` is a list of people of whom the table is a part.
+    """
+
+    known: tuple[str, ...] | None = None
+    _: KW_ONLY
+    attribute: str | None = None
+    population: Table | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """Whether an attack can be run on a release; false where `why_not` says why it cannot."""
+
+    why_not: str = ""
+
+    def __bool__(self) -> bool:
+        return not self.why_not
+
+
+FITS = Fit()
 
 
 @runtime_checkable
-class Rated(Protocol):
-    """Anything with a rate and its interval."""
+class Attack(Protocol):
+    """A frozen value: what the attacker does is its class, how is its fields. Registered once, by its `name`."""
+
+    name: ClassVar[str]
+    axis: ClassVar[Axis]
+    several: ClassVar[bool]  # works on two releases or more, taken together
+    small_only: ClassVar[bool]  # too slow for a million rows
+
+    def fits(self, release: Release) -> Fit:
+        """Say whether the attack has anything to work on."""
+        ...
+
+    def run(
+        self,
+        releases: Sequence[Release],
+        knowledge: Knowledge,
+        targets: Table,
+        controls: Table | None = None,
+        *,
+        seed: int = 0,
+        progress: Progress | None = None,
+    ) -> Gain:
+        """Attack people in the table and people who are not; the releases must not have seen the controls."""
+        ...
+
+
+@dataclass(frozen=True)
+class Exposure:
+    """A line for each kind of target: what is known of them, how many there are, and how the attack fared.
+
+    `chance` is how likely the attacker holds the truth to be (1: certain and right). Confidential.
+    """
+
+    names: tuple[str, ...]
+    _: KW_ONLY
+    codes: np.ndarray = field(repr=False)
+    weight: np.ndarray = field(repr=False)
+    success: np.ndarray = field(repr=False)
+    chance: np.ndarray = field(repr=False)
+
+    def __repr__(self) -> str:
+        return f"Exposure({len(self)} kinds of people, confidential)"
+
+    def __len__(self) -> int:
+        return len(self.weight)
+
+    def quantile(self, share: float = PERCENTILE) -> float:
+        """Return the smallest chance that at least this share of the targets do not exceed."""
+        if not len(self) or not self.weight.sum():
+            return math.nan
+        order = np.argsort(self.chance, kind="stable")
+        upto = np.cumsum(self.weight[order])
+        place = int(np.searchsorted(upto, share * upto[-1], side="left"))
+        return float(self.chance[order[min(place, len(order) - 1)]])
+
+    def worst(self, most: int = 10) -> np.ndarray:
+        """Return the lines of the most exposed people, worst first."""
+        return np.lexsort((self.weight, -self.chance))[:most]
+
+
+def joined_words(names: Sequence[str]) -> str:
+    """Return names as a sentence lists them.
+
+    >>> joined_words(["age", "sex", "town"])
+    'age, sex and town'
+    """
+    return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
+
+
+def percent(share: float) -> str:
+    """Return a share as people read it.
+
+    >>> percent(0.3149), percent(0.31), percent(float("nan"))
+    ('31.5 %', '31 %', 'none')
+    """
+    return "none" if math.isnan(share) else f"{_short(100 * share)} %"
+
+
+def _short(number: float) -> str:
+    return f"{number:.1f}".removesuffix(".0") if abs(number) >= 0.05 else "0"
+
+
+@dataclass(frozen=True)
+class Gain:
+    """How well an attack did on people in the table, on others, and against a guess without the release.
+
+    `holds` says what the attacker has, `hit` and `miss` what they do, each with a place for a percentage: "guesses
+    diagnosis of {} of the people in the table", "of {} of others". Of several sensitive attributes `attribute` is the
+    one given away most, and `by_attribute` holds each. Computed from the original: confidential.
+    """
+
+    attack: str
+    _: KW_ONLY
+    axis: Axis
+    targets: Share
+    controls: Share | None
+    baseline: Share
+    records: Exposure = field(repr=False)
+    holds: str
+    hit: str
+    miss: str
+    stops: str
+    attribute: str | None = None
+    notes: tuple[str, ...] = ()
+    details: Mapping[str, Any] = field(default_factory=dict)
+    by_attribute: Mapping[str, Gain] = field(default_factory=dict, repr=False)
+    confidential: bool = True
 
     @property
-    def rate(self) -> float:
-        """Share of successes."""
-        ...
+    def value(self) -> float:
+        """Rate on the targets minus rate on the controls; NaN where there are no controls."""
+        return math.nan if self.controls is None else difference(self.targets, self.controls)[0]
 
     @property
     def interval(self) -> tuple[float, float]:
-        """95 % interval of the rate."""
-        ...
-
-
-@runtime_checkable
-class Estimate(Protocol):
-    """How well an attack did. Computed against the original, it is a statistic of the original: confidential."""
+        """95 % interval of `value` (Newcombe)."""
+        return (-1.0, 1.0) if self.controls is None else difference(self.targets, self.controls)[1]
 
     @property
     def rate(self) -> float:
-        """Share of the victims on whom the attack succeeds."""
-        ...
+        """Rate on the targets, which also says what is true of everybody."""
+        return self.targets.rate
 
     @property
-    def interval(self) -> tuple[float, float]:
-        """95 % interval of the rate."""
-        ...
+    def most_exposed(self) -> float:
+        """The chance that the attacker gives the truth about the most exposed 1 % of the targets, at least."""
+        return self.records.quantile()
 
     @property
-    def control(self) -> Rated | None:
-        """The same attack on people it should not work on; None where none were given."""
-        ...
+    def better_than_baseline(self) -> bool:
+        """Whether the attack beats a guess without the release by more than chance explains."""
+        return difference(self.targets, self.baseline)[1][0] > 0
 
     @property
-    def baseline(self) -> Rated | None:
-        """What guessing without the attack gives."""
-        ...
-
-    @property
-    def records(self) -> Any:
-        """What the attack says of each victim."""
-        ...
-
-    @property
-    def confidential(self) -> bool:
-        """True: it belongs in the steward's report only."""
-        ...
+    def sentence(self) -> str:
+        """Say what the attacker gains."""
+        said = f"An attacker who {self.holds} {self.hit.format(percent(self.targets.rate))}"
+        if self.controls is None:
+            return f"{said}. Without a control it is not known how much of it is true of everybody."
+        low, high = self.interval
+        points = f"{_short(100 * self.value)} points [{_short(100 * low)}, {_short(100 * high)}]"
+        return f"{said} and {self.miss.format(percent(self.controls.rate))}: gain {points}."
 
     def to_json(self) -> dict[str, Any]:
         """Return a plain mapping without records."""
-        ...
+        return {
+            "attack": self.attack,
+            "axis": self.axis,
+            "gain": None if self.controls is None else self.value,
+            "interval": None if self.controls is None else list(self.interval),
+            "targets": self.targets.to_json(),
+            "controls": None if self.controls is None else self.controls.to_json(),
+            "baseline": self.baseline.to_json(),
+            "better_than_baseline": self.better_than_baseline,
+            "most_exposed": json_number(self.most_exposed),
+            "attribute": self.attribute,
+            "by_attribute": {name: one.to_json() for name, one in self.by_attribute.items()}
+            if len(self.by_attribute) > 1
+            else {},
+            "sentence": self.sentence,
+            "stops": self.stops,
+            "notes": list(self.notes),
+            "details": dict(self.details),
+            "confidential": self.confidential,
+        }
 
     def describe(self) -> str:
-        """Say in plain words what was found."""
-        ...
+        """Say in plain words what was found and what would stop it."""
+        lines = [self.sentence, f"A guess without the release succeeds on {self.baseline}."]
+        if not self.better_than_baseline:
+            lines.append("The attack is no better than that guess: it says nothing for or against the release.")
+        if len(self.records):
+            lines.append(f"The most exposed 1 % of the targets: given away with {percent(self.most_exposed)} or more.")
+        if len(self.by_attribute) > 1:
+            lines.append(f"{self.attribute} is given away most of {count_of(len(self.by_attribute), 'attribute')}:")
+            lines += [f"  {name}: {one.sentence}" for name, one in self.by_attribute.items()]
+        lines += [*self.notes, f"What would stop it: {self.stops}."]
+        lines.append("Confidential: computed from the original.")
+        return "\n".join(map(visible, lines))

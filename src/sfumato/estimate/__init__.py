@@ -13,7 +13,15 @@ from sfumato.estimate.maxent import (
     fit_maxent,
     units_of,
 )
-from sfumato.estimate.person import by_labels, by_residence, expected_at, holding_boxes, person_distribution
+from sfumato.estimate.person import (
+    by_labels,
+    by_nearest,
+    by_residence,
+    expected_at,
+    holding_boxes,
+    inferred,
+    person_distribution,
+)
 from sfumato.estimate.regions import ANY, Regions, count, estimate, normalised, shares
 
 __all__ = [
@@ -27,6 +35,7 @@ __all__ = [
     "View",
     "align",
     "by_labels",
+    "by_nearest",
     "by_residence",
     "cells_of",
     "count",
@@ -39,6 +48,7 @@ __all__ = [
     "features",
     "fit_maxent",
     "holding_boxes",
+    "inferred",
     "measured_attribute",
     "measured_attributes",
     "normalised",

@@ -2,7 +2,8 @@
 
 Two ways to find a person. By residence: the group in which the person's row truly landed (kept in memory after
 `publish`, confidential). By labels: every group with a box whose labels hold the person's values, as an outsider
-would look; of several, each counts with its density there (the estimator at a point).
+would look; of several, each counts with its density there (the estimator at a point). A person whom no box holds is
+read off the boxes that lie nearest to them.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sfumato.counts.recoding import row_ids
 from sfumato.errors import NotComparable
 from sfumato.estimate.alignment import View
 from sfumato.estimate.regions import normalised
@@ -20,7 +22,9 @@ from sfumato.release import Release
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-__all__ = ["by_labels", "by_residence", "expected_at", "holding_boxes", "person_distribution"]
+__all__ = [
+    "by_labels", "by_nearest", "by_residence", "expected_at", "holding_boxes", "inferred", "person_distribution",
+]  # fmt: skip
 
 _BYTES = 1 << 25  # of the bit sets held at a time
 
@@ -28,8 +32,30 @@ _BYTES = 1 << 25  # of the bit sets held at a time
 def holding_boxes(view: View, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return (person, box) for every box whose labels hold all of a person's codes (n x quasi-identifiers).
 
-    One bit for each box and value, and one AND for each attribute: n x boxes x attributes / 8 bytes in all.
+    Boxes of single values are joined. Else one bit for each box and value, and one AND for each attribute: n x boxes x
+    attributes / 8 bytes in all.
     """
+    exact = [at for at, table in enumerate(view.tables) if (table.size == 1).all()]
+    whole = [at for at, table in enumerate(view.tables) if (table.size == table.attribute.size).all()]
+    if exact and {*exact, *whole} == set(range(len(view.tables))):
+        return _joined(view, codes, exact)
+    return _by_bits(view, codes)
+
+
+def _joined(view: View, codes: np.ndarray, exact: list[int]) -> tuple[np.ndarray, np.ndarray]:
+    """Match people and boxes by their single values."""
+    boxes = np.column_stack([view.tables[at].low[view.labels[:, at]] for at in exact])
+    keys = row_ids(np.concatenate([codes[:, exact].astype(np.int64), boxes]))
+    mine, theirs = keys[: len(codes)], keys[len(codes) :]
+    order = np.argsort(theirs, kind="stable")
+    first = np.searchsorted(theirs[order], mine, side="left")
+    lengths = np.searchsorted(theirs[order], mine, side="right") - first
+    ends = np.cumsum(lengths)
+    entry = np.arange(ends[-1] if len(ends) else 0) + np.repeat(first - (ends - lengths), lengths)
+    return np.repeat(np.arange(len(mine)), lengths), order[entry]
+
+
+def _by_bits(view: View, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     boxes, people = len(view.weight), len(codes)
     width = -(-boxes // 8)
     found: list[tuple[np.ndarray, np.ndarray]] = []
@@ -69,6 +95,46 @@ def by_labels(view: View, codes: np.ndarray) -> csr_matrix:
     share = _ratio(rows, view.group_weight[view.group])
     shape = (len(codes), len(view.group_weight))
     return csr_matrix((share[box], (person, view.group[box])), shape=shape)
+
+
+def by_nearest(view: View, codes: np.ndarray) -> csr_matrix:
+    """Return people x groups as `by_labels` does, for the boxes that lie nearest to a person none of them holds."""
+    from scipy.sparse import csr_matrix
+
+    from sfumato.kernels.nearest import UNIT, nearest
+
+    some = np.flatnonzero(view.weight > 0)
+    steps = [UNIT // max(1, a.values.size - 1) if a.ordered else 0 for a in view.quasi]
+    lengths = [len(table) + 1 for table in view.tables]
+    pieces = np.cumsum([0, *(len(table.starts) for table in view.tables)])
+    offsets = [table.offsets + pieces[at] for at, table in enumerate(view.tables)]
+    person, box, _ = nearest(
+        np.ascontiguousarray(codes, np.int64),
+        np.ascontiguousarray(view.labels[some], np.int64),
+        np.array(steps, np.int64),
+        np.array([a.values.size for a in view.quasi], np.int64),
+        np.cumsum([0, *lengths])[:-1].astype(np.int64),
+        np.concatenate(offsets).astype(np.int64),
+        np.concatenate([table.starts for table in view.tables]).astype(np.int64),
+        np.concatenate([table.ends for table in view.tables]).astype(np.int64),
+    )
+    box = some[box]
+    share = _ratio(view.weight.astype(np.float64), view.group_weight[view.group])
+    shape = (len(codes), len(view.group_weight))
+    return csr_matrix((share[box], (person, view.group[box])), shape=shape)
+
+
+def inferred(view: View, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return people x values, what a reader infers of each person, and whether a box holds them.
+
+    Of people whom no box holds it is what the nearest boxes say: they are like them.
+    """
+    places = by_labels(view, codes)
+    held = np.diff(places.indptr) > 0
+    found = person_distribution(view, places)
+    if not held.all() and view.tables and (view.weight > 0).any():
+        found[~held] = person_distribution(view, by_nearest(view, codes[~held]))
+    return found, held
 
 
 def by_residence(release: Release, names: Sequence[str], codes: np.ndarray) -> csr_matrix:

@@ -10,6 +10,7 @@ from sfumato.kernels.linkage import no_link, score
 from sfumato.kernels.merging import JoinAxis, UnitedClasses, join_rules, new_index, unite
 from sfumato.kernels.mondrian.layout import CutAttribute
 from sfumato.kernels.mondrian.partition import partition
+from sfumato.kernels.nearest import nearest
 
 __all__ = ["warm"]
 
@@ -20,6 +21,8 @@ def warm() -> None:
     for cut in ("best", "widest"):
         partition(codes, np.array([1, 1]), [CutAttribute(2)], conditions=[size(1)], cut=cut)
     bucket_values(np.array([2, 2], np.int64), 2)
+    one, zero = np.ones(1, np.int64), np.zeros(1, np.int64)
+    nearest(np.zeros((1, 1), np.int64), np.zeros((1, 1), np.int64), one, one, zero, np.array([0, 1]), zero, one)
     _unite_nothing()
 
 

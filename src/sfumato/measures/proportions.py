@@ -25,7 +25,7 @@ __all__ = ["LEVEL", "Share", "difference", "wilson"]
 LEVEL = 0.95
 
 
-def wilson(successes: int, trials: int, level: float = LEVEL) -> tuple[float, float]:
+def wilson(successes: float, trials: int, level: float = LEVEL) -> tuple[float, float]:
     """Return the score interval of a share; sound for no success and for nothing but successes."""
     if not 0 <= successes <= trials:
         raise ParameterError("successes", successes, f"must be in 0 .. {trials}")
@@ -44,9 +44,9 @@ def wilson(successes: int, trials: int, level: float = LEVEL) -> tuple[float, fl
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """How many of how many."""
+    """How many of how many; expected, where an attacker picks at random among equals."""
 
-    successes: int
+    successes: float
     _: KW_ONLY
     trials: int
 
@@ -65,7 +65,8 @@ class Share:
 
     def __str__(self) -> str:
         low, high = self.interval
-        return f"{100 * self.rate:.2f} % ({100 * low:.2f} to {100 * high:.2f} %; {self.successes} of {self.trials})"
+        counted = f"{self.successes:.1f}".removesuffix(".0")
+        return f"{100 * self.rate:.2f} % ({100 * low:.2f} to {100 * high:.2f} %; {counted} of {self.trials})"
 
     def to_json(self) -> dict[str, Any]:
         """Return a plain mapping."""

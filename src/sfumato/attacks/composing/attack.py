@@ -23,11 +23,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import ClassVar, Literal
 
 import numpy as np
 
+from sfumato.attacks.base import FITS, Axis, Fit, Gain, Knowledge, Progress
 from sfumato.attacks.composing.narrowing import Narrowed, PriorBelief, by_home, by_label, narrow
 from sfumato.attacks.composing.outcome import Composition, Records, tally
 from sfumato.counts import Table
@@ -40,9 +41,45 @@ from sfumato.measures.proportions import Share
 from sfumato.release import Release
 from sfumato.schema import Attribute, Schema
 
-__all__ = ["Reading", "composition"]
+__all__ = ["Intersection", "Reading", "composition"]
 
 Reading = Literal["label", "residence"]
+
+
+@dataclass(frozen=True, slots=True)
+class Intersection:
+    """Keep the values that all releases allow, and guess the likeliest of them."""
+
+    name: ClassVar[str] = "composition"
+    axis: ClassVar[Axis] = "inference"
+    several: ClassVar[bool] = True
+    small_only: ClassVar[bool] = False
+
+    _: KW_ONLY
+    d: int = 4
+    prior: PriorBelief = "local"
+
+    def fits(self, release: Release) -> Fit:
+        """Anything that carries an attribute narrows."""
+        return FITS if release.carried else Fit("it carries no sensitive or target attribute")
+
+    def run(
+        self,
+        releases: Sequence[Release],
+        knowledge: Knowledge,
+        targets: Table,
+        controls: Table | None = None,
+        *,
+        seed: int = 0,
+        progress: Progress | None = None,
+    ) -> Gain:
+        """Attack people who are in all releases, beside people who are not."""
+        names = knowledge.known
+        victims = targets if names is None else targets.with_roles(quasi=names)
+        others = controls if names is None or controls is None else controls.with_roles(quasi=names)
+        return composition(
+            releases, victims, d=self.d, control=others, attribute=knowledge.attribute, prior=self.prior
+        ).gain
 
 
 def composition(
@@ -55,7 +92,7 @@ def composition(
     attribute: str | None = None,
     prior: PriorBelief = "local",
 ) -> Composition:
-    """Attack any number of releases at once; return an `Estimate` with a record for each victim.
+    """Attack any number of releases at once; return shares with a record for each victim.
 
     `victims` holds the quasi-identifiers the attacker knows and, where the attack is to be judged, the true values.
     `control` holds people who are in one of the releases only (or in none); they are always looked for by label, since

@@ -31,7 +31,6 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from sfumato.counts.recoding import row_ids
 from sfumato.errors import NotComparable
 from sfumato.estimate import View, by_residence, holding_boxes
 from sfumato.release import Release
@@ -71,7 +70,7 @@ class CandidateClasses:
 
 def by_label(view: View, codes: np.ndarray) -> CandidateClasses:
     """Return the groups whose labels hold each victim, weighted by how many rows are expected at the victim's point."""
-    person, box = _matches(view, codes)
+    person, box = holding_boxes(view, codes)
     real = view.weight[box] > 0
     person, box = person[real], box[real]
     # The density of a box spread over many attributes is tiny, so it is compared in logarithms.
@@ -110,23 +109,6 @@ def _classes(person: np.ndarray, group: np.ndarray, share: np.ndarray, shape: tu
 
     holds = csr_matrix((np.ones(len(person), np.int32), (person, group)), shape=shape)
     return CandidateClasses(holds, csr_matrix((share, (person, group)), shape=shape))
-
-
-def _matches(view: View, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(victim, box) for every box that holds the victim."""
-    exact = [at for at, table in enumerate(view.tables) if (table.size == 1).all()]
-    whole = [at for at, table in enumerate(view.tables) if (table.size == table.attribute.size).all()]
-    if not exact or {*exact, *whole} != set(range(len(view.tables))):
-        return holding_boxes(view, codes)
-    boxes = np.column_stack([view.tables[at].low[view.labels[:, at]] for at in exact])
-    keys = row_ids(np.concatenate([codes[:, exact].astype(np.int64), boxes]))
-    mine, theirs = keys[: len(codes)], keys[len(codes) :]
-    order = np.argsort(theirs, kind="stable")
-    first = np.searchsorted(theirs[order], mine, side="left")
-    lengths = np.searchsorted(theirs[order], mine, side="right") - first
-    ends = np.cumsum(lengths)
-    entry = np.arange(ends[-1] if len(ends) else 0) + np.repeat(first - (ends - lengths), lengths)
-    return np.repeat(np.arange(len(mine)), lengths), order[entry]
 
 
 _ENTRIES = 1 << 22  # of a victims x values matrix held at a time

@@ -20,8 +20,9 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.attacks.base import Exposure, Gain
 from sfumato.attacks.composing.narrowing import Narrowed
-from sfumato.errors import count_of
+from sfumato.errors import NotComparable, count_of
 from sfumato.measures.proportions import Share, difference
 from sfumato.schema import Attribute
 from sfumato.visible import visible
@@ -131,7 +132,7 @@ class Records:
 
 @dataclass(frozen=True)
 class Composition:
-    """An `Estimate`: all releases together (`tally`), each alone, people who are not in all, and guessing.
+    """All releases together (`tally`), each alone, people who are not in all, and guessing; `gain` compares them.
 
     Of several sensitive attributes `attribute` is the one given away most; `by_attribute` holds the attack on each.
     """
@@ -177,6 +178,41 @@ class Composition:
         if self.control is None or self.tally.right is None or self.control.right is None:
             return None
         return difference(self.tally.right, self.control.right)
+
+    @property
+    def gain(self) -> Gain:
+        """How much more often the best guess is right than for people who are not in all releases."""
+        records, guessed = self.records, self.tally.guessed
+        if guessed is None or self.baseline is None or records.truth is None:
+            raise NotComparable(f"the victims' true {self.attribute} is not known, so that nothing can be judged.")
+        success = records.guess == records.truth
+        return Gain(
+            "composition",
+            axis="inference",
+            targets=guessed,
+            controls=None if self.control is None else self.control.guessed,
+            baseline=self.baseline,
+            records=Exposure(
+                (),
+                codes=np.zeros((len(records), 0), np.int64),
+                weight=np.ones(len(records), np.int64),
+                success=success,
+                chance=np.where(success, records.posterior, 0.0),
+            ),
+            holds=f"knows the quasi-identifiers of people in {count_of(len(self.alone), 'release')}",
+            hit=f"guesses {self.attribute} of {{}} of them",
+            miss="of {} of people who are not in all",
+            stops="classes that agree (dlink), one release instead of several, or differential privacy",
+            attribute=self.attribute,
+            notes=self.notes,
+            details={
+                "one value left": self.tally.one.to_json(),
+                f"fewer than {self.d} left": self.tally.below_d.to_json(),
+            },
+            by_attribute={name: one.gain for name, one in self.by_attribute.items()}
+            if len(self.by_attribute) > 1
+            else {},
+        )
 
     def to_json(self) -> dict[str, Any]:
         """Return a plain mapping without records."""

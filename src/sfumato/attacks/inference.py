@@ -1,0 +1,248 @@
+"""Attribute inference: read the release as its readers do, and guess the sensitive value of a person.
+
+Source    Machanavajjhala et al., l-diversity, TKDD 2007 (homogeneity and background knowledge); Li, Li &
+          Venkatasubramanian, ICDE 2007 (skewness and similarity); the reading is est(s | y) of estimate/.
+Claim     For each person the guess is the value of largest est(s | y) at what is known of them, of equals the more
+          frequent; a person no box holds is read off the nearest boxes. With `ruled_out` = j the attacker knows of the
+          j likeliest wrong values that they are wrong. With `similar` = m a guess below the same node, m steps up the
+          sensitive hierarchy, counts as right.
+Because   est(s | y) holds what a release of any form says of a point; the controls are guessed by the same rule.
+Checked   tests/claims/test_inference_attack.py::test_equals_the_slow_attack
+          tests/claims/test_inference_attack.py::test_planted_tables
+          tests/claims/test_inference_attack.py::test_wrong_mutants_are_caught
+Silent on what a learner finds across classes (`learner`), and on which values are worth hiding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from sfumato.attacks.base import FITS, Axis, Exposure, Fit, Gain, Knowledge, Progress, joined_words
+from sfumato.attacks.victims import (
+    MOST,
+    Victims,
+    known_names,
+    one_release,
+    same_codes,
+    secrets,
+    share_of,
+    victims,
+    worst_attribute,
+)
+from sfumato.claims.exact import whole
+from sfumato.counts import Table
+from sfumato.estimate import align, inferred
+from sfumato.measures.proportions import Share
+from sfumato.randomness import Entropy
+from sfumato.release import Release
+from sfumato.schema import Attribute
+
+__all__ = ["Guesses", "Inference", "carries", "guessed", "inference_gain"]
+
+STOPS = "fewer or coarser quasi-identifiers, t-closeness for this attribute, or differential privacy"
+_TIE = 1e-9
+
+
+def carries(release: Release) -> Fit:
+    """Say whether a release carries anything to guess."""
+    return FITS if release.carried else Fit("it carries no sensitive or target attribute")
+
+
+@dataclass(frozen=True, slots=True)
+class Inference:
+    """Guess the sensitive value by the reading of the release.
+
+    >>> import sfumato as sf
+    >>> table = sf.datasets.adult().with_roles(quasi=["age", "sex"], sensitive="occupation")
+    >>> made_of, control = sf.holdout(table, seed=1)
+    >>> release = sf.publish(made_of, sf.Mondrian(sf.KAnonymity(100)))
+    >>> gain = sf.attacks.Inference().run([release], sf.attacks.Knowledge(), made_of, control)
+    >>> gain.attribute, gain.value < 0.05
+    ('occupation', True)
+    """
+
+    name: ClassVar[str] = "inference"
+    axis: ClassVar[Axis] = "inference"
+    several: ClassVar[bool] = False
+    small_only: ClassVar[bool] = False
+
+    _: KW_ONLY
+    ruled_out: int = 0
+    similar: int = 0
+    most: int = MOST
+
+    def __post_init__(self) -> None:
+        whole("ruled_out", self.ruled_out, least=0)
+        whole("similar", self.similar, least=0, hint="steps up the sensitive hierarchy")
+        whole("most", self.most, least=1)
+
+    def fits(self, release: Release) -> Fit:
+        """Anything that carries an attribute can be read."""
+        return carries(release)
+
+    def run(
+        self,
+        releases: Sequence[Release],
+        knowledge: Knowledge,
+        targets: Table,
+        controls: Table | None = None,
+        *,
+        seed: int = 0,
+        progress: Progress | None = None,
+    ) -> Gain:
+        """Guess the values of targets and controls; of several sensitive attributes the worst is told."""
+        release = one_release(releases)
+        known = known_names(knowledge, targets.schema)
+        names = secrets(release, targets.schema, knowledge)
+        entropy = Entropy.seeded(seed).child(self.name)
+
+        def one(name: str) -> Gain:
+            schema = targets.schema.with_roles(quasi=known, sensitive=name)
+            view = align(release, schema, name)
+            groups = _alike(view.attribute, self.similar)
+
+            def attack(table: Table, which: str) -> Guesses:
+                people = victims(table, known, [name], entropy=entropy.child(which), most=self.most)
+                found, held = inferred(view, people.quasi)
+                return guessed(people, found, view.overall, groups=groups, ruled_out=self.ruled_out, held=held)
+
+            if controls is not None:
+                same_codes(controls, targets, (*known, name))
+            return inference_gain(
+                self.name,
+                attack(targets, "targets"),
+                None if controls is None else attack(controls, "controls"),
+                overall=view.overall,
+                groups=groups,
+                known=known,
+                attribute=name,
+                ruled_out=self.ruled_out,
+            )
+
+        return worst_attribute(names, one)
+
+
+@dataclass(frozen=True)
+class Guesses:
+    """What was guessed of each kind of person, and how likely the attacker held the truth to be."""
+
+    people: Victims
+    _: KW_ONLY
+    success: np.ndarray
+    chance: np.ndarray
+    certain: np.ndarray
+
+    @property
+    def share(self) -> Share:
+        """How many are guessed rightly."""
+        return share_of(self.success, self.people.weight)
+
+
+def guessed(
+    people: Victims,
+    beliefs: np.ndarray,
+    overall: np.ndarray,
+    *,
+    groups: np.ndarray | None = None,
+    ruled_out: int = 0,
+    held: np.ndarray | None = None,
+) -> Guesses:
+    """Guess the likeliest value of each person; of equally likely ones the more frequent, then the first."""
+    groups = np.arange(len(overall)) if groups is None else groups
+    beliefs, frequent = _by_group(beliefs, groups), _by_group(overall[None, :].astype(np.float64), groups)[0]
+    truth = groups[people.secret]
+    lines = np.arange(len(truth))
+    beliefs = _without(beliefs, truth, ruled_out)
+    order = np.argsort(-frequent, kind="stable")
+    ranked = beliefs[:, order]
+    top = ranked.max(axis=1, initial=0.0)
+    guess = order[(ranked >= (top * (1 - _TIE))[:, None]).argmax(axis=1)]
+    chance = beliefs[lines, truth]
+    certain = (chance > 1 - _TIE) & (True if held is None else held)
+    return Guesses(people, success=guess == truth, chance=chance, certain=certain)
+
+
+def inference_gain(
+    attack: str,
+    targets: Guesses,
+    controls: Guesses | None,
+    *,
+    overall: np.ndarray,
+    groups: np.ndarray,
+    known: tuple[str, ...],
+    attribute: str,
+    ruled_out: int = 0,
+    holds: str = "",
+    stops: str = STOPS,
+    notes: tuple[str, ...] = (),
+    details: dict[str, Any] | None = None,
+) -> Gain:
+    """Return the gain of guesses, beside the guess of someone who has seen the overall distribution only."""
+    people = targets.people
+    uninformed = np.repeat((overall / max(1, overall.sum()))[None, :], len(people.weight), axis=0)
+    baseline = guessed(people, uninformed, overall, groups=groups, ruled_out=ruled_out)
+    knows = f"knows {joined_words(known)}{holds}"
+    if ruled_out:
+        knows += f" and rules out {ruled_out} wrong values"
+    return Gain(
+        attack,
+        axis="inference",
+        targets=targets.share,
+        controls=None if controls is None else controls.share,
+        baseline=baseline.share,
+        records=Exposure(
+            people.names, codes=people.codes, weight=people.weight, success=targets.success, chance=targets.chance
+        ),
+        holds=knows,
+        hit=f"guesses {attribute} of {{}} of the people in the table",
+        miss="of {} of others",
+        stops=stops,
+        attribute=attribute,
+        notes=notes,
+        details={
+            "certain and right": share_of(targets.certain, people.weight).to_json(),
+            "mean belief in the truth": float(np.average(targets.chance, weights=people.weight)),
+            **(details or {}),
+        },
+    )
+
+
+def _alike(attribute: Attribute, steps: int) -> np.ndarray:
+    """Number the nodes that lie `steps` above each value; a node directly below the root is the highest."""
+    if not steps:
+        return np.arange(attribute.size)
+    tree = attribute.nodes
+    node = np.array([tree.ancestor(code, code + 1) for code in range(attribute.size)])
+    for _ in range(steps):
+        above = tree.parent[node]
+        node = np.where(above > 0, above, node)
+    return np.unique(node, return_inverse=True)[1].reshape(-1)
+
+
+def _by_group(rows: np.ndarray, groups: np.ndarray) -> np.ndarray:
+    """Add up the columns of each group."""
+    count = int(groups.max(initial=-1)) + 1
+    if count == rows.shape[1]:
+        return rows[:, np.argsort(groups, kind="stable")]
+    found = np.zeros((len(rows), count))
+    for column, group in enumerate(groups):
+        found[:, group] += rows[:, column]
+    return found
+
+
+def _without(beliefs: np.ndarray, truth: np.ndarray, ruled_out: int) -> np.ndarray:
+    """Take the likeliest wrong values away, and share what is left."""
+    if not ruled_out:
+        return beliefs
+    lines = np.arange(len(truth))
+    wrong = beliefs.copy()
+    wrong[lines, truth] = -1.0
+    gone = np.argsort(-wrong, axis=1, kind="stable")[:, : min(ruled_out, beliefs.shape[1] - 1)]
+    left = beliefs.copy()
+    left[lines[:, None], gone] = 0.0
+    totals = left.sum(axis=1, keepdims=True)
+    return np.asarray(np.divide(left, totals, where=totals > 0, out=left))

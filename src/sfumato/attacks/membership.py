@@ -1,0 +1,332 @@
+"""Membership: was this person's row in the table?
+
+Source    Homer et al., PLoS Genetics 2008; advantage as the gap of two rates: Yeom et al., CSF 2018; thresholds chosen
+          on other people than those counted: Jagielski, Ullman & Oprea, NeurIPS 2020.
+Claim     The attacker knows the person's whole published row. Where the law of the counts is known (noisy cells), they
+          also know every other row and use the likelihood ratio: the best test there is; each cell is one trial. Else
+          the score is est(s | y), or that beside what independent columns would give, whichever told members better
+          among the people not counted. Gain = hits - false alarms; under epsilon-differential privacy it is at most
+          (e^epsilon - 1) / (e^epsilon + 1).
+Because   the discrete Laplace ratio is e^epsilon at or above the count with the person, e^-epsilon below. The bound is
+          the largest gap of two probabilities whose ratios stay within e^epsilon both for an event and for its
+          complement. Threshold and score are chosen on one half of the people and counted on the other.
+Checked   tests/claims/test_membership_attack.py::test_the_known_law_reaches_the_bound
+          tests/claims/test_membership_attack.py::test_a_mutant_that_overspends_is_seen
+          tests/claims/test_membership_attack.py::test_planted_tables
+          tests/claims/test_membership_attack.py::test_scores_equal_the_definition
+Silent on better attackers where the law is not known (see `shadow`); cells of one release share their cuts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass, replace
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+
+from sfumato.attacks.base import FITS, Axis, Exposure, Fit, Gain, Knowledge, Progress
+from sfumato.attacks.roc import curve_of
+from sfumato.attacks.victims import MOST, Victims, known_names, one_release, same_codes, share_of, victims
+from sfumato.claims import PureDP
+from sfumato.claims.exact import whole
+from sfumato.counts import Cuts, Table
+from sfumato.counts.recoding import row_ids
+from sfumato.errors import NotComparable
+from sfumato.estimate import View, align, by_labels
+from sfumato.measures.proportions import Share
+from sfumato.randomness import Entropy
+from sfumato.release import Release
+
+__all__ = ["Membership", "advantage_bound", "joint_view"]
+
+STOPS = "differential privacy, or a release of a random part of the people that does not say whom"
+FALSE_ALARMS = (1e-2, 1e-3)
+
+
+def advantage_bound(epsilon: float) -> float:
+    """Return the largest gap of hits and false alarms that pure differential privacy allows.
+
+    >>> round(advantage_bound(1), 3)
+    0.462
+    """
+    return math.tanh(float(epsilon) / 2)
+
+
+@dataclass(frozen=True, slots=True)
+class Membership:
+    """Tell members from others by what the release says about their rows.
+
+    >>> import sfumato as sf
+    >>> table = sf.datasets.adult().with_roles(quasi=["age", "sex"], sensitive="occupation")
+    >>> made_of, control = sf.holdout(table, seed=1)
+    >>> release = sf.publish(made_of, sf.Mondrian(sf.KAnonymity(100)))
+    >>> gain = sf.attacks.Membership().run([release], sf.attacks.Knowledge(), made_of, control)
+    >>> gain.axis, gain.value < 0.1
+    ('membership', True)
+    """
+
+    name: ClassVar[str] = "membership"
+    axis: ClassVar[Axis] = "membership"
+    several: ClassVar[bool] = False
+    small_only: ClassVar[bool] = False
+
+    _: KW_ONLY
+    most: int = MOST
+
+    def __post_init__(self) -> None:
+        whole("most", self.most, least=2)
+
+    def fits(self, release: Release) -> Fit:
+        """Every release says something of who may be in it."""
+        return FITS if release.quasi or release.carried else Fit("it publishes no column")
+
+    def run(
+        self,
+        releases: Sequence[Release],
+        knowledge: Knowledge,
+        targets: Table,
+        controls: Table | None = None,
+        *,
+        seed: int = 0,
+        progress: Progress | None = None,
+    ) -> Gain:
+        """Say of targets and controls whether they are in; the table of the targets is that of the release."""
+        release = one_release(releases)
+        known = known_names(knowledge, targets.schema)
+        carried = _carried(release, targets)
+        if controls is not None:
+            same_codes(controls, targets, (*known, *carried))
+        entropy = Entropy.seeded(seed).child(self.name)
+        if release.form == "cells" and isinstance(release.recoding, Cuts) and _same_columns(release, targets, carried):
+            return _by_law(release, targets, controls)
+        view = joint_view(release, targets.schema.with_roles(quasi=known, sensitive=carried), carried)
+        people = [
+            victims(table, known, carried, entropy=entropy.child(which), most=self.most)
+            for table, which in ((targets, "targets"), (controls, "controls"))
+            if table is not None
+        ]
+        scores = [view.scores(part) for part in people]
+        return _by_score(release, people, scores, entropy.child("halves"))
+
+
+def _carried(release: Release, targets: Table) -> tuple[str, ...]:
+    mine = {attribute.name for attribute in targets.schema.carried}
+    return tuple(attribute.name for attribute in release.carried if attribute.name in mine)
+
+
+def _same_columns(release: Release, targets: Table, carried: tuple[str, ...]) -> bool:
+    """Whether the release and the table write all published columns in the same codes."""
+    schema = targets.schema
+    return len(carried) == len(release.carried) and all(
+        own.name in schema
+        and schema[own.name].role not in ("identifier", "other")
+        and own.domain == schema[own.name].domain
+        and own.missing_code == schema[own.name].missing_code
+        for own in (*release.quasi, *release.carried)
+    )
+
+
+# -- a score ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Joint:
+    """A view of a release with a histogram over combinations of all carried values."""
+
+    view: View
+    _: KW_ONLY
+    combinations: np.ndarray
+
+    def scores(self, people: Victims) -> np.ndarray:
+        """Return two scores a person: rows expected at their point, and those beside what independence gives."""
+        view, width = self.view, self.combinations.shape[1]
+        places = by_labels(view, people.quasi)
+        keys = row_ids(np.concatenate([people.codes[:, people.known :], self.combinations]))
+        mine, theirs = keys[: len(people.codes)], keys[len(people.codes) :]
+        column_of = np.full(int(keys.max(initial=-1)) + 1, -1)
+        column_of[theirs] = np.arange(len(theirs))
+        column = column_of[mine] if width else np.zeros(len(people.codes), np.int64)
+        found = np.zeros(len(column))
+        some = np.flatnonzero(column >= 0)
+        expected = (places[some] @ view.histogram).tocsr()
+        found[some] = np.asarray(expected[np.arange(len(some)), column[some]]).reshape(-1)
+        usual = np.log(np.maximum(np.asarray(view.histogram.sum(axis=0)).reshape(-1)[column], 1))
+        for at, table in enumerate(view.tables):
+            usual = usual + np.log(np.maximum(_marginal(view, at, table.attribute.size)[people.quasi[:, at]], 1e-9))
+        lifted = np.where(found > 0, np.log(np.maximum(found, 1e-300)) - usual, -np.inf)
+        return np.column_stack([found, lifted])
+
+
+def joint_view(release: Release, schema: Any, carried: Sequence[str]) -> _Joint:
+    """Return the release in the schema's codes with the joint counts of what is carried."""
+    from scipy.sparse import csr_matrix
+
+    if not carried:
+        raise NotComparable("the release carries no attribute of the table.")
+    view = align(release, schema, carried[0])
+    own = [attribute.name for attribute in release.carried]
+    places = [own.index(name) for name in carried]
+    columns = []
+    for name, at in zip(carried, places, strict=True):
+        mine, theirs = schema[name], release.carried[at]
+        codes = release.groups.carried.codes[:, at].astype(np.int64)
+        if mine.domain != theirs.domain or mine.missing_code != theirs.missing_code:
+            texts = {text: code for code, text in enumerate(mine.texts())}
+            lookup = np.array([texts.get(theirs.text(code), -1) for code in range(theirs.size)])
+            codes = lookup[codes]
+        columns.append(codes)
+    rows = np.column_stack(columns)
+    combinations, column = np.unique(rows, axis=0, return_inverse=True)
+    entries = (release.groups.carried.weight, (release.groups.carried.group, column.reshape(-1)))
+    histogram = csr_matrix(entries, shape=(len(release.groups), max(1, len(combinations))), dtype=np.int64)
+    return _Joint(replace(view, histogram=histogram), combinations=combinations)
+
+
+def _marginal(view: View, at: int, size: int) -> np.ndarray:
+    """Rows expected at each code of one quasi-identifier."""
+    table = view.tables[at]
+    per_label = np.bincount(view.labels[:, at], weights=view.weight, minlength=len(table)) / table.size
+    steps = np.zeros(size + 1)
+    owner = np.repeat(np.arange(len(table)), np.diff(table.offsets))
+    np.add.at(steps, table.starts, per_label[owner])
+    np.add.at(steps, table.ends, -per_label[owner])
+    return np.cumsum(steps)[:size]
+
+
+def _by_score(release: Release, people: list[Victims], scores: list[np.ndarray], entropy: Entropy) -> Gain:
+    """Choose score and threshold on one half of the people, count on the other."""
+    inside = people[0]
+    if len(people) == 1:
+        success = scores[0][:, 0] > 0
+        return _gain(inside, success, None, _chance(scores[0][:, 0]), details={"score": "a box holds the row"})
+    halves = [_half(part, entropy.child(str(at))) for at, part in enumerate(people)]
+    best, which, threshold = -1.0, 0, 0.0
+    for score in range(scores[0].shape[1]):
+        tried = _curve(scores, score, [part[0] for part in halves])
+        at = tried.best()
+        gap = _rate(scores[0][:, score] >= at, halves[0][0]) - _rate(scores[1][:, score] >= at, halves[1][0])
+        if gap > best:
+            best, which, threshold = gap, score, at
+    says = [part[:, which] >= threshold for part in scores]
+    counted = [part[1] for part in halves]
+    whole = _curve(scores, which, [part.weight for part in people])
+    details: dict[str, Any] = {
+        "score": ("rows expected at the person's point", "beside independent columns")[which],
+        "auc": whole.auc,
+        **{f"hits at {rate:g} false alarms": whole.hits_at(rate) for rate in FALSE_ALARMS},
+    }
+    return _gain(
+        replace(inside, weight=counted[0]),
+        says[0],
+        share_of(says[1], counted[1]),
+        _chance(scores[0][:, 0]),
+        details={**details, **_bound(release)},
+    )
+
+
+def _half(people: Victims, entropy: Entropy) -> tuple[np.ndarray, np.ndarray]:
+    """Give each person to one of two halves: how many of each kind are in the first, and in the second."""
+    generator = np.random.Generator(np.random.PCG64(entropy.below(2**63)))
+    first = generator.binomial(people.weight, 0.5)
+    return first, people.weight - first
+
+
+def _curve(scores: list[np.ndarray], which: int, weights: list[np.ndarray]) -> Any:
+    return curve_of(scores[0][:, which], scores[1][:, which], member_weight=weights[0], other_weight=weights[1])
+
+
+def _rate(success: np.ndarray, weight: np.ndarray) -> float:
+    return float(np.dot(success, weight) / max(1, weight.sum()))
+
+
+def _chance(expected: np.ndarray) -> np.ndarray:
+    """How sure the release is that a row is at the person's point: certain from one expected row on."""
+    return np.asarray(np.minimum(1.0, expected))
+
+
+# -- the law ---------------------------------------------------------------------------------------------------------
+
+
+def _by_law(release: Release, targets: Table, controls: Table | None) -> Gain:
+    """Compare each noisy count with the true count of everybody else: in where it is larger."""
+    names = tuple(attribute.name for attribute in (*release.quasi, *release.carried))
+    cells, counts = _cells(release, targets, names)
+    noisy = _reported(release, cells)
+    inside = Victims(names, codes=cells, weight=np.ones(len(cells), np.int64), known=len(release.quasi))
+    success = noisy >= counts
+    found = None
+    if controls is not None:
+        outside, _ = _cells(release, controls, names)
+        keys = row_ids(np.concatenate([outside, cells]))
+        others = np.zeros(int(keys.max(initial=-1)) + 1, np.int64)
+        others[keys[len(outside) :]] = counts
+        found = share_of(_reported(release, outside) > others[keys[: len(outside)]], np.ones(len(outside), np.int64))
+    details: dict[str, Any] = {"score": "likelihood ratio, all other rows known", "trials": "cells", **_bound(release)}
+    rate = float(sum((epsilon for stage, epsilon in release.claim.trace if stage == "counts"), Fraction()))
+    sure = 1 / (1 + math.exp(-min(rate, 700.0)))  # what the ratio makes of even odds
+    return _gain(inside, success, found, np.where(success, sure, 1 - sure), details=details, others_known=True)
+
+
+def _cells(release: Release, table: Table, names: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the cells that hold rows of a table (label ids, then carried codes) and how many they hold."""
+    counts = table.counts(names)
+    width = len(release.quasi)
+    labels = np.asarray(release.recoding.route(counts.codes[:, :width]))
+    rows = np.column_stack([labels, counts.codes[:, width:]]).astype(np.int64)
+    which = row_ids(rows)
+    cells = np.empty((int(which.max(initial=-1)) + 1, rows.shape[1]), np.int64)
+    cells[which] = rows
+    return cells, np.bincount(which, weights=counts.weights, minlength=len(cells)).astype(np.int64)
+
+
+def _reported(release: Release, cells: np.ndarray) -> np.ndarray:
+    """Return the published count of each cell, 0 where none is."""
+    carried, boxes = release.groups.carried, release.boxes
+    box = np.zeros(len(release.groups), np.int64)
+    box[boxes.group] = np.arange(len(boxes))
+    rows = np.column_stack([boxes.labels[box[carried.group]], carried.codes]).astype(np.int64)
+    keys = row_ids(np.concatenate([cells, rows]))
+    found = np.zeros(int(keys.max(initial=-1)) + 1, np.int64)
+    found[keys[len(cells) :]] = carried.weight
+    return np.asarray(found[keys[: len(cells)]])
+
+
+def _bound(release: Release) -> dict[str, Any]:
+    promise = release.claim.promise
+    return {"bound": advantage_bound(float(promise.epsilon))} if isinstance(promise, PureDP) else {}
+
+
+def _gain(
+    people: Victims,
+    success: np.ndarray,
+    controls: Share | None,
+    chance: np.ndarray,
+    *,
+    details: dict[str, Any],
+    others_known: bool = False,
+) -> Gain:
+    targets = share_of(success, people.weight)
+    pooled = targets.successes + (0 if controls is None else controls.successes)
+    trials = targets.trials + (0 if controls is None else controls.trials)
+    rate = pooled / trials if controls is not None and trials else 1 / 2
+    gain = Gain(
+        Membership.name,
+        axis="membership",
+        targets=targets,
+        controls=controls,
+        baseline=Share(rate * targets.trials, trials=targets.trials),
+        records=Exposure(people.names, codes=people.codes, weight=people.weight, success=success, chance=chance),
+        holds="knows a person's whole row and every other row" if others_known else "knows a person's whole row",
+        hit="takes {} of the people in the table for members",
+        miss="{} of others",
+        stops=STOPS,
+        details=details,
+    )
+    bound = details.get("bound")
+    if bound is not None and controls is not None and gain.interval[0] > bound:
+        note = f"The gain is above {bound:.3g}, the most that the release's epsilon allows: its claim is broken."
+        return replace(gain, notes=(note,))
+    return gain

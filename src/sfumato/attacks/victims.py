@@ -1,0 +1,118 @@
+"""Whom an attack is tried on: people who agree in what is known of them are attacked once, with their number."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass, field
+
+import numpy as np
+
+from sfumato.attacks.base import Gain, Knowledge
+from sfumato.counts import Table
+from sfumato.errors import NotComparable, ParameterError
+from sfumato.estimate import measured_attributes
+from sfumato.measures.base import worst_of
+from sfumato.measures.proportions import Share
+from sfumato.randomness import Entropy
+from sfumato.release import Release
+from sfumato.schema import Schema
+
+__all__ = [
+    "MOST", "Victims", "known_names", "one_release", "same_codes", "secrets", "share_of", "victims", "worst_attribute",
+]  # fmt: skip
+
+MOST = 25_000  # people on each side; more make an interval narrower than anybody reads
+
+
+@dataclass(frozen=True)
+class Victims:
+    """Distinct people: codes of what is known, of the secret (or of all that is carried), and how many there are."""
+
+    names: tuple[str, ...]
+    _: KW_ONLY
+    codes: np.ndarray = field(repr=False)
+    weight: np.ndarray = field(repr=False)
+    known: int
+
+    @property
+    def quasi(self) -> np.ndarray:
+        """Codes of what the attacker knows."""
+        return self.codes[:, : self.known]
+
+    @property
+    def secret(self) -> np.ndarray:
+        """Codes of the first attribute beyond what is known."""
+        return self.codes[:, self.known]
+
+    @property
+    def people(self) -> int:
+        """How many there are in all."""
+        return int(self.weight.sum())
+
+
+def victims(
+    table: Table, known: Sequence[str], secrets: Sequence[str] = (), *, entropy: Entropy, most: int = MOST
+) -> Victims:
+    """Return the people of a table, or as many of them at random as are attacked at most."""
+    part = table
+    if table.rows > most:
+        part = table.take(np.flatnonzero(entropy.subset(table.rows, most)))
+    counts = part.counts((*known, *secrets))
+    return Victims(counts.names, codes=counts.codes.astype(np.int64), weight=counts.weights, known=len(known))
+
+
+def known_names(knowledge: Knowledge, schema: Schema) -> tuple[str, ...]:
+    """Return the quasi-identifiers the attacker knows; all of them unless named."""
+    names = tuple(attribute.name for attribute in schema.quasi)
+    if not names:
+        raise NotComparable("the table has no quasi-identifier: an attacker must know something of a person.")
+    for name in knowledge.known or ():
+        if name not in names:
+            raise ParameterError("known", name, "is not a quasi-identifier", hint=f"one of {', '.join(names)}")
+    return names if knowledge.known is None else knowledge.known
+
+
+def one_release(releases: Sequence[Release]) -> Release:
+    """Return the release under attack: attacks on a single one take the last that was given."""
+    if isinstance(releases, Release) or not releases:
+        raise ParameterError("releases", "one" if releases else "none", "must be a list", hint="[release]")
+    return releases[-1]
+
+
+def secrets(release: Release, schema: Schema, knowledge: Knowledge) -> tuple[str, ...]:
+    """Return the attributes under attack: the one named, else every sensitive one that the release carries.
+
+    Of a release that carries none of them (a differentially private one that counts a target) what it does carry.
+    """
+    carried = {attribute.name for attribute in release.carried}
+    if knowledge.attribute is None and not carried & {attribute.name for attribute in schema.sensitive}:
+        return tuple(a.name for a in schema.carried if a.name in carried) or (measured_attributes(schema)[0].name,)
+    return tuple(a.name for a in measured_attributes(schema, knowledge.attribute, release=release))
+
+
+def same_codes(controls: Table, targets: Table, names: Sequence[str]) -> None:
+    """Raise where targets and controls are not written in the same codes."""
+    for name in names:
+        if name not in controls.schema:
+            raise NotComparable(f"the controls have no {name}.")
+        mine, theirs = targets.schema[name], controls.schema[name]
+        if mine.domain != theirs.domain or mine.missing_code != theirs.missing_code:
+            raise NotComparable(
+                f"targets and controls must have {name} in the same codes. Hint: read both by one schema."
+            )
+
+
+def share_of(success: np.ndarray, weight: np.ndarray) -> Share:
+    """Return the share of people on whom the attack succeeds; expected where `success` holds chances."""
+    total = float(np.dot(success.astype(np.float64), weight))
+    whole = round(total)
+    return Share(whole if abs(total - whole) < 1e-9 * max(1.0, total) else total, trials=int(weight.sum()))
+
+
+def worst_attribute(names: Sequence[str], one: Callable[[str], Gain]) -> Gain:
+    """Attack each attribute; return the result of the one that is given away most, with each in `by_attribute`."""
+    return worst_of({name: one(name) for name in names}, _given_away)
+
+
+def _given_away(found: Gain) -> tuple[float, float]:
+    return (found.targets.rate if found.controls is None else found.value), found.targets.rate

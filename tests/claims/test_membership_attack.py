@@ -1,0 +1,129 @@
+"""Telling members from others: planted tables, the known law, the bound of differential privacy, mutants."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import sfumato as sf
+from sfumato.attacks import Knowledge, Membership, advantage_bound
+from sfumato.counts import Table
+from sfumato.mechanisms.base import gather, run
+from sfumato.randomness import Entropy
+from sfumato.schema import Schema
+
+SCHEMA = Schema.parse(
+    {
+        "name": "members",
+        "source": "public",
+        "rows": 4000,
+        "attribute": {
+            "age": {"role": "quasi", "kind": "numeric", "range": [0, 400], "step": 1},
+            "ill": {"role": "target", "kind": "nominal", "values": ["flu", "asthma", "burn", "gout"]},
+        },
+    }
+)
+EVERYTHING = Knowledge()
+
+
+def members(rows) -> Table:
+    return Table.from_codes(SCHEMA, np.array(rows, np.int64))
+
+
+def drawn(seed: int, rows: int = 4000) -> tuple[Table, Table]:
+    rng = np.random.default_rng(seed)
+    codes = np.column_stack([rng.integers(0, 400, 2 * rows), rng.integers(0, 4, 2 * rows)])
+    return members(codes[:rows]), members(codes[rows:])
+
+
+def attacked(mechanism, table, control, seed=0):
+    release = run(mechanism, gather(mechanism, table), Entropy.seeded(seed))
+    return Membership().run([release], EVERYTHING, table, control)
+
+
+def test_planted_tables():
+    ages = np.arange(400)
+    inside, outside = members([[a, 0] for a in ages if a % 2]), members([[a, 0] for a in ages if not a % 2])
+    everything = attacked(sf.Raw(), inside, outside)
+    assert (everything.targets.rate, everything.controls.rate) == (1.0, 0.0)
+    assert everything.details["auc"] == 1.0
+    assert everything.details["hits at 0.001 false alarms"] == 1.0
+    nothing = attacked(sf.Suppress(), inside, outside)
+    assert nothing.value == 0.0
+    assert not nothing.better_than_baseline
+    # Half of the others have a row that a member has, too.
+    half = members([[a, 0] for a in ages if a % 4 < 2])
+    between = attacked(sf.Raw(), inside, half)
+    assert between.targets.rate == 1.0
+    assert between.controls.interval[0] <= 0.5 <= between.controls.interval[1]
+
+
+def test_scores_equal_the_definition():
+    from sfumato.attacks.membership import joint_view
+    from sfumato.attacks.victims import victims
+
+    table, _ = drawn(3, 60)
+    release = sf.publish(table, sf.Mondrian(sf.KAnonymity(5)))
+    people = victims(table, ("age",), ("ill",), entropy=Entropy.seeded(0))
+    found = joint_view(release, SCHEMA, ("ill",)).scores(people)[:, 0]
+    histogram = release.groups.histogram("ill").toarray()
+    for (age, ill), score in zip(people.codes, found, strict=True):
+        expected = 0.0
+        for box in range(len(release.boxes)):
+            label = release.boxes.tables[0].intervals(int(release.boxes.labels[box, 0]))
+            if any(low <= age < high for low, high in label):
+                expected += histogram[release.boxes.group[box], ill] / sum(high - low for low, high in label)
+        assert score == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("epsilon", ["0.1", "1", "3"])
+def test_the_known_law_reaches_the_bound(epsilon):
+    """Without a threshold the likelihood ratio gains exactly tanh(epsilon / 2) on average, and no more."""
+    bound = advantage_bound(float(Fraction(epsilon)))
+    mechanism = sf.NoisyTable(epsilon, threshold=1)
+    table, control = drawn(1)
+    found = [attacked(mechanism, table, control, seed) for seed in range(6)]
+    assert all(gain.interval[0] <= bound for gain in found)
+    assert all(gain.details["bound"] == bound for gain in found)
+    assert not any(gain.notes for gain in found)
+    assert np.mean([gain.value for gain in found]) == pytest.approx(bound, abs=0.03)
+
+
+def test_a_mutant_that_overspends_is_seen():
+    """Counts drawn with epsilon 3 under a claim of 1/10: the gain is above what the claim allows."""
+    table, control = drawn(2)
+    honest = sf.NoisyTable("3", threshold=1)
+    release = run(honest, gather(honest, table), Entropy.seeded(0))
+    lying = replace(release, claim=sf.NoisyTable("0.1", threshold=1).claim(SCHEMA))
+    found = Membership().run([lying], EVERYTHING, table, control)
+    assert found.interval[0] > found.details["bound"] == advantage_bound(0.1)
+    assert len(found.notes) == 1
+
+
+def test_diffgen_stays_below_its_bound():
+    table, control = sf.holdout(sf.datasets.adult(), seed=3)
+    for epsilon in ("0.1", "1"):
+        found = attacked(sf.DiffGen(epsilon), table, control)
+        assert found.value < found.details["bound"] + 0.05
+        assert found.interval[0] < found.details["bound"]
+
+
+def test_a_broken_attacker_is_caught(monkeypatch):
+    """One who compares with the count that has the person in it finds nothing beyond chance."""
+    from sfumato.attacks import membership
+
+    real = membership._reported
+    monkeypatch.setattr(membership, "_reported", lambda release, cells: real(release, cells[::-1]))
+    with pytest.raises(AssertionError):
+        test_the_known_law_reaches_the_bound("3")
+
+
+def test_without_a_control_only_the_hits_are_told():
+    table, _ = drawn(4, 200)
+    for mechanism in (sf.Raw(), sf.NoisyTable("1", threshold=1)):
+        found = attacked(mechanism, table, None)
+        assert found.controls is None
+        assert 0 < found.targets.rate <= 1
