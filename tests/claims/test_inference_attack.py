@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.attacks import Inference, Knowledge
-from sfumato.attacks import inference as inference_module
+from sfumato.attacks import Inference, Knowledge, inference as inference_module
 from sfumato.counts import Table
 from sfumato.errors import NotComparable, ParameterError
 from sfumato.schema import Schema

@@ -17,7 +17,7 @@ Silent on attacks nobody wrote down: a small gain is no proof of privacy. People
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
 
@@ -27,15 +27,23 @@ from sfumato.counts import Table
 from sfumato.errors import count_of
 from sfumato.measures.base import json_number
 from sfumato.measures.proportions import Share, difference
+from sfumato.mechanisms import Progress
 from sfumato.release import Release
 from sfumato.visible import visible
 
 __all__ = [
-    "FITS", "Attack", "Axis", "Exposure", "Fit", "Gain", "Knowledge", "Progress", "joined_words", "percent",
+    "FITS",
+    "Attack",
+    "Exposure",
+    "Fit",
+    "Gain",
+    "Harm",
+    "Knowledge",
+    "joined_words",
+    "percent",
 ]  # fmt: skip
 
-Axis = Literal["identity", "inference", "membership"]
-Progress = Callable[[float, str], None]  # share done, what is being done
+Harm = Literal["identity", "inference", "membership"]
 PERCENTILE = 0.99  # of the records, by exposure: the most exposed
 
 
@@ -71,7 +79,7 @@ class Attack(Protocol):
     """A frozen value: what the attacker does is its class, how is its fields. Registered once, by its `name`."""
 
     name: ClassVar[str]
-    axis: ClassVar[Axis]
+    axis: ClassVar[Harm]
     several: ClassVar[bool]  # works on two releases or more, taken together
     small_only: ClassVar[bool]  # too slow for a million rows
 
@@ -160,7 +168,7 @@ class Gain:
 
     attack: str
     _: KW_ONLY
-    axis: Axis
+    axis: Harm
     targets: Share
     controls: Share | None
     baseline: Share

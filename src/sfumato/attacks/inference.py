@@ -21,7 +21,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sfumato.attacks.base import FITS, Axis, Exposure, Fit, Gain, Knowledge, Progress, joined_words
+from sfumato.attacks.base import FITS, Exposure, Fit, Gain, Harm, Knowledge, joined_words
 from sfumato.attacks.victims import (
     MOST,
     Victims,
@@ -37,6 +37,7 @@ from sfumato.claims.exact import whole
 from sfumato.counts import Table
 from sfumato.estimate import align, inferred
 from sfumato.measures.proportions import Share
+from sfumato.mechanisms import Progress
 from sfumato.randomness import Entropy
 from sfumato.release import Release
 from sfumato.schema import Attribute
@@ -66,7 +67,7 @@ class Inference:
     """
 
     name: ClassVar[str] = "inference"
-    axis: ClassVar[Axis] = "inference"
+    axis: ClassVar[Harm] = "inference"
     several: ClassVar[bool] = False
     small_only: ClassVar[bool] = False
 

@@ -27,7 +27,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sfumato.attacks.base import FITS, Axis, Exposure, Fit, Gain, Knowledge, Progress
+from sfumato.attacks.base import FITS, Exposure, Fit, Gain, Harm, Knowledge
 from sfumato.attacks.roc import curve_of
 from sfumato.attacks.victims import MOST, Victims, known_names, one_release, same_codes, share_of, victims
 from sfumato.claims import PureDP
@@ -37,6 +37,7 @@ from sfumato.counts.recoding import row_ids
 from sfumato.errors import NotComparable
 from sfumato.estimate import View, align, by_labels
 from sfumato.measures.proportions import Share
+from sfumato.mechanisms import Progress
 from sfumato.randomness import Entropy
 from sfumato.release import Release
 
@@ -69,7 +70,7 @@ class Membership:
     """
 
     name: ClassVar[str] = "membership"
-    axis: ClassVar[Axis] = "membership"
+    axis: ClassVar[Harm] = "membership"
     several: ClassVar[bool] = False
     small_only: ClassVar[bool] = False
 

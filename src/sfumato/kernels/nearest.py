@@ -13,13 +13,12 @@ Cost      points x boxes x attributes in the worst case; most boxes are left aft
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from sfumato.arrays import Ints
 from sfumato.kernels.cache import compiled
 
 __all__ = ["UNIT", "nearest"]
 
-Ints = npt.NDArray[np.int64]
 UNIT = 1 << 20  # of one attribute at most
 
 

@@ -28,7 +28,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from sfumato.attacks.base import FITS, Axis, Fit, Gain, Knowledge, Progress
+from sfumato.attacks.base import FITS, Fit, Gain, Harm, Knowledge
 from sfumato.attacks.composing.narrowing import Narrowed, PriorBelief, by_home, by_label, narrow
 from sfumato.attacks.composing.outcome import Composition, Records, tally
 from sfumato.counts import Table
@@ -38,6 +38,7 @@ from sfumato.estimate import View, align
 from sfumato.exact import choice, whole
 from sfumato.measures.base import worst_of
 from sfumato.measures.proportions import Share
+from sfumato.mechanisms import Progress
 from sfumato.release import Release
 from sfumato.schema import Attribute, Schema
 
@@ -51,7 +52,7 @@ class Intersection:
     """Keep the values that all releases allow, and guess the likeliest of them."""
 
     name: ClassVar[str] = "composition"
-    axis: ClassVar[Axis] = "inference"
+    axis: ClassVar[Harm] = "inference"
     several: ClassVar[bool] = True
     small_only: ClassVar[bool] = False
 
