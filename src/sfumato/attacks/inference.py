@@ -33,9 +33,9 @@ from sfumato.attacks.victims import (
     victims,
     worst_attribute,
 )
-from sfumato.claims.exact import whole
 from sfumato.counts import Table
 from sfumato.estimate import align, inferred
+from sfumato.exact import whole
 from sfumato.measures.proportions import Share
 from sfumato.mechanisms import Progress
 from sfumato.randomness import Entropy

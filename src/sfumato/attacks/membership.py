@@ -31,11 +31,11 @@ from sfumato.attacks.base import FITS, Exposure, Fit, Gain, Harm, Knowledge
 from sfumato.attacks.roc import curve_of
 from sfumato.attacks.victims import MOST, Victims, known_names, one_release, same_codes, share_of, victims
 from sfumato.claims import PureDP
-from sfumato.claims.exact import whole
 from sfumato.counts import Cuts, Table
 from sfumato.counts.recoding import row_ids
 from sfumato.errors import NotComparable
 from sfumato.estimate import View, align, by_labels
+from sfumato.exact import whole
 from sfumato.measures.proportions import Share
 from sfumato.mechanisms import Progress
 from sfumato.randomness import Entropy
