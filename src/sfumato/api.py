@@ -24,6 +24,7 @@ from sfumato.measures import (
 )
 from sfumato.mechanisms import Mechanism, Plan, Progress
 from sfumato.mechanisms.base import gather, refuse_guesses, refuse_several, run
+from sfumato.mechanisms.told_apart import told_apart
 from sfumato.pages import explain, report
 from sfumato.randomness import Entropy
 from sfumato.release import Release, Verdict, verify as _verify
@@ -76,6 +77,7 @@ def publish(
     allow_noise: bool = False,
     allow_fingerprints: bool = False,
     allow_text: bool = False,
+    allow_derived: bool = False,
 ) -> Release:
     """Make a release. Without a seed the randomness is the system's; with one, a drawn release is a rehearsal.
 
@@ -91,8 +93,9 @@ def publish(
     With `save_to` the release is also saved there, in `format` and, for noisy and synthetic tables, with `counts`.
     What could not be saved is refused before anything is drawn, and so is a table of which too many rows are alone with
     what is published unchanged (see `Release.save`), unless `allow_fingerprints`, and one with a sensitive or target
-    column that looks like free text, unless `allow_text`. If saving fails all the same, the
-    release is kept elsewhere and the error says where.
+    column that looks like free text, unless `allow_text`. A carried column that follows from quasi-identifiers, such as
+    a score of the age, tells the rows of a class apart; where the requirement does not hold with it, saving is refused,
+    unless `allow_derived`. If saving fails all the same, the release is kept elsewhere and the error says where.
     """
     refusal = mechanism.plan(table.schema).refusal
     if refusal is not None and not allow_noise:
@@ -116,7 +119,8 @@ def publish(
         refuse_ledger_inside(ledger, place)
         release = _published(table, mechanism, seed, ledger, progress)
         allowed = {"allow_rehearsal": allow_rehearsal, "allow_fingerprints": allow_fingerprints}
-        save_or_keep(release, place, format=format, counts=counts, allow_text=allow_text, **allowed)
+        allowed |= {"allow_text": allow_text, "allow_derived": allow_derived}
+        save_or_keep(release, place, format=format, counts=counts, **allowed)
     return release
 
 
@@ -138,6 +142,8 @@ def _published(
     entropy = Entropy.system() if seed is None else Entropy.seeded(seed)
     with entered(ledger, schema.population or schema.name, claim, mechanism, entropy) as account:
         release = run(mechanism, gather(mechanism, table, progress=progress), entropy)
+        if claim.kind != "proved":
+            release = replace(release, told_apart=told_apart(table, release, table.derived()))
         stamped = replace(release.claim, accounted=account is not None, silent_on=_silences(release))
         if account is not None:
             account.spend(stamped)
@@ -149,8 +155,9 @@ def _silences(release: Release) -> tuple[str, ...]:
     said = release.claim.silent_on
     if release.claim.kind not in ("checked", "estimate"):
         return said
-    found = release.fingerprints()
-    return (*said, found.silence()) if found.above else said
+    found, apart = release.fingerprints(), release.told_apart
+    said = (*said, found.silence()) if found.above else said
+    return said if apart is None else (*said, *apart.silences())
 
 
 def verify(

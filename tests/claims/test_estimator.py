@@ -146,6 +146,26 @@ def test_the_table_read_from_itself_is_exact(seed):
     assert (estimate(exact_view(table.counts(), names, schema["ill"]), regions) == truth).all()
 
 
+@settings(max_examples=40)
+@given(seed=seeds)
+def test_counts_of_single_values_equal_a_count_of_rows(seed):
+    """The quick way for boxes of single values, region by region, against every row held against the region."""
+    table, rng = small_table(seed), np.random.default_rng(seed)
+    schema, wanted = table.schema, table.schema.sensitive[0]
+    names = [attribute.name for attribute in schema.quasi]
+    counts = table.counts([*names, wanted.name])
+    regions = random_regions(schema, rng)
+    values = rng.random((len(regions), wanted.size)) < 0.5
+    found = count(exact_view(counts, names, wanted), Regions.of(schema.quasi, regions), values)
+    for at, region in enumerate(map(as_sets, regions)):
+        inside = [
+            int(weight)
+            for codes, weight in zip(counts.codes.tolist(), counts.weights.tolist(), strict=True)
+            if values[at, codes[-1]] and all(codes[names.index(name)] in held for name, held in region.items())
+        ]
+        assert found[at] == sum(inside)
+
+
 def test_large_weights_stay_whole():
     # 49 x (1 / 49) is not 1 in floats: the share of a group is taken before its histogram enters.
     table = small_table(3, rows=1)

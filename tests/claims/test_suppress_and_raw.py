@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -51,6 +52,16 @@ def test_a_mutant_that_keeps_a_column_is_caught(table: sf.Table, tmp_path: Path)
     mutant = replace(raw, claim=sf.Suppress().claim(table.schema), savable=True)
     mutant.save(tmp_path / "out", allow_fingerprints=True)
     assert not sf.verify(tmp_path / "out").holds
+
+
+@pytest.mark.parametrize("mechanism", [sf.Suppress(), sf.TopDown(2), sf.Mondrian(sf.KAnonymity(2))])
+def test_a_target_that_is_known_tells_and_the_claim_says_so(table: sf.Table, mechanism: Any) -> None:
+    """Who knows that somebody has paid reads other illnesses than the overall ones: no promise covers that."""
+    frame = sf.publish(table, sf.Suppress()).frame()
+    assert sorted(frame.filter(pl.col("paid") == "no")["illness"]) != sorted(frame["illness"])
+    assert any(silence.startswith("paid: ") for silence in mechanism.claim(table.schema).silent_on)
+    without = table.schema.with_roles(target=[])
+    assert not any("paid" in silence for silence in sf.Suppress().claim(without).silent_on)
 
 
 def test_raw_is_never_saved(table: sf.Table, tmp_path: Path) -> None:

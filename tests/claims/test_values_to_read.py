@@ -15,7 +15,8 @@ K5 = sf.Mondrian(sf.KAnonymity(5))
 
 def table(more, columns):
     number = len(next(iter(columns.values())))
-    frame = pl.DataFrame({"age": [at % 90 for at in range(number)], "sex": ["F", "M"] * (number // 2), **columns})
+    ages = [at * 37 // 7 % 90 for at in range(number)]  # no value follows from them
+    frame = pl.DataFrame({"age": ages, "sex": ["F", "M"] * (number // 2), **columns})
     schema = sf.Schema.parse({"name": "t", "rows_per_person": 1, "attribute": {**QUASI, **more}})
     assert not sf.check(frame, schema)
     return sf.read(frame, schema)

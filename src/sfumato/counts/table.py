@@ -12,6 +12,7 @@ import polars as pl
 from sfumato.counts.agreement import mixed_keys, more_than_by_chance, rival_keys, suspected_keys
 from sfumato.counts.copies import COPIES_SHARE, find_copies
 from sfumato.counts.counts import Counts, checked_names, group_codes
+from sfumato.counts.derived import Derived, derived_columns
 from sfumato.counts.people import (
     Members,
     People,
@@ -98,7 +99,7 @@ def _with_decimals(source: Source, attribute: Attribute) -> int:
 class Table:
     """Rows as codes of the schema's attributes. Prints a name and a number of attributes, nothing else."""
 
-    __slots__ = ("_counts", "_held", "_kept", "_store", "_surplus", "schema")
+    __slots__ = ("_counts", "_derived", "_held", "_kept", "_store", "_surplus", "schema")
 
     def __init__(self, schema: Schema, store: Store) -> None:
         self.schema = schema
@@ -107,6 +108,7 @@ class Table:
         self._kept: np.ndarray | None = None
         self._held: np.ndarray | None = None
         self._surplus: int | None = None
+        self._derived: list[Derived] | None = None
 
     def __repr__(self) -> str:
         return f"Table({self.schema.name!r}, {len(self.schema.published)} attributes, confidential)"
@@ -228,6 +230,7 @@ class Table:
         named = {name: rows_with_names(values) for name, values in self._carried_values().items()}
         found = [Problem(schema[name].where, names_rule(rows), hint, rows=rows) for name, rows in named.items() if rows]
         found += self._rounded() + self._same_days()
+        found += [one.problem(schema[one.column].where) for one in self.derived()]
         return found + schema.alike_spellings([attribute.name for attribute in schema.sensitive])
 
     def suspected_keys(self) -> list[Problem]:
@@ -325,6 +328,12 @@ class Table:
             alone=0 if some is None else lonely_rows(some.codes, some.weights),
             alone_on_all=lonely_rows(every.codes, every.weights),
         )
+
+    def derived(self) -> list[Derived]:
+        """Return the carried columns that follow from quasi-identifiers, or tell them. Confidential."""
+        if self._derived is None:
+            self._derived = derived_columns(self)
+        return self._derived
 
     def refuse_free_text(self) -> None:
         """Raise where a sensitive or target column looks like free text: names of people may stand in it."""

@@ -114,18 +114,38 @@ class Regions:
         return cls.of(attributes, regions)
 
 
-def overlaps(labels: Labels, table: Labels, used: np.ndarray) -> np.ndarray:
+@dataclass(frozen=True)
+class _Ends:
+    """The distinct ends of some labels, rising, and where each interval starts and ends among them."""
+
+    codes: np.ndarray
+    _: KW_ONLY
+    start: np.ndarray
+    end: np.ndarray
+
+    @classmethod
+    def of(cls, labels: Labels) -> _Ends:
+        codes, places = np.unique(np.concatenate([labels.starts, labels.ends]), return_inverse=True)
+        start, end = np.split(places.reshape(-1), 2)
+        return cls(codes, start=start, end=end)
+
+
+def overlaps(labels: Labels, table: Labels, used: np.ndarray, ends: _Ends | None = None) -> np.ndarray:
     """Return how many codes each label shares with each of the regions `used`: labels x regions.
 
     Counted at the ends of the labels, so that a region of many intervals costs no more room than one of a single one.
+    Who asks more than once sorts the ends once.
     """
     if not len(labels) or not len(used):
         return np.zeros((len(labels), len(used)), np.int64)
-    ends, places = np.unique(np.concatenate([labels.starts, labels.ends]), return_inverse=True)
+    ends = _Ends.of(labels) if ends is None else ends
     chosen = table if len(used) == len(table) else table.take(used)
-    below = chosen.below(ends).T
-    start, end = np.split(places.reshape(-1), 2)
-    return np.asarray(np.add.reduceat(below[end] - below[start], labels.offsets[:-1], axis=0))
+    below = np.ascontiguousarray(chosen.below(ends.codes).T)
+    inside = below[ends.end]
+    inside -= below[ends.start]
+    if len(inside) == len(labels):  # one interval each
+        return inside
+    return np.asarray(np.add.reduceat(inside, labels.offsets[:-1], axis=0))
 
 
 # The one estimator: how many rows with each carried value a reader expects in a region.
@@ -157,9 +177,32 @@ def estimate(view: View, regions: Regions) -> np.ndarray:
 def count(view: View, regions: Regions, values: np.ndarray) -> np.ndarray:
     """Return the expected number of rows in each region whose carried value is in `values` (regions x values)."""
     found = np.zeros(len(regions))
+    if _single_values(view):
+        for at in range(len(regions)):
+            found[at] = (view.histogram @ values[at].astype(np.float64))[_inside(view, regions, at)].sum()
+        return found
     for part, share in shares(view, regions):
         wanted = view.histogram @ values[part].T.astype(np.float64)
         found[part] = np.einsum("gr,gr->r", share, wanted)
+    return found
+
+
+def _single_values(view: View) -> bool:
+    """Whether every box is one value of each attribute, as in the table itself: it lies in a region or it does not."""
+    return view.one_box_each and all((t.size == 1).all() and (np.diff(t.low) > 0).all() for t in view.tables)
+
+
+def _inside(view: View, regions: Regions, region: int) -> np.ndarray:
+    """Which boxes of single values lie in a region. Labels rise, so an interval of codes is a slice of them."""
+    found = np.ones(len(view.weight), bool)
+    for at, (labels, table) in enumerate(zip(view.tables, regions.tables, strict=True)):
+        wanted = int(regions.ids[region, at])
+        if wanted == ANY:
+            continue
+        held = np.zeros(len(labels), bool)
+        for low, high in table.intervals(wanted):
+            held[slice(*np.searchsorted(labels.low, (low, high)))] = True
+        found &= held[view.labels[:, at]]
     return found
 
 
@@ -179,14 +222,14 @@ def shares(view: View, regions: Regions) -> Iterator[tuple[slice, np.ndarray]]:
     if tuple(a.name for a in regions.attributes) != tuple(a.name for a in view.quasi):
         raise AssertionError("regions and view must speak of the same attributes in the same order")
     widest = max([len(view.weight), 1, *(len(table) for table in view.tables)])
-    step = max(1, _ENTRIES // widest)
+    step, ends = max(1, _ENTRIES // widest), dict[int, _Ends]()
     for start in range(0, len(regions), step):
         part = slice(start, min(start + step, len(regions)))
-        yield part, _by_group(view, _cover(view, regions, regions.ids[part]))
+        yield part, _by_group(view, _cover(view, regions, regions.ids[part], ends))
 
 
-def _cover(view: View, regions: Regions, ids: np.ndarray) -> np.ndarray:
-    """cover_b(y): boxes x regions."""
+def _cover(view: View, regions: Regions, ids: np.ndarray, ends: dict[int, _Ends]) -> np.ndarray:
+    """cover_b(y): boxes x regions. `ends` keeps what was sorted for an attribute."""
     cover = np.ones((len(view.weight), len(ids)))
     for at, (labels, table) in enumerate(zip(view.tables, regions.tables, strict=True)):
         used, places = np.unique(ids[:, at], return_inverse=True)
@@ -194,7 +237,9 @@ def _cover(view: View, regions: Regions, ids: np.ndarray) -> np.ndarray:
             continue
         free = int(used[0] == ANY)
         part = np.ones((len(labels), len(used)))
-        part[:, free:] = overlaps(labels, table, used[free:]) / labels.size[:, None]
+        if at not in ends:
+            ends[at] = _Ends.of(labels)
+        part[:, free:] = overlaps(labels, table, used[free:], ends[at]) / labels.size[:, None]
         cover *= part[:, places.reshape(-1)][view.labels[:, at]]
     return cover
 

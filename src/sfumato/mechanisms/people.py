@@ -100,13 +100,19 @@ def read_by(requirement: Requirement, table: Counts) -> list[tuple[Attribute, np
     return [(a, table.codes[:, table.names.index(a.name)]) for a in table.schema.sensitive]
 
 
-def satisfied(requirement: Requirement, told: DeclaredPeople, sensitive: Sequence[Attribute]) -> np.ndarray:
+def satisfied(
+    requirement: Requirement,
+    told: DeclaredPeople,
+    sensitive: Sequence[Attribute],
+    *,
+    tolerance: float = MECHANISM_TOLERANCE,
+) -> np.ndarray:
     """Whether each group satisfies the requirement in people, for every sensitive attribute."""
     good = np.ones(len(told.classes), bool)
     given: dict[str, Any] = {
         "people": told.classes,
         "everyone": told.everyone,
-        "tolerance": MECHANISM_TOLERANCE,
+        "tolerance": tolerance,
     }
     for part in requirement.parts:
         if not part.reads_sensitive:

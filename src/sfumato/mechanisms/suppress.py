@@ -5,7 +5,9 @@ Claim     Every published class has the overall distribution of each sensitive a
 Because   there is one class, and it is the table.
 Checked   tests/claims/test_suppress_and_raw.py::test_suppress_is_zero_close
           tests/claims/test_suppress_and_raw.py::test_a_mutant_that_keeps_a_column_is_caught
-Silent on what the overall distribution itself tells, and on who is in the table.
+          tests/claims/test_suppress_and_raw.py::test_a_target_that_is_known_tells_and_the_claim_says_so
+Silent on what the overall distribution itself tells, on who is in the table, and on what a reader learns who knows a
+          target or another sensitive value of somebody: what is carried stays together in its row.
 Cost      one group-by of the carried attributes; there is one box.
 """
 
@@ -15,7 +17,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.claims import Claim, KAnonymity, TCloseness
+from sfumato.claims import Claim, KAnonymity, TCloseness, requirement_notes
 from sfumato.declare import declare, to_json
 from sfumato.mechanisms.base import Gathered, Plan, Stage
 from sfumato.mechanisms.people import capped_notes, declared, read_by
@@ -42,7 +44,16 @@ class Suppress:
         """Promise 0-closeness; without a sensitive attribute there is nothing to be close to."""
         if not schema.sensitive:
             return Claim(KAnonymity(1), silent_on=("anything: no attribute is declared sensitive",), unit=schema.unit)
-        silences = ("what the overall distribution tells", "who is in the table")
+        notes = requirement_notes(
+            TCloseness(0),
+            sensitive=[attribute.name for attribute in schema.sensitive],
+            target=[attribute.name for attribute in schema.role("target")],
+            missing=[attribute.name for attribute in schema.sensitive if attribute.missing_code is not None],
+            rows_per_person=schema.rows_per_person,
+            unit=schema.unit,
+            several=schema.several,
+        )
+        silences = ("what the overall distribution tells", "who is in the table", *notes)
         return Claim(TCloseness(0), silent_on=silences, unit=schema.unit)
 
     def needs(self, schema: Schema) -> list[tuple[str, ...]]:

@@ -57,7 +57,11 @@ class TopDown:
         """Promise k-anonymity."""
         requirement = KAnonymity(self.k)
         notes = requirement_notes(
-            requirement, rows_per_person=schema.rows_per_person, unit=schema.unit, several=schema.several
+            requirement,
+            target=[a.name for a in schema.role("target")],
+            rows_per_person=schema.rows_per_person,
+            unit=schema.unit,
+            several=schema.several,
         )
         return Claim(requirement, silent_on=notes, unit=schema.unit)
 

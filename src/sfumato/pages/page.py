@@ -110,7 +110,9 @@ def report(
     if audience == "public":
         if release is not None:
             # The page says that it is a rehearsal, and how many rows are alone with what is published unchanged.
-            refuse_unsavable(release, allow_rehearsal=True, allow_fingerprints=True, allow_text=True)
+            refuse_unsavable(
+                release, allow_rehearsal=True, allow_fingerprints=True, allow_text=True, allow_derived=True
+            )
         story = public_story(front, release, folder=folder, membership_public=membership_public)
     else:
         best, without = (recommendation, "") if recommendation else _knee(front, membership_public)

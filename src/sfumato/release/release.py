@@ -1,4 +1,5 @@
-"""A release: boxes in groups plus a claim. The public may see all of it, save `recoding` and `residence`.
+"""A release: boxes in groups plus a claim. The public may see all of it, save `recoding`, `residence` and
+`told_apart`.
 
 Rows are written from boxes and carried counts, never from input rows, sorted by the published columns,
 so that their order is a function of what is published.
@@ -221,6 +222,7 @@ class Release:
     savable: bool = True
     recoding: Any = field(default=None, repr=False)
     residence: Residence | None = field(default=None, repr=False)
+    told_apart: Any = field(default=None, repr=False)  # confidential: what derived columns undo, where they do
     account: Any = field(default=None, repr=False)  # the ledger's entry, told where the release is saved
 
     def __repr__(self) -> str:
@@ -329,6 +331,7 @@ class Release:
         counts: bool = False,
         allow_fingerprints: bool = False,
         allow_text: bool = False,
+        allow_derived: bool = False,
     ) -> None:
         """Write data, manifest and dictionary into a new folder, all or nothing; note it in the ledger.
 
@@ -336,12 +339,14 @@ class Release:
         With `counts`, noisy and synthetic tables are written as one line for each combination with its count,
         instead of a line for each row counted. Both forms say the same. Where more than 5 % of the rows are alone with
         the columns that are published unchanged, it is refused unless `allow_fingerprints=True`; where a sensitive or
-        target column looks like free text, unless `allow_text=True`. A release under differential privacy is never
-        refused for what was drawn.
+        target column looks like free text, unless `allow_text=True`; where one follows from quasi-identifiers, so that
+        the classes do not keep what is required, unless `allow_derived=True`. A release under differential privacy is
+        never refused for what was drawn.
         """
         from sfumato.release.store import save
 
         allowed = {"allow_rehearsal": allow_rehearsal, "allow_fingerprints": allow_fingerprints}
+        allowed |= {"allow_derived": allow_derived}
         save(self, folder, format=format, counts=counts, allow_text=allow_text, **allowed)
 
     @classmethod

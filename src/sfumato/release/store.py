@@ -432,13 +432,14 @@ def save(
     counts: bool = False,
     allow_fingerprints: bool = False,
     allow_text: bool = False,
+    allow_derived: bool = False,
 ) -> None:
     """Write data, manifest and dictionary into a new folder, all or nothing; note it in the release's ledger.
 
     The ledger hears of the folder before it takes its name, so that no kill leaves a published release unknown.
     """
     _refuse_format(format)
-    allowed = {"allow_fingerprints": allow_fingerprints, "allow_text": allow_text}
+    allowed = {"allow_fingerprints": allow_fingerprints, "allow_text": allow_text, "allow_derived": allow_derived}
     refuse_unsavable(release, allow_rehearsal=allow_rehearsal, **allowed)
     refuse_form(release, counts=counts)
     account = release.account
@@ -480,11 +481,23 @@ def save_or_keep(
     counts: bool = False,
     allow_fingerprints: bool = False,
     allow_text: bool = False,
+    allow_derived: bool = False,
 ) -> None:
-    """Save a release; if that fails, for whatever reason, and it was paid for, keep it elsewhere and say where."""
+    """Save a release; if that fails, for whatever reason, and it was paid for, keep it elsewhere and say where.
+
+    What may not be published is kept nowhere, and the ledger hears that it was not saved.
+    """
+    allowed = {"allow_rehearsal": allow_rehearsal, "allow_fingerprints": allow_fingerprints}
+    allowed |= {"allow_text": allow_text, "allow_derived": allow_derived}
+    if release.claim.kind != "proved":
+        try:
+            refuse_unsavable(release, **allowed)
+        except SfumatoError:
+            if release.account is not None:
+                release.account.unsaved("refused before it was saved")
+            raise
     try:
-        allowed = {"allow_rehearsal": allow_rehearsal, "allow_fingerprints": allow_fingerprints}
-        save(release, place, format=format, counts=counts, allow_text=allow_text, **allowed)
+        save(release, place, format=format, counts=counts, **allowed)
     except _FAILURES as error:
         if not _paid(release) or place.partial.is_dir():  # what is whole says itself how it is finished
             raise
@@ -511,7 +524,7 @@ def _kept_elsewhere(release: Release, format: Format, *, counts: bool) -> Path |
         except OSError:
             continue
         try:
-            yes = dict.fromkeys(("allow_rehearsal", "allow_fingerprints", "allow_text"), True)
+            yes = dict.fromkeys(("allow_rehearsal", "allow_fingerprints", "allow_text", "allow_derived"), True)
             save(release, made / "release", format=format, counts=counts, **yes)
         except _FAILURES:
             left = [made / "release", *made.glob(".release.partial-*")]  # whole, where only the ledger was not told
@@ -614,7 +627,12 @@ def _not_interrupted(paid: bool) -> Iterator[None]:
 
 
 def refuse_unsavable(
-    release: Release, *, allow_rehearsal: bool, allow_fingerprints: bool = False, allow_text: bool = False
+    release: Release,
+    *,
+    allow_rehearsal: bool,
+    allow_fingerprints: bool = False,
+    allow_text: bool = False,
+    allow_derived: bool = False,
 ) -> None:
     """Refuse what may not be published."""
     if not release.savable or isinstance(release.claim.promise, Nothing):
@@ -631,6 +649,8 @@ def refuse_unsavable(
         release.fingerprints().require()
     if not allow_text:
         _refuse_text(release)
+    if not allow_derived and release.told_apart is not None:
+        release.told_apart.require()
 
 
 def _refuse_text(release: Release) -> None:

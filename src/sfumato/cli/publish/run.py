@@ -263,6 +263,11 @@ def publish_options(function: F) -> F:
             click.option(
                 "--allow-text", is_flag=True, help="Publish columns that look like free text, in which names may stand."
             ),
+            click.option(
+                "--allow-derived",
+                is_flag=True,
+                help="Publish although a column published unchanged follows from quasi-identifiers.",
+            ),
             click.option("--mapping", type=click.Path(), help="Also write, for you alone, which row got which label."),
             click.option("--ledger", type=click.Path(), help="Ledger to account in; it is made where there is none."),
             click.option(
@@ -325,7 +330,10 @@ def run(mechanism: Mechanism, **options: Any) -> None:
     claim = mechanism.claim(schema)
     _refuse_waste(claim, schema, options)
     given = given_options(**{name: options[name] for name in ("delimiter", "encoding", "header", "sheet")})
-    told = {**_how_saved(options), **{name: options[name] for name in ("allow_fingerprints", "allow_text")}}
+    told = {
+        **_how_saved(options),
+        **{name: options[name] for name in ("allow_fingerprints", "allow_text", "allow_derived")},
+    }
     with NewFolder(options["output"]) as place, _mapping_file(options, place) as mapping:
         refuse_ledger_inside(options["ledger"], place)
         table = sf.read(options["data"], schema, **given)

@@ -1,0 +1,184 @@
+"""Carried columns that say what quasi-identifiers say: a score computed from the age, the region beside the postcode.
+
+Source    Ours; the measure is Goodman & Kruskal's tau (JASA 49, 1954), with pairs of different rows.
+Claim     A column is reported only if two rows that agree in what it is compared with (or are neighbours in its order)
+          differ in the column less than a quarter as often as any two rows do, and chance would make 20 of them differ.
+Because   both shares are counted exactly over pairs of different rows: a value that occurs once is no evidence.
+Checked   tests/claims/test_derived_columns.py::test_equals_a_count_over_all_pairs
+          tests/claims/test_derived_columns.py::test_independent_columns_are_not_reported
+          tests/claims/test_derived_columns.py::test_a_score_of_the_age_is_refused
+Silent on functions of three and more quasi-identifiers, on single values that tell (a husband is a man), on tables of
+          less than about 20 rows. Of large tables every n-th combination is looked at.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sfumato.counts.counts import group_codes
+from sfumato.errors import Problem
+
+if TYPE_CHECKING:
+    from sfumato.counts.table import Table
+
+__all__ = ["Derived", "derived_columns", "told"]
+
+_DIFFER, _EXPECTED = 0.25, 20  # how often rows that agree may differ, of what any two do; rows that chance would part
+_LINES, _PAIR_LINES = 1 << 16, 1 << 14  # combinations looked at, for one quasi-identifier and for two
+_IN_PAIRS = 12  # quasi-identifiers that are tried two by two
+
+
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """A carried column and the quasi-identifiers it is told by (`follows`), or that it tells.
+
+    `part[code]` is what a reader knows of the column's value who knows the quasi-identifiers. Confidential.
+    """
+
+    column: str
+    _: KW_ONLY
+    known: tuple[str, ...]
+    follows: bool
+    part: np.ndarray = field(repr=False, compare=False)
+
+    def describe(self) -> str:
+        """Say which column follows from which."""
+        known = " and ".join(self.known)
+        return f"{self.column} follows from {known}" if self.follows else f"{known} follows from {self.column}"
+
+    def problem(self, where: str) -> Problem:
+        """Return it as something to look at before publishing."""
+        known, said = " and ".join(self.known), f"{self.describe()} in nearly all rows"
+        apart = f"whoever knows {known} of somebody can tell the rows of a class apart by it"
+        rule = f"{said}, and is published unchanged: {apart}"
+        if not self.follows:
+            rule = f"{said}: published unchanged, it says again what is made coarser"
+        return Problem(where, rule, DERIVED_HINT)
+
+
+DERIVED_HINT = 'role = "quasi" makes it coarser too, role = "other" leaves it out'
+
+
+def derived_columns(table: Table) -> list[Derived]:
+    """Return the carried columns that follow from quasi-identifiers or tell them, the closest relation of each."""
+    schema = table.schema
+    if not schema.quasi or not schema.carried:
+        return []
+    every, times = _lines(table)
+    names = [attribute.name for attribute in schema.published]
+    sizes = {attribute.name: attribute.size for attribute in schema.published}
+    (codes, weights), (few, few_weights) = (_thinned(every, times, most) for most in (_LINES, _PAIR_LINES))
+    whole, columns, thin = (dict(zip(names, lines.T, strict=True)) for lines in (every, codes, few))
+    quasi = [attribute.name for attribute in schema.quasi]
+    found = []
+    for name in (attribute.name for attribute in schema.carried):
+        everything = np.arange(sizes[name])
+        relation = next(_single(columns, weights, name, quasi), None)
+        if relation is not None:
+            known, follows = relation
+            part = everything if follows else _most_frequent(whole[name], whole[known], times, sizes[name])
+            found.append(Derived(name, known=(known,), follows=follows, part=part))
+        elif (pair := next(_double(thin, few_weights, name, quasi, sizes), None)) is not None:
+            found.append(Derived(name, known=pair, follows=True, part=everything))
+    return found
+
+
+def _single(
+    columns: dict[str, np.ndarray], weights: np.ndarray, name: str, quasi: Sequence[str]
+) -> Iterator[tuple[str, bool]]:
+    """Yield the quasi-identifiers a column follows from (True), then those that follow from it (False)."""
+    for known in quasi:
+        if told(columns[known], columns[name], weights) > 1 - _DIFFER:
+            yield known, True
+    for known in quasi:
+        if told(columns[name], columns[known], weights) > 1 - _DIFFER:
+            yield known, False
+
+
+def _double(
+    columns: dict[str, np.ndarray], weights: np.ndarray, name: str, quasi: Sequence[str], sizes: dict[str, int]
+) -> Iterator[tuple[str, str]]:
+    """Yield the pairs of quasi-identifiers from which a column follows."""
+    for one, other in itertools.combinations(quasi[:_IN_PAIRS], 2):
+        joint = columns[one].astype(np.int64) * sizes[other] + columns[other]
+        both = np.unique(joint, return_inverse=True)[1].reshape(-1)
+        if told(both, columns[name], weights, neighbours=False) > 1 - _DIFFER:
+            yield one, other
+
+
+def _lines(table: Table) -> tuple[np.ndarray, np.ndarray]:
+    """Return combinations of codes with their weights; of each person one row: their rows agree."""
+    people = table.persons()
+    if people is None:
+        counts = table.counts()
+        return counts.codes, counts.weights
+    first = np.unique(people, return_index=True)[1]
+    codes = table.codes()[first]
+    sizes = [attribute.size for attribute in table.schema.published]
+    return group_codes([np.ascontiguousarray(column) for column in codes.T], sizes, rows=len(codes))
+
+
+def _thinned(codes: np.ndarray, weights: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
+    every = -(-len(weights) // most) if len(weights) else 1
+    return codes[::every], weights[::every]
+
+
+def told(known: np.ndarray, column: np.ndarray, weights: np.ndarray, *, neighbours: bool = True) -> float:
+    """Return how much seldomer rows that agree in `known` differ in a column than any two rows; 1 where they never do.
+
+    With `neighbours` also of rows next to each other in the order of `known`, whichever says more. 0 where there is too
+    little to judge by.
+    """
+    cells, many = _cells(known, column, weights)
+    if not len(many):
+        return 0.0
+    value = np.unique(cells[:, 1], return_inverse=True)[1].reshape(-1)
+    group = np.cumsum(np.r_[False, cells[1:, 0] != cells[:-1, 0]])
+    rows, width = np.bincount(group, weights=many), int(value.max()) + 1
+    agree = np.bincount(group, weights=many * (many - 1.0))
+    several = rows > 1
+    differ = np.zeros(len(rows))
+    differ[several] = 1 - agree[several] / (rows[several] * (rows[several] - 1))
+    again = several[group]
+    within = _share(
+        float((rows * differ).sum()), float(rows[several].sum()), _any_two(value[again], many[again], width)
+    )
+    if not neighbours or len(rows) < 2:
+        return within
+    key, share = group * width + value, many / rows[group]
+    place = np.minimum(np.searchsorted(key, key + width), len(key) - 1)
+    across = np.bincount(group, weights=np.where(key[place] == key + width, share * share[place], 0.0))[:-1]
+    beside = float(((rows - 1) * differ).sum() + (1 - across).sum())
+    return max(within, _share(beside, float(rows.sum()) - 1, _any_two(value, many, width)))
+
+
+def _cells(one: np.ndarray, other: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the pairs of codes that occur, in order, and how often."""
+    sizes = [int(column.max(initial=0)) + 1 for column in (one, other)]
+    return group_codes([one, other], sizes, rows=len(one), weights=weights)
+
+
+def _share(differ: float, rows: float, by_chance: float) -> float:
+    """Return how much of what chance would part is not parted."""
+    return 1 - differ / (rows * by_chance) if rows * by_chance >= _EXPECTED else 0.0
+
+
+def _any_two(value: np.ndarray, many: np.ndarray, width: int) -> float:
+    """Return how often two different rows differ."""
+    times = np.bincount(value, weights=many, minlength=width)
+    rows = times.sum()
+    return 1 - float((times * (times - 1)).sum()) / (rows * (rows - 1)) if rows > 1 else 0.0
+
+
+def _most_frequent(column: np.ndarray, known: np.ndarray, weights: np.ndarray, size: int) -> np.ndarray:
+    """Return for each code of a column the code of the quasi-identifier that most of its rows have."""
+    cells, many = _cells(column, known, weights)
+    order = np.lexsort((many, cells[:, 0]))
+    part = np.full(size, -1, np.int64)
+    part[cells[order, 0]] = cells[order, 1]  # the last of a code stays: the most frequent
+    return part

@@ -1,0 +1,139 @@
+"""What is left of a requirement where a column that is published unchanged follows from quasi-identifiers.
+
+Source    Ours: the attack on classes by a column that the attacker can compute.
+Claim     `rows` is the number of published rows whose class, taken only with the rows that agree in what a reader knows
+          of the derived columns, does not satisfy the requirement; counted in people where the table is.
+Because   the classes are split by the codes of these columns, and each part is checked as the requirement has it; a
+          sensitive column that follows from quasi-identifiers is known to the reader anyway and is not looked at.
+Checked   tests/claims/test_derived_columns.py::test_rows_told_apart_equal_a_count_by_hand
+          tests/claims/test_derived_columns.py::test_a_mutant_that_does_not_split_is_caught
+Silent on relations that `counts.derived` does not find.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
+
+import numpy as np
+from scipy.sparse import csr_matrix
+
+from sfumato.claims import VERIFY_TOLERANCE, Requirement
+from sfumato.counts import Members, Table
+from sfumato.counts.derived import DERIVED_HINT, Derived
+from sfumato.errors import ReleaseError, count_of
+from sfumato.mechanisms.people import declared, satisfied
+from sfumato.release import Release, ground_of
+from sfumato.schema import Attribute
+
+__all__ = ["ToldApart", "told_apart"]
+
+
+@dataclass(frozen=True, slots=True)
+class ToldApart:
+    """How many rows of a release keep less than its requirement because of columns that follow from others."""
+
+    rows: int
+    _: KW_ONLY
+    among: int
+    columns: tuple[Derived, ...]
+    requirement: Requirement
+
+    def require(self) -> None:
+        """Raise `ReleaseError` where the classes of a release can be told apart from inside."""
+        if self.rows:
+            hint = f"{DERIVED_HINT}; or say yes with allow_derived=True (--allow-derived)"
+            raise ReleaseError(self.describe(), hint=hint)
+
+    def describe(self) -> str:
+        """Say which columns follow from which, and for how many rows that undoes the requirement."""
+        which = "; ".join(column.describe() for column in self.columns)
+        rows = f"{self.rows:,} of {count_of(self.among, 'row')}"
+        return f"{which}: with what they tell, the class of {rows} no longer satisfies {self.requirement}"
+
+    def silences(self) -> tuple[str, ...]:
+        """Say in a claim what a reader can do; nothing where the classes keep what is required."""
+        if not self.rows:
+            return ()
+        return tuple(
+            f"a reader who knows {' and '.join(one.known)} of somebody: {one.describe()}, and {one.column} is "
+            "published unchanged, so that the rows of a class are told apart by it"
+            for one in self.columns
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Lines:
+    """Combinations of carried codes with their class and weight; -1 is no class."""
+
+    codes: np.ndarray
+    _: KW_ONLY
+    group: np.ndarray
+    weight: np.ndarray
+    members: Members | None = None  # who has which line, where people are counted
+
+
+def told_apart(table: Table, release: Release, columns: Sequence[Derived]) -> ToldApart | None:
+    """Return what derived columns leave of a release's requirement; None where there is nothing to look at."""
+    asked, names = release.claim.requirement, [attribute.name for attribute in release.carried]
+    found = tuple(column for column in columns if column.column in names)
+    if asked is None or not found:
+        return None
+    known = {column.column for column in found if column.follows}
+    lines = _by_people(table, release) or _by_rows(release)
+    keys = [one.part[lines.codes[:, names.index(one.column)]] for one in found]
+    split = np.unique(np.column_stack([lines.group, *keys]), axis=0, return_inverse=True)[1].reshape(-1)
+    stays = lines.group >= 0
+    place = np.where(stays, split, -1)
+    number = int(place.max(initial=-1)) + 1
+    held = [
+        (attribute, lines.codes[:, at])
+        for at, attribute in enumerate(release.carried)
+        if attribute.role == "sensitive" and attribute.name not in known
+    ]
+    size = np.bincount(place[stays], weights=lines.weight[stays], minlength=number)
+    if lines.members is not None:
+        told = declared(lines.members, place, number, held)
+        good = satisfied(asked, told, [attribute for attribute, _ in held], tolerance=VERIFY_TOLERANCE)
+    else:
+        good = _satisfied(asked, place, lines.weight, number, held, release.schema.rows_per_person)
+    return ToldApart(int(size[~good & (size > 0)].sum()), among=release.rows, columns=found, requirement=asked)
+
+
+def _by_rows(release: Release) -> _Lines:
+    carried = release.groups.carried
+    return _Lines(carried.codes, group=carried.group.astype(np.int64), weight=carried.weight)
+
+
+def _by_people(table: Table, release: Release) -> _Lines | None:
+    """Return the lines of the table with who has them, where a release counts people and knows where each line went."""
+    home = release.residence
+    if release.people is None or (home is None and len(release.groups) != 1):
+        return None
+    names = tuple(a.name for a in release.carried) if home is None else home.names
+    counts, members = table.counts(names), table.members(names)
+    group = np.zeros(len(counts), np.int64) if home is None else home.group.astype(np.int64)
+    places = [names.index(attribute.name) for attribute in release.carried]
+    return _Lines(counts.codes[:, places], group=group, weight=counts.weights, members=members)
+
+
+def _satisfied(
+    requirement: Requirement,
+    place: np.ndarray,
+    weight: np.ndarray,
+    number: int,
+    held: Sequence[tuple[Attribute, np.ndarray]],
+    rows_per_person: int,
+) -> np.ndarray:
+    """Whether each part of a class satisfies the requirement, counted in rows."""
+    good = np.ones(number, bool)
+    size = np.bincount(place, weights=weight, minlength=number).astype(np.int64)
+    for part in requirement.parts:
+        if not part.reads_sensitive:
+            good &= part.check(size[:, None], rows_per_person=rows_per_person)
+            continue
+        for attribute, codes in held:
+            table = csr_matrix((weight, (place, codes)), shape=(number, attribute.size), dtype=np.int64)
+            overall = np.asarray(table.sum(axis=0)).ravel()
+            good &= part.check(table, overall, ground=ground_of(attribute), rows_per_person=rows_per_person)
+    return good
