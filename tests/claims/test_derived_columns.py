@@ -8,8 +8,7 @@ from itertools import combinations, pairwise
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import sfumato as sf
 from sfumato.cli.main import app
