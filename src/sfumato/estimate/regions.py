@@ -144,7 +144,7 @@ def overlaps(labels: Labels, table: Labels, used: np.ndarray, ends: _Ends | None
     inside = below[ends.end]
     inside -= below[ends.start]
     if len(inside) == len(labels):  # one interval each
-        return inside
+        return np.asarray(inside)
     return np.asarray(np.add.reduceat(inside, labels.offsets[:-1], axis=0))
 
 
