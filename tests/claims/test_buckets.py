@@ -6,10 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
+from tests.oracles.anatomy import bucket_values_reference
 
 import sfumato as sf
 from sfumato.counts import Table
-from sfumato.kernels.anatomy import bucket_values, bucket_values_reference
+from sfumato.kernels.anatomy import bucket_values
 
 SMALL = {
     "name": "small",

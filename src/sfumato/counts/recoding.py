@@ -1,21 +1,21 @@
 """Recodings: which label or group each row goes to. Plain arrays, no code, confidential unless a mechanism says not.
 
-Source    Ours: a recoding is data that runs as a NumPy lookup or as joins in any engine.
-Claim     `route` on arrays and `route_frame` on a frame of code columns give every row the same answer.
-Because   both read the same arrays: a lookup is a join on the code, a walk down the tree is one join for each level,
-          a quota is a join on the combination and the row's place among its equals.
-Checked   tests/unit/counts/test_recoding.py::test_frames_agree_with_arrays
+Source    Ours: a recoding is data, not code: lookups, the nodes of a tree, or quotas.
+Claim     `route` sends every row of codes to one label or group, the one that a walk by hand finds.
+Because   a lookup is one index, every inner node sends each code to exactly one child, and a quota serves equal rows in
+          row order until it is used up.
+Checked   tests/unit/counts/test_recoding.py::test_a_walk_by_hand_ends_in_the_same_group
+          tests/unit/counts/test_recoding.py::test_a_quota_serves_as_many_as_it_says
 Silent on codes outside the domain, which a `Table` never holds.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 
 from sfumato.counts.counts import packed
@@ -23,24 +23,15 @@ from sfumato.errors import ParameterError
 
 __all__ = [
     "GROUP",
-    "NODE",
     "BinaryWalk",
     "Cuts",
     "Quota",
     "Recoding",
     "RoutingTree",
     "binary_nodes",
-    "join_each",
     "place_in_order",
     "row_ids",
-    "row_numbers",
 ]
-
-
-# Arrays and joins behind the recodings: binary walks, lookups in any engine, places among equals.
-
-NODE = "__node__"
-_ORDER = "__order__"
 
 
 @dataclass(frozen=True)
@@ -53,23 +44,6 @@ class BinaryWalk:
     left: np.ndarray
     right: np.ndarray
     origin: np.ndarray
-
-    def levels(self) -> Iterator[dict[str, np.ndarray]]:
-        """Yield, level by level, the nodes rows may stand at: inner ones of the level, and leaves reached before."""
-        level, done = np.zeros(1, dtype=np.int64), np.empty(0, dtype=np.int64)
-        while (self.attribute[level] >= 0).any():
-            nodes = np.concatenate([level, done])
-            inner = self.attribute[nodes] >= 0
-            yield {
-                NODE: nodes,
-                "__attribute__": self.attribute[nodes].astype(np.int64),
-                "__position__": self.position[nodes],
-                "__left__": np.where(inner, self.left[nodes], nodes),
-                "__right__": np.where(inner, self.right[nodes], nodes),
-            }
-            open_nodes = level[self.attribute[level] >= 0]
-            done = np.concatenate([done, level[self.attribute[level] < 0]])
-            level = np.concatenate([self.left[open_nodes], self.right[open_nodes]])
 
 
 def binary_nodes(
@@ -112,30 +86,6 @@ def binary_nodes(
     return BinaryWalk(np.asarray(kind, np.int64), **{key: np.asarray(value, np.int64) for key, value in arrays.items()})
 
 
-def join_each(table: Any, lookup: Mapping[str, np.ndarray], on: Sequence[str]) -> Any:
-    """Join a small table of arrays to a frame of any engine; rows of an eager frame keep their order."""
-    backend = table.implementation
-    lazy = isinstance(table, nw.LazyFrame)
-    if lazy and not backend.is_polars():
-        native = _relation(table, lookup)
-    else:
-        native = nw.from_dict({key: np.asarray(values) for key, values in lookup.items()}, backend=backend)
-        native = native.lazy() if lazy else native
-    types = table.collect_schema()
-    native = native.with_columns(nw.col(name).cast(types[name]) for name in on)
-    return table.join(native, on=list(on), how="left")
-
-
-def _relation(table: Any, lookup: Mapping[str, np.ndarray]) -> Any:
-    """Return a lookup as a table of the database the frame lives in."""
-    import pyarrow as pa
-
-    arrow = pa.table({key: pa.array(values) for key, values in lookup.items()})
-    if table.implementation.is_duckdb():  # on the relation's own connection: relations of two cannot be joined
-        return nw.from_native(table.to_native().query("__unused__", "SELECT * FROM arrow"))
-    return nw.from_native(arrow).lazy(backend=table.implementation)
-
-
 def row_ids(rows: np.ndarray) -> np.ndarray:
     """Return a number for each row, equal for equal rows and rising in lexicographic order."""
     sizes = [int(size) for size in rows.max(axis=0, initial=0) + 1]
@@ -154,16 +104,6 @@ def place_in_order(keys: np.ndarray) -> np.ndarray:
     place = np.empty(len(keys), dtype=np.int64)
     place[order] = np.arange(len(keys)) - np.repeat(starts, lengths)
     return place
-
-
-def row_numbers(table: Any, order: str | None) -> tuple[Any, str, bool]:
-    """Return the frame with a column that orders its rows, its name, and whether we added it."""
-    if order is not None:
-        return table, order, False
-    if not table.implementation.is_polars():
-        hint = "name a column that orders the rows"
-        raise ParameterError("order", None, "is needed: a database has no row order", hint=hint)
-    return nw.from_native(table.to_native().with_row_index(_ORDER)), _ORDER, True
 
 
 GROUP = "group"
@@ -201,14 +141,6 @@ class Cuts:
         for at, labels in enumerate(self.labels):
             found[:, at] = labels[codes[:, at]]
         return found
-
-    def route_frame(self, frame: Any) -> Any:
-        """Replace the code columns of any frame by columns of label ids."""
-        table = nw.from_native(frame)
-        for name, labels in zip(self.names, self.labels, strict=True):
-            lookup = {name: np.arange(len(labels), dtype=np.int64), f"{name}__label": labels.astype(np.int64)}
-            table = join_each(table, lookup, [name]).drop(name).rename({f"{name}__label": name})
-        return table.to_native()
 
     def to_json(self) -> dict[str, Any]:
         """Return runs of equal labels, `[first code, label]`, and the number of codes, by attribute."""
@@ -302,22 +234,6 @@ class RoutingTree:
             active = active[walk.attribute[at] >= 0]
         return np.asarray(self.leaf[walk.origin[node]])
 
-    def route_frame(self, frame: Any) -> Any:
-        """Add the column `group` to any frame that has the code columns."""
-        table = nw.from_native(frame)
-        walk = binary_nodes(self.attribute, self.offsets, self.boundaries, self.children)
-        table = table.with_columns(nw.lit(0).cast(nw.Int64).alias(NODE))
-        for nodes in walk.levels():
-            table = join_each(table, nodes, [NODE])
-            goes = nw.col("__left__")  # a leaf points to itself on both sides
-            for at, name in enumerate(self.names):
-                right = (nw.col("__attribute__") == at) & (nw.col(name) >= nw.col("__position__"))
-                goes = nw.when(right).then(nw.col("__right__")).otherwise(goes)
-            table = table.with_columns(goes.alias("__next__")).drop(NODE, *(key for key in nodes if key != NODE))
-            table = table.rename({"__next__": NODE})
-        groups = {NODE: np.arange(len(walk.origin)), GROUP: self.leaf[walk.origin].astype(np.int64)}
-        return join_each(table, groups, [NODE]).drop(NODE).to_native()
-
 
 @dataclass(frozen=True)
 class Quota:
@@ -349,17 +265,6 @@ class Quota:
         group = self.group[order].astype(np.int64)
         return {**columns, GROUP: group, "__start__": start, "__end__": start + quota}
 
-    def _with_rest(self) -> dict[str, np.ndarray]:
-        """The lines, and for each combination one that sends whoever comes too late to group -1."""
-        lines = self._lines()
-        codes = np.column_stack([lines[name] for name in self.names])
-        last = np.ones(len(codes), dtype=bool)
-        last[:-1] = (codes[1:] != codes[:-1]).any(axis=1)
-        rest = {key: values[last] for key, values in lines.items()}
-        many = int(last.sum())
-        rest |= {GROUP: np.full(many, -1), "__start__": rest["__end__"], "__end__": np.full(many, 2**62)}
-        return {key: np.concatenate([values, rest[key]]) for key, values in lines.items()}
-
     def route(self, codes: np.ndarray) -> np.ndarray:
         """Return the group of each row of codes (int32); -1 where no quota is left."""
         codes = _checked(codes, len(self.names))
@@ -376,26 +281,6 @@ class Quota:
         known, at = at >= 0, np.maximum(at, 0)
         hit = known & (line_of[at] == row_of) & (place < lines["__end__"][at])
         return np.where(hit, lines[GROUP][at], -1).astype(np.int32)
-
-    def route_frame(self, frame: Any, *, order: str | None = None) -> Any:
-        """Add the column `group` to any frame of code columns; a lazy frame needs the column that orders its rows."""
-        given = nw.from_native(frame)
-        if isinstance(given, nw.DataFrame):
-            codes = given.select(*self.names).to_numpy()
-            rows = np.arange(len(codes)) if order is None else np.argsort(given[order].to_numpy(), kind="stable")
-            group = np.empty(len(codes), dtype=np.int64)
-            group[rows] = self.route(codes[rows])
-            column = nw.new_series(GROUP, group, backend=given.implementation)
-            return given.with_columns(column).to_native()
-        table, order_name, own = row_numbers(given, order)
-        count = nw.col(self.names[0]).cum_count().over(*self.names, order_by=order_name)
-        table = table.with_columns((count.cast(nw.Int64) - 1).alias("__place__"))
-        table = join_each(table, self._with_rest(), list(self.names))
-        start, end, place = nw.col("__start__"), nw.col("__end__"), nw.col("__place__")
-        table = table.filter(start.is_null() | ((start <= place) & (place < end)))
-        table = table.with_columns(nw.col(GROUP).fill_null(-1).cast(nw.Int64))
-        table = table.sort(order_name).drop("__place__", "__start__", "__end__", *([order_name] if own else []))
-        return table.to_native()
 
 
 Recoding = Cuts | RoutingTree | Quota

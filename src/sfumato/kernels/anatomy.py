@@ -15,7 +15,7 @@ import numpy as np
 from sfumato.arrays import Ints
 from sfumato.kernels.cache import compiled
 
-__all__ = ["bucket_values", "bucket_values_reference"]
+__all__ = ["bucket_values"]
 
 
 @compiled
@@ -39,13 +39,3 @@ def bucket_values(counts: Ints, l: int) -> Ints:  # noqa: E741
         made += 1
         if made == len(groups):
             return groups[:made].copy()
-
-
-def bucket_values_reference(counts: Ints, l: int) -> Ints:  # noqa: E741
-    """Say the same in four lines."""
-    groups = []
-    while (counts > 0).sum() >= l:
-        largest = np.argsort(-counts, kind="stable")[:l]
-        counts[largest] -= 1
-        groups.append(largest)
-    return np.array(groups, np.int64).reshape(-1, l)

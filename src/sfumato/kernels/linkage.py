@@ -43,7 +43,6 @@ __all__ = [
     "link_score",
     "no_link",
     "score",
-    "score_all",
 ]
 
 EXACT, PRODUCT, ROBUST = range(3)
@@ -229,16 +228,6 @@ def box_mass(k: Link, a: int, low: int, high: int) -> float:
 def score(k: Link, mass: float, counts: Ints, cells: Floats) -> float:
     """`link_score` for a caller in Python."""
     return link_score(k, mass, counts, cells)
-
-
-@compiled
-def score_all(k: Link, mass: Floats, counts: Ints) -> Floats:
-    """Scores of many classes (counts: classes x values) under a model without cells."""
-    found = np.zeros(mass.size)
-    cells = np.zeros(0)
-    for i in range(mass.size):
-        found[i] = link_score(k, mass[i], counts[i], cells)
-    return found
 
 
 @compiled

@@ -1,42 +1,14 @@
-"""Recodings route rows the same way as arrays and as frames of every engine."""
+"""Recodings route each row of codes to the label or group that a walk by hand finds."""
 
 from __future__ import annotations
 
-import duckdb
 import numpy as np
-import pandas as pd
-import polars as pl
 import pytest
 from hypothesis import given, settings, strategies as st
 
 from sfumato.counts import Cuts, Quota, RoutingTree
 from sfumato.counts.recoding import row_ids
 from sfumato.errors import ParameterError
-
-ENGINES = ["polars", "lazy", "pandas", "pyarrow", "duckdb"]
-
-
-def as_frame(columns: dict, engine: str):
-    frame = pl.DataFrame(columns)
-    if engine == "lazy":
-        return frame.lazy()
-    if engine == "pandas":
-        return pd.DataFrame(columns)
-    if engine == "pyarrow":
-        return frame.to_arrow()
-    if engine == "duckdb":
-        return duckdb.connect().from_arrow(frame.to_arrow())
-    return frame
-
-
-def to_rows(native) -> pl.DataFrame:
-    if isinstance(native, pl.LazyFrame):
-        return native.collect()
-    if isinstance(native, pd.DataFrame):
-        return pl.from_pandas(native)
-    if isinstance(native, duckdb.DuckDBPyRelation):
-        return native.pl()
-    return pl.DataFrame(native)
 
 
 def codes_of(rows: int, sizes, seed: int = 0) -> np.ndarray:
@@ -77,7 +49,6 @@ def test_groups_can_be_merged() -> None:
 def test_a_tree_of_one_leaf() -> None:
     tree = RoutingTree.binary(("a",), attribute=[-1], position=[0], left=[0], right=[0], leaf=np.array([5]))
     assert tree.route(np.zeros((3, 1), np.int32)).tolist() == [5, 5, 5]
-    assert to_rows(tree.route_frame(pl.DataFrame({"a": [0, 1]})))["group"].to_list() == [5, 5]
 
 
 def random_tree(seed: int, size: int) -> RoutingTree:
@@ -147,32 +118,6 @@ def recodings() -> dict:
     return {"cuts": cuts, "tree": nary_tree(), "quota": quota, "deep": random_tree(3, 10)}
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("kind", ["cuts", "tree", "quota", "deep"])
-def test_frames_agree_with_arrays(kind: str, engine: str) -> None:
-    recoding = recodings()[kind]
-    codes = codes_of(200, (2, 3) if kind == "quota" else (10, 3))
-    columns = {"a": codes[:, 0], "b": codes[:, 1], "at": np.arange(200)}
-    frame = as_frame(columns, engine)
-    options = {"order": "at"} if kind == "quota" else {}
-    # Some rows come too late for their quota, some have a combination without one: both are -1.
-    found = to_rows(recoding.route_frame(frame, **options)).sort("at")
-    expected = recoding.route(codes)
-    assert found["at"].to_list() == list(range(200))
-    if kind == "cuts":
-        assert found.select("a", "b").rows() == [tuple(row) for row in expected.tolist()]
-    else:
-        assert found["group"].to_list() == expected.tolist()
-
-
-@pytest.mark.parametrize("engine", ["polars", "lazy", "pandas", "pyarrow"])
-def test_quota_follows_row_order_where_there_is_one(engine: str) -> None:
-    quota, codes = recodings()["quota"], codes_of(200, (2, 3), 4)
-    found = to_rows(quota.route_frame(as_frame({"a": codes[:, 0], "b": codes[:, 1]}, engine)))
-    assert found.columns == ["a", "b", "group"]
-    assert found["group"].to_list() == quota.route(codes).tolist()
-
-
 def test_a_quota_serves_as_many_as_it_says() -> None:
     quota = recodings()["quota"]
     codes = np.zeros((105, 2), dtype=np.int32)
@@ -188,11 +133,6 @@ def test_row_numbers_do_not_depend_on_packing() -> None:
     assert row_ids(small).tolist() == row_ids(wide).tolist()
 
 
-def test_a_database_needs_an_order_for_quotas() -> None:
-    with pytest.raises(ParameterError, match="row order"):
-        recodings()["quota"].route_frame(duckdb.sql("select 0 as a, 0 as b"))
-
-
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=50), st.lists(st.integers(0, 5), min_size=1, max_size=50))
 def test_cuts_come_back_from_json(first, second) -> None:
     cuts = Cuts(("a", "b"), labels=(np.array(first), np.array(second)))
@@ -206,3 +146,19 @@ def test_shapes_are_checked() -> None:
         recodings()["cuts"].route(np.zeros((3, 5), np.int32))
     with pytest.raises(ParameterError, match="labels"):
         Cuts(("a", "b"), labels=(np.array([0]),))
+
+
+def test_equal_rows_are_served_in_row_order() -> None:
+    """The reference of `Quota.route`: one row after another, each takes the first line with something left."""
+    quota, codes = recodings()["quota"], codes_of(400, (2, 3), 4)
+    left = sorted(
+        [*line.tolist(), int(to), int(n)] for line, to, n in zip(quota.codes, quota.group, quota.quota, strict=True)
+    )
+    expected = []
+    for row in codes.tolist():
+        line = next((line for line in left if line[:2] == row and line[3] > 0), None)
+        if line is not None:
+            line[3] -= 1
+        expected.append(-1 if line is None else line[2])
+    assert quota.route(codes).tolist() == expected
+    assert -1 in expected
