@@ -12,9 +12,10 @@ import numpy as np
 import polars as pl
 import pytest
 from scipy.stats import chi2
+from tests.oracles import urn
 from tests.oracles.urn import WordList, kept_reference, urn_reference
 
-from sfumato.commuting import urn as dirichlet_sample, urn_kernel as urn
+from sfumato.commuting import urn as dirichlet_sample
 from sfumato.commuting.bounds import Stratum
 from sfumato.commuting.prior import is_good, smallest_alphas
 from sfumato.commuting.urn import KEEP_BITS, Commuters, UrnLaw, good, keep_probability, limits_of, urn_sample

@@ -53,16 +53,8 @@ __all__ = [
 ]
 
 
-# The prior of origin-destination synthesis: how small alpha may be, and what a given prior guarantees.
-#
-# The mathematics lies in `sfumato.commuting.prior`; these are the names under which a reader of the OnTheMap paper
-# looks for it.
-
-
-# Public shapes of a prior: uniform, falling with distance, or like an older public table.
-#
-# Shapes hold whole-number weights; `smallest_scale` finds the scale. Nothing here may see the confidential table:
-# a weight or a keep probability taken from it would be a release of its own that no certificate covers.
+# Shapes (`commuting.cells`) hold whole-number weights; `smallest_scale` finds the scale. Nothing here may see the
+# confidential table: a weight or a keep probability taken from it would be a release that no certificate covers.
 
 
 def scaled(shape: Sequence[Stratum], scale: Fraction) -> tuple[Stratum, ...]:

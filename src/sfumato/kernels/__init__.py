@@ -1,4 +1,4 @@
-"""Compiled loops over plain arrays, each beside a readable NumPy reference that must give the same answer.
+"""Compiled loops over plain arrays, production code only; their slow references are in `tests/oracles`.
 
 Nothing here knows a schema, a frame or a random generator. Import the module you need:
 importing this package alone does not import numba.

@@ -151,9 +151,7 @@ def test_shapes_are_checked() -> None:
 def test_equal_rows_are_served_in_row_order() -> None:
     """The reference of `Quota.route`: one row after another, each takes the first line with something left."""
     quota, codes = recodings()["quota"], codes_of(400, (2, 3), 4)
-    left = sorted(
-        [*line.tolist(), int(to), int(n)] for line, to, n in zip(quota.codes, quota.group, quota.quota, strict=True)
-    )
+    left = sorted(np.column_stack([quota.codes, quota.group, quota.quota]).tolist())
     expected = []
     for row in codes.tolist():
         line = next((line for line in left if line[:2] == row and line[3] > 0), None)
