@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from sfumato.randomness.binomial import binomial, binomial_pmf
 from sfumato.randomness.entropy import Entropy, Words
+from sfumato.randomness.gaussian import discrete_gaussian, discrete_gaussian_pmf
 from sfumato.randomness.geometric import (
     bernoulli_exp,
     discrete_laplace,
@@ -39,6 +40,8 @@ __all__ = [
     "bernoulli_exp",
     "binomial",
     "binomial_pmf",
+    "discrete_gaussian",
+    "discrete_gaussian_pmf",
     "discrete_laplace",
     "discrete_laplace_pmf",
     "discrete_laplace_tail",
