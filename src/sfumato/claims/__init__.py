@@ -9,7 +9,7 @@ from sfumato.claims.closeness import TCloseness
 from sfumato.claims.disclosure import SemanticPrivacy
 from sfumato.claims.diversity import LDiversity
 from sfumato.claims.ground import Ground
-from sfumato.claims.guarantees import ApproxDP, Linkable, Nothing, ProbabilisticDP, PureDP
+from sfumato.claims.guarantees import ApproxDP, ConcentratedDP, Linkable, Nothing, ProbabilisticDP, PureDP
 from sfumato.claims.likeness import BetaLikeness
 from sfumato.claims.linkability import Linkability, split_linkability
 from sfumato.claims.registry import GUARANTEES, REQUIREMENTS, Promise, promise_from_json, requirement_from_json
@@ -25,6 +25,7 @@ __all__ = [
     "ApproxDP",
     "BetaLikeness",
     "Claim",
+    "ConcentratedDP",
     "Conjunction",
     "Figure",
     "Found",

@@ -1,7 +1,7 @@
 """What a release promises, to whom, and what it does not say. Frozen, exact, the same after JSON.
 
 Source    The idea of a description apart from its accountant: DpEvent in Google's dp_accounting.
-Claim     A claim read back from JSON equals the claim written; the steps of a budget sum to epsilon exactly.
+Claim     A claim read back from JSON equals the claim written; the steps of a budget sum to epsilon (or rho) exactly.
 Because   numbers are int or Fraction, written as such; the sum is compared as Fractions.
 Checked   tests/unit/claims/test_claim.py::test_round_trip_through_json
           tests/unit/claims/test_claim.py::test_trace_must_sum_to_epsilon_exactly
@@ -17,7 +17,7 @@ from fractions import Fraction
 from typing import Any, Literal, get_args
 
 from sfumato.claims.diversity import LDiversity
-from sfumato.claims.guarantees import ApproxDP, Linkable, Nothing, ProbabilisticDP, PureDP
+from sfumato.claims.guarantees import ApproxDP, ConcentratedDP, Linkable, Nothing, ProbabilisticDP, PureDP
 from sfumato.claims.registry import Promise, promise_from_json
 from sfumato.claims.requirement import Requirement, Unit
 from sfumato.errors import ParameterError
@@ -78,7 +78,7 @@ _ROWS = {
     ),
 }
 
-_PRIVATE = (PureDP, ApproxDP, ProbabilisticDP)
+_PRIVATE = (PureDP, ApproxDP, ConcentratedDP, ProbabilisticDP)
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -86,7 +86,8 @@ class Claim:
     """A promise with its unit, its neighbour relation, the inputs taken as public, and its silences.
 
     `unit` is what is counted and protected: "person" where the schema decides who a row is about, else "row".
-    `trace` lists (stage, epsilon) in the order in which a mechanism spends its budget.
+    `trace` lists (stage, epsilon) in the order in which a mechanism spends its budget; (stage, rho) where privacy is
+    concentrated.
     """
 
     promise: Promise
@@ -141,8 +142,16 @@ class Claim:
             rule = "differential privacy means nothing without neighbours"
             raise ParameterError("neighbours", self.neighbours, rule, hint="try Neighbours.ADD_OR_REMOVE_ONE")
         total = sum((spent for _, spent in self.trace), Fraction())
-        if self.trace and total != self.promise.epsilon:
-            raise ParameterError("trace", total, f"must sum to epsilon = {self.promise.epsilon} exactly")
+        name, whole = self.currency
+        if self.trace and total != whole:
+            raise ParameterError("trace", total, f"must sum to {name} = {whole} exactly")
+
+    @property
+    def currency(self) -> tuple[str, Fraction]:
+        """What the steps of the trace are parts of: rho where privacy is concentrated, else epsilon (0: none)."""
+        if isinstance(self.promise, ConcentratedDP):
+            return "rho", self.promise.rho
+        return "epsilon", self.promise.epsilon if isinstance(self.promise, _PRIVATE) else Fraction()
 
     @property
     def kind(self) -> Literal["checked", "proved", "estimate", "none"]:
@@ -234,7 +243,8 @@ class Claim:
         lines += [f"It does not cover: {silence}." for silence in self.silent_on]
         if self.trace:
             steps = ", ".join(f"{stage} {plain(spent)}" for stage, spent in self.trace)
-            lines.append(f"Budget, step by step: {steps}.")
+            of = " of rho" if isinstance(self.promise, ConcentratedDP) else ""
+            lines.append(f"Budget{of}, step by step: {steps}.")
         if self.rehearsal:
             lines.append("This is a rehearsal: it was made with a known seed and protects nobody.")
         return "\n".join(map(visible, lines))

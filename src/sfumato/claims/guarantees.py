@@ -2,9 +2,10 @@
 
 Source    Dwork, McSherry, Nissim & Smith, TCC 2006 (pure); Dwork et al., EUROCRYPT 2006 (approximate);
           Machanavajjhala et al., ICDE 2008, definition 6 (probabilistic); the (d, alpha)-linkable model of
-          the dLink paper, definition 6.
+          the dLink paper, definition 6; Bun & Steinke, TCC 2016 (concentrated).
 Claim     PureDP: Pr[M(x) in S] <= e^epsilon Pr[M(y) in S] for neighbours x, y and every S. ApproxDP: plus delta.
           ProbabilisticDP: outputs whose likelihood ratio exceeds e^epsilon have probability at most delta.
+          ConcentratedDP: D_alpha(M(x) || M(y)) <= rho alpha for every alpha > 1 (Renyi divergence), hence ApproxDP.
 Because   the mechanism's own module proves it; a value here only states it, exactly.
 Checked   tests/unit/claims/test_guarantees.py::test_values_are_exact_and_frozen
           tests/unit/claims/test_claim.py::test_kind_follows_from_the_promise
@@ -18,6 +19,7 @@ from collections.abc import Sequence
 from dataclasses import KW_ONLY
 from typing import Any, ClassVar, Literal, get_args
 
+from sfumato.claims.concentrated import epsilon_of, implies, rho_for
 from sfumato.claims.requirement import Requirement, Unit
 from sfumato.declare import Rational, Whole, declare, hold, parameter, to_json
 from sfumato.errors import ParameterError
@@ -26,6 +28,7 @@ from sfumato.exact import Number, plain, whole
 __all__ = [
     "PROBABILITIES",
     "ApproxDP",
+    "ConcentratedDP",
     "Linkable",
     "Nothing",
     "ProbabilisticDP",
@@ -104,6 +107,59 @@ class ApproxDP:
 
     def __str__(self) -> str:
         return f"{self.label}({plain(self.epsilon)}, {plain(self.delta)})"
+
+
+@declare
+class ConcentratedDP:
+    """rho-zero-concentrated differential privacy, with the (epsilon, delta) that it implies.
+
+    `rho` adds up over releases; `epsilon` is rounded up, and a pair that rho does not imply is refused.
+
+    >>> ConcentratedDP("1/100", epsilon="0.7", delta="1e-6").implied
+    ApproxDP(epsilon=Fraction(7, 10), delta=Fraction(1, 1000000))
+    """
+
+    rho: Rational = parameter("Concentrated privacy budget, such as 1/100.", above=0, hint="try 1/100", example="1/100")
+    _: KW_ONLY
+    epsilon: Rational = parameter("The epsilon it implies at delta.", above=0, hint="try 1", example=1)
+    delta: Rational = parameter(
+        "The delta of that epsilon.",
+        above=0,
+        below=1,
+        hint="try 1e-9, well below one over the number of people",
+        example="1e-9",
+    )
+    label: ClassVar[str] = "concentrated-dp"
+
+    def __post_init__(self) -> None:
+        if not implies(self.rho, self.epsilon, self.delta):
+            least = plain(epsilon_of(self.rho, self.delta))
+            rule = f"rho = {plain(self.rho)} does not imply it at this delta"
+            raise ParameterError("epsilon", plain(self.epsilon), rule, hint=f"state {least} or more")
+
+    @classmethod
+    def within(cls, epsilon: Number, *, delta: Number) -> ConcentratedDP:
+        """Return the largest rho, rounded down, that implies (epsilon, delta)-DP."""
+        asked = ApproxDP(epsilon, delta=delta)
+        return cls(rho_for(asked.epsilon, asked.delta), epsilon=asked.epsilon, delta=asked.delta)
+
+    @property
+    def implied(self) -> ApproxDP:
+        """The approximate differential privacy that follows."""
+        return ApproxDP(self.epsilon, delta=self.delta)
+
+    to_json = to_json
+
+    def describe(self) -> str:
+        """Say what is guaranteed, with the formula."""
+        return (
+            f"{plain(self.rho)}-zero-concentrated differential privacy: D_alpha(M(x) || M(y)) <= rho alpha for every "
+            f"alpha > 1 on two neighbouring tables. It implies ({plain(self.epsilon)}, {plain(self.delta)})-differential "
+            "privacy: Pr[M(x) in S] <= e^epsilon Pr[M(y) in S] + delta for every set S of outputs."
+        )
+
+    def __str__(self) -> str:
+        return f"{self.label}({plain(self.rho)}: {plain(self.epsilon)}, {plain(self.delta)})"
 
 
 @declare

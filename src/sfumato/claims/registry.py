@@ -9,7 +9,7 @@ from sfumato.claims.anonymity import AlphaK, KAnonymity
 from sfumato.claims.closeness import TCloseness
 from sfumato.claims.disclosure import SemanticPrivacy
 from sfumato.claims.diversity import LDiversity
-from sfumato.claims.guarantees import ApproxDP, Linkable, Nothing, ProbabilisticDP, PureDP
+from sfumato.claims.guarantees import ApproxDP, ConcentratedDP, Linkable, Nothing, ProbabilisticDP, PureDP
 from sfumato.claims.likeness import BetaLikeness
 from sfumato.claims.requirement import Conjunction, Requirement
 from sfumato.declare import from_json
@@ -19,12 +19,12 @@ from sfumato.registry import Registry
 
 __all__ = ["GUARANTEES", "REQUIREMENTS", "Promise", "promise_from_json", "requirement_from_json"]
 
-Promise: TypeAlias = Requirement | PureDP | ApproxDP | ProbabilisticDP | Linkable | Nothing
+Promise: TypeAlias = Requirement | PureDP | ApproxDP | ConcentratedDP | ProbabilisticDP | Linkable | Nothing
 
 _OWN = (KAnonymity, AlphaK, LDiversity, TCloseness, SemanticPrivacy, BetaLikeness)
 REQUIREMENTS: Final = Registry("sfumato.requirements", {kind.label: kind for kind in _OWN})
-GUARANTEES: Final[dict[str, type[PureDP | ApproxDP | ProbabilisticDP | Linkable | Nothing]]] = {
-    kind.label: kind for kind in (PureDP, ApproxDP, ProbabilisticDP, Linkable, Nothing)
+GUARANTEES: Final[dict[str, type[PureDP | ApproxDP | ConcentratedDP | ProbabilisticDP | Linkable | Nothing]]] = {
+    kind.label: kind for kind in (PureDP, ApproxDP, ConcentratedDP, ProbabilisticDP, Linkable, Nothing)
 }
 
 

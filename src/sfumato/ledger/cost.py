@@ -2,23 +2,27 @@
 
 Source    Dwork & Roth, The Algorithmic Foundations of Differential Privacy, 2014: theorem 3.16 (sums), theorem 2.2
           and its (epsilon, delta) form (two steps from x to z cost 2 epsilon and (1 + e^epsilon) delta).
-          Machanavajjhala et al., ICDE 2008: probabilistic implies approximate with the same numbers.
+          Machanavajjhala et al., ICDE 2008: probabilistic implies approximate with the same numbers. Bun & Steinke,
+          TCC 2016: rho adds up (1.7), pure epsilon is epsilon^2/2-zCDP (1.4), two steps are 4 rho (1.9).
 Claim     A release that costs c under its own relation costs at most `under(c, own, weaker)` under the weaker one.
 Because   replacing a person is removing one and adding one: two steps. One origin moved is one person's rows
-          changed. e^epsilon is rounded up to a rational; a delta above 1 says no more than 1.
+          changed. e^epsilon is rounded up to a rational; a delta above 1 says no more than 1. Where every release is
+          pure or concentrated, rho holds beside (epsilon, delta), and either may show that a limit is kept.
 Checked   tests/unit/ledger/test_cost.py::test_replacing_a_person_is_two_steps
           tests/unit/ledger/test_cost.py::test_delta_of_two_steps_is_never_rounded_down
+          tests/unit/ledger/test_concentrated_cost.py::test_rho_adds_up_and_is_lost_where_a_release_has_none
 Silent on the way back: nothing follows from a weaker relation for a stronger one, and that is refused.
 """
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from fractions import Fraction
 from math import ceil
 from typing import Any, Final
 
-from sfumato.claims import ApproxDP, Claim, Neighbours, ProbabilisticDP, PureDP, plain, printable
+from sfumato.claims import ApproxDP, Claim, ConcentratedDP, Neighbours, ProbabilisticDP, PureDP, plain, printable
+from sfumato.claims.concentrated import epsilon_of, implies
 from sfumato.errors import BudgetExceeded, ParameterError
 from sfumato.exact import Number, fraction
 from sfumato.randomness.enclosure import exp_enclosure
@@ -32,46 +36,82 @@ DIGITS: Final = 12  # of e^epsilon, rounded up
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """An amount of epsilon and delta; both exact."""
+    """An amount of epsilon and delta; both exact.
+
+    `rho` is what the same releases cost in concentrated privacy, None where one of them has no such guarantee. It
+    is a second statement beside the first and no part of its equality.
+    """
 
     epsilon: Fraction
     _: KW_ONLY
     delta: Fraction = Fraction(0)
+    rho: Fraction | None = field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.rho is None and self.delta == 0:  # pure
+            object.__setattr__(self, "rho", self.epsilon**2 / 2)
 
     def __add__(self, other: Cost) -> Cost:
-        return Cost(self.epsilon + other.epsilon, delta=self.delta + other.delta)
+        rho = None if self.rho is None or other.rho is None else self.rho + other.rho
+        return Cost._stated(self.epsilon + other.epsilon, self.delta + other.delta, rho)
 
     def times(self, number: int) -> Cost:
         """Return what so many releases of this cost come to."""
-        return Cost(number * self.epsilon, delta=number * self.delta)
+        rho = None if self.rho is None else number * self.rho
+        return Cost._stated(number * self.epsilon, number * self.delta, rho)
 
     def most(self, other: Cost) -> Cost:
-        """Return what covers both, epsilon and delta each taken by itself."""
-        return Cost(max(self.epsilon, other.epsilon), delta=max(self.delta, other.delta))
+        """Return what covers both, epsilon, delta and rho each taken by itself."""
+        rho = None if self.rho is None or other.rho is None else max(self.rho, other.rho)
+        return Cost._stated(max(self.epsilon, other.epsilon), max(self.delta, other.delta), rho)
 
     def least(self, other: Cost) -> Cost:
         """Return what both leave, epsilon and delta each taken by itself."""
         return Cost(min(self.epsilon, other.epsilon), delta=min(self.delta, other.delta))
 
     def left_of(self, limit: Cost) -> Cost:
-        """Return what the limit leaves, never below 0."""
+        """Return what the limit leaves where epsilon and delta are added up, never below 0."""
         zero = Fraction(0)
         return Cost(max(limit.epsilon - self.epsilon, zero), delta=max(limit.delta - self.delta, zero))
 
     def within(self, limit: Cost) -> bool:
-        """Whether neither epsilon nor delta is above the limit."""
-        return self.epsilon <= limit.epsilon and self.delta <= limit.delta
+        """Whether the limit is kept: neither sum is above it, or rho implies it."""
+        summed = self.epsilon <= limit.epsilon and self.delta <= limit.delta
+        return summed or (self.rho is not None and implies(self.rho, limit.epsilon, limit.delta))
+
+    @property
+    def concentrated(self) -> bool:
+        """Whether rho says more than epsilon alone: a release with a delta is in it, and all have a rho."""
+        return self.rho is not None and self.delta > 0
 
     def printable(self, *, up: bool = True) -> Cost:
         """Return an amount that can be written; sums of many long fractions are rounded, up or down."""
-        return Cost(printable(self.epsilon, up=up), delta=printable(self.delta, up=up))
+        rho = None if self.rho is None else printable(self.rho, up=up)
+        return Cost._stated(printable(self.epsilon, up=up), printable(self.delta, up=up), rho)
 
     def to_json(self) -> dict[str, Any]:
-        """Return a plain mapping; exact numbers as text."""
-        return {"epsilon": str(self.epsilon), "delta": str(self.delta)}
+        """Return a plain mapping; exact numbers as text. Where privacy is concentrated, what rho implies too."""
+        found = {"epsilon": str(self.epsilon), "delta": str(self.delta)}
+        if self.rho is None or not self.concentrated:
+            return found
+        return {**found, "rho": str(self.rho), "epsilon_from_rho": str(self._implied())}
+
+    def _implied(self) -> Fraction:
+        """Return the epsilon that rho implies at the summed delta."""
+        return Fraction(0) if self.rho is None or self.delta >= 1 else epsilon_of(self.rho, self.delta)
+
+    @classmethod
+    def _stated(cls, epsilon: Fraction, delta: Fraction, rho: Fraction | None) -> Cost:
+        """Return a cost with this rho and no other: a sum without one gets none from its epsilon."""
+        found = cls(epsilon, delta=delta, rho=rho)
+        object.__setattr__(found, "rho", rho)
+        return found
 
     def __str__(self) -> str:
-        return plain(self.epsilon) if self.delta == 0 else f"{plain(self.epsilon)} (delta {plain(self.delta)})"
+        told = plain(self.epsilon) if self.delta == 0 else f"{plain(self.epsilon)} (delta {plain(self.delta)})"
+        if not self.concentrated:
+            return told
+        return f"{told}; by concentrated composition {float(self._implied()):.6g} (delta {plain(self.delta)})"
 
 
 def cost_of(claim: Claim) -> Cost | None:
@@ -79,6 +119,8 @@ def cost_of(claim: Claim) -> Cost | None:
     promise = claim.promise
     if isinstance(promise, PureDP):
         return Cost(promise.epsilon)
+    if isinstance(promise, ConcentratedDP):
+        return Cost(promise.epsilon, delta=promise.delta, rho=promise.rho)
     if isinstance(promise, ApproxDP | ProbabilisticDP):
         return Cost(promise.epsilon, delta=promise.delta)
     return None
@@ -96,7 +138,8 @@ def under(cost: Cost, stated: Neighbours, relation: Neighbours) -> Cost:
         raise ParameterError("relation", relation, rule, hint="count in the weaker relation")
     if stated is relation or stated is not Neighbours.ADD_OR_REMOVE_ONE:
         return cost
-    return Cost(2 * cost.epsilon, delta=_two_steps(cost))
+    rho = None if cost.rho is None else 4 * cost.rho
+    return Cost._stated(2 * cost.epsilon, _two_steps(cost), rho)  # noqa: SLF001  (part of this module)
 
 
 def _two_steps(cost: Cost) -> Fraction:
@@ -136,7 +179,7 @@ class Budget:
     __slots__ = ("_drawn", "_epsilon")
 
     def __init__(self, epsilon: Number) -> None:
-        self._epsilon = fraction("epsilon", epsilon, above=0, hint="try 1/2")
+        self._epsilon = fraction("epsilon", epsilon, above=0, hint="try 1/2")  # or rho: it adds up alike
         self._drawn: list[tuple[str, Fraction]] = []
 
     @property

@@ -26,10 +26,11 @@ import stat
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from functools import wraps
+from dataclasses import replace
 from pathlib import Path
 from typing import Final, ParamSpec, TypeVar
 
-from sfumato.claims import Neighbours, number_from_json, promise_from_json
+from sfumato.claims import ConcentratedDP, Neighbours, number_from_json, promise_from_json
 from sfumato.errors import ParameterError
 from sfumato.ledger.composition import Charge, PopulationTree
 from sfumato.ledger.cost import Cost
@@ -445,8 +446,8 @@ def read_limits(connection: sqlite3.Connection, population: str | None = None) -
 def read_charges(connection: sqlite3.Connection) -> list[Charge]:
     """Return what counts against the populations: everything with an epsilon that was not refunded."""
     rows = connection.execute(
-        "SELECT population, neighbours, epsilon, delta, count(*) AS times FROM entry"
-        " WHERE state <> 'refunded' AND epsilon IS NOT NULL GROUP BY population, neighbours, epsilon, delta"
+        "SELECT population, neighbours, epsilon, delta, promise, count(*) AS times FROM entry"
+        " WHERE state <> 'refunded' AND epsilon IS NOT NULL GROUP BY population, neighbours, epsilon, delta, promise"
     ).fetchall()
     return [
         Charge(
@@ -502,8 +503,9 @@ def _entry(row: sqlite3.Row, folders: tuple[tuple[str, bool, str], ...]) -> Entr
 
 
 def _cost(row: sqlite3.Row) -> Cost | None:
-    return (
-        None
-        if row["epsilon"] is None
-        else Cost(number_from_json("epsilon", row["epsilon"]), delta=number_from_json("delta", row["delta"]))
-    )
+    if row["epsilon"] is None:
+        return None
+    cost = Cost(number_from_json("epsilon", row["epsilon"]), delta=number_from_json("delta", row["delta"]))
+    promise = promise_from_json(json.loads(row["promise"]))
+    same = isinstance(promise, ConcentratedDP) and (promise.epsilon, promise.delta) == (cost.epsilon, cost.delta)
+    return replace(cost, rho=promise.rho) if isinstance(promise, ConcentratedDP) and same else cost

@@ -23,7 +23,7 @@ from typing import Any
 
 import polars as pl
 
-from sfumato.claims import ApproxDP, Claim, ProbabilisticDP, PureDP, Requirement, number_from_json
+from sfumato.claims import ApproxDP, Claim, ConcentratedDP, ProbabilisticDP, PureDP, Requirement, number_from_json
 from sfumato.errors import ParameterError, Problem, ReleaseError, count_of
 from sfumato.release.check_classes import Examined, examine_bucket_tables, examine_rows, label_problems, unsorted
 from sfumato.release.declared import PEOPLE, people_columns
@@ -216,7 +216,8 @@ def _as_given(claim: Claim, manifest: Manifest) -> bool:
         given = number_from_json("epsilon", manifest.mechanism["epsilon"])
     except (ParameterError, TypeError, ValueError):
         return False
-    return isinstance(claim.promise, PureDP | ApproxDP | ProbabilisticDP) and 0 < given <= claim.promise.epsilon
+    private = isinstance(claim.promise, PureDP | ApproxDP | ConcentratedDP | ProbabilisticDP)
+    return private and 0 < given <= claim.promise.epsilon
 
 
 def _outside_cuts(manifest: Manifest, texts: Mapping[str, list[str | None]], *, proved: bool) -> list[Problem]:
