@@ -58,7 +58,9 @@ def test_kept_draws_have_exactly_the_law(variance):
     """The try's law times the coin's is the stated law times one constant, digit for digit."""
     t = isqrt(int(variance)) + 1
     shares = [
-        discrete_laplace_pmf(Fraction(1, t), x) * exp_minus(exponent(x, variance, t)) / discrete_gaussian_pmf(variance, x)
+        discrete_laplace_pmf(Fraction(1, t), x)
+        * exp_minus(exponent(x, variance, t))
+        / discrete_gaussian_pmf(variance, x)
         for x in range(-30, 31)
     ]
     assert max(shares) - min(shares) < Decimal("1e-24") * max(shares)

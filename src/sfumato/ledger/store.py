@@ -25,8 +25,8 @@ import sqlite3
 import stat
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
-from functools import wraps
 from dataclasses import replace
+from functools import wraps
 from pathlib import Path
 from typing import Final, ParamSpec, TypeVar
 

@@ -12,7 +12,9 @@ from sfumato.claims import Claim, ConcentratedDP, Neighbours, promise_from_json
 from sfumato.claims.concentrated import epsilon_of, implies, rho_for
 from sfumato.errors import ParameterError
 
-GRID = [(rho, delta) for rho in ("1e-6", "1/1000", "0.0123", "1/2", "3", "40") for delta in ("1e-12", "1e-9", "1e-5", "0.1")]
+GRID = [
+    (rho, delta) for rho in ("1e-6", "1/1000", "0.0123", "1/2", "3", "40") for delta in ("1e-12", "1e-9", "1e-5", "0.1")
+]
 
 
 def paper(rho, delta):

@@ -10,11 +10,11 @@ import pytest
 from sfumato.claims import (
     GUARANTEES,
     ApproxDP,
+    ConcentratedDP,
     KAnonymity,
     Linkable,
     Neighbours,
     Nothing,
-    ConcentratedDP,
     ProbabilisticDP,
     PureDP,
     promise_from_json,
@@ -24,11 +24,11 @@ from sfumato.errors import ParameterError
 EVERY = [
     PureDP(0.1),
     ApproxDP(4.6, delta=1e-5),
-    ConcentratedDP("1/100", epsilon=1, delta=1e-5),
     ProbabilisticDP("23/5", delta="1/100000"),
     Linkable(4, alpha=0.8, population="census 2000", other_rows=30_162, organisations=3, base=KAnonymity(10)),
     Linkable(4, alpha=0.8),
     Nothing(),
+    ConcentratedDP("1/100", epsilon=1, delta=1e-5),
 ]
 
 
