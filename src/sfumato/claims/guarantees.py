@@ -154,8 +154,8 @@ class ConcentratedDP:
         """Say what is guaranteed, with the formula."""
         return (
             f"{plain(self.rho)}-zero-concentrated differential privacy: D_alpha(M(x) || M(y)) <= rho alpha for every "
-            f"alpha > 1 on two neighbouring tables. It implies ({plain(self.epsilon)}, {plain(self.delta)})-differential "
-            "privacy: Pr[M(x) in S] <= e^epsilon Pr[M(y) in S] + delta for every set S of outputs."
+            f"alpha > 1 on two neighbouring tables. It implies ({plain(self.epsilon)}, {plain(self.delta)})-"
+            "differential privacy: Pr[M(x) in S] <= e^epsilon Pr[M(y) in S] + delta for every set S of outputs."
         )
 
     def __str__(self) -> str:

@@ -503,9 +503,11 @@ def _entry(row: sqlite3.Row, folders: tuple[tuple[str, bool, str], ...]) -> Entr
 
 
 def _cost(row: sqlite3.Row) -> Cost | None:
+    """Read an amount; that of an entry knows its rho from the promise, whose numbers must be those of the entry."""
     if row["epsilon"] is None:
         return None
     cost = Cost(number_from_json("epsilon", row["epsilon"]), delta=number_from_json("delta", row["delta"]))
-    promise = promise_from_json(json.loads(row["promise"]))
-    same = isinstance(promise, ConcentratedDP) and (promise.epsilon, promise.delta) == (cost.epsilon, cost.delta)
-    return replace(cost, rho=promise.rho) if isinstance(promise, ConcentratedDP) and same else cost
+    promise = promise_from_json(json.loads(row["promise"])) if "promise" in row.keys() else None  # noqa: SIM118
+    if not isinstance(promise, ConcentratedDP) or (promise.epsilon, promise.delta) != (cost.epsilon, cost.delta):
+        return cost
+    return replace(cost, rho=promise.rho)
