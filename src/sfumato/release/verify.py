@@ -216,8 +216,10 @@ def _as_given(claim: Claim, manifest: Manifest) -> bool:
         given = number_from_json("epsilon", manifest.mechanism["epsilon"])
     except (ParameterError, TypeError, ValueError):
         return False
-    private = isinstance(claim.promise, PureDP | ApproxDP | ConcentratedDP | ProbabilisticDP)
-    return private and 0 < given <= claim.promise.epsilon
+    promise = claim.promise
+    if not isinstance(promise, PureDP | ApproxDP | ConcentratedDP | ProbabilisticDP):
+        return False
+    return 0 < given <= promise.epsilon
 
 
 def _outside_cuts(manifest: Manifest, texts: Mapping[str, list[str | None]], *, proved: bool) -> list[Problem]:
