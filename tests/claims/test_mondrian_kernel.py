@@ -93,13 +93,20 @@ def asked(table: WeightedTable) -> dict[str, list[sc.Condition]]:
         "js": [sc.size(2), sc.js(Fraction(1, 10))],
         "delta": [sc.delta_disclosure(Fraction(5, 2), two_sided=True, absent_fails=False), sc.size(2)],
         "beta": [sc.size(2), sc.ratio(Fraction(5, 2))],
+        "frequency": [sc.size(2), sc.frequency(Fraction(7, 10))],
+        "entropy": [sc.size(2), sc.entropy(Fraction(2))],
+        "recursive": [sc.size(2), sc.recursive(Fraction(3), 2)],
+        "l and emd": [sc.size(2), sc.distinct(2), sc.emd(Fraction(3, 10), sc.Ground.equal(counts.size))],
     }
 
 
-@pytest.mark.parametrize("cut", ["best", "widest"])
+REQUIREMENTS = ["k", "k and l", "emd", "js", "delta", "beta", "frequency", "entropy", "recursive", "l and emd"]
+
+
+@pytest.mark.parametrize("cut", ["best", "sparing", "widest"])
 @pytest.mark.parametrize("label", [BOX, SET])
 @pytest.mark.parametrize("tree", [False, True])
-@pytest.mark.parametrize("name", ["k", "k and l", "emd", "js", "delta", "beta"])
+@pytest.mark.parametrize("name", REQUIREMENTS)
 def test_compiled_equals_the_reference(cut, label, tree, name):
     attributes = kinds(label, tree=tree)
     for seed in range(3):
@@ -119,11 +126,14 @@ def compare_any_table(data):
     k = data.draw(st.integers(1, 5))
     if table.weights.sum() < k:
         return
-    cut = data.draw(st.sampled_from(["best", "widest"]))
+    cut = data.draw(st.sampled_from(["best", "sparing", "widest"]))
     weight = data.draw(st.sampled_from([0.0, 0.3, 1.0]))
-    suppress = Fraction(data.draw(st.integers(0, 4)), 10) if cut == "best" else Fraction(0)
+    suppress = Fraction(data.draw(st.integers(0, 4)), 10) if cut != "widest" else Fraction(0)
+    conditions = [sc.size(k)]
+    if cut == "sparing":
+        conditions.append(data.draw(st.sampled_from([sc.distinct(1), sc.js(Fraction(1, 4)), sc.ratio(Fraction(3))])))
     options = {"cut": cut, "weight": weight, "suppress": suppress}
-    same(fast(table, attributes, [sc.size(k)], **options), slow(table, attributes, [sc.size(k)], **options))
+    same(fast(table, attributes, conditions, **options), slow(table, attributes, conditions, **options))
 
 
 @QUIET
@@ -245,8 +255,8 @@ def test_part_cost_is_the_formula():
     assert part_cost(attributes, whole.counts, whole.low, whole.high, 0.3) == pytest.approx(expected, rel=1e-12)
 
 
-@pytest.mark.parametrize("cut", ["best", "widest"])
-@pytest.mark.parametrize("name", ["k", "k and l", "emd", "js", "delta", "beta"])
+@pytest.mark.parametrize("cut", ["best", "sparing", "widest"])
+@pytest.mark.parametrize("name", REQUIREMENTS)
 def test_every_leaf_holds_and_boxes_are_disjoint(cut, name):
     attributes = kinds(BOX, tree=True)
     table = made(11, 300, attributes)
@@ -283,7 +293,7 @@ def test_labels_never_mix_values_and_missing():
             assert (held < last).any()
 
 
-@pytest.mark.parametrize("cut", ["best", "widest"])
+@pytest.mark.parametrize("cut", ["best", "sparing", "widest"])
 def test_merged_rows_and_single_rows_give_the_same_boxes(cut):
     attributes = kinds(SET)
     table = made(2, 90, attributes)
@@ -298,7 +308,7 @@ def test_merged_rows_and_single_rows_give_the_same_boxes(cut):
     np.testing.assert_array_equal(one.leaf[shuffled], other.leaf)
 
 
-@pytest.mark.parametrize("cut", ["best", "widest"])
+@pytest.mark.parametrize("cut", ["best", "sparing", "widest"])
 def test_equal_summaries_give_equal_cuts(cut):
     """Two tables with equal one-way and two-way counts, but other rows."""
     even = np.array([(0, 0, 0), (0, 1, 1), (1, 0, 1), (1, 1, 0)] * 3)
@@ -306,7 +316,7 @@ def test_equal_summaries_give_equal_cuts(cut):
     attributes, cuts = [CutAttribute(2)] * 3, []
     for codes in (even, odd):
         table = a_table(codes)
-        rule = Best(0.3, conditions=[sc.size(2)], overall=table.overall())
+        rule = Best(0.3, conditions=[sc.size(2)], overall=table.overall(), sparing=cut == "sparing")
         if cut == "widest":
             rule = Widest([sc.size(2)], overall=table.overall())
         cuts.append(

@@ -9,12 +9,24 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from fractions import Fraction
 from itertools import combinations, pairwise
+from math import log
 from typing import ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.kernels.conditions import LINK, Condition
+from sfumato.kernels.conditions import (
+    DELTA,
+    DISTINCT,
+    EMD,
+    ENTROPY,
+    FREQUENCY,
+    JS,
+    LINK,
+    RECURSIVE,
+    SIZE,
+    Condition,
+)
 from sfumato.kernels.conditions_exact import all_hold
 from sfumato.kernels.mondrian.layout import BOX, SET, CutAttribute
 
@@ -28,6 +40,7 @@ __all__ = [
     "label_width",
     "part_cost",
     "partition_reference",
+    "spare",
     "summarize",
 ]
 
@@ -139,15 +152,64 @@ def part_cost(
     return total
 
 
+def spare(conditions: Sequence[Condition], parts: Sequence[Ints], overall: Sequence[Ints], n: int) -> float:
+    """Rows to spare under the tightest condition on the sensitive counts: 0 at its limit, at most n."""
+    read = [one for one in conditions if one.operation not in (SIZE, LINK)]
+    return max(0.0, min([float(n), *(_spare(one, parts[one.sensitive], overall[one.sensitive], n) for one in read)]))
+
+
+def _spare(one: Condition, part: Ints, overall: Ints, n: int) -> float:
+    counts, whole, rows = [int(count) for count in part], [int(count) for count in overall], int(overall.sum())
+    falling = [*sorted(counts, reverse=True), *(0 for _ in range(one.count))]
+    limit = float(one.limit)
+    match one.operation:
+        case code if code == DISTINCT:
+            return min(one.count * ((n - sum(falling[:j])) / (one.count - j)) for j in range(one.count))
+        case code if code == FREQUENCY:
+            return n - falling[0] * one.limit.denominator / one.limit.numerator
+        case code if code == ENTROPY:
+            found = 0.0
+            for count in counts:
+                if count:
+                    found -= (count / n) * log(count / n)
+            return n * ((found - one.low) / log(max(len(counts), 2)))
+        case code if code == RECURSIVE:
+            return n - sum(falling[: one.count - 1]) - falling[0] * one.limit.denominator / one.limit.numerator
+        case code if code == JS:
+            used = 0.0
+            for count, all_of_it in zip(counts, whole, strict=True):
+                p, q = count / n, all_of_it / rows
+                used += (p - q) * (p - q) / (p + q) if p + q else 0.0
+            return n * (1 - used / (4 * one.high)) if one.high > 0 else n
+        case code if code == EMD:
+            assert one.ground is not None
+            scaled, used = one.limit * one.ground.scale, 0.0
+            for low, high, length in one.ground.edges:
+                used += length * abs(sum(counts[low:high]) / n - sum(whole[low:high]) / rows)
+            return n * (1 - used / (scaled.numerator / scaled.denominator)) if scaled else n
+    high, low = (one.high, one.low) if one.operation == DELTA else (limit, 0.0)
+    bounds = [float(n)]
+    for count, all_of_it in zip(counts, whole, strict=True):
+        if all_of_it:
+            lifted = count * (rows / all_of_it)
+            bounds += [(high * n - lifted) / (high - 1)] if high > 1 else []
+            bounds += [(lifted - low * n) / (1 - low)] if 0 < low < 1 and (count or one.absent_fails) else []
+    return min(bounds)
+
+
 @dataclass(frozen=True, slots=True)
 class Best:
-    """Of all allowed cuts the one that lowers the cost most; None where none lowers it."""
+    """Of all allowed cuts the one that lowers the cost most; None where none lowers it.
+
+    `sparing`: of those that lower it, the one with the largest (cost saved) x (rows to spare of the parts it makes).
+    """
 
     needs: ClassVar[Literal["pairs"]] = "pairs"
     weight: float
     _: KW_ONLY
     conditions: Sequence[Condition]
     overall: Sequence[Ints]
+    sparing: bool = False
 
     def choose(self, part: Summary) -> Cut | None:
         """Return the cheapest allowed cut; one that parts missing from values comes before all others."""
@@ -157,14 +219,27 @@ class Best:
                 allowed = self._allowed(part, cut)
                 if allowed is not None and allowed.suppressed < 0:
                     return allowed
-        best, chosen = part_cost(part.attributes, part.counts, part.low, part.high, self.weight), None
+        start = part_cost(part.attributes, part.counts, part.low, part.high, self.weight)
+        best, chosen = -1.0, None
         for cut in _candidates(part):
             if part.held_back(cut.attribute, self.conditions):
                 continue
             allowed = self._allowed(part, cut)
-            if allowed is not None and (cost := self.cost(part, allowed)) < best:
-                best, chosen = cost, allowed
+            if allowed is None or (saved := start - self.cost(part, allowed)) <= 0:
+                continue
+            merit = saved * self.left_over(part, allowed) if self.sparing else saved
+            if merit > best:
+                best, chosen = merit, allowed
         return chosen
+
+    def left_over(self, part: Summary, cut: Cut) -> float:
+        """Return the rows to spare of the parts that the cut makes."""
+        total = 0.0
+        for number, (low, high) in enumerate(part.occupied(cut.attribute, cut.bounds)):
+            if number != cut.suppressed:
+                held = [table[low:high].sum(axis=0) for table in part.one_way[cut.attribute]]
+                total += spare(self.conditions, held, self.overall, part.size(cut.attribute, low, high))
+        return total
 
     def cost(self, part: Summary, cut: Cut) -> float:
         """Return the cost of the parts that the cut makes."""
@@ -306,15 +381,15 @@ def partition_reference(
     attributes: Sequence[CutAttribute],
     *,
     conditions: Sequence[Condition],
-    cut: Literal["best", "widest"],
+    cut: Literal["best", "sparing", "widest"],
     uniformity_weight: float,
     max_suppressed: Fraction = Fraction(0),
 ) -> ReferencePartition:
     """Cut until the rule finds nothing, then number the boxes in sorted order."""
     overall, total = table.overall(), int(table.weights.sum())
     rule: Best | Widest = Widest(conditions, overall=overall)
-    if cut == "best":
-        rule = Best(uniformity_weight, conditions=conditions, overall=overall)
+    if cut != "widest":
+        rule = Best(uniformity_weight, conditions=conditions, overall=overall, sparing=cut == "sparing")
     zeros, sizes = (0,) * len(attributes), tuple(a.size for a in attributes)
     root = _Part(np.arange(len(table.codes)), low=zeros, high=sizes, node=zeros, budget=int(max_suppressed * total))
     waiting, leaves = ([root], []) if total else ([], [])

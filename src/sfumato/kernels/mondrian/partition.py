@@ -31,6 +31,9 @@ from sfumato.kernels.conditions import MOST_ROWS, SIZE, Condition, Conditions, b
 from sfumato.kernels.conditions_exact import all_hold
 from sfumato.kernels.linkage import link_score
 from sfumato.kernels.mondrian.layout import (
+    BOX,
+    EXTREMES,
+    SET,
     Codes,
     CutAttribute,
     Layout,
@@ -48,6 +51,7 @@ __all__ = [
     "BEST",
     "LEAF",
     "NOBODY",
+    "SPARING",
     "SUPPRESSED",
     "UNIFORMITY_WEIGHT",
     "WIDEST",
@@ -56,6 +60,7 @@ __all__ = [
     "Partition",
     "grow",
     "partition",
+    "partition_cost",
     "route",
 ]
 
@@ -69,7 +74,8 @@ __all__ = [
 # arrays in a tuple costs more than the work it does.
 
 
-WIDEST, BEST = range(2)
+WIDEST, BEST, SPARING = range(3)
+_RULES = {"best": BEST, "sparing": SPARING, "widest": WIDEST}
 LEAF, SUPPRESSED = -1, -2  # in place of a node's attribute
 NOBODY = -1  # in place of a child: the interval holds no row
 
@@ -276,10 +282,10 @@ def grow(
             s.cut[0], s.cut[1], s.cut[2] = a, t.attribute[a]["codes"] - 1 if t.attribute[a]["root"] < 0 else -1, -1
         elif n < 2 * c.fewest and nodes.budget[x] == 0:
             continue
-        elif rule == BEST:
-            if not choose_best(t, c, s, part, n, nodes.budget[x], weight):
+        elif rule == WIDEST:
+            if not choose_widest(t, c, s, part, n):
                 continue
-        elif not choose_widest(t, c, s, part, n):
+        elif not choose_best(t, c, s, part, n, nodes.budget[x], weight, rule == SPARING):
             continue
         a, position, spared = s.cut[0], s.cut[1], s.cut[2]
         parent_low, parent_high, parent = box[a]["low"], box[a]["high"], box[a]["node"]
@@ -359,7 +365,8 @@ class Partition:
     """Leaves are half-open boxes low <= code < high, numbered in sorted order of their boxes.
 
     `leaf[i]` is row i's leaf, -1 where suppressed; `suppressed` counts rows; `suppressed_holds` says
-    whether the suppressed rows together satisfy the conjunction (True where there are none).
+    whether the suppressed rows together satisfy the conjunction (True where there are none). `reordered` lists the
+    attributes that were cut in another order of their codes: there low and high are the ends of a set of codes.
     """
 
     low: Codes
@@ -370,6 +377,7 @@ class Partition:
     tree: CutTree
     suppressed: int
     suppressed_holds: bool
+    reordered: tuple[int, ...] = ()
 
 
 def partition(
@@ -380,19 +388,20 @@ def partition(
     conditions: Sequence[Condition],
     sensitive: npt.ArrayLike | None = None,
     sensitive_sizes: Sequence[int] = (),
-    cut: Literal["best", "widest"] = "best",
+    cut: Literal["best", "sparing", "widest"] = "best",
     uniformity_weight: float = UNIFORMITY_WEIGHT,
     max_suppressed: Fraction = Fraction(0),
 ) -> Partition:
     """Cut the table as long as every part satisfies all conditions.
 
     `codes` is rows x attributes, `weights` how many people share a row, `sensitive` rows x sensitive
-    columns. With `max_suppressed` above 0 (rule `best` only) a side of a cut that does not satisfy the conditions may
-    be left out where that costs less than keeping it: at most that share of all rows, spent from the top down.
+    columns. With `max_suppressed` above 0 (not with the rule `widest`) a side of a cut that does not satisfy the
+    conditions may be left out where that costs less than keeping it: at most that share of all rows, spent from the top
+    down.
     """
     table, counts, carried = _read(codes, weights, attributes, sensitive, sensitive_sizes)
-    if cut not in ("best", "widest"):
-        raise ParameterError("cut", cut, "must be one of best, widest")
+    if cut not in _RULES:
+        raise ParameterError("cut", cut, f"must be one of {', '.join(_RULES)}")
     if not 0 <= max_suppressed < 1 or (max_suppressed and cut == "widest"):
         rule = "must be from 0 to below 1, and 0 for the widest cut"
         raise ParameterError("max_suppressed", max_suppressed, rule)
@@ -410,8 +419,8 @@ def partition(
     moving = counts.astype(np.int32)
     room = scratch(attributes, len(counts), int(bound.offset[-1]), rows)
     budget = int(max_suppressed * rows)
-    best = BEST if cut == "best" else WIDEST
-    grown = grow(layout, bound, room, new_box(len(attributes)), working, moving, best, float(uniformity_weight), budget)
+    rule, weight = _RULES[cut], float(uniformity_weight)
+    grown = grow(layout, bound, room, new_box(len(attributes)), working, moving, rule, weight, budget)
     return _result(_trimmed(grown), working[:, -1], counts, carried=carried, conditions=conditions, overall=overall)
 
 
@@ -434,6 +443,40 @@ def route(tree: CutTree, codes: npt.ArrayLike) -> Codes:
         at[moving] = tree.child_node[child]
         moving = moving[at[moving] != NOBODY]
     return found
+
+
+def partition_cost(
+    found: Partition,
+    codes: npt.ArrayLike,
+    weights: npt.ArrayLike,
+    attributes: Sequence[CutAttribute],
+    uniformity_weight: float = UNIFORMITY_WEIGHT,
+) -> float:
+    """Return what the rule `best` lowers, summed over all leaves; a suppressed row costs q (1 + weight)."""
+    table, counts = np.asarray(codes, dtype=np.int64), np.asarray(weights, dtype=np.int64)
+    inside, n = found.leaf >= 0, found.weight
+    leaf, counts = found.leaf[inside].astype(np.int64), counts[inside]
+    total = found.suppressed * len(attributes) * (1.0 + uniformity_weight)
+    for a, attribute in enumerate(attributes):
+        if attribute.size == 1:
+            continue
+        pairs, place = np.unique(leaf * attribute.size + table[inside, a], return_inverse=True)
+        owner, code = pairs // attribute.size, pairs % attribute.size
+        held = np.zeros(len(pairs), dtype=np.int64)
+        np.add.at(held, place, counts)
+        first = np.searchsorted(owner, np.arange(len(n)))
+        last = np.append(first[1:], len(pairs)) - 1
+        width = {
+            BOX: found.high[:, a].astype(np.int64) - found.low[:, a],
+            SET: last - first + 1,
+            EXTREMES: code[last] - code[first] + 1,
+        }[attribute.label]
+        if attribute.missing:
+            width = np.where((code[last] == attribute.size - 1) & (last > first), attribute.size, width)
+        excess = np.zeros(len(n), dtype=np.int64)
+        np.add.at(excess, owner, np.maximum(0, held * width[owner] - n[owner]))
+        total += float(np.sum(n * (width - 1)) / (attribute.size - 1) + uniformity_weight * np.sum(excess / width))
+    return total
 
 
 def _read(

@@ -1,9 +1,10 @@
-"""The compiled `best` rule: every allowed cut of every attribute, by one sweep per attribute.
+"""The compiled `best` and `sparing` rules: every allowed cut of every attribute, by one sweep per attribute.
 
 Source    Ours (docs/theory/partition.md); LeFevre, DeWitt & Ramakrishnan, Mondrian, ICDE 2006 (the frame).
 Claim     of all allowed cuts the one with the least cost is chosen; ties go to the first attribute, then
           to the lowest cut. cost(part) = sum over attributes of n (w - 1) / (size - 1) + weight x excess / w,
-          w codes in the label, excess = sum over codes of max(0, count x w - n).
+          w codes in the label, excess = sum over codes of max(0, count x w - n). `sparing` takes the cut with the
+          largest (cost saved) x (rows to spare on both sides), of those that save some; the same ties.
 Because   excess / w is n x the total variation from uniform over the label: what a reader who spreads
           the rows evenly over the label gets wrong. Rows move from right to left in the order of one
           attribute, so the counts of all attributes on both sides are at hand at each cut.
@@ -44,6 +45,7 @@ from sfumato.kernels.mondrian.layout import (
     dense,
     sort_rows,
 )
+from sfumato.kernels.slack import spare
 
 __all__ = ["begin_sweep", "choose_best", "choose_widest", "excess", "held_back", "note_move", "occupied", "side_mass"]
 
@@ -492,6 +494,81 @@ def _spared(
 
 
 @inlined
+def _left_over(c: Conditions, sensitive: Ints, n_left: int, n_right: int, suppressed: int) -> float:
+    """Rows to spare of the two sides together, of those that are kept."""
+    half = sensitive.size // 3
+    rows = 0.0
+    if suppressed != 0:
+        rows += spare(c, n_left, sensitive[half : 2 * half])
+    if suppressed != 1:
+        rows += spare(c, n_right, sensitive[2 * half :])
+    return rows
+
+
+@inlined
+def _sweep_sparing(
+    t: Layout,
+    c: Conditions,
+    s: Scratch,
+    part: Part,
+    n: int,
+    a: int,
+    budget: int,
+    weight: float,
+    start: float,
+    best: float,
+) -> float:
+    """Try every cut of attribute a under conditions that a cut uses up; return the highest merit so far."""
+    attribute, box, first, code, left, whole = t.attribute, part.box, s.first, s.code, s.left, s.whole
+    begin, end, one = first[a], first[a + 1], attribute[a]
+    lost = attribute.shape[0] * (1.0 + weight)
+    only = end - 2 if one["missing"] and code[end - 1] == one["codes"] - 1 else -1  # values | missing
+    sort_rows(s.place, part.rows.shape[0], a, begin, end, s.occurs, left, s.order)
+    _clear(left, first[attribute.shape[0]], s.sensitive)
+    begin_sweep(s, attribute.shape[0], a, part.rows.shape[0])
+    n_left, row = np.int64(0), np.int64(0)
+    for at in range(begin, end - 1):
+        n_left += _move(part, s, True, c.offset, row, row + s.occurs[at])
+        row += s.occurs[at]
+        n_right = n - n_left
+        if (n_left < c.fewest and n_left > budget) or (only >= 0 and at != only):
+            continue
+        if n_right < c.fewest and n_right > budget:
+            if budget == 0:
+                break
+            continue
+        _take_right(s.sensitive)
+        most = np.int64(code[at + 1])
+        least = np.int64(code[at]) + 1 if only < 0 else most
+        side, rows = np.int64(2), 0.0
+        for turn in range(2 if one["label"] == BOX and most > least else 1):
+            position = most if turn else least
+            if turn == 0 or c.link.d > 0:  # the place of an empty stretch matters to LINK only
+                side = _spared(c, s.sensitive, box, a, position, n_left, n_right, budget)
+                if side != 2:
+                    rows = _left_over(c, s.sensitive, n_left, n_right, side)
+            if side == 2:
+                continue
+            limit = start
+            if side < 0 and best > 0.0 and rows > 0.0:
+                limit = start - (best / rows) * (1.0 - 1e-9)  # what costs more cannot have the highest merit
+            elif side >= 0:
+                limit = np.inf
+            cost, other = _costs(
+                s, True, attribute, box, first, code, left, whole, n_left, n_right, a, position, weight, limit
+            )
+            if side == 0:
+                cost = n_left * lost
+            elif side == 1:
+                other = n_right * lost
+            gain = start - (cost + other)
+            if gain > 0.0 and gain * rows > best:
+                best = gain * rows
+                s.cut[0], s.cut[1], s.cut[2] = a, position, side
+    return best
+
+
+@inlined
 def _sweep_cuts(
     t: Layout, c: Conditions, s: Scratch, part: Part, n: int, a: int, budget: int, weight: float, best: float
 ) -> float:
@@ -545,13 +622,16 @@ def _sweep_cuts(
 
 @inlined
 def _try_children(
-    t: Layout, c: Conditions, s: Scratch, part: Part, n: int, a: int, weight: float, best: float
-) -> float:
-    """Try to cut attribute a's node into its children; every child with rows must hold."""
+    t: Layout, c: Conditions, s: Scratch, part: Part, n: int, a: int, weight: float, most: float, sparing: bool
+) -> tuple[float, float]:
+    """Return the cost of attribute a's node cut into its children, and their rows to spare; infinite from `most` on.
+
+    Every child with rows must hold.
+    """
     attribute, box, first, code, left, whole = t.attribute, part.box, s.first, s.code, s.left, s.whole
     parent, half = t.node[box[a]["node"]], s.sensitive.size // 3
     sort_rows(s.place, part.rows.shape[0], a, first[a], first[a + 1], s.occurs, left, s.order)
-    cost, row, at = 0.0, np.int64(0), first[a]
+    cost, rows, row, at = 0.0, 0.0, np.int64(0), first[a]
     for x in range(parent["child"], parent["last_child"]):
         node = t.node[t.child[x]]
         begin = row
@@ -564,21 +644,25 @@ def _try_children(
         n_left = _move(part, s, False, c.offset, begin, row)
         mass = side_mass(c, box, a, node["low"], node["high"])
         if n_left < c.fewest or not holds(c, n_left, s.sensitive[half : 2 * half], mass):
-            return best
+            return np.inf, 0.0
+        if sparing:
+            rows += spare(c, n_left, s.sensitive[half : 2 * half])
         position = box[a]["low"] + node["high"] - node["low"]  # the same width as the child
         n_right = n - n_left
         cost += _costs(
             s, False, attribute, box, first, code, left, whole, n_left, n_right, a, position, weight, np.inf
         )[0]
-    if cost < best:
-        best = cost
-        s.cut[0], s.cut[1], s.cut[2] = a, -1, -1
-    return best
+    return (cost if cost < most else np.inf), rows
 
 
 @inlined
-def choose_best(t: Layout, c: Conditions, s: Scratch, part: Part, n: int, budget: int, weight: float) -> bool:
-    """Write the cheapest allowed cut to `s.cut`; False where no allowed cut lowers the cost."""
+def choose_best(
+    t: Layout, c: Conditions, s: Scratch, part: Part, n: int, budget: int, weight: float, sparing: bool
+) -> bool:
+    """Write the cheapest allowed cut to `s.cut`; False where no allowed cut lowers the cost.
+
+    `sparing`: the cut with the largest product of what it saves and the rows it leaves to spare.
+    """
     first, sensitive, q = s.first, s.sensitive, t.attribute.shape[0]
     count_codes(part.rows, part.weights, part.box, first, s.code, s.place, s.order, s.seen, s.occurs, s.whole)
     for at in range(sensitive.size // 3):
@@ -606,12 +690,19 @@ def choose_best(t: Layout, c: Conditions, s: Scratch, part: Part, n: int, budget
         weight,
         np.inf,
     )
-    best = start
+    best, merit = start, -1.0
     for a in range(q):
         if first[a + 1] - first[a] < 2 or held_back(t, c, part.box, a):
             continue
-        if t.attribute[a]["root"] < 0:
+        if t.attribute[a]["root"] >= 0:
+            if t.node[part.box[a]["node"]]["child"] == t.node[part.box[a]["node"]]["last_child"]:
+                continue
+            cost, rows = _try_children(t, c, s, part, n, a, weight, start if sparing else best, sparing)
+            if cost < np.inf and (not sparing or (start - cost) * rows > merit):
+                best, merit = cost, (start - cost) * rows
+                s.cut[0], s.cut[1], s.cut[2] = a, -1, -1
+        elif sparing:
+            merit = _sweep_sparing(t, c, s, part, n, a, budget, weight, start, merit)
+        else:
             best = _sweep_cuts(t, c, s, part, n, a, budget, weight, best)
-        elif t.node[part.box[a]["node"]]["child"] < t.node[part.box[a]["node"]]["last_child"]:
-            best = _try_children(t, c, s, part, n, a, weight, best)
-    return best < start
+    return merit >= 0.0 if sparing else best < start

@@ -7,24 +7,35 @@ where they do not.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from fractions import Fraction
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from sfumato.claims import AlphaK, KAnonymity, LDiversity, Requirement, split_linkability
 from sfumato.counts import Counts, Members
 from sfumato.errors import Infeasible, ParameterError
-from sfumato.kernels.conditions import Condition, size as compiled_size
+from sfumato.kernels.conditions import LINK, SIZE, Condition, size as compiled_size
 from sfumato.kernels.mondrian.layout import BOX, EXTREMES, SET, CutAttribute
-from sfumato.kernels.mondrian.partition import Partition, partition
+from sfumato.kernels.mondrian.partition import Partition, partition, partition_cost
 from sfumato.mechanisms.conditions import compile_requirement, refuse_infeasible
 from sfumato.mechanisms.dlink.population_model import Frequencies, compile_linkability, least_k
 from sfumato.mechanisms.people import settled, shares, too_few_people
 from sfumato.schema import Attribute, Days, Values
 
-__all__ = ["CutRule", "NominalCuts", "cut_table", "in_codes", "in_units", "unit_edges"]
+__all__ = [
+    "CutRule",
+    "NominalCuts",
+    "contrasting_order",
+    "cut_table",
+    "in_codes",
+    "in_order",
+    "in_units",
+    "out_of_order",
+    "unit_edges",
+]
 
 
 # Where a declared level of dates binds the cuts: between its units, never inside one.
@@ -75,6 +86,144 @@ def _within(counts: np.ndarray) -> np.ndarray:
     starts = np.cumsum(counts) - counts
     found: np.ndarray = np.arange(int(counts.sum())) - np.repeat(starts, counts)
     return found
+
+
+# Which of several partitions to publish, where a requirement reads the sensitive column.
+#
+# Source    Ours (docs/theory/partition.md, docs/decisions/005-cuts-under-sensitive-requirements.md).
+# Claim     The partition costs no more than what the rule `best` alone finds in the declared order of values.
+# Because   that one is a candidate, and the cheapest of all is taken. The others are cut by `sparing`: in the declared
+#           order, and, where a class is published as the set of its values, in an order in which neighbours differ as
+#           much as possible in their sensitive values, so that they can share a class.
+# Checked   tests/claims/test_mondrian_slack.py::test_what_is_published_costs_no_more_than_the_best_rule_alone
+#           tests/claims/test_mondrian_slack.py::test_reordered_values_keep_tree_and_leaves_together
+#           tests/claims/test_mondrian_slack.py::test_order_puts_values_together_that_make_up_the_table
+# Silent on which candidate was taken, except that a release says where values were joined because they differ.
+
+MOST_REORDERED = 256
+"""Values of an attribute up to which they are put in another order: the search takes their square."""
+
+
+def contrasting_order(
+    axis: CutAttribute, codes: np.ndarray, sensitive: np.ndarray, weights: np.ndarray
+) -> np.ndarray | None:
+    """Return the codes in an order in which each two neighbours together are as near the whole table as possible.
+
+    First the code that is farthest from it in rows; then, again and again, the one that comes nearest together with
+    the last: the sum over sensitive codes of |count x N - n x overall|, divided by the rows of the two. Ties go to the
+    lowest code. Missing stays last; None where nothing would change.
+    """
+    values = axis.size - axis.missing
+    if not 2 < values <= MOST_REORDERED:
+        return None
+    own = np.bincount(codes, weights=weights, minlength=axis.size)[:values].astype(np.int64)
+    total = int(weights.sum())
+    surplus = []
+    for column in sensitive.T:
+        counts = np.zeros((axis.size, int(column.max()) + 1), np.int64)
+        np.add.at(counts, (codes, column), weights)
+        surplus.append(counts[:values] * total - own[:, None] * counts.sum(axis=0))
+    left = [int(code) for code in np.flatnonzero(own)]
+    found: list[int] = []
+    while left:
+        last = found[-1:]
+        away = np.zeros(len(left))
+        for part in surplus:
+            together = part[left] + part[last].sum(axis=0)
+            away += np.abs(together).astype(np.uint64).sum(axis=1).astype(np.float64)
+        at = int(np.argmin(away / (own[left] + own[last].sum()))) if found else int(np.argmax(away))
+        found.append(left.pop(at))
+    order = np.array([*found, *np.flatnonzero(own == 0), *range(values, axis.size)], np.int64)
+    return None if (np.diff(order) == 1).all() else order
+
+
+def _is_free(attribute: Attribute, axis: CutAttribute) -> bool:
+    """Say whether an attribute's classes are sets of values that need not be neighbours."""
+    return axis.label == SET and attribute.kind == "nominal" and not axis.nodes
+
+
+def _cheapest(
+    codes: np.ndarray,
+    weights: np.ndarray,
+    axes: list[CutAttribute],
+    *,
+    free: Sequence[bool],
+    conditions: Sequence[Condition],
+    sensitive: np.ndarray,
+    cut: CutRule,
+    **options: Any,
+) -> Partition:
+    """Cut by the rule; under a requirement that cuts use up also by `sparing`, then in other orders of free attributes.
+
+    Of these the cheapest is kept, the first of several; `options` are those of `partition`.
+    """
+    options |= {"conditions": conditions, "sensitive": sensitive}
+    first = partition(codes, weights, axes, cut=cut, **options)
+    used_up = any(condition.operation not in (SIZE, LINK) for condition in conditions)
+    if cut == "widest" or not used_up or len(first.weight) == 0:
+        return first
+    spared = partition(codes, weights, axes, cut="sparing", **options)
+    cost = partition_cost(spared, codes, weights, axes)
+    found, least = (spared, cost) if cost < (plain := partition_cost(first, codes, weights, axes)) else (first, plain)
+    orders = [
+        contrasting_order(axis, codes[:, at], sensitive, weights) if free[at] else None for at, axis in enumerate(axes)
+    ]
+    if any(order is not None for order in orders):
+        places = in_order(codes, orders)
+        joined = partition(places, weights, axes, cut="sparing", **options)
+        if partition_cost(joined, places, weights, axes) < least:
+            return out_of_order(joined, orders)
+    return found
+
+
+def in_order(codes: np.ndarray, orders: Sequence[np.ndarray | None]) -> np.ndarray:
+    """Write each attribute that has an order by the place of its code in it."""
+    found = codes.copy()
+    for at, order in enumerate(orders):
+        if order is not None:
+            found[:, at] = np.argsort(order)[codes[:, at]]
+    return found
+
+
+def out_of_order(parts: Partition, orders: Sequence[np.ndarray | None]) -> Partition:
+    """Write boxes and cuts that were found in other orders in codes again: a side of a cut may be several intervals."""
+    low, high, tree = parts.low.copy(), parts.high.copy(), parts.tree
+    owner = np.repeat(np.arange(len(tree.attribute)), tree.child_count)
+    place = np.repeat(tree.child_first, tree.child_count) + _within(tree.child_count)
+    kept = np.ones(len(owner), bool)
+    nodes, lows, children = [], [], []
+    for at, order in enumerate(orders):
+        if order is None:
+            continue
+        size, where = len(order), np.argsort(order)
+        ends = low[:, at].copy(), high[:, at].copy()
+        inside = (np.arange(size) >= ends[0][:, None]) & (np.arange(size) < ends[1][:, None])
+        low[:, at] = np.where(inside, order, size).min(axis=1)
+        high[:, at] = np.where(inside, order, -1).max(axis=1) + 1
+        cuts = np.flatnonzero(tree.attribute == at)  # each is binary: such an attribute has no nodes
+        kept &= tree.attribute[owner] != at
+        begin = tree.child_first[cuts]
+        right = where[None, :] >= tree.child_low[begin + 1][:, None]
+        change = np.ones_like(right)
+        change[:, 1:] = right[:, 1:] != right[:, :-1]
+        number, code = np.nonzero(change)
+        nodes.append(cuts[number])
+        lows.append(code)
+        children.append(tree.child_node[begin[number] + right[number, code]])
+    node = np.concatenate([owner[kept], *nodes])
+    child_low = np.concatenate([tree.child_low[place[kept]], *lows])
+    child_node = np.concatenate([tree.child_node[place[kept]], *children])
+    rank = np.argsort(node, kind="stable")  # within a node the intervals already rise
+    count = np.bincount(node, minlength=len(tree.attribute)).astype(np.int64)
+    cut_tree = replace(
+        tree,
+        child_first=np.cumsum(count) - count,
+        child_count=count,
+        child_low=child_low[rank].astype(np.int32),
+        child_node=child_node[rank].astype(np.int64),
+    )
+    reordered = tuple(at for at, order in enumerate(orders) if order is not None)
+    return replace(parts, low=low, high=high, tree=cut_tree, reordered=reordered)
 
 
 CutRule = Literal["best", "widest"]
@@ -130,10 +279,11 @@ def cut_table(
         if asked is not None and rows:
             counted = Frequencies.of(quasi, sensitive, codes, weights, table.names)
             conditions.append(compile_linkability(asked, counted, k=least_k(checked, schema.rows_per_person)))
-        found = partition(
+        found = _cheapest(
             in_units(np.ascontiguousarray(codes[:, : len(quasi)]), edges),
             weights,
             axes,
+            free=[_is_free(attribute, axis) for attribute, axis in zip(quasi, axes, strict=True)],
             conditions=conditions,
             sensitive=np.ascontiguousarray(codes[:, places]),
             sensitive_sizes=[attribute.size for attribute in sensitive],
@@ -167,10 +317,11 @@ def _cut_by_people(table: Counts, requirement: Requirement, members: Members, op
         raise too_few_people(requirement, members)
 
     def cut_under(conditions: list[Condition]) -> Partition:
-        return partition(
+        return _cheapest(
             in_units(np.ascontiguousarray(table.codes[:, : len(table.schema.quasi)]), options.edges),
             weights,
             options.axes,
+            free=[False] * len(options.axes),
             conditions=conditions,
             sensitive=np.ascontiguousarray(table.codes[:, options.places]),
             sensitive_sizes=[attribute.size for attribute in sensitive],
@@ -211,6 +362,7 @@ def _spread(found: Partition, stays: np.ndarray) -> Partition:
         tree=found.tree,
         suppressed=0,
         suppressed_holds=True,
+        reordered=found.reordered,
     )
 
 

@@ -15,7 +15,7 @@ from sfumato.kernels.mondrian.partition import CutTree, Partition
 from sfumato.mechanisms.mondrian.cutting import unit_edges
 from sfumato.mechanisms.people import capped_notes, declared, read_by
 from sfumato.release import Outcome, Residence, assemble
-from sfumato.schema import Attribute, Labels, Values
+from sfumato.schema import Attribute, Labels, Schema, Values
 from sfumato.schema.labels import Intervals, merged
 
 __all__ = ["labels_of", "released"]
@@ -50,7 +50,7 @@ def released(
         tables.append(labels)
         columns.append(ids)
     weight = np.bincount(group[stays], weights=table.weights[stays], minlength=leaves).astype(np.int64)
-    notes = (*((TIGHT,) if tight else ()), *_by_list(schema.quasi, parts))
+    notes = (*((TIGHT,) if tight else ()), *_by_list(schema.quasi, parts), *_by_contrast(schema, parts))
     if suppressed_out:
         were = count_of(suppressed_out, "row was", "rows were")
         notes = (*notes, f"{were} left out: the requirement fails for them even together")
@@ -87,11 +87,26 @@ def _by_list(quasi: Sequence[Attribute], parts: Partition) -> tuple[str, ...]:
     joined = [
         attribute.name
         for at, attribute in enumerate(quasi)
-        if attribute.grouped_by_list and ((width[:, at] > 1) & (width[:, at] < attribute.values.size)).any()
+        if at not in parts.reordered
+        and attribute.grouped_by_list
+        and ((width[:, at] > 1) & (width[:, at] < attribute.values.size)).any()
+        and attribute.grouped_by_list
+        and ((width[:, at] > 1) & (width[:, at] < attribute.values.size)).any()
     ]
     if not joined:
         return ()
     return (f"no groups are declared for {', '.join(joined)}: values in one cell are neighbours in a list, not alike",)
+
+
+def _by_contrast(schema: Schema, parts: Partition) -> tuple[str, ...]:
+    """Say of which attributes the values in one class were joined because they differ."""
+    if not parts.reordered:
+        return ()
+    joined = ", ".join(schema.quasi[at].name for at in parts.reordered)
+    carried = " and ".join(attribute.name for attribute in schema.sensitive)
+    return (
+        f"values of {joined} in one class were joined because they differ in {carried}, not because they are alike",
+    )
 
 
 def labels_of(
