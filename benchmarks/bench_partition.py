@@ -75,6 +75,10 @@ def quality() -> None:
             "emd t=0.2 equal, tight (ARX 165 / 0.47)",
             sf.Mondrian(sf.KAnonymity(10) & sf.TCloseness(0.2, distance="emd"), tight=True),
         ),
+        ("js t=0.05, tight", sf.Mondrian(sf.KAnonymity(10) & sf.TCloseness(0.05), tight=True)),
+        ("entropy l=5, tight", sf.Mondrian(sf.KAnonymity(10) & sf.LDiversity(5, kind="entropy"), tight=True)),
+        ("beta=3, tight", sf.Mondrian(sf.KAnonymity(10) & sf.BetaLikeness(3), tight=True)),
+        ("delta=2, tight", sf.Mondrian(sf.KAnonymity(10) & sf.SemanticPrivacy(2), tight=True)),
     ]
     closer = sf.Mondrian(sf.KAnonymity(10) & sf.TCloseness(0.2, distance="emd"), tight=True)
     sf.publish(table, cases[0][1])

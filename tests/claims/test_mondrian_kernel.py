@@ -96,7 +96,7 @@ def asked(table: WeightedTable) -> dict[str, list[sc.Condition]]:
         "frequency": [sc.size(2), sc.frequency(Fraction(7, 10))],
         "entropy": [sc.size(2), sc.entropy(Fraction(2))],
         "recursive": [sc.size(2), sc.recursive(Fraction(3), 2)],
-        "l and emd": [sc.size(2), sc.distinct(2), sc.emd(Fraction(3, 10), sc.Ground.equal(counts.size))],
+        "l and emd": [sc.size(2), sc.distinct(2), sc.emd(Fraction(3, 10), sc.GroundEdges.equal(counts.size))],
     }
 
 

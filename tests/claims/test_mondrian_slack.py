@@ -21,7 +21,7 @@ from sfumato.kernels.mondrian.partition import partition, partition_cost, route
 from sfumato.kernels.slack import rows_to_spare
 from sfumato.mechanisms.mondrian import cutting
 
-EQUAL = sc.Ground.equal(4)
+EQUAL = sc.GroundEdges.equal(4)
 CONDITIONS = {
     "distinct": sc.distinct(3),
     "frequency": sc.frequency(Fraction(2, 3)),
@@ -29,7 +29,7 @@ CONDITIONS = {
     "recursive": sc.recursive(Fraction(3), 2),
     "js": sc.js(Fraction(1, 8)),
     "emd": sc.emd(Fraction(1, 3), EQUAL),
-    "emd, ordered": sc.emd(Fraction(1, 3), sc.Ground.ordered([1, 1, 1, 1])),
+    "emd, ordered": sc.emd(Fraction(1, 3), sc.GroundEdges.ordered([1, 1, 1, 1])),
     "delta": sc.delta_disclosure(Fraction(2), two_sided=True, absent_fails=True),
     "delta, one side": sc.delta_disclosure(Fraction(2), two_sided=False, absent_fails=False),
     "ratio": sc.ratio(Fraction(5, 2)),

@@ -10,6 +10,7 @@ Because   a cut is taken only when every part satisfies it. The requirements are
 Checked   tests/claims/test_mondrian_releases.py::test_every_release_verifies
           tests/claims/test_mondrian_releases.py::test_a_mutant_that_checks_one_side_only_is_caught
           tests/claims/test_mondrian_kernel.py::test_compiled_equals_the_reference
+          tests/claims/test_mondrian_slack.py::test_what_is_published_costs_no_more_than_the_best_rule_alone
           tests/claims/test_dlink_mondrian.py::test_every_class_passes_in_its_box
           tests/claims/test_people.py::test_every_class_holds_in_people
 Silent on what a reader knows from elsewhere, other releases about the same people among it; on what the choice of
@@ -41,11 +42,14 @@ class Mondrian:
     """Cut the table into classes that each satisfy the requirement.
 
     cut       "best": of all allowed cuts the one that lowers most the certainty penalty plus 0.3 times the distance of
-              each attribute from uniform over its label; "widest": the widest attribute, at its median.
+              each attribute from uniform over its label; where the requirement reads a sensitive attribute, also with
+              regard to what the cut leaves to spare, and the cheapest partition is kept; "widest": the widest
+              attribute, at its median.
     nominal   cut nominal attributes between any two leaves in leaf order, or only into the children of a node. A mask
               is always cut at its nodes: its labels read 50***.
     tight     publish the values that occur in a class instead of the declared box, nodes among it; the ends of an
-              interval are then values of people.
+              interval are then values of people. Nominal values in one class then need not be alike: under a
+              requirement that reads a sensitive attribute they may be joined because they differ in it.
     max_suppressed   share of rows that may be left in the suppressed group, or out, where that buys more.
     """
 
