@@ -58,7 +58,13 @@ __all__ = [
 
 
 def plan(schema: Schema, mechanism: Mechanism) -> Plan:
-    """Return what a mechanism would do and spend, without looking at any data."""
+    """Return what a mechanism would do and spend, without looking at any data.
+
+    >>> schema = sf.datasets.adult("test").schema
+    >>> plan = sf.plan(schema, sf.DiffGen(1, specializations=3))
+    >>> [stage.name for stage in plan.stages]
+    ['initial splits', 'selections', 'later splits', 'counts']
+    """
     refuse_several(mechanism, schema)
     return mechanism.plan(schema)
 
@@ -96,6 +102,11 @@ def publish(
     column that looks like free text, unless `allow_text`. A carried column that follows from quasi-identifiers, such as
     a score of the age, tells the rows of a class apart; where the requirement does not hold with it, saving is refused,
     unless `allow_derived`. If saving fails all the same, the release is kept elsewhere and the error says where.
+
+    >>> table = sf.datasets.adult("test")
+    >>> release = sf.publish(table, sf.Mondrian(sf.KAnonymity(50)))
+    >>> release.rows, str(release.claim)
+    (15060, 'k-anonymity(50) [checked]')
     """
     refusal = mechanism.plan(table.schema).refusal
     if refusal is not None and not allow_noise:
@@ -170,10 +181,23 @@ def verify(
     """Check the claim of a saved release, or a requirement on any published table, from the written files alone.
 
     `counts` names the column of a bare file that says for how many rows a line stands.
+
+    >>> table = sf.datasets.adult("test")
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     place = sf.publish(table, sf.Mondrian(sf.KAnonymity(50))).save(f"{folder}/out")
+    ...     sf.verify(f"{folder}/out").holds
+    True
     """
     return _verify(target, schema=schema, requirement=requirement, counts=counts)
 
 
 def apply(release: Release, table: Table) -> Any:
-    """Generalize rows the release was not made from, with its recoding; returns a polars frame in the table's order."""
+    """Generalize rows the release was not made from, with its recoding; returns a polars frame in the table's order.
+
+    >>> table = sf.datasets.adult("test")
+    >>> release = sf.publish(table, sf.Mondrian(sf.KAnonymity(50)))
+    >>> sf.apply(release, table).columns[:3]
+    ['age', 'workclass', 'education']
+    """
     return generalize(release, table)

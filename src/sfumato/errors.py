@@ -39,7 +39,14 @@ __all__ = [
 
 
 class SfumatoError(Exception):
-    """Base of all errors raised on purpose; `except sf.SfumatoError` catches every one of them."""
+    """Base of all errors raised on purpose; `except sf.SfumatoError` catches every one of them.
+
+    >>> try:
+    ...     sf.PureDP(0)
+    ... except sf.SfumatoError as error:
+    ...     print(error.hint)
+    try 1/2
+    """
 
     hint: str = ""
 
@@ -97,7 +104,14 @@ class Problem:
 
 
 class SchemaError(SfumatoError):
-    """All problems of a schema, or of a table against its schema, at once."""
+    """All problems of a schema, or of a table against its schema, at once.
+
+    >>> try:
+    ...     sf.Schema.parse({"attribute": {"age": {"role": "unknown"}}})
+    ... except sf.SchemaError as error:
+    ...     print(error.problems[0].path)
+    name
+    """
 
     def __init__(self, problems: Iterable[Problem] | Problem) -> None:
         self.problems: tuple[Problem, ...] = (problems,) if isinstance(problems, Problem) else tuple(problems)
@@ -127,11 +141,25 @@ class SchemaError(SfumatoError):
 
 
 class ReadError(SchemaError):
-    """The table cannot be read, or does not fit its schema: which columns, which rule, how many rows."""
+    """The table cannot be read, or does not fit its schema: which columns, which rule, how many rows.
+
+    >>> try:
+    ...     sf.read("no-such-file.csv", sf.datasets.adult("test").schema)
+    ... except sf.ReadError as error:
+    ...     print(error.problems[0].rule)
+    no such file
+    """
 
 
 class ParameterError(SfumatoError):
-    """A parameter outside its rule. `epsilon = 0: must be above 0. Hint: try 1/2.`"""
+    """A parameter outside its rule. `epsilon = 0: must be above 0. Hint: try 1/2.`
+
+    >>> try:
+    ...     sf.KAnonymity(0)
+    ... except sf.ParameterError as error:
+    ...     print(error.name, "-", error.rule)
+    k - must be at least 1
+    """
 
     def __init__(self, name: str, value: object, rule: str, *, hint: str = "") -> None:
         self.name, self.value, self.rule, self.hint = name, value, rule, hint
@@ -147,7 +175,15 @@ def _parameter_error(name: str, value: object, rule: str, hint: str) -> Paramete
 
 
 class Infeasible(SfumatoError):  # noqa: N818  (the name is part of the public contract)
-    """A requirement that no release of this table can meet, with the best that can be reached."""
+    """A requirement that no release of this table can meet, with the best that can be reached.
+
+    >>> table = sf.datasets.adult("test")
+    >>> try:
+    ...     sf.publish(table, sf.Mondrian(sf.LDiversity(14)))
+    ... except sf.Infeasible as error:
+    ...     print(error.hint[:21])
+    ask for at most 7.56.
+    """
 
     def __init__(self, asked: object, best: object, why: str, *, hint: str = "") -> None:
         self.asked, self.best, self.why, self.hint = asked, best, why, hint
@@ -164,7 +200,19 @@ def _infeasible(asked: object, best: object, why: str, hint: str) -> Infeasible:
 
 
 class BudgetExceeded(SfumatoError):  # noqa: N818  (the name is part of the public contract)
-    """Publishing would spend more than the population's limit."""
+    """Publishing would spend more than the population's limit.
+
+    >>> table = sf.datasets.adult("test")
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     ledger = sf.Ledger(f"{folder}/ledger.db")
+    ...     ledger.limit("adult-1994", 1)
+    ...     try:
+    ...         sf.publish(table, sf.DiffGen(2, specializations=5), ledger=ledger)
+    ...     except sf.BudgetExceeded:
+    ...         print("refused before anything was drawn")
+    refused before anything was drawn
+    """
 
     def __init__(self, spent: object, asked: object, limit: object) -> None:
         self.spent, self.asked, self.limit = spent, asked, limit
@@ -176,7 +224,14 @@ class BudgetExceeded(SfumatoError):  # noqa: N818  (the name is part of the publ
 
 
 class ReleaseError(SfumatoError):
-    """A release that cannot be saved, loaded or parsed; `problems` lists every reason."""
+    """A release that cannot be saved, loaded or parsed; `problems` lists every reason.
+
+    >>> try:
+    ...     sf.verify("no-such-folder")
+    ... except sf.ReleaseError:
+    ...     print("not a saved release")
+    not a saved release
+    """
 
     def __init__(self, message: str, *, hint: str = "", problems: Sequence[Problem] = ()) -> None:
         self.hint, self.problems, self._text = hint, tuple(problems), message
@@ -197,7 +252,16 @@ def _release_error(message: str, hint: str, problems: Sequence[Problem]) -> Rele
 
 
 class NotComparable(SfumatoError):  # noqa: N818  (the name is part of the public contract)
-    """Two things that do not describe the same table or attributes."""
+    """Two things that do not describe the same table or attributes.
+
+    >>> table = sf.datasets.adult("test")
+    >>> release = sf.publish(table, sf.Mondrian(sf.KAnonymity(50)))
+    >>> try:
+    ...     sf.privacy_loss(sf.datasets.census(100), release)
+    ... except sf.NotComparable:
+    ...     print("not a release of this table")
+    not a release of this table
+    """
 
     def __init__(self, message: str) -> None:
         super().__init__(visible(message))

@@ -1,4 +1,9 @@
-"""What someone can find out from releases: one attack, one file. Every result here is confidential."""
+"""What someone can find out from releases: one attack, one file. Every result here is confidential.
+
+>>> low, high = sf.attacks.wilson(12, 100)
+>>> round(low, 2), round(high, 2)
+(0.07, 0.2)
+"""
 
 from sfumato.attacks.audit import Accused, Audited, black_box_audit, exact_audit
 from sfumato.attacks.base import Attack, Exposure, Fit, Gain, Knowledge

@@ -30,7 +30,12 @@ __all__ = ["AlphaK", "KAnonymity", "anonymity_parts", "shares_at_most"]
 
 @declare
 class KAnonymity(Requirement):
-    """Every class has at least k people (k rows, where the schema does not decide who they are)."""
+    """Every class has at least k people (k rows, where the schema does not decide who they are).
+
+    >>> requirement = sf.KAnonymity(10) & sf.TCloseness("0.2")
+    >>> str(requirement)
+    'k-anonymity(10) & t-closeness(0.2)'
+    """
 
     k: Whole = parameter(
         "k-anonymity: every class has at least k people (rows, where the schema names none).",
@@ -86,7 +91,11 @@ def shares_at_most(classes: Classes, limit: Fraction) -> BoolArray:
 
 @declare
 class AlphaK(Requirement):
-    """Every class has at least k people (or rows), and no sensitive value a share above alpha."""
+    """Every class has at least k people (or rows), and no sensitive value a share above alpha.
+
+    >>> str(sf.AlphaK("0.5", k=10))
+    'alpha-k-anonymity(0.5, 10)'
+    """
 
     alpha: Rational = parameter(
         "With --k: (alpha, k)-anonymity, no value above the share alpha.",

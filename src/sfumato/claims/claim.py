@@ -40,7 +40,11 @@ __all__ = ["Claim", "Neighbours", "described"]
 
 
 class Neighbours(Enum):
-    """Neighbour relations; the value is what JSON holds and never changes its meaning."""
+    """Neighbour relations; the value is what JSON holds and never changes its meaning.
+
+    >>> sf.Neighbours.REPLACE_ONE.value
+    'replace-one'
+    """
 
     ADD_OR_REMOVE_ONE = "add-or-remove-one"
     REPLACE_ONE = "replace-one"
@@ -88,6 +92,11 @@ class Claim:
     `unit` is what is counted and protected: "person" where the schema decides who a row is about, else "row".
     `trace` lists (stage, epsilon) in the order in which a mechanism spends its budget; (stage, rho) where privacy is
     concentrated.
+
+    >>> schema = sf.datasets.adult("test").schema
+    >>> claim = sf.Mondrian(sf.KAnonymity(10)).claim(schema)
+    >>> claim.kind, str(claim.promise)
+    ('checked', 'k-anonymity(10)')
     """
 
     promise: Promise

@@ -35,7 +35,11 @@ __all__ = ["TCloseness"]
 
 @declare
 class TCloseness(Requirement):
-    """Every class is within t of the overall distribution."""
+    """Every class is within t of the overall distribution.
+
+    >>> str(sf.TCloseness("0.2"))
+    't-closeness(0.2)'
+    """
 
     t: Rational = parameter(
         "t-closeness to the overall distribution.",

@@ -39,6 +39,9 @@ class SemanticPrivacy(Requirement):
 
     `absent` says what a value that a class lacks does. By default it fails; with sides="one" only
     rises count, so by default it is ignored, and absent="fail" asks that no value is ruled out either.
+
+    >>> str(sf.SemanticPrivacy("0.7"))
+    'semantic-privacy(0.7)'
     """
 
     delta: Rational = parameter(

@@ -41,7 +41,11 @@ Reading: TypeAlias = Literal["probability", "distinct", "entropy", "recursive"]
 
 @declare
 class LDiversity(Requirement):
-    """Every class holds sensitive values as varied as l equally frequent ones, in the reading `kind`."""
+    """Every class holds sensitive values as varied as l equally frequent ones, in the reading `kind`.
+
+    >>> str(sf.LDiversity(4, kind="distinct"))
+    'distinct l-diversity(4)'
+    """
 
     l: Rational = parameter(  # noqa: E741  (the literature's letter)
         "l-diversity of each sensitive attribute.",

@@ -63,7 +63,11 @@ def _requirement(data: Any) -> Requirement:
 
 @declare
 class PureDP:
-    """epsilon-differential privacy."""
+    """epsilon-differential privacy.
+
+    >>> str(sf.PureDP("1/2"))
+    'pure-dp(0.5)'
+    """
 
     epsilon: Rational = parameter("Privacy budget, such as 1, 0.5 or 1/2.", above=0, hint="try 1/2", example=1)
     label: ClassVar[str] = "pure-dp"
@@ -83,7 +87,11 @@ class PureDP:
 
 @declare
 class ApproxDP:
-    """(epsilon, delta)-differential privacy."""
+    """(epsilon, delta)-differential privacy.
+
+    >>> str(sf.ApproxDP(1, delta="1e-9"))
+    'approx-dp(1, 0.000000001)'
+    """
 
     epsilon: Rational = parameter("Privacy budget, such as 1, 0.5 or 1/2.", above=0, hint="try 1/2", example=1)
     _: KW_ONLY
@@ -115,7 +123,7 @@ class ConcentratedDP:
 
     `rho` adds up over releases; `epsilon` is rounded up, and a pair that rho does not imply is refused.
 
-    >>> ConcentratedDP("1/100", epsilon="0.7", delta="1e-6").implied
+    >>> sf.ConcentratedDP("1/100", epsilon="0.7", delta="1e-6").implied
     ApproxDP(epsilon=Fraction(7, 10), delta=Fraction(1, 1000000))
     """
 
@@ -164,7 +172,11 @@ class ConcentratedDP:
 
 @declare
 class ProbabilisticDP:
-    """(epsilon, delta)-probabilistic differential privacy, the OnTheMap paper's definition."""
+    """(epsilon, delta)-probabilistic differential privacy, the OnTheMap paper's definition.
+
+    >>> str(sf.ProbabilisticDP("4.6", delta="1e-5"))
+    'probabilistic-dp(4.6, 0.00001)'
+    """
 
     epsilon: Rational = parameter("Privacy budget, such as 1, 0.5 or 1/2.", above=0, hint="try 1/2", example=1)
     _: KW_ONLY
@@ -199,6 +211,9 @@ class Linkable:
     `population` names where the frequencies came from, `other_rows` the assumed sizes of the other releases (None: as
     large as this one) and `organisations` how many publish. `probability` says how it was worked out; the paper's
     "product" overstates. `base` is the requirement that merging kept.
+
+    >>> str(sf.Linkable(4, alpha="0.8"))
+    'linkable(4, 0.8)'
     """
 
     d: Whole = parameter("How many values must stay possible.", least=1, hint="try 4", example=4)

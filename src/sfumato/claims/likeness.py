@@ -26,7 +26,11 @@ __all__ = ["BetaLikeness"]
 
 @declare
 class BetaLikeness(Requirement):
-    """No sensitive value's share rises by more than beta times its overall share."""
+    """No sensitive value's share rises by more than beta times its overall share.
+
+    >>> str(sf.BetaLikeness(2) & sf.KAnonymity(10))
+    'k-anonymity(10) & beta-likeness(2)'
+    """
 
     beta: Rational = parameter("beta-likeness.", above=0, hint="try 1", example=1, grid=(1, 2, 4))
     label: ClassVar[str] = "beta-likeness"

@@ -46,6 +46,9 @@ class Linkability(Requirement):
                     or a declared `Population`
     probability     "exact"; "product", the paper's, which overstates; "robust", which trusts only that the other class
                     has at least `k_other` people (default: k of the requirement beside it)
+
+    >>> str(sf.Linkability(4, "0.8"))
+    'linkability(4, 0.8)'
     """
 
     d: Whole = parameter(

@@ -1,4 +1,8 @@
-"""Origin-destination data: public geography, flows as they come, public priors, what a map needs."""
+"""Origin-destination data: public geography, flows as they come, public priors, what a map needs.
+
+>>> print(sf.commuting.smallest_alpha(12, 1000, "4.6", "0.1"))
+9283/1000000
+"""
 
 from sfumato.commuting.cells import Cells, OlderFlows, Prior, Shape, Uniform
 from sfumato.commuting.flows import Flows, read_flows

@@ -72,6 +72,10 @@ class Synthesize:
     `rule` certifies the prior; `prior` is its public shape. `unit` says what one row is: a job, or a person, who
     then has up to the schema's `rows_per_person` rows, each at another destination. `mass` is what shrinking the
     domain may add to epsilon beyond ln(1/keep). The default claim is about one job.
+
+    >>> mechanism = sf.Synthesize("4.6", "1e-5")
+    >>> mechanism.epsilon, mechanism.rule
+    (Fraction(23, 5), 'hockey')
     """
 
     name: ClassVar[str] = "synthesize"

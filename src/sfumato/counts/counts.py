@@ -103,7 +103,12 @@ def checked_names(schema: Schema, names: str | Sequence[str]) -> tuple[str, ...]
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """Distinct rows of codes in lexicographic order with their weights. Confidential: prints no number."""
+    """Distinct rows of codes in lexicographic order with their weights. Confidential: prints no number.
+
+    >>> table = sf.datasets.adult("test")
+    >>> table.counts(["sex", "race"])
+    Counts('adult', 2 attributes, confidential)
+    """
 
     schema: Schema
     _: KW_ONLY

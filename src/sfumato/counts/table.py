@@ -52,6 +52,9 @@ def read(
     Raises one `ReadError` that names every column and rule in the way. `header` is True, False
     or the names of the columns; delimiter, encoding and header are found when not given. `sheet` names the sheet of an
     Excel file, which must be said where several hold values. `progress` is called with a word for each stage.
+
+    >>> sf.read(sf.datasets.adult_frame("test"), sf.Schema.load(sf.datasets.ADULT_SCHEMA))
+    Table('adult', 8 attributes, confidential)
     """
     table = _open(data, schema, delimiter=delimiter, encoding=encoding, header=header, sheet=sheet)
     if progress is not None:
@@ -69,7 +72,11 @@ def check(
     header: bool | Sequence[str] | None = None,
     sheet: str | None = None,
 ) -> list[Problem]:
-    """Return every problem of the data against the schema, an empty list when `read` would read it."""
+    """Return every problem of the data against the schema, an empty list when `read` would read it.
+
+    >>> sf.check(sf.datasets.adult_frame("test"), sf.Schema.load(sf.datasets.ADULT_SCHEMA))
+    []
+    """
     try:
         table = _open(data, schema, delimiter=delimiter, encoding=encoding, header=header, sheet=sheet)
         return table.check() or table.repeated_keys()
@@ -97,7 +104,12 @@ def _with_decimals(source: Source, attribute: Attribute) -> int:
 
 
 class Table:
-    """Rows as codes of the schema's attributes. Prints a name and a number of attributes, nothing else."""
+    """Rows as codes of the schema's attributes. Prints a name and a number of attributes, nothing else.
+
+    >>> table = sf.datasets.adult("test")
+    >>> table, table.rows
+    (Table('adult', 8 attributes, confidential), 15060)
+    """
 
     __slots__ = ("_counts", "_derived", "_held", "_kept", "_store", "_surplus", "schema")
 

@@ -1,4 +1,9 @@
-"""Bundled data, and generators for what cannot be shipped: `adult()` and `census(rows, seed)` return tables."""
+"""Bundled data, and generators for what cannot be shipped: `adult()` and `census(rows, seed)` return tables.
+
+>>> table = sf.datasets.adult("test")
+>>> table.rows
+15060
+"""
 
 from sfumato.datasets.adult import ADULT_COLUMNS, ADULT_SCHEMA, Split, adult, adult_frame
 from sfumato.datasets.census import (

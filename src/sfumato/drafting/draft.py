@@ -265,6 +265,11 @@ def draft(
     It loads, and reads the same file without error; a column without a name is omitted, and a comment says so.
     What a person must decide stands in `decide`; what was read off the data is marked `source = "data"`, which
     differentially private methods refuse.
+
+    >>> import polars as pl
+    >>> text = sf.draft(pl.DataFrame({"age": [31, 45, 52], "illness": ["flu", "flu", "cold"]}), name="patients")
+    >>> "[attribute.age]" in text
+    True
     """
     given = {"delimiter": delimiter, "encoding": encoding, "sheet": sheet}
     return look_at(data, name=name, header=header, **given).schema_text()

@@ -45,6 +45,11 @@ def mapping(release: Release) -> pl.DataFrame:
     """Return, for the steward only, which published labels each original combination of quasi-identifiers got.
 
     Confidential: it undoes the release. Known after `publish`, never saved with it.
+
+    >>> table = sf.datasets.adult("test")
+    >>> release = sf.publish(table, sf.Mondrian(sf.KAnonymity(50)))
+    >>> sf.mapping(release).columns[:2]
+    ['age', 'workclass']
     """
     import polars as pl
 

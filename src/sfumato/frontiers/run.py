@@ -155,6 +155,11 @@ def frontier(
     repeats    how often a method that draws at random is run, with seeds `seed`, `seed + 1`, ...
     workers    processes to use, one for each core unless told; 0 runs everything here.
     panels     also note what the report shows of each release.
+
+    >>> table = sf.datasets.adult("test")
+    >>> front = sf.frontier(table, sf.sweep(sf.Mondrian, k=[50, 500]), workers=0, progress=False, panels=False)
+    >>> [str(point.mechanism.requirement) for point in front.efficient]
+    ['k-anonymity(500)', 'k-anonymity(50)']
     """
     mechanisms = sweep(points) if isinstance(points, str) else sweep(*points)
     table.refuse_repeated_keys()

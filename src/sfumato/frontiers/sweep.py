@@ -211,6 +211,9 @@ def sweep(*parts: Any, **grid: Any) -> tuple[Mechanism, ...]:
     Without keywords, `parts` are names of presets, mechanisms and sweeps. With keywords, `parts` are classes of
     mechanisms and every combination of the keywords' values is made; for a method that takes a requirement, k, l, t,
     delta and beta are short for the requirements of those names, joined by `&`.
+
+    >>> [str(mechanism.requirement) for mechanism in sf.sweep(sf.Mondrian, k=[10, 50], l=[2])]
+    ['k-anonymity(10) & l-diversity(2)', 'k-anonymity(50) & l-diversity(2)']
     """
     if not parts:
         raise ParameterError("parts", "nothing", "name what to sweep", hint=f"a preset: {', '.join(PRESETS)}")

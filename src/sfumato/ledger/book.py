@@ -55,7 +55,15 @@ __all__ = ["Ledger", "Reservation", "entered", "refuse_ledger_inside"]
 
 
 class Ledger:
-    """One SQLite file. Any number of processes may use it at once; each call is a transaction of its own."""
+    """One SQLite file. Any number of processes may use it at once; each call is a transaction of its own.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     ledger = sf.Ledger(f"{folder}/ledger.db")
+    ...     ledger.limit("adult-1994", 2)
+    ...     ledger.populations()
+    ['adult-1994']
+    """
 
     __slots__ = ("_path",)
 

@@ -220,6 +220,12 @@ def classification(
 
     `target` is the class (default: the attribute in that role); `bins` cuts it into fewer classes. Of buckets, and of
     releases that were loaded without their recoding, the exact test rows are asked.
+
+    >>> train, test = sf.datasets.adult("train"), sf.datasets.adult("test")
+    >>> release = sf.publish(train, sf.Mondrian(sf.KAnonymity(50)))
+    >>> found = sf.classification(train, test, release)
+    >>> found.lower_bound < found.accuracy <= 1
+    True
     """
     choice("model", model, MODELS)
     if train is test:
@@ -347,7 +353,13 @@ def cross_validate(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> CrossValidation:
-    """Publish all folds but one, train on that release, test on the fold left out; every fold, `repeats` times."""
+    """Publish all folds but one, train on that release, test on the fold left out; every fold, `repeats` times.
+
+    >>> table = sf.datasets.adult("test")
+    >>> found = sf.cross_validate(table, sf.Suppress(), folds=2, repeats=1)
+    >>> len(found.runs)
+    2
+    """
     choice("model", model, MODELS)
     parts, times = whole("folds", folds, least=2), whole("repeats", repeats, least=1)
     if parts > (table.rows if table.people is None else table.people):

@@ -250,7 +250,13 @@ def workload(
     seed: int = 7,
     attribute: str | None = None,
 ) -> Workload:
-    """Draw queries on a table. The same table, parameters and seed give the same queries."""
+    """Draw queries on a table. The same table, parameters and seed give the same queries.
+
+    >>> table = sf.datasets.adult("test")
+    >>> queries = sf.workload(table, dimension=2, selectivity="0.1", queries=20)
+    >>> queries.attribute, len(queries)
+    ('occupation', 20)
+    """
     choice("kind", kind, ("range", "equality"))
     choice("reading", reading, ("anatomy", "literal"))
     number = whole("queries", queries, least=1, hint="try 1000")
@@ -422,6 +428,12 @@ def query_error(
 
     The workload must have been drawn on this table, or answer it without a zero. Of several workloads, each about one
     sensitive attribute, the worst is returned.
+
+    >>> table = sf.datasets.adult("test")
+    >>> release = sf.publish(table, sf.Mondrian(sf.KAnonymity(50)))
+    >>> found = sf.query_error(table, release, sf.workload(table, queries=50))
+    >>> found.value >= 0
+    True
     """
     bound = fraction("sanity", SANITY if sanity is None else sanity, above=0, most=1, hint=f"try {SANITY}")
     return worst_of(
@@ -467,7 +479,13 @@ def _error_of(table: Table, release: Release, work: Workload, bound: Fraction) -
 
 
 def unchanged_answers(table: Table, release: Release, work: Workload | Sequence[Workload]) -> UnchangedAnswers:
-    """Return the share of queries whose rounded answer stays the same; of several workloads, the worst."""
+    """Return the share of queries whose rounded answer stays the same; of several workloads, the worst.
+
+    >>> table = sf.datasets.adult("test")
+    >>> release = sf.publish(table, sf.Mondrian(sf.KAnonymity(50)))
+    >>> 0 <= sf.unchanged_answers(table, release, sf.workload(table, queries=50)).value <= 1
+    True
+    """
     return worst_of({one.attribute: _unchanged_of(table, release, one) for one in _each(work)}, lambda one: -one.value)
 
 

@@ -38,6 +38,10 @@ class Anatomy:
     """Put people with l different sensitive values into each group; keep quasi-identifiers exact.
 
     Buckets are created by the l most frequent values; who goes where is drawn with the release's entropy.
+
+    >>> table = sf.datasets.adult("test")
+    >>> str(sf.publish(table, sf.Anatomy(2)).claim)
+    'l-diversity(2) [checked]'
     """
 
     name: ClassVar[str] = "anatomy"

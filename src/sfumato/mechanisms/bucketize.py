@@ -41,6 +41,10 @@ class Bucketize:
     Two linked tables are published: exact quasi-identifiers with a group, and what each group carries.
 
     Under any requirement on sensitive values; k-anonymity is refused, since exact quasi-identifiers hide nobody.
+
+    >>> table = sf.datasets.adult("test")
+    >>> str(sf.publish(table, sf.Bucketize(sf.LDiversity(4))).claim)
+    'l-diversity(4) [checked]'
     """
 
     name: ClassVar[str] = "bucketize"

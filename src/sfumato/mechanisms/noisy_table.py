@@ -99,6 +99,10 @@ class NoisyTable:
                each value once. Attributes not named keep all their values. It must be fixed without looking at the
                data.
     threshold  smallest count that is reported; "auto" takes it from the number of cells.
+
+    >>> schema = sf.datasets.adult("test").schema
+    >>> str(sf.NoisyTable("1/2", cuts={"age": ["*"]}).claim(schema))
+    'pure-dp(0.5) [proved]'
     """
 
     name: ClassVar[str] = "noisy-table"

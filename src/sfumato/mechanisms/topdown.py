@@ -37,7 +37,12 @@ ROUNDING = 1e-12  # gains and scores closer than this are equal: then the schema
 
 @declare
 class TopDown:
-    """Cut each attribute globally so that the target can still be told (top-down specialization)."""
+    """Cut each attribute globally so that the target can still be told (top-down specialization).
+
+    >>> table = sf.datasets.adult("test")
+    >>> str(sf.publish(table, sf.TopDown(50)).claim)
+    'k-anonymity(50) [checked]'
+    """
 
     name: ClassVar[str] = "topdown"
     counts_people: ClassVar[bool] = True

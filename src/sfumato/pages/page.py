@@ -100,6 +100,13 @@ def report(
     command         the command that made the frontier, `source` the names of the data and schema files in commands.
     membership_public  whether buckets took part in the choice; for the knee, and told in the public report.
     folder          the name of the folder that holds the published release, in the command that checks it.
+
+    >>> table = sf.datasets.adult("test")
+    >>> front = sf.frontier(table, sf.sweep(sf.Mondrian, k=[50, 500]), workers=0, progress=False)
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     sf.report(front, f"{folder}/report.json").name
+    'report.json'
     """
     if audience not in ("steward", "public"):
         raise ParameterError("audience", audience, 'must be "steward" or "public"')

@@ -108,7 +108,7 @@ class _Seeded:
 class Entropy:
     """A stream of uniform words, and its named children.
 
-    >>> Entropy.seeded(7).child("counts").below(6) == Entropy.seeded(7).child("counts").below(6)
+    >>> sf.Entropy.seeded(7).child("counts").below(6) == sf.Entropy.seeded(7).child("counts").below(6)
     True
     """
 

@@ -206,7 +206,13 @@ _PLURAL = {"class": "es", "group": "s"}
 
 @dataclass(frozen=True)
 class Release:
-    """What the public gets. `schema` holds the published attributes only."""
+    """What the public gets. `schema` holds the published attributes only.
+
+    >>> table = sf.datasets.adult("test")
+    >>> release = sf.publish(table, sf.Mondrian(sf.KAnonymity(50)))
+    >>> release.rows, str(release.claim)
+    (15060, 'k-anonymity(50) [checked]')
+    """
 
     schema: Schema
     _: KW_ONLY

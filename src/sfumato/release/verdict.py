@@ -46,7 +46,16 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """`holds` only when nothing fails. For a proved or estimated claim the notes say what a file cannot show."""
+    """`holds` only when nothing fails. For a proved or estimated claim the notes say what a file cannot show.
+
+    >>> table = sf.datasets.adult("test")
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     saved = sf.publish(table, sf.Mondrian(sf.KAnonymity(50))).save(f"{folder}/out")
+    ...     verdict = sf.verify(f"{folder}/out")
+    >>> verdict.holds, verdict.kind
+    (True, 'checked')
+    """
 
     kind: VerdictKind
     _: KW_ONLY

@@ -44,7 +44,12 @@ class JointCells:
 
 @dataclass(frozen=True, eq=False)
 class Population:
-    """Declared frequencies. `one_way[attribute][code]` are counts or shares; `cells` is a joint table or None."""
+    """Declared frequencies. `one_way[attribute][code]` are counts or shares; `cells` is a joint table or None.
+
+    >>> population = sf.Population("census 2021", one_way={"sex": (49, 51)})
+    >>> str(sf.Linkability(4, "0.8", population=population))
+    'linkability(4, 0.8)'
+    """
 
     name: str
     _: KW_ONLY

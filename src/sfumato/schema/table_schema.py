@@ -39,6 +39,10 @@ class Schema:
     says that keys which differ only in case, blanks, punctuation or leading zeros are different people; otherwise they
     are refused. `copies_are_people` says that rows which are equal in every column of the file are different people.
     `rows_stated` says whether `rows_per_person` was given; it is 1 where it was not.
+
+    >>> schema = sf.Schema.load(sf.datasets.ADULT_SCHEMA)
+    >>> [attribute.name for attribute in schema.quasi]
+    ['age', 'workclass', 'education', 'marital-status', 'race', 'sex']
     """
 
     attributes: tuple[Attribute, ...]

@@ -174,6 +174,10 @@ class DiffGen:
     penalty    rows a new cell must bring, times the epsilon of the counts: noise costs more in more cells.
     prefix     share of the budget for choosing how many of the specializations are kept; 0 keeps all.
     threshold  smallest count reported; "auto" takes it from the number of cells.
+
+    >>> schema = sf.datasets.adult("test").schema
+    >>> str(sf.DiffGen(1, specializations=10).claim(schema))
+    'pure-dp(1) [proved]'
     """
 
     name: ClassVar[str] = "diffgen"

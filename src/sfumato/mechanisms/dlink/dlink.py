@@ -96,6 +96,10 @@ class DLink:
     partner   "failing": with the nearest failing class while there is one; "all": with the nearest of all
     nominal   labels of united nominal attributes: the closest node, or the leaves in between
     distance  "hierarchical", the paper's; "uniform": widths, and what a reader who spreads rows evenly gets wrong
+
+    >>> schema = sf.datasets.adult("test").schema
+    >>> str(sf.DLink(sf.Mondrian(sf.KAnonymity(5)), d=4, alpha="0.8").claim(schema))
+    'linkable(4, 0.8) [estimate]'
     """
 
     name: ClassVar[str] = "dlink"

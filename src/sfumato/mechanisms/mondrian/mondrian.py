@@ -51,6 +51,11 @@ class Mondrian:
               interval are then values of people. Nominal values in one class then need not be alike: under a
               requirement that reads a sensitive attribute they may be joined because they differ in it.
     max_suppressed   share of rows that may be left in the suppressed group, or out, where that buys more.
+
+    >>> table = sf.datasets.adult("test")
+    >>> release = sf.publish(table, sf.Mondrian(sf.KAnonymity(50) & sf.LDiversity(3)))
+    >>> str(release.claim)
+    'k-anonymity(50) & l-diversity(3) [checked]'
     """
 
     name: ClassVar[str] = "mondrian"
