@@ -26,7 +26,7 @@ from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, dataclass_transform, get_args, get_origin, get_type_hints, overload
 
 from sfumato.errors import ParameterError
-from sfumato.exact import Number, choice, fraction, number_from_json, number_to_json, whole
+from sfumato.exact import Number, choice, fraction, number_from_json, number_to_json, plain, whole
 
 __all__ = [
     "Flag",
@@ -45,6 +45,7 @@ __all__ = [
     "parameter",
     "parameters",
     "to_json",
+    "written_flag",
 ]
 
 T = TypeVar("T")
@@ -112,7 +113,9 @@ class Parameter:
     limits     least, above, most and below, where they are declared
     grid       values a first comparison tries; `example` one value for documents
     key        its name in JSON; `may_lack` whether it is written only where it is not None
-    several    whether the flag may be repeated; `from_flag` and `to_flag` read and write its text
+    several    whether the flag may be repeated; `from_flag` reads what was typed (and may look into the file of the
+               schema), `to_flag` writes it, or says None where a command cannot hold it
+    typed      whether the class takes the type itself and nothing that is written in its place
     """
 
     name: str
@@ -132,8 +135,9 @@ class Parameter:
     key: str = ""
     may_lack: bool = False
     several: bool = False
-    from_flag: Callable[[Any], Any] | None = None
+    from_flag: Callable[[Any, str], Any] | None = None
     to_flag: Callable[[Any], Any] | None = None
+    typed: bool = False
     read: Callable[[Any], Any] | None = None
     encode: Callable[[Any], Any] | None = None
     decode: Callable[[Any], Any] | None = None
@@ -187,7 +191,7 @@ def parameter(
     key: str = ...,
     may_lack: bool = ...,
     several: bool = ...,
-    from_flag: Callable[[Any], Any] | None = ...,
+    from_flag: Callable[[Any, str], Any] | None = ...,
     to_flag: Callable[[Any], Any] | None = ...,
     read: Callable[[Any], Any] | None = ...,
     encode: Callable[[Any], Any] | None = ...,
@@ -209,7 +213,7 @@ def parameter(
     key: str = ...,
     may_lack: bool = ...,
     several: bool = ...,
-    from_flag: Callable[[Any], Any] | None = ...,
+    from_flag: Callable[[Any, str], Any] | None = ...,
     to_flag: Callable[[Any], Any] | None = ...,
     read: Callable[[Any], Any] | None = ...,
     encode: Callable[[Any], Any] | None = ...,
@@ -297,6 +301,7 @@ def _parameter(one: Any, hint: Any) -> Parameter:
         choices=choices,
         flag=flag or "",
         limits=limits,
+        typed=kind == "whole" and hint not in (Whole, MaybeWhole),
         **known,
     )
 
@@ -345,6 +350,19 @@ def form(cls: type[Any]) -> list[dict[str, Any]]:
     ]
 
 
+def written_flag(one: Parameter, value: Any) -> list[str] | None:
+    """Return the words that give a parameter on the command line; None where it has no flag that can hold the value."""
+    texts: Any = value if one.to_flag is None else one.to_flag(value)
+    if not one.flag or texts is None or (one.to_flag is None and not isinstance(value, (str, bool, int, Fraction))):
+        return None
+    if one.kind == "flag":
+        return [f"--{one.flag}" if value else f"--no-{one.flag}"]
+    listed = texts if isinstance(texts, list) else [texts]
+    return [
+        word for text in listed for word in (f"--{one.flag}", plain(text) if isinstance(text, Fraction) else str(text))
+    ]
+
+
 def example(cls: type[T]) -> T:
     """Return one value of a class, made from the examples of its required parameters."""
     return cls(**{one.name: one.example for one in parameters(cls) if one.required})
@@ -353,11 +371,18 @@ def example(cls: type[T]) -> T:
 def given(thing: Any) -> list[tuple[Parameter, Any]]:
     """Return the parameters that a value was made with: the required ones, and those that differ from their default."""
     told = [(one, getattr(thing, one.name)) for one in parameters(type(thing))]
-    try:
-        alone: Any = type(thing)(**{one.name: value for one, value in told if one.required})
+    kept = {one.name for one, _ in told if one.required}
+    more: set[str] | None = None
+    try:  # a default may follow from another parameter: what is told is tried until it makes the same
+        while (
+            more is None or more
+        ):  # a default may follow from another parameter, so what is told is tried until it makes the same
+            made: Any = type(thing)(**{one.name: value for one, value in told if one.name in kept})
+            more = {one.name for one, value in told if one.name not in kept and value != getattr(made, one.name)}
+            kept = kept | more
     except (TypeError, ParameterError):
         return told
-    return [(one, value) for one, value in told if one.required or value != getattr(alone, one.name)]
+    return [(one, value) for one, value in told if one.name in kept]
 
 
 # JSON, one way for everything that is declared.

@@ -66,7 +66,7 @@ def fraction(
 
 def whole(name: str, value: Number, *, least: int | None = None, most: int | None = None, hint: str = "") -> int:
     """Return `value` as an int of at least `least`; 10.0 is the whole number 10, 10.5 is refused."""
-    exact = _given(name, value, hint)
+    exact = _given(name, value, hint, "must be a whole number")
     if exact.denominator != 1:
         raise ParameterError(name, plain(exact), "must be a whole number", hint=hint)
     return int(fraction(name, exact, least=least, most=most, hint=hint))
@@ -78,15 +78,18 @@ def choice(name: str, value: object, options: tuple[str, ...]) -> None:
         raise ParameterError(name, value, f"must be one of {', '.join(options)}")
 
 
-def _given(name: str, value: Number, hint: str) -> Fraction:
+_A_NUMBER = "must be a number such as 2, 0.1 or 1/10"
+
+
+def _given(name: str, value: Number, hint: str, rule: str = _A_NUMBER) -> Fraction:
     """Return a parameter as somebody wrote it, no longer than may be; a Fraction may have been computed from one."""
-    exact = _read(name, value, hint)
+    exact = _read(name, value, hint, rule)
     if not isinstance(value, Fraction) and digits_beyond(exact, TERM_DIGITS):
         raise ParameterError(name, "given", _TOO_LONG, hint=hint)
     return exact
 
 
-def _read(name: str, value: object, hint: str) -> Fraction:
+def _read(name: str, value: object, hint: str, rule: str = _A_NUMBER) -> Fraction:
     if isinstance(value, (bool, np.bool_)):
         raise ParameterError(name, value, "must be a number", hint=hint)
     if isinstance(value, (Fraction, int, np.integer)):
@@ -101,10 +104,10 @@ def _read(name: str, value: object, hint: str) -> Fraction:
         value = str(value)
     if isinstance(value, str):
         if wrong := number_fault(value):
-            raise ParameterError(name, value[:_SHOWN], wrong, hint=hint)
+            raise ParameterError(name, value[:_SHOWN], rule if wrong == _A_NUMBER else wrong, hint=hint)
         if (read := fraction_of(value)) is not None:
             return read
-    raise ParameterError(name, value, "must be a number such as 2, 0.1 or 1/10", hint=hint)
+    raise ParameterError(name, value, rule, hint=hint)
 
 
 def plain(value: Fraction | float) -> str:

@@ -11,15 +11,47 @@ Groups are `sfumato.mechanisms` (a frozen dataclass), `sfumato.requirements` (a 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from importlib import import_module
 from importlib.metadata import entry_points
-from typing import Any
+from importlib.resources import files
+from typing import Any, NamedTuple
 
 from sfumato.errors import ParameterError
 
-__all__ = ["Registry"]
+__all__ = ["Head", "Registry", "heads"]
+
+_HEAD = re.compile(r'"""([A-Z][A-Za-z]*): (.+)')
+
+
+class Head(NamedTuple):
+    """What the first line of a module says: the class in it, where that is, and in a few words what it does."""
+
+    target: str
+    says: str
+
+
+def heads(package: str) -> dict[str, Head]:
+    """Return by name what a package of ours offers, from the first lines of its files: nothing is imported.
+
+    A file, or the file of the same name in a folder, that begins with `Class: what it does` offers that class, under
+    the file's own name with dashes.
+    """
+    found = {}
+    for entry in sorted(files("sfumato").joinpath(package).iterdir(), key=lambda one: one.name):
+        name = entry.name.removesuffix(".py")
+        inside = entry.joinpath(f"{name}.py") if entry.is_dir() else entry
+        if not inside.name.endswith(".py") or not inside.is_file():
+            continue
+        with inside.open("r", encoding="utf-8") as file:
+            head = _HEAD.match(file.readline())
+        if head:
+            where = f"sfumato.{package}.{name}" + (f".{name}" if entry.is_dir() else "")
+            says = head[2].strip().removesuffix('"""')
+            found[name.replace("_", "-")] = Head(f"{where}:{head[1]}", says[0].upper() + says[1:])
+    return found
 
 
 class Registry(Mapping[str, Any]):
@@ -39,9 +71,9 @@ class Registry(Mapping[str, Any]):
         found = {point.name: point.value for point in entry_points(group=self.group)}
         return {name: value for name, value in sorted(found.items()) if name not in self._own}
 
-    def third_party_name(self, thing: Any) -> str | None:
-        """Return the name under which an installed package declares this, None where none does."""
-        for name in self.third_party:
+    def name_of(self, thing: Any) -> str | None:
+        """Return the name under which this is known, None where it has none."""
+        for name in self:
             try:
                 if self[name] is thing:
                     return name

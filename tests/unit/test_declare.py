@@ -165,6 +165,9 @@ def test_a_dataclass_of_another_author_is_described_by_its_types():
 def test_given_are_the_required_and_what_differs_from_the_default():
     assert [(one.name, value) for one, value in given(Coarsen(5))] == [("k", 5)]
     assert [one.name for one, _ in given(Coarsen(5, cut="widest", share=1))] == ["k", "share", "cut"]
+    assert [one.name for one, _ in given(sf.Linkability(3))] == ["d"]  # none is required
+    paper = sf.DiffGen(1, paper=True, threshold="auto")  # where the paper's default is another
+    assert [one.name for one, _ in given(paper)] == ["epsilon", "paper", "threshold"]
 
 
 def test_a_parameter_that_is_handed_on_is_declared_alike():

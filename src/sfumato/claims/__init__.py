@@ -12,7 +12,16 @@ from sfumato.claims.ground import Ground
 from sfumato.claims.guarantees import ApproxDP, ConcentratedDP, Linkable, Nothing, ProbabilisticDP, PureDP
 from sfumato.claims.likeness import BetaLikeness
 from sfumato.claims.linkability import Linkability, split_linkability
-from sfumato.claims.registry import GUARANTEES, REQUIREMENTS, Promise, promise_from_json, requirement_from_json
+from sfumato.claims.registry import (
+    GUARANTEES,
+    REQUIREMENTS,
+    Promise,
+    asked_for,
+    promise_from_json,
+    requirement_flags,
+    requirement_from_json,
+    requirement_words,
+)
 from sfumato.claims.requirement import Conjunction, Found, Requirement, Unit, check_each, requirement_notes
 from sfumato.exact import Number, mistyped, number_from_json, number_to_json, plain, printable, unknown_keys
 
@@ -45,6 +54,7 @@ __all__ = [
     "TCloseness",
     "Unit",
     "anonymity_parts",
+    "asked_for",
     "check_each",
     "mistyped",
     "number_from_json",
@@ -52,8 +62,10 @@ __all__ = [
     "plain",
     "printable",
     "promise_from_json",
+    "requirement_flags",
     "requirement_from_json",
     "requirement_notes",
+    "requirement_words",
     "split_linkability",
     "unknown_keys",
 ]

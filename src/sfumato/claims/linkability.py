@@ -12,6 +12,7 @@ Silent on whether the model is true: attacks/calibration.py simulates it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import KW_ONLY
 from fractions import Fraction
 from typing import Any, ClassVar, Literal
@@ -22,11 +23,19 @@ from sfumato.claims.requirement import Conjunction, Requirement, Unit
 from sfumato.declare import MaybeWhole, Rational, Whole, declare, hold, parameter, to_json
 from sfumato.errors import ParameterError
 from sfumato.exact import plain
-from sfumato.schema.population import Population
+from sfumato.schema import Population, Schema
 
 __all__ = ["Linkability", "split_linkability"]
 
 MOST_D = 12
+
+
+def _one_or_each(sizes: Sequence[str], _schema: str) -> Any:
+    return None if not sizes else sizes[0] if len(sizes) == 1 else list(sizes)
+
+
+def _read_population(given: str, schema: str) -> Any:
+    return given if given == "joint" else Population.read(given, Schema.load(schema))
 
 
 def _known(name: str) -> Any:
@@ -59,9 +68,19 @@ class Linkability(Requirement):
     )
     _: KW_ONLY
     organisations: Whole = parameter("How many publish, we included.", default=2, least=2)
-    others: Sizes = parameter("Rows of another release; once, or once for each.", default=None, read=as_given)
+    others: Sizes = parameter(
+        "Rows of another release; once, or once for each.",
+        default=None,
+        read=as_given,
+        several=True,
+        from_flag=_one_or_each,
+        to_flag=list,
+    )
     population: Population | Literal["joint"] | None = parameter(
-        'CSV of frequencies, or "joint" for the joint counts of the table itself.', default=None, decode=_known
+        'CSV of frequencies, or "joint" for the joint counts of the table itself.',
+        default=None,
+        decode=_known,
+        from_flag=_read_population,
     )
     probability: Probability = parameter(
         "exact; product, the paper's; robust, whatever regions the others publish.", default="exact"

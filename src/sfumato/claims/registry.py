@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
+from functools import reduce
+from operator import and_
 from typing import Any, Final, TypeAlias
 
 from sfumato.claims.anonymity import AlphaK, KAnonymity
@@ -12,12 +15,21 @@ from sfumato.claims.diversity import LDiversity
 from sfumato.claims.guarantees import ApproxDP, ConcentratedDP, Linkable, Nothing, ProbabilisticDP, PureDP
 from sfumato.claims.likeness import BetaLikeness
 from sfumato.claims.requirement import Conjunction, Requirement
-from sfumato.declare import from_json
+from sfumato.declare import Parameter, from_json, given as given_parameters, parameters, written_flag
 from sfumato.errors import ParameterError
 from sfumato.limits import CLAIM_PARTS
 from sfumato.registry import Registry
 
-__all__ = ["GUARANTEES", "REQUIREMENTS", "Promise", "promise_from_json", "requirement_from_json"]
+__all__ = [
+    "GUARANTEES",
+    "REQUIREMENTS",
+    "Promise",
+    "asked_for",
+    "promise_from_json",
+    "requirement_flags",
+    "requirement_from_json",
+    "requirement_words",
+]
 
 Promise: TypeAlias = Requirement | PureDP | ApproxDP | ConcentratedDP | ProbabilisticDP | Linkable | Nothing
 
@@ -68,3 +80,68 @@ def _field(data: Mapping[str, Any], name: str) -> Any:
 def _read(kind: Any, data: Mapping[str, Any]) -> Any:
     """Read one promise; a class of another package may bring its own reader."""
     return kind.from_json(data) if hasattr(kind, "from_json") else from_json(kind, data)
+
+
+# Requirements by the flags of their parameters: `--k 10 --t 0.2` on the command line, `k=10, t="0.2"` in a sweep.
+
+
+def requirement_flags() -> dict[str, Parameter]:
+    """Return every flag that asks for a requirement or is a part of one, by its name in Python."""
+    found: dict[str, Parameter] = {}
+    for one in (one for kind in _flagged() for one in parameters(kind) if one.flag):
+        found.setdefault(_named(one), one)
+    return found
+
+
+def asked_for(given: Mapping[str, Any]) -> Requirement | None:
+    """Return the conjunction of the requirements whose flags are given, None where none is.
+
+    A requirement is asked for by its first parameter. One whose parameters another one needs too is a part of that:
+    with alpha, k is that of (alpha, k)-anonymity.
+    """
+    told = {name: value for name, value in given.items() if value is not None}
+    needed = {kind: [_named(one) for one in parameters(kind) if one.required] for kind in _flagged()}
+    asked = [kind for kind, names in needed.items() if names[0] in told]
+    for kind in asked:
+        first, *others = needed[kind]
+        for name in others:
+            if name not in told:
+                hint = f"--{_dashed(first)} {told[first]} --{_dashed(name)} 10"
+                raise ParameterError(first, told[first], f"goes with --{_dashed(name)}", hint=hint)
+    kept = [kind for kind in asked if not any(set(needed[kind]) < set(needed[other]) for other in asked)]
+    used = {_named(one) for kind in kept for one in parameters(kind)}
+    for name, value in told.items():
+        if name not in used:
+            owner = next(kind for kind in needed if name in [_named(one) for one in parameters(kind)])
+            raise ParameterError(name, value, f"goes with --{_dashed(needed[owner][0])}")
+    made = [kind(**{one.name: told[_named(one)] for one in parameters(kind) if _named(one) in told}) for kind in kept]
+    return reduce(and_, made) if made else None
+
+
+def requirement_words(requirement: Requirement) -> list[str] | None:
+    """Return the flags that ask for a requirement; None for one that has no flags."""
+    words: list[str] = []
+    for part in requirement.parts:
+        found = [written_flag(*told) for told in given_parameters(part)]
+        if type(part) not in _flagged() or None in found:
+            return None
+        words += [word for flag in found for word in flag or ()]
+    return words
+
+
+def _flagged() -> list[Any]:
+    """The requirements that have a flag of their own; a package that cannot be imported hides no other."""
+    found: dict[str, Any] = {}
+    for name in REQUIREMENTS:
+        with suppress(ParameterError):
+            kind = REQUIREMENTS[name]
+            found.setdefault(_named(parameters(kind)[0]), kind)
+    return list(found.values())
+
+
+def _named(one: Parameter) -> str:
+    return one.flag.replace("-", "_")
+
+
+def _dashed(name: str) -> str:
+    return name.replace("_", "-")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -17,18 +17,19 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from sfumato.claims import Requirement
+    from sfumato.declare import Parameter
     from sfumato.errors import Problem
 
 __all__ = [
     "CONFIDENTIAL",
     "DECIMAL",
-    "REQUIREMENT_FLAGS",
     "WHOLE",
     "completed_by",
     "file_options",
     "given_options",
     "json_option",
     "named_decisions",
+    "parameter_option",
     "print_problems",
     "refuse_target",
     "requirement_of",
@@ -186,100 +187,46 @@ def _refuse_place(place: Path) -> None:
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
 
-# Typed flags for requirements: --k 10 --l 3 --t 0.2 --delta 1.5 --alpha 0.5 --beta 2.
+# Flags of parameters: what a class declares, as click options.
 
 
-REQUIREMENT_FLAGS = ("k", "l", "l_kind", "c", "t", "distance", "delta", "sides", "absent", "alpha", "beta")
+def parameter_option(one: Parameter) -> Any:
+    """Return the option for one parameter. What is typed is read by the class, which knows the rule and a hint."""
+    name = one.flag.replace("-", "_")
+    if one.kind == "flag":
+        flag = f"--{one.flag}/--no-{one.flag}" if one.default else f"--{one.flag}"
+        return click.option(flag, name, is_flag=True, default=None, help=one.help or None)
+    kind: Any = click.Choice(list(one.choices)) if one.choices else WHOLE if one.typed else str
+    shown = {"whole": "INTEGER", "number": "NUMBER"}.get(one.kind)
+    default = "" if one.default is None or "default" in one.help else f"[default: {_plainly(one)}]"
+    about = f"{one.help} {default}".strip() or None
+    return click.option(
+        f"--{one.flag}", name, type=kind, metavar=shown, required=one.required, multiple=one.several, help=about
+    )
 
 
-def requirement_options(function: F) -> F:
-    """Add the requirement flags, in the order they are read."""
-    for option in reversed(
-        (
-            click.option(
-                "--k",
-                help="k-anonymity: every class has at least k people (rows, where the schema names none).",
-            ),
-            click.option("--l", help="l-diversity of each sensitive attribute."),
-            click.option(
-                "--l-kind",
-                type=click.Choice(["probability", "distinct", "entropy", "recursive"]),
-                help="Which l-diversity (default: probability).",
-            ),
-            click.option("--c", help="The constant c of recursive (c, l)-diversity."),
-            click.option("--t", help="t-closeness to the overall distribution."),
-            click.option("--distance", type=click.Choice(["js", "emd"]), help="Distance of t-closeness (default: js)."),
-            click.option("--delta", help="delta-disclosure (semantic privacy)."),
-            click.option(
-                "--sides",
-                type=click.Choice(["two", "one"]),
-                help="delta-disclosure: bound both sides (default) or one.",
-            ),
-            click.option(
-                "--absent",
-                type=click.Choice(["fail", "ignore"]),
-                help="delta-disclosure: values absent from a class (default: fail).",
-            ),
-            click.option("--alpha", help="With --k: (alpha, k)-anonymity, no value above the share alpha."),
-            click.option("--beta", help="beta-likeness."),
-        )
-    ):
-        function = option(function)
+def _plainly(one: Parameter) -> str:
+    from fractions import Fraction
+
+    from sfumato.exact import plain
+
+    return plain(one.default) if isinstance(one.default, Fraction) else str(one.default)
+
+
+def requirement_options(function: F, without: Sequence[str] = ()) -> F:
+    """Add the flags of every requirement, in the order in which they are declared; each may be omitted."""
+    from dataclasses import replace
+
+    from sfumato.claims import requirement_flags
+
+    for name, one in reversed(requirement_flags().items()):
+        if name not in without:
+            function = parameter_option(replace(one, required=False, default=None))(function)
     return function
 
 
-def requirement_of(asked: Mapping[str, Any]) -> Requirement | None:
-    """Return the conjunction of what was asked, None when nothing was."""
-    import sfumato as sf
-    from sfumato.errors import ParameterError
+def requirement_of(options: dict[str, Any]) -> Requirement | None:
+    """Take the flags of requirements out of the options; return the conjunction of what was asked, None for nothing."""
+    from sfumato.claims import asked_for, requirement_flags
 
-    parts: list[Requirement] = []
-    if asked.get("alpha") is not None:
-        if asked.get("k") is None:
-            raise ParameterError("alpha", asked["alpha"], "goes with --k", hint="--alpha 0.5 --k 10")
-        parts.append(sf.AlphaK(_number("alpha", asked), k=_whole("k", asked)))
-    elif asked.get("k") is not None:
-        parts.append(sf.KAnonymity(_whole("k", asked)))
-    if asked.get("l") is not None:
-        extra = {} if asked.get("c") is None else {"c": _number("c", asked)}
-        parts.append(sf.LDiversity(_number("l", asked), kind=asked.get("l_kind") or "probability", **extra))
-    if asked.get("t") is not None:
-        parts.append(sf.TCloseness(_number("t", asked), distance=asked.get("distance") or "js"))
-    if asked.get("delta") is not None:
-        parts.append(
-            sf.SemanticPrivacy(
-                _number("delta", asked), sides=asked.get("sides") or "two", absent=asked.get("absent") or "fail"
-            )
-        )
-    if asked.get("beta") is not None:
-        parts.append(sf.BetaLikeness(_number("beta", asked)))
-    if not parts:
-        return None
-    whole = parts[0]
-    for part in parts[1:]:
-        whole = whole & part
-    return whole
-
-
-def _number(name: str, asked: Mapping[str, str | None]) -> Any:
-    """Read a parameter as the decimal or fraction it is written as."""
-    from sfumato.errors import ParameterError
-    from sfumato.limits import fraction_of, number_fault
-
-    text = str(asked[name])
-    value = fraction_of(text)
-    if value is None:
-        wrong = number_fault(text)
-        hint = f"--{name} 10" if name == "k" else f"--{name} 0.2 or --{name} 1/5"
-        rule = wrong if wrong.startswith("has") else "is not a number"
-        raise ParameterError(name, text[:60], rule, hint=hint)
-    return int(value) if value.denominator == 1 else value
-
-
-def _whole(name: str, asked: Mapping[str, str | None]) -> int:
-    from sfumato.errors import ParameterError
-
-    value = _number(name, asked)
-    if not isinstance(value, int):
-        raise ParameterError(name, asked[name], "must be a whole number", hint=f"--{name} 10")
-    return value
+    return asked_for({name: options.pop(name) for name in requirement_flags() if name in options})

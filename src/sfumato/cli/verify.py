@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -22,7 +22,7 @@ __all__ = ["verify"]
 @click.option("--counts", metavar="COLUMN", help="Column of a bare file that says for how many rows a line stands.")
 @requirement_options
 @json_option
-def verify(release: str, schema: str | None, counts: str | None, as_json: bool, **asked: str | None) -> int:
+def verify(release: str, schema: str | None, counts: str | None, as_json: bool, **asked: Any) -> int:
     """Read a saved release again and check what it claims; or check requirements on anyone's CSV.
 
     Exits with 3 when the claim does not hold.

@@ -13,13 +13,21 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass, fields, is_dataclass
 from fractions import Fraction
-from functools import reduce
 from itertools import product
-from operator import and_
 from typing import Any
 
-from sfumato.claims import BetaLikeness, KAnonymity, LDiversity, Requirement, SemanticPrivacy, TCloseness, plain
-from sfumato.errors import ParameterError, SfumatoError
+from sfumato.claims import (
+    KAnonymity,
+    LDiversity,
+    Requirement,
+    SemanticPrivacy,
+    TCloseness,
+    asked_for,
+    plain,
+    requirement_flags,
+)
+from sfumato.declare import given, parameters
+from sfumato.errors import ParameterError
 from sfumato.mechanisms import Bucketize, DiffGen, Mechanism, Mondrian
 
 __all__ = ["PRESETS", "Preset", "family_of", "label_of", "python_of", "sweep", "written_as"]
@@ -38,7 +46,7 @@ def written_as(mechanism: Any) -> dict[str, Any]:
 def label_of(mechanism: Any) -> str:
     """Return name and parameters that are not the default: `Mondrian t-closeness(0.1), cut=widest`."""
     said: list[str] = []
-    for name, value in _given(mechanism):
+    for name, value in _told(mechanism):
         if isinstance(value, Requirement):
             said.insert(0, str(value))
         elif hasattr(value, "apply"):
@@ -62,25 +70,18 @@ def family_of(mechanism: Any) -> str:
 
 def python_of(mechanism: Any) -> str:
     """Return Python that makes the mechanism, where `sf` is sfumato; one of another package by its module's name."""
-    first = fields(mechanism)[0].name if fields(mechanism) else ""
-    said = [_code(value) if name == first else f"{name}={_code(value)}" for name, value in _given(mechanism)]
+    names = [one.name for one in parameters(type(mechanism))][:1]
+    said = [_code(value) if name in names else f"{name}={_code(value)}" for name, value in _told(mechanism)]
     return f"{_where(mechanism)}.{type(mechanism).__name__}({', '.join(said)})"
+
+
+def _told(thing: Any) -> list[tuple[str, Any]]:
+    return [(one.name, value) for one, value in given(thing)]
 
 
 def _where(thing: Any) -> str:
     module = type(thing).__module__
     return "sf" if module.partition(".")[0] == "sfumato" else module
-
-
-def _given(mechanism: Any) -> list[tuple[str, Any]]:
-    """The first parameter, and those that differ from what it alone would give."""
-    names = [field.name for field in fields(mechanism)]
-    values = [(name, getattr(mechanism, name)) for name in names]
-    try:
-        alone = type(mechanism)(*[value for _, value in values[:1]])
-    except (TypeError, SfumatoError):
-        return values
-    return values[:1] + [(name, value) for name, value in values[1:] if value != getattr(alone, name)]
 
 
 def _kind(part: Requirement) -> str:
@@ -104,18 +105,12 @@ def _plain(value: Any) -> str:
 
 def _code(value: Any) -> str:
     if isinstance(value, Requirement):
-        return " & ".join(_requirement_code(part) for part in value.parts)
+        return " & ".join(python_of(part) for part in value.parts)
     if hasattr(value, "apply"):
         return python_of(value)
     if isinstance(value, Fraction):
         return str(value) if value.denominator == 1 else repr(plain(value))
     return repr(value)
-
-
-def _requirement_code(part: Any) -> str:
-    (_, first), *rest = _given(part)
-    said = [_code(first), *(f"{name}={_code(value)}" for name, value in rest)]
-    return f"{_where(part)}.{type(part).__name__}({', '.join(said)})"
 
 
 # The papers' own grids, and one to begin with.
@@ -196,21 +191,13 @@ PRESETS: dict[str, Preset] = {
     "diffgen": Preset("Mohammed et al. 2011, figure 3: DiffGen by epsilon and specializations", mechanisms=_diffgen),
 }
 
-_REQUIREMENTS: dict[str, Callable[[Any], Requirement]] = {
-    "k": KAnonymity,
-    "l": LDiversity,
-    "t": TCloseness,
-    "delta": SemanticPrivacy,
-    "beta": BetaLikeness,
-}
-
 
 def sweep(*parts: Any, **grid: Any) -> tuple[Mechanism, ...]:
     """Return the mechanisms to compare, each once, in the order written.
 
     Without keywords, `parts` are names of presets, mechanisms and sweeps. With keywords, `parts` are classes of
-    mechanisms and every combination of the keywords' values is made; for a method that takes a requirement, k, l, t,
-    delta and beta are short for the requirements of those names, joined by `&`.
+    mechanisms and every combination of the keywords' values is made; for a method that takes a requirement, the flags
+    of requirements (k, l, t, delta, beta, alpha, distance, ...) stand for the requirements they ask for, joined by `&`.
 
     >>> [str(mechanism.requirement) for mechanism in sf.sweep(sf.Mondrian, k=[10, 50], l=[2])]
     ['k-anonymity(10) & l-diversity(2)', 'k-anonymity(50) & l-diversity(2)']
@@ -243,11 +230,12 @@ def _grid(kind: Any, grid: Mapping[str, Any]) -> Iterable[Mechanism]:
     if not isinstance(kind, type) or not is_dataclass(kind):
         shown = kind if isinstance(kind, str) else type(kind).__name__
         raise ParameterError("parts", shown, "with a grid only classes go", hint="sweep(Mondrian, k=[10, 100])")
-    known = [field.name for field in fields(kind)]
-    short = [name for name in grid if "requirement" in known and name not in known and name in _REQUIREMENTS]
+    known = [one.name for one in parameters(kind)]
+    flags = list(requirement_flags()) if "requirement" in known else []
+    short = [name for name in grid if name not in known and name in flags]
     for name in grid:
         if name not in known and name not in short:
-            options = [*known, *(_REQUIREMENTS if "requirement" in known else ())]
+            options = [*known, *flags]
             raise ParameterError(name, kind.__name__, "is not a parameter of it", hint=f"one of {', '.join(options)}")
     return [
         _made(kind, dict(zip(grid, values, strict=True)), short) for values in product(*map(_values, grid.values()))
@@ -263,11 +251,9 @@ def _values(given: Any) -> list[Any]:
 
 
 def _made(kind: Any, chosen: dict[str, Any], short: list[str]) -> Mechanism:
-    """Join what is asked into one requirement; the first parameter of a mechanism is positional."""
-    if short:
-        parts = [_REQUIREMENTS[name](chosen.pop(name)) for name in short]
-        parts += [chosen.pop("requirement")] if "requirement" in chosen else []
-        chosen["requirement"] = reduce(and_, parts)
-    first = fields(kind)[0].name if fields(kind) else ""
-    made: Mechanism = kind(chosen.pop(first), **chosen) if first in chosen else kind(**chosen)
+    """Join what is asked into one requirement."""
+    asked = asked_for({name: chosen.pop(name) for name in short})
+    if asked is not None:
+        chosen["requirement"] = asked & chosen["requirement"] if "requirement" in chosen else asked
+    made: Mechanism = kind(**chosen)
     return made

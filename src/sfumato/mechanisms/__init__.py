@@ -10,23 +10,10 @@ from sfumato.mechanisms.noisy_table import NoisyTable
 from sfumato.mechanisms.raw import Raw
 from sfumato.mechanisms.suppress import Suppress
 from sfumato.mechanisms.topdown import TopDown
-from sfumato.registry import Registry
+from sfumato.registry import Registry, heads
 
-REGISTRY = Registry(
-    "sfumato.mechanisms",
-    {
-        "anatomy": "sfumato.mechanisms:Anatomy",
-        "bucketize": "sfumato.mechanisms:Bucketize",
-        "diffgen": "sfumato.mechanisms:DiffGen",
-        "dlink": "sfumato.mechanisms:DLink",
-        "mondrian": "sfumato.mechanisms:Mondrian",
-        "noisy-table": "sfumato.mechanisms:NoisyTable",
-        "raw": "sfumato.mechanisms:Raw",
-        "suppress": "sfumato.mechanisms:Suppress",
-        "synthesize": "sfumato.commuting:Synthesize",
-        "topdown": "sfumato.mechanisms:TopDown",
-    },
-)
+_OWN = {name: head.target for name, head in heads("mechanisms").items()}
+REGISTRY = Registry("sfumato.mechanisms", dict(sorted([*_OWN.items(), ("synthesize", "sfumato.commuting:Synthesize")])))
 
 __all__ = [
     "REGISTRY",

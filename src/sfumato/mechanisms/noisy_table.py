@@ -72,7 +72,7 @@ def _read_cuts(cuts: Any) -> tuple[tuple[str, tuple[str, ...]], ...] | None:
     return tuple((str(name), tuple(str(label) for label in labels)) for name, labels in cuts.items())
 
 
-def _cuts_of_texts(texts: Sequence[str]) -> dict[str, list[str]]:
+def _cuts_of_texts(texts: Sequence[str], _schema: str) -> dict[str, list[str]] | None:
     """Read what the command line says: `attribute=label;label`, once for each attribute."""
     declared_cuts: dict[str, list[str]] = {}
     for text in texts:
@@ -80,7 +80,7 @@ def _cuts_of_texts(texts: Sequence[str]) -> dict[str, list[str]]:
         if not equals:
             raise ParameterError("cut", text, "must be written attribute=label;label", hint="--cut 'sex=*'")
         declared_cuts[name.strip()] = [label.strip() for label in labels.split(";")]
-    return declared_cuts
+    return declared_cuts or None
 
 
 def _texts_of_cuts(cuts: tuple[tuple[str, tuple[str, ...]], ...]) -> list[str] | None:

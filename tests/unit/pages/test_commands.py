@@ -9,7 +9,6 @@ from click.testing import CliRunner
 
 import sfumato as sf
 from sfumato.cli.main import app
-from sfumato.cli.publish import dp as publish_dp, partition as publish_partition, run as publish_commands
 from sfumato.pages.commands import publish_command
 
 MECHANISMS = [
@@ -28,6 +27,10 @@ MECHANISMS = [
     sf.DiffGen.recommended("0.25"),
     sf.DiffGen(2, first="gini", scored="cells", splits="together", selection="permute-and-flip", structure="0.7",
                ratio="1.5", penalty="0.1", prefix="0.05"),
+    sf.DLink(sf.Mondrian(sf.KAnonymity(10))),
+    sf.DLink(sf.Mondrian(sf.KAnonymity(5) & sf.LDiversity(2)), d=3, alpha="0.7", organisations=3, others=(100, 200),
+             probability="product", max_suppressed="0.02", nominal="leaves", distance="uniform"),
+    sf.DLink(sf.Mondrian(sf.KAnonymity(5)), population="joint"),
     sf.NoisyTable("0.5"),
     sf.NoisyTable(1, cuts={"age": ["[17-40)", "[40-91)"], "marital status": ["*"]}, threshold=2),
 ]  # fmt: skip
@@ -36,8 +39,7 @@ MECHANISMS = [
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=str)
 def test_the_command_makes_the_mechanism(mechanism, monkeypatch):
     made = []
-    for module, name in ((publish_partition, "run"), (publish_commands, "run"), (publish_dp, "_spend")):
-        monkeypatch.setattr(module, name, lambda one, *_, **__: made.append(one))
+    monkeypatch.setattr("sfumato.cli.publish.run.run", lambda one, *_, **__: made.append(one))
     program, *words = shlex.split(publish_command(mechanism, "data.csv", "schema.toml"))
     assert program == "sfumato"
     done = CliRunner().invoke(app, words, standalone_mode=False)
@@ -54,6 +56,10 @@ def test_our_one_configuration_is_asked_for_by_its_name():
     "mechanism",
     [
         sf.Raw(),
+        sf.Mondrian(sf.KAnonymity(5) & sf.Linkability(3)),
+        sf.DLink(sf.Mondrian(sf.KAnonymity(5)), partner="all"),
+        sf.DLink(sf.Mondrian(sf.KAnonymity(5), cut="widest")),
+        sf.DLink(sf.TopDown(5)),
         sf.NoisyTable(1, cuts={"a=b": ["*"]}),
         sf.NoisyTable(1, cuts={"a": ["one;two", "three"]}),
         sf.NoisyTable(1, cuts={"a": [" one"]}),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from textwrap import shorten
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -202,34 +203,40 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class _Methods(click.Group):
-    """The project's methods; after them those of installed packages, imported when one is asked for."""
+    """The project's methods, then those of installed packages; each is imported when it is asked for."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        from sfumato.cli.publish.third_party import third_party_names
-
-        own = super().list_commands(ctx)
-        return [*own, *third_party_names({*own, *_NOT_HERE})]
+        return list(_methods())
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        from sfumato.cli.publish.third_party import third_party_command
+        from sfumato.cli.publish.method import method_command
 
-        return super().get_command(ctx, cmd_name) or third_party_command(cmd_name)
+        if cmd_name not in _methods():
+            return None
+        from sfumato.mechanisms import REGISTRY
+
+        return method_command(cmd_name, REGISTRY[cmd_name])
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List them with one line each; that of another package's method would need its import."""
-        names = self.list_commands(ctx)
-        limit = formatter.width - 6 - max(map(len, names))
+        found = _methods()
+        limit = formatter.width - 6 - max(map(len, found))
         with formatter.section("Commands"):
-            formatter.write_dl(
-                [
-                    (name, self.commands[name].get_short_help_str(limit) if name in self.commands else _FROM_OUTSIDE)
-                    for name in names
-                ]
-            )
+            formatter.write_dl([(name, shorten(says, limit, placeholder="...")) for name, says in found.items()])
 
 
 _FROM_OUTSIDE = "Method of another installed package."
-_NOT_HERE = ("raw", "synthesize")  # mechanisms of ours without a subcommand of `publish`
+_NOT_HERE = ("raw",)  # never saved
+
+
+def _methods() -> dict[str, str]:
+    """Names and one line each, without importing any of them."""
+    from sfumato.registry import Registry, heads
+
+    own = heads("mechanisms")
+    others = Registry("sfumato.mechanisms", dict.fromkeys((*own, "synthesize"))).third_party
+    found = {name: head.says for name, head in own.items() if name not in _NOT_HERE}
+    return found | dict.fromkeys(others, _FROM_OUTSIDE)
 
 
 @click.group(cls=_Methods, short_help="Make a release and save it with its claim.")
@@ -325,6 +332,8 @@ def run(mechanism: Mechanism, **options: Any) -> None:
         raise sf.ParameterError(
             "output", "nothing", "a folder to write is needed", hint="-o out/, or --dry-run to only look"
         )
+    if "allow_noise" in options and not options["as_json"]:
+        _show_stages(sf.plan(schema, mechanism))
     _refuse_nothing(mechanism, schema)
     _refuse_undecided(mechanism, schema, options)
     claim = mechanism.claim(schema)
@@ -501,6 +510,16 @@ def _looked_back(release: Any, earlier: Any, table: Any, options: dict[str, Any]
         return None
 
 
+def _show_stages(plan: Any) -> None:
+    """Tell what each stage will get and what error to expect, before anything is spent."""
+    for stage in plan.stages:
+        error = f" Expected error: {stage.expected_error}." if stage.expected_error else ""
+        say(f"{stage.name}: {stage.does}. Spends epsilon {stage.budget}.{error}")
+    for note in plan.notes:
+        if not note.startswith(WARNING):
+            say(note)
+
+
 def _show_plan(plan: Any, claim: Any, *, as_json: bool) -> None:
     if as_json:
         emit({"ok": True, "plan": plan.to_json(), "claim": claim.to_json()})
@@ -521,15 +540,3 @@ def _progress(*, shown: bool) -> Any:
     from sfumato.frontiers.progress import progress_of
 
     return progress_of(shown)
-
-
-@publish.command()
-@publish_options
-def suppress(**options: Any) -> None:
-    """Remove every quasi-identifier; publish what is carried.
-
-    Example: sfumato publish suppress patients.csv patients.toml -o out/
-    """
-    import sfumato as sf
-
-    run(sf.Suppress(), **options)

@@ -18,7 +18,7 @@ Cost      One group-by; one-way scores cost domain sizes, scores in cells one pa
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY
 from fractions import Fraction
 from typing import Any, ClassVar, Literal
@@ -181,6 +181,7 @@ class DiffGen:
     """
 
     name: ClassVar[str] = "diffgen"
+    variants: ClassVar[Mapping[str, str]] = {"recommended": "Our one configuration; takes no other choice."}
     bounds_people: ClassVar[bool] = True
 
     epsilon: Rational = parameter(

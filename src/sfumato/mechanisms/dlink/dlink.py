@@ -20,14 +20,14 @@ Cost      less than Mondrian itself: one search in a tree for each union.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, replace
 from fractions import Fraction
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from sfumato.claims import Claim, Linkability, Requirement, check_each, number_to_json
+from sfumato.claims import Claim, Linkability, Number, Requirement, check_each, number_to_json
 from sfumato.claims.guarantees import Probability, Sizes
 from sfumato.claims.linkability import MOST_D
 from sfumato.counts import RoutingTree
@@ -103,8 +103,11 @@ class DLink:
     """
 
     name: ClassVar[str] = "dlink"
+    variants: ClassVar[Mapping[str, str]] = {
+        "inside": "Enforce it in Mondrian's cuts instead of uniting classes afterwards."
+    }
 
-    base: Mechanism = parameter("The partition whose classes are united.")
+    base: Mechanism = parameter("The partition whose classes are united.", flag=None)
     _: KW_ONLY
     d: Whole = like(Linkability, "d", default=4)
     alpha: Rational = like(Linkability, "alpha", default=Fraction(4, 5))
@@ -127,6 +130,17 @@ class DLink:
             hint = "DLink(Mondrian(KAnonymity(10)))"
             raise ParameterError("base", type(self.base).__name__, "must be a partition mechanism", hint=hint)
         hold(self, others=self.linkability.others)
+
+    @classmethod
+    def inside(cls, base: Any, *, max_suppressed: Number = 0, **asked: Any) -> Mechanism:
+        """Return the base with the linkability asked of every cut, so that there is nothing to unite."""
+        if not hasattr(base, "requirement"):
+            rule = "must be cut under a requirement, which the linkability joins"
+            raise ParameterError("base", type(base).__name__, rule, hint="DLink.inside(Mondrian(KAnonymity(10)))")
+        made: Mechanism = replace(
+            base, requirement=base.requirement & Linkability(**asked), max_suppressed=max_suppressed
+        )
+        return made
 
     @property
     def linkability(self) -> Linkability:

@@ -1,15 +1,17 @@
-"""The command for another package's mechanism: what each kind of field becomes."""
+"""The command of a mechanism, made from its fields: what each kind of field becomes."""
 
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal
 
+import click
 import pytest
 from click.testing import CliRunner
 
 import sfumato as sf
 from sfumato.claims import Requirement
-from sfumato.cli.publish import third_party
+from sfumato.cli.publish.method import method_command
+from sfumato.cli.publish.run import publish
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,7 @@ def asked(monkeypatch):
     monkeypatch.setattr("sfumato.cli.publish.run.run", lambda mechanism, **options: found.append((mechanism, options)))
 
     def ask(kind, *words):
-        done = CliRunner().invoke(third_party._command("every", kind), ["data.csv", "schema.toml", *words])
+        done = CliRunner().invoke(method_command("every", kind), ["data.csv", "schema.toml", *words])
         return done, (found[-1] if found else None)
 
     return ask
@@ -93,21 +95,21 @@ def test_a_wrong_value_is_refused(asked, words):
 
 
 def test_help_names_fields_defaults_and_package():
-    said = CliRunner().invoke(third_party._command("every", Every), ["--help"]).output
-    for part in ("How often. [default: 3]", "[best|widest]", "--tight / --no-tight", "Of the installed package"):
+    said = CliRunner().invoke(method_command("every", Every), ["--help"]).output
+    for part in ("How often. [default: 3]", "[best|widest]", "--wide / --no-wide", "Of the installed package"):
         assert part in said
     assert "--made" not in said
 
 
 def test_a_field_named_like_a_shared_option_is_refused():
     with pytest.raises(sf.ParameterError) as refused:
-        third_party._command("clashing", Clashing)
+        method_command("clashing", Clashing)
     assert "seed" in refused.value.rule
 
 
 def test_what_is_not_a_dataclass_is_refused():
     with pytest.raises(sf.ParameterError) as refused:
-        third_party._command("raw", dict)
+        method_command("raw", dict)
     assert "is not a dataclass" in refused.value.rule
 
 
@@ -116,6 +118,43 @@ def test_a_field_of_unknown_type_is_text(asked):
     assert mechanism.named == "x"
 
 
-def test_only_names_of_packages_have_such_a_command():
-    assert third_party.third_party_command("raw") is None
-    assert third_party.third_party_command("no-such-method") is None
+def test_what_is_never_saved_and_what_is_not_known_have_no_command():
+    context = click.Context(publish)
+    assert publish.get_command(context, "raw") is None
+    assert publish.get_command(context, "no-such-method") is None
+    assert publish.get_command(context, "mondrian").name == "mondrian"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["--k", "5", "--c", "2"], ["--k", "5", "--distance", "emd"], ["--alpha", "0.5"], ["--k", "5", "--sides", "one"]],
+)
+def test_a_part_of_a_requirement_that_is_not_asked_for_is_refused(asked, words):
+    done, found = asked(Every, *words)
+    assert found is None
+    assert isinstance(done.exception, sf.ParameterError)
+    assert done.exception.rule.startswith("goes with --")
+
+
+def test_parts_of_requirements_go_to_their_own(asked):
+    words = ["--alpha", "1/2", "--k", "5", "--t", "0.2", "--distance", "emd", "--l", "3", "--l-kind", "recursive"]
+    _, (mechanism, _) = asked(Every, *words, "--c", "2")
+    wanted = sf.AlphaK("1/2", k=5) & sf.TCloseness("0.2", distance="emd") & sf.LDiversity(3, kind="recursive", c=2)
+    assert mechanism == Every(wanted)
+
+
+def test_a_variant_takes_what_its_constructor_takes(asked):
+    _, (mechanism, _) = asked(sf.DiffGen, "--epsilon", "1/2", "--recommended")
+    assert mechanism == sf.DiffGen.recommended("1/2")
+    done, _ = asked(sf.DiffGen, "--epsilon", "1/2", "--recommended", "--score", "gini")
+    assert done.exception.name == "score"
+
+
+def test_linkability_inside_or_afterwards(asked):
+    words = ["--k", "10", "--l", "2", "--d", "3", "--others", "100", "--max-suppressed", "0.1"]
+    _, (united, options) = asked(sf.DLink, *words)
+    base = sf.Mondrian(sf.KAnonymity(10) & sf.LDiversity(2))
+    assert united == sf.DLink(base, d=3, others=100, max_suppressed="0.1")
+    _, (cut, inside) = asked(sf.DLink, *words, "--inside")
+    assert cut == sf.Mondrian(base.requirement & sf.Linkability(3, others=100), max_suppressed="0.1")
+    assert (options["d"], inside["d"]) == (3, 3)
