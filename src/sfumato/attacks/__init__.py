@@ -12,6 +12,7 @@ from sfumato.attacks.composing.against import Against, against, open_releases, r
 from sfumato.attacks.composing.attack import Intersection, composition
 from sfumato.attacks.composing.outcome import Composition, Records, Tally
 from sfumato.attacks.experiment import OverlapRow, Samples, draw_samples, overlap_experiment
+from sfumato.attacks.identity import Identity
 from sfumato.attacks.inference import Inference
 from sfumato.attacks.membership import Membership, advantage_bound
 from sfumato.attacks.registry import REGISTRY
@@ -28,6 +29,7 @@ __all__ = [
     "Exposure",
     "Fit",
     "Gain",
+    "Identity",
     "Inference",
     "Intersection",
     "Knowledge",

@@ -9,6 +9,7 @@ __all__ = ["REGISTRY"]
 REGISTRY = Registry(
     "sfumato.attacks",
     {
+        "identity": "sfumato.attacks.identity:Identity",
         "inference": "sfumato.attacks.inference:Inference",
         "composition": "sfumato.attacks.composing.attack:Intersection",
         "membership": "sfumato.attacks.membership:Membership",

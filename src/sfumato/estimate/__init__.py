@@ -1,6 +1,6 @@
 """What a reader infers from a release: counts of a region, distribution for a person, features for a learner."""
 
-from sfumato.estimate.alignment import View, align, exact_view, measured_attribute, measured_attributes
+from sfumato.estimate.alignment import View, align, align_boxes, exact_view, measured_attribute, measured_attributes
 from sfumato.estimate.features import Columns, feature_columns, features, row_features
 from sfumato.estimate.maxent import (
     Buckets,
@@ -34,6 +34,7 @@ __all__ = [
     "Step",
     "View",
     "align",
+    "align_boxes",
     "by_labels",
     "by_nearest",
     "by_residence",

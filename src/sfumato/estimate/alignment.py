@@ -23,7 +23,7 @@ from sfumato.schema.labels import Intervals, merged
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-__all__ = ["View", "align", "exact_view", "measured_attribute", "measured_attributes"]
+__all__ = ["View", "align", "align_boxes", "exact_view", "measured_attribute", "measured_attributes"]
 
 
 @dataclass(frozen=True)
@@ -98,6 +98,18 @@ def measured_attribute(schema: Schema, attribute: str | None = None) -> Attribut
 def align(release: Release, schema: Schema, attribute: str | None = None) -> View:
     """Return the release in the schema's codes; raise `NotComparable` where a label has no meaning there."""
     wanted = measured_attribute(schema, attribute)
+    return _aligned(release, schema, wanted, lambda: _histogram(release, wanted))
+
+
+def align_boxes(release: Release, schema: Schema) -> View:
+    """Return the boxes of a release in the schema's codes; the histogram is the weight of each group alone."""
+    from scipy.sparse import csr_matrix
+
+    weight = release.groups.weight[:, None]
+    return _aligned(release, schema, schema.quasi[0], lambda: csr_matrix(weight))
+
+
+def _aligned(release: Release, schema: Schema, wanted: Attribute, histogram: Callable[[], csr_matrix]) -> View:
     published = {table.attribute.name: at for at, table in enumerate(release.boxes.tables)}
     carried = {known.name for known in release.carried}
     boxes = release.boxes
@@ -120,7 +132,7 @@ def align(release: Release, schema: Schema, attribute: str | None = None) -> Vie
         weight=boxes.weight,
         group=boxes.group,
         group_weight=release.groups.weight,
-        histogram=_histogram(release, wanted),
+        histogram=histogram(),
     )
 
 

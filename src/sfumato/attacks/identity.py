@@ -1,0 +1,195 @@
+"""Identity: which row is this person's? Prosecutor, journalist and marketer risk, uniques, uniques of the population.
+
+Source    El Emam, Guide to the De-Identification of Personal Health Information, 2013, chapter 16 (the definitions ARX
+          uses); `uniqueness.py` for population uniques.
+Claim     The attacker knows the quasi-identifiers of a person who is in the table and points at one of the rows whose
+          labels hold them, at random: of w rows the right one with chance 1 / w. Where rows are drawn, none of them is
+          a person's; then 1 / max(w, people of the table there). Prosecutor: 1 / f of the class of f rows, highest,
+          mean and share above a threshold. Journalist: 1 / F, F the people of the population there. Marketer: the mean
+          of f / F over classes, weighted by rows. A guess about somebody who is not in the table is wrong.
+Because   all rows of a class are alike in what is known; classes are the distinct combinations of labels, and the
+          suppressed rows are none.
+Checked   tests/claims/test_identity_attack.py::test_two_hundred_rows_worked_out_by_hand
+          tests/claims/test_identity_attack.py::test_planted_tables
+          tests/claims/test_identity_attack.py::test_wrong_mutants_are_caught
+Silent on what else is published beside the labels: sensitive values may identify (see `singling-out`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from sfumato.attacks.base import FITS, Exposure, Fit, Gain, Harm, Knowledge, joined_words
+from sfumato.attacks.uniqueness import dankar, pitman, snb, zayatz
+from sfumato.attacks.victims import MOST, known_names, one_release, same_codes, share_of, victims
+from sfumato.counts import Table
+from sfumato.counts.recoding import row_ids
+from sfumato.errors import ParameterError
+from sfumato.estimate import View, align_boxes, holding_boxes
+from sfumato.exact import whole
+from sfumato.measures.base import json_number
+from sfumato.measures.proportions import Share
+from sfumato.mechanisms import Progress
+from sfumato.randomness import Entropy
+from sfumato.release import Release
+
+__all__ = ["Identity", "class_sizes", "journalist_risk", "prosecutor_risk"]
+
+AT_RISK = 0.2  # a record in a class of fewer than five
+
+
+def class_sizes(release: Release) -> np.ndarray:
+    """Return the rows of each class: of each distinct combination of labels, suppressed rows aside."""
+    kept = release.boxes.weight > 0
+    if release.suppressed_group is not None:
+        kept = kept & (release.boxes.group != release.suppressed_group)
+    which = row_ids(release.boxes.labels[kept].astype(np.int64))
+    return np.bincount(which, weights=release.boxes.weight[kept]).astype(np.int64)
+
+
+def prosecutor_risk(sizes: np.ndarray, threshold: float = AT_RISK) -> dict[str, float]:
+    """Return highest and mean risk of a row, the share of rows above a threshold and of rows that are alone.
+
+    >>> prosecutor_risk(np.array([1, 2, 5]))["mean"]
+    0.375
+    """
+    rows = int(sizes.sum())
+    if not rows:
+        return {"highest": 0.0, "mean": 0.0, "rows at risk": 0.0, "sample uniques": 0.0}
+    return {
+        "highest": 1 / int(sizes.min()),
+        "mean": len(sizes) / rows,
+        "rows at risk": float(sizes[1 / sizes > threshold].sum() / rows),
+        "sample uniques": float((sizes == 1).sum() / rows),
+    }
+
+
+def journalist_risk(sizes: np.ndarray, population: np.ndarray, threshold: float = AT_RISK) -> dict[str, float]:
+    """Return the risks against a population file: `population[i]` people are in the class of `sizes[i]` rows."""
+    rows, many = int(sizes.sum()), np.maximum(population, sizes)
+    marketer = float((sizes / many).sum() / max(1, rows))
+    return {
+        "highest": 1 / int(many.min()) if len(many) else 0.0,
+        "mean": max(len(sizes) / max(1, int(many.sum())), marketer),
+        "rows at risk": float(sizes[1 / many > threshold].sum() / max(1, rows)),
+        "marketer": marketer,
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Point at the row of a person; `fraction` is the share of the population that the table holds, where known.
+
+    >>> import sfumato as sf
+    >>> table = sf.datasets.adult().with_roles(quasi=["age", "sex"], sensitive="occupation")
+    >>> release = sf.publish(table, sf.Mondrian(sf.KAnonymity(100)))
+    >>> gain = sf.attacks.Identity().run([release], sf.attacks.Knowledge(), table)
+    >>> gain.most_exposed <= 1 / 100
+    True
+    """
+
+    name: ClassVar[str] = "identity"
+    axis: ClassVar[Harm] = "identity"
+    several: ClassVar[bool] = False
+    small_only: ClassVar[bool] = False
+
+    _: KW_ONLY
+    fraction: float | None = None
+    most: int = MOST
+
+    def __post_init__(self) -> None:
+        whole("most", self.most, least=1)
+        if self.fraction is not None and not 0 < self.fraction <= 1:
+            raise ParameterError("fraction", self.fraction, "must be above 0 and at most 1", hint="0.1: one in ten")
+
+    def fits(self, release: Release) -> Fit:
+        """Anything with a quasi-identifier."""
+        return FITS if release.quasi else Fit("it publishes no quasi-identifier")
+
+    def run(
+        self,
+        releases: Sequence[Release],
+        knowledge: Knowledge,
+        targets: Table,
+        controls: Table | None = None,
+        *,
+        seed: int = 0,
+        progress: Progress | None = None,
+    ) -> Gain:
+        """Point at a row for each target; with `knowledge.population` the journalist's risks are told, too."""
+        release = one_release(releases)
+        known = known_names(knowledge, targets.schema)
+        entropy = Entropy.seeded(seed).child(self.name)
+        view = align_boxes(release, targets.schema.with_roles(quasi=known))
+        people = victims(targets, known, entropy=entropy.child("targets"), most=self.most)
+        rows = _matching(view, people.codes, view.weight)
+        if release.form in ("cells", "synthetic"):
+            rows = np.where(rows > 0, np.maximum(rows, _people_there(view, targets, known, people.codes)), 0)
+        chance = np.divide(1.0, rows, where=rows > 0, out=np.zeros(len(rows)))
+        found = None
+        if controls is not None:
+            same_codes(controls, targets, known)
+            found = Share(0, trials=min(controls.rows, self.most))
+        return Gain(
+            self.name,
+            axis="identity",
+            targets=share_of(chance, people.weight),
+            controls=found,
+            baseline=Share(people.people / max(1, release.rows), trials=people.people),
+            records=Exposure(people.names, codes=people.codes, weight=people.weight, success=chance, chance=chance),
+            holds=f"knows {joined_words(known)} and that the person is there",
+            hit="points at the right row of {} of the people in the table",
+            miss="of {} of others, who have none",
+            stops="larger classes (k-anonymity with a larger k), coarser or fewer quasi-identifiers",
+            details=self._risks(release, view, knowledge),
+        )
+
+    def _risks(self, release: Release, view: View, knowledge: Knowledge) -> dict[str, Any]:
+        sizes = class_sizes(release)
+        found: dict[str, Any] = {"prosecutor": prosecutor_risk(sizes)}
+        if knowledge.population is not None:
+            names = tuple(attribute.name for attribute in view.quasi)
+            counts = knowledge.population.counts(names)
+            here = _by_class(release, view, counts.codes.astype(np.int64), counts.weights)
+            found["journalist"] = journalist_risk(here[0], here[1])
+        if self.fraction is not None and release.form in ("generalized", "buckets"):
+            people = max(1, round(int(sizes.sum()) / self.fraction))
+            models = {"zayatz": zayatz, "pitman": pitman, "snb": snb}
+            uniques = {name: model(sizes, self.fraction) for name, model in models.items()}
+            chosen, model_name = dankar(sizes, self.fraction)
+            shares = {name: json_number(many / people) for name, many in uniques.items()}
+            found["population uniques"] = {**shares, "dankar": json_number(chosen / people), "chosen": model_name}
+        return found
+
+
+def _matching(view: View, codes: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """Rows of all boxes that hold each person."""
+    person, box = holding_boxes(view, codes)
+    return np.bincount(person, weights=weight[box], minlength=len(codes))
+
+
+def _people_there(view: View, targets: Table, known: tuple[str, ...], codes: np.ndarray) -> np.ndarray:
+    """How many people of the table the boxes that hold each person hold."""
+    counts = targets.counts(known)
+    person, box = holding_boxes(view, counts.codes.astype(np.int64))
+    inside = np.bincount(box, weights=counts.weights[person], minlength=len(view.weight))
+    return _matching(view, codes, inside)
+
+
+def _by_class(release: Release, view: View, codes: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Rows and people of the population in each class."""
+    kept = view.weight > 0
+    if release.suppressed_group is not None:
+        kept = kept & (view.group != release.suppressed_group)
+    which = row_ids(view.labels.astype(np.int64))
+    person, box = holding_boxes(view, codes)
+    first = np.unique(which, return_index=True)[1]  # equal labels hold the same people: each counts once
+    once = np.isin(box, first)
+    people = np.bincount(which[box[once]], weights=weight[person[once]], minlength=len(first))
+    rows = np.bincount(which, weights=np.where(kept, view.weight, 0), minlength=len(first))
+    some = rows > 0
+    return rows[some].astype(np.int64), people[some].astype(np.int64)
