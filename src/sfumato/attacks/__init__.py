@@ -11,11 +11,15 @@ from sfumato.attacks.calibration import Calibration, calibrate
 from sfumato.attacks.composing.against import Against, against, open_releases, read_victims
 from sfumato.attacks.composing.attack import Intersection, composition
 from sfumato.attacks.composing.outcome import Composition, Records, Tally
+from sfumato.attacks.definetti import DeFinetti
 from sfumato.attacks.experiment import OverlapRow, Samples, draw_samples, overlap_experiment
 from sfumato.attacks.identity import Identity
 from sfumato.attacks.inference import Inference
+from sfumato.attacks.learner import Learner
+from sfumato.attacks.linkage import Linkage
 from sfumato.attacks.membership import Membership, advantage_bound
 from sfumato.attacks.registry import REGISTRY
+from sfumato.attacks.singling_out import SinglingOut
 from sfumato.measures.proportions import Share, difference, wilson
 
 __all__ = [
@@ -26,6 +30,7 @@ __all__ = [
     "Audited",
     "Calibration",
     "Composition",
+    "DeFinetti",
     "Exposure",
     "Fit",
     "Gain",
@@ -33,11 +38,14 @@ __all__ = [
     "Inference",
     "Intersection",
     "Knowledge",
+    "Learner",
+    "Linkage",
     "Membership",
     "OverlapRow",
     "Records",
     "Samples",
     "Share",
+    "SinglingOut",
     "Tally",
     "advantage_bound",
     "against",

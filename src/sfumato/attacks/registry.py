@@ -10,7 +10,11 @@ REGISTRY = Registry(
     "sfumato.attacks",
     {
         "identity": "sfumato.attacks.identity:Identity",
+        "singling-out": "sfumato.attacks.singling_out:SinglingOut",
+        "linkage": "sfumato.attacks.linkage:Linkage",
         "inference": "sfumato.attacks.inference:Inference",
+        "learner": "sfumato.attacks.learner:Learner",
+        "definetti": "sfumato.attacks.definetti:DeFinetti",
         "composition": "sfumato.attacks.composing.attack:Intersection",
         "membership": "sfumato.attacks.membership:Membership",
     },

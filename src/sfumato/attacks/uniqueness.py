@@ -101,7 +101,7 @@ def snb(sizes: np.ndarray, fraction: float) -> float:
 
     def wrong(at: np.ndarray) -> np.ndarray:
         alpha, beta = math.exp(at[0]), 1 / (1 + math.exp(-at[1]))
-        return (np.array(_snb_expected(classes, fraction, alpha, beta)) - np.array([one, two])) / one
+        return np.asarray((np.array(_snb_expected(classes, fraction, alpha, beta)) - np.array([one, two])) / one)
 
     starts = [np.array([a, b]) for a in (-2.0, 0.0, 2.0) for b in (-4.0, -1.0, 2.0)]
     found = min((least_squares(wrong, start, bounds=(-30, 30)) for start in starts), key=lambda r: r.cost)

@@ -20,6 +20,7 @@ from sfumato.estimate.person import (
     expected_at,
     holding_boxes,
     inferred,
+    nearest_boxes,
     person_distribution,
 )
 from sfumato.estimate.regions import ANY, Regions, count, estimate, normalised, shares
@@ -52,6 +53,7 @@ __all__ = [
     "inferred",
     "measured_attribute",
     "measured_attributes",
+    "nearest_boxes",
     "normalised",
     "person_distribution",
     "row_features",

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
 __all__ = [
-    "by_labels", "by_nearest", "by_residence", "expected_at", "holding_boxes", "inferred", "person_distribution",
+    "by_labels", "by_nearest", "by_residence", "expected_at", "holding_boxes", "inferred", "nearest_boxes",
+    "person_distribution",
 ]  # fmt: skip
 
 _BYTES = 1 << 25  # of the bit sets held at a time
@@ -97,28 +98,45 @@ def by_labels(view: View, codes: np.ndarray) -> csr_matrix:
     return csr_matrix((share[box], (person, view.group[box])), shape=shape)
 
 
+def nearest_boxes(
+    view: View, codes: np.ndarray, columns: Sequence[int] | None = None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return (person, box) for all boxes with rows that lie nearest to a person, and how far those are, in attributes.
+
+    `columns` are the quasi-identifiers that count, all unless named.
+    """
+    from sfumato.kernels.nearest import UNIT, nearest
+
+    used = list(range(len(view.tables)) if columns is None else columns)
+    tables = [view.tables[at] for at in used]
+    some = np.flatnonzero(view.weight > 0)
+    kinds, which = np.unique(view.labels[some][:, used], axis=0, return_inverse=True)  # equal boxes are looked at once
+    steps = [UNIT // max(1, t.attribute.values.size - 1) if t.attribute.ordered else 0 for t in tables]
+    pieces = np.cumsum([0, *(len(table.starts) for table in tables)])
+    person, kind, away = nearest(
+        np.ascontiguousarray(codes[:, used], np.int64),
+        np.ascontiguousarray(kinds, np.int64),
+        np.array(steps, np.int64),
+        np.array([table.attribute.values.size for table in tables], np.int64),
+        np.cumsum([0, *(len(table) + 1 for table in tables)])[:-1].astype(np.int64),
+        np.concatenate([table.offsets + pieces[at] for at, table in enumerate(tables)]).astype(np.int64),
+        np.concatenate([table.starts for table in tables]).astype(np.int64),
+        np.concatenate([table.ends for table in tables]).astype(np.int64),
+    )
+    order = np.argsort(which.reshape(-1), kind="stable")
+    many = np.bincount(which.reshape(-1), minlength=len(kinds))
+    first = np.cumsum(many) - many
+    lengths = many[kind]
+    ends = np.cumsum(lengths)
+    entry = np.arange(ends[-1] if len(ends) else 0) + np.repeat(first[kind] - (ends - lengths), lengths)
+    return np.repeat(person, lengths), some[order[entry]], away / UNIT
+
+
 def by_nearest(view: View, codes: np.ndarray) -> csr_matrix:
     """Return people x groups as `by_labels` does, for the boxes that lie nearest to a person none of them holds."""
     from scipy.sparse import csr_matrix
 
-    from sfumato.kernels.nearest import UNIT, nearest
-
-    some = np.flatnonzero(view.weight > 0)
-    steps = [UNIT // max(1, a.values.size - 1) if a.ordered else 0 for a in view.quasi]
-    lengths = [len(table) + 1 for table in view.tables]
-    pieces = np.cumsum([0, *(len(table.starts) for table in view.tables)])
-    offsets = [table.offsets + pieces[at] for at, table in enumerate(view.tables)]
-    person, box, _ = nearest(
-        np.ascontiguousarray(codes, np.int64),
-        np.ascontiguousarray(view.labels[some], np.int64),
-        np.array(steps, np.int64),
-        np.array([a.values.size for a in view.quasi], np.int64),
-        np.cumsum([0, *lengths])[:-1].astype(np.int64),
-        np.concatenate(offsets).astype(np.int64),
-        np.concatenate([table.starts for table in view.tables]).astype(np.int64),
-        np.concatenate([table.ends for table in view.tables]).astype(np.int64),
-    )
-    box = some[box]
+    person, box, _ = nearest_boxes(view, codes)
     share = _ratio(view.weight.astype(np.float64), view.group_weight[view.group])
     shape = (len(codes), len(view.group_weight))
     return csr_matrix((share[box], (person, view.group[box])), shape=shape)

@@ -56,6 +56,7 @@ __all__ = [
     "cross_validate",
     "resampled_interval",
     "target_of",
+    "training_lines",
 ]
 
 
@@ -236,7 +237,8 @@ def classification(
     if not asked.rows:
         raise ParameterError("test", "no rows", "must hold at least one row")
     codes, truth = asked.codes[:, :-1], goal.of_code[asked.codes[:, -1]]
-    learned = fit(model, _lines(align(release_of_train, train.schema, goal.attribute.name), goal), seed=seed)
+    view = align(release_of_train, train.schema, goal.attribute.name)
+    learned = fit(model, training_lines(view, goal.of_code), seed=seed)
     known = train.counts((*names, goal.attribute.name))
     raw = _raw_learner(known, goal, model, seed)
     right = _weight(asked, learned(row_features(release_of_train, train.schema, codes)) == truth)
@@ -262,11 +264,12 @@ def _predictors(train: Table, test: Table, goal: Target) -> tuple[str, ...]:
     return names
 
 
-def _lines(view: View, goal: Target) -> TrainingLines:
+def training_lines(view: View, of_code: np.ndarray) -> TrainingLines:
+    """Return one line for each box and class of a release, `of_code` being the class of each carried code."""
     cells = cells_of(view, ())
     return TrainingLines(
         features(view.tables, cells.labels),
-        y=goal.of_code[cells.value],
+        y=of_code[cells.value],
         weight=cells.mass,
         columns=feature_columns(view.quasi),
     )
@@ -276,7 +279,7 @@ def _raw_learner(known: Counts, goal: Target, model: ModelName, seed: int) -> Pr
     """Trained once for a table, however many releases of it are measured."""
 
     def train() -> Predictor:
-        return fit(model, _lines(exact_view(known, known.names[:-1], goal.attribute), goal), seed=seed)
+        return fit(model, training_lines(exact_view(known, known.names[:-1], goal.attribute), goal.of_code), seed=seed)
 
     return remembered(known, ("raw learner", model, seed, goal.of_code.tobytes()), train)
 

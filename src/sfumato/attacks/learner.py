@@ -1,0 +1,96 @@
+"""A learner trained on the release guesses the sensitive value, of people in it and of people it never saw.
+
+Source    Cormode, "Personal privacy vs population privacy: learning to attack anonymization", KDD 2011; target and
+          control: Giomi et al., PoPETs 2023.
+Claim     Success is a value told rightly by a learner that saw the release alone. What it tells about the controls is
+          what it learned of everybody; the gain is what their own rows add for the targets.
+Because   targets and controls are drawn from one table, and only the targets' rows are in the release: for each of them
+          a control stands for the same learner trained without the row.
+Checked   tests/claims/test_attribute_attacks.py::test_a_learner_on_planted_tables
+          tests/claims/test_attribute_attacks.py::test_a_learner_that_sees_the_controls_is_caught
+Silent on learners that generalize less or more than this one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from sfumato.attacks.base import Fit, Gain, Harm, Knowledge
+from sfumato.attacks.inference import Guesses, carries, inference_gain
+from sfumato.attacks.victims import MOST, known_names, one_release, same_codes, secrets, victims, worst_attribute
+from sfumato.counts import Table
+from sfumato.estimate import align, row_features
+from sfumato.exact import choice, whole
+from sfumato.measures.classification import training_lines
+from sfumato.measures.learners import MODELS, ModelName, fit
+from sfumato.mechanisms import Progress
+from sfumato.randomness import Entropy
+from sfumato.release import Release
+
+__all__ = ["Learner"]
+
+
+@dataclass(frozen=True, slots=True)
+class Learner:
+    """Guess the sensitive value by a learner trained on the release."""
+
+    name: ClassVar[str] = "learner"
+    axis: ClassVar[Harm] = "inference"
+    several: ClassVar[bool] = False
+    small_only: ClassVar[bool] = False
+
+    _: KW_ONLY
+    model: ModelName = "tree"
+    most: int = MOST
+
+    def __post_init__(self) -> None:
+        choice("model", self.model, MODELS)
+        whole("most", self.most, least=1)
+
+    def fits(self, release: Release) -> Fit:
+        """Anything that carries an attribute and has a column to learn from."""
+        return carries(release) if release.quasi else Fit("it publishes no quasi-identifier to learn from")
+
+    def run(
+        self,
+        releases: Sequence[Release],
+        knowledge: Knowledge,
+        targets: Table,
+        controls: Table | None = None,
+        *,
+        seed: int = 0,
+        progress: Progress | None = None,
+    ) -> Gain:
+        """Train once for each sensitive attribute; guess targets and controls."""
+        release = one_release(releases)
+        known = known_names(knowledge, targets.schema)
+        entropy = Entropy.seeded(seed).child(self.name)
+
+        def one(name: str) -> Gain:
+            schema = targets.schema.with_roles(quasi=known, sensitive=name)
+            view = align(release, schema, name)
+            learned = fit(self.model, training_lines(view, np.arange(view.values)), seed=seed)
+
+            def attack(table: Table, which: str) -> Guesses:
+                people = victims(table, known, [name], entropy=entropy.child(which), most=self.most)
+                success = learned(row_features(release, schema, people.quasi)) == people.secret
+                return Guesses(people, success=success, chance=success.astype(np.float64), certain=success)
+
+            if controls is not None:
+                same_codes(controls, targets, (*known, name))
+            return inference_gain(
+                self.name,
+                attack(targets, "targets"),
+                None if controls is None else attack(controls, "controls"),
+                overall=view.overall,
+                groups=np.arange(view.values),
+                known=known,
+                attribute=name,
+                holds=f" and trains a learner ({self.model}) on the release",
+            )
+
+        return worst_attribute(secrets(release, targets.schema, knowledge), one)

@@ -1,0 +1,115 @@
+"""Linkage: somebody holds two files, each with some columns of the same people, and joins them through the release.
+
+Source    Article 29 Working Party, Opinion 05/2014; protocol: Giomi et al., PoPETs 2023, section 4.2 (one neighbour).
+Claim     For each person the attacker looks for the published row nearest to what the first file says, and to what the
+          second says, at random among equally near ones, and joins the two where it is the same row. Of rows A and B at
+          the least distances, of which C are in both, that happens with chance C / (A B).
+Because   rows of a box are alike, so that boxes are compared and count with their rows.
+Checked   tests/claims/test_linkage_attack.py::test_planted_tables
+          tests/claims/test_linkage_attack.py::test_equals_the_slow_attack
+Silent on more than one neighbour, and on which columns stand in which file: they are dealt out in turn unless named.
+Cost      people x boxes x columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from sfumato.attacks.base import FITS, Exposure, Fit, Gain, Harm, Knowledge, joined_words
+from sfumato.attacks.victims import Victims, known_names, one_release, same_codes, share_of, victims
+from sfumato.counts import Table
+from sfumato.errors import NotComparable, ParameterError
+from sfumato.estimate import View, align_boxes, nearest_boxes
+from sfumato.exact import whole
+from sfumato.measures.proportions import Share
+from sfumato.mechanisms import Progress
+from sfumato.randomness import Entropy
+from sfumato.release import Release
+
+__all__ = ["Linkage"]
+
+_AT_ONCE = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Linkage:
+    """Join two files of the same people through the release; `first` names the columns of one of them."""
+
+    name: ClassVar[str] = "linkage"
+    axis: ClassVar[Harm] = "identity"
+    several: ClassVar[bool] = False
+    small_only: ClassVar[bool] = False
+
+    _: KW_ONLY
+    first: tuple[str, ...] | None = None
+    most: int = 1000
+
+    def __post_init__(self) -> None:
+        whole("most", self.most, least=1)
+
+    def fits(self, release: Release) -> Fit:
+        """Two quasi-identifiers or more."""
+        return FITS if len(release.quasi) > 1 else Fit("it has fewer than two quasi-identifiers to part")
+
+    def run(
+        self,
+        releases: Sequence[Release],
+        knowledge: Knowledge,
+        targets: Table,
+        controls: Table | None = None,
+        *,
+        seed: int = 0,
+        progress: Progress | None = None,
+    ) -> Gain:
+        """Try to join the two halves of each target and control."""
+        release = one_release(releases)
+        names = known_names(knowledge, targets.schema)
+        if len(names) < 2:
+            raise NotComparable("linkage needs two quasi-identifiers or more.")
+        one = names[::2] if self.first is None else self.first
+        other = tuple(name for name in names if name not in one)
+        if not other or any(name not in names for name in one):
+            hint = f"some, not all, of {', '.join(names)}"
+            raise ParameterError("first", ", ".join(one), "must be some of the known columns", hint=hint)
+        entropy = Entropy.seeded(seed).child(self.name)
+        view = align_boxes(release, targets.schema.with_roles(quasi=names))
+        halves = [[names.index(name) for name in part] for part in (one, other)]
+        people = victims(targets, names, entropy=entropy.child("targets"), most=self.most)
+        chance = _linked(view, people, halves)
+        found = None
+        if controls is not None:
+            same_codes(controls, targets, names)
+            others = victims(controls, names, entropy=entropy.child("controls"), most=self.most)
+            found = share_of(_linked(view, others, halves), others.weight)
+        return Gain(
+            self.name,
+            axis="identity",
+            targets=share_of(chance, people.weight),
+            controls=found,
+            baseline=Share(people.people / max(1, release.rows), trials=people.people),
+            records=Exposure(people.names, codes=people.codes, weight=people.weight, success=chance, chance=chance),
+            holds=f"has one file with {joined_words(one)} and another with {joined_words(other)}",
+            hit="joins the two rows of {} of the people in the table",
+            miss="of {} of others",
+            stops="fewer columns together, larger classes, or differential privacy",
+        )
+
+
+def _linked(view: View, people: Victims, halves: list[list[int]]) -> np.ndarray:
+    """C / (A B) for each person."""
+    chance = np.zeros(len(people.codes))
+    boxes = len(view.weight)
+    for start in range(0, len(chance), _AT_ONCE):
+        codes = people.codes[start : start + _AT_ONCE]
+        pairs = [nearest_boxes(view, codes, columns)[:2] for columns in halves]
+        rows = [np.bincount(who, weights=view.weight[box], minlength=len(codes)) for who, box in pairs]
+        keys = [who * boxes + box for who, box in pairs]
+        common = np.intersect1d(keys[0], keys[1], assume_unique=True)
+        both = np.bincount(common // boxes, weights=view.weight[common % boxes], minlength=len(codes))
+        many = rows[0] * rows[1]
+        chance[start : start + len(codes)] = np.divide(both, many, where=many > 0, out=np.zeros(len(codes)))
+    return chance

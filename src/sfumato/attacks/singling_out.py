@@ -1,0 +1,286 @@
+"""Singling out: conditions, read off the release, that hold for exactly one person of the table.
+
+Source    Article 29 Working Party, Opinion 05/2014; protocol: Giomi et al., PoPETs 2023, section 4.1.
+Claim     A condition names a value of a nominal column, or one side of a value of an ordered one, in `columns` columns
+          of a published row; it is used where about one published row is expected to meet it (est between 1/2 and
+          3/2). It succeeds on a table where exactly one row meets it. The same conditions are tried on the controls,
+          and conditions about values drawn evenly from the domain are the baseline.
+Because   a condition of weight 1 / n meets exactly one of n people with chance up to 37 % without any release, so that
+          only the gap to people who are not in it counts.
+Checked   tests/claims/test_singling_out.py::test_planted_tables
+          tests/claims/test_singling_out.py::test_conditions_are_counted_as_defined
+          tests/claims/test_singling_out.py::test_wrong_mutants_are_caught
+Silent on cleverer conditions. Where targets and controls differ in number, the chance to meet exactly one differs, too.
+Cost      conditions x distinct rows x columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from typing import ClassVar
+
+import numpy as np
+
+from sfumato.attacks.base import FITS, Exposure, Fit, Gain, Harm, Knowledge
+from sfumato.attacks.victims import known_names, one_release, same_codes
+from sfumato.counts import Counts, Table
+from sfumato.estimate import Regions, View, align, align_boxes, estimate
+from sfumato.exact import whole
+from sfumato.measures.proportions import Share
+from sfumato.mechanisms import Progress
+from sfumato.randomness import Entropy
+from sfumato.release import Release
+from sfumato.schema import Attribute, Schema
+
+__all__ = ["Conditions", "SinglingOut"]
+
+_CELLS = 30_000_000  # conditions x rows held at a time
+_TRIES = 4  # published rows looked at for one condition wanted, at a time
+_ROUNDS = 5
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """Condition i holds for rows with low[i, j] <= code < high[i, j] in every column j."""
+
+    names: tuple[str, ...]
+    _: KW_ONLY
+    low: np.ndarray = field(repr=False)
+    high: np.ndarray = field(repr=False)
+
+    def __len__(self) -> int:
+        return len(self.low)
+
+    def met_by(self, counts: Counts) -> np.ndarray:
+        """Return how many rows meet each condition."""
+        found = np.zeros(len(self), np.int64)
+        sizes = np.array([counts.schema[name].size for name in self.names])
+        columns = [np.ascontiguousarray(counts.column(name)) for name in self.names]
+        step = max(1, _CELLS // max(1, len(counts)))
+        for start in range(0, len(self), step):
+            part = slice(start, start + step)
+            low, high = self.low[part], self.high[part]
+            holds = np.ones((len(low), len(counts)), bool)
+            for at, column in enumerate(columns):
+                bound = np.flatnonzero((low[:, at] > 0) | (high[:, at] < sizes[at]))
+                holds[bound] &= (column >= low[bound, at, None]) & (column < high[bound, at, None])
+            found[part] = holds @ counts.weights
+        return found
+
+    def take(self, which: np.ndarray) -> Conditions:
+        """Return some of them."""
+        return Conditions(self.names, low=self.low[which], high=self.high[which])
+
+
+@dataclass(frozen=True, slots=True)
+class SinglingOut:
+    """Write conditions that hold for exactly one person. `columns` = 1 looks for rare values of single columns."""
+
+    name: ClassVar[str] = "singling-out"
+    axis: ClassVar[Harm] = "identity"
+    several: ClassVar[bool] = False
+    small_only: ClassVar[bool] = False
+
+    _: KW_ONLY
+    columns: int = 4
+    attempts: int = 500
+
+    def __post_init__(self) -> None:
+        whole("columns", self.columns, least=1)
+        whole("attempts", self.attempts, least=1)
+
+    def fits(self, release: Release) -> Fit:
+        """Anything with a column to put a condition on."""
+        return FITS if release.quasi else Fit("it publishes no quasi-identifier")
+
+    def run(
+        self,
+        releases: Sequence[Release],
+        knowledge: Knowledge,
+        targets: Table,
+        controls: Table | None = None,
+        *,
+        seed: int = 0,
+        progress: Progress | None = None,
+    ) -> Gain:
+        """Write conditions from the release; count whom they single out among targets and controls."""
+        release = one_release(releases)
+        names = known_names(knowledge, targets.schema)
+        entropy = Entropy.seeded(seed).child(self.name)
+        generator = np.random.Generator(np.random.PCG64(entropy.below(2**63)))
+        carried = [a.name for a in release.carried if a.name in targets.schema and a.name not in names]
+        linked = [name for name in carried if targets.schema[name].role in ("sensitive", "target")][:1]
+        schema = targets.schema.with_roles(quasi=names, sensitive=linked or None)
+        view = align(release, schema, linked[0]) if linked else align_boxes(release, schema)
+        if linked and not view.one_box_each:  # in buckets the values are not linked to rows
+            linked = []
+        columns = (*names, *linked)
+        if controls is not None:
+            same_codes(controls, targets, columns)
+        kept = self._found(view, columns, schema, linked=bool(linked), generator=generator)
+        blind = _blind(columns, schema, self.columns, max(1, len(kept)), generator)
+        counts = targets.counts(columns)
+        success = kept.met_by(counts) == 1
+        among = "one column" if self.columns == 1 else f"up to {self.columns} columns"
+        return Gain(
+            self.name,
+            axis="identity",
+            targets=Share(int(success.sum()), trials=len(kept)),
+            controls=None
+            if controls is None
+            else Share(int((kept.met_by(controls.counts(columns)) == 1).sum()), trials=len(kept)),
+            baseline=Share(int((blind.met_by(counts) == 1).sum()), trials=len(blind)),
+            records=Exposure(
+                columns,
+                codes=kept.low,
+                weight=np.ones(len(kept), np.int64),
+                success=success,
+                chance=success.astype(np.float64),
+            ),
+            holds=f"has the release and writes {len(kept):,} conditions on {among}",
+            hit="singles out one person of the table by {} of them",
+            miss="one of others by {}",
+            stops="coarser values where few people are (rare values, extremes), or differential privacy",
+            notes=_sizes(targets, controls),
+        )
+
+    def _found(
+        self, view: View, columns: tuple[str, ...], schema: Schema, *, linked: bool, generator: np.random.Generator
+    ) -> Conditions:
+        """Look at published rows until there are conditions enough, or most of them were looked at in vain."""
+        low = high = np.zeros((0, len(columns)), np.int64)
+        for _ in range(_ROUNDS):
+            tried = _conditions(view, columns, schema, self.columns, _TRIES * self.attempts, generator)
+            expected = _expected(view, tried, linked)
+            alone = tried.take(np.flatnonzero((expected > 0.5) & (expected < 1.5)))
+            both = np.unique(np.vstack([np.hstack([low, high]), np.hstack([alone.low, alone.high])]), axis=0)
+            low, high = both[:, : len(columns)], both[:, len(columns) :]
+            if len(low) >= self.attempts:
+                break
+        kept = generator.permutation(len(low))[: self.attempts]
+        return Conditions(columns, low=low[kept], high=high[kept])
+
+
+def _sizes(targets: Table, controls: Table | None) -> tuple[str, ...]:
+    if controls is None or 0.9 <= controls.rows / max(1, targets.rows) <= 1.1:
+        return ()
+    return (
+        f"The control has {controls.rows:,} people, the table {targets.rows:,}: to be alone is likelier among fewer.",
+    )
+
+
+def _conditions(
+    view: View, columns: tuple[str, ...], schema: Schema, width: int, tries: int, generator: np.random.Generator
+) -> Conditions:
+    """Take published rows at random, a value inside each label, and a condition on some of the columns."""
+    weight = view.weight.astype(np.float64)
+    if not weight.sum():
+        none = np.zeros((0, len(columns)), np.int64)
+        return Conditions(columns, low=none, high=none)
+    box = generator.choice(len(weight), tries, p=weight / weight.sum())
+    codes = np.empty((tries, len(columns)), np.int64)
+    for at, table in enumerate(view.tables):
+        codes[:, at] = _inside(table.offsets, table.starts, table.ends, view.labels[box, at], generator)
+    if len(columns) > len(view.tables):
+        codes[:, -1] = _carried(view, view.group[box], generator)
+    middles = [_middle(view, at) for at in range(len(view.tables))]
+    if len(columns) > len(view.tables):
+        running = np.cumsum(view.overall)
+        middles.append(int(np.searchsorted(running, running[-1] / 2)))
+    return _written(columns, schema, codes, width, np.array(middles), generator)
+
+
+def _blind(
+    columns: tuple[str, ...], schema: Schema, width: int, tries: int, generator: np.random.Generator
+) -> Conditions:
+    sizes = np.array([schema[name].size for name in columns])
+    codes = generator.integers(0, sizes, (tries, len(columns)))
+    return _written(columns, schema, codes, width, sizes // 2, generator)
+
+
+def _written(
+    columns: tuple[str, ...],
+    schema: Schema,
+    codes: np.ndarray,
+    width: int,
+    middles: np.ndarray,
+    generator: np.random.Generator,
+) -> Conditions:
+    """One condition a row of codes, on `width` columns chosen at random; ordered columns by the side of the value."""
+    many, total = codes.shape
+    order = np.argsort(generator.random((many, total)), axis=1)
+    chosen = np.zeros((many, total), bool)
+    np.put_along_axis(chosen, order[:, : min(width, total)], values=True, axis=1)
+    low, high = np.zeros_like(codes), np.zeros_like(codes)
+    for at, name in enumerate(columns):
+        attribute: Attribute = schema[name]
+        code, top = codes[:, at], attribute.size
+        low[:, at], high[:, at] = code, code + 1
+        if attribute.ordered:
+            line = code < attribute.values.size
+            above = line & (code > middles[at])
+            low[:, at] = np.where(line & ~above, 0, code)
+            high[:, at] = np.where(above, attribute.values.size, code + 1)
+        low[:, at] = np.where(chosen[:, at], low[:, at], 0)
+        high[:, at] = np.where(chosen[:, at], high[:, at], top)
+    both = np.unique(np.hstack([low, high]), axis=0)
+    both = both[generator.permutation(len(both))]
+    return Conditions(columns, low=both[:, :total], high=both[:, total:])
+
+
+def _inside(
+    offsets: np.ndarray, starts: np.ndarray, ends: np.ndarray, labels: np.ndarray, generator: np.random.Generator
+) -> np.ndarray:
+    """A code of each label, all equally likely."""
+    lengths = ends - starts
+    before = np.concatenate([[0], np.cumsum(lengths)])
+    first, last = before[offsets[labels]], before[offsets[labels + 1]]
+    at = generator.integers(first, last)
+    piece = np.searchsorted(before, at, side="right") - 1
+    return np.asarray(starts[piece] + at - before[piece])
+
+
+def _carried(view: View, groups: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+    """A carried value of each group, as likely as it is there."""
+    histogram = view.histogram.tocsr()
+    before = np.concatenate([[0.0], np.cumsum(histogram.data.astype(np.float64))])
+    first, last = before[histogram.indptr[groups]], before[histogram.indptr[groups + 1]]
+    at = first + generator.random(len(groups)) * (last - first)
+    place = np.clip(np.searchsorted(before, at, side="right") - 1, 0, max(0, len(histogram.data) - 1))
+    return np.asarray(histogram.indices[place]) if len(histogram.indices) else np.zeros(len(groups), np.int64)
+
+
+def _middle(view: View, at: int) -> int:
+    """The median code of a column, a label counting as the middle of its hull."""
+    table = view.tables[at]
+    place = (table.low + table.high) // 2
+    order = np.argsort(place, kind="stable")
+    weight = np.bincount(view.labels[:, at], weights=view.weight, minlength=len(table))[order]
+    running = np.cumsum(weight)
+    return int(place[order[int(np.searchsorted(running, running[-1] / 2))]])
+
+
+def _expected(view: View, tried: Conditions, linked: bool) -> np.ndarray:
+    """How many published rows are expected to meet each condition."""
+    if not len(tried):
+        return np.zeros(0)
+    width = len(view.tables)
+    sizes = [table.attribute.size for table in view.tables]
+    regions = Regions.of(
+        view.quasi,
+        [
+            {
+                table.attribute.name: ((int(tried.low[at, j]), int(tried.high[at, j])),)
+                for j, table in enumerate(view.tables)
+                if tried.low[at, j] > 0 or tried.high[at, j] < sizes[j]
+            }
+            for at in range(len(tried))
+        ],
+    )
+    found = estimate(view, regions)
+    if not linked:
+        return np.asarray(found.sum(axis=1))
+    running = np.hstack([np.zeros((len(found), 1)), np.cumsum(found, axis=1)])
+    lines = np.arange(len(found))
+    return np.asarray(running[lines, tried.high[:, width]] - running[lines, tried.low[:, width]])

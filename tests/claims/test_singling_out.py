@@ -1,0 +1,71 @@
+"""Conditions that single out: planted tables, counting by the definition, mutants."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.claims.planted_people import PLANTED, drawn, made, planted
+
+import sfumato as sf
+from sfumato.attacks import Knowledge, SinglingOut
+from sfumato.attacks.singling_out import Conditions
+
+EVERYTHING = Knowledge()
+
+
+def test_planted_tables():
+    # Everybody is alone with their age in the table, and nobody outside has such an age.
+    inside = planted([[age, 0, age % 4] for age in range(150)])
+    outside = planted([[age, 1, age % 4] for age in range(150, 300)])
+    found = SinglingOut(columns=1).run([made(inside, sf.Raw())], EVERYTHING, inside, outside)
+    assert found.targets.trials >= 2  # the youngest and the oldest
+    assert found.targets.rate == 1.0
+    assert found.controls.rate == 0.0
+    several = SinglingOut(columns=2, attempts=100).run([made(inside, sf.Raw())], EVERYTHING, inside, outside)
+    assert several.targets.rate == 1.0
+    assert several.value > 0.5
+    # Pairs of equal rows: what is read off the release singles out nobody.
+    pairs = planted(np.repeat([[age, age % 20, age % 4] for age in range(100)], 2, axis=0))
+    nobody = SinglingOut(columns=3).run([made(pairs, sf.Raw())], EVERYTHING, pairs, outside)
+    assert nobody.targets.successes == 0
+    assert not nobody.better_than_baseline
+    # A release that says nothing gives no condition more than chance.
+    blind = SinglingOut(columns=3).run([made(inside, sf.Suppress())], EVERYTHING, inside, outside)
+    assert blind.value == pytest.approx(0, abs=0.25)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_conditions_are_counted_as_defined(seed):
+    rng = np.random.default_rng(seed)
+    rows = drawn(seed, 300)
+    sizes = np.array([PLANTED[name].size for name in ("age", "town", "ill")])
+    low = rng.integers(0, sizes, (40, 3))
+    high = np.minimum(low + rng.integers(1, sizes, (40, 3)), sizes)
+    conditions = Conditions(("age", "town", "ill"), low=low, high=high)
+    expected = [((rows >= at) & (rows < to)).all(axis=1).sum() for at, to in zip(low, high, strict=True)]
+    assert conditions.met_by(planted(rows).counts()).tolist() == expected
+
+
+MUTANTS = {
+    "counts conditions that nobody meets": lambda real: lambda self, counts: np.minimum(real(self, counts), 1) * 0 + 1,
+    "forgets a column": lambda real: (
+        lambda self, counts: (
+            real(Conditions(self.names, low=self.low * [1, 0, 0], high=np.maximum(self.high, [0, 20, 4])), counts)
+            if len(self.names) == 3
+            else real(self, counts)
+        )
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_wrong_mutants_are_caught(name, monkeypatch):
+    monkeypatch.setattr(Conditions, "met_by", MUTANTS[name](Conditions.met_by))
+    with pytest.raises(AssertionError):
+        test_planted_tables()
+
+
+def test_tables_of_other_sizes_are_noted():
+    inside, outside = planted(drawn(1, 200)), planted(drawn(2, 50))
+    found = SinglingOut(attempts=50).run([made(inside, sf.Raw())], EVERYTHING, inside, outside)
+    assert len(found.notes) == 1
