@@ -1,4 +1,4 @@
-"""Conditions that single out: planted tables, counting by the definition, mutants."""
+"""Predicates that single out: planted tables, counting by the definition, mutants."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tests.claims.planted_people import PLANTED, drawn, made, planted
 
 import sfumato as sf
 from sfumato.attacks import Knowledge, SinglingOut
-from sfumato.attacks.singling_out import Conditions
+from sfumato.attacks.singling_out import Predicates
 
 EVERYTHING = Knowledge()
 
@@ -41,7 +41,7 @@ def test_conditions_are_counted_as_defined(seed):
     sizes = np.array([PLANTED[name].size for name in ("age", "town", "ill")])
     low = rng.integers(0, sizes, (40, 3))
     high = np.minimum(low + rng.integers(1, sizes, (40, 3)), sizes)
-    conditions = Conditions(("age", "town", "ill"), low=low, high=high)
+    conditions = Predicates(("age", "town", "ill"), low=low, high=high)
     expected = [((rows >= at) & (rows < to)).all(axis=1).sum() for at, to in zip(low, high, strict=True)]
     assert conditions.met_by(planted(rows).counts()).tolist() == expected
 
@@ -50,7 +50,7 @@ MUTANTS = {
     "counts conditions that nobody meets": lambda real: lambda self, counts: np.minimum(real(self, counts), 1) * 0 + 1,
     "forgets a column": lambda real: (
         lambda self, counts: (
-            real(Conditions(self.names, low=self.low * [1, 0, 0], high=np.maximum(self.high, [0, 20, 4])), counts)
+            real(Predicates(self.names, low=self.low * [1, 0, 0], high=np.maximum(self.high, [0, 20, 4])), counts)
             if len(self.names) == 3
             else real(self, counts)
         )
@@ -60,7 +60,7 @@ MUTANTS = {
 
 @pytest.mark.parametrize("name", MUTANTS)
 def test_wrong_mutants_are_caught(name, monkeypatch):
-    monkeypatch.setattr(Conditions, "met_by", MUTANTS[name](Conditions.met_by))
+    monkeypatch.setattr(Predicates, "met_by", MUTANTS[name](Predicates.met_by))
     with pytest.raises(AssertionError):
         test_planted_tables()
 

@@ -33,7 +33,7 @@ from sfumato.randomness import Entropy
 from sfumato.release import Release
 from sfumato.schema import Attribute, Schema
 
-__all__ = ["Conditions", "SinglingOut"]
+__all__ = ["Predicates", "SinglingOut"]
 
 _CELLS = 30_000_000  # conditions x rows held at a time
 _TRIES = 4  # published rows looked at for one condition wanted, at a time
@@ -41,7 +41,7 @@ _ROUNDS = 5
 
 
 @dataclass(frozen=True)
-class Conditions:
+class Predicates:
     """Condition i holds for rows with low[i, j] <= code < high[i, j] in every column j."""
 
     names: tuple[str, ...]
@@ -68,9 +68,9 @@ class Conditions:
             found[part] = holds @ counts.weights
         return found
 
-    def take(self, which: np.ndarray) -> Conditions:
+    def take(self, which: np.ndarray) -> Predicates:
         """Return some of them."""
-        return Conditions(self.names, low=self.low[which], high=self.high[which])
+        return Predicates(self.names, low=self.low[which], high=self.high[which])
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +147,7 @@ class SinglingOut:
 
     def _found(
         self, view: View, columns: tuple[str, ...], schema: Schema, *, linked: bool, generator: np.random.Generator
-    ) -> Conditions:
+    ) -> Predicates:
         """Look at published rows until there are conditions enough, or most of them were looked at in vain."""
         low = high = np.zeros((0, len(columns)), np.int64)
         for _ in range(_ROUNDS):
@@ -159,7 +159,7 @@ class SinglingOut:
             if len(low) >= self.attempts:
                 break
         kept = generator.permutation(len(low))[: self.attempts]
-        return Conditions(columns, low=low[kept], high=high[kept])
+        return Predicates(columns, low=low[kept], high=high[kept])
 
 
 def _sizes(targets: Table, controls: Table | None) -> tuple[str, ...]:
@@ -172,12 +172,12 @@ def _sizes(targets: Table, controls: Table | None) -> tuple[str, ...]:
 
 def _conditions(
     view: View, columns: tuple[str, ...], schema: Schema, width: int, tries: int, generator: np.random.Generator
-) -> Conditions:
+) -> Predicates:
     """Take published rows at random, a value inside each label, and a condition on some of the columns."""
     weight = view.weight.astype(np.float64)
     if not weight.sum():
         none = np.zeros((0, len(columns)), np.int64)
-        return Conditions(columns, low=none, high=none)
+        return Predicates(columns, low=none, high=none)
     box = generator.choice(len(weight), tries, p=weight / weight.sum())
     codes = np.empty((tries, len(columns)), np.int64)
     for at, table in enumerate(view.tables):
@@ -193,7 +193,7 @@ def _conditions(
 
 def _blind(
     columns: tuple[str, ...], schema: Schema, width: int, tries: int, generator: np.random.Generator
-) -> Conditions:
+) -> Predicates:
     sizes = np.array([schema[name].size for name in columns])
     codes = generator.integers(0, sizes, (tries, len(columns)))
     return _written(columns, schema, codes, width, sizes // 2, generator)
@@ -206,7 +206,7 @@ def _written(
     width: int,
     middles: np.ndarray,
     generator: np.random.Generator,
-) -> Conditions:
+) -> Predicates:
     """One condition a row of codes, on `width` columns chosen at random; ordered columns by the side of the value."""
     many, total = codes.shape
     order = np.argsort(generator.random((many, total)), axis=1)
@@ -226,7 +226,7 @@ def _written(
         high[:, at] = np.where(chosen[:, at], high[:, at], top)
     both = np.unique(np.hstack([low, high]), axis=0)
     both = both[generator.permutation(len(both))]
-    return Conditions(columns, low=both[:, :total], high=both[:, total:])
+    return Predicates(columns, low=both[:, :total], high=both[:, total:])
 
 
 def _inside(
@@ -261,7 +261,7 @@ def _middle(view: View, at: int) -> int:
     return int(place[order[int(np.searchsorted(running, running[-1] / 2))]])
 
 
-def _expected(view: View, tried: Conditions, linked: bool) -> np.ndarray:
+def _expected(view: View, tried: Predicates, linked: bool) -> np.ndarray:
     """How many published rows are expected to meet each condition."""
     if not len(tried):
         return np.zeros(0)
