@@ -20,6 +20,7 @@ from sfumato.attacks.linkage import Linkage
 from sfumato.attacks.membership import Membership, advantage_bound
 from sfumato.attacks.registry import REGISTRY
 from sfumato.attacks.singling_out import SinglingOut
+from sfumato.attacks.suite import Suite, attack_all, mechanism_of
 from sfumato.measures.proportions import Share, difference, wilson
 
 __all__ = [
@@ -46,15 +47,18 @@ __all__ = [
     "Samples",
     "Share",
     "SinglingOut",
+    "Suite",
     "Tally",
     "advantage_bound",
     "against",
+    "attack_all",
     "black_box_audit",
     "calibrate",
     "composition",
     "difference",
     "draw_samples",
     "exact_audit",
+    "mechanism_of",
     "open_releases",
     "overlap_experiment",
     "read_victims",

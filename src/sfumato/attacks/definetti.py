@@ -27,8 +27,8 @@ from sfumato.attacks.base import Fit, Gain, Harm, Knowledge
 from sfumato.attacks.inference import Guesses, carries, guessed, inference_gain
 from sfumato.attacks.victims import MOST, known_names, one_release, same_codes, secrets, victims, worst_attribute
 from sfumato.counts import Table
+from sfumato.declare import Whole, declare, parameter
 from sfumato.estimate import View, align, holding_boxes
-from sfumato.exact import whole
 from sfumato.mechanisms import Progress
 from sfumato.randomness import Entropy
 from sfumato.release import Release
@@ -44,7 +44,7 @@ _SMOOTH = 0.5  # rows spread over the values of an attribute
 _SCALINGS = 8
 
 
-@dataclass(frozen=True, slots=True)
+@declare
 class DeFinetti:
     """Guess the sensitive value by a model learned across groups."""
 
@@ -54,12 +54,8 @@ class DeFinetti:
     small_only: ClassVar[bool] = False
 
     _: KW_ONLY
-    rounds: int = 15
-    most: int = MOST
-
-    def __post_init__(self) -> None:
-        whole("rounds", self.rounds, least=1)
-        whole("most", self.most, least=1)
+    rounds: Whole = parameter("Rounds of expectation maximization.", default=15, least=1, unit="rounds")
+    most: Whole = parameter("How many people of each side are attacked at most.", default=MOST, least=2)
 
     def fits(self, release: Release) -> Fit:
         """Groups whose values are not linked to rows: buckets, and classes of generalized tables."""

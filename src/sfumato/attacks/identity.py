@@ -18,7 +18,7 @@ Silent on what else is published beside the labels: sensitive values may identif
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar
 
 import numpy as np
@@ -28,9 +28,8 @@ from sfumato.attacks.uniqueness import dankar, pitman, snb, zayatz
 from sfumato.attacks.victims import MOST, known_names, one_release, same_codes, share_of, victims
 from sfumato.counts import Table
 from sfumato.counts.recoding import row_ids
-from sfumato.errors import ParameterError
+from sfumato.declare import MaybeRational, Whole, declare, parameter
 from sfumato.estimate import View, align_boxes, holding_boxes
-from sfumato.exact import whole
 from sfumato.measures.base import json_number
 from sfumato.measures.proportions import Share
 from sfumato.mechanisms import Progress
@@ -80,7 +79,7 @@ def journalist_risk(sizes: np.ndarray, population: np.ndarray, threshold: float 
     }
 
 
-@dataclass(frozen=True, slots=True)
+@declare
 class Identity:
     """Point at the row of a person; `fraction` is the share of the population that the table holds, where known.
 
@@ -98,13 +97,10 @@ class Identity:
     small_only: ClassVar[bool] = False
 
     _: KW_ONLY
-    fraction: float | None = None
-    most: int = MOST
-
-    def __post_init__(self) -> None:
-        whole("most", self.most, least=1)
-        if self.fraction is not None and not 0 < self.fraction <= 1:
-            raise ParameterError("fraction", self.fraction, "must be above 0 and at most 1", hint="0.1: one in ten")
+    fraction: MaybeRational = parameter(
+        "Share of the population that the table holds, to estimate population uniques.", default=None, above=0, most=1
+    )
+    most: Whole = parameter("How many people of each side are attacked at most.", default=MOST, least=2)
 
     def fits(self, release: Release) -> Fit:
         """Anything with a quasi-identifier."""
@@ -157,12 +153,13 @@ class Identity:
             here = _by_class(release, view, counts.codes.astype(np.int64), counts.weights)
             found["journalist"] = journalist_risk(here[0], here[1])
         if self.fraction is not None and release.form in ("generalized", "buckets"):
-            people = max(1, round(int(sizes.sum()) / self.fraction))
+            share = float(self.fraction)
+            people = max(1, round(int(sizes.sum()) / share))
             models = {"zayatz": zayatz, "pitman": pitman, "snb": snb}
-            uniques = {name: model(sizes, self.fraction) for name, model in models.items()}
-            chosen, model_name = dankar(sizes, self.fraction)
-            shares = {name: json_number(many / people) for name, many in uniques.items()}
-            found["population uniques"] = {**shares, "dankar": json_number(chosen / people), "chosen": model_name}
+            uniques = {name: model(sizes, share) for name, model in models.items()}
+            chosen, model_name = dankar(sizes, share)
+            as_shares = {name: json_number(many / people) for name, many in uniques.items()}
+            found["population uniques"] = {**as_shares, "dankar": json_number(chosen / people), "chosen": model_name}
         return found
 
 

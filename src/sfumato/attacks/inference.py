@@ -34,8 +34,8 @@ from sfumato.attacks.victims import (
     worst_attribute,
 )
 from sfumato.counts import Table
+from sfumato.declare import Whole, declare, parameter
 from sfumato.estimate import align, inferred
-from sfumato.exact import whole
 from sfumato.measures.proportions import Share
 from sfumato.mechanisms import Progress
 from sfumato.randomness import Entropy
@@ -53,7 +53,7 @@ def carries(release: Release) -> Fit:
     return FITS if release.carried else Fit("it carries no sensitive or target attribute")
 
 
-@dataclass(frozen=True, slots=True)
+@declare
 class Inference:
     """Guess the sensitive value by the reading of the release.
 
@@ -72,14 +72,11 @@ class Inference:
     small_only: ClassVar[bool] = False
 
     _: KW_ONLY
-    ruled_out: int = 0
-    similar: int = 0
-    most: int = MOST
-
-    def __post_init__(self) -> None:
-        whole("ruled_out", self.ruled_out, least=0)
-        whole("similar", self.similar, least=0, hint="steps up the sensitive hierarchy")
-        whole("most", self.most, least=1)
+    ruled_out: Whole = parameter("Wrong values that the attacker rules out.", default=0, least=0, grid=(0, 1, 2))
+    similar: Whole = parameter(
+        "Steps up the sensitive hierarchy at which a guess still counts.", default=0, least=0, unit="steps"
+    )
+    most: Whole = parameter("How many people of each side are attacked at most.", default=MOST, least=2)
 
     def fits(self, release: Release) -> Fit:
         """Anything that carries an attribute can be read."""

@@ -14,7 +14,7 @@ Silent on learners that generalize less or more than this one.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import ClassVar
 
 import numpy as np
@@ -23,10 +23,10 @@ from sfumato.attacks.base import Fit, Gain, Harm, Knowledge
 from sfumato.attacks.inference import Guesses, carries, inference_gain
 from sfumato.attacks.victims import MOST, known_names, one_release, same_codes, secrets, victims, worst_attribute
 from sfumato.counts import Table
+from sfumato.declare import Whole, declare, parameter
 from sfumato.estimate import align, row_features
-from sfumato.exact import choice, whole
 from sfumato.measures.classification import training_lines
-from sfumato.measures.learners import MODELS, ModelName, fit
+from sfumato.measures.learners import ModelName, fit
 from sfumato.mechanisms import Progress
 from sfumato.randomness import Entropy
 from sfumato.release import Release
@@ -34,7 +34,7 @@ from sfumato.release import Release
 __all__ = ["Learner"]
 
 
-@dataclass(frozen=True, slots=True)
+@declare
 class Learner:
     """Guess the sensitive value by a learner trained on the release."""
 
@@ -44,12 +44,8 @@ class Learner:
     small_only: ClassVar[bool] = False
 
     _: KW_ONLY
-    model: ModelName = "tree"
-    most: int = MOST
-
-    def __post_init__(self) -> None:
-        choice("model", self.model, MODELS)
-        whole("most", self.most, least=1)
+    model: ModelName = parameter("The learner that is trained on the release.", default="tree")
+    most: Whole = parameter("How many people of each side are attacked at most.", default=MOST, least=2)
 
     def fits(self, release: Release) -> Fit:
         """Anything that carries an attribute and has a column to learn from."""

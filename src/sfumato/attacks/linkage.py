@@ -14,7 +14,7 @@ Cost      people x boxes x columns.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import ClassVar
 
 import numpy as np
@@ -22,9 +22,9 @@ import numpy as np
 from sfumato.attacks.base import FITS, Exposure, Fit, Gain, Harm, Knowledge, joined_words
 from sfumato.attacks.victims import Victims, known_names, one_release, same_codes, share_of, victims
 from sfumato.counts import Table
+from sfumato.declare import Whole, declare, parameter
 from sfumato.errors import NotComparable, ParameterError
 from sfumato.estimate import View, align_boxes, nearest_boxes
-from sfumato.exact import whole
 from sfumato.measures.proportions import Share
 from sfumato.mechanisms import Progress
 from sfumato.randomness import Entropy
@@ -35,7 +35,7 @@ __all__ = ["Linkage"]
 _AT_ONCE = 100
 
 
-@dataclass(frozen=True, slots=True)
+@declare
 class Linkage:
     """Join two files of the same people through the release; `first` names the columns of one of them."""
 
@@ -45,11 +45,8 @@ class Linkage:
     small_only: ClassVar[bool] = False
 
     _: KW_ONLY
-    first: tuple[str, ...] | None = None
-    most: int = 1000
-
-    def __post_init__(self) -> None:
-        whole("most", self.most, least=1)
+    first: tuple[str, ...] | None = parameter("Columns of the first file; every other one unless named.", default=None)
+    most: Whole = parameter("How many people of each side are attacked at most.", default=1000, least=1)
 
     def fits(self, release: Release) -> Fit:
         """Two quasi-identifiers or more."""

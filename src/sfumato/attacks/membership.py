@@ -33,9 +33,9 @@ from sfumato.attacks.victims import MOST, Victims, known_names, one_release, sam
 from sfumato.claims import PureDP
 from sfumato.counts import Cuts, Table
 from sfumato.counts.recoding import row_ids
+from sfumato.declare import Whole, declare, parameter
 from sfumato.errors import NotComparable
 from sfumato.estimate import View, align, by_labels
-from sfumato.exact import whole
 from sfumato.measures.proportions import Share
 from sfumato.mechanisms import Progress
 from sfumato.randomness import Entropy
@@ -56,7 +56,7 @@ def advantage_bound(epsilon: float) -> float:
     return math.tanh(float(epsilon) / 2)
 
 
-@dataclass(frozen=True, slots=True)
+@declare
 class Membership:
     """Tell members from others by what the release says about their rows.
 
@@ -75,10 +75,7 @@ class Membership:
     small_only: ClassVar[bool] = False
 
     _: KW_ONLY
-    most: int = MOST
-
-    def __post_init__(self) -> None:
-        whole("most", self.most, least=2)
+    most: Whole = parameter("How many people of each side are attacked at most.", default=MOST, least=2)
 
     def fits(self, release: Release) -> Fit:
         """Every release says something of who may be in it."""

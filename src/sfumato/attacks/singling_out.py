@@ -25,8 +25,8 @@ import numpy as np
 from sfumato.attacks.base import FITS, Exposure, Fit, Gain, Harm, Knowledge
 from sfumato.attacks.victims import known_names, one_release, same_codes
 from sfumato.counts import Counts, Table
+from sfumato.declare import Whole, declare, parameter
 from sfumato.estimate import Regions, View, align, align_boxes, estimate
-from sfumato.exact import whole
 from sfumato.measures.proportions import Share
 from sfumato.mechanisms import Progress
 from sfumato.randomness import Entropy
@@ -73,7 +73,7 @@ class Predicates:
         return Predicates(self.names, low=self.low[which], high=self.high[which])
 
 
-@dataclass(frozen=True, slots=True)
+@declare
 class SinglingOut:
     """Write conditions that hold for exactly one person. `columns` = 1 looks for rare values of single columns."""
 
@@ -83,12 +83,8 @@ class SinglingOut:
     small_only: ClassVar[bool] = False
 
     _: KW_ONLY
-    columns: int = 4
-    attempts: int = 500
-
-    def __post_init__(self) -> None:
-        whole("columns", self.columns, least=1)
-        whole("attempts", self.attempts, least=1)
+    columns: Whole = parameter("Columns that a condition is about.", default=4, least=1, grid=(1, 2, 4), unit="columns")
+    attempts: Whole = parameter("Conditions that are tried.", default=500, least=1)
 
     def fits(self, release: Release) -> Fit:
         """Anything with a column to put a condition on."""

@@ -6,22 +6,114 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sfumato.cli.options import file_options, given_options, json_option, refuse_target
-from sfumato.cli.output import emit, say_lines
+from sfumato.cli.options import completed_by, file_options, given_options, json_option, refuse_target
+from sfumato.cli.output import emit, say_lines, show_table
 
 if TYPE_CHECKING:
-    from sfumato.attacks import Composition
+    from sfumato.attacks import Composition, Suite
     from sfumato.release.atomic import NewFile
 
-__all__ = ["attack", "composition"]
+__all__ = ["attack", "composition", "every"]
 
 
-@click.group(short_help="Find out what releases give away together.")
+@click.group(short_help="Find out what attackers gain from releases.")
 def attack() -> None:
     """Attack releases as an outsider would. Results are confidential: they speak about the original.
 
+    Example: sfumato attack all out/ --data made-of.csv --schema patients.toml --control others.csv
+
     Example: sfumato attack composition a/ b/ --victims people.csv
     """
+
+
+def _attacks() -> list[str]:
+    from sfumato.attacks import REGISTRY
+
+    return list(REGISTRY)
+
+
+@attack.command("all", short_help="Every attack that fits, ranked by what it gains.")
+@click.argument("releases", nargs=-1, required=True, type=click.Path())
+@click.option("--data", required=True, type=click.Path(), help="The table the releases were made from.")
+@click.option("--schema", required=True, type=click.Path(), help="Schema of all files.")
+@click.option("--control", type=click.Path(), help="People of the same population who are in no release.")
+@click.option(
+    "--again",
+    is_flag=True,
+    help="Run the release's own mechanism on half of the data; the other half is the control. A rehearsal.",
+)
+@click.option(
+    "--attack",
+    "names",
+    multiple=True,
+    shell_complete=completed_by(_attacks),
+    help="One attack by name; may be repeated.",
+)
+@click.option(
+    "--knows", multiple=True, help="A quasi-identifier that the attacker knows; all unless named. Repeatable."
+)
+@click.option(
+    "--attribute", help="The confidential attribute; all sensitive ones unless named, and the worst is shown."
+)
+@click.option("--population", type=click.Path(), help="A list of people of whom the data are a part (journalist risk).")
+@click.option("--groups", help="Column of group numbers in tables where values are linked to groups only.")
+@click.option("--counts", help="Column of tables that are no folder which says for how many rows a line stands.")
+@click.option("--seed", default=0, show_default=True, help="Decides whom a sample of many people holds.")
+@file_options
+@json_option
+def every(releases: tuple[str, ...], data: str, schema: str, **options: Any) -> None:
+    """Run every attack on releases, ours or anyone's files, and rank them by what the attacker gains.
+
+    The gain is how much more often an attack succeeds on people in the data than on the control, people of the same
+    population of whom the release knows nothing: what is true of everybody does not count.
+
+    Example: sfumato attack all out/ --data made-of.csv --schema patients.toml --control others.csv
+
+    Example: sfumato attack all out/ --data patients.csv --schema patients.toml --again
+    """
+    import sfumato as sf
+    from sfumato.frontiers.progress import progress_of
+
+    described = sf.Schema.load(schema)
+    given = given_options(**{name: options[name] for name in ("delimiter", "encoding", "header", "sheet")})
+
+    def table(path: str | None) -> Any:
+        return None if path is None else sf.read(path, described, **given)
+
+    opened = sf.attacks.open_releases(releases, described, groups=options["groups"], counts=options["counts"])
+    knowledge = sf.attacks.Knowledge(
+        options["knows"] or None, attribute=options["attribute"], population=table(options["population"])
+    )
+    with progress_of(not options["as_json"]) as progress:
+        found = sf.attacks.attack_all(
+            opened,
+            table(data),
+            table(options["control"]),
+            attacks=options["names"] or None,
+            knowledge=knowledge,
+            again=sf.attacks.mechanism_of(opened[-1].mechanism) if options["again"] else None,
+            seed=options["seed"],
+            progress=progress,
+        )
+    if options["as_json"]:
+        emit({"ok": True, **found.to_json()})
+    else:
+        _show(found)
+
+
+def _show(found: Suite) -> None:
+    """Print the table, then each attack in a sentence with what would stop it."""
+    from sfumato.attacks.base import percent
+
+    rows = []
+    for gain in found.gains:
+        low, high = gain.interval
+        told = f"{100 * gain.value:.1f} [{100 * low:.1f}, {100 * high:.1f}]" if gain.controls is not None else "unknown"
+        others = "" if gain.controls is None else percent(gain.controls.rate)
+        about = gain.attribute or ""
+        rows.append((gain.attack, about, told, percent(gain.targets.rate), others, percent(gain.baseline.rate)))
+    show_table(rows, heads=("attack", "about", "gain, points", "in the table", "others", "guess"), right=(2, 3, 4, 5))
+    say_lines(f"\n{found.describe()}")
 
 
 @attack.command()

@@ -33,6 +33,7 @@ from sfumato.attacks.composing.narrowing import Narrowed, PriorBelief, by_home, 
 from sfumato.attacks.composing.outcome import Composition, Records, tally
 from sfumato.counts import Table
 from sfumato.counts.recoding import row_ids
+from sfumato.declare import Whole, declare, parameter
 from sfumato.errors import NotComparable, ParameterError, count_of
 from sfumato.estimate import View, align
 from sfumato.exact import choice, whole
@@ -47,7 +48,7 @@ __all__ = ["Intersection", "Reading", "composition"]
 Reading = Literal["label", "residence"]
 
 
-@dataclass(frozen=True, slots=True)
+@declare
 class Intersection:
     """Keep the values that all releases allow, and guess the likeliest of them."""
 
@@ -57,8 +58,8 @@ class Intersection:
     small_only: ClassVar[bool] = False
 
     _: KW_ONLY
-    d: int = 4
-    prior: PriorBelief = "local"
+    d: Whole = parameter("Fewer than d values left count as a breach.", default=4, least=2, unit="values")
+    prior: PriorBelief = parameter("What classes are compared with to weigh the values left.", default="local")
 
     def fits(self, release: Release) -> Fit:
         """Anything that carries an attribute narrows."""

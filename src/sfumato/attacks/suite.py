@@ -1,0 +1,241 @@
+"""Every attack that fits, on one release or several, ranked by what the attacker gains.
+
+Source    Ours; the protocol is that of base.py.
+Claim     Every registered attack is run that fits the releases, or is listed with the reason why not; the gains are
+          ranked, the largest first. Without controls nothing is called a gain, unless the mechanism is given: then half
+          of the people are published anew, and the other half are the controls of that release.
+Because   what is true of everybody is found out about people in no release, too, and only they can show it.
+Checked   tests/claims/test_attack_suite.py::test_every_attack_is_run_or_says_why_not
+          tests/claims/test_attack_suite.py::test_without_a_control_nothing_is_called_a_gain
+          tests/claims/test_attack_suite.py::test_a_rehearsal_makes_its_own_controls
+          tests/claims/test_attack_suite.py::test_every_mechanism_can_be_made_again
+Silent on attacks that are not registered. A rehearsal is another release than the one asked about, of half the people.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
+
+import numpy as np
+
+from sfumato.attacks.base import Attack, Fit, Gain, Knowledge, percent
+from sfumato.attacks.registry import REGISTRY
+from sfumato.attacks.victims import known_names, victims
+from sfumato.claims import requirement_from_json
+from sfumato.counts import Table, holdout
+from sfumato.errors import NotComparable, ParameterError, SfumatoError
+from sfumato.estimate import align_boxes, nearest_boxes
+from sfumato.measures.base import json_number
+from sfumato.mechanisms import REGISTRY as MECHANISMS, Mechanism, Progress
+from sfumato.mechanisms.base import gather, run
+from sfumato.randomness import Entropy
+from sfumato.release import Release
+from sfumato.visible import visible
+
+__all__ = ["Suite", "attack_all", "mechanism_of"]
+
+_SMALL = 20_000  # rows up to which attacks marked small-only are run unasked
+_LOOKED_AT = 500  # people whose closest published row is looked for
+NOT_EVIDENCE = (
+    "A published row that lies close to a person says nothing of how it came to be there: a table of random rows can "
+    "lie closer than one that copies a few people exactly, and those few do not move a median."
+)
+NO_CONTROL = (
+    "No control was given: the rates below cannot be separated from what is true of everybody. Give people who are not "
+    "in the release (control), or let the mechanism be run again on half of the table (again)."
+)
+
+
+@dataclass(frozen=True)
+class Suite:
+    """Gains, the largest first; `skipped` says why an attack was not run. Confidential."""
+
+    gains: tuple[Gain, ...]
+    _: KW_ONLY
+    skipped: Mapping[str, str]
+    distances: Mapping[str, float]
+    rehearsed: bool = False
+    controlled: bool = True
+    confidential: bool = True
+
+    def __getitem__(self, attack: str) -> Gain:
+        for gain in self.gains:
+            if gain.attack == attack:
+                return gain
+        raise ParameterError("attack", attack, "was not run", hint=", ".join(gain.attack for gain in self.gains))
+
+    @property
+    def worst(self) -> dict[str, Gain]:
+        """The largest gain of each kind of harm."""
+        found: dict[str, Gain] = {}
+        for gain in self.gains:
+            found.setdefault(gain.axis, gain)
+        return found
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a plain mapping without records."""
+        return {
+            "controlled": self.controlled,
+            "rehearsed": self.rehearsed,
+            "attacks": [gain.to_json() for gain in self.gains],
+            "skipped": dict(self.skipped),
+            "not evidence": {
+                "distance to closest record": {name: json_number(far) for name, far in self.distances.items()},
+                "why": NOT_EVIDENCE,
+            },
+            "confidential": self.confidential,
+        }
+
+    def notes(self) -> list[str]:
+        """What holds for all of them."""
+        found = []
+        if not self.controlled:
+            found.append(NO_CONTROL)
+        if self.rehearsed:
+            found.append("Rehearsed: the mechanism was run on half of the people, and the other half are the controls.")
+        if self.distances:
+            said = ", ".join(f"{name} {far:.3g}" for name, far in self.distances.items())
+            found.append(f"Distance to the closest published row, median ({said}): not evidence. {NOT_EVIDENCE}")
+        return found
+
+    def describe(self) -> str:
+        """Say each in a sentence, with what would stop it."""
+        lines = list(self.notes())
+        for gain in self.gains:
+            lines += ["", f"{gain.attack}: {gain.sentence}", f"  What would stop it: {gain.stops}."]
+            lines += [f"  {note}" for note in gain.notes]
+            if not gain.better_than_baseline:
+                lines.append(f"  No better than a guess without the release ({percent(gain.baseline.rate)}).")
+        lines += ["", *(f"Not run: {name} ({why})." for name, why in self.skipped.items())]
+        lines.append("Confidential: computed from the original.")
+        return "\n".join(map(visible, lines)).strip()
+
+
+def attack_all(
+    releases: Release | Sequence[Release],
+    table: Table,
+    control: Table | None = None,
+    *,
+    attacks: Sequence[str | Attack] | None = None,
+    knowledge: Knowledge | None = None,
+    again: Mechanism | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Suite:
+    """Run every attack that fits; `table` is what the releases were made from, `control` people who are in none.
+
+    With `again`, a mechanism, half of the table is published anew (a rehearsal) and the rest are its controls.
+    """
+    made = [releases] if isinstance(releases, Release) else list(releases)
+    if again is not None:
+        if control is not None:
+            raise ParameterError("again", type(again).__name__, "makes its own controls", hint="leave control out")
+        table, control = holdout(table, seed=seed)
+        made = [run(again, gather(again, table), Entropy.seeded(seed).child("again"))]
+    if not made:
+        raise ParameterError("releases", "none", "at least one is needed")
+    known = knowledge or Knowledge()
+    chosen = _chosen(attacks)
+    gains, skipped = [], {}
+    for at, (name, attack) in enumerate(chosen.items()):
+        if progress is not None:
+            progress(at / len(chosen), name)
+        fit = _fits(attack, made, table, asked=attacks is not None)
+        if not fit:
+            skipped[name] = fit.why_not
+            continue
+        try:
+            gains.append(attack.run(made, known, table, control, seed=seed))
+        except NotComparable as error:
+            skipped[name] = str(error).rstrip(".")
+    if progress is not None:
+        progress(1.0, "done")
+    return Suite(
+        tuple(sorted(gains, key=_rank, reverse=True)),
+        skipped=skipped,
+        distances=_distances(made[-1], table, control, known, seed),
+        rehearsed=again is not None,
+        controlled=control is not None,
+    )
+
+
+def _chosen(attacks: Sequence[str | Attack] | None) -> dict[str, Attack]:
+    found: dict[str, Attack] = {}
+    for asked in list(REGISTRY) if attacks is None else attacks:
+        if not isinstance(asked, str):
+            found[asked.name] = asked
+        elif asked not in REGISTRY:
+            raise ParameterError("attacks", asked, "is not an attack", hint=f"one of {', '.join(REGISTRY)}")
+        else:
+            found[asked] = REGISTRY[asked]()
+    return found
+
+
+def _fits(attack: Attack, releases: Sequence[Release], table: Table, *, asked: bool) -> Fit:
+    if attack.several and len(releases) < 2:
+        return Fit("it needs two releases or more")
+    if attack.small_only and not asked and table.rows > _SMALL:
+        return Fit(f"it is for tables of up to {_SMALL:,} rows unless it is asked for by name")
+    return next((fit for fit in map(attack.fits, releases) if not fit), Fit())
+
+
+def _rank(gain: Gain) -> float:
+    found = gain.value if gain.controls is not None else gain.targets.rate - gain.baseline.rate
+    return -math.inf if math.isnan(found) else found
+
+
+def _distances(
+    release: Release, table: Table, control: Table | None, knowledge: Knowledge, seed: int
+) -> dict[str, float]:
+    """Median distance to the closest published row, in attributes."""
+    try:
+        known = known_names(knowledge, table.schema)
+        view = align_boxes(release, table.schema.with_roles(quasi=known))
+    except SfumatoError:
+        return {}
+    if not (view.weight > 0).any():
+        return {}
+    found = {}
+    for name, people in (("people in the table", table), ("others", control)):
+        if people is not None:
+            drawn = victims(people, known, entropy=Entropy.seeded(seed).child(name), most=_LOOKED_AT)
+            far = np.repeat(nearest_boxes(view, drawn.codes)[2], drawn.weight)
+            found[name] = float(np.median(far)) if len(far) else math.nan
+    return found
+
+
+def mechanism_of(described: Mapping[str, Any]) -> Mechanism:
+    """Return the mechanism that a release says it was made by.
+
+    >>> import sfumato as sf
+    >>> mechanism_of(sf.Anatomy(4).to_json())
+    Anatomy(l=4)
+    """
+    name = described.get("name", "nothing")
+    if name not in MECHANISMS:
+        hint = f"give a control instead; known are {', '.join(MECHANISMS)}"
+        raise ParameterError("mechanism", name, "cannot be run again", hint=hint)
+    try:
+        again: Mechanism = _made_again(MECHANISMS[name], described)
+    except (SfumatoError, TypeError, KeyError) as error:
+        hint = "give a control instead, or pass the mechanism in Python"
+        raise ParameterError("mechanism", name, "cannot be made again from what the release says", hint=hint) from error
+    return again
+
+
+def _made_again(kind: Any, described: Mapping[str, Any]) -> Mechanism:
+    """Fill the fields of a mechanism; one that holds another, or a promise of its own, has it described inside."""
+    told = {key: value for key, value in described.items() if key != "name"}
+    inner = told.pop("linkability", {})
+    if inner.get("population", "the table itself") != "the table itself":
+        raise KeyError("population")
+    told |= {key: value for key, value in inner.items() if key not in ("kind", "population")}
+    if isinstance(told.get("requirement"), Mapping):
+        told["requirement"] = requirement_from_json(told["requirement"])
+    if isinstance(told.get("base"), Mapping):
+        told["base"] = mechanism_of(told["base"])
+    found: Mechanism = kind(**told)
+    return found
