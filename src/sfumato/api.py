@@ -84,6 +84,7 @@ def publish(
     allow_fingerprints: bool = False,
     allow_text: bool = False,
     allow_derived: bool = False,
+    allow_repeated: bool = False,
 ) -> Release:
     """Make a release. Without a seed the randomness is the system's; with one, a drawn release is a rehearsal.
 
@@ -101,7 +102,9 @@ def publish(
     what is published unchanged (see `Release.save`), unless `allow_fingerprints`, and one with a sensitive or target
     column that looks like free text, unless `allow_text`. A carried column that follows from quasi-identifiers, such as
     a score of the age, tells the rows of a class apart; where the requirement does not hold with it, saving is refused,
-    unless `allow_derived`. If saving fails all the same, the release is kept elsewhere and the error says where.
+    unless `allow_derived`. A second release of the same people on one ledger whose promise does not compose (k, l, t)
+    is not saved unless `allow_repeated`: try it together with the first (`sf.attacks.against`). If saving fails all the
+    same, the release is kept elsewhere and the error says where.
 
     >>> table = sf.datasets.adult("test")
     >>> release = sf.publish(table, sf.Mondrian(sf.KAnonymity(50)))
@@ -130,7 +133,7 @@ def publish(
         refuse_ledger_inside(ledger, place)
         release = _published(table, mechanism, seed, ledger, progress)
         allowed = {"allow_rehearsal": allow_rehearsal, "allow_fingerprints": allow_fingerprints}
-        allowed |= {"allow_text": allow_text, "allow_derived": allow_derived}
+        allowed |= {"allow_text": allow_text, "allow_derived": allow_derived, "allow_repeated": allow_repeated}
         save_or_keep(release, place, format=format, counts=counts, **allowed)
     return release
 
@@ -155,6 +158,7 @@ def _published(
         release = run(mechanism, gather(mechanism, table, progress=progress), entropy)
         if claim.kind != "proved":
             release = replace(release, told_apart=told_apart(table, release, table.derived()))
+            release = replace(release, notes=(*release.notes, *(f"{one.path}: {one.rule}" for one in table.unclear())))
         stamped = replace(release.claim, accounted=account is not None, silent_on=_silences(release))
         if account is not None:
             account.spend(stamped)

@@ -70,3 +70,44 @@ def test_decimals_that_are_rounded_down_are_named(decimal, cells, tmp_path):
     assert "published as it is" not in text
     finer = {"bmi": {**column["bmi"], "step": "0.1"}}
     assert not table(finer, {"bmi": [cells[at % 3] for at in range(300)]}).remarks()
+
+
+SPELLINGS = [
+    ("flu", "Flu."),
+    ("COVID-19", "Covid 19"),
+    ("COVID19", "covid\u201119"),
+    ("Crohn's disease", "Crohns Disease"),
+    ("d\u00e9pression", "DEPRESSION"),
+    ("HIV (AIDS)", "hiv aids"),
+    ("type_2", "Type 2"),
+]
+DIFFERENT = [
+    ("A-", "A+"),
+    ("A", "A-"),
+    ("1.5", "15"),
+    ("10-19", "1019"),
+    ("<5", ">5"),
+    ("1/2", "12"),
+    (".", "/"),
+    ("C", "C#"),
+]
+
+
+@pytest.mark.parametrize(("one", "other"), SPELLINGS)
+def test_spellings_of_one_value_are_no_diversity(one, other, tmp_path):
+    """Neither in our own releases nor in a file of somebody else."""
+    values = {"illness": {"role": "sensitive", "values": [one, other]}}
+    illness = [[one, other][at * 7 // 3 % 2] for at in range(300)]
+    with pytest.raises(sf.SchemaError) as refused:
+        sf.publish(table(values, {"illness": illness}), sf.Mondrian(sf.LDiversity(2)))
+    assert [problem.path for problem in refused.value.problems] == ["attribute.illness"]
+    frame = pl.DataFrame({"age": ["*"] * 300, "sex": ["*"] * 300, "illness": illness})
+    frame.write_csv(tmp_path / "foreign.csv")
+    schema = sf.Schema.parse({"name": "t", "rows_per_person": 1, "attribute": {**QUASI, **values}})
+    assert not sf.verify(tmp_path / "foreign.csv", schema=schema, requirement=sf.LDiversity(2, kind="distinct")).holds
+
+
+@pytest.mark.parametrize(("one", "other"), DIFFERENT)
+def test_signs_that_mean_something_tell_values_apart(one, other):
+    schema = sf.Schema.parse({"name": "t", "attribute": {"a": {"role": "sensitive", "values": [one, other]}}})
+    assert schema.alike_spellings(["a"]) == []

@@ -199,7 +199,8 @@ def test_a_name_that_cannot_be_taken_leaves_a_release_that_can_be_finished(noisy
 
 def published(to, ledger, requirement):
     table = sf.read("d.csv", sf.Schema.load("s.toml"))
-    return sf.publish(table, sf.Mondrian(requirement), ledger=ledger, save_to=to, allow_fingerprints=True)
+    told = {"allow_fingerprints": True, "allow_repeated": True}
+    return sf.publish(table, sf.Mondrian(requirement), ledger=ledger, save_to=to, **told)
 
 
 def test_a_folder_at_a_meant_name_is_no_release_of_another_entry(desk, monkeypatch, capsys):

@@ -25,6 +25,7 @@ from sfumato.counts.people import (
 )
 from sfumato.counts.store import Store
 from sfumato.counts.stray_rows import stray_rows
+from sfumato.counts.unclear_cells import unclear_cells
 from sfumato.errors import ParameterError, Problem, ReadError, SchemaError, count_of
 from sfumato.io.decode_cell import LEFT_OUT
 from sfumato.io.encode import numbers_with_point
@@ -241,9 +242,15 @@ class Table:
         hint = 'read its values; role = "other" keeps it out of a release'
         named = {name: rows_with_names(values) for name, values in self._carried_values().items()}
         found = [Problem(schema[name].where, names_rule(rows), hint, rows=rows) for name, rows in named.items() if rows]
-        found += self._rounded() + self._same_days()
+        found += self._rounded() + self._same_days() + self.unclear()
         found += [one.problem(schema[one.column].where) for one in self.derived()]
         return found + schema.alike_spellings([attribute.name for attribute in schema.sensitive])
+
+    def unclear(self) -> list[Problem]:
+        """Return a problem for each published column whose days or numbers could be read otherwise in every cell."""
+        self.require()
+        file = self._store.source or self._store.file
+        return [] if file is None else unclear_cells(file, self.schema)
 
     def suspected_keys(self) -> list[Problem]:
         """Return a problem for columns that may be the key of a person, judged by rows that agree, whatever their name.

@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from sfumato.claims import Claim
-from sfumato.errors import ParameterError
+from sfumato.errors import ParameterError, ReleaseError
 from sfumato.exact import Number, fraction
 from sfumato.ledger.composition import Charge, Totals, check, totals
 from sfumato.ledger.cost import Cost, cost_of
@@ -49,7 +49,7 @@ from sfumato.randomness import Entropy
 from sfumato.release.atomic import NewFolder
 from sfumato.release.files import digest
 from sfumato.release.manifest import MANIFEST, plain_parameters
-from sfumato.visible import operand, shell_command
+from sfumato.visible import operand, shell_command, visible
 
 __all__ = ["Ledger", "Reservation", "entered", "refuse_ledger_inside"]
 
@@ -270,6 +270,27 @@ class Ledger:
         looked_at = [entry for entry in entries if not entry.rehearsal and entry.state != "refunded"]
         return [folder for entry in looked_at for folder in self._folders_of(entry, every)]
 
+    def uncomposed(self, entry: int) -> list[Entry]:
+        """Return the other saved releases of the same people whose promise says nothing of several releases together.
+
+        Requirements and estimates do not add up as epsilon does. Rehearsals are left out, and what was never saved.
+        """
+        with reading(self._path) as connection:
+            tree, every = read_tree(connection), read_entries(connection)
+        own = next(known for known in every if known.number == entry)
+        shared = tree.related(own.population)
+        return [
+            known
+            for known in every
+            if known.number != entry
+            and known.population in shared
+            and known.cost is None
+            and known.state != "refunded"
+            and not known.rehearsal
+            and not known.unsaved
+            and (known.saved or known.meant)
+        ]
+
     def _folders_of(self, entry: Entry, every: Iterable[Entry]) -> list[Path]:
         """Return every folder of an entry; refuse where one is missing or holds another release, or none is known."""
         for name in entry.saved:
@@ -356,6 +377,21 @@ class Reservation:
             if before == "reserved" or (drew and before == "refunded"):
                 _settle(connection, self.entry, "spent" if drew else "refunded", "failed")
                 connection.execute("UPDATE entry SET unsaved = 'failed' WHERE number = ?", (self.entry,))
+
+    def refuse_repeated(self) -> None:
+        """Refuse a second release of the same people whose promise does not compose with that of the first."""
+        earlier = self.ledger.uncomposed(self.entry)
+        if not earlier:
+            return
+        name = (earlier[-1].saved or earlier[-1].meant)[-1]
+        told = f"{len(earlier)} earlier releases" if len(earlier) > 1 else "an earlier release"
+        rule = (
+            f"the ledger knows {told} of the same people ({visible(name)}): promises such as k, l and t do not add up, "
+            "and two releases together may leave somebody fewer values than each promises"
+        )
+        look = shell_command(["--against", operand(self.file.name)])
+        hint = f"try them together first ({look}, or sf.attacks.against), or say yes with allow_repeated=True"
+        raise ReleaseError(rule, hint=f"{hint} (--allow-repeated)")
 
     def intends(self, folder: str | PathLike[str], partial: str | PathLike[str]) -> None:
         """Note the folder whose name a partial folder is about to take."""

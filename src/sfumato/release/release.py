@@ -338,6 +338,7 @@ class Release:
         allow_fingerprints: bool = False,
         allow_text: bool = False,
         allow_derived: bool = False,
+        allow_repeated: bool = False,
     ) -> None:
         """Write data, manifest and dictionary into a new folder, all or nothing; note it in the ledger.
 
@@ -346,13 +347,14 @@ class Release:
         instead of a line for each row counted. Both forms say the same. Where more than 5 % of the rows are alone with
         the columns that are published unchanged, it is refused unless `allow_fingerprints=True`; where a sensitive or
         target column looks like free text, unless `allow_text=True`; where one follows from quasi-identifiers, so that
-        the classes do not keep what is required, unless `allow_derived=True`. A release under differential privacy is
-        never refused for what was drawn.
+        the classes do not keep what is required, unless `allow_derived=True`; where its ledger knows another saved
+        release of the same people whose promise does not compose, unless `allow_repeated=True`. A release under
+        differential privacy is never refused for what was drawn.
         """
         from sfumato.release.store import save
 
         allowed = {"allow_rehearsal": allow_rehearsal, "allow_fingerprints": allow_fingerprints}
-        allowed |= {"allow_derived": allow_derived}
+        allowed |= {"allow_derived": allow_derived, "allow_repeated": allow_repeated}
         save(self, folder, format=format, counts=counts, allow_text=allow_text, **allowed)
 
     @classmethod

@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from sfumato.counts.recoding import Cuts
 
 __all__ = [
+    "ALLOWED",
     "dictionary",
     "finish",
     "labels_with_recoding",
@@ -418,6 +419,7 @@ def _reading(attributes: tuple[Attribute, ...]) -> list[str]:
 
 
 Format = Literal["parquet", "csv"]
+ALLOWED = ("allow_rehearsal", "allow_fingerprints", "allow_text", "allow_derived", "allow_repeated")
 MOST_ROWS = 10**9  # written one by one; more are written with counts
 _FAILURES = (Exception, pl.exceptions.PanicException)  # a panic of polars is no Exception
 _BATCH = 200_000  # rows expanded at a time: about 20 MB for a dozen columns
@@ -433,13 +435,19 @@ def save(
     allow_fingerprints: bool = False,
     allow_text: bool = False,
     allow_derived: bool = False,
+    allow_repeated: bool = False,
 ) -> None:
     """Write data, manifest and dictionary into a new folder, all or nothing; note it in the release's ledger.
 
     The ledger hears of the folder before it takes its name, so that no kill leaves a published release unknown.
     """
     _refuse_format(format)
-    allowed = {"allow_fingerprints": allow_fingerprints, "allow_text": allow_text, "allow_derived": allow_derived}
+    allowed = {
+        "allow_fingerprints": allow_fingerprints,
+        "allow_text": allow_text,
+        "allow_derived": allow_derived,
+        "allow_repeated": allow_repeated,
+    }
     refuse_unsavable(release, allow_rehearsal=allow_rehearsal, **allowed)
     refuse_form(release, counts=counts)
     account = release.account
@@ -482,13 +490,14 @@ def save_or_keep(
     allow_fingerprints: bool = False,
     allow_text: bool = False,
     allow_derived: bool = False,
+    allow_repeated: bool = False,
 ) -> None:
     """Save a release; if that fails, for whatever reason, and it was paid for, keep it elsewhere and say where.
 
     What may not be published is kept nowhere, and the ledger hears that it was not saved.
     """
     allowed = {"allow_rehearsal": allow_rehearsal, "allow_fingerprints": allow_fingerprints}
-    allowed |= {"allow_text": allow_text, "allow_derived": allow_derived}
+    allowed |= {"allow_text": allow_text, "allow_derived": allow_derived, "allow_repeated": allow_repeated}
     if release.claim.kind != "proved":
         try:
             refuse_unsavable(release, **allowed)
@@ -524,7 +533,7 @@ def _kept_elsewhere(release: Release, format: Format, *, counts: bool) -> Path |
         except OSError:
             continue
         try:
-            yes = dict.fromkeys(("allow_rehearsal", "allow_fingerprints", "allow_text", "allow_derived"), True)
+            yes = dict.fromkeys(ALLOWED, True)
             save(release, made / "release", format=format, counts=counts, **yes)
         except _FAILURES:
             left = [made / "release", *made.glob(".release.partial-*")]  # whole, where only the ledger was not told
@@ -633,6 +642,7 @@ def refuse_unsavable(
     allow_fingerprints: bool = False,
     allow_text: bool = False,
     allow_derived: bool = False,
+    allow_repeated: bool = False,
 ) -> None:
     """Refuse what may not be published."""
     if not release.savable or isinstance(release.claim.promise, Nothing):
@@ -651,6 +661,8 @@ def refuse_unsavable(
         _refuse_text(release)
     if not allow_derived and release.told_apart is not None:
         release.told_apart.require()
+    if not allow_repeated and release.account is not None and not release.claim.rehearsal:
+        release.account.refuse_repeated()
 
 
 def _refuse_text(release: Release) -> None:

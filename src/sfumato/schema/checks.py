@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -192,9 +193,31 @@ def names_rule(rows: int) -> str:
 _ONE_MEANING = "a text is a value, another spelling of one, or means missing, not two of these"
 
 
+_ACCENTS = re.compile("[\u0300-\u036f]")  # of Latin, Greek and Cyrillic; elsewhere such signs are letters
+_SOFT = r"[.,;:'\"`\u00b4\u2018\u2019\u201c\u201d()\[\]{}_/\\]"
+_HYPHEN = r"[-\u2010-\u2015]"
+_SIGNS = re.compile(rf"(?<!\d){_SOFT}|{_SOFT}(?!\d)|(?<=[^\W\d]){_HYPHEN}(?=\w)|(?<=\w){_HYPHEN}(?=[^\W\d])")
+_BLANKS = re.compile(r"(?<!\d)\s+|\s+(?!\d)")
+
+
 def plain_spelling(text: str) -> str:
-    """Return a text without what two spellings of one value differ in: case, blanks, letter forms, unseen signs."""
-    return " ".join(one_form(text).split())
+    """Return a text without what two spellings of one value differ in.
+
+    That is case, blanks, accents, forms of a letter, unseen signs and punctuation. Kept are signs between digits (1.5,
+    10-19), a hyphen that joins nothing (A-), and signs that mean something (+, <, %).
+
+    >>> plain_spelling("COVID-19.") == plain_spelling("Covid 19")
+    True
+    >>> plain_spelling("A-") == plain_spelling("A+")
+    False
+    """
+    before, plain = None, text
+    while plain != before:
+        before = plain
+        apart = unicodedata.normalize("NFKD", one_form(plain))
+        bare = unicodedata.normalize("NFC", _ACCENTS.sub("", apart))
+        plain = _BLANKS.sub("", _SIGNS.sub("", bare)).strip() or " ".join(bare.split())
+    return plain
 
 
 def read_same(given: Mapping[str, Sequence[Any]] | None) -> dict[str, str]:

@@ -310,8 +310,8 @@ class Schema:
         return [
             Problem(
                 self[name].where,
-                f"{alike} values differ from another only in case, blanks or forms of a letter, and would count as "
-                "different values",
+                f"{alike} values differ from another only in case, blanks, accents, punctuation or forms of a "
+                "letter, and would count as different values",
                 "same = { value = [other spellings of it] }, and list the value once",
                 count=alike,
             )

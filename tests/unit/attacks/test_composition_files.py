@@ -36,7 +36,7 @@ def test_a_ledger_stands_for_what_it_saw_saved(tmp_path):
     book.parent.mkdir()
     for name, rows in (("first", TABLE_1A), ("office/second", TABLE_1B)):
         sf.publish(people(rows), sf.Mondrian(sf.KAnonymity(4)), ledger=book).save(
-            tmp_path / name, allow_fingerprints=True
+            tmp_path / name, allow_fingerprints=True, allow_repeated=True
         )
     rehearsed = sf.publish(people(TABLE_1A), sf.Anatomy(2), ledger=book, seed=1)
     rehearsed.save(tmp_path / "rehearsal", allow_rehearsal=True, allow_fingerprints=True)

@@ -92,7 +92,7 @@ def table_warnings(table: Any) -> list[str]:
     if texts:
         told = "looks like free text, in which names may stand" if len(texts) == 1 else "look like free text"
         found.append(f"{', '.join(texts)} {told}: its values are published. Read them, or give the role other")
-    return found + [f"{one.path} {one.rule}; {one.hint}" for one in table.suspected_keys()]
+    return found + [f"{one.path} {one.rule}; {one.hint}" for one in (*table.suspected_keys(), *table.unclear())]
 
 
 def size_rows(release: Release) -> list[tuple[str, Any]]:
@@ -275,6 +275,11 @@ def publish_options(function: F) -> F:
                 is_flag=True,
                 help="Publish although a column published unchanged follows from quasi-identifiers.",
             ),
+            click.option(
+                "--allow-repeated",
+                is_flag=True,
+                help="Publish beside an earlier release of the same people, untried (--against tries them together).",
+            ),
             click.option("--mapping", type=click.Path(), help="Also write, for you alone, which row got which label."),
             click.option("--ledger", type=click.Path(), help="Ledger to account in; it is made where there is none."),
             click.option(
@@ -342,6 +347,7 @@ def run(mechanism: Mechanism, **options: Any) -> None:
     told = {
         **_how_saved(options),
         **{name: options[name] for name in ("allow_fingerprints", "allow_text", "allow_derived")},
+        "allow_repeated": options["allow_repeated"] or bool(options["against"]),
     }
     with NewFolder(options["output"]) as place, _mapping_file(options, place) as mapping:
         refuse_ledger_inside(options["ledger"], place)

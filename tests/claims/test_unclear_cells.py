@@ -1,0 +1,108 @@
+"""Days and numbers that no cell of a file settles are named, whether or not a draft's question was deleted."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+from click.testing import CliRunner
+
+import sfumato as sf
+from sfumato.cli.main import app
+from sfumato.counts import unclear_cells
+
+K5 = sf.Mondrian(sf.KAnonymity(5))
+ILL = {"role": "sensitive", "values": ["a", "b", "c"]}
+
+
+def table(column, cells):
+    schema = sf.Schema.parse({"name": "t", "rows_per_person": 1, "attribute": {"seen": column, "ill": ILL}})
+    frame = pl.DataFrame({"seen": cells, "ill": ["abc"[at // 3 % 3] for at in range(len(cells))]})
+    return sf.read(frame, schema)
+
+
+def dates(form, cells):
+    return table({"role": "quasi", "kind": "date", "range": ["2020-01-01", "2021-01-01"], "format": form}, cells)
+
+
+def number(cells, **form):
+    return table({"role": "quasi", "kind": "numeric", "range": [0, 100000], "step": "0.001", **form}, cells)
+
+
+def named(read):
+    return [problem.path for problem in read.unclear()]
+
+
+OPEN = [f"{1 + at % 12:02}/{1 + at % 11:02}/2020" for at in range(60)]
+
+
+@pytest.mark.parametrize("form", ["%d/%m/%Y", "%m/%d/%Y"])
+def test_dates_that_nothing_settles_are_named(form, tmp_path):
+    read = dates(form, OPEN)
+    assert named(read) == ["attribute.seen"]
+    assert "attribute.seen" in [problem.path for problem in read.remarks()]
+    sf.publish(read, K5, save_to=tmp_path / "out")
+    assert "no cell of the file tells it from" in (tmp_path / "out" / "dictionary.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize(("form", "cell"), [("%d/%m/%Y", "31/01/2020"), ("%m/%d/%Y", "01/31/2020")])
+def test_one_cell_settles_it(form, cell):
+    assert named(dates(form, [*OPEN, cell])) == []
+
+
+def test_days_that_are_the_same_both_ways_or_written_as_iso_are_clear():
+    assert named(dates("%d/%m/%Y", ["03/03/2020", "04/04/2020"] * 30)) == []
+    column = {"role": "quasi", "kind": "date", "range": ["2020-01-01", "2021-01-01"]}
+    assert named(table(column, ["2020-03-04", "2020-05-06"] * 30)) == []
+
+
+@pytest.mark.parametrize(
+    ("cells", "form", "unclear"),
+    [
+        (["1.234", "2.500", "12.000"], {}, True),
+        (["1.234", "2.5", "12.000"], {}, False),
+        (["1.234", "999", "12.000"], {"decimal": ",", "thousands": "."}, True),
+        (["1.234", "999,5", "12.000"], {"decimal": ",", "thousands": "."}, False),
+        (["1,234", "2,500", "12,000"], {"thousands": ","}, True),
+        (["1,234", "2,500", "12,5"], {"decimal": ","}, False),
+        (["1", "2", "3"], {}, False),
+    ],
+)
+def test_points_that_mark_decimals_or_thousands_are_named(cells, form, unclear):
+    assert named(number(cells * 20, **form)) == (["attribute.seen"] if unclear else [])
+
+
+def test_mutants_are_caught(monkeypatch):
+    """One that asks no second form, and one that takes a single doubtful cell for a doubtful column."""
+    monkeypatch.setattr(unclear_cells, "_open", lambda *_: False)
+    assert named(dates("%d/%m/%Y", OPEN)) == []
+    some = lambda texts, one, two: any(two(text) not in (None, one(text)) for text in texts)  # noqa: E731
+    monkeypatch.setattr(unclear_cells, "_open", some)
+    assert named(dates("%d/%m/%Y", [*OPEN, "31/01/2020"])) != []
+
+
+def test_a_draw_says_nothing_of_its_cells():
+    column = {"role": "quasi", "kind": "date", "range": ["2020-01-01", "2021-01-01"], "format": "%d/%m/%Y"}
+    public = {"source": "public"}
+    schema = sf.Schema.parse(
+        {"name": "t", "rows_per_person": 1, "attribute": {"seen": {**column, **public}, "ill": {**ILL, **public}}}
+    )
+    frame = pl.DataFrame({"seen": OPEN, "ill": ["a", "b", "c"] * 20})
+    release = sf.publish(sf.read(frame, schema), sf.NoisyTable(1), seed=1, allow_noise=True)
+    assert not any("no cell" in note for note in release.notes)
+
+
+def test_the_commands_say_it_although_the_question_is_gone(tmp_path):
+    lines = [f"{cell},{'abc'[at // 3 % 3]}" for at, cell in enumerate(OPEN)]
+    (tmp_path / "d.csv").write_text("\n".join(["seen,ill", *lines]) + "\n")
+    (tmp_path / "s.toml").write_text(
+        'name = "t"\nrows_per_person = 1\n[attribute.seen]\nrole = "quasi"\nkind = "date"\n'
+        'range = ["2020-01-01", "2021-01-01"]\nformat = "%d/%m/%Y"\n'
+        '[attribute.ill]\nrole = "sensitive"\nvalues = ["a", "b", "c"]\n'
+    )
+    files = [str(tmp_path / "d.csv"), str(tmp_path / "s.toml")]
+    run = CliRunner().invoke
+    said = "no cell of the file tells it from month/day/year"
+    assert said in " ".join(run(app, ["check", *files]).output.split())
+    done = run(app, ["publish", "mondrian", *files, "--k", "5", "-o", str(tmp_path / "out")])
+    assert done.exit_code == 0, done.output
+    assert said in " ".join(done.output.split())
