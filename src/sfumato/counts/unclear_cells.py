@@ -54,12 +54,11 @@ def _ways(attribute: Attribute) -> tuple[Callable[[str], Any], Callable[[str], A
         mark = form_of.thousands or form_of.decimal
         if mark not in ".,":
             return None
-        units = {"units": form_of.units}
         if form_of.thousands:
-            other = NumberForm(mark, **units)
+            other = NumberForm(mark, units=form_of.units)
             rule = f"the sign {mark} is read as a mark of thousands, and no cell of the file tells it from decimals"
         else:
-            other = NumberForm("," if mark == "." else ".", thousands=mark, **units)
+            other = NumberForm("," if mark == "." else ".", thousands=mark, units=form_of.units)
             rule = f"the sign {mark} is read as the mark of decimals, and no cell of the file tells it from thousands"
         return form_of.number, other.number, f"{rule}: 1{mark}234 could be another number", _ASK
     return None
