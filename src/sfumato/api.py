@@ -1,4 +1,4 @@
-"""The verbs. Each is a short pipe through the rooms; the mathematics is in the rooms."""
+"""The verbs. Each is a short pipeline through the packages; the mathematics is in the packages."""
 
 from __future__ import annotations
 
@@ -188,8 +188,9 @@ def verify(
 
     >>> table = sf.datasets.adult("test")
     >>> from tempfile import TemporaryDirectory
+    >>> release = sf.publish(table, sf.Mondrian(sf.KAnonymity(50)))
     >>> with TemporaryDirectory() as folder:
-    ...     place = sf.publish(table, sf.Mondrian(sf.KAnonymity(50))).save(f"{folder}/out")
+    ...     saved = release.save(f"{folder}/out")
     ...     sf.verify(f"{folder}/out").holds
     True
     """

@@ -135,7 +135,7 @@ def fraction_of(text: str) -> Fraction | None:
 
 
 def digits_beyond(value: Fraction, most: int) -> bool:
-    """Whether a numerator or denominator has more than so many digits, without writing either out."""
+    """Whether a numerator or denominator has more than `most` digits, without writing either out."""
     return max(abs(value.numerator), value.denominator) >= int(10**most)
 
 
@@ -145,7 +145,7 @@ def decimal_of(text: str) -> Decimal | None:
 
 
 def read_regular(path: Path, *, most: int, links: bool = True) -> bytes:
-    """Return a small file; what is no regular file, or larger than `most` bytes, raises `OSError` with the reason.
+    """Return a small file; what is not a regular file, or larger than `most` bytes, raises `OSError` with the reason.
 
     Never waits: a pipe or a device is refused before anything is read of it.
     """
@@ -211,7 +211,7 @@ def as_text(text: bytes) -> bytes:
 
 
 def most_unpacked(packed: int) -> int:
-    """Return how many bytes a compressed file of so many bytes may unpack to."""
+    """Return how many bytes a compressed file of `packed` bytes may unpack to."""
     return min(UNPACKED_BYTES, max(UNPACKED_SMALL, UNPACKED_RATIO * packed))
 
 

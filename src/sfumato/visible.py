@@ -75,7 +75,7 @@ def _escape(letter: str) -> str:
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
-# An underscore between letters or digits is no emphasis.
+# An underscore between letters or digits is not emphasis.
 _MARKDOWN = re.compile(r"[\\`*\[\]|~$]|(?<![^\W_])_|_(?![^\W_])")
 # What begins a heading, a list or a rule at the start of a line.
 _BLOCK = re.compile(r"^(\s*(?:[0-9]+(?=[.)](?:\s|$)))?)(#|[+=-](?=[\s=-]|$)|(?<=[0-9])[.)])")

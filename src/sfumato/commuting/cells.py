@@ -39,7 +39,7 @@ ALWAYS = 1 << KEEP_BITS  # keep probability 1, in units of 2^-24
 class Cells:
     """Origins in cells.
 
-    cell      origin code -> cell, 0 .. k-1: several origins of one cell are not told apart by the urn
+    cell      origin code -> cell, 0 .. k-1: the urn does not distinguish origins of one cell
     weight    cell -> prior weight, a whole number of at least 1
     keep      cell -> probability, in units of 2^-24, that an empty cell takes part (Algorithm 2)
     density   origin code -> how its cell's people are placed; 0 means that nobody is placed there
@@ -257,7 +257,7 @@ class Shape:
     older         weights from older public flows instead of bands
     max_distance  origins farther than this are `elsewhere`
     coarsen       level whose regions are the cells; people are then placed inside by density
-    far           (miles, level): beyond so many miles origins are told apart by region only
+    far           (miles, level): beyond this distance, origins are distinguished by region only
     density       public whole number for each block, such as residents: where in its cell a person is placed
     """
 

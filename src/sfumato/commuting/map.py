@@ -31,7 +31,7 @@ _WORK, _HOME = "@c1", "@c0"  # colours of the page's style, which knows light an
 _KINDS = {"synthetic": _HOME, "original": "@line"}
 _CHOSEN = "datum.destination === chosen"
 _LISTED = 25  # destinations in the list beside the map
-_MAP = 560  # pixels, width and height of the map; the page makes it smaller where there is less room
+_MAP = 560  # pixels, width and height of the map; the page makes it smaller where there is less space
 _AREAS = (16.0, 220.0)  # square pixels, of one person and of most people
 _EARTH = 3958.8  # miles, radius
 _LENGTHS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)  # miles, of the scale
@@ -129,7 +129,7 @@ def _projection(alt: Any, data: MapData) -> Any:
 
 
 def _scale(alt: Any, data: MapData) -> list[Any]:
-    """A bar that is so many miles long in the middle of the map."""
+    """A bar of the map's scale, correct in the middle of the map."""
     mile = _pixels(data) / (_EARTH * math.cos(_middle(data)))
     miles = max((length for length in _LENGTHS if length * mile <= _MAP / 4), default=_LENGTHS[0])
     base = alt.Chart(alt.Data(values=[{"miles": f"{miles:g} miles" if miles != 1 else "1 mile"}]))

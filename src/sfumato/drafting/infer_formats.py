@@ -1,4 +1,4 @@
-"""How a column seems to write its days and numbers, told from its distinct texts; what can be read is offered."""
+"""How a column seems to write its days and numbers, inferred from its distinct texts; what can be read is offered."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ __all__ = [
 # Where the texts leave day and month open, the first that fits is proposed, and the draft asks.
 _FORMATS = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y", "%Y/%m/%d", "%Y.%m.%d", "%m.%d.%Y", "%Y%m%d")
 _MONTHS = ("%m/%Y", "%m.%Y", "%m-%Y", "%Y-%m", "%Y/%m")
-_SIGNLESS, _YEARS = 10, range(1800, 2200)  # so many distinct eight-digit numbers that are all days are days
-_STRAYS, _READ = 3, 30  # so few texts among so many that are read are not days gone wrong, but a word for none
+_SIGNLESS, _YEARS = 10, range(1800, 2200)  # 10 or more distinct eight-digit numbers, all days of these years, are days
+_STRAYS, _READ = 3, 30  # at most 3 unread texts beside at least 30 that are read are words for a missing value
 _NUMBERS = 100  # of plain numbers, of which there are more kinds, it takes more
-_NEARLY, _SOME = Fraction(4, 5), 10  # the share of at least so many texts that is read where a column is nearly read
+_NEARLY, _SOME = Fraction(4, 5), 10  # a column of at least 10 texts is nearly read when this share of them is
 _CODE = re.compile(r"-(?:1|7+|8+|9+)|9{2,}", re.ASCII)
 _DIGITS, _CODES = re.compile(r"[0-9]{4,64}", re.ASCII), 5  # postcodes and the like, and how many kinds make a column
 _DAY_LIKE = re.compile(r"[0-9]{1,4}[./-].*|[0-9]{8}.*", re.ASCII | re.DOTALL)

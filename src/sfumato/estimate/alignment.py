@@ -65,7 +65,7 @@ def measured_attributes(
 ) -> tuple[Attribute, ...]:
     """Return the carried attributes to measure: the one named, else every sensitive one, else every carried one.
 
-    With a release, those it carries; an attribute it does not publish is no part of it.
+    With a release, those it carries; an attribute it does not publish is not part of it.
     """
     carried = schema.carried
     if attribute is not None:

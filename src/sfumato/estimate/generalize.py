@@ -106,7 +106,7 @@ def label_ids(release: Release, codes: np.ndarray) -> np.ndarray:
     if isinstance(release.recoding, Cuts):
         return np.asarray(release.recoding.route(codes))
     if release.form == "buckets":
-        raise NotComparable("groups that were drawn have no room for new rows: Anatomy cannot be applied to them.")
+        raise NotComparable("Anatomy draws its groups at random, so it cannot be applied to new rows.")
     distinct, where = np.unique(codes, axis=0, return_inverse=True)
     box_of = np.empty(len(release.groups), np.int64)
     box_of[release.boxes.group] = np.arange(len(release.boxes))

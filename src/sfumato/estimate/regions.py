@@ -133,7 +133,7 @@ class _Ends:
 def overlaps(labels: Labels, table: Labels, used: np.ndarray, ends: _Ends | None = None) -> np.ndarray:
     """Return how many codes each label shares with each of the regions `used`: labels x regions.
 
-    Counted at the ends of the labels, so that a region of many intervals costs no more room than one of a single one.
+    Counted at the ends of the labels, so that a region of many intervals costs no more memory than one of a single one.
     Who asks more than once sorts the ends once.
     """
     if not len(labels) or not len(used):

@@ -276,7 +276,7 @@ def _check_unpacked(path: Path, archive: zipfile.ZipFile) -> None:
             while block := file.read(_BLOCK):
                 size += len(block)
                 if size > most:
-                    rule = f"is more than {most:,} bytes when unpacked, and at most so many are read"
+                    rule = f"is more than {most:,} bytes when unpacked, which is the limit"
                     raise refused(path.name, rule, "save the sheet as CSV or Parquet")
 
 

@@ -15,7 +15,7 @@ Silent on whether the population model is true. Sums of 2^d terms round by about
 """
 
 # mypy: disable-error-code="arg-type, assignment, no-any-return, return-value"
-# Compiled code: numba's int64 is no `int` to mypy.
+# Compiled code: numba's int64 is not an `int` to mypy.
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def _together(rhos: Floats, d: int, n: float) -> float:
 
 @inlined
 def _further(shares: Floats, values: int, least: int, draws: int) -> float:
-    """Probability that at least `least` of the values occur among so many draws.
+    """Probability that at least `least` of the values occur among `draws` draws.
 
     state[j, r]: j values seen so far (`least` means that many or more), r draws left for later values.
     """
@@ -238,5 +238,5 @@ def all_present(rhos: Floats, n: float) -> float:
 
 @compiled
 def further_values(shares: Floats, least: int, draws: int) -> float:
-    """Probability that at least `least` of the values with these shares occur among so many draws."""
+    """Probability that at least `least` of the values with these shares occur among `draws` draws."""
     return _further(shares, shares.size, least, draws)

@@ -177,7 +177,7 @@ def _losses(axis: JoinAxis) -> Floats:
 
 
 def new_index(classes: UnitedClasses) -> Index:
-    """Return room for a tree over the classes."""
+    """Return empty arrays for a tree over the classes."""
     many, width = classes.low.shape
     nodes = max(1, 2 * many)
 
@@ -208,7 +208,7 @@ def new_index(classes: UnitedClasses) -> Index:
 # The claim and its tests are those of `merging`.
 
 # mypy: disable-error-code="arg-type, assignment, no-any-return, return-value"
-# Compiled code: numba's int64 is no `int` to mypy.
+# Compiled code: numba's int64 is not an `int` to mypy.
 
 
 class Heap(NamedTuple):
@@ -233,7 +233,7 @@ def _swap(heap: Heap, i: int, j: int) -> None:
 
 @inlined
 def push(heap: Heap, size: int, key: float, value: int, version: int) -> int:
-    """Add an entry to a heap of so many; return the new size."""
+    """Add an entry to a heap of `size` entries; return the new size."""
     heap.key[size], heap.value[size], heap.version[size] = key, value, version
     at = size
     while at > 0 and _before(heap, at, (at - 1) // 2):
@@ -370,7 +370,7 @@ def nearest(
 # The claim and its tests are those of `merging`.
 
 # mypy: disable-error-code="arg-type, assignment, no-any-return, return-value"
-# Compiled code: numba's int64 is no `int` to mypy.
+# Compiled code: numba's int64 is not an `int` to mypy.
 
 
 _WIDEST = 4096  # codes up to which clean cuts are looked for
@@ -525,7 +525,7 @@ def build(t: Joins, c: UnitedClasses, x: Index, failing: Ints) -> None:
 
 
 # mypy: disable-error-code="arg-type, assignment, no-any-return, return-value"
-# Compiled code: numba's int64 is no `int` to mypy.
+# Compiled code: numba's int64 is not an `int` to mypy.
 
 
 GONE = -1  # in place of the class that another was united with: its rows are suppressed

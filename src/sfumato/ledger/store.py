@@ -295,7 +295,7 @@ def _create(path: Path) -> None:
             held.release()
             partial.unlink(missing_ok=True)
     except OSError as error:
-        hint = "name a file in a folder that exists, where you may write and the disk has room"
+        hint = "name a file in a folder that exists, where you may write and the disk has free space"
         raise ParameterError("ledger", path.name, f"cannot be made ({error.strerror})", hint=hint) from None
 
 
@@ -365,7 +365,7 @@ def _translated(path: Path) -> Iterator[None]:
             sqlite3.SQLITE_NOTADB: ("is not a ledger", "name another file"),
             sqlite3.SQLITE_CANTOPEN: ("cannot be opened", "name a file in a folder that exists, where you may write"),
             sqlite3.SQLITE_READONLY: ("cannot be written", "see who may write the file and its folder"),
-            sqlite3.SQLITE_FULL: ("cannot be written: the disk is full", "make room; nothing was changed"),
+            sqlite3.SQLITE_FULL: ("cannot be written: the disk is full", "free some disk space; nothing was changed"),
         }
         rule, hint = rules.get(
             primary or -1, (f"cannot be used ({type(error).__name__})", "see that the file is whole")

@@ -112,7 +112,7 @@ REGISTRY = Registry(
 
 
 def measure(table: Table, release: Release, names: Iterable[str] | None = None) -> dict[str, Measured]:
-    """Run measures by name, all of them unless told; one that cannot be taken says why in its details.
+    """Run measures by name, all of them by default; one that cannot be taken says why in its details.
 
     >>> table = sf.datasets.adult("test")
     >>> release = sf.publish(table, sf.Mondrian(sf.KAnonymity(50)))

@@ -2,7 +2,7 @@
 
 Source    DiffGen paper (Mohammed, Chen, Fung & Yu, KDD 2011), section 5, Data Quality: CA on the release, BA on the raw
           training rows, LA with all predictors removed; test rows are recoded by the cuts of the release.
-Claim     `accuracy` is the share of test rows whose class is told rightly by a learner that saw the release alone;
+Claim     `accuracy` is the share of test rows whose class a learner predicts correctly that saw the release alone;
           `baseline` that of the same learner trained on the raw training rows and asked about the raw test rows;
           `lower_bound` that of always answering the class which is most frequent among the raw training rows.
 Because   the learner gets one line for each box and class, weighted by rows (a bucket's classes spread evenly over its
@@ -139,7 +139,7 @@ def _start(attribute: Attribute, edge: Any) -> int:
     begins = None if code is None or isinstance(domain, Values) else domain.edge(code)
     given = edge if isinstance(edge, dt.date) else decimal_or_none(value_text(edge))
     if code is None or begins is None or begins != given:
-        raise ParameterError("bins", edge, f"is no edge of a cell of {attribute.name} inside its range")
+        raise ParameterError("bins", edge, f"is not an edge of a cell of {attribute.name} inside its range")
     return code
 
 
@@ -149,7 +149,7 @@ def _named(attribute: Attribute, labels: list[str]) -> Target:
         found = parse_label(attribute, label)
         if found is None:
             hint = "a value, a node of its tree, or an interval"
-            raise ParameterError("bins", label, f"is no label of {attribute.name}", hint=hint)
+            raise ParameterError("bins", label, f"is not a label of {attribute.name}", hint=hint)
         sets.append(found)
     return _classes(attribute, sets, labels)
 
@@ -176,7 +176,7 @@ _FORMULA = "share of test rows whose class a learner trained on the release tell
 
 @dataclass(frozen=True, slots=True)
 class Classification:
-    """Shares of `rows` test rows told rightly; `interval` is the 95 % interval (Wilson) of `accuracy`."""
+    """Shares of `rows` test rows predicted correctly; `interval` is the 95 % interval (Wilson) of `accuracy`."""
 
     accuracy: float
     _: KW_ONLY

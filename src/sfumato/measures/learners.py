@@ -270,7 +270,7 @@ def _parts(here: np.ndarray, lines: TrainingLines) -> Predictor:
 
 
 def _edges(places: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """Upper ends of bins of about equal weight; equal places are never parted."""
+    """Upper ends of bins of about equal weight; equal places are never separated."""
     order = np.argsort(places, kind="stable")
     running = np.cumsum(weight[order])
     at = np.searchsorted(running, running[-1] * np.arange(1, _BINS) / _BINS)

@@ -11,7 +11,7 @@ Checked   tests/claims/test_privacy_loss.py::test_equals_the_definition_record_b
           tests/claims/test_privacy_loss.py::test_suppress_is_exactly_zero
           tests/claims/test_privacy_loss.py::test_wrong_mutants_are_caught
 Silent on what a reader knows beside the release, on several releases together, and on learning across groups: it
-          is no upper bound on leakage. JS hides large changes of rare values; see `largest_ratio`. Rows that were
+          is not an upper bound on leakage. JS hides large changes of rare values; see `largest_ratio`. Rows that were
           left out have no group and are not counted. For a noisy release false information counts as loss;
           `bound` is what its claim proves, and the two do not compare.
 """

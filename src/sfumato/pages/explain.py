@@ -36,8 +36,8 @@ _CLOSE = 0.75
 def explain(thing: Any = None) -> str:
     """Say what a name, claim, requirement, mechanism or release means; without an argument, list the names.
 
-    >>> print(sf.explain("k-anonymity").splitlines()[0])
-    k-anonymity: Every class has at least k people (k rows, where the schema does not decide who they are).
+    >>> print(sf.explain("pure-dp").splitlines()[0])
+    pure-dp: epsilon-differential privacy.
     """
     if thing is None:
         return _listing()

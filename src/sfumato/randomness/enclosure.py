@@ -70,7 +70,7 @@ def context(digits: int, rounding: str = ROUND_HALF_EVEN) -> Context:
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """A positive real number: its enclosure with about so many digits, and its nearest float or so.
+    """A positive real number: its enclosure with about that many digits, and a float near it.
 
     `near` has a relative error of at most 2^-51, unless it is below 1e-300 (then nothing is said).
     """

@@ -4,7 +4,7 @@ Source    POSIX rename(2): replacing a name is atomic; a folder may replace only
 Claim     A kill at any moment leaves the target absent (or as empty as it was) or complete; nothing is overwritten.
           Where a `NewFolder` was made, the place can be written: what could not be saved is refused before it costs.
 Because   files are written and flushed to disk in a hidden sibling, which then takes the name in one rename. The
-          sibling, room for a small release and the right to take the name are tried when it is made.
+          sibling, disk space for a small release and the right to take the name are tried when it is made.
 Checked   tests/surfaces/test_atomic_save.py::test_kill_leaves_nothing_or_everything
           tests/unit/release/test_new_folder.py::test_refuses_what_exists
           tests/unit/release/test_new_folder.py::test_what_cannot_be_written_is_refused_when_the_place_is_prepared
@@ -323,7 +323,7 @@ class NewFile:
         """Remove what did not take its name; may be called twice."""
         if self._held is None:
             return
-        with suppress(OSError):  # what was buffered has no room, and is removed below
+        with suppress(OSError):  # what was buffered does not fit on the disk, and is removed below
             self._file.close()
         self._held.release()
         self._held = None
@@ -339,10 +339,10 @@ class NewFile:
             raise ParameterError(self._option, self.target.name, "exists already", hint="name a new file") from None
         except OSError as error:
             rule = f"cannot be written ({error.strerror})"
-            hint = "name a new file in an existing folder, where you may write and the disk has room"
+            hint = "name a new file in an existing folder, where you may write and the disk has free space"
             raise ParameterError(self._option, self.target.name, rule, hint=hint) from None
         except PolarsError:
-            hint = "see that the disk has room"
+            hint = "free some disk space"
             raise ParameterError(self._option, self.target.name, "cannot be written", hint=hint) from None
 
 
@@ -376,7 +376,7 @@ def _take_new_name(partial: Path, target: Path) -> None:
 
 _ROOM = 1 << 20  # bytes that must be free before anything is drawn; held until the release is written
 _BALLAST = ".room"
-_HINT = "name a folder that does not exist yet, where you may write and the disk has room"
+_HINT = "name a folder that does not exist yet, where you may write and the disk has free space"
 
 
 class NewFolder:
@@ -459,7 +459,7 @@ class NewFolder:
             self._held = None
 
     def _prepare(self) -> None:
-        """Make the partial folder with the rights of the target, take up some room, try to take the name."""
+        """Make the partial folder with the rights of the target, reserve some disk space, try to take the name."""
         there = self.target.stat() if self.target.exists() else None
         if there is None:
             self.partial.mkdir()

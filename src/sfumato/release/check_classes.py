@@ -17,7 +17,7 @@ import polars as pl
 
 from sfumato.claims import VERIFY_TOLERANCE, AlphaK, Found, Ground, KAnonymity, Requirement, anonymity_parts
 from sfumato.errors import Problem, ReleaseError, count_of
-from sfumato.release.declared import PEOPLE, Told, contradictions, told_by, value_contradictions
+from sfumato.release.declared import PEOPLE, StatedPeople, contradictions, stated_by, value_contradictions
 from sfumato.release.files import DAMAGED, TIMES, collected, distinct_texts, tally
 from sfumato.release.from_text import counts_of, dense, single_code
 from sfumato.release.verdict import Finding
@@ -101,16 +101,16 @@ def examine_rows(
             rule = "counts some combination on several lines, whose order could tell more than their sum"
             problems.append(Problem(count, rule, "one line for each combination, as it was saved"))
         times = counted
-    told: Told | Problem | None = None
+    stated: StatedPeople | Problem | None = None
     declared = None if people is None else collected(people, PEOPLE)
     if declared is not None:
         first = dict(zip(classes[::-1].tolist(), range(len(classes) - 1, -1, -1), strict=True))
         known = {tuple(rows[column][place] for column in by): number for number, place in first.items()}
-        told = told_by(declared, [a.name for a in schema.quasi], known)
-    if isinstance(told, Problem):
-        examined = Examined(problems=[told])
+        stated = stated_by(declared, [a.name for a in schema.quasi], known)
+    if isinstance(stated, Problem):
+        examined = Examined(problems=[stated])
     else:
-        examined = _weighed(schema, asked, classes, values, times, told=told)
+        examined = _weighed(schema, asked, classes, values, times, stated=stated)
     examined.problems += problems
     examined.texts = {name: read[column][0] for name, column in columns.items()}
     examined.table_rows = {"data": int(lines.sum())}
@@ -178,14 +178,14 @@ def _weighed(
     times: np.ndarray,
     exact: _Exact | None = None,
     *,
-    told: Told | None = None,
+    stated: StatedPeople | None = None,
 ) -> Examined:
     """Hold every part of the requirement against every sensitive attribute."""
     number = int(classes.max()) + 1 if len(classes) else 0
     sizes = np.bincount(classes, weights=times, minlength=number).astype(np.int64)
     examined = Examined(classes=number, rows=int(sizes.sum()))
-    if told is not None:
-        examined.problems += contradictions(sizes, told.classes, told.everyone, cap=schema.cap)
+    if stated is not None:
+        examined.problems += contradictions(sizes, stated.classes, stated.everyone, cap=schema.cap)
         examined.notes.append("people are counted as the publisher declared them; the file does not show who is who")
     elif schema.several and asked is not None:
         rule = "a person may have several rows, and no table says how many people each class holds"
@@ -203,13 +203,13 @@ def _weighed(
             continue
         for name, table, overall, ground in _histograms(part, sensitive, classes, values, times):
             given: dict[str, Any] = {"ground": ground, "rows_per_person": schema.rows_per_person}
-            if told is not None:
-                counted = _people(part, name, told, schema, values, table, number)
+            if stated is not None:
+                counted = _people(part, name, stated, schema, values, table, number)
                 if isinstance(counted, list):
                     examined.problems += counted
                     continue
                 table, overall = counted  # noqa: PLW2901
-                given |= {"rows_per_person": 1, "people": told.classes, "everyone": told.everyone}
+                given |= {"rows_per_person": 1, "people": stated.classes, "everyone": stated.everyone}
             good = part.check(table, overall, tolerance=VERIFY_TOLERANCE, **given)
             found = part.found(table, overall, **given)
             offending = int((~good).sum())
@@ -227,7 +227,7 @@ def _weighed(
 def _people(
     part: Requirement,
     name: str | None,
-    told: Told,
+    stated: StatedPeople,
     schema: Schema,
     values: Mapping[str, Texts],
     rows: Any,
@@ -235,8 +235,8 @@ def _people(
 ) -> tuple[Any, np.ndarray | None] | list[Problem]:
     """Return the declared people of a part in the place of its rows, or why they cannot be those of these rows."""
     if name is None:
-        return told.classes[:, None], None
-    if name not in told.values:
+        return stated.classes[:, None], None
+    if name not in stated.values:
         rule = f"how many people have each value of {name} was not declared, so {part} cannot be checked"
         return [Problem(PEOPLE, rule, "ask for what the release claims")]
     from scipy.sparse import csr_matrix
@@ -245,15 +245,15 @@ def _people(
     codes, width, _ = _value_codes(attribute, values[name])
     _, first = np.unique(values[name][1], return_index=True)
     place = dict(zip(values[name][0], codes[first].tolist(), strict=True))
-    group, texts, people = told.values[name]
-    if not set(texts) <= set(place) or not set(told.overall.get(name, {})) <= set(place):
+    group, texts, people = stated.values[name]
+    if not set(texts) <= set(place) or not set(stated.overall.get(name, {})) <= set(place):
         rule = f"counts people with a value of {name} that no row has"
         return [Problem(PEOPLE, rule, "publish the file as it was saved")]
     table = csr_matrix((people, (group, [place[text] for text in texts])), shape=(number, width), dtype=np.int64)
     overall = np.zeros(width, np.int64)
-    for text, many in told.overall.get(name, {}).items():
+    for text, many in stated.overall.get(name, {}).items():
         overall[place[text]] += many
-    problems = value_contradictions(name, rows, table, told, overall)
+    problems = value_contradictions(name, rows, table, stated, overall)
     return problems or (table, overall)
 
 
@@ -368,8 +368,8 @@ def label_problems(schema: Schema, texts: Mapping[str, list[str | None]], *, as_
             wrong = [text for text, code in read if code is None or (as_saved and attribute.text(code) != text)]
             rule = "values are not in the schema" + (", or not spelled as it does" if as_saved else "")
         if wrong:
-            told = tuple(text or "" for text in wrong)
-            problems.append(Problem(attribute.where, f"{len(wrong)} {rule}", count=len(wrong), values=told))
+            stated = tuple(text or "" for text in wrong)
+            problems.append(Problem(attribute.where, f"{len(wrong)} {rule}", count=len(wrong), values=stated))
     return problems
 
 

@@ -28,10 +28,10 @@ __all__ = [
     "CLASS",
     "PEOPLE",
     "DeclaredPeople",
-    "Told",
+    "StatedPeople",
     "contradictions",
     "people_columns",
-    "told_by",
+    "stated_by",
     "value_contradictions",
 ]
 
@@ -80,7 +80,7 @@ def people_columns(quasi: Sequence[str]) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class StatedPeople:
     """Declared numbers as a verifier reads them, by number of the class in the rows and text of the value."""
 
     classes: np.ndarray
@@ -89,7 +89,9 @@ class Told:
     overall: Mapping[str, dict[str, int]]
 
 
-def told_by(frame: pl.DataFrame, quasi: Sequence[str], known: Mapping[tuple[str | None, ...], int]) -> Told | Problem:
+def stated_by(
+    frame: pl.DataFrame, quasi: Sequence[str], known: Mapping[tuple[str | None, ...], int]
+) -> StatedPeople | Problem:
     """Read the table of people; `known` numbers the classes of the rows by their labels."""
     scope, *_, attribute, value, number = people_columns(quasi)
     plain = frame[number].str.contains(_NUMBER).fill_null(value=False).all()
@@ -122,14 +124,14 @@ def told_by(frame: pl.DataFrame, quasi: Sequence[str], known: Mapping[tuple[str 
         elif not about:
             classes[known[labels]] = people
         else:
-            told = values.setdefault(about, ([], [], []))
-            told[0].append(known[labels])
-            told[1].append(text)
-            told[2].append(people)
+            stated = values.setdefault(about, ([], [], []))
+            stated[0].append(known[labels])
+            stated[1].append(text)
+            stated[2].append(people)
     if everyone < 0 or (classes < 0).any():
         return Problem(PEOPLE, "does not say how many people each class and the whole table hold", _HINT)
     arrays = {name: (np.array(g, np.int64), t, np.array(p, np.int64)) for name, (g, t, p) in values.items()}
-    return Told(classes, everyone, arrays, overall)
+    return StatedPeople(classes, everyone, arrays, overall)
 
 
 def contradictions(rows: np.ndarray, people: np.ndarray, everyone: int, *, cap: int | None) -> list[Problem]:
@@ -143,7 +145,7 @@ def contradictions(rows: np.ndarray, people: np.ndarray, everyone: int, *, cap: 
     return found
 
 
-def value_contradictions(name: str, rows: Any, people: Any, told: Told, overall: np.ndarray) -> list[Problem]:
+def value_contradictions(name: str, rows: Any, people: Any, stated: StatedPeople, overall: np.ndarray) -> list[Problem]:
     """Return what no table could have: `rows` and `people` are classes x values, `overall` people with each value."""
     rows, people = rows.tocsr(), people.tocsr()
     wrong = (people - people.minimum(rows)).getnnz(axis=1) > 0  # more people than rows
@@ -152,16 +154,16 @@ def value_contradictions(name: str, rows: Any, people: Any, told: Told, overall:
     wrong |= np.asarray(abs(some_rows - some_people).sum(axis=1)).ravel() > 0  # a value of rows and of nobody, or not
     most = np.asarray(people.max(axis=1).todense()).ravel()
     total = np.asarray(people.sum(axis=1)).ravel()
-    wrong |= (most > told.classes) | (total < told.classes)
+    wrong |= (most > stated.classes) | (total < stated.classes)
     found = _said(wrong, f"says a number of people with a value of {name} that its rows contradict")
     highest = np.asarray(people.max(axis=0).todense()).ravel()
     summed = np.asarray(people.sum(axis=0)).ravel()
     if (
         (overall > summed).any()
         or (overall < highest).any()
-        or int(overall.max(initial=0)) > told.everyone
-        or int(overall.sum()) < told.everyone
-        or int((total - told.classes).max(initial=0)) > int(overall.sum()) - told.everyone  # values beyond the first
+        or int(overall.max(initial=0)) > stated.everyone
+        or int(overall.sum()) < stated.everyone
+        or int((total - stated.classes).max(initial=0)) > int(overall.sum()) - stated.everyone
     ):
         found.append(Problem(PEOPLE, f"the people in all with each value of {name} contradict the classes", _HINT))
     return found

@@ -36,7 +36,7 @@ __all__ = [
 ]
 
 TIMES = "\0times"
-# What polars raises for a file it cannot read; a panic is no Exception.
+# What polars raises for a file it cannot read; a panic is not an Exception.
 DAMAGED = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
 _SEPARATORS = (",", ";", "\t", "|")
 _EXACT_FLOATS = 2**53
@@ -109,8 +109,8 @@ def _refuse_metadata(path: Path) -> None:
     except DAMAGED:  # whoever reads the rows says so
         return
     if strange := len(found.keys() - {"ARROW:schema"}):
-        told = f"{path.name} holds {strange} notes beside its columns"
-        raise ReleaseError(told, hint="take the folder as it was saved")
+        problem = f"{path.name} holds {strange} notes beside its columns"
+        raise ReleaseError(problem, hint="take the folder as it was saved")
 
 
 def _refuse_miswritten(frame: pl.LazyFrame, name: str) -> None:

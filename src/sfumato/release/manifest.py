@@ -185,7 +185,7 @@ def read_manifest(folder: Path) -> Manifest:
         utf8_path(folder.resolve())  # no engine could read what lies there
         raw = read_regular(folder / MANIFEST, most=MANIFEST_BYTES, links=False)
         data = json.loads(raw, object_pairs_hook=_once)
-        if b"\\ud" in raw.lower():  # half of a pair is no letter
+        if b"\\ud" in raw.lower():  # half of a surrogate pair is not a letter
             json.dumps(data, ensure_ascii=False).encode()
     except FileNotFoundError:
         raise ReleaseError(f"{folder.name} holds no {MANIFEST}", hint="name a saved release") from None
@@ -200,10 +200,10 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Refuse a key that is told twice: readers differ in which of the two they take."""
+    """Refuse a key that occurs twice: readers differ in which of the two they take."""
     found = dict(pairs)
     if len(found) < len(pairs):
-        msg = "a key is told twice"
+        msg = "a key occurs twice"
         raise ValueError(msg)
     return found
 

@@ -1,6 +1,6 @@
 """What a manifest may say of an attribute whose domain was read off the data: only what the published labels say.
 
-A public domain is told as it is. Of any other, the reader gets a domain in which every published label can be
+A public domain is stated as it is. Of any other, the reader gets a domain in which every published label can be
 named and read back, made from the labels' own ends: no value, range or step that stands in no label.
 """
 

@@ -264,7 +264,7 @@ class Release:
         return spent >= PRACTICALLY_EXACT * self.schema.rows_per_person
 
     def summary(self) -> Summary:
-        """Classes, rows, suppressed rows and class sizes (the suppressed group is no class)."""
+        """Classes, rows, suppressed rows and class sizes (the suppressed group is not a class)."""
         weight = self.groups.weight
         suppressed = 0 if self.suppressed_group is None else int(weight[self.suppressed_group])
         sizes = weight if self.suppressed_group is None else np.delete(weight, self.suppressed_group)
@@ -278,7 +278,7 @@ class Release:
         )
 
     def exposed(self) -> Exposed:
-        """Count the classes of one person and those of one sensitive value (the suppressed group is no class)."""
+        """Count the classes of one person and those of one sensitive value (the suppressed group is not a class)."""
         kept = self.groups.weight > 0
         if self.suppressed_group is not None:
             kept[self.suppressed_group] = False

@@ -37,7 +37,7 @@ from sfumato.claims import Claim, Nothing, promise_from_json
 from sfumato.errors import ParameterError, Problem, ReleaseError, SfumatoError, count_of
 from sfumato.limits import engine_path
 from sfumato.release.atomic import NewFolder, is_stale, refuse_existing, take_name, target_of
-from sfumato.release.declared import PEOPLE, DeclaredPeople, told_by
+from sfumato.release.declared import PEOPLE, DeclaredPeople, stated_by
 from sfumato.release.files import digest, distinct_texts, marked_frame, scan, tally
 from sfumato.release.from_text import TextReader, counts_of, rebuilt, suppressed_group, times_of
 from sfumato.release.manifest import (
@@ -421,7 +421,7 @@ def _reading(attributes: tuple[Attribute, ...]) -> list[str]:
 Format = Literal["parquet", "csv"]
 ALLOWED = ("allow_rehearsal", "allow_fingerprints", "allow_text", "allow_derived", "allow_repeated")
 MOST_ROWS = 10**9  # written one by one; more are written with counts
-_FAILURES = (Exception, pl.exceptions.PanicException)  # a panic of polars is no Exception
+_FAILURES = (Exception, pl.exceptions.PanicException)  # a panic of polars is not an Exception
 _BATCH = 200_000  # rows expanded at a time: about 20 MB for a dozen columns
 
 
@@ -475,8 +475,8 @@ def _fill(release: Release, partial: Path, format: Format, *, counts: bool) -> N
         for file, (name, table) in tables.items()
     ]
     files.append(FileEntry(DICTIONARY, sha256=digest(partial / DICTIONARY)))
-    told = manifest_of(release, tuple(files), counts=counts)
-    manifest = json.dumps(told, indent=2, ensure_ascii=False, allow_nan=False)
+    content = manifest_of(release, tuple(files), counts=counts)
+    manifest = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
     (partial / MANIFEST).write_text(manifest + "\n", encoding="utf-8", newline="\n")
 
 
@@ -682,8 +682,8 @@ def refuse_form(release: Release, *, counts: bool) -> None:
     if counts and release.form not in COUNTED_FORMS:
         raise _no_counts()
     if not counts and _long(release):
-        told = f"this release counts {release.rows:,} rows, too many to write one by one"
-        raise ReleaseError(told, hint="save it with counts=True (--counts): a line for each combination")
+        rule = f"this release counts {release.rows:,} rows, too many to write one by one"
+        raise ReleaseError(rule, hint="save it with counts=True (--counts): a line for each combination")
 
 
 def _long(release: Release) -> bool:
@@ -707,7 +707,7 @@ def _write(table: PublishedTable, file: Path, format: Format) -> None:  # noqa: 
         _lazy(table).sink_parquet(engine_path(file), compression="zstd", row_group_size=_BATCH)
     except (pl.exceptions.PolarsError, OSError) as error:
         why = f" ({error.strerror})" if isinstance(error, OSError) and error.strerror else ""
-        raise ReleaseError(f"{file.name} cannot be written{why}", hint="see that the disk has room") from None
+        raise ReleaseError(f"{file.name} cannot be written{why}", hint="free some disk space") from None
 
 
 def _lazy(table: PublishedTable) -> pl.LazyFrame:
@@ -808,22 +808,22 @@ def _declared(release: Release, frame: pl.DataFrame) -> DeclaredPeople:
     known: dict[tuple[str | None, ...], int] = {(): 0}
     if labels:
         known = dict(zip(zip(*labels, strict=True), boxes.group.tolist(), strict=True))
-    told = told_by(frame, [table.attribute.name for table in boxes.tables], known)
-    if isinstance(told, Problem):
+    stated = stated_by(frame, [table.attribute.name for table in boxes.tables], known)
+    if isinstance(stated, Problem):
         raise ReleaseError(
-            "the declared people cannot be read", hint="take the folder as it was saved", problems=[told]
+            "the declared people cannot be read", hint="take the folder as it was saved", problems=[stated]
         )
     reading, values, overall = TextReader(), {}, {}
-    for name, (group, texts, people) in told.values.items():
+    for name, (group, texts, people) in stated.values.items():
         attribute = release.schema[name]
         values[name] = (group, reading.codes(attribute, pl.Series(texts, dtype=pl.String)), people)
         overall[name] = np.zeros(attribute.size, np.int64)
-        whole = told.overall.get(name, {})
+        whole = stated.overall.get(name, {})
         overall[name][reading.codes(attribute, pl.Series(list(whole), dtype=pl.String))] = list(whole.values())
     if reading.problems:
         hint = "take the folder as it was saved"
         raise ReleaseError("the declared people do not fit the schema", hint=hint, problems=reading.problems)
-    return DeclaredPeople(told.classes, everyone=told.everyone, values=values, overall=overall)
+    return DeclaredPeople(stated.classes, everyone=stated.everyone, values=values, overall=overall)
 
 
 def _group_numbers(boxes: pl.Series, carried: pl.Series) -> tuple[np.ndarray, np.ndarray]:

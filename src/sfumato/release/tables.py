@@ -185,24 +185,24 @@ def _group_rows(release: Release) -> PublishedTable:
     return _sorted(columns, np.ones(len(carried), np.int64))
 
 
-def _people_rows(release: Release, told: DeclaredPeople) -> PublishedTable:
+def _people_rows(release: Release, declared: DeclaredPeople) -> PublishedTable:
     """The declared people: of each class, of all, and of each sensitive value where the requirement reads it."""
     boxes = release.boxes
     box_of = np.empty(len(release.groups), np.int64)
     box_of[boxes.group] = np.arange(len(boxes))
     attributes = {attribute.name: attribute for attribute in release.carried}
-    groups = [np.arange(len(told.classes)), np.array([-1])]
+    groups = [np.arange(len(declared.classes)), np.array([-1])]
     about, values, people = (
-        [""] * (len(told.classes) + 1),
-        [""] * (len(told.classes) + 1),
-        [told.classes, np.array([told.everyone])],
+        [""] * (len(declared.classes) + 1),
+        [""] * (len(declared.classes) + 1),
+        [declared.classes, np.array([declared.everyone])],
     )
-    for name, (group, code, many) in told.values.items():
-        some = np.flatnonzero(told.overall[name])
+    for name, (group, code, many) in declared.values.items():
+        some = np.flatnonzero(declared.overall[name])
         groups += [group, np.full(len(some), -1)]
         about += [name] * (len(group) + len(some))
         values += [attributes[name].text(int(c)) for c in (*code, *some)]
-        people += [many, told.overall[name][some]]
+        people += [many, declared.overall[name][some]]
     owner = np.concatenate(groups).astype(np.int64)
     names = people_columns([table.attribute.name for table in boxes.tables])
     columns = [_text_column(names[0], [ALL, CLASS], (owner >= 0).astype(np.int64))]

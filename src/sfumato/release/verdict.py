@@ -50,8 +50,9 @@ class Verdict:
 
     >>> table = sf.datasets.adult("test")
     >>> from tempfile import TemporaryDirectory
+    >>> release = sf.publish(table, sf.Mondrian(sf.KAnonymity(50)))
     >>> with TemporaryDirectory() as folder:
-    ...     saved = sf.publish(table, sf.Mondrian(sf.KAnonymity(50))).save(f"{folder}/out")
+    ...     saved = release.save(f"{folder}/out")
     ...     verdict = sf.verify(f"{folder}/out")
     >>> verdict.holds, verdict.kind
     (True, 'checked')

@@ -227,17 +227,17 @@ def _outside_cuts(manifest: Manifest, texts: Mapping[str, list[str | None]], *, 
 
     Another would stand for a row that no noise made.
     """
-    told = None if manifest.recoding is None else manifest.recoding.get("labels", {})
-    if told is None:
+    labels_given = None if manifest.recoding is None else manifest.recoding.get("labels", {})
+    if labels_given is None:
         return []
-    if not isinstance(told, dict) or not all(isinstance(labels, list) for labels in told.values()):
+    if not isinstance(labels_given, dict) or not all(isinstance(labels, list) for labels in labels_given.values()):
         return [Problem("recoding", "cannot be read", "take the folder as it was saved")]
-    if any(not all(isinstance(text, str) for text in labels) for labels in told.values()):
+    if any(not all(isinstance(text, str) for text in labels) for labels in labels_given.values()):
         return [Problem("recoding.labels", "must be texts", "take the folder as it was saved")]
-    unread = label_problems(manifest.schema, told)
+    unread = label_problems(manifest.schema, labels_given)
     if not proved:
         return unread
-    strange = {name: sum(text not in told[name] for text in texts.get(name, [])) for name in told}
+    strange = {name: sum(text not in labels_given[name] for text in texts.get(name, [])) for name in labels_given}
     return unread + [
         Problem(
             f"attribute.{name}", f"{count_of(many, 'label is', 'labels are')} none of the published cuts", count=many

@@ -119,11 +119,11 @@ def rising_problems(names: Sequence[str], where: str) -> list[Problem]:
 # asking: long names of categories look like text too, and only a person can tell.
 
 _WORDS, _LONG = 3, 40  # words and characters from which a value reads like a sentence
-_SEVERAL, _SHARE = 3, 5  # so many such values, and one in so many of all
+_SEVERAL, _SHARE = 3, 5  # at least 3 such values, and 1 in 5 of all
 _MANY, _TWENTY = 50, 20  # values that are many in a list, and in a file where each is rare
 _ROWS_EACH = 10  # rows for each value below which values are rare
-_CATEGORIES = 30  # so few values, each in `_ROWS_EACH` rows on average, are rather categories than text
-_RARE = 3  # rows of a value, from which on it is rather a place or a category than the name of a person
+_CATEGORIES = 30  # at most 30 values with `_ROWS_EACH` rows each on average are categories, not text
+_RARE = 3  # rows of a value, from which on it is a place or a category, not the name of a person
 _PARTICLES = {"van", "von", "der", "den", "de", "la", "le", "di", "da", "del", "zu", "zur", "ter", "el", "al", "bin"}
 _CUT = re.compile(r"\S\s+\S|[,;:!?\"]\s|[.!?]$")
 
@@ -187,7 +187,7 @@ def names_rule(rows: int) -> str:
 
 # `same = { m = ["M", "Mann"] }`: other spellings of a listed value, read as that value wherever a text is read.
 #
-# A spelling has one meaning: it is no value, no group, no text that means missing, and stands under one value only.
+# A spelling has one meaning: not a value, a group or a text that means missing, and under one value only.
 # So a file, a label and a foreign table are read alike, and what we write never holds a spelling.
 
 _ONE_MEANING = "a text is a value, another spelling of one, or means missing, not two of these"
@@ -277,5 +277,5 @@ def _listed(
     for found, (one, many), rule, hint in faults:
         if found:
             texts = tuple(sorted(set(found)))
-            told = f"{count_of(len(texts), one, many)} {rule}"
-            yield Problem(where, told, hint, count=len(texts), values=texts)
+            message = f"{count_of(len(texts), one, many)} {rule}"
+            yield Problem(where, message, hint, count=len(texts), values=texts)

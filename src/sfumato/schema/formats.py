@@ -2,7 +2,7 @@
 
 A `format` holds %d, %m and %Y once each, or %m and %Y for months; what stands between them is taken literally. Years
 have four digits, so that no century is guessed, and nothing depends on a language. What a point or a comma means in
-a number is declared, never told from other cells: 1.234 is 1234 where `thousands` is a point, and else 1.234.
+a number is declared, never inferred from other cells: 1.234 is 1234 where `thousands` is a point, and else 1.234.
 """
 
 from __future__ import annotations

@@ -135,7 +135,7 @@ def _cells(
     quasi = [at for at in columns if at != sensitive[0]]
     read = {at: _intervals(schema[header[at]], [row[at] if at < len(row) else "" for row in rows]) for at in columns}
     bad = sum(any(read[at][i] is None for at in columns) for i in range(len(rows)))
-    _refuse(where, bad, "hold a value that is not in the schema, or a set that is no interval")
+    _refuse(where, bad, "hold a value that is not in the schema, or a set that is not an interval")
     _refuse(where, sum(not weight >= 0 for weight in weights), "hold no count of 0 or more")
     ends = np.array([[read[at][i] for at in quasi] for i in range(len(rows))], np.int64).reshape(-1, len(quasi), 2)
     values = np.array([read[sensitive[0]][i] for i in range(len(rows))], np.int64).reshape(-1, 2)

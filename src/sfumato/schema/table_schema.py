@@ -366,9 +366,9 @@ def _of_values(attribute: Attribute) -> list[Problem]:
         found.append(Problem(attribute.where, rule, 'read its values; role = "other" keeps it out of a release'))
     if attribute.role == "quasi" and attribute.declared_tree and (doubled := doubled_names(attribute.nodes, names)):
         rule = f"{count_of(len(doubled), 'group is named like a value', 'groups are named like values')}"
-        told = f"{rule}: it is published as the values it holds, not by its name"
+        message = f"{rule}: it is published as the values it holds, not by its name"
         hint = f"give it another name in {attribute.hierarchy or 'the hierarchy'}"
-        found.append(Problem(attribute.where, told, hint, count=len(doubled), values=tuple(doubled)))
+        found.append(Problem(attribute.where, message, hint, count=len(doubled), values=tuple(doubled)))
     return found
 
 

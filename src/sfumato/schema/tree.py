@@ -213,8 +213,8 @@ class _Faults:
         )
         for names, one, many, rule, hint in named:
             if names:
-                told = f"{count_of(len(names), one, many)} {rule}"
-                found.append(Problem(where, told, hint, count=len(names), values=tuple(names)))
+                message = f"{count_of(len(names), one, many)} {rule}"
+                found.append(Problem(where, message, hint, count=len(names), values=tuple(names)))
         return found
 
 
