@@ -38,6 +38,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     ),
     "finish": ("sfumato.cli.finish:finish", "Name a whole release whose process ended too early."),
     "ledger": ("sfumato.cli.ledger:ledger", "What was published about whom, what it cost, what is left."),
+    "serve": ("sfumato.cli.serve:serve", "Open the local web app."),
     "explain": ("sfumato.cli.explain:explain", "What a claim, requirement or measure means, with its formula."),
 }
 

@@ -1,0 +1,167 @@
+"""What the forms do: one change of a project, or one command started. Each returns where to go next, None for back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from sfumato.drafting import changed, decisions, look_at
+from sfumato.errors import ParameterError
+from sfumato.release.atomic import write_whole
+from sfumato.web import edits
+from sfumato.web.choosing import Choosing
+from sfumato.web.edits import Form, one, whole
+from sfumato.web.publishing import Publishing
+from sfumato.web.runs import started
+from sfumato.web.screens import Screens
+from sfumato.web.workspace import Project, safe_name
+
+__all__ = ["Actions"]
+
+Names = Mapping[str, str]  # what the address names: a column, a run
+
+
+class Actions:
+    """The forms of all pages."""
+
+    def __init__(self, screens: Screens, choosing: Choosing, publishing: Publishing) -> None:
+        self.screens, self.choosing, self.publishing = screens, choosing, publishing
+
+    # -- the file and its description -----------------------------------------------------------
+
+    def set_options(self, project: Project, form: Form, _names: Names) -> str | None:
+        """Read the file another way."""
+        marks = {"tab": "\t", "comma": ",", "semicolon": ";", "pipe": "|"}
+        header = {"yes": True, "no": False}.get(one(form, "header"))
+        given = one(form, "delimiter")
+        options = {
+            "delimiter": marks.get(given) or None,
+            "encoding": one(form, "encoding") or None,
+            "header": header,
+            "sheet": one(form, "sheet") or None,
+        }
+        project.set_options(options)
+        return None
+
+    def set_person(self, project: Project, form: Form, _names: Names) -> str | None:
+        """Say who a row is about."""
+        project.write_schema(edits.person(form))
+        return f"/p/{project.id}/describe" if one(form, "next") else None
+
+    def set_roles(self, project: Project, form: Form, _names: Names) -> str | None:
+        """Give columns a role."""
+
+        def described(name: str, role: Any) -> str:
+            return look_at(project.data, **project.options).attribute_text(name, role)
+
+        project.write_schema(edits.roles(form, described))
+        return None
+
+    def answer(self, project: Project, form: Form, _names: Names) -> str | None:
+        """Close one question."""
+        project.write_schema(edits.answer(form))
+        return None
+
+    def undo(self, project: Project, _form: Form, _names: Names) -> str | None:
+        """Take the last change back."""
+        project.undo()
+        return None
+
+    def set_schema(self, project: Project, form: Form, _names: Names) -> str | None:
+        """Take the whole description as it was typed; what cannot be read changes nothing."""
+        text = form.get("toml", [""])[0].replace("\r\n", "\n")
+        decisions(text)
+        project.write_schema(lambda _: text)
+        return None
+
+    def set_keys(self, project: Project, form: Form, names: Names) -> str | None:
+        """Set what the form of one column holds."""
+        project.write_schema(edits.own_keys(names["name"], form))
+        return None
+
+    def group(self, project: Project, form: Form, names: Names) -> str | None:
+        """Move values into a group."""
+        project.write_schema(edits.group(names["name"], form))
+        return None
+
+    def ungroup(self, project: Project, form: Form, names: Names) -> str | None:
+        """Take values out of their group."""
+        project.write_schema(edits.ungroup(names["name"], form))
+        return None
+
+    def merge(self, project: Project, form: Form, names: Names) -> str | None:
+        """Read several spellings as one value."""
+        project.write_schema(edits.merge(names["name"], form))
+        return None
+
+    def take_hierarchy(self, project: Project, name: str, body: bytes) -> None:
+        """Use an ARX file as a column's hierarchy; one that cannot be read changes nothing."""
+        import sfumato as sf
+
+        try:
+            text = body.decode("utf-8-sig")
+        except UnicodeDecodeError:
+            raise ParameterError("hierarchy", name, "is not UTF-8 text", hint="save it as UTF-8") from None
+        path = f"hierarchies/{safe_name(name)}.csv"
+        place = project.inside(path)
+        before = place.read_text("utf-8") if place.is_file() else None
+        write_whole(place, text, mode=0o600)
+        keys = {"hierarchy": path, "groups": None, "values": None, "mask": None, "intervals": None}
+        after = changed(project.schema_text() or "", keys, attribute=name, closes=["groups", "mask"])
+        try:
+            import tomllib
+
+            sf.Schema.parse(tomllib.loads(after), folder=project.folder)
+        except sf.SfumatoError:
+            if before is None:
+                place.unlink(missing_ok=True)
+            else:
+                write_whole(place, before, mode=0o600)
+            raise
+        project.write_schema(partial(changed, keys=keys, attribute=name, closes=["groups", "mask"]))
+
+    # -- policy, comparison, release ------------------------------------------------------------
+
+    def set_policy(self, project: Project, form: Form, _names: Names) -> str | None:
+        """State what a release must keep."""
+        project.set_policy(self.choosing.policy_of(form))
+        return f"/p/{project.id}/compare" if one(form, "next") else None
+
+    def start_compare(self, project: Project, form: Form, _names: Names) -> str | None:
+        """Start a comparison."""
+        self.choosing.refuse_open(project)
+        started(project.folder, "compare", self.choosing.compare_words(project, form))
+        return None
+
+    def cancel(self, project: Project, _form: Form, names: Names) -> str | None:
+        """End a run."""
+        self.screens.run(project, names["run"]).cancel()
+        return None
+
+    def resume(self, project: Project, _form: Form, names: Names) -> str | None:
+        """Go on with a run that was ended."""
+        self.screens.run(project, names["run"]).resume()
+        return None
+
+    def start_publish(self, project: Project, form: Form, _names: Names) -> str | None:
+        """Publish: one command, started once."""
+        if one(form, "confirm") != "yes":
+            raise ParameterError("confirm", "no", "the release was not confirmed", hint="tick the box that confirms it")
+        with project.locked():  # a second click waits here and then finds the folder taken
+            words = self.publishing.words(project, form)
+            started(project.folder, "publish", words, release=self.publishing.name(project, form))
+        return None
+
+    def set_limit(self, project: Project, form: Form, _names: Names) -> str | None:
+        """Set how much may be spent about a population."""
+        import sfumato as sf
+
+        sf.Ledger(project.ledger).limit(
+            self.publishing.population(project), one(form, "epsilon"), one(form, "delta") or 0
+        )
+        return None
+
+    def page(self, form: Form) -> int:
+        """Return which page of a list is asked for."""
+        return whole(form, "page") or 1

@@ -1,0 +1,379 @@
+"""The application: addresses, forms, and who may use them.
+
+It listens on this machine only. The address that is printed at the start holds a random token; opening it sets a cookie
+that no other site can send along. Every request must name this server as its host, and every change must come from one
+of its own pages. Pages load nothing from anywhere else, and nothing that was read from a file is ever markup.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import json
+import secrets
+from collections.abc import Awaitable, Callable, Mapping
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, quote
+
+from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from sfumato.errors import SfumatoError, count_of
+from sfumato.version import __version__
+from sfumato.visible import visible
+from sfumato.web import edits
+from sfumato.web.actions import Actions
+from sfumato.web.background import Background, Tables
+from sfumato.web.choosing import Choosing
+from sfumato.web.publishing import Publishing
+from sfumato.web.samples import SAMPLES, sample_project
+from sfumato.web.screens import Screens
+from sfumato.web.workspace import Project, Workspace, safe_name
+
+__all__ = ["COOKIE", "created"]
+
+COOKIE = "sfumato"
+_FORM = 2_000_000  # bytes of a form
+_STATIC = {"app.css": "text/css", "app.js": "text/javascript"}
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+# A page that the command wrote stands alone: it may run its own script and reach nothing.
+_SANDBOX = (
+    "sandbox allow-scripts allow-downloads; default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; "
+    "style-src 'unsafe-inline'; img-src data:; font-src data:"
+)
+_HEADERS = {
+    "content-security-policy": _POLICY,
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "same-origin",  # with no-referrer a form would have no origin
+    "cache-control": "no-store",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+}
+
+
+class Guard:
+    """Lets in who has the token, from this machine's own pages only, and adds the headers of every answer."""
+
+    def __init__(self, app: ASGIApp, *, token: str, hosts: frozenset[str]) -> None:
+        self.app, self.token, self.hosts = app, token, hosts
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            if scope["type"] == "lifespan":
+                await self.app(scope, receive, send)
+            return
+        request = Request(scope)
+
+        async def with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                held = {name for name, _ in message["headers"]}
+                added = [(n.encode(), v.encode()) for n, v in _HEADERS.items() if n.encode() not in held]
+                message = {**message, "headers": [*message["headers"], *added]}
+            await send(message)
+
+        refused = self._refused(request)
+        await (self.app if refused is None else refused)(scope, receive, with_headers)
+
+    def _refused(self, request: Request) -> ASGIApp | None:
+        """Return the answer to a request that is not let in."""
+        host = request.headers.get("host", "")
+        if host not in self.hosts:
+            return PlainTextResponse("This server answers to its own address only.", status_code=421)
+        given = request.query_params.get("token")
+        if given is not None and request.method == "GET":
+            if not hmac.compare_digest(given.encode(), self.token.encode()):
+                return PlainTextResponse("The token is not the one printed at the start.", status_code=403)
+            answer = RedirectResponse(request.url.path, status_code=303)
+            answer.set_cookie(COOKIE, self.token, httponly=True, samesite="strict", path="/")
+            return answer
+        held = request.cookies.get(COOKIE, "")
+        if not hmac.compare_digest(held.encode(), self.token.encode()):
+            return PlainTextResponse("Open the address that `sfumato serve` printed.", status_code=403)
+        if request.method not in ("GET", "HEAD"):
+            origin = request.headers.get("origin", "")
+            site = request.headers.get("sec-fetch-site", "same-origin")
+            if origin not in {f"http://{name}" for name in self.hosts} or site != "same-origin":
+                return PlainTextResponse("Changes are made from this server's own pages only.", status_code=403)
+        return None
+
+
+@cache
+def _templates() -> Environment:
+    there = Environment(
+        loader=PackageLoader("sfumato.web"),
+        autoescape=select_autoescape(default=True, default_for_string=True),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    there.filters["shown"] = visible
+    there.filters["shown_lines"] = lambda text: visible(text, keep="\n")
+    there.filters["commas"] = lambda number: f"{number:,}"
+    there.filters["address"] = lambda text: quote(str(text), safe="")
+    there.filters["pretty"] = lambda value: json.dumps(value, indent=1, ensure_ascii=False)
+    there.filters["percent"] = lambda share: f"{100 * share:.3g} %"
+    there.globals["count_of"] = count_of
+    there.globals["version"] = __version__
+    return there
+
+
+async def _form(request: Request) -> dict[str, list[str]]:
+    """Return the fields of a form; its size is bounded, and files never come this way."""
+    size = 0
+    parts: list[bytes] = []
+    async for part in request.stream():
+        size += len(part)
+        if size > _FORM:
+            raise HTTPException(413, "The form is too large.")
+        parts.append(part)
+    try:
+        text = b"".join(parts).decode("utf-8")
+        return parse_qs(text, keep_blank_values=True, max_num_fields=50_000)
+    except ValueError:
+        raise HTTPException(400, "The form cannot be read.") from None
+
+
+class App:
+    """The handlers of all addresses."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self.workspace = workspace
+        self.background, self.tables = Background(), Tables()
+        self.screens = Screens(workspace, self.background, self.tables)
+        self.choosing = Choosing(self.screens)
+        self.publishing = Publishing(self.screens, self.choosing)
+        self.actions = Actions(self.screens, self.choosing, self.publishing)
+
+    # -- answering ---------------------------------------------------------------------------
+
+    def shown(self, request: Request, page: str, data: Mapping[str, Any], status: int = 200) -> Response:
+        """Print an answer as a page, or as JSON where the address ends with .json."""
+        if request.url.path.endswith(".json"):
+            return JSONResponse(data, status_code=status)
+        message = {"said": request.query_params.get("said", ""), "wrong": request.query_params.get("wrong", "")}
+        text = _templates().get_template(f"{page}.html.j2").render(page=page, message=message, **data)
+        return Response(text, status_code=status, media_type="text/html")
+
+    def screen(self, page: str, build: Callable[..., dict[str, Any]]) -> Callable[[Request], Awaitable[Response]]:
+        """Return the handler of a page about a project."""
+
+        async def handler(request: Request) -> Response:
+            names = {key: value for key, value in request.path_params.items() if key != "project"}
+            query = {"query": request.query_params["q"]} if "q" in request.query_params else {}
+            project = self.workspace.project(request.path_params["project"])
+            data = await asyncio.to_thread(build, project, **names, **query)
+            return self.shown(request, page, data)
+
+        return handler
+
+    def change(
+        self, work: Callable[[Project, dict[str, list[str]], dict[str, str]], str | None], back: str
+    ) -> Callable[[Request], Awaitable[Response]]:
+        """Return the handler of a form: one change, then back to the page it came from."""
+
+        async def handler(request: Request) -> Response:
+            names = {key: str(value) for key, value in request.path_params.items()}
+            project = self.workspace.project(names.pop("project"))
+            form = await _form(request)
+            where = f"/p/{project.id}/{back.format(**{k: quote(v, safe='') for k, v in names.items()})}"
+            if "back" in form and form["back"][0].startswith(f"/p/{project.id}/"):
+                where = form["back"][0]
+            wants_json = "application/json" in request.headers.get("accept", "")
+            try:
+                elsewhere = await asyncio.to_thread(work, project, form, names)
+            except SfumatoError as error:
+                if wants_json:
+                    return JSONResponse({"ok": False, **error.as_json()}, status_code=422)
+                mark = "&" if "?" in where else "?"
+                return RedirectResponse(f"{where}{mark}wrong={quote(str(error)[:600])}", status_code=303)
+            if wants_json:
+                return JSONResponse({"ok": True, "next": elsewhere or where})
+            return RedirectResponse(elsewhere or where, status_code=303)
+
+        return handler
+
+    # -- pages -------------------------------------------------------------------------------
+
+    async def start(self, request: Request) -> Response:
+        """The first page."""
+        return self.shown(request, "start", {**self.screens.start(), "samples": [one.to_json() for one in SAMPLES]})
+
+    async def upload(self, request: Request) -> Response:
+        """Receive a file: the body of the request is the file, its name is in the address."""
+        declared = request.headers.get("content-length")
+        size = int(declared) if declared is not None and declared.isdigit() else None
+        try:
+            project = await self.workspace.received(
+                request.query_params.get("name", "table.csv"), request.stream(), declared=size
+            )
+        except SfumatoError as error:
+            return JSONResponse({"ok": False, **error.as_json()}, status_code=413)
+        except ClientDisconnect:
+            return JSONResponse({"ok": False, "message": "the upload was cut off"}, status_code=400)
+        return JSONResponse({"ok": True, "next": f"/p/{project.id}/file"})
+
+    async def sample(self, request: Request) -> Response:
+        """Make a project of a sample."""
+        form = await _form(request)
+        project = await asyncio.to_thread(sample_project, self.workspace, edits.one(form, "sample"))
+        return RedirectResponse(f"/p/{project.id}/file", status_code=303)
+
+    async def delete(self, request: Request) -> Response:
+        """Delete a project, where its name was typed."""
+        project = self.workspace.project(request.path_params["project"])
+        form = await _form(request)
+        if edits.one(form, "confirm") == project.title:
+            await asyncio.to_thread(self.workspace.removed, project.id)
+        return RedirectResponse("/", status_code=303)
+
+    async def static(self, request: Request) -> Response:
+        """Return the style or the script."""
+        name = request.path_params["name"]
+        if name not in _STATIC:
+            raise HTTPException(404, "There is no such file.")
+        text = (files("sfumato.web") / "static" / name).read_text("utf-8")
+        return Response(text, media_type=_STATIC[name], headers={"cache-control": "no-cache"})
+
+    async def hierarchy(self, request: Request) -> Response:
+        """Return a column's hierarchy as ARX reads it."""
+        import sfumato as sf
+
+        project = self.workspace.project(request.path_params["project"])
+        name = request.path_params["name"]
+        schema = await asyncio.to_thread(sf.Schema.load, project.schema_file)
+        text = schema.arx_hierarchy(name)
+        given = {"content-disposition": f'attachment; filename="{safe_name(name)}.csv"'}
+        return Response(text, media_type="text/csv", headers=given)
+
+    async def received_hierarchy(self, request: Request) -> Response:
+        """Receive an ARX hierarchy file for a column; the body is the file."""
+        project = self.workspace.project(request.path_params["project"])
+        name = request.path_params["name"]
+        body = b""
+        async for part in request.stream():
+            body += part
+            if len(body) > _FORM:
+                return JSONResponse({"ok": False, "message": "the hierarchy file is larger than 2 MB"}, status_code=413)
+        try:
+            await asyncio.to_thread(self.actions.take_hierarchy, project, name, body)
+        except SfumatoError as error:
+            return JSONResponse({"ok": False, **error.as_json()}, status_code=422)
+        return JSONResponse({"ok": True, "next": f"/p/{project.id}/column/{quote(name, safe='')}"})
+
+    async def download(self, request: Request) -> Response:
+        """Return a file of a published release."""
+        project = self.workspace.project(request.path_params["project"])
+        path = project.inside("releases", request.path_params["release"], request.path_params["file"])
+        if not path.is_file() or path.parent not in [one.resolve() for one in project.releases()]:
+            raise HTTPException(404, "There is no such file.")
+        return FileResponse(path, filename=safe_name(path.name))
+
+    async def written_page(self, request: Request) -> Response:
+        """Return a page that a run of the command wrote, closed off from everything else."""
+        project = self.workspace.project(request.path_params["project"])
+        name = request.path_params["name"]
+        path = project.inside(name)
+        if name not in ("report.html", "public.html", "map.html") or not path.is_file():
+            raise HTTPException(404, "There is no such page.")
+        return Response(path.read_bytes(), media_type="text/html", headers={"content-security-policy": _SANDBOX})
+
+    def routes(self) -> list[Route]:
+        """Return every address; each page also as .json."""
+        screens, choosing, publishing, actions = self.screens, self.choosing, self.publishing, self.actions
+        pages: list[tuple[str, str, Callable[..., dict[str, Any]]]] = [
+            ("file", "file", screens.file),
+            ("person", "person", screens.person),
+            ("describe", "describe", screens.describe),
+            ("column/{name}", "column", screens.column),
+            ("policy", "policy", choosing.policy),
+            ("compare", "compare", choosing.compare),
+            ("inspect/{number:int}", "inspect", choosing.inspect),
+            ("publish", "publish", publishing.publish),
+            ("again", "again", publishing.again),
+        ]
+        found = [
+            Route("/", self.start),
+            Route("/index.json", self.start),
+            Route("/static/{name}", self.static),
+            Route("/upload", self.upload, methods=["PUT"]),
+            Route("/sample", self.sample, methods=["POST"]),
+            Route("/p/{project}/delete", self.delete, methods=["POST"]),
+            Route("/p/{project}/column/{name}/hierarchy.csv", self.hierarchy),
+            Route("/p/{project}/column/{name}/hierarchy", self.received_hierarchy, methods=["PUT"]),
+            Route("/p/{project}/releases/{release}/{file}", self.download),
+            Route("/p/{project}/pages/{name}", self.written_page),
+        ]
+        for address, page, build in pages:
+            handler = self.screen(page, build)
+            found += [Route(f"/p/{{project}}/{address}.json", handler), Route(f"/p/{{project}}/{address}", handler)]
+        forms: list[tuple[str, Callable[..., str | None], str]] = [
+            ("options", actions.set_options, "file"),
+            ("person", actions.set_person, "person"),
+            ("roles", actions.set_roles, "describe"),
+            ("answer", actions.answer, "describe"),
+            ("undo", actions.undo, "describe"),
+            ("schema", actions.set_schema, "describe"),
+            ("column/{name}/keys", actions.set_keys, "column/{name}"),
+            ("column/{name}/group", actions.group, "column/{name}"),
+            ("column/{name}/ungroup", actions.ungroup, "column/{name}"),
+            ("column/{name}/merge", actions.merge, "column/{name}"),
+            ("policy", actions.set_policy, "policy"),
+            ("compare", actions.start_compare, "compare"),
+            ("runs/{run}/cancel", actions.cancel, "compare"),
+            ("runs/{run}/resume", actions.resume, "compare"),
+            ("publish", actions.start_publish, "publish"),
+            ("ledger", actions.set_limit, "again"),
+        ]
+        found += [
+            Route(f"/p/{{project}}/{address}", self.change(work, back), methods=["POST"])
+            for address, work, back in forms
+        ]
+        return found
+
+
+def created(
+    folder: str | Path, *, token: str | None = None, hosts: frozenset[str], upload_limit: int | None = None
+) -> Starlette:
+    """Return the application for a workspace; `hosts` are the addresses it answers to."""
+    given = {} if upload_limit is None else {"upload_limit": upload_limit}
+    app = App(Workspace.opened(folder, **given))
+
+    async def ours(request: Request, error: Exception) -> Response:
+        assert isinstance(error, SfumatoError)
+        return _wrong(app, request, 404 if "is not in this workspace" in str(error) else 422, str(error), error.hint)
+
+    async def plain(request: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)
+        return _wrong(app, request, error.status_code, str(error.detail), "")
+
+    async def unexpected(request: Request, error: Exception) -> Response:
+        # The message of another library may quote a cell: only its kind is shown.
+        return _wrong(
+            app, request, 500, f"Unexpected {type(error).__name__}.", "Nothing was lost. Go back and try again."
+        )
+
+    starlette = Starlette(
+        routes=app.routes(),
+        exception_handlers={SfumatoError: ours, HTTPException: plain, Exception: unexpected},
+    )
+    starlette.state.app = app
+    starlette.add_middleware(Guard, token=token or secrets.token_urlsafe(24), hosts=hosts)
+    return starlette
+
+
+def _wrong(app: App, request: Request, status: int, message: str, hint: str) -> Response:
+    if request.url.path.endswith(".json") or "application/json" in request.headers.get("accept", ""):
+        return JSONResponse({"ok": False, "message": message, "hint": hint}, status_code=status)
+    return app.shown(request, "wrong", {"status": status, "text": message, "hint": hint}, status)

@@ -1,0 +1,307 @@
+"""Policy, comparison and inspection: which release keeps what the steward asks for, and what each costs."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sfumato.drafting import decisions
+from sfumato.errors import ParameterError, SfumatoError
+from sfumato.web.edits import Form, number, one, whole
+from sfumato.web.runs import Run, runs_of
+from sfumato.web.screens import Screens
+from sfumato.web.workspace import Project
+
+__all__ = ["PROFILES", "Choosing"]
+
+# What an office asks for, with where it says so. A profile only fills in the fields.
+PROFILES = (
+    {
+        "name": "Every release about people",
+        "k": "5",
+        "source": "a common floor: no group of fewer than 5 people",
+    },
+    {
+        "name": "US Medicare and Medicaid (CMS)",
+        "k": "11",
+        "source": "CMS Cell Size Suppression Policy: no cell of 1 to 10 people",
+    },
+    {
+        "name": "European Medicines Agency",
+        "k": "12",
+        "identity": "0.09",
+        "source": "EMA Policy 0070, external guidance, section 5.4: risk of at most 0.09",
+    },
+    {
+        "name": "NHS hospital statistics",
+        "k": "8",
+        "source": "HES Analysis Guide: counts of 1 to 7 are not shown",
+    },
+)
+_LIMITS = ("inference", "membership", "identity")
+_ANSWERS = 20
+
+
+class Choosing:
+    """Builds the pages between description and publication."""
+
+    def __init__(self, screens: Screens) -> None:
+        self.screens = screens
+
+    def policy_of(self, form: Form) -> dict[str, Any]:
+        """Return what a policy form says; every number is checked."""
+        k = whole(form, "k")
+        limits = {name: str(value) for name in _LIMITS if (value := number(form, name)) is not None}
+        for name, value in limits.items():
+            if not 0 <= float(value) <= 1:
+                raise ParameterError(name, value, "must lie between 0 and 1", hint="0.02 is two points")
+        answers = [line.strip() for line in one(form, "answers").splitlines() if line.strip()][:_ANSWERS]
+        epsilon = number(form, "epsilon")
+        return {
+            "k": k,
+            "limits": limits,
+            "answers": answers,
+            "epsilon": None if epsilon is None else str(epsilon),
+            "membership_public": bool(one(form, "membership_public")),
+        }
+
+    def policy(self, project: Project) -> dict[str, Any]:
+        """What a release must keep, and what a budget would buy."""
+        held = project.policy()
+        return {
+            **self.screens.frame(project, "policy", self.compare_words(project, {})),
+            "policy": {"k": 5, "limits": {}, "answers": [], "epsilon": None, "membership_public": False, **held},
+            "profiles": [dict(one) for one in PROFILES],
+            "plans": self.plans(project, held.get("epsilon")),
+            "checked": self.screens.checked(project),
+        }
+
+    def plans(self, project: Project, epsilon: str | None) -> list[dict[str, Any]]:
+        """Say what a budget buys with each differentially private method, from public numbers alone."""
+        if not epsilon:
+            return []
+        import sfumato as sf
+
+        try:
+            schema = sf.Schema.load(project.schema_file)
+        except SfumatoError as error:
+            return [{"name": "", "refused": str(error)}]
+        found = []
+        for name, mechanism in self._private(epsilon):
+            try:
+                plan = sf.plan(schema, mechanism)
+                schema.refuse_data_domains([a.name for a in schema.published])
+                stages = [stage.to_json() for stage in plan.stages]
+                refusal = "" if plan.refusal is None else str(plan.refusal)
+                found.append({"name": name, "stages": stages, "notes": list(plan.notes), "refused": refusal})
+            except SfumatoError as error:
+                found.append({"name": name, "stages": [], "notes": [], "refused": str(error)})
+        return found
+
+    def _private(self, epsilon: str) -> list[tuple[str, Any]]:
+        import sfumato as sf
+
+        made = [("DiffGen", sf.DiffGen.recommended(epsilon)), ("Noisy table", sf.NoisyTable(epsilon))]
+        marginals = getattr(sf, "Marginals", None)
+        return made if marginals is None else [("Marginals", marginals(epsilon)), *made]
+
+    def refuse_open(self, project: Project) -> None:
+        """Raise while a role is undecided: a comparison would publish what nobody has looked at."""
+        text = project.schema_text()
+        if text is None:
+            raise ParameterError("file", project.title, "is not described yet", hint="wait until it is read")
+        roles = [one.attribute for one in decisions(text) if one.topic == "role"]
+        if roles:
+            listed = ", ".join(roles[:5]) + (" and more" if len(roles) > 5 else "")
+            raise ParameterError("role", listed, "is not decided yet", hint="give each column a role on Describe")
+
+    def compare_words(self, project: Project, form: Form) -> list[str]:
+        """Return the command of a comparison under the project's policy."""
+        held = project.policy()
+        words = self.screens.data_words(project, "frontier")
+        for preset in form.get("preset", ()) or ("standard",):
+            words += ["--preset", preset]
+        words += ["--at-least", f"k={held.get('k') or 5}"]
+        for name, value in held.get("limits", {}).items():
+            words += ["--at-most", f"{name}={value}"]
+        for text in held.get("answers", []):
+            words += ["--answer", text]
+        words += ["--membership-public"] if held.get("membership_public") else []
+        return [*words, "--keep", "kept", "-o", "report.html", "--json"]
+
+    def compare(self, project: Project) -> dict[str, Any]:
+        """The comparison: running, or its result in words and as a picture."""
+        runs = runs_of(project.folder, "compare")
+        latest = runs[0] if runs else None
+        result = self.result(latest) if latest is not None and latest.state == "done" else None
+        refused = _refusal(latest) if latest is not None and latest.state in ("refused", "stopped") else None
+        waiting = ""
+        try:
+            self.refuse_open(project)
+        except SfumatoError as error:
+            waiting = str(error)
+        return {
+            **self.screens.frame(project, "compare", self.compare_words(project, {})),
+            "run": None if latest is None else latest.to_json(),
+            "result": result,
+            "refused": refused,
+            "waiting": waiting,
+            "policy": project.policy(),
+            "report": (project.folder / "report.html").is_file(),
+        }
+
+    def result(self, run: Run) -> dict[str, Any] | None:
+        """Return the releases of a finished comparison: ranked, with their place in the picture."""
+        answer = run.answer()
+        if not isinstance(answer, Mapping) or "points" not in answer:
+            return {
+                "ok": False,
+                "message": str((answer or {}).get("message", "")),
+                "hint": str((answer or {}).get("hint", "")),
+            }
+        best = answer.get("recommendation") or {}
+        number = best.get("number") or (best.get("point") or {}).get("number")
+        points = [one for one in answer["points"] if not one["failed"]]
+        return {
+            "ok": True,
+            "privacy": answer["privacy"],
+            "utility": answer["utility"],
+            "rows": answer.get("rows"),
+            "recommendation": best,
+            "best": number,
+            "points": [_point(one, number) for one in _ranked(points, answer)],
+            "failed": [{"label": one["label"], "why": one["failed"]} for one in answer["points"] if one["failed"]],
+            "chart": picture(points, answer["privacy"]["name"], answer["utility"]["name"], number),
+            "message": str(answer.get("message", "")),
+        }
+
+    def point(self, project: Project, number: int) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return a release of the latest comparison, and the whole answer."""
+        for run in runs_of(project.folder, "compare"):
+            answer = run.answer() if run.state == "done" else None
+            if isinstance(answer, Mapping) and "points" in answer:
+                for one_point in answer["points"]:
+                    if one_point["number"] == number:
+                        return dict(one_point), dict(answer)
+        raise ParameterError("release", number, "is not in the latest comparison", hint="compare again")
+
+    def inspect(self, project: Project, number: int) -> dict[str, Any]:
+        """One release: what it publishes, what it promises and does not, what it costs."""
+        point, answer = self.point(project, number)
+        others = [one for one in answer["points"] if not one["failed"] and one["number"] != number]
+        return {
+            **self.screens.frame(project, "compare"),
+            "point": point,
+            "privacy": answer["privacy"],
+            "utility": answer["utility"],
+            "others": [{"number": one["number"], "label": one["label"]} for one in others],
+            "panel": point.get("panel", {}),
+            "claim": point.get("claim", {}),
+        }
+
+
+def _refusal(run: Run) -> dict[str, Any]:
+    answer = run.answer()
+    if isinstance(answer, Mapping) and answer.get("message"):
+        return {"message": str(answer["message"]), "hint": str(answer.get("hint", ""))}
+    with contextlib.suppress(OSError):
+        lines = (run.folder / "err.txt").read_text("utf-8", "replace").strip().splitlines()
+        if lines and run.state == "refused":
+            return {"message": lines[-1], "hint": ""}
+    return {"message": "The run ended before it was finished.", "hint": "Resume goes on with what was kept."}
+
+
+def _ranked(points: Sequence[Mapping[str, Any]], answer: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The recommended release first, then the efficient ones by utility, then the rest."""
+    sign = 1 if answer["utility"]["better"] == "less" else -1
+    best = (answer.get("recommendation") or {}).get("number")
+
+    def rank(one: Mapping[str, Any]) -> tuple[bool, bool, float]:
+        mean = one["utility"]["mean"]
+        return one["number"] != best, not one["efficient"], sign * mean if isinstance(mean, int | float) else math.inf
+
+    return sorted(points, key=rank)
+
+
+def _point(one: Mapping[str, Any], best: Any) -> dict[str, Any]:
+    kept = ("number", "label", "family", "efficient", "promise", "promises", "form", "membership_public", "savable")
+    return {
+        **{name: one.get(name) for name in kept},
+        "privacy": one["privacy"]["mean"],
+        "utility": one["utility"]["mean"],
+        "best": one["number"] == best,
+        "price": one.get("price", ""),
+        "breaks": one.get("breaks", []),
+    }
+
+
+def picture(points: Sequence[Mapping[str, Any]], x_name: str, y_name: str, best: Any) -> dict[str, Any]:
+    """Return the marks of a scatter plot with their places, so that the page only draws."""
+    width, height, left, bottom = 640, 380, 56, 44
+    placed = [
+        (one, one["privacy"]["mean"], one["utility"]["mean"])
+        for one in points
+        if isinstance(one["privacy"]["mean"], int | float) and isinstance(one["utility"]["mean"], int | float)
+    ]
+    if not placed:
+        return {"marks": [], "width": width, "height": height, "x": x_name, "y": y_name, "ticks_x": [], "ticks_y": []}
+    x_low, x_high = _ends([x for _, x, _ in placed])
+    y_low, y_high = _ends([y for _, _, y in placed])
+
+    def at(x: float, y: float) -> tuple[float, float]:
+        inner_w, inner_h = width - left - 16, height - bottom - 12
+        x, y = min(max(x, x_low), x_high), min(max(y, y_low), y_high)  # a few far away must not squeeze the rest
+        return left + inner_w * (x - x_low) / (x_high - x_low), 12 + inner_h * (1 - (y - y_low) / (y_high - y_low))
+
+    families = sorted({str(one["family"]) for one, _, _ in placed})
+    marks = []
+    for held, x, y in placed:
+        px, py = at(x, y)
+        marks.append(
+            {
+                "number": held["number"],
+                "x": round(px, 1),
+                "y": round(py, 1),
+                "label": held["label"],
+                "family": families.index(str(held["family"])) % 10,
+                "efficient": held["efficient"],
+                "best": held["number"] == best,
+                "far": not (x_low <= x <= x_high and y_low <= y <= y_high),
+                "text": f"{held['label']}: {x_name} {x:.3g}, {y_name} {y:.3g}",
+            }
+        )
+    line = sorted((m["x"], m["y"]) for m in marks if m["efficient"])
+    return {
+        "marks": marks,
+        "line": " ".join(f"{x},{y}" for x, y in line),
+        "width": width,
+        "height": height,
+        "left": left,
+        "bottom": bottom,
+        "x": x_name.replace("_", " "),
+        "y": y_name.replace("_", " "),
+        "ticks_x": [{"at": round(at(v, y_low)[0], 1), "label": f"{v:.3g}"} for v in _ticks(x_low, x_high)],
+        "ticks_y": [{"at": round(at(x_low, v)[1], 1), "label": f"{v:.3g}"} for v in _ticks(y_low, y_high)],
+        "families": [{"name": name, "color": at % 10} for at, name in enumerate(families)],
+    }
+
+
+def _ends(values: Sequence[float]) -> tuple[float, float]:
+    """Return ends that hold nearly all values; one far away does not decide the scale."""
+    ordered = sorted(values)
+    low, high = ordered[0], ordered[-1]
+    body = ordered[min(len(ordered) - 1, int(0.9 * (len(ordered) - 1)))]
+    if len(ordered) > 5 and high - low > 4 * (body - low) > 0:
+        high = body
+    room = 0.04 * (high - low) or 0.5 * abs(high) or 1.0
+    return (0.0 if 0 <= low < room * 6 else low - room), high + room
+
+
+def _ticks(low: float, high: float) -> list[float]:
+    span = high - low
+    step = 10.0 ** math.floor(math.log10(span / 4))
+    step *= next(by for by in (1, 2, 5, 10) if span / (step * by) <= 5)
+    first = math.ceil(low / step) * step
+    return [round(first + step * at, 12) for at in range(int((high - first) / step + 1e-9) + 1)]

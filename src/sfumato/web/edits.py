@@ -1,0 +1,241 @@
+"""What a form asks for, as an edit of the schema file: each function takes the file's text and returns the new one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from sfumato.drafting import Decision, answered, changed, decisions, keys_of, with_attribute, with_roles
+from sfumato.errors import ParameterError
+from sfumato.limits import number_fault
+from sfumato.schema.attribute import Role
+from sfumato.web.screens import groups_of
+
+__all__ = ["Form", "answer", "group", "merge", "own_keys", "person", "roles", "ungroup"]
+
+Form = Mapping[str, Sequence[str]]  # every field of a form with the texts it holds
+Edit = Callable[[str], str]
+
+_DATES = ("week", "month", "quarter", "year", "decade")
+
+
+def one(form: Form, name: str, default: str = "") -> str:
+    """Return a field that holds one text."""
+    held = form.get(name, ())
+    return held[0].strip() if held else default
+
+
+def number(form: Form, name: str) -> int | str | None:
+    """Return a number as the schema file writes it: whole as a number, a decimal as text; None for an empty field."""
+    text = one(form, name)
+    if not text:
+        return None
+    fault = number_fault(text)
+    try:
+        float(text)
+    except ValueError:
+        fault = fault or "is not a number"
+    if fault:
+        raise ParameterError(name, text[:40], fault, hint="write 18 or 0.5")
+    return int(text) if text.lstrip("-").isdigit() else text
+
+
+def whole(form: Form, name: str, *, least: int = 1) -> int | None:
+    """Return a whole number, None for an empty field."""
+    text = one(form, name)
+    if not text:
+        return None
+    if not text.isdigit() or len(text) > 15 or int(text) < least:
+        raise ParameterError(name, text[:40], f"must be a whole number of at least {least}")
+    return int(text)
+
+
+def answer(form: Form) -> Edit:
+    """Close one question: the proposal stands."""
+    attribute, topic, question = one(form, "attribute"), one(form, "topic"), one(form, "question")
+
+    def edit(text: str) -> str:
+        for found in decisions(text):
+            if (found.attribute, found.topic, found.question) == (attribute, topic, question):
+                return answered(text, found)
+        raise ParameterError(
+            "question", topic or "question", "was answered already", hint="the page shows what is open"
+        )
+
+    return edit
+
+
+def roles(form: Form, described: Callable[[str, Role], str]) -> Edit:
+    """Give columns a role; one that has no values or range yet is described anew in that role."""
+    role: Role = one(form, "role")  # type: ignore[assignment]  # `with_roles` checks it
+    names = list(form.get("column", ()))
+    if not names:
+        raise ParameterError("column", "none", "is selected", hint="select at least one column")
+
+    def edit(text: str) -> str:
+        for name in names:
+            keys = keys_of(text, name)
+            bare = not any(key in keys for key in ("range", "values", "hierarchy", "groups", "edges", "mask"))
+            if bare and role in ("quasi", "sensitive", "target"):
+                text = with_attribute(text, name, described(str(keys.get("column", name)), role))
+                if keys_of(text, name).get("role") != role:
+                    rule = "has too many values to list, or is free text"
+                    raise ParameterError("column", name, rule, hint="give it a range, a mask or a hierarchy file first")
+        return with_roles(text, names, role)
+
+    return edit
+
+
+def person(form: Form) -> Edit:
+    """Say who a row is about, how many rows of a person are kept, and for whom the ledger keeps account."""
+    names = [name for name in form.get("person", ()) if name]
+    rows = one(form, "rows")
+    most = whole(form, "most")
+    population = one(form, "population")
+    if rows == "most" and most is None:
+        raise ParameterError("most", "nothing", "must say how many rows of a person are kept", hint="1")
+    keys: dict[str, Any] = {}
+    if population:
+        keys["population"] = population
+    if names:
+        keys |= {"person": names[0] if len(names) == 1 else names, "rows_per_person": most if rows == "most" else None}
+    else:
+        keys |= {"person": None, "rows_per_person": most or 1}
+    public = whole(form, "public_rows")
+    keys["rows"] = public
+    closed = ["population", "rows_per_person", "person"] if population else ["rows_per_person", "person"]
+    if one(form, "copies"):
+        closed.append("duplicates")
+        keys["copies_are_people"] = True if one(form, "copies") == "people" else None
+
+    def edit(text: str) -> str:
+        for name in names:
+            if name in keys_all(text) and keys_of(text, name).get("role") != "identifier":
+                text = with_roles(text, [name], "identifier")
+        return changed(text, keys, closes=closed)
+
+    return edit
+
+
+def keys_all(text: str) -> list[str]:
+    """Return the names of the columns the file describes."""
+    import tomllib
+
+    return list(tomllib.loads(text).get("attribute", {}))
+
+
+def _group_edit(name: str, groups: Mapping[str, Sequence[str]]) -> Mapping[str, Any]:
+    single = all(list(held) == [group] for group, held in groups.items())
+    if single:  # nothing is grouped any more
+        return {"values": [value for held in groups.values() for value in held], "groups": None}
+    return {"groups": {group: list(held) for group, held in groups.items() if held}, "values": None}
+
+
+def group(name: str, form: Form) -> Edit:
+    """Move values into a group, a new one where nobody has that name."""
+    values, target = list(form.get("value", ())), one(form, "new") or one(form, "group")
+    if not values or not target:
+        raise ParameterError("group", target or "none", "needs values and a name", hint="select values, then a group")
+
+    def edit(text: str) -> str:
+        groups = groups_of(keys_of(text, name))
+        known = {value for held in groups.values() for value in held}
+        if not set(values) <= known:
+            raise ParameterError("value", "one of them", "is not a value of the column", hint="reload the page")
+        if target in known and groups.get(target) == [target] and target not in values:
+            raise ParameterError("group", target, "is the name of a value", hint="give the group a name of its own")
+        rest = {at: [value for value in held if value not in values] for at, held in groups.items()}
+        rest[target] = [*rest.get(target, []), *values]
+        kept = {at: held for at, held in rest.items() if held}
+        return changed(text, _group_edit(name, kept), attribute=name, closes=["groups"])
+
+    return edit
+
+
+def ungroup(name: str, form: Form) -> Edit:
+    """Take values out of their group, or all of a group's; each stands alone then."""
+    values, gone = set(form.get("value", ())), one(form, "group")
+
+    def edit(text: str) -> str:
+        groups = groups_of(keys_of(text, name))
+        leaving = values or set(groups.get(gone, ()))
+        kept: dict[str, list[str]] = {}
+        for at, held in groups.items():
+            stay = [value for value in held if value not in leaving]
+            if stay:
+                kept[at] = stay
+            for value in held:
+                if value in leaving:
+                    kept[value] = [value]
+        return changed(text, _group_edit(name, kept), attribute=name)
+
+    return edit
+
+
+def merge(name: str, form: Form) -> Edit:
+    """Read several spellings as one value."""
+    values, target = list(form.get("value", ())), one(form, "into")
+    if len(values) < 2 or target not in values:
+        raise ParameterError("value", len(values), "must be two or more, one of them the spelling to keep")
+
+    def edit(text: str) -> str:
+        keys = keys_of(text, name)
+        groups = groups_of(keys)
+        gone = [value for value in values if value != target]
+        kept = {at: [value for value in held if value not in gone] for at, held in groups.items()}
+        same = {str(key): list(held) for key, held in dict(keys.get("same", {})).items()}
+        moved = [spelling for value in gone for spelling in same.pop(value, [])]
+        same[target] = [*same.get(target, []), *gone, *moved]
+        edited = {**_group_edit(name, {at: held for at, held in kept.items() if held}), "same": same}
+        return changed(text, edited, attribute=name, closes=["same"])
+
+    return edit
+
+
+def own_keys(name: str, form: Form) -> Edit:
+    """Set what the form of one column holds: range, steps, intervals, levels, texts for no value, formats."""
+    keys: dict[str, Any] = {}
+    closes: list[str] = []
+    fields = set(form.get("fields", ()))
+    if "range" in fields:
+        low, high = one(form, "low"), one(form, "high")
+        date = one(form, "kind") == "date"
+        ends = [low, high] if date else [number(form, "low"), number(form, "high")]
+        if not all(end not in (None, "") for end in ends):
+            raise ParameterError("range", "an end", "is empty", hint="both ends; the upper one is not included")
+        keys |= {"range": ends, "source": "public" if one(form, "public") else "data"}
+        closes.append("range")
+        step = one(form, "step")
+        if step:
+            keys["step"] = step if step == "month" else number(form, "step")
+    if "intervals" in fields:
+        widths = [part.strip() for part in one(form, "intervals").replace(";", ",").split(",") if part.strip()]
+        keys["intervals"] = [number({"intervals": [part]}, "intervals") for part in widths] or None
+    if "dates" in fields:
+        keys["dates"] = [level for level in _DATES if level in form.get("dates", ())] or None
+    if "missing" in fields:
+        texts = [part.strip() for part in one(form, "missing").splitlines() if part.strip()]
+        if one(form, "suppress"):
+            keys["missing"] = {"values": texts, "action": "suppress"} if texts else "suppress"
+        else:
+            keys["missing"] = texts or None
+        closes.append("missing")
+    if "formats" in fields:
+        keys |= {key: one(form, key) or None for key in ("format", "decimal", "thousands")}
+        closes += ["format", "decimal", "thousands"]
+    if "source" in fields:
+        keys["source"] = "public" if one(form, "public") else "data"
+    if "mask" in fields:
+        digits = whole(form, "digits")
+        keys["mask"] = None if digits is None else {"length": digits, "from": "right"}
+        closes.append("mask")
+
+    def edit(text: str) -> str:
+        return changed(text, keys, attribute=name, closes=closes)
+
+    return edit
+
+
+def question_of(form: Form) -> Decision:
+    """Return the question a form is about."""
+    return Decision(one(form, "topic"), attribute=one(form, "attribute"), question=one(form, "question"))

@@ -1,0 +1,386 @@
+"""What each page shows, as plain data: the page and its `.json` are two prints of the same answer."""
+
+from __future__ import annotations
+
+import contextlib
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from sfumato.drafting import decisions, keys_of, look_at, preview, profiles
+from sfumato.errors import ParameterError, Problem, SfumatoError
+from sfumato.visible import operand, shell_command
+from sfumato.web.background import Background, Tables
+from sfumato.web.runs import Run, runs_of
+from sfumato.web.workspace import Project, Workspace
+
+__all__ = ["ROLES", "STEPS", "Screens", "groups_of"]
+
+STEPS = (
+    ("file", "File"),
+    ("person", "Who is a row"),
+    ("describe", "Describe"),
+    ("policy", "Policy"),
+    ("compare", "Compare"),
+    ("publish", "Publish"),
+    ("again", "Again"),
+)
+
+# role -> (what it is called, what it means)
+ROLES = {
+    "quasi": ("Others may know it", "made coarser, so that nobody stands alone with it"),
+    "sensitive": ("Private", "published as it is, but not linked to one person"),
+    "target": ("To be predicted", "published as it is; no promise protects it"),
+    "identifier": ("Points to a person", "never published"),
+    "other": ("Leave out", "not published"),
+}
+
+TOPICS = {
+    "population": "Population",
+    "rows_per_person": "Rows per person",
+    "person": "Person",
+    "duplicates": "Copies of rows",
+    "totals": "Lines that are not rows",
+    "role": "Role",
+    "range": "Range",
+    "groups": "Groups",
+    "mask": "Code digits",
+    "format": "Date format",
+    "decimal": "Decimal comma",
+    "thousands": "Thousands",
+    "same": "Spellings",
+    "missing": "No value",
+    "kind": "Kind",
+    "related": "Related column",
+}
+
+_VALUES = 400  # values of a column that one page lists
+_PROBLEMS = 50
+
+
+def bars(found: list[list[Any]], rest: int = 0, *, width: int = 220, height: int = 44) -> dict[str, Any]:
+    """Return the places of a small bar chart's marks; the page draws them without computing."""
+    most = max([rows for _, rows in found] + [1])
+    step = width / max(len(found), 1)
+    marks = [
+        {
+            "x": round(at * step + 0.5, 2),
+            "w": round(max(step - 1.5, 0.8), 2),
+            "h": round(height * rows / most, 2),
+            "y": round(height - height * rows / most, 2),
+            "label": label,
+            "rows": rows,
+        }
+        for at, (label, rows) in enumerate(found)
+    ]
+    return {"marks": marks, "width": width, "height": height, "rest": rest}
+
+
+class Screens:
+    """Builds what each page shows of a workspace."""
+
+    def __init__(self, workspace: Workspace, background: Background, tables: Tables) -> None:
+        self.workspace, self.background, self.tables = workspace, background, tables
+
+    # -- shared ------------------------------------------------------------------------------
+
+    def words(self, project: Project, *words: str) -> list[str]:
+        """Return the words of a command on the project's file, with how it is read."""
+        flags: list[str] = []
+        for name, value in project.options.items():
+            if name == "header":
+                flags.append("--header" if value else "--no-header")
+            else:
+                flags += [f"--{name}", str(value)]
+        return ["sfumato", *words, *flags]
+
+    def data_words(self, project: Project, *words: str, schema: bool = True) -> list[str]:
+        """Return `sfumato WORDS data/FILE schema.toml` with how the file is read."""
+        data = operand(str(Path("data") / project.data.name))
+        return self.words(project, *words, data, *(["schema.toml"] if schema else []))
+
+    def look(self, project: Project) -> Any:
+        """Return what the file shows, None while it is being read; the first look drafts the schema."""
+
+        def work() -> dict[str, Any]:
+            seen = look_at(project.data, name=Path(project.title).stem or "table", **project.options)
+            if project.schema_text() is None:
+                project.write_schema(lambda now: now or seen.schema_text())
+            facts = seen.seen
+            return {
+                "preview": preview(seen.source).to_json(),
+                "profiles": [one.to_json() for one in profiles(seen)],
+                "read_as": seen.read_as,
+                "rows": facts.rows,
+                "copies": facts.copies,
+                "stray": str(facts.stray) if facts.stray is not None else "",
+                "repeated": [{"name": one.name, "values": one.values, "most": one.most} for one in facts.repeated],
+                "related": [str(one) for one in facts.related],
+                "person": seen.person,
+            }
+
+        stat = project.data.stat()  # a change of the options deletes what was kept
+        return self.background.result(project, "look", f"{stat.st_size:x}-{stat.st_mtime_ns:x}", work)
+
+    def checked(self, project: Project) -> Any:
+        """Return problems and dangers of the table as it is described now, None while they are worked out."""
+
+        def work() -> dict[str, Any]:
+            import sfumato as sf
+
+            try:
+                schema = sf.Schema.load(project.schema_file)
+            except sf.SchemaError as error:
+                return {"problems": [_shown(one) for one in error.problems], "fits": False}
+            problems = sf.check(project.data, schema, **project.options)
+            if problems:
+                return {"problems": [_shown(one) for one in problems[:_PROBLEMS]], "fits": False}
+            table = self.tables.table(project)
+            return {"fits": True, "problems": [], **_dangers(table)}
+
+        if project.schema_text() is None:
+            return None
+        return self.background.result(project, "checked", project.digest(), work)
+
+    def frame(self, project: Project, step: str, command: list[str] | str = "") -> dict[str, Any]:
+        """Return what every page of a project shows."""
+        text = project.schema_text()
+        opened = []
+        with contextlib.suppress(SfumatoError):
+            opened = [] if text is None else decisions(text)
+        return {
+            "project": project.id,
+            "title": project.title,
+            "file": project.data.name,
+            "step": step,
+            "steps": [{"id": name, "label": label} for name, label in STEPS],
+            "command": command if isinstance(command, str) else shell_command(command),
+            "open": len(opened),
+            "described": text is not None,
+        }
+
+    def start(self) -> dict[str, Any]:
+        """The first page."""
+        listed = []
+        for project in self.workspace.projects():
+            with contextlib.suppress(OSError, ValueError, KeyError):
+                listed.append(
+                    {
+                        "id": project.id,
+                        "title": project.title,
+                        "file": project.data.name,
+                        "size": project.data.stat().st_size,
+                        "releases": len(project.releases()),
+                        "changed": project.changed_at,
+                    }
+                )
+        return {
+            "projects": listed,
+            "limit": self.workspace.upload_limit,
+            "command": "sfumato draft FILE -o schema.toml",
+            "workspace": self.workspace.folder.name,
+        }
+
+    def file(self, project: Project) -> dict[str, Any]:
+        """The file as it was read, and how it could be read otherwise."""
+        look = self.look(project)
+        shown = self.frame(project, "file", [*self.data_words(project, "draft", schema=False), "-o", "schema.toml"])
+        suffix = project.data.suffix.lower()
+        return {
+            **shown,
+            "look": look,
+            "options": project.options,
+            "text": suffix
+            not in (".parquet", ".pq", ".xlsx", ".xls", ".xlsm", ".xlsb", ".ods", ".sav", ".dta", ".sas7bdat"),
+            "excel": suffix in (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods"),
+            "unread": [one for one in (look or {}).get("profiles", []) if one["unread"]],
+        }
+
+    def person(self, project: Project) -> dict[str, Any]:
+        """Who a row is about."""
+        look = self.look(project)
+        text = project.schema_text()
+        keys = {} if text is None else keys_of(text)
+        person = keys.get("person", [])
+        ready = look is not None and look["ok"] and text is not None
+        opened = [one.to_json() for one in decisions(text)] if text is not None else []
+        columns = [one["name"] for one in look["profiles"]] if ready else []
+        return {
+            **self.frame(project, "person", self.data_words(project, "check")),
+            "look": look,
+            "ready": ready,
+            "keys": {name: keys.get(name) for name in ("population", "rows_per_person", "rows", "copies_are_people")},
+            "person": [person] if isinstance(person, str) else list(person),
+            "columns": columns,
+            "questions": [one for one in opened if not one["attribute"]],
+            "checked": self.checked(project) if ready else None,
+        }
+
+    def describe(self, project: Project) -> dict[str, Any]:
+        """Every column with its proposed role, and the file that says it all."""
+        look, text = self.look(project), project.schema_text()
+        shown = self.frame(project, "describe", self.data_words(project, "check"))
+        if look is None or not look["ok"] or text is None:
+            return {**shown, "look": look, "ready": False}
+        asked: dict[str, list[dict[str, Any]]] = {}
+        for one in decisions(text):
+            asked.setdefault(one.attribute, []).append(one.to_json())
+        held = tomllib.loads(text).get("attribute", {})
+        profiled = {one["name"]: one for one in look["profiles"]}
+        cards = []
+        for name, keys in held.items():
+            profile = profiled.get(str(keys.get("column", name)), {})
+            hidden = keys.get("role") == "identifier"  # its bars would list people
+            cards.append(
+                {
+                    "name": name,
+                    "role": keys.get("role", "other"),
+                    "kind": keys.get("kind", "nominal"),
+                    "source": keys.get("source", ""),
+                    "profile": profile,
+                    "chart": bars(profile.get("bars", []) if not hidden else [], profile.get("rest", 0)),
+                    "questions": asked.get(name, []),
+                    "summary": _summary(keys),
+                    "grouped": any(key in keys for key in ("groups", "hierarchy", "mask", "intervals", "dates")),
+                }
+            )
+        return {
+            **shown,
+            "look": look,
+            "ready": True,
+            "cards": cards,
+            "roles": {name: list(words) for name, words in ROLES.items()},
+            "topics": TOPICS,
+            "table_questions": asked.get("", []),
+            "toml": text,
+            "can_undo": project.can_undo,
+            "checked": self.checked(project),
+        }
+
+    def column(self, project: Project, name: str, *, query: str = "") -> dict[str, Any]:
+        """One column: its range, groups, spellings and texts that mean no value."""
+        text = project.schema_text() or ""
+        keys = keys_of(text, name)
+        look = self.look(project)
+        profile: dict[str, Any] = next(
+            (one for one in (look or {}).get("profiles", []) if one["name"] == keys.get("column", name)), {}
+        )
+        values, groups, total = _values_of(keys, query)
+        asked = [one.to_json() for one in decisions(text) if one.attribute == name]
+        return {
+            **self.frame(project, "describe", self.data_words(project, "check")),
+            "name": name,
+            "keys": keys,
+            "role": keys.get("role", "other"),
+            "kind": keys.get("kind", "nominal"),
+            "roles": {role: list(words) for role, words in ROLES.items()},
+            "topics": TOPICS,
+            "questions": asked,
+            "profile": profile,
+            "chart": bars(profile.get("bars", []), profile.get("rest", 0), width=420, height=90),
+            "groups": groups,
+            "loose": values,
+            "total": total,
+            "query": query,
+            "more": max(0, total - _VALUES),
+            "missing_texts": _texts(keys.get("missing")),
+            "can_undo": project.can_undo,
+        }
+
+    def run(self, project: Project, name: str) -> Run:
+        """Return a run of a project by its name."""
+        for run in runs_of(project.folder):
+            if run.name == name:
+                return run
+        raise ParameterError("run", name, "is not one of this project")
+
+
+def _shown(problem: Problem) -> dict[str, Any]:
+    """A problem with its values: for the steward's own screen."""
+    return {**problem.as_json(), "values": list(problem.values[:20])}
+
+
+def _dangers(table: Any) -> dict[str, Any]:
+    """What the light shows: who is alone with what others may know, and what is published unchanged."""
+    schema = table.schema
+    names = [attribute.name for attribute in schema.quasi]
+    found = table.fingerprints()
+    alone = smallest = 0
+    unit = "people" if schema.unit == "person" else "rows"
+    if names:
+        counts = table.counts(names)
+        sizes = counts.weights
+        members = table.members(names)
+        if members is not None:
+            import numpy as np
+
+            sizes = np.bincount(members.line, minlength=len(sizes))
+        smallest = int(sizes.min()) if len(sizes) else 0
+        alone = int((sizes == 1).sum())
+    return {
+        "rows": table.rows,
+        "people": table.people,
+        "left_out": table.left_out,
+        "surplus": table.surplus,
+        "unit": unit,
+        "alone": alone,
+        "smallest": smallest,
+        "unchanged": list(found.unchanged),
+        "alone_unchanged": found.alone,
+        "fingerprints": found.describe(),
+        "above": found.above,
+        "warnings": [one.as_json() for one in table.remarks()],
+        "remarks": [one.as_json() for one in schema.remarks()],
+        "quasi": names,
+        "sensitive": [attribute.name for attribute in schema.sensitive],
+    }
+
+
+def _summary(keys: Mapping[str, Any]) -> str:
+    """How a column is made coarser, in a few words."""
+    if "groups" in keys:
+        return f"{len(keys['groups'])} groups"
+    if "hierarchy" in keys:
+        return "hierarchy"
+    if "mask" in keys:
+        return "digits hidden from the end"
+    if "intervals" in keys:
+        return f"intervals of {', '.join(map(str, keys['intervals']))}"
+    if "dates" in keys:
+        return f"by {', '.join(map(str, keys['dates']))}"
+    if "range" in keys:
+        return f"{keys['range'][0]} to {keys['range'][1]}"
+    if "values" in keys and isinstance(keys["values"], list):
+        return f"{len(keys['values'])} values, no groups"
+    return ""
+
+
+def _texts(missing: Any) -> list[str]:
+    if isinstance(missing, Mapping):
+        return [str(text) for text in missing.get("values", [])]
+    return [] if missing is None or isinstance(missing, str) else [str(text) for text in missing]
+
+
+def _values_of(keys: Mapping[str, Any], query: str) -> tuple[list[str], list[dict[str, Any]], int]:
+    """Return values in no group, the groups with theirs, and how many values there are."""
+    named = groups_of(keys)
+    loose = [name for name, held in named.items() if held == [name]]
+    wanted = query.casefold()
+
+    def fitting(texts: list[str]) -> list[str]:
+        return [text for text in texts if wanted in text.casefold()][:_VALUES]
+
+    listed = [
+        {"name": name, "values": fitting(held), "size": len(held)} for name, held in named.items() if held != [name]
+    ]
+    return fitting(loose), listed, sum(map(len, named.values()))
+
+
+def groups_of(keys: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Return the groups of a column's values; a value in no group is a group of its own, under its own name."""
+    given = keys.get("groups")
+    if isinstance(given, Mapping):
+        return {str(name): [str(value) for value in held] for name, held in given.items() if isinstance(held, list)}
+    values = keys.get("values")
+    return {str(value): [str(value)] for value in values} if isinstance(values, list) else {}

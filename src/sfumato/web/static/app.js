@@ -1,0 +1,156 @@
+"use strict";
+// Our own small script. Every page works without it, except uploads and progress.
+
+const problem = (text) => {
+  const box = document.getElementById("problem");
+  box.textContent = text;
+  box.hidden = false;
+  box.scrollIntoView({ block: "nearest" });
+};
+
+const send = async (method, address, body, type) => {
+  const headers = { accept: "application/json" };
+  if (type) headers["content-type"] = type;
+  const answer = await fetch(address, { method, body, headers, credentials: "same-origin" });
+  const data = await answer.json().catch(() => ({ ok: false, message: `The server answered ${answer.status}.` }));
+  if (!data.ok) throw new Error([data.message, data.hint].filter(Boolean).join(" "));
+  return data;
+};
+
+// Files: the body of the request is the file, so that nothing is held in memory.
+const upload = (file) => {
+  const drop = document.getElementById("drop");
+  if (file.size > Number(drop.dataset.limit)) return problem(`${file.name} is larger than the limit of an upload.`);
+  const bar = document.getElementById("upload");
+  bar.hidden = false;
+  const request = new XMLHttpRequest();
+  request.open("PUT", `/upload?name=${encodeURIComponent(file.name)}`);
+  request.upload.addEventListener("progress", (event) => { if (event.lengthComputable) bar.value = 100 * event.loaded / event.total; });
+  request.addEventListener("load", () => {
+    let data = {};
+    try { data = JSON.parse(request.responseText); } catch { data = { ok: false, message: `The server answered ${request.status}.` }; }
+    if (data.ok) location.assign(data.next);
+    else { bar.hidden = true; problem([data.message, data.hint].filter(Boolean).join(" ")); }
+  });
+  request.addEventListener("error", () => { bar.hidden = true; problem("The upload was cut off."); });
+  request.send(file);
+};
+
+const dropZone = document.getElementById("drop");
+if (dropZone) {
+  document.getElementById("pick").addEventListener("change", (event) => { if (event.target.files[0]) upload(event.target.files[0]); });
+  for (const name of ["dragenter", "dragover"]) dropZone.addEventListener(name, (event) => { event.preventDefault(); dropZone.classList.add("over"); });
+  for (const name of ["dragleave", "drop"]) dropZone.addEventListener(name, () => dropZone.classList.remove("over"));
+  dropZone.addEventListener("drop", (event) => { event.preventDefault(); if (event.dataTransfer.files[0]) upload(event.dataTransfer.files[0]); });
+}
+
+// What is being worked out: ask for the page's JSON until it is there.
+const waiting = document.querySelector('[data-wait="yes"]');
+if (waiting) {
+  const address = `${location.pathname}.json${location.search}`;
+  const unfinished = (data) => {
+    if (data.run && data.run.state === "running") return data.run;
+    if ("look" in data && data.look === null) return {};
+    if ("checked" in data && data.checked === null) return {};
+    return null;
+  };
+  const tick = async () => {
+    let rest = null;
+    try { rest = unfinished(await (await fetch(address, { credentials: "same-origin" })).json()); }
+    catch { setTimeout(tick, 2000); return; }
+    if (rest === null) { location.reload(); return; }
+    if (rest.progress) {
+      const bar = document.querySelector(".running progress");
+      if (bar && bar.hasAttribute("max")) bar.value = rest.progress.percent;
+      const set = (id, text) => { const place = document.getElementById(id); if (place) place.textContent = text; };
+      set("percent", `${rest.progress.percent} %`);
+      set("left", rest.progress.left ? `about ${rest.progress.left} left` : "");
+      set("doing", rest.progress.doing);
+    }
+    setTimeout(tick, 700);
+  };
+  setTimeout(tick, 500);
+}
+
+// Columns: find by name, or by a range such as Q01-Q40.
+const filter = document.getElementById("filter");
+if (filter) {
+  const cards = [...document.querySelectorAll(".columns .column")];
+  const fits = (name, wanted) => {
+    const span = wanted.match(/^(.*?)(\d+)\s*-\s*(.*?)(\d+)$/);
+    const found = name.match(/^(.*?)(\d+)$/);
+    if (span && found && span[1].toLowerCase() === found[1].toLowerCase()) return Number(found[2]) >= Number(span[2]) && Number(found[2]) <= Number(span[4]);
+    return name.toLowerCase().includes(wanted.toLowerCase());
+  };
+  filter.addEventListener("input", () => { for (const card of cards) card.hidden = !fits(card.dataset.name, filter.value.trim()); });
+  filter.addEventListener("keydown", (event) => { if (event.key === "Enter") event.preventDefault(); });
+  document.getElementById("select-shown").addEventListener("click", () => {
+    for (const card of cards) if (!card.hidden) card.querySelector('input[type="checkbox"]').checked = true;
+  });
+}
+
+// Groups: a value dragged into another bin is moved by the same form that the buttons use.
+const grouping = document.getElementById("grouping");
+if (grouping) {
+  let dragged = null;
+  grouping.addEventListener("dragstart", (event) => {
+    const value = event.target.closest(".value");
+    if (!value) return;
+    dragged = value.dataset.value;
+    event.dataTransfer.setData("text/plain", dragged);
+    event.dataTransfer.effectAllowed = "move";
+  });
+  for (const bin of grouping.querySelectorAll(".bin")) {
+    bin.addEventListener("dragover", (event) => { event.preventDefault(); bin.classList.add("over"); });
+    bin.addEventListener("dragleave", () => bin.classList.remove("over"));
+    bin.addEventListener("drop", async (event) => {
+      event.preventDefault();
+      bin.classList.remove("over");
+      if (dragged === null) return;
+      const fields = new URLSearchParams();
+      const selected = [...grouping.querySelectorAll('input[name="value"]:checked')].map((one) => one.value);
+      for (const value of selected.includes(dragged) ? selected : [dragged]) fields.append("value", value);
+      if (bin.dataset.group) fields.append("group", bin.dataset.group);
+      try { await send("POST", bin.dataset.group ? grouping.dataset.move : grouping.dataset.out, fields); location.reload(); }
+      catch (error) { problem(error.message); }
+    });
+  }
+}
+
+for (const input of document.querySelectorAll("input[data-put]")) {
+  input.addEventListener("change", async () => {
+    try { location.assign((await send("PUT", input.dataset.put, input.files[0], "text/csv")).next); }
+    catch (error) { problem(error.message); }
+  });
+}
+
+for (const button of document.querySelectorAll("[data-copy]")) {
+  button.addEventListener("click", async () => {
+    await navigator.clipboard.writeText(document.getElementById(button.dataset.copy).textContent);
+    button.textContent = "Copied";
+  });
+}
+
+for (const button of document.querySelectorAll("[data-fill]")) {
+  button.addEventListener("click", () => {
+    for (const [name, value] of Object.entries(JSON.parse(button.dataset.fill))) {
+      const field = document.querySelector(`#policy [name="${name}"]`);
+      if (field) field.value = value;
+    }
+  });
+}
+
+for (const table of document.querySelectorAll("table[data-sort]")) {
+  table.querySelectorAll("thead th").forEach((head, at) => {
+    const button = head.querySelector("button");
+    if (!button) return;
+    button.addEventListener("click", () => {
+      const up = head.getAttribute("aria-sort") !== "ascending";
+      for (const other of table.querySelectorAll("thead th")) other.removeAttribute("aria-sort");
+      head.setAttribute("aria-sort", up ? "ascending" : "descending");
+      const value = (row) => { const cell = row.cells[at]; return cell.dataset.value === undefined ? cell.textContent : Number(cell.dataset.value); };
+      const rows = [...table.tBodies[0].rows].sort((a, b) => { const [x, y] = [value(a), value(b)]; return (x > y ? 1 : x < y ? -1 : 0) * (up ? 1 : -1); });
+      table.tBodies[0].append(...rows);
+    });
+  });
+}
