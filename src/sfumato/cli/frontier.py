@@ -73,7 +73,7 @@ def frontier(data: str, schema: str, as_json: bool, **options: Any) -> None:
         table,
         points,
         **{name: options[name] for name in ("privacy", "utility", "keep", "repeats", "seed", "workers")},
-        progress=not as_json,
+        progress=True,
     )
     reached = None
     public = options["membership_public"]

@@ -1,26 +1,71 @@
-"""How far a sweep is: a bar on a terminal, a caller's own function, or nothing."""
+"""How far a sweep is: a bar on a terminal, lines where standard error is piped, or a caller's own function."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 from sfumato.mechanisms import Progress
 from sfumato.visible import visible
 
-__all__ = ["progress_of"]
+__all__ = ["Lines", "progress_of", "time_left"]
+
+_EVERY = 2.0  # seconds between two lines
 
 
 def progress_of(asked: bool | Progress) -> AbstractContextManager[Progress]:
     """Return a context that yields what to tell the progress to."""
     if callable(asked):
         return nullcontext(asked)
-    return _bar() if asked and sys.stderr is not None and sys.stderr.isatty() else nullcontext(_silent)
+    if not asked or sys.stderr is None:
+        return nullcontext(_silent)
+    return _bar() if sys.stderr.isatty() else nullcontext(Lines(_to_stderr))
 
 
 def _silent(share: float, doing: str) -> None:
     """Nobody is watching."""
+
+
+def time_left(share: float, seconds: float) -> str:
+    """Return about how long work will go on that took `seconds` for this share; nothing where that is not known.
+
+    >>> time_left(0.25, 30)
+    '90 s'
+    """
+    if not 0.02 <= share < 1:
+        return ""
+    left = seconds * (1 - share) / share
+    return f"{max(1, round(left))} s" if left <= 90 else f"{round(left / 60)} min"
+
+
+class Lines:
+    """Tells progress in lines, every two seconds at most and none for what is quicker than that."""
+
+    def __init__(self, write: Callable[[str], None], clock: Callable[[], float] = time.monotonic) -> None:
+        self._write, self._clock = write, clock
+        self._start = self._last = clock()
+        self._first: float | None = None  # the share that was there at the start, as kept by an earlier sweep
+
+    def __call__(self, share: float, doing: str) -> None:
+        """Write a line where the last is old enough: `25 % done, about 90 s left: 13/52 Mondrian`."""
+        now = self._clock()
+        self._first = share if self._first is None else self._first
+        if now - self._last < _EVERY:
+            return
+        self._last = now
+        rest = 1 - self._first
+        left = time_left((share - self._first) / rest, now - self._start) if rest else ""
+        about = f", about {left} left" if left else ""
+        self._write(f"{int(100 * share)} % done{about}: {visible(doing)}")
+
+
+def _to_stderr(line: str) -> None:
+    try:
+        print(line, file=sys.stderr, flush=True)  # noqa: T201
+    except (OSError, ValueError):  # nobody reads it any more
+        return
 
 
 @contextmanager

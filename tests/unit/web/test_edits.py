@@ -1,0 +1,106 @@
+"""Each form is one edit of the schema file; what a form cannot mean is refused and changes nothing."""
+
+from __future__ import annotations
+
+import tomllib
+
+import pytest
+
+import sfumato as sf
+from sfumato.drafting import keys_of
+from sfumato.schema import Schema
+from sfumato.web import edits
+
+TEXT = """name = "t"
+population = "t"
+rows_per_person = 1
+decide = ["rows_per_person: how many?"]
+[attribute.id]
+role = "identifier"
+[attribute.town]
+decide = ["groups: which are alike?"]
+role = "quasi"
+kind = "nominal"
+values = ["a", "b", "c", "d"]
+source = "data"
+[attribute.age]
+role = "quasi"
+kind = "numeric"
+range = [0, 100]
+step = 1
+source = "data"
+"""
+
+
+def loads(text):
+    return Schema.parse(tomllib.loads(text))
+
+
+def test_values_are_grouped_moved_and_taken_out():
+    one = edits.group("town", {"value": ["a", "b"], "new": ["West"]})(TEXT)
+    assert keys_of(one, "town")["groups"] == {"c": ["c"], "d": ["d"], "West": ["a", "b"]}
+    assert "decide" not in keys_of(one, "town")
+    two = edits.group("town", {"value": ["c"], "group": ["West"], "new": [""]})(one)
+    three = edits.ungroup("town", {"value": ["a"]})(two)
+    assert keys_of(three, "town")["groups"] == {"d": ["d"], "West": ["b", "c"], "a": ["a"]}
+    four = edits.ungroup("town", {"group": ["West"]})(three)
+    assert sorted(keys_of(four, "town")["values"]) == ["a", "b", "c", "d"]
+    assert "groups" not in keys_of(four, "town")
+    for text in (one, two, three, four):
+        assert loads(text)["town"].size == 4
+
+
+def test_spellings_become_one_value():
+    text = edits.merge("town", {"value": ["a", "b"], "into": ["a"]})(TEXT)
+    assert keys_of(text, "town")["same"] == {"a": ["b"]}
+    again = edits.merge("town", {"value": ["a", "c"], "into": ["c"]})(text)
+    assert keys_of(again, "town")["same"] == {"c": ["a", "b"]}
+    assert loads(again)["town"].size == 2
+
+
+def test_a_range_says_where_it_comes_from():
+    form = {"fields": ["range", "intervals"], "low": ["18"], "high": ["95"], "step": ["1"], "intervals": ["7, 14"]}
+    assert keys_of(edits.own_keys("age", form)(TEXT), "age")["source"] == "data"
+    public = keys_of(edits.own_keys("age", {**form, "public": ["yes"]})(TEXT), "age")
+    assert (public["range"], public["source"], public["intervals"]) == ([18, 95], "public", [7, 14])
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        {"fields": ["range"], "low": ["x"], "high": ["5"]},
+        {"fields": ["range"], "low": [""], "high": ["5"]},
+        {"fields": ["range"], "low": ["1"], "high": ["1e999999999"]},
+        {"fields": ["mask"], "digits": ["five"]},
+        {"fields": ["intervals"], "intervals": ["5, ten"]},
+    ],
+)
+def test_what_is_no_number_is_refused(form):
+    with pytest.raises(sf.ParameterError):
+        edits.own_keys("age", form)(TEXT)
+
+
+def test_the_person_is_never_published():
+    form = {"person": ["town"], "rows": ["all"], "population": ["clinic"]}
+    held = tomllib.loads(edits.person(form)(TEXT))
+    assert held["person"] == "town"
+    assert held["attribute"]["town"]["role"] == "identifier"
+    assert "rows_per_person" not in held
+    assert "decide" not in held
+
+
+def test_one_row_each_or_at_most_some():
+    held = tomllib.loads(edits.person({"person": [""], "rows": ["most"], "most": ["3"], "population": ["p"]})(TEXT))
+    assert (held["rows_per_person"], held["population"], held.get("person")) == (3, "p", None)
+    with pytest.raises(sf.ParameterError):
+        edits.person({"person": ["id"], "rows": ["most"], "most": ["0"]})
+
+
+def test_a_column_without_a_domain_is_described_when_it_is_to_be_published():
+    def described(name, role):
+        return f'[attribute.{name}]\nrole = "{role}"\nvalues = ["x", "y"]\n'
+
+    text = edits.roles({"column": ["id"], "role": ["quasi"]}, described)(TEXT)
+    assert keys_of(text, "id") == {"role": "quasi", "values": ["x", "y"]}
+    with pytest.raises(sf.ParameterError):
+        edits.roles({"role": ["quasi"]}, described)
