@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from sfumato.mechanisms import Progress
 from sfumato.visible import visible
 
-__all__ = ["Lines", "progress_of", "time_left"]
+__all__ = ["ProgressLines", "progress_of", "time_left"]
 
 _EVERY = 2.0  # seconds between two lines
 
@@ -21,7 +21,7 @@ def progress_of(asked: bool | Progress) -> AbstractContextManager[Progress]:
         return nullcontext(asked)
     if not asked or sys.stderr is None:
         return nullcontext(_silent)
-    return _bar() if sys.stderr.isatty() else nullcontext(Lines(_to_stderr))
+    return _bar() if sys.stderr.isatty() else nullcontext(ProgressLines(_to_stderr))
 
 
 def _silent(share: float, doing: str) -> None:
@@ -40,7 +40,7 @@ def time_left(share: float, seconds: float) -> str:
     return f"{max(1, round(left))} s" if left <= 90 else f"{round(left / 60)} min"
 
 
-class Lines:
+class ProgressLines:
     """Tells progress in lines, every two seconds at most and none for what is quicker than that."""
 
     def __init__(self, write: Callable[[str], None], clock: Callable[[], float] = time.monotonic) -> None:

@@ -10,18 +10,24 @@ from sfumato.errors import SfumatoError
 from sfumato.mechanisms import REGISTRY, Mechanism
 from sfumato.visible import operand, shell_command
 
-__all__ = ["publish_command"]
+__all__ = ["publish_command", "publish_words"]
 
 _NOT_PUBLISHED = ("raw", "synthesize")  # never saved; a command of its own
 
 
 def publish_command(mechanism: Any, data: str, schema: str) -> str | None:
     """Return the `sfumato publish` line, None for a method or a parameter that no command can name."""
+    words = publish_words(mechanism)
+    if words is None:
+        return None
+    return shell_command(["sfumato", "publish", words[0], operand(data), operand(schema), *words[1:], "-o", "out/"])
+
+
+def publish_words(mechanism: Any) -> list[str] | None:
+    """Return the method's name and its flags, None where no command can name it."""
     name = REGISTRY.name_of(type(mechanism))
     words = None if name is None or name in _NOT_PUBLISHED else _flags(mechanism)
-    if name is None or words is None:
-        return None
-    return shell_command(["sfumato", "publish", name, operand(data), operand(schema), *words, "-o", "out/"])
+    return None if name is None or words is None else [name, *words]
 
 
 def _flags(mechanism: Any) -> list[str] | None:

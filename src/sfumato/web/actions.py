@@ -11,7 +11,7 @@ from sfumato.errors import ParameterError
 from sfumato.release.atomic import write_whole
 from sfumato.web import edits
 from sfumato.web.choosing import Choosing
-from sfumato.web.edits import Form, one, whole
+from sfumato.web.edits import Fields, one, whole
 from sfumato.web.publishing import Publishing
 from sfumato.web.runs import started
 from sfumato.web.screens import Screens
@@ -30,7 +30,7 @@ class Actions:
 
     # -- the file and its description -----------------------------------------------------------
 
-    def set_options(self, project: Project, form: Form, _names: Names) -> str | None:
+    def set_options(self, project: Project, form: Fields, _names: Names) -> str | None:
         """Read the file another way."""
         marks = {"tab": "\t", "comma": ",", "semicolon": ";", "pipe": "|"}
         header = {"yes": True, "no": False}.get(one(form, "header"))
@@ -44,12 +44,12 @@ class Actions:
         project.set_options(options)
         return None
 
-    def set_person(self, project: Project, form: Form, _names: Names) -> str | None:
+    def set_person(self, project: Project, form: Fields, _names: Names) -> str | None:
         """Say who a row is about."""
         project.write_schema(edits.person(form))
         return f"/p/{project.id}/describe" if one(form, "next") else None
 
-    def set_roles(self, project: Project, form: Form, _names: Names) -> str | None:
+    def set_roles(self, project: Project, form: Fields, _names: Names) -> str | None:
         """Give columns a role."""
 
         def described(name: str, role: Any) -> str:
@@ -58,39 +58,39 @@ class Actions:
         project.write_schema(edits.roles(form, described))
         return None
 
-    def answer(self, project: Project, form: Form, _names: Names) -> str | None:
+    def answer(self, project: Project, form: Fields, _names: Names) -> str | None:
         """Close one question."""
         project.write_schema(edits.answer(form))
         return None
 
-    def undo(self, project: Project, _form: Form, _names: Names) -> str | None:
+    def undo(self, project: Project, _form: Fields, _names: Names) -> str | None:
         """Take the last change back."""
         project.undo()
         return None
 
-    def set_schema(self, project: Project, form: Form, _names: Names) -> str | None:
+    def set_schema(self, project: Project, form: Fields, _names: Names) -> str | None:
         """Take the whole description as it was typed; what cannot be read changes nothing."""
         text = form.get("toml", [""])[0].replace("\r\n", "\n")
         decisions(text)
         project.write_schema(lambda _: text)
         return None
 
-    def set_keys(self, project: Project, form: Form, names: Names) -> str | None:
+    def set_keys(self, project: Project, form: Fields, names: Names) -> str | None:
         """Set what the form of one column holds."""
         project.write_schema(edits.own_keys(names["name"], form))
         return None
 
-    def group(self, project: Project, form: Form, names: Names) -> str | None:
+    def group(self, project: Project, form: Fields, names: Names) -> str | None:
         """Move values into a group."""
         project.write_schema(edits.group(names["name"], form))
         return None
 
-    def ungroup(self, project: Project, form: Form, names: Names) -> str | None:
+    def ungroup(self, project: Project, form: Fields, names: Names) -> str | None:
         """Take values out of their group."""
         project.write_schema(edits.ungroup(names["name"], form))
         return None
 
-    def merge(self, project: Project, form: Form, names: Names) -> str | None:
+    def merge(self, project: Project, form: Fields, names: Names) -> str | None:
         """Read several spellings as one value."""
         project.write_schema(edits.merge(names["name"], form))
         return None
@@ -123,28 +123,28 @@ class Actions:
 
     # -- policy, comparison, release ------------------------------------------------------------
 
-    def set_policy(self, project: Project, form: Form, _names: Names) -> str | None:
+    def set_policy(self, project: Project, form: Fields, _names: Names) -> str | None:
         """State what a release must keep."""
         project.set_policy(self.choosing.policy_of(form))
         return f"/p/{project.id}/compare" if one(form, "next") else None
 
-    def start_compare(self, project: Project, form: Form, _names: Names) -> str | None:
+    def start_compare(self, project: Project, form: Fields, _names: Names) -> str | None:
         """Start a comparison."""
         self.choosing.refuse_open(project)
         started(project.folder, "compare", self.choosing.compare_words(project, form))
         return None
 
-    def cancel(self, project: Project, _form: Form, names: Names) -> str | None:
+    def cancel(self, project: Project, _form: Fields, names: Names) -> str | None:
         """End a run."""
         self.screens.run(project, names["run"]).cancel()
         return None
 
-    def resume(self, project: Project, _form: Form, names: Names) -> str | None:
+    def resume(self, project: Project, _form: Fields, names: Names) -> str | None:
         """Go on with a run that was ended."""
         self.screens.run(project, names["run"]).resume()
         return None
 
-    def start_publish(self, project: Project, form: Form, _names: Names) -> str | None:
+    def start_publish(self, project: Project, form: Fields, _names: Names) -> str | None:
         """Publish: one command, started once."""
         if one(form, "confirm") != "yes":
             raise ParameterError("confirm", "no", "the release was not confirmed", hint="tick the box that confirms it")
@@ -153,7 +153,7 @@ class Actions:
             started(project.folder, "publish", words, release=self.publishing.name(project, form))
         return None
 
-    def set_limit(self, project: Project, form: Form, _names: Names) -> str | None:
+    def set_limit(self, project: Project, form: Fields, _names: Names) -> str | None:
         """Set how much may be spent about a population."""
         import sfumato as sf
 
@@ -162,6 +162,6 @@ class Actions:
         )
         return None
 
-    def page(self, form: Form) -> int:
+    def page(self, form: Fields) -> int:
         """Return which page of a list is asked for."""
         return whole(form, "page") or 1

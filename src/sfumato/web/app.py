@@ -31,7 +31,7 @@ from sfumato.version import __version__
 from sfumato.visible import visible
 from sfumato.web import edits
 from sfumato.web.actions import Actions
-from sfumato.web.background import Background, Tables
+from sfumato.web.background import Background, RecentTables
 from sfumato.web.choosing import Choosing
 from sfumato.web.publishing import Publishing
 from sfumato.web.samples import SAMPLES, sample_project
@@ -150,7 +150,7 @@ class App:
 
     def __init__(self, workspace: Workspace) -> None:
         self.workspace = workspace
-        self.background, self.tables = Background(), Tables()
+        self.background, self.tables = Background(), RecentTables()
         self.screens = Screens(workspace, self.background, self.tables)
         self.choosing = Choosing(self.screens)
         self.publishing = Publishing(self.screens, self.choosing)

@@ -11,7 +11,7 @@ from typing import Any
 from sfumato.errors import SfumatoError
 from sfumato.web.workspace import Project
 
-__all__ = ["Background", "Tables"]
+__all__ = ["Background", "RecentTables"]
 
 
 class Background:
@@ -60,7 +60,7 @@ class Background:
         self._pool.shutdown(wait=False, cancel_futures=True)
 
 
-class Tables:
+class RecentTables:
     """The last tables that were read, encoded. Confidential; in memory only."""
 
     def __init__(self, most: int = 2) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from sfumato.drafting import decisions
 from sfumato.errors import ParameterError, SfumatoError
-from sfumato.web.edits import Form, number, one, whole
+from sfumato.web.edits import Fields, number, one, whole
 from sfumato.web.runs import Run, runs_of
 from sfumato.web.screens import Screens
 from sfumato.web.workspace import Project
@@ -50,7 +50,7 @@ class Choosing:
     def __init__(self, screens: Screens) -> None:
         self.screens = screens
 
-    def policy_of(self, form: Form) -> dict[str, Any]:
+    def policy_of(self, form: Fields) -> dict[str, Any]:
         """Return what a policy form says; every number is checked."""
         k = whole(form, "k")
         limits = {name: str(value) for name in _LIMITS if (value := number(form, name)) is not None}
@@ -117,7 +117,7 @@ class Choosing:
             listed = ", ".join(roles[:5]) + (" and more" if len(roles) > 5 else "")
             raise ParameterError("role", listed, "is not decided yet", hint="give each column a role on Describe")
 
-    def compare_words(self, project: Project, form: Form) -> list[str]:
+    def compare_words(self, project: Project, form: Fields) -> list[str]:
         """Return the command of a comparison under the project's policy."""
         held = project.policy()
         words = self.screens.data_words(project, "frontier")

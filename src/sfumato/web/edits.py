@@ -11,21 +11,21 @@ from sfumato.limits import number_fault
 from sfumato.schema.attribute import Role
 from sfumato.web.screens import groups_of
 
-__all__ = ["Form", "answer", "group", "merge", "own_keys", "person", "roles", "ungroup"]
+__all__ = ["Fields", "answer", "group", "merge", "own_keys", "person", "roles", "ungroup"]
 
-Form = Mapping[str, Sequence[str]]  # every field of a form with the texts it holds
+Fields = Mapping[str, Sequence[str]]  # every field of a form with the texts it holds
 Edit = Callable[[str], str]
 
 _DATES = ("week", "month", "quarter", "year", "decade")
 
 
-def one(form: Form, name: str, default: str = "") -> str:
+def one(form: Fields, name: str, default: str = "") -> str:
     """Return a field that holds one text."""
     held = form.get(name, ())
     return held[0].strip() if held else default
 
 
-def number(form: Form, name: str) -> int | str | None:
+def number(form: Fields, name: str) -> int | str | None:
     """Return a number as the schema file writes it: whole as a number, a decimal as text; None for an empty field."""
     text = one(form, name)
     if not text:
@@ -40,7 +40,7 @@ def number(form: Form, name: str) -> int | str | None:
     return int(text) if text.lstrip("-").isdigit() else text
 
 
-def whole(form: Form, name: str, *, least: int = 1) -> int | None:
+def whole(form: Fields, name: str, *, least: int = 1) -> int | None:
     """Return a whole number, None for an empty field."""
     text = one(form, name)
     if not text:
@@ -50,7 +50,7 @@ def whole(form: Form, name: str, *, least: int = 1) -> int | None:
     return int(text)
 
 
-def answer(form: Form) -> Edit:
+def answer(form: Fields) -> Edit:
     """Close one question: the proposal stands."""
     attribute, topic, question = one(form, "attribute"), one(form, "topic"), one(form, "question")
 
@@ -65,7 +65,7 @@ def answer(form: Form) -> Edit:
     return edit
 
 
-def roles(form: Form, described: Callable[[str, Role], str]) -> Edit:
+def roles(form: Fields, described: Callable[[str, Role], str]) -> Edit:
     """Give columns a role; one that has no values or range yet is described anew in that role."""
     role: Role = one(form, "role")  # type: ignore[assignment]  # `with_roles` checks it
     names = list(form.get("column", ()))
@@ -86,7 +86,7 @@ def roles(form: Form, described: Callable[[str, Role], str]) -> Edit:
     return edit
 
 
-def person(form: Form) -> Edit:
+def person(form: Fields) -> Edit:
     """Say who a row is about, how many rows of a person are kept, and for whom the ledger keeps account."""
     names = [name for name in form.get("person", ()) if name]
     rows = one(form, "rows")
@@ -131,7 +131,7 @@ def _group_edit(name: str, groups: Mapping[str, Sequence[str]]) -> Mapping[str, 
     return {"groups": {group: list(held) for group, held in groups.items() if held}, "values": None}
 
 
-def group(name: str, form: Form) -> Edit:
+def group(name: str, form: Fields) -> Edit:
     """Move values into a group, a new one where nobody has that name."""
     values, target = list(form.get("value", ())), one(form, "new") or one(form, "group")
     if not values or not target:
@@ -152,7 +152,7 @@ def group(name: str, form: Form) -> Edit:
     return edit
 
 
-def ungroup(name: str, form: Form) -> Edit:
+def ungroup(name: str, form: Fields) -> Edit:
     """Take values out of their group, or all of a group's; each stands alone then."""
     values, gone = set(form.get("value", ())), one(form, "group")
 
@@ -172,7 +172,7 @@ def ungroup(name: str, form: Form) -> Edit:
     return edit
 
 
-def merge(name: str, form: Form) -> Edit:
+def merge(name: str, form: Fields) -> Edit:
     """Read several spellings as one value."""
     values, target = list(form.get("value", ())), one(form, "into")
     if len(values) < 2 or target not in values:
@@ -192,7 +192,7 @@ def merge(name: str, form: Form) -> Edit:
     return edit
 
 
-def own_keys(name: str, form: Form) -> Edit:
+def own_keys(name: str, form: Fields) -> Edit:
     """Set what the form of one column holds: range, steps, intervals, levels, texts for no value, formats."""
     keys: dict[str, Any] = {}
     closes: list[str] = []
@@ -236,6 +236,6 @@ def own_keys(name: str, form: Form) -> Edit:
     return edit
 
 
-def question_of(form: Form) -> Decision:
+def question_of(form: Fields) -> Decision:
     """Return the question a form is about."""
     return Decision(one(form, "topic"), attribute=one(form, "attribute"), question=one(form, "question"))

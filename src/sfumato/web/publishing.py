@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from typing import Any
 from sfumato.errors import ParameterError, SfumatoError
 from sfumato.visible import operand
 from sfumato.web.choosing import Choosing
-from sfumato.web.edits import Form, one
+from sfumato.web.edits import Fields, one
 from sfumato.web.runs import runs_of
 from sfumato.web.screens import Screens
 from sfumato.web.workspace import Project, safe_name
@@ -36,7 +35,7 @@ class Publishing:
         schema = sf.Schema.load(project.schema_file)
         return schema.population or schema.name
 
-    def name(self, project: Project, form: Form) -> str:
+    def name(self, project: Project, form: Fields) -> str:
         """Return the folder of a release, which must be new."""
         given = safe_name(one(form, "name") or self.free(project))
         if (project.folder / "releases" / given).exists():
@@ -48,7 +47,7 @@ class Publishing:
         taken = {path.name for path in project.releases()}
         return next(name for at in range(1, 10_000) if (name := f"release-{at}") not in taken)
 
-    def words(self, project: Project, form: Form) -> list[str]:
+    def words(self, project: Project, form: Fields) -> list[str]:
         """Return the command that publishes what was chosen."""
         text = one(form, "number")
         if not text.isdigit():
@@ -72,21 +71,16 @@ class Publishing:
 
     def method(self, project: Project, number: int) -> list[str]:
         """Return the method and its flags for a release of the latest comparison."""
+        from sfumato.declare import from_json
+        from sfumato.mechanisms import REGISTRY
+        from sfumato.pages.commands import publish_words
+
         point, _ = self.choosing.point(project, number)
-        words = self._command(point)
+        held = point["mechanism"]
+        words = publish_words(from_json(REGISTRY[held["name"]], held)) if held.get("name") in REGISTRY else None
         if words is None:
             raise ParameterError("release", point["label"], "has no command that publishes it", hint="choose another")
         return words
-
-    def _command(self, point: Mapping[str, Any]) -> list[str] | None:
-        """Return METHOD and flags from the command the comparison prints for a release."""
-        command = point.get("command")
-        if not command:
-            return None
-        words = shlex.split(command)
-        at = words.index("publish") + 1
-        kept = words[at : at + 1] + words[at + 3 :]  # without the data and the schema
-        return kept[: kept.index("-o")] if "-o" in kept else kept
 
     def publish(self, project: Project) -> dict[str, Any]:
         """The checklist, and what was published."""

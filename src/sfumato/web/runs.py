@@ -202,22 +202,12 @@ def runs_of(project: Path, kind: str | None = None) -> list[Run]:
 
 
 def _main(place: Path, words: list[str]) -> int:
-    """Run the command here, its standard output into a file, and note its exit code."""
-    from sfumato.cli import main
-
-    code: object = 1
-    with (place / "out.json").open("w", encoding="utf-8") as out:
+    """Run the command, its standard output into a file, and note its exit code."""
+    with (place / "out.json").open("wb") as out:
         (place / "out.json").chmod(0o600)
-        os.dup2(out.fileno(), 1)
-        try:
-            main(words)
-        except SystemExit as ended:
-            code = ended.code
-        finally:
-            sys.stdout.flush()
-    number = code if isinstance(code, int) else 0 if code is None else 1
-    write_whole(place / "code", str(number), mode=0o600)
-    return number
+        ended = subprocess.run([sys.executable, "-m", "sfumato", *words], stdout=out, check=False)  # noqa: S603
+    write_whole(place / "code", str(ended.returncode), mode=0o600)
+    return ended.returncode
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from typing import Any
 from sfumato.drafting import decisions, keys_of, look_at, preview, profiles
 from sfumato.errors import ParameterError, Problem, SfumatoError
 from sfumato.visible import operand, shell_command
-from sfumato.web.background import Background, Tables
+from sfumato.web.background import Background, RecentTables
 from sfumato.web.runs import Run, runs_of
 from sfumato.web.workspace import Project, Workspace
 
@@ -80,7 +80,7 @@ def bars(found: list[list[Any]], rest: int = 0, *, width: int = 220, height: int
 class Screens:
     """Builds what each page shows of a workspace."""
 
-    def __init__(self, workspace: Workspace, background: Background, tables: Tables) -> None:
+    def __init__(self, workspace: Workspace, background: Background, tables: RecentTables) -> None:
         self.workspace, self.background, self.tables = workspace, background, tables
 
     # -- shared ------------------------------------------------------------------------------

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from sfumato.frontiers.progress import Lines, time_left
+from sfumato.frontiers.progress import ProgressLines, time_left
 
 
 def test_lines_are_rare_and_say_how_long_it_will_take():
     now, written = [0.0], []
-    tell = Lines(written.append, clock=lambda: now[0])
+    tell = ProgressLines(written.append, clock=lambda: now[0])
     tell(0.0, "starting")
     for at in range(1, 101):
         now[0] = at / 10
@@ -23,7 +23,7 @@ def test_lines_are_rare_and_say_how_long_it_will_take():
 
 def test_what_was_kept_takes_no_time():
     now, written = [0.0], []
-    tell = Lines(written.append, clock=lambda: now[0])
+    tell = ProgressLines(written.append, clock=lambda: now[0])
     tell(0.5, "26 kept")
     now[0] = 10.0
     tell(0.75, "39/52")
@@ -32,7 +32,7 @@ def test_what_was_kept_takes_no_time():
 
 def test_a_name_cannot_move_the_cursor():
     now, written = [0.0], []
-    tell = Lines(written.append, clock=lambda: now[0])
+    tell = ProgressLines(written.append, clock=lambda: now[0])
     now[0] = 3.0
     tell(0.5, "a\x1b[2Jb\n")
     assert "\x1b" not in written[0]
