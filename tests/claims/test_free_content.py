@@ -150,3 +150,26 @@ plain = st.recursive(
 def test_nothing_is_unknown_in_what_was_written(data):
     assert list(unknown_keys(data, data)) == []
     assert list(unknown_keys({"a": data, "more": 1}, {"a": data})) == ["more"]
+
+
+@pytest.mark.parametrize("change", [" Audited by the ministry.", "\n## Also promised\n\nNobody can be found.\n", ""])
+def test_a_dictionary_with_other_words_fails(folder, change):
+    """The hash is true and the manifest lists it; the words are another's."""
+    text = (folder / "dictionary.md").read_text("utf-8")
+    (folder / "dictionary.md").write_text(text + change if change else text.replace("## Notes", "## Promises", 1) + " ")
+    verdict = sf.verify(resealed(folder))
+    assert not verdict.holds
+    assert [problem.path for problem in verdict.problems] == ["dictionary.md"]
+
+
+def test_words_follow_the_manifest(folder):
+    """A note that is written into the manifest alone is missed in the dictionary."""
+    assert sf.verify(folder).holds
+    assert not sf.verify(resealed(folder, lambda told: told["notes"].append("Nobody can be found."))).holds
+
+
+def test_a_dictionary_of_another_version_is_not_compared_and_that_is_said(folder):
+    (folder / "dictionary.md").write_text("Other words.")
+    verdict = sf.verify(resealed(folder, lambda told: told.update(sfumato="0.0.1")))
+    assert verdict.holds
+    assert any("another version" in note for note in verdict.notes)

@@ -76,6 +76,7 @@ class Manifest:
     suppressed: bool = False
     left_out: int | None = None
     notes: tuple[str, ...] = ()
+    version: str | None = None  # of the program that wrote it
     recoding: Mapping[str, Any] | None = None
 
     def claim(self) -> Claim:
@@ -245,6 +246,7 @@ class _Reader:
             suppressed=self.field(data, "suppressed", lambda flag: isinstance(flag, bool), "true or false", False),
             left_out=self.field(data, "left_out", _count, "a count", 0) if "left_out" in data else None,
             notes=tuple(self.field(data, "notes", _texts, "a list of texts", [])),
+            version=data.get("sfumato"),
             recoding=self._recoding(data, schema) if "recoding" in data else None,
         )
         self._tables(manifest)

@@ -66,6 +66,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ALLOWED",
     "dictionary",
+    "dictionary_again",
     "finish",
     "labels_with_recoding",
     "load",
@@ -265,6 +266,14 @@ def dictionary(release: Release, files: Mapping[str, PublishedTable], *, counts:
     if release.notes:
         lines += ["## Notes", "", *(f"- {_line(note)}" for note in release.notes), ""]
     return "\n".join(lines)
+
+
+def dictionary_again(folder: Path, manifest: Manifest) -> str:
+    """Return the dictionary that belongs to a saved release, written anew from its manifest and its tables."""
+    release = load(folder)
+    tables = published_frames(release, counts=manifest.counted)
+    files = {entry.name: tables[entry.table] for entry in manifest.files if entry.table is not None}
+    return dictionary(release, files, counts=manifest.counted)
 
 
 def _form(release: Release, *, counts: bool) -> str:

@@ -8,7 +8,9 @@ Because   classes and histograms are counted anew from the rows; blank cells are
 Checked   tests/claims/test_verify.py::test_edits_are_caught
           tests/claims/test_verify.py::test_recomputes_what_pycanon_finds
           tests/claims/test_adversary_dp.py::test_crafted_manifests_fail
-Silent on whether the rows are true, on who wrote the manifest, and on differential privacy: for a proved claim it
+          tests/claims/test_free_content.py::test_a_dictionary_with_other_words_fails
+Silent on whether the rows are true, on who wrote the manifest and the names, notes and parameters in it (the words of
+          the dictionary must be those that follow from them), and on differential privacy: for a proved claim it
           checks hashes, public domains, cuts, counts, the budget's sum and the rehearsal stamp.
 """
 
@@ -33,6 +35,7 @@ from sfumato.release.manifest import DICTIONARY, MANIFEST, Manifest, read_manife
 from sfumato.release.verdict import Verdict
 from sfumato.schema import Attribute, Schema
 from sfumato.schema.word_hints import holds_counts, named_like_counts
+from sfumato.version import __version__
 
 __all__ = ["verify"]
 
@@ -88,6 +91,10 @@ def _folder(folder: Path, schema: Schema | None, requirement: Requirement | None
     examined = _tables(folder, manifest, asked)
     problems += examined.problems
     problems += _outside_cuts(manifest, examined.texts, proved=claim is not None and claim.kind == "proved")
+    if not problems:
+        more, said = _dictionary(folder, manifest)
+        problems += more
+        notes += said
     holds = not problems and all(finding.holds for finding in examined.findings)
     seen = examined.fingerprints
     if seen is not None and claim is not None and claim.kind == "proved":
@@ -105,6 +112,28 @@ def _folder(folder: Path, schema: Schema | None, requirement: Requirement | None
         notes=(*notes, *examined.notes),
         fingerprints=seen,
     )
+
+
+def _dictionary(folder: Path, manifest: Manifest) -> tuple[list[Problem], list[str]]:
+    """Hold the dictionary against the one that manifest and tables give: its words may promise nothing else.
+
+    Another version has other words: then it is said that nobody compared them.
+    """
+    if not any(entry.name == DICTIONARY for entry in manifest.files):
+        return [], []
+    if manifest.version != __version__:
+        return [], [f"{DICTIONARY} was written by another version of the program: its words were not compared"]
+    from sfumato.release.store import dictionary_again
+
+    hint = "publish the folder as it was saved"
+    try:
+        expected = dictionary_again(folder, manifest)
+        written = (folder / DICTIONARY).read_bytes().decode()
+    except (ReleaseError, OSError, UnicodeDecodeError):
+        return [Problem(DICTIONARY, "cannot be compared with the manifest", hint)], []
+    if written != expected:
+        return [Problem(DICTIONARY, "says something else than the manifest and the tables do", hint)], []
+    return [], []
 
 
 def _nothing_asked(asked: Requirement | None) -> list[str]:
