@@ -7,7 +7,7 @@ import pytest
 from tests.claims.planted_people import PLANTED, drawn, made, planted
 
 import sfumato as sf
-from sfumato.attacks import DeFinetti, Inference, Knowledge, Learner
+from sfumato.attacks import DeFinetti, Foreground, Inference, Knowledge, Learner
 from sfumato.attacks.definetti import fit_exchangeable
 from sfumato.estimate import align
 
@@ -92,3 +92,14 @@ def test_definetti_beats_random_worlds_on_anatomy():
     assert learned.attribute == worlds.attribute == "occupation"
     assert learned.targets.interval[0] > worlds.targets.interval[1]
     assert learned.value > worlds.value
+
+
+def test_foreground_knowledge_is_the_first_round():
+    table = towns()
+    release = made(table, sf.Anatomy(2))
+    found = Foreground().run([release], EVERYTHING, table, planted(drawn(3, 50)))
+    once = DeFinetti(rounds=1).run([release], EVERYTHING, table, planted(drawn(3, 50)))
+    assert (found.targets, found.controls) == (once.targets, once.controls)
+    assert found.attack == found.by_attribute["ill"].attack == "foreground"
+    worlds = Inference().run([release], EVERYTHING, table)
+    assert worlds.targets.rate < found.targets.rate

@@ -12,12 +12,15 @@ from sfumato.attacks.composing.against import Against, against, open_releases, r
 from sfumato.attacks.composing.attack import Intersection, composition
 from sfumato.attacks.composing.outcome import Composition, Records, Tally
 from sfumato.attacks.definetti import DeFinetti
+from sfumato.attacks.downcoding import Downcoding
 from sfumato.attacks.experiment import OverlapRow, Samples, draw_samples, overlap_experiment
+from sfumato.attacks.foreground import Foreground
 from sfumato.attacks.identity import Identity
 from sfumato.attacks.inference import Inference
 from sfumato.attacks.learner import Learner
 from sfumato.attacks.linkage import Linkage
 from sfumato.attacks.membership import Membership, advantage_bound
+from sfumato.attacks.minimality import Minimality
 from sfumato.attacks.registry import REGISTRY
 from sfumato.attacks.singling_out import SinglingOut
 from sfumato.attacks.suite import Suite, attack_all, mechanism_of
@@ -32,8 +35,10 @@ __all__ = [
     "Calibration",
     "Composition",
     "DeFinetti",
+    "Downcoding",
     "Exposure",
     "Fit",
+    "Foreground",
     "Gain",
     "Identity",
     "Inference",
@@ -42,6 +47,7 @@ __all__ = [
     "Learner",
     "Linkage",
     "Membership",
+    "Minimality",
     "OverlapRow",
     "Records",
     "Samples",

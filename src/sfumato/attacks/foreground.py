@@ -1,0 +1,63 @@
+"""Foreground knowledge: patterns that the release itself shows are used inside its groups.
+
+Source    Wong, Fu, Wang, Yu & Pei, "Can the utility of anonymized data be used for privacy breaches?", TKDD 2011.
+Claim     P(y_j | s) is read off the release as its readers do (every value of a group as likely for each of its rows),
+          once; inside a group the values are dealt by these patterns, boxes and groups keeping their numbers.
+Because   an analyst would find the same patterns: they are what the release is published for. It is one round of
+          `definetti.py`, which goes on until the patterns fit the dealing.
+Checked   tests/claims/test_attribute_attacks.py::test_foreground_knowledge_is_the_first_round
+Silent on patterns of several columns together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, replace
+from typing import ClassVar
+
+from sfumato.attacks.base import Fit, Gain, Harm, Knowledge
+from sfumato.attacks.definetti import DeFinetti
+from sfumato.attacks.victims import MOST
+from sfumato.counts import Table
+from sfumato.declare import Whole, declare, parameter
+from sfumato.mechanisms import Progress
+from sfumato.release import Release
+
+__all__ = ["Foreground"]
+
+
+@declare
+class Foreground:
+    """Guess the sensitive value by patterns that the release shows."""
+
+    name: ClassVar[str] = "foreground"
+    axis: ClassVar[Harm] = "inference"
+    several: ClassVar[bool] = False
+    small_only: ClassVar[bool] = False
+
+    _: KW_ONLY
+    most: Whole = parameter("How many people of each side are attacked at most.", default=MOST, least=1)
+
+    def fits(self, release: Release) -> Fit:
+        """As for deFinetti's attack."""
+        return DeFinetti(most=self.most).fits(release)
+
+    def run(
+        self,
+        releases: Sequence[Release],
+        knowledge: Knowledge,
+        targets: Table,
+        controls: Table | None = None,
+        *,
+        seed: int = 0,
+        progress: Progress | None = None,
+    ) -> Gain:
+        """Read the patterns once, and guess targets and controls."""
+        found = DeFinetti(rounds=1, most=self.most).run(releases, knowledge, targets, controls, seed=seed)
+        parts = {name: _renamed(one) for name, one in found.by_attribute.items()}
+        return replace(_renamed(found), by_attribute=parts)
+
+
+def _renamed(gain: Gain) -> Gain:
+    holds = gain.holds.replace(" and learns across groups (deFinetti)", " and uses patterns that the release shows")
+    return replace(gain, attack=Foreground.name, holds=holds)
