@@ -20,11 +20,19 @@ EVERYTHING = Knowledge()
 HALF = Fraction(1, 2)
 
 
-@pytest.mark.parametrize("parts", [(2, 2), (1, 3), (2, 5), (1, 2, 2)])
-@pytest.mark.parametrize("values", [(2, 1, 1), (1, 3), (3, 1, 1), (2, 2, 1), (2, 5)])
+@pytest.mark.parametrize(
+    ("parts", "values"),
+    [
+        ((2, 2), (2, 1, 1)),
+        ((2, 2), (1, 3)),
+        ((1, 3), (2, 1, 1)),
+        ((1, 2, 2), (3, 1, 1)),
+        ((1, 2, 2), (2, 2, 1)),
+        ((2, 5), (2, 5)),
+        ((3, 4), (2, 2, 2, 1)),
+    ],
+)
 def test_minimality_equals_all_worlds(parts, values):
-    if sum(parts) != sum(values):
-        pytest.skip("another number of people")
     rows = [value for value, many in enumerate(values) for _ in range(many)]
     place = [part for part, many in enumerate(parts) for _ in range(many)]
     shares = {}
