@@ -5,8 +5,9 @@ A third party declares an entry point in its own project file, and the name is k
     [project.entry-points."sfumato.mechanisms"]
     full-domain = "their_package:FullDomain"
 
-Groups are `sfumato.mechanisms` (a frozen dataclass), `sfumato.requirements` (a `Requirement`, under its `label`) and
-`sfumato.measures` (a function of table and release). `examples/plugin` is such a package.
+Groups are `sfumato.mechanisms` (a frozen dataclass), `sfumato.requirements` (a `Requirement`, under its `label`),
+`sfumato.measures` (a function of table and release) and `sfumato.attacks` (an `Attack`). `examples/plugin` is such a
+package.
 """
 
 from __future__ import annotations
