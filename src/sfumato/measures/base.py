@@ -11,7 +11,7 @@ from typing import Any, Protocol, TypeVar
 from sfumato.counts import Counts, Table
 from sfumato.release import Release
 
-__all__ = ["Measure", "Measured", "json_number", "remembered", "worst_of"]
+__all__ = ["Measure", "MeasureResult", "Measured", "json_number", "remembered", "worst_of"]
 
 R = TypeVar("R")
 
@@ -38,6 +38,34 @@ class Measured:
             "confidential": self.confidential,
             "details": dict(self.details),
         }
+
+
+class _Figure(Protocol):
+    """What `MeasureResult` needs of its subclasses; they are frozen dataclasses."""
+
+    @property
+    def value(self) -> float: ...
+    @property
+    def unit(self) -> str: ...
+    @property
+    def formula(self) -> str: ...
+    def details(self) -> dict[str, Any]: ...
+    def measured(self) -> Measured: ...
+
+
+class MeasureResult:
+    """The base of what a measure finds: `value` with `unit` and `formula`; a subclass says which `details` go along."""
+
+    __slots__ = ()
+
+    def measured(self: _Figure) -> Measured:
+        """Return the figure with its unit and formula."""
+        interval = getattr(self, "interval", None)
+        return Measured(self.value, unit=self.unit, formula=self.formula, interval=interval, details=self.details())
+
+    def to_json(self: _Figure) -> dict[str, Any]:
+        """Return a plain mapping."""
+        return self.measured().to_json()
 
 
 class Measure(Protocol):

@@ -37,7 +37,7 @@ from sfumato.errors import NotComparable, ParameterError
 from sfumato.estimate import View, align, cells_of, exact_view
 from sfumato.estimate.features import exact_features, feature_columns, features, row_features
 from sfumato.exact import choice, whole
-from sfumato.measures.base import Measured, remembered
+from sfumato.measures.base import MeasureResult, remembered
 from sfumato.measures.learners import MODELS, ModelName, Predictor, TrainingLines, fit, majority
 from sfumato.measures.proportions import wilson
 from sfumato.mechanisms import Mechanism, Progress
@@ -175,7 +175,7 @@ _FORMULA = "share of test rows whose class a learner trained on the release tell
 
 
 @dataclass(frozen=True, slots=True)
-class Classification:
+class Classification(MeasureResult):
     """Shares of `rows` test rows predicted correctly; `interval` is the 95 % interval (Wilson) of `accuracy`."""
 
     accuracy: float
@@ -196,15 +196,10 @@ class Classification:
         """The accuracy."""
         return self.accuracy
 
-    def measured(self) -> Measured:
-        """Return the figure with its unit and formula."""
+    def details(self) -> dict[str, Any]:
+        """Return what goes along with the figure."""
         named = ("baseline", "lower_bound", "model", "target", "classes", "rows")
-        details = {name: getattr(self, name) for name in named}
-        return Measured(self.accuracy, unit=self.unit, formula=self.formula, interval=self.interval, details=details)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return a plain mapping."""
-        return self.measured().to_json()
+        return {name: getattr(self, name) for name in named}
 
 
 def classification(
@@ -313,7 +308,7 @@ _CROSS_VALIDATED = "mean over folds and repeats of the accuracy on the fold left
 
 
 @dataclass(frozen=True, slots=True)
-class CrossValidation:
+class CrossValidation(MeasureResult):
     """Means over `runs`, one run for each fold of each repeat."""
 
     accuracy: float
@@ -334,14 +329,13 @@ class CrossValidation:
         """The mean accuracy."""
         return self.accuracy
 
-    def measured(self) -> Measured:
-        """Return the figure with its unit and formula."""
-        details = {name: getattr(self, name) for name in ("baseline", "lower_bound", "model", "folds", "repeats")}
-        return Measured(self.accuracy, unit=self.unit, formula=self.formula, interval=self.interval, details=details)
+    def details(self) -> dict[str, Any]:
+        """Return what goes along with the figure."""
+        return {name: getattr(self, name) for name in ("baseline", "lower_bound", "model", "folds", "repeats")}
 
     def to_json(self) -> dict[str, Any]:
         """Return a plain mapping; of each run its accuracy."""
-        return {**self.measured().to_json(), "runs": [one.accuracy for one in self.runs]}
+        return {**MeasureResult.to_json(self), "runs": [one.accuracy for one in self.runs]}
 
 
 def cross_validate(

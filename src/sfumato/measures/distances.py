@@ -24,7 +24,7 @@ from sfumato.arrays import Floats
 from sfumato.counts import Table
 from sfumato.errors import NotComparable, ParameterError
 from sfumato.estimate import View, align, holding_boxes, measured_attributes
-from sfumato.measures.base import Measured, json_number, worst_of
+from sfumato.measures.base import MeasureResult, json_number, worst_of
 from sfumato.release import Release
 from sfumato.schema import Attribute
 
@@ -44,7 +44,7 @@ __all__ = [
 
 
 @dataclass(frozen=True, slots=True)
-class HistogramDistance:
+class HistogramDistance(MeasureResult):
     """`value` is KL(table, release) of the sensitive values; `city_block` of shares, `rows_apart` of counts.
 
     Of several sensitive attributes `attribute` is the one whose histogram is farthest; `by_attribute` holds each.
@@ -60,23 +60,18 @@ class HistogramDistance:
     confidential: bool = True
     by_attribute: Mapping[str, HistogramDistance] = field(default_factory=dict, repr=False)
 
-    def measured(self) -> Measured:
-        """Return the figure with its unit and formula."""
-        details = {
+    def details(self) -> dict[str, Any]:
+        """Return what goes along with the figure."""
+        return {
             "attribute": self.attribute,
             "by_attribute": {name: json_number(one.value) for name, one in self.by_attribute.items()},
             "city_block": self.city_block,
             "rows_apart": self.rows_apart,
         }
-        return Measured(self.value, unit=self.unit, formula=self.formula, details=details)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return a plain mapping."""
-        return self.measured().to_json()
 
 
 @dataclass(frozen=True, slots=True)
-class ReconstructionDistance:
+class ReconstructionDistance(MeasureResult):
     """`value` is KL(table, reconstructed); `uncovered` the share of rows at combinations that no box holds."""
 
     value: float
@@ -87,14 +82,9 @@ class ReconstructionDistance:
     formula: str = "KL(P, R) over combinations of quasi-identifiers, R spread uniformly over each box"
     confidential: bool = True
 
-    def measured(self) -> Measured:
-        """Return the figure with its unit and formula."""
-        details = {"uncovered": self.uncovered, "covered_value": json_number(self.covered_value)}
-        return Measured(self.value, unit=self.unit, formula=self.formula, details=details)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return a plain mapping."""
-        return self.measured().to_json()
+    def details(self) -> dict[str, Any]:
+        """Return what goes along with the figure."""
+        return {"uncovered": self.uncovered, "covered_value": json_number(self.covered_value)}
 
 
 def histogram_distance(table: Table, release: Release, *, attribute: str | None = None) -> HistogramDistance:

@@ -31,7 +31,7 @@ from sfumato.counts import Table
 from sfumato.errors import NotComparable
 from sfumato.estimate import View, align, measured_attributes
 from sfumato.exact import choice, fraction, whole
-from sfumato.measures.base import Measured, json_number, worst_of
+from sfumato.measures.base import MeasureResult, json_number, worst_of
 from sfumato.measures.distances import js_rows, js_terms, kl_rows, row_shares
 from sfumato.release import Release, ground_of
 from sfumato.schema import Attribute
@@ -172,7 +172,7 @@ class Driver:
 
 
 @dataclass(frozen=True)
-class PrivacyLoss:
+class PrivacyLoss(MeasureResult):
     """`value` is the worst case. `bound` is proved by a differential privacy claim and is not a measurement.
 
     Of several sensitive attributes `attribute` is the one with the largest loss, and groups, quantiles and drivers are
@@ -210,12 +210,11 @@ class PrivacyLoss:
         total = int(self.records[some].sum())
         return float(self.per_group[some] @ self.records[some] / total) if total else 0.0
 
-    def measured(self) -> Measured:
-        """Return the figure with its unit and formula."""
+    def details(self) -> dict[str, Any]:
+        """Return what goes along with the figure."""
         data = self.to_json()
         left_out = ("value", "unit", "formula", "confidential", "found_by")
-        details = {key: data[key] for key in data if key not in left_out}
-        return Measured(self.value, unit=self.unit, formula=self.formula, details=details)
+        return {key: data[key] for key in data if key not in left_out}
 
     def to_json(self) -> dict[str, Any]:
         """Return a plain mapping; the bound stands apart from the measured value."""

@@ -29,7 +29,7 @@ from sfumato.counts import Counts, Table
 from sfumato.errors import Infeasible, NotComparable, ParameterError
 from sfumato.estimate import ANY, Regions, View, align, count, exact_view, expected_at, measured_attribute
 from sfumato.exact import choice, fraction, whole
-from sfumato.measures.base import Measured, json_number, remembered, worst_of
+from sfumato.measures.base import MeasureResult, json_number, remembered, worst_of
 from sfumato.randomness import Entropy
 from sfumato.release import Release
 from sfumato.schema import Attribute, Labels, Schema
@@ -362,7 +362,7 @@ SANITY = "0.001"
 
 
 @dataclass(frozen=True)
-class QueryError:
+class QueryError(MeasureResult):
     """`value` is the mean relative error in percent, `median` its median, `bounded` the mean with a sanity bound.
 
     Of several workloads `attribute` is the one answered worst; `by_attribute` holds each.
@@ -382,19 +382,14 @@ class QueryError:
     confidential: bool = True
     by_attribute: Mapping[str, QueryError] = field(default_factory=dict, repr=False)
 
-    def measured(self) -> Measured:
-        """Return the figure with its unit and formula."""
+    def details(self) -> dict[str, Any]:
+        """Return what goes along with the figure."""
         kept = {"median": self.median, "bounded": self.bounded, "sanity": self.sanity, **_named(self)}
-        details = {**kept, "queries": self.queries, "kind": self.kind}
-        return Measured(self.value, unit=self.unit, formula=self.formula, details=details)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return a plain mapping."""
-        return self.measured().to_json()
+        return {**kept, "queries": self.queries, "kind": self.kind}
 
 
 @dataclass(frozen=True, slots=True)
-class UnchangedAnswers:
+class UnchangedAnswers(MeasureResult):
     """`value` is the share of queries that a reader answers, after rounding, exactly as the table does.
 
     Of several workloads `attribute` is the one answered worst; `by_attribute` holds each.
@@ -411,14 +406,9 @@ class UnchangedAnswers:
     confidential: bool = True
     by_attribute: Mapping[str, UnchangedAnswers] = field(default_factory=dict, repr=False)
 
-    def measured(self) -> Measured:
-        """Return the figure with its unit and formula."""
-        details = {"unchanged": self.unchanged, "queries": self.queries, "kind": self.kind, **_named(self)}
-        return Measured(self.value, unit=self.unit, formula=self.formula, details=details)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return a plain mapping."""
-        return self.measured().to_json()
+    def details(self) -> dict[str, Any]:
+        """Return what goes along with the figure."""
+        return {"unchanged": self.unchanged, "queries": self.queries, "kind": self.kind, **_named(self)}
 
 
 def query_error(

@@ -40,7 +40,7 @@ from sfumato.estimate import (
 )
 from sfumato.exact import choice, fraction, whole
 from sfumato.limits import POPULATION_TABLES, POPULATIONS, POPULATIONS_OF_ONE
-from sfumato.measures.base import Measured, remembered, worst_of
+from sfumato.measures.base import MeasureResult, remembered, worst_of
 from sfumato.measures.distances import js_rows, row_shares
 from sfumato.release import Release
 from sfumato.schema import Attribute
@@ -288,7 +288,7 @@ class PopulationLoss:
 
 
 @dataclass(frozen=True)
-class UtilityLoss:
+class UtilityLoss(MeasureResult):
     """`value` is the mean over `populations` populations; `worst` lists those read worst, `trees` what named them.
 
     Of several sensitive attributes `attribute` is the one read worst; `by_attribute` holds each.
@@ -310,12 +310,11 @@ class UtilityLoss:
     confidential: bool = True
     by_attribute: Mapping[str, UtilityLoss] = field(default_factory=dict, repr=False)
 
-    def measured(self) -> Measured:
-        """Return the figure with its unit and formula."""
+    def details(self) -> dict[str, Any]:
+        """Return what goes along with the figure."""
         data = self.to_json()
         kept = ("attribute", "by_attribute", "populations", "deepest", "min_support", "estimator", "trees", "worst")
-        details = {key: data[key] for key in kept if key in data}
-        return Measured(self.value, unit=self.unit, formula=self.formula, details=details)
+        return {key: data[key] for key in kept if key in data}
 
     def to_json(self) -> dict[str, Any]:
         """Return a plain mapping."""

@@ -14,7 +14,7 @@ from sfumato.claims import Claim, Nothing
 from sfumato.counts import Table
 from sfumato.estimate import align
 from sfumato.measures import Measured, classification, cross_validate
-from sfumato.measures.classification import _lines, resampled_interval, target_of
+from sfumato.measures.classification import resampled_interval, target_of, training_lines
 from sfumato.measures.learners import MODELS
 from sfumato.measures.proportions import wilson
 from sfumato.release import assemble
@@ -84,7 +84,7 @@ def test_the_suppressed_group_is_learned_from_with_its_stars():
         claim=Claim(Nothing()),
     )
     goal = target_of(SCHEMA, None, None)
-    found = _lines(align(release, SCHEMA, "pay"), goal)
+    found = training_lines(align(release, SCHEMA, "pay"), goal.of_code)
     shares = np.round(found.x[:, 2:] * 6).astype(int).tolist()  # sixths of the five jobs
     assert sorted(zip(shares, found.y.tolist(), found.weight.tolist(), strict=True)) == [
         ([0, 0, 2, 2, 2], 0, 4),
@@ -96,7 +96,7 @@ def test_the_suppressed_group_is_learned_from_with_its_stars():
 
 def test_buckets_spread_their_classes_over_their_boxes():
     release = sf.publish(TRAIN, MECHANISMS["anatomy"], seed=3)
-    found = _lines(align(release, SCHEMA, "pay"), target_of(SCHEMA, None, None))
+    found = training_lines(align(release, SCHEMA, "pay"), target_of(SCHEMA, None, None).of_code)
     classes = np.bincount(found.y, weights=found.weight)
     assert classes == pytest.approx(np.bincount(TRAIN.codes("pay")[:, 0]))
     jobs = (found.x[:, 2:] * found.weight[:, None]).sum(axis=0)
@@ -155,7 +155,7 @@ def test_a_number_may_be_the_class():
 
 def test_a_loaded_release_is_asked_about_exact_rows(tmp_path: Path):
     release = sf.publish(TRAIN, MECHANISMS["mondrian"])
-    release.save(tmp_path / "out")
+    release.save(tmp_path / "out", allow_derived=True)
     loaded = sf.Release.load(tmp_path / "out", schema=SCHEMA)
     assert loaded.recoding is None
     found = classification(TRAIN, TEST, loaded)
@@ -165,7 +165,7 @@ def test_a_loaded_release_is_asked_about_exact_rows(tmp_path: Path):
 
 def test_a_saved_recoding_is_used(tmp_path: Path):
     release = sf.publish(TRAIN, sf.TopDown(10))
-    release.save(tmp_path / "out")
+    release.save(tmp_path / "out", allow_derived=True)
     loaded = sf.Release.load(tmp_path / "out", schema=SCHEMA)
     assert classification(TRAIN, TEST, loaded) == classification(TRAIN, TEST, release)
 
