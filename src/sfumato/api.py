@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from os import PathLike
 from typing import Any, Literal
 
-from sfumato.claims import Requirement
+from sfumato.claims import Claim, Requirement
 from sfumato.counts import Table, check, holdout, read
 from sfumato.drafting import draft
 from sfumato.estimate.generalize import generalize, mapping
@@ -23,7 +24,7 @@ from sfumato.measures import (
     workload,
 )
 from sfumato.mechanisms import Mechanism, Plan, Progress
-from sfumato.mechanisms.base import gather, refuse_guesses, refuse_several, run
+from sfumato.mechanisms.base import gather, refuse_guesses, refuse_several, refuse_undecided, refuse_void, run
 from sfumato.mechanisms.told_apart import told_apart
 from sfumato.pages import explain, report
 from sfumato.randomness import Entropy
@@ -85,6 +86,9 @@ def publish(
     allow_text: bool = False,
     allow_derived: bool = False,
     allow_repeated: bool = False,
+    allow_undecided: bool = False,
+    allow_void: bool = False,
+    before_saving: Callable[[Release], None] | None = None,
 ) -> Release:
     """Make a release. Without a seed the randomness is the system's; with one, a drawn release is a rehearsal.
 
@@ -93,6 +97,10 @@ def publish(
     person's key and repeats more often than `rows_per_person` is refused: rows would be counted as people.
     So is, unless the claim is a proved one, a table in which many rows are copies of others (`Table.copies`), and one
     with columns whose rows agree as those of a person do (`Table.suspected_keys`).
+
+    A requirement that every table satisfies (k = 1) is refused unless `allow_void`, and a column whose role the schema
+    leaves open unless `allow_undecided`. `before_saving` is called with the release before it is saved and may raise to
+    give it up; not under differential privacy, where what is withheld tells of the data.
 
     A differentially private table that would be mostly noise, by public numbers, is refused before anything is
     reserved, unless `allow_noise` says yes to it.
@@ -111,20 +119,23 @@ def publish(
     >>> release.rows, str(release.claim)
     (15060, 'k-anonymity(50) [checked]')
     """
-    refusal = mechanism.plan(table.schema).refusal
-    if refusal is not None and not allow_noise:
-        raise refusal
+    claim = refuse_before_reading(
+        mechanism,
+        table.schema,
+        saved=save_to is not None,
+        seed=seed,
+        format=format,
+        counts=counts,
+        allow_rehearsal=allow_rehearsal,
+        allow_noise=allow_noise,
+        allow_undecided=allow_undecided,
+        allow_void=allow_void,
+    )
     if save_to is None:
         return _published(table, mechanism, seed, ledger, progress)
-    refuse_beforehand(
-        mechanism.claim(table.schema),
-        table.schema,
-        format=format,
-        seeded=seed is not None,
-        allow_rehearsal=allow_rehearsal,
-        counts=counts,
-    )
-    if mechanism.claim(table.schema).kind != "proved":
+    if before_saving is not None:
+        claim.refuse_veto("before_saving")
+    if claim.kind != "proved":
         if not allow_fingerprints:
             table.fingerprints().require()
         if not allow_text:
@@ -132,10 +143,51 @@ def publish(
     with save_to if isinstance(save_to, NewFolder) else NewFolder(save_to) as place:
         refuse_ledger_inside(ledger, place)
         release = _published(table, mechanism, seed, ledger, progress)
+        if before_saving is not None:
+            _looked_at(release, before_saving)
         allowed = {"allow_rehearsal": allow_rehearsal, "allow_fingerprints": allow_fingerprints}
         allowed |= {"allow_text": allow_text, "allow_derived": allow_derived, "allow_repeated": allow_repeated}
         save_or_keep(release, place, format=format, counts=counts, **allowed)
     return release
+
+
+def refuse_before_reading(
+    mechanism: Mechanism,
+    schema: Schema,
+    *,
+    saved: bool,
+    seed: int | None = None,
+    format: Literal["parquet", "csv"] = "parquet",  # noqa: A002
+    counts: bool = False,
+    allow_rehearsal: bool = False,
+    allow_noise: bool = False,
+    allow_undecided: bool = False,
+    allow_void: bool = False,
+    **_: Any,
+) -> Claim:
+    """Raise for what `publish` would refuse by the schema and the parameters alone; else return the claim."""
+    if not allow_void:
+        refuse_void(mechanism, schema)
+    if not allow_undecided:
+        refuse_undecided(mechanism, schema)
+    refusal = mechanism.plan(schema).refusal
+    if refusal is not None and not allow_noise:
+        raise refusal
+    claim = mechanism.claim(schema)
+    if saved:
+        told: dict[str, Any] = {"format": format, "seeded": seed is not None, "allow_rehearsal": allow_rehearsal}
+        refuse_beforehand(claim, schema, counts=counts, **told)
+    return claim
+
+
+def _looked_at(release: Release, look: Callable[[Release], None]) -> None:
+    """Let the caller look at a release before it is saved; where it is given up, the ledger hears so."""
+    try:
+        look(release)
+    except BaseException:
+        if release.account is not None:
+            release.account.unsaved("given up before it was saved")
+        raise
 
 
 def _published(
@@ -180,11 +232,13 @@ def verify(
     *,
     schema: Schema | None = None,
     requirement: Requirement | None = None,
+    groups: str | None = None,
     counts: str | None = None,
 ) -> Verdict:
     """Check the claim of a saved release, or a requirement on any published table, from the written files alone.
 
-    `counts` names the column of a bare file that says for how many rows a line stands.
+    Of a bare file, `groups` names the column of group numbers (buckets), and `counts` one that says for how many rows a
+    line stands.
 
     >>> table = sf.datasets.adult("test")
     >>> from tempfile import TemporaryDirectory
@@ -194,7 +248,7 @@ def verify(
     ...     sf.verify(f"{folder}/out").holds
     True
     """
-    return _verify(target, schema=schema, requirement=requirement, counts=counts)
+    return _verify(target, schema=schema, requirement=requirement, groups=groups, counts=counts)
 
 
 def apply(release: Release, table: Table) -> Any:

@@ -374,9 +374,7 @@ def given(thing: Any) -> list[tuple[Parameter, Any]]:
     kept = {one.name for one, _ in told if one.required}
     more: set[str] | None = None
     try:  # a default may follow from another parameter: what is told is tried until it makes the same
-        while (
-            more is None or more
-        ):  # a default may follow from another parameter, so what is told is tried until it makes the same
+        while more is None or more:
             made: Any = type(thing)(**{one.name: value for one, value in told if one.name in kept})
             more = {one.name for one, value in told if one.name not in kept and value != getattr(made, one.name)}
             kept = kept | more

@@ -40,6 +40,8 @@ from typing import Any
 import polars as pl
 
 import sfumato as sf
+from sfumato.declare import example
+from sfumato.mechanisms import REGISTRY
 
 HERE = Path(__file__).resolve().parent
 SEED = 3
@@ -415,6 +417,8 @@ MADE: dict[str, tuple[str, Callable[[], Any]]] = {
     ),
     "topdown": ("target", lambda: sf.TopDown(4)),
 }
+for _name in set(REGISTRY) - {name.split(".")[0] for name in MADE} - set(REGISTRY.third_party):
+    MADE[_name] = ("members", lambda kind=REGISTRY[_name]: example(kind))  # a new one, as its fields give it
 NEVER_SAVED = ("raw",)
 PAGES = [name for name, (schema, _) in MADE.items() if schema in ("members", "target") and name not in NEVER_SAVED]
 

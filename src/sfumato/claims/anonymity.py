@@ -46,6 +46,7 @@ class KAnonymity(Requirement):
         grid=(5, 10, 50, 200, 1000),
     )
     label: ClassVar[str] = "k-anonymity"
+    order: ClassVar[int] = 0
     reads_sensitive: ClassVar[bool] = False
     at_least: ClassVar[bool] = True
 
@@ -108,6 +109,7 @@ class AlphaK(Requirement):
     _: KW_ONLY
     k: Whole = parameter("Every class has at least k people.", least=1, hint="try 10", unit="people", example=10)
     label: ClassVar[str] = "alpha-k-anonymity"
+    order: ClassVar[int] = 1
 
     @property
     def vacuous(self) -> bool:

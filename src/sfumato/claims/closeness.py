@@ -52,6 +52,7 @@ class TCloseness(Requirement):
     _: KW_ONLY
     distance: Literal["js", "emd"] = parameter("Distance of t-closeness (default: js).", default="js")
     label: ClassVar[str] = "t-closeness"
+    order: ClassVar[int] = 3
     reads_overall: ClassVar[bool] = True
 
     @property

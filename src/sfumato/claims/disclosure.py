@@ -53,6 +53,7 @@ class SemanticPrivacy(Requirement):
         "delta-disclosure: values absent from a class (default: fail).", default=None
     )
     label: ClassVar[str] = "semantic-privacy"
+    order: ClassVar[int] = 4
     reads_overall: ClassVar[bool] = True
 
     def __post_init__(self) -> None:

@@ -63,6 +63,7 @@ class LDiversity(Requirement):
         "The constant c of recursive (c, l)-diversity.", default=None, above=0, hint="try 2", may_lack=True
     )
     label: ClassVar[str] = "l-diversity"
+    order: ClassVar[int] = 2
     at_least: ClassVar[bool] = True
 
     def __post_init__(self) -> None:

@@ -34,6 +34,7 @@ class BetaLikeness(Requirement):
 
     beta: Rational = parameter("beta-likeness.", above=0, hint="try 1", example=1, grid=(1, 2, 4))
     label: ClassVar[str] = "beta-likeness"
+    order: ClassVar[int] = 5
     reads_overall: ClassVar[bool] = True
 
     def satisfied(self, classes: Classes) -> BoolArray:

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import reduce
+from importlib import import_module
+from inspect import isabstract
 from operator import and_
+from pathlib import Path
+from pkgutil import iter_modules
 from typing import Any, Final, TypeAlias
 
-from sfumato.claims.anonymity import AlphaK, KAnonymity
-from sfumato.claims.closeness import TCloseness
-from sfumato.claims.disclosure import SemanticPrivacy
-from sfumato.claims.diversity import LDiversity
 from sfumato.claims.guarantees import ApproxDP, ConcentratedDP, Linkable, Nothing, ProbabilisticDP, PureDP
-from sfumato.claims.likeness import BetaLikeness
 from sfumato.claims.requirement import Conjunction, Requirement
 from sfumato.declare import Parameter, from_json, given as given_parameters, parameters, written_flag
 from sfumato.errors import ParameterError
@@ -33,8 +32,21 @@ __all__ = [
 
 Promise: TypeAlias = Requirement | PureDP | ApproxDP | ConcentratedDP | ProbabilisticDP | Linkable | Nothing
 
-_OWN = (KAnonymity, AlphaK, LDiversity, TCloseness, SemanticPrivacy, BetaLikeness)
-REQUIREMENTS: Final = Registry("sfumato.requirements", {kind.label: kind for kind in _OWN})
+_AFTER = ("claim", "registry")  # modules of this package that import this one
+
+
+def _own() -> dict[str, type[Requirement]]:
+    """Every requirement that a module of this package declares and that a file can show."""
+    found: list[type[Requirement]] = []
+    for module in iter_modules([str(Path(__file__).parent)]):
+        if module.name not in _AFTER:
+            inside = vars(import_module(f"sfumato.claims.{module.name}")).values()
+            found += [kind for kind in inside if isinstance(kind, type) and issubclass(kind, Requirement)]
+    listed = {kind for kind in found if kind.checkable and not isabstract(kind) and kind is not Conjunction}
+    return {kind.label: kind for kind in sorted(listed, key=lambda kind: (kind.order, kind.label))}
+
+
+REQUIREMENTS: Final = Registry("sfumato.requirements", _own())
 GUARANTEES: Final[dict[str, type[PureDP | ApproxDP | ConcentratedDP | ProbabilisticDP | Linkable | Nothing]]] = {
     kind.label: kind for kind in (PureDP, ApproxDP, ConcentratedDP, ProbabilisticDP, Linkable, Nothing)
 }

@@ -43,6 +43,8 @@ class Requirement(ABC):
 
     label: ClassVar[str]
     """Name in JSON and on the command line."""
+    order: ClassVar[int] = 9
+    """Its place in lists; in a conjunction those below 4 come first, the others by their text."""
     reads_sensitive: ClassVar[bool] = True
     """Whether a sensitive attribute is needed; if not, any split of a class's rows into columns will do."""
     reads_overall: ClassVar[bool] = False
@@ -193,11 +195,13 @@ class Requirement(ABC):
         return parts[0] if len(parts) == 1 else Conjunction(parts)
 
 
+_LATER = 4  # conjunctions were written before the others had a place: these go by their text
+
+
 def _canonical(parts: tuple[Requirement, ...]) -> tuple[Requirement, ...]:
     """Without repetition and in one fixed order, so that a & b equals b & a."""
     written = {json.dumps(part.to_json(), sort_keys=True): part for part in parts}
-    order = {"k-anonymity": 0, "alpha-k-anonymity": 1, "l-diversity": 2, "t-closeness": 3}
-    return tuple(written[key] for key in sorted(written, key=lambda key: (order.get(written[key].label, 9), key)))
+    return tuple(written[key] for key in sorted(written, key=lambda key: (min(written[key].order, _LATER), key)))
 
 
 @declare

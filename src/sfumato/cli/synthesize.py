@@ -8,7 +8,7 @@ import click
 
 from sfumato.cli.options import DECIMAL, WHOLE, json_option, table_of
 from sfumato.cli.output import emit, made, say, say_lines
-from sfumato.cli.publish.run import budget_warnings
+from sfumato.cli.publish.words import budget_warnings
 from sfumato.visible import operand, shell_command
 
 if TYPE_CHECKING:

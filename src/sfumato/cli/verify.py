@@ -19,10 +19,13 @@ __all__ = ["verify"]
 @click.command(short_help="Check a claim from the written files alone.")
 @click.argument("release", type=click.Path())
 @click.option("--schema", type=click.Path(), help="Schema of a bare CSV or Parquet file.")
+@click.option("--groups", metavar="COLUMN", help="Column of a bare file that numbers its groups (buckets).")
 @click.option("--counts", metavar="COLUMN", help="Column of a bare file that says for how many rows a line stands.")
 @requirement_options
 @json_option
-def verify(release: str, schema: str | None, counts: str | None, as_json: bool, **asked: Any) -> int:
+def verify(
+    release: str, schema: str | None, groups: str | None, counts: str | None, as_json: bool, **asked: Any
+) -> int:
     """Read a saved release again and check what it claims; or check requirements on anyone's CSV.
 
     Exits with 3 when the claim does not hold.
@@ -36,7 +39,7 @@ def verify(release: str, schema: str | None, counts: str | None, as_json: bool, 
     import sfumato as sf
 
     described = None if schema is None else sf.Schema.load(schema)
-    verdict = sf.verify(release, schema=described, requirement=requirement_of(asked), counts=counts)
+    verdict = sf.verify(release, schema=described, requirement=requirement_of(asked), groups=groups, counts=counts)
     if as_json:
         emit({"ok": verdict.holds, **verdict.to_json()})
     else:

@@ -173,13 +173,19 @@ def _diffgen() -> tuple[Mechanism, ...]:
     )
 
 
+def _first_grid(kind: Any) -> tuple[Any, ...]:
+    """The values that a class declares for a first comparison, of its first parameter."""
+    told = parameters(kind) if isinstance(kind, type) and is_dataclass(kind) else ()
+    return told[0].grid if told else ()
+
+
 def _standard() -> tuple[Mechanism, ...]:
     return (
-        *_under(Mondrian, KAnonymity, (5, 10, 50, 200, 1000)),
-        *_under(Mondrian, LDiversity, (2, 3, 4, 5)),
-        *_under(Mondrian, TCloseness, ("0.05", "0.1", "0.15", "0.2", "0.3")),
-        *_under(Bucketize, TCloseness, ("0.05", "0.1", "0.15", "0.2", "0.3")),
-        *(DiffGen(epsilon) for epsilon in ("0.5", "1", "2", "4")),
+        *_under(Mondrian, KAnonymity, _first_grid(KAnonymity)),
+        *_under(Mondrian, LDiversity, _first_grid(LDiversity)),
+        *_under(Mondrian, TCloseness, _first_grid(TCloseness)),
+        *_under(Bucketize, TCloseness, _first_grid(TCloseness)),
+        *(DiffGen(epsilon) for epsilon in _first_grid(DiffGen)),
     )
 
 
@@ -195,9 +201,10 @@ PRESETS: dict[str, Preset] = {
 def sweep(*parts: Any, **grid: Any) -> tuple[Mechanism, ...]:
     """Return the mechanisms to compare, each once, in the order written.
 
-    Without keywords, `parts` are names of presets, mechanisms and sweeps. With keywords, `parts` are classes of
-    mechanisms and every combination of the keywords' values is made; for a method that takes a requirement, the flags
-    of requirements (k, l, t, delta, beta, alpha, distance, ...) stand for the requirements they ask for, joined by `&`.
+    Without keywords, `parts` are names of presets, mechanisms, sweeps, and classes that declare a grid of their own.
+    With keywords, `parts` are classes of mechanisms and every combination of the keywords' values is made; for a method
+    that takes a requirement, the flags of requirements (k, l, t, delta, beta, alpha, distance, ...) stand for the
+    requirements they ask for, joined by `&`.
 
     >>> [str(mechanism.requirement) for mechanism in sf.sweep(sf.Mondrian, k=[10, 50], l=[2])]
     ['k-anonymity(10) & l-diversity(2)', 'k-anonymity(50) & l-diversity(2)']
@@ -217,6 +224,8 @@ def _listed(part: Any) -> Iterable[Mechanism]:
             raise ParameterError("preset", part, "is not known", hint=f"one of {', '.join(PRESETS)}")
         return PRESETS[part].mechanisms()
     if isinstance(part, type):
+        if values := _first_grid(part):
+            return [part(value) for value in values]
         hint = f"{part.__name__}(...) or sweep({part.__name__}, k=[...])"
         raise ParameterError("parts", part.__name__, "is a class without a grid", hint=hint)
     if isinstance(part, Mechanism):

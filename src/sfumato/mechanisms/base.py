@@ -9,7 +9,8 @@ from typing import Any, Protocol, runtime_checkable
 
 from sfumato.claims import Claim
 from sfumato.counts import Counts, Members, Table
-from sfumato.errors import ParameterError, SfumatoError
+from sfumato.declare import parameters
+from sfumato.errors import ParameterError, SchemaError, SfumatoError
 from sfumato.randomness import Entropy
 from sfumato.release import Outcome, Release
 from sfumato.schema import Schema
@@ -23,6 +24,8 @@ __all__ = [
     "gather",
     "refuse_guesses",
     "refuse_several",
+    "refuse_undecided",
+    "refuse_void",
     "run",
 ]
 
@@ -96,7 +99,7 @@ class Gathered:
 
 @runtime_checkable
 class Mechanism(Protocol):
-    """A frozen value with these four verbs. `apply` may use nothing but the counts and the entropy."""
+    """A frozen value with these verbs. `apply` may use nothing but the counts and the entropy."""
 
     def claim(self, schema: Schema) -> Claim:
         """Return what the release will promise, before any data is seen."""
@@ -112,6 +115,10 @@ class Mechanism(Protocol):
 
     def apply(self, counts: Gathered, entropy: Entropy) -> Outcome:
         """Make the release."""
+        ...
+
+    def to_json(self) -> dict[str, Any]:
+        """Return name and parameters, for the manifest and the ledger."""
         ...
 
 
@@ -130,6 +137,25 @@ def refuse_several(mechanism: Mechanism, schema: Schema) -> None:
         rule = "a person may have several rows, which this method would count as several people"
         hint = "rows_per_person = 1 keeps one row of each person; Mondrian and TopDown count people"
         raise ParameterError("mechanism", type(mechanism).__name__, rule, hint=hint)
+
+
+def refuse_void(mechanism: Mechanism, schema: Schema) -> None:
+    """Raise for a requirement that every table satisfies: whoever asks for it has mistaken its scale.
+
+    A mechanism without parameters was asked for nothing: what it promises is all it can.
+    """
+    kept = mechanism.claim(schema).requirement if parameters(type(mechanism)) else None
+    void = [] if kept is None else [part for part in kept.parts if part.vacuous]
+    if void:
+        hint = "k and l of at least 2; t below 0.6931 (js) or 1 (emd); usual: k = 10, l = 3, t = 0.1"
+        raise ParameterError("requirement", str(void[0]), "promises nothing: every table satisfies it", hint=hint)
+
+
+def refuse_undecided(mechanism: Mechanism, schema: Schema) -> None:
+    """Raise while nobody has said what a published column is: a draft may take remarks with names for a value."""
+    open_roles = schema.undecided_roles([name for names in mechanism.needs(schema) for name in names])
+    if open_roles:
+        raise SchemaError(open_roles)
 
 
 def _says(mechanism: Mechanism, what: str) -> bool:

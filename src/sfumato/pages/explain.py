@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import inspect
+from dataclasses import is_dataclass
 from difflib import get_close_matches
 from typing import Any
 
 from sfumato import measures
 from sfumato.claims import GUARANTEES, REQUIREMENTS, Claim
+from sfumato.declare import Parameter, parameters
 from sfumato.errors import ParameterError
 from sfumato.mechanisms import REGISTRY as MECHANISMS
 from sfumato.release import Release
@@ -17,13 +19,8 @@ __all__ = ["explain", "explainable"]
 
 # What people also call it, and the letters of the command line.
 _ALSO = {
-    "k": "k-anonymity",
-    "l": "l-diversity",
-    "t": "t-closeness",
-    "delta": "semantic-privacy",
+    **{parameters(REQUIREMENTS[name])[0].flag: name for name in REQUIREMENTS if name not in REQUIREMENTS.third_party},
     "delta-disclosure": "semantic-privacy",
-    "beta": "beta-likeness",
-    "alpha": "alpha-k-anonymity",
     "epsilon": "pure-dp",
     "differential-privacy": "pure-dp",
     "dp": "pure-dp",
@@ -91,11 +88,27 @@ def _named(name: str) -> str:
         if wanted in (_plain(known), _plain(getattr(kind, "__name__", ""))):
             module = inspect.getmodule(kind)
             about = inspect.getdoc(kind) or ""
-            return f"{known}: {about}\n\n{inspect.getdoc(module) or ''}"
+            return f"{known}: {about}\n\n{inspect.getdoc(module) or ''}{_parameters(kind)}"
     names = explainable()
     close = get_close_matches(name.lower(), names, n=3, cutoff=_CLOSE)
     hint = f"did you mean {' or '.join(close)}" if close else f"one of {', '.join(names)}"
     raise ParameterError("name", name, "is not known", hint=hint)
+
+
+def _parameters(kind: Any) -> str:
+    """The parameters with their rule and default, one on a line; nothing for what has none."""
+    told = parameters(kind) if isinstance(kind, type) and is_dataclass(kind) else ()
+    lines = [f"  {one.name:{max(len(each.name) for each in told)}}  {_about(one)}" for one in told]
+    return "\n\nParameters:\n" + "\n".join(lines) if lines else ""
+
+
+def _about(one: Parameter) -> str:
+    rules = [f"{name.replace('least', 'at least').replace('most', 'at most')} {limit}" for name, limit in one.limits]
+    rules += [" or ".join(one.choices)] if one.choices else []
+    rules += ["required"] if one.required else []
+    if not one.required and one.default is not None and "default" not in one.help:
+        rules.append(f"default {one.written(one.default)}")
+    return " ".join([one.help, f"({', '.join(rules)})" if rules else ""]).strip()
 
 
 def _plain(name: str) -> str:

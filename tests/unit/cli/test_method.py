@@ -10,8 +10,7 @@ from click.testing import CliRunner
 
 import sfumato as sf
 from sfumato.claims import Requirement
-from sfumato.cli.publish.method import method_command
-from sfumato.cli.publish.run import publish
+from sfumato.cli.publish.method import method_command, publish
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,5 @@
 """`sfumato publish`: one subcommand for each mechanism."""
 
-from sfumato.cli.publish.run import publish
+from sfumato.cli.publish.method import publish
 
 __all__ = ["publish"]

@@ -9,18 +9,137 @@ types and defaults of its fields, and `field(metadata={"help": ...})` is the opt
 from __future__ import annotations
 
 import inspect
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from textwrap import shorten
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from sfumato.cli.options import parameter_option, requirement_of, requirement_options
+from sfumato.cli.options import (
+    WHOLE,
+    file_options,
+    json_option,
+    parameter_option,
+    requirement_of,
+    requirement_options,
+)
 from sfumato.errors import ParameterError
 from sfumato.visible import shell_command
 
 if TYPE_CHECKING:
     from sfumato.declare import Parameter
 
-__all__ = ["method_command"]
+__all__ = ["method_command", "publish"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class _Methods(click.Group):
+    """The project's methods, then those of installed packages; each is imported when it is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_methods())
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _methods():
+            return None
+        from sfumato.mechanisms import REGISTRY
+
+        return method_command(cmd_name, REGISTRY[cmd_name])
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List them with one line each; that of another package's method would need its import."""
+        found = _methods()
+        limit = formatter.width - 6 - max(map(len, found))
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, shorten(says, limit, placeholder="...")) for name, says in found.items()])
+
+
+_FROM_OUTSIDE = "Method of another installed package."
+_NOT_HERE = ("raw",)  # never saved
+
+
+def _methods() -> dict[str, str]:
+    """Names and one line each, without importing any of them."""
+    from sfumato.registry import Registry, heads
+
+    own = heads("mechanisms")
+    others = Registry("sfumato.mechanisms", dict.fromkeys((*own, "synthesize"))).third_party
+    found = {name: head.says for name, head in own.items() if name not in _NOT_HERE}
+    return found | dict.fromkeys(others, _FROM_OUTSIDE)
+
+
+@click.group(cls=_Methods, short_help="Make a release and save it with its claim.")
+def publish() -> None:
+    """Make a release by one of the methods and save it with its claim.
+
+    Example: sfumato publish suppress patients.csv patients.toml -o out/
+    """
+
+
+def publish_options(function: F) -> F:
+    """Arguments and options every mechanism shares."""
+    for option in reversed(
+        (
+            click.argument("data", type=click.Path()),
+            click.argument("schema", type=click.Path()),
+            click.option("-o", "--output", type=click.Path(), help="Folder to write; it must not exist."),
+            click.option(
+                "--format", "file_format", type=click.Choice(["parquet", "csv"]), default="parquet", show_default=True
+            ),
+            click.option("--dry-run", is_flag=True, help="Say what would be done and spent; read no data."),
+            click.option(
+                "--seed", type=WHOLE, help="Rehearse with a seed; such a release is stamped and not for publication."
+            ),
+            click.option("--allow-rehearsal", is_flag=True, help="Save a rehearsal all the same, with its stamp."),
+            click.option(
+                "--allow-fingerprints",
+                is_flag=True,
+                help="Publish although many rows are alone with what is published unchanged.",
+            ),
+            click.option(
+                "--allow-text", is_flag=True, help="Publish columns that look like free text, in which names may stand."
+            ),
+            click.option(
+                "--allow-derived",
+                is_flag=True,
+                help="Publish although a column published unchanged follows from quasi-identifiers.",
+            ),
+            click.option(
+                "--allow-repeated",
+                is_flag=True,
+                help="Publish beside an earlier release of the same people, untried (--against tries them together).",
+            ),
+            click.option("--mapping", type=click.Path(), help="Also write, for you alone, which row got which label."),
+            click.option("--ledger", type=click.Path(), help="Ledger to account in; it is made where there is none."),
+            click.option(
+                "--against",
+                multiple=True,
+                type=click.Path(),
+                help="Earlier release (folder or table; a ledger: all it saw saved): warn when together they leave"
+                " anyone fewer than d values.",
+            ),
+            click.option(
+                "--refuse",
+                is_flag=True,
+                help="With --against: write nothing instead of warning. Not with a differentially private method.",
+            ),
+            click.option("--undecided", is_flag=True, help="Publish columns whose role is still a question."),
+            *_d_option(function),
+            file_options,
+            json_option,
+        )
+    ):
+        function = option(function)
+    return function
+
+
+def _d_option(function: Any) -> tuple[Any, ...]:
+    """`--d` for `--against`, unless the method has a d of its own."""
+    if "d" in [known.name for known in getattr(function, "__click_params__", [])]:
+        return ()
+    return (click.option("--d", default=4, show_default=True, help="With --against: how many values must be left."),)
+
 
 _BUDGET = (
     click.option(
@@ -51,7 +170,7 @@ def method_command(name: str, kind: Any) -> click.Command:
     for option in reversed(_options(kind, declared, flags)):
         command = option(command)
     mine = {parameter.name for parameter in getattr(command, "__click_params__", ())}
-    command = run.publish_options(command)
+    command = publish_options(command)
     shared = [one.name for one in command.__click_params__ if one.name in mine]
     if twice := sorted({one for one in shared if shared.count(one) > 1}):
         rule = f"has a field with the name of an option that every method has: {', '.join(twice)}"

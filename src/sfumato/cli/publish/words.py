@@ -1,0 +1,186 @@
+"""What a steward must hear beside the figures of a release: an account nobody keeps, noise, whose values are exact."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sfumato.visible import operand, shell_command
+
+if TYPE_CHECKING:
+    from sfumato.claims import Claim
+    from sfumato.mechanisms import Mechanism
+    from sfumato.release import Release
+    from sfumato.schema import Schema
+
+__all__ = [
+    "WARNING",
+    "budget_warnings",
+    "class_warnings",
+    "form_notes",
+    "list_warnings",
+    "plan_warnings",
+    "size_rows",
+    "table_warnings",
+    "withheld",
+    "withheld_words",
+]
+
+WARNING = "Warning: "  # how a note of a plan begins that is said before anything is drawn
+
+
+def budget_warnings(claim: Claim, schema: Schema, ledger: str | None) -> list[str]:
+    """Say, before anything is drawn, that nobody counts or limits what is spent."""
+    if claim.kind != "proved":
+        return []
+    if ledger is None:
+        return ["no ledger is named, so what this spends is not added to what was spent before. Add --ledger ledger.db"]
+    from pathlib import Path
+
+    import sfumato as sf
+    from sfumato.ledger import population_key
+
+    book, name = sf.Ledger(ledger), population_key(schema.population or schema.name)
+    known = book.populations() if Path(ledger).is_file() else []
+    if name in known and book.totals(name).left is not None:  # its own limit, or that of what it is a part of
+        return []
+    limited = [other for other in known if book.totals(other).limit is not None]
+    others = f" It limits {', '.join(limited)}: is one of these meant?" if limited else ""
+    fix = f"{shell_command(['sfumato', 'ledger', operand(ledger), '--population', name])} --set-limit EPSILON"
+    return [f"the ledger sets no limit for the population {name}.{others} Set one with: {fix}"]
+
+
+def list_warnings(mechanism: Mechanism, schema: Schema) -> list[str]:
+    """Warn, before anything is cut, of quasi-identifiers whose values are put together by their place in a list."""
+    method = getattr(mechanism, "base", mechanism)
+    names = [attribute.name for attribute in schema.quasi if attribute.grouped_by_list]
+    if not names or getattr(method, "nominal", "nodes") != "leaves":
+        return []
+    told = "no groups or hierarchy, so that values are put together as their list has them (often the alphabet)"
+    return [f"{', '.join(names)}: {told}, not as they are alike. Declare groups, or hide values with --nominal nodes"]
+
+
+def plan_warnings(mechanism: Mechanism, schema: Schema) -> list[str]:
+    """Return the warnings of a plan that spends a budget: functions of the schema and the parameters alone."""
+    if mechanism.claim(schema).kind != "proved":
+        return []
+    return [note.removeprefix(WARNING).rstrip(".") for note in mechanism.plan(schema).notes if note.startswith(WARNING)]
+
+
+def table_warnings(table: Any) -> list[str]:
+    """Warn of rows that are left out, of published columns that look like free text, and of what may be a key."""
+    from sfumato.errors import count_of
+    from sfumato.schema.checks import looks_like_free_text
+
+    found = []
+    if table.surplus:
+        most = count_of(table.schema.rows_per_person, "row")
+        found.append(f"{count_of(table.surplus, 'row is', 'rows are')} left out: at most {most} of each person is kept")
+    texts = [a.name for a in table.schema.published if looks_like_free_text(getattr(a.domain, "names", ()))]
+    if texts:
+        told = "looks like free text, in which names may stand" if len(texts) == 1 else "look like free text"
+        found.append(f"{', '.join(texts)} {told}: its values are published. Read them, or give the role other")
+    return found + [f"{one.path} {one.rule}; {one.hint}" for one in (*table.suspected_keys(), *table.unclear())]
+
+
+def size_rows(release: Release) -> list[tuple[str, Any]]:
+    """Return the size of a release by name; a noisy table suppresses nobody, it leaves out small counts."""
+    rows = release.summary().to_json()
+    if release.form == "cells":
+        rows.pop("suppressed")
+    if release.people is not None:
+        told = release.people
+        rows |= {"people": told.everyone, "fewest people in a class": int(told.classes.min(initial=told.everyone))}
+    return list(rows.items())
+
+
+def withheld(mechanism: Mechanism, schema: Schema) -> list[str]:
+    """Name the columns that a release by this method does not carry."""
+    asked = {name for names in mechanism.needs(schema) for name in names}
+    return [attribute.name for attribute in schema.attributes if attribute.name not in asked]
+
+
+def withheld_words(mechanism: Mechanism, schema: Schema) -> list[str]:
+    """Say which columns are not published, and why."""
+    found = withheld(mechanism, schema)
+    by_role = [name for name in found if schema[name].role in ("identifier", "other")]
+    others = [name for name in found if name not in by_role]
+    lines = [f"Not published, by role: {', '.join(by_role)}."] if by_role else []
+    if others:
+        lines.append(f"Not published by this method, which counts the target alone: {', '.join(others)}.")
+    return lines
+
+
+def form_notes(release: Release) -> list[str]:
+    """Say what the form of a release means for the people in it and for who adds its rows up."""
+    if release.form == "buckets":
+        hidden = ", ".join(attribute.name for attribute in release.carried if attribute.role == "sensitive")
+        exact = ", ".join(attribute.name for attribute in release.quasi)
+        is_hidden = f"Only the link to {hidden} is hidden."
+        if release.exposed():
+            is_hidden = f"The link to {hidden} is hidden only where a group has several values."
+        told = f"Published exactly, for every record: {exact}. {is_hidden}"
+        return [told, *(f"Warning: {text}." for text in class_warnings(release))]
+    if release.form == "cells":
+        told = "Counts carry noise, and small ones are not reported: rows do not add up to the number of records."
+        if release.practically_exact:
+            told = "Counts carry so little noise that they are practically exact: a row is very likely a record."
+        return [told, *(f"{note[0].upper()}{note[1:]}." for note in release.notes)]
+    warned = [f"Warning: {text}." for text in class_warnings(release)]
+    return [*warned, *_alike_but_missing(release), *_never_cut(release)]
+
+
+def class_warnings(release: Release) -> list[str]:
+    """Warn of classes of one person or of one sensitive value, whatever was required; nothing for drawn rows."""
+    from sfumato.claims import Requirement
+
+    if release.form not in ("generalized", "buckets") or release.claim.kind == "proved":
+        return []
+    exposed, asked = release.exposed(), release.claim.promise
+    told = [f"{alone}. Ask for k as well (--k)"] if (alone := exposed.alone()) else []
+    if isinstance(asked, Requirement) and not asked.reads_sensitive:
+        of = {name: f"{exposed.among(number)} all rows have one value" for name, number in exposed.alike.items()}
+        return [*told, *(f"nothing is promised of {name}, and {all_}. {_ASK_BOTH}" for name, all_ in of.items())]
+    return [*told, *(f"{text}. Ask for l of at least 2 as well (--l)" for text in exposed.one_value())]
+
+
+_ASK_BOTH = "Ask for l or t as well (--l, --t)"
+
+
+def _alike_but_missing(release: Release) -> list[str]:
+    """Warn of classes in which everyone whose value is known has the same one, and missing is the second value."""
+    import numpy as np
+
+    from sfumato.claims import Requirement
+
+    asked = release.claim.promise
+    if not isinstance(asked, Requirement) or not asked.reads_sensitive:
+        return []
+    told = []
+    for attribute in (one for one in release.carried if one.role == "sensitive" and one.missing_code is not None):
+        counts = release.groups.histogram(attribute.name)
+        values = np.diff(counts.indptr)
+        without = np.diff(counts[:, np.arange(attribute.size) != attribute.missing_code].indptr)
+        alike = int(((values == 2) & (without == 1)).sum())
+        if alike:
+            of = (
+                f"in {alike:,} of {len(release.groups):,} classes everyone whose {attribute.name} is known has the same"
+            )
+            told.append(f"Warning: {of}; a missing value counts as a value of its own.")
+    return told
+
+
+def _never_cut(release: Release) -> list[str]:
+    """Name the attributes that stayed whole although some rows lack them: too few to be a class of their own."""
+    import numpy as np
+
+    stuck = []
+    for at, attribute in enumerate(release.quasi):
+        used, labels = np.unique(release.boxes.labels[:, at]), release.boxes.tables[at]
+        uncut = (((0, attribute.size),), ((0, attribute.size - 1),))  # everything, or everything known
+        whole = all(labels.intervals(label) in uncut for label in used.tolist())
+        if whole and attribute.missing_code is not None:
+            stuck.append(attribute.name)
+    if not stuck or len(release.groups) == 0:
+        return []
+    hint = 'missing = { values = [...], action = "suppress" } in the schema leaves their rows out'
+    return [f"Not cut at all: {', '.join(stuck)}. Where few rows lack a value, they cannot be parted; {hint}."]
