@@ -90,6 +90,7 @@ if TYPE_CHECKING:  # what a type checker reads; a test compares it with the tabl
         NoisyTable as NoisyTable,
         Raw as Raw,
         Suppress as Suppress,
+        TargetRows as TargetRows,
         TopDown as TopDown,
     )
     from sfumato.randomness import (
@@ -167,6 +168,7 @@ _HOMES = {
         "NoisyTable",
         "Raw",
         "Suppress",
+        "TargetRows",
         "TopDown",
     ),
     "sfumato.randomness": ("Entropy",),

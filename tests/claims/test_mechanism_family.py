@@ -36,6 +36,7 @@ MADE = {
     "noisy-table": lambda: sf.NoisyTable(1),
     "raw": sf.Raw,
     "suppress": sf.Suppress,
+    "target-rows": lambda: sf.TargetRows(1),
     "topdown": lambda: sf.TopDown(4),
 }
 ELSEWHERE = {"synthesize": "tests/claims/test_synthesize.py"}

@@ -3,7 +3,7 @@
 from sfumato.mechanisms.anatomy import Anatomy
 from sfumato.mechanisms.base import Gathered, Mechanism, Plan, Progress, Stage
 from sfumato.mechanisms.bucketize import Bucketize
-from sfumato.mechanisms.diffgen import DiffGen
+from sfumato.mechanisms.diffgen import DiffGen, TargetRows
 from sfumato.mechanisms.dlink import DLink
 from sfumato.mechanisms.mondrian import Mondrian
 from sfumato.mechanisms.noisy_table import NoisyTable
@@ -30,5 +30,6 @@ __all__ = [
     "Raw",
     "Stage",
     "Suppress",
+    "TargetRows",
     "TopDown",
 ]

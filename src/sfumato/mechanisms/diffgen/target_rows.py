@@ -1,0 +1,484 @@
+"""Rows to learn one target from: DiffGen's cells, each attribute's values by class, and one paid choice between them.
+
+Source    DiffGen (Mohammed, Chen, Fung & Yu, KDD 2011) in the form of decision 003; naive Bayes from noisy one-way
+          tables; the public rule and the paid choice between models are ours: docs/decisions/005-target-rows.md.
+Claim     epsilon-DP when one person is added or removed.
+Because   what is drawn is paid for, one draw after the other: how many rows there are, where the schema does not say
+          (a count moves by 1); each cut (growth); the counts of all cells (a row is in one cell); the one-way class
+          tables (a row is in one entry of each of d tables, so each gets a d-th); which model is kept (rows it tells
+          right: a number that one row moves by 0 or 1, upwards, for all models alike). Rows are drawn from that.
+Checked   tests/claims/test_target_rows.py::test_the_whole_mechanism_keeps_its_epsilon
+          tests/claims/test_target_rows.py::test_the_trace_sums_to_epsilon
+          tests/claims/test_target_rows.py::test_mutants_are_caught
+Silent on replacing a person (twice the epsilon); on questions other than the target: values of an attribute are drawn
+          given the class and its label alone; on how well a learner will do. Drawn rows are nobody's.
+Cost      One group-by, one pass over the distinct rows for each cut and attribute, one for each model.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
+from fractions import Fraction
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+
+from sfumato.claims import Claim, Neighbours, PureDP
+from sfumato.counts import Cuts
+from sfumato.counts.counts import group_codes, packed
+from sfumato.declare import Rational, declare, parameter, to_json
+from sfumato.errors import ParameterError
+from sfumato.ledger.cost import Budget
+from sfumato.mechanisms.base import Gathered, Plan, Stage
+from sfumato.mechanisms.diffgen.growth import (
+    CellTables,
+    Cut,
+    Draw,
+    Drawn,
+    Growth,
+    Node,
+    Steps,
+    grow,
+    root_cut,
+    shares,
+    widest_step,
+)
+from sfumato.mechanisms.diffgen.row_model import (
+    BINS,
+    CellLaw,
+    Column,
+    Power,
+    RowModel,
+    correct_rows,
+    drawn_rows,
+    fitted_column,
+    public_bins,
+)
+from sfumato.mechanisms.diffgen.scores import score_of
+from sfumato.mechanisms.noisy_cells import (
+    cells_schema,
+    decoded,
+    expected_error,
+    least_drawable,
+    public_inputs,
+    refuse_size,
+    silences,
+    threshold_for,
+)
+from sfumato.randomness import Entropy, discrete_laplace, sparse_noise
+from sfumato.randomness.parameters import SMALLEST
+from sfumato.release import Outcome, assemble
+from sfumato.schema import Attribute, Labels, Schema
+
+__all__ = ["TableDraw", "TargetRows", "affordable_cuts", "cuttable", "information"]
+
+COUNTING = Fraction(1, 50)  # of the budget, for the number of rows, where the schema does not declare `rows`
+FEW = 400  # epsilon times rows below which nothing is cut
+HALVING = 250  # epsilon times rows for each doubling that pays for a specialization
+MOST_CUTS = 16
+NARROW = 8  # children that may always be cut into
+ROWS_A_CHILD = 500  # epsilon times rows that pay for one more
+FLAT = 16  # values of an attribute without order and hierarchy from which one-way tables are worth their price
+MANY = 8000  # epsilon times rows from which a quarter of a factor is tried, too
+ENTRIES = 1 << 24  # of all one-way tables
+RATIO, PENALTY = Fraction(3, 2), Fraction(1, 10)  # as in decision 003
+CELLS_ALONE = {"selections": Fraction(70, 100), "counts": Fraction(30, 100)}
+STACKED = {
+    "selections": Fraction(45, 100),
+    "counts": Fraction(20, 100),
+    "tables": Fraction(27, 100),
+    "model": Fraction(8, 100),
+}
+
+
+def information(epsilon: Fraction, rows: int) -> int:
+    """Return epsilon times the number of rows, in whole rows: what the public rule goes by.
+
+    >>> information(Fraction(1, 4), 30000)
+    7500
+    """
+    return math.floor(epsilon * max(rows, 0))
+
+
+def affordable_cuts(told: int) -> int:
+    """Return how many specializations are made: one more each time epsilon times rows doubles.
+
+    >>> [affordable_cuts(told) for told in (300, 400, 2000, 5000, 10000, 20000, 1000000)]
+    [0, 2, 3, 4, 5, 6, 11]
+    """
+    return 0 if told < FEW else min(MOST_CUTS, max(2, (told // HALVING).bit_length() - 1))
+
+
+def cuttable(attribute: Attribute, told: int) -> bool:
+    """Whether an attribute may be cut: not one whose specialization makes more children than the rows pay for."""
+    return widest_step(attribute) <= max(NARROW, told // ROWS_A_CHILD)
+
+
+def is_stacked(schema: Schema, told: int) -> bool:
+    """Whether one-way tables are measured: some attribute is long and flat, or there is too little to cut."""
+    flat = any(not a.ordered and not a.declared_tree and a.size > FLAT for a in schema.quasi)
+    return flat or told < FEW
+
+
+class TableDraw(Draw, Protocol):
+    """Makes the choices and noises the counts: from entropy, or (in an audit) by walking all of them."""
+
+    def noisy(self, counts: np.ndarray, *, epsilon: Fraction, stage: str) -> np.ndarray:
+        """Add discrete Laplace noise to every entry."""
+        ...
+
+    def cells(
+        self, number: int, occupied: tuple[np.ndarray, np.ndarray], *, epsilon: Fraction, threshold: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Noise every cell, empty ones too, and return those that reach the threshold."""
+        ...
+
+
+@dataclass(frozen=True)
+class DrawnTables(Drawn):
+    """Choices and noise drawn from entropy."""
+
+    def noisy(self, counts: np.ndarray, *, epsilon: Fraction, stage: str) -> np.ndarray:
+        """Add discrete Laplace noise to every entry."""
+        drawn = discrete_laplace(epsilon, counts.size, self.entropy.child(stage)).reshape(counts.shape)
+        found: np.ndarray = counts + drawn
+        return found
+
+    def cells(
+        self, number: int, occupied: tuple[np.ndarray, np.ndarray], *, epsilon: Fraction, threshold: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Noise every cell."""
+        return sparse_noise(number, occupied, epsilon, threshold, self.entropy.child("counts"))
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """What is fixed once everything is paid for: the model, its cuts, and who drew how much. All of it is public."""
+
+    model: RowModel
+    _: KW_ONLY
+    cuts: tuple[Cut, ...]
+    trace: tuple[tuple[str, Fraction], ...]
+
+
+@declare
+class TargetRows:
+    """Publish rows to learn the target from; everything but epsilon follows from public numbers.
+
+    With `rows` declared in the schema nothing is paid for counting them.
+    """
+
+    name: ClassVar[str] = "target-rows"
+    bounds_people: ClassVar[bool] = True
+
+    epsilon: Rational = parameter(
+        "Privacy budget, such as 1, 0.5 or 1/2.", above=0, hint="try 1/2", example=1, grid=("0.5", "1", "2", "4")
+    )
+
+    to_json = to_json
+
+    @property
+    def budget(self) -> Fraction:
+        """Epsilon, exactly."""
+        return Fraction(self.epsilon)
+
+    # -- before any data ---------------------------------------------------------------------
+
+    def claim(self, schema: Schema) -> Claim:
+        """Promise pure differential privacy; the trace is what would be spent if every choice is made."""
+        kept = cells_schema(schema)
+        self._refuse(kept)
+        return self._claimed(kept, self._planned(kept))
+
+    def needs(self, schema: Schema) -> list[tuple[str, ...]]:
+        """Ask for one group-by; all tables follow from it."""
+        return [tuple(attribute.name for attribute in cells_schema(schema).published)]
+
+    def plan(self, schema: Schema) -> Plan:
+        """Tell what each stage gets, if every choice is made."""
+        kept = cells_schema(schema)
+        self._refuse(kept)
+        does = {
+            "rows": "counts the rows, which the schema does not declare",
+            "selections": "selects values to specialize",
+            "counts": "noises every cell",
+            "tables": f"noises the values of {len(kept.quasi)} attributes by class",
+            "model": "chooses between cells, values by class, and both",
+        }
+        split = {"tables": max(1, len(kept.quasi))}
+        stages = []
+        for stage, amount in self._planned(kept):
+            rate = amount / kept.rows_per_person / split.get(stage, 1)
+            error = expected_error(rate) if stage in ("rows", "counts", "tables") else ""
+            stages.append(Stage(stage, does=does[stage], budget=amount, expected_error=error))
+        notes = ["What a run does not spend on cuts goes to the counts, or to the tables where nothing is cut."]
+        if kept.rows is None:
+            notes.append("Declare `rows` in the schema, to one digit, if that number is public: it then costs nothing.")
+        return Plan(tuple(stages), notes=tuple(notes))
+
+    # -- with data ---------------------------------------------------------------------------
+
+    def decide(self, counts: Gathered, draw: TableDraw) -> Fixed:
+        """Make every choice and noise every count."""
+        schema = cells_schema(counts.schema)
+        table = counts[self.needs(counts.schema)[0]]
+        person, width = schema.rows_per_person, len(schema.quasi)
+        codes, weight = table.codes[:, :width], table.weights
+        sizes = [attribute.size for attribute in schema.carried]
+        label = packed([table.codes[:, width + at] for at in range(len(sizes))], sizes)
+        budget = Budget(self.epsilon)
+        told = self._told(schema, table.rows, budget, draw)
+        left = budget.rest()
+        parts = STACKED if is_stacked(schema, told) else CELLS_ALONE
+        growth = self._grown(schema, codes, weight, label, told=told, left=left, parts=parts, draw=draw)
+        cuts, price = growth.cuts[-1], left * parts["selections"]
+        spent = sum(
+            (price * share for share in shares(self._cuts(schema, told), RATIO)[: growth.selections]), Fraction(0)
+        )
+        if spent:
+            budget.draw("selections", spent)
+        unspent = price - spent
+        to_tables = unspent if len(growth.cuts) == 1 and "tables" in parts else Fraction(0)
+        rate = budget.draw("counts", left * parts["counts"] + unspent - to_tables) / person
+        radix = [len(cut) for cut in cuts]
+        cells, law = self._cells(cuts, radix, codes, weight, label, math.prod(sizes), rate=rate, draw=draw)
+        totals, noise = law.counts.sum(axis=0), math.prod(radix) / rate**2
+        columns = []
+        if "tables" in parts:
+            each = budget.draw("tables", left * parts["tables"] + to_tables) / person / max(1, width)
+            bins = [public_bins(a, cut) for a, cut in zip(schema.quasi, cuts, strict=True)]
+            noisy = [
+                draw.noisy(
+                    _table(part, codes[:, at], label, weight, math.prod(sizes)), epsilon=each, stage=f"table {at}"
+                )
+                for at, part in enumerate(bins)
+            ]
+            small = min(range(width), key=lambda at: len(bins[at]), default=None)
+            if small is not None and (len(bins[small]) - 1) / each**2 < noise:  # whose sum has less noise
+                totals = noisy[small].sum(axis=0)
+            classes = np.maximum(totals, 1)
+            columns = [
+                fitted_column(a, bins[at], cuts[at], noisy[at], rate=each, classes=classes)
+                for at, a in enumerate(schema.quasi)
+            ]
+        classes = np.maximum(totals, 1)
+        models = _models(columns, law, classes, told=told, cut=len(growth.cuts) > 1)
+        chosen = 0
+        if "model" in parts:
+            price = budget.draw("model", budget.rest()) / person
+            scores = [correct_rows(model, codes, cells, label, weight) for model in models]
+            chosen = draw.flip(np.array(scores), epsilon=price, score=score_of("max", classes=2))
+        return Fixed(models[chosen], cuts=cuts, trace=budget.trace)
+
+    def apply(self, counts: Gathered, entropy: Entropy) -> Outcome:
+        """Choose, noise, draw rows, release them."""
+        found = self.decide(counts, DrawnTables(entropy.child("structure")))
+        schema, model = cells_schema(counts.schema), found.model
+        columns, label = drawn_rows(model, [len(cut) for cut in found.cuts], entropy.child("rows"))
+        tables, lookups = [], []
+        for at, attribute in enumerate(schema.quasi):
+            lows = np.array([node.low for node in found.cuts[at]])
+            of_cut = np.searchsorted(lows, np.arange(attribute.size), side="right") - 1
+            if model.power:
+                column = model.columns[at]
+            else:
+                value = of_cut if model.cells is not None else np.zeros(attribute.size, np.int64)
+                column = _bare(value)
+            labels, place = column.labels(attribute)
+            tables.append(labels)
+            lookups.append(place[column.value].astype(np.int32))
+            columns[at] = place[columns[at]] if len(columns[at]) else columns[at]
+        return _released(
+            schema, tables, lookups, columns, label, claim=self._claimed(schema, found.trace), json=self.to_json()
+        )
+
+    # -- parts -------------------------------------------------------------------------------
+
+    def _told(self, schema: Schema, rows: int, budget: Budget, draw: TableDraw) -> int:
+        """Return epsilon times rows, for one row; the number of rows is declared, or counted with noise and paid."""
+        rate = self.budget / schema.rows_per_person
+        if schema.rows is not None:
+            return information(rate, schema.rows)
+        price = budget.draw("rows", self.budget * COUNTING) / schema.rows_per_person
+        return information(rate, int(draw.noisy(np.array([rows]), epsilon=price, stage="rows")[0]))
+
+    def _cuts(self, schema: Schema, told: int) -> int:
+        """Return how many specializations are made; so few that cells can be numbered."""
+        free = [attribute for attribute in schema.quasi if cuttable(attribute, told)]
+        classes = math.prod(attribute.size for attribute in schema.carried)
+        cells = classes * math.prod(len(root_cut(attribute)) for attribute in free)
+        widest = max((widest_step(attribute) for attribute in free), default=1)
+        found = affordable_cuts(told) if widest > 1 else 0
+        while found and cells * widest**found >= 1 << 60:
+            found -= 1
+        return found
+
+    def _grown(
+        self,
+        schema: Schema,
+        codes: np.ndarray,
+        weight: np.ndarray,
+        label: np.ndarray,
+        *,
+        told: int,
+        left: Fraction,
+        parts: dict[str, Fraction],
+        draw: TableDraw,
+    ) -> Growth:
+        many = self._cuts(schema, told)
+        whole: tuple[Cut, ...] = tuple((Node(0, high=a.size, tree=0),) for a in schema.quasi)
+        free = [at for at, attribute in enumerate(schema.quasi) if cuttable(attribute, told)]
+        if not many:
+            return Growth((whole,), initial_splits=0, selections=0, later_splits=0)
+        person, classes = schema.rows_per_person, math.prod(attribute.size for attribute in schema.carried)
+        price = left * parts["selections"] / person
+        first, score = (score_of(name, classes=classes, in_cells=True) for name in ("gini", "max"))
+        steps = Steps(
+            many,
+            epsilon=price / many,
+            each=tuple(price * share for share in shares(many, RATIO)),
+            score=score,
+            first=first,
+            splits="together",
+            selection="permute-and-flip",
+            cell_price=PENALTY / (left * parts["counts"] / person),
+        )
+        quasi = [schema.quasi[at] for at in free]
+        tables = CellTables([a.size for a in quasi], codes[:, free], weight, label, classes)
+        growth = grow(quasi, tables, steps=steps, draw=draw)
+        cuts = []
+        for made in growth.cuts:
+            full = list(whole)
+            for at, cut in zip(free, made, strict=True):
+                full[at] = cut
+            cuts.append(tuple(full))
+        return Growth(tuple(cuts), initial_splits=0, selections=growth.selections, later_splits=0)
+
+    def _cells(
+        self,
+        cuts: Sequence[Cut],
+        radix: Sequence[int],
+        codes: np.ndarray,
+        weight: np.ndarray,
+        label: np.ndarray,
+        classes: int,
+        *,
+        rate: Fraction,
+        draw: TableDraw,
+    ) -> tuple[np.ndarray, CellLaw]:
+        """Noise the cells; also return the cell of each distinct row, which is confidential."""
+        cell = np.zeros(len(weight), np.int64)
+        for at, cut in enumerate(cuts):
+            lows = np.array([node.low for node in cut], np.int64)
+            cell = cell * radix[at] + np.searchsorted(lows, codes[:, at], side="right") - 1
+        number = math.prod(radix) * classes
+        threshold = max(threshold_for(number, rate, "auto"), least_drawable(number, rate))
+        keys, which = np.unique(cell * classes + label, return_inverse=True)
+        sums = np.zeros(len(keys), np.int64)
+        np.add.at(sums, which.ravel(), weight)
+        where, noisy = draw.cells(number, (keys, sums), epsilon=rate, threshold=threshold)
+        here, place = np.unique(where // classes, return_inverse=True)
+        counts = np.zeros((len(here), classes), np.int64)
+        counts[place.ravel(), where % classes] = noisy
+        return cell, CellLaw(here.astype(np.int64), counts=counts, smoothing=1 / float(rate))
+
+    def _planned(self, schema: Schema) -> tuple[tuple[str, Fraction], ...]:
+        budget = Budget(self.epsilon)
+        rate = self.budget / schema.rows_per_person
+        if schema.rows is None:
+            budget.draw("rows", self.budget * COUNTING)
+        told = information(rate, schema.rows) if schema.rows is not None else FEW
+        left, parts = budget.rest(), STACKED if is_stacked(schema, told) else CELLS_ALONE
+        cut = self._cuts(schema, told) > 0
+        for stage, share in parts.items():
+            takes = share + (
+                parts["selections"] if not cut and stage == ("tables" if "tables" in parts else "counts") else 0
+            )
+            if stage != "selections" or cut:
+                budget.draw(stage, left * takes)
+        return budget.trace
+
+    def _refuse(self, schema: Schema) -> None:
+        """Refuse, by public numbers, what could fail once something is drawn."""
+        person, width = schema.rows_per_person, max(1, len(schema.quasi))
+        classes = math.prod(attribute.size for attribute in schema.carried)
+        entries = classes * sum(min(a.size, 2 * BINS + MOST_CUTS) if a.ordered else a.size for a in schema.quasi)
+        if max(entries, classes) > ENTRIES:
+            hint = "coarser values, or fewer columns in the class"
+            raise ParameterError("schema", f"{entries:,} entries", f"must have at most {ENTRIES:,}", hint=hint)
+        least = min(STACKED["tables"] / width, STACKED["selections"] * shares(MOST_CUTS, RATIO)[0], COUNTING)
+        if self.budget * (1 - COUNTING) * least / person < SMALLEST:
+            rule = f"leaves a draw less than {float(SMALLEST):g}"
+            raise ParameterError("epsilon", str(self.budget), rule, hint="a larger epsilon")
+        refuse_size(schema, classes, self.budget / person, "auto")
+
+    def _claimed(self, schema: Schema, trace: tuple[tuple[str, Fraction], ...]) -> Claim:
+        known = ("about how many rows there are, as the schema declares",) if schema.rows is not None else ()
+        return Claim(
+            PureDP(self.epsilon),
+            neighbours=Neighbours.ADD_OR_REMOVE_ONE,
+            unit=schema.unit,
+            public_inputs=(*public_inputs(schema), *known, "the parameters of the mechanism"),
+            silent_on=(*silences(schema), "how attributes hang together beyond their cells and the class"),
+            trace=trace,
+        )
+
+
+def _models(columns: Sequence[Column], law: CellLaw, classes: np.ndarray, *, told: int, cut: bool) -> list[RowModel]:
+    """Return the models that are chosen from: a public list. Without tables the cells alone."""
+    if not columns:
+        return [RowModel((), cells=law, classes=classes, power=0)]
+    with_cells: tuple[Power, ...] = ((0, 1, 2) if told >= MANY else (0, 2)) if cut else ()
+    without: tuple[Power, ...] = (2, 4) if cut else (0, 2, 4)
+    made = [RowModel(tuple(columns), cells=law, classes=classes, power=power) for power in with_cells]
+    return made + [RowModel(tuple(columns), cells=None, classes=classes, power=power) for power in without]
+
+
+def _table(borders: np.ndarray, codes: np.ndarray, label: np.ndarray, weight: np.ndarray, classes: int) -> np.ndarray:
+    """Count rows by value and class."""
+    value = np.searchsorted(borders, codes, side="right") - 1
+    found = np.zeros((len(borders) - 1) * classes, np.int64)
+    np.add.at(found, value * classes + label, weight)
+    return found.reshape(-1, classes)
+
+
+def _bare(value: np.ndarray) -> Column:
+    many = int(value.max(initial=0)) + 1
+    return Column(value, label=np.arange(many), share=np.ones(many), ratio=np.ones((many, 1)))
+
+
+def _released(
+    schema: Schema,
+    tables: Sequence[Labels],
+    lookups: Sequence[np.ndarray],
+    columns: Sequence[np.ndarray],
+    label: np.ndarray,
+    *,
+    claim: Claim,
+    json: dict[str, Any],
+) -> Outcome:
+    """Count equal rows and assemble the release."""
+    sizes, width = [attribute.size for attribute in schema.carried], len(tables)
+    every = [*columns, *decoded(label, sizes)]
+    rows, weight = group_codes(every, [*(len(t) for t in tables), *sizes], rows=len(label))
+    fresh = np.ones(len(rows), bool)  # rows of one combination of labels stand together
+    fresh[1:] = (rows[1:, :width] != rows[:-1, :width]).any(axis=1)
+    release, _ = assemble(
+        schema,
+        tables=tuple(tables),
+        labels=rows[fresh, :width],
+        weight=np.add.reduceat(weight, np.flatnonzero(fresh)) if len(weight) else weight,
+        group=np.arange(int(fresh.sum())),
+        carried_group=np.cumsum(fresh) - 1,
+        carried_codes=rows[:, width:],
+        carried_weight=weight,
+        claim=claim,
+        mechanism=json,
+        form="cells",
+        left_out=None,
+        notes=("rows are drawn from noisy counts: none of them is a person's",),
+    )
+    recoding = Cuts(tuple(attribute.name for attribute in schema.quasi), labels=tuple(lookups))
+    return Outcome(release, recoding=recoding)
