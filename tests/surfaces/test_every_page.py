@@ -20,6 +20,7 @@ MADE = {
     "mondrian": lambda: sf.Mondrian(sf.KAnonymity(4)),
     "noisy-table": lambda: sf.NoisyTable(1),
     "suppress": sf.Suppress,
+    "target-rows": lambda: sf.TargetRows(1),
     "topdown": lambda: sf.TopDown(4),
 }
 WITHOUT_A_PAGE = {"raw": "never published", "synthesize": "has a map: see below"}

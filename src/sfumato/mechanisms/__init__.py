@@ -3,12 +3,13 @@
 from sfumato.mechanisms.anatomy import Anatomy
 from sfumato.mechanisms.base import Gathered, Mechanism, Plan, Progress, Stage
 from sfumato.mechanisms.bucketize import Bucketize
-from sfumato.mechanisms.diffgen import DiffGen, TargetRows
+from sfumato.mechanisms.diffgen import DiffGen
 from sfumato.mechanisms.dlink import DLink
 from sfumato.mechanisms.mondrian import Mondrian
 from sfumato.mechanisms.noisy_table import NoisyTable
 from sfumato.mechanisms.raw import Raw
 from sfumato.mechanisms.suppress import Suppress
+from sfumato.mechanisms.target_rows import TargetRows
 from sfumato.mechanisms.topdown import TopDown
 from sfumato.registry import Registry, heads
 

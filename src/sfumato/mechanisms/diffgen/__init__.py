@@ -8,6 +8,5 @@ from sfumato.mechanisms.diffgen.diffgen import (
     prefix_scores,
     step_epsilon,
 )
-from sfumato.mechanisms.diffgen.target_rows import TargetRows
 
-__all__ = ["DiffGen", "TargetRows", "choose_prefix", "information_gain", "max_score", "prefix_scores", "step_epsilon"]
+__all__ = ["DiffGen", "choose_prefix", "information_gain", "max_score", "prefix_scores", "step_epsilon"]

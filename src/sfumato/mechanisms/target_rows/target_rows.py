@@ -1,4 +1,4 @@
-"""Rows to learn one target from: DiffGen's cells, each attribute's values by class, and one paid choice between them.
+"""TargetRows: rows to learn one target from, drawn from noisy cells, noisy values by class, or both.
 
 Source    DiffGen (Mohammed, Chen, Fung & Yu, KDD 2011) in the form of decision 003; naive Bayes from noisy one-way
           tables; the public rule and the paid choice between models are ours: docs/decisions/005-target-rows.md.
@@ -45,17 +45,6 @@ from sfumato.mechanisms.diffgen.growth import (
     shares,
     widest_step,
 )
-from sfumato.mechanisms.diffgen.row_model import (
-    BINS,
-    CellLaw,
-    Column,
-    Power,
-    RowModel,
-    correct_rows,
-    drawn_rows,
-    fitted_column,
-    public_bins,
-)
 from sfumato.mechanisms.diffgen.scores import score_of
 from sfumato.mechanisms.noisy_cells import (
     cells_schema,
@@ -66,6 +55,17 @@ from sfumato.mechanisms.noisy_cells import (
     refuse_size,
     silences,
     threshold_for,
+)
+from sfumato.mechanisms.target_rows.row_model import (
+    BINS,
+    CellLaw,
+    Column,
+    Power,
+    RowModel,
+    correct_rows,
+    drawn_rows,
+    fitted_column,
+    public_bins,
 )
 from sfumato.randomness import Entropy, discrete_laplace, sparse_noise
 from sfumato.randomness.parameters import SMALLEST
@@ -86,9 +86,9 @@ ENTRIES = 1 << 24  # of all one-way tables
 RATIO, PENALTY = Fraction(3, 2), Fraction(1, 10)  # as in decision 003
 CELLS_ALONE = {"selections": Fraction(70, 100), "counts": Fraction(30, 100)}
 STACKED = {
-    "selections": Fraction(45, 100),
-    "counts": Fraction(20, 100),
-    "tables": Fraction(27, 100),
+    "selections": Fraction(28, 100),
+    "counts": Fraction(14, 100),
+    "tables": Fraction(50, 100),
     "model": Fraction(8, 100),
 }
 
