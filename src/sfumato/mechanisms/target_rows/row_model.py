@@ -129,16 +129,17 @@ def fitted_column(
 ) -> Column:
     """Return the law of an attribute from its noisy table (values x classes); `classes` is how many rows each has.
 
-    Values with few rows beside the noise are joined (neighbours on a grid, the rest of a label elsewhere). Shares are
-    made positive and add up to the rows. A ratio's distance from 1 is shrunk by the part that noise explains; how
-    large the noise is, is public.
+    Neighbours on a grid with few rows beside the noise are joined. Shares are made positive and add up to the rows. A
+    ratio's distance from 1 is shrunk by the part that noise explains; how large the noise is, is public.
     """
     noise = 1 / float(rate)
     width = noisy.shape[1]
     lows = np.array([node.low for node in cut], np.int64)
     label = np.searchsorted(lows, borders[:-1], side="right") - 1
     apart = label * 2 + (borders[:-1] == attribute.missing_code)  # a label holds the missing value or others, not both
-    lead = _joined(noisy.sum(axis=1), apart, math.sqrt(2 * width) * noise, ordered=attribute.ordered)
+    lead = np.arange(len(label))
+    if attribute.ordered:
+        lead = _joined(noisy.sum(axis=1), apart, math.sqrt(2 * width) * noise)
     heads, value = np.unique(lead, return_inverse=True)
     value, label = value.ravel(), label[heads]
     joined = np.bincount(value)
@@ -162,15 +163,11 @@ def fitted_column(
     return Column(value[codes], label=label, share=share, ratio=ratio)
 
 
-def _joined(rows: np.ndarray, label: np.ndarray, least: float, *, ordered: bool) -> np.ndarray:
+def _joined(rows: np.ndarray, label: np.ndarray, least: float) -> np.ndarray:
     """Return the first of the values each value is joined with; values of different labels stay apart."""
     lead = np.arange(len(rows))
     for one in np.unique(label):
         inside = np.flatnonzero(label == one)
-        if not ordered:
-            small = inside[rows[inside] < least]
-            lead[small] = small[0] if len(small) else 0
-            continue
         head, before, held = int(inside[0]), -1, 0
         for at in inside.tolist():
             lead[at] = head
