@@ -12,7 +12,7 @@ from sfumato.mechanisms.diffgen.growth import root_cut
 from sfumato.mechanisms.target_rows.row_model import (
     BINS,
     CellLaw,
-    Column,
+    ColumnLaw,
     RowModel,
     drawn_rows,
     fitted_column,
@@ -82,7 +82,9 @@ def test_without_noise_a_ratio_is_the_share_of_the_class_over_its_share_overall(
 
 
 def test_drawn_rows_have_the_proportions_of_the_weights():
-    column = Column(np.arange(4), label=np.array([0, 0, 1, 1]), share=np.array([1.0, 3, 2, 2]), ratio=np.ones((4, 2)))
+    column = ColumnLaw(
+        np.arange(4), label=np.array([0, 0, 1, 1]), share=np.array([1.0, 3, 2, 2]), ratio=np.ones((4, 2))
+    )
     cells = CellLaw(np.array([0, 1]), counts=np.array([[400, 0], [100, 200]]), smoothing=1.0)
     model = RowModel((column,), cells=cells, classes=np.array([500, 200]), power=4)
     [values], label = drawn_rows(model, [2], Entropy.seeded(1))

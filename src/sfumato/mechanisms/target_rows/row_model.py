@@ -29,7 +29,7 @@ from sfumato.schema import Attribute, Labels
 __all__ = [
     "BINS",
     "CellLaw",
-    "Column",
+    "ColumnLaw",
     "Power",
     "RowModel",
     "correct_rows",
@@ -73,7 +73,7 @@ def public_bins(attribute: Attribute, cut: Cut) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class Column:
+class ColumnLaw:
     """One attribute of the model: which value a code is, which label of the cut a value lies in, and its law.
 
     `share` is how often a value occurs; `ratio` (values x classes) a class's share at the value over its share overall.
@@ -126,7 +126,7 @@ class Column:
 
 def fitted_column(
     attribute: Attribute, borders: np.ndarray, cut: Cut, noisy: np.ndarray, *, rate: Fraction, classes: np.ndarray
-) -> Column:
+) -> ColumnLaw:
     """Return the law of an attribute from its noisy table (values x classes); `classes` is how many rows each has.
 
     Neighbours on a grid with few rows beside the noise are joined. Shares are made positive and add up to the rows. A
@@ -160,7 +160,7 @@ def fitted_column(
     ratio = np.where(share[:, None] > 0, 1 + away / expected * kept[:, None], 1.0)
     ratio = np.clip(ratio, LEAST_RATIO, 1 / prior)
     codes = np.searchsorted(borders, np.arange(attribute.size), side="right") - 1
-    return Column(value[codes], label=label, share=share, ratio=ratio)
+    return ColumnLaw(value[codes], label=label, share=share, ratio=ratio)
 
 
 def _joined(rows: np.ndarray, label: np.ndarray, least: float) -> np.ndarray:
@@ -219,7 +219,7 @@ class CellLaw:
 class RowModel:
     """Rows: a class and, with `cells`, a cell by their noisy counts; then each value given the class and its label."""
 
-    columns: tuple[Column, ...]
+    columns: tuple[ColumnLaw, ...]
     _: KW_ONLY
     cells: CellLaw | None
     classes: np.ndarray

@@ -59,7 +59,7 @@ from sfumato.mechanisms.noisy_cells import (
 from sfumato.mechanisms.target_rows.row_model import (
     BINS,
     CellLaw,
-    Column,
+    ColumnLaw,
     Power,
     RowModel,
     correct_rows,
@@ -426,7 +426,7 @@ class TargetRows:
         )
 
 
-def _models(columns: Sequence[Column], law: CellLaw, classes: np.ndarray, *, told: int, cut: bool) -> list[RowModel]:
+def _models(columns: Sequence[ColumnLaw], law: CellLaw, classes: np.ndarray, *, told: int, cut: bool) -> list[RowModel]:
     """Return the models that are chosen from: a public list. Without tables the cells alone."""
     if not columns:
         return [RowModel((), cells=law, classes=classes, power=0)]
@@ -444,9 +444,9 @@ def _table(borders: np.ndarray, codes: np.ndarray, label: np.ndarray, weight: np
     return found.reshape(-1, classes)
 
 
-def _bare(value: np.ndarray) -> Column:
+def _bare(value: np.ndarray) -> ColumnLaw:
     many = int(value.max(initial=0)) + 1
-    return Column(value, label=np.arange(many), share=np.ones(many), ratio=np.ones((many, 1)))
+    return ColumnLaw(value, label=np.arange(many), share=np.ones(many), ratio=np.ones((many, 1)))
 
 
 def _released(
