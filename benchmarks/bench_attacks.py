@@ -153,7 +153,7 @@ def anonymeter(folder: Path) -> None:
     linked = REGISTRY["linkage"](first=first, most=2000).run([release], Knowledge(known), train, control, seed=1)
     print(f"linkability: ours {residual(linked)}; rates {linked.targets.rate:.4f}, {linked.controls.rate:.4f}")
     print(f"    published {PUBLISHED['linkability']}", flush=True)
-    for secret in every.columns:
+    for secret in (name for name in every.columns if every[name].n_unique() <= 200):
         release, train, control = tables(secret)
         found = REGISTRY["inference"](most=1000).run([release], Knowledge(attribute=secret), train, control, seed=1)
         print(f"inference of {secret}: ours {residual(found)}", flush=True)

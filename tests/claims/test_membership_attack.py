@@ -89,6 +89,8 @@ def test_the_known_law_reaches_the_bound(epsilon):
     assert all(gain.interval[0] <= bound for gain in found)
     assert all(gain.details["bound"] == bound for gain in found)
     assert not any(gain.notes for gain in found)
+    assert all(gain.details["epsilon at least"] <= gain.details["epsilon claimed"] * 1.001 + 1e-9 for gain in found)
+    assert found[0].details["epsilon claimed"] == pytest.approx(float(Fraction(epsilon)))
     assert np.mean([gain.value for gain in found]) == pytest.approx(bound, abs=0.03)
 
 
@@ -101,6 +103,7 @@ def test_a_mutant_that_overspends_is_seen():
     found = Membership().run([lying], EVERYTHING, table, control)
     assert found.interval[0] > found.details["bound"] == advantage_bound(0.1)
     assert len(found.notes) == 1
+    assert found.details["epsilon at least"] > 1 > found.details["epsilon claimed"]
 
 
 def test_diffgen_stays_below_its_bound():

@@ -86,7 +86,7 @@ class DeFinetti:
 
             def attack(table: Table, which: str) -> Guesses:
                 people = victims(table, known, [name], entropy=entropy.child(which), most=self.most)
-                return guessed(people, model.beliefs(people.quasi), view.overall)
+                return guessed(people, model.beliefs(people.quasi), overall=view.overall)
 
             if controls is not None:
                 same_codes(controls, targets, (*known, name))

@@ -15,8 +15,8 @@ Silent on what a learner finds across classes (`learner`), and on which values a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -46,6 +46,7 @@ __all__ = ["Guesses", "Inference", "carries", "guessed", "inference_gain"]
 
 STOPS = "fewer or coarser quasi-identifiers, t-closeness for this attribute, or differential privacy"
 _TIE = 1e-9
+_ENTRIES = 8_000_000  # of a people x values matrix held at a time
 
 
 def carries(release: Release) -> Fit:
@@ -105,8 +106,17 @@ class Inference:
 
             def attack(table: Table, which: str) -> Guesses:
                 people = victims(table, known, [name], entropy=entropy.child(which), most=self.most)
-                found, held = inferred(view, people.quasi)
-                return guessed(people, found, view.overall, groups=groups, ruled_out=self.ruled_out, held=held)
+                return _in_parts(
+                    people,
+                    view.values,
+                    lambda part: guessed(
+                        part,
+                        *inferred(view, part.quasi),
+                        overall=view.overall,
+                        groups=groups,
+                        ruled_out=self.ruled_out,
+                    ),
+                )
 
             if controls is not None:
                 same_codes(controls, targets, (*known, name))
@@ -143,11 +153,11 @@ class Guesses:
 def guessed(
     people: Victims,
     beliefs: np.ndarray,
-    overall: np.ndarray,
+    held: np.ndarray | None = None,
     *,
+    overall: np.ndarray,
     groups: np.ndarray | None = None,
     ruled_out: int = 0,
-    held: np.ndarray | None = None,
 ) -> Guesses:
     """Guess the likeliest value of each person; of equally likely ones the more frequent, then the first."""
     groups = np.arange(len(overall)) if groups is None else groups
@@ -162,6 +172,21 @@ def guessed(
     chance = beliefs[lines, truth]
     certain = (chance > 1 - _TIE) & (True if held is None else held)
     return Guesses(people, success=guess == truth, chance=chance, certain=certain)
+
+
+def _in_parts(people: Victims, values: int, attack: Callable[[Victims], Guesses]) -> Guesses:
+    """Attack some people at a time, so that a belief in each of many values fits into memory."""
+    step = max(1, _ENTRIES // max(1, values))
+    found = [
+        attack(replace(people, codes=people.codes[start : start + step], weight=people.weight[start : start + step]))
+        for start in range(0, max(1, len(people.weight)), step)
+    ]
+    return Guesses(
+        people,
+        success=np.concatenate([part.success for part in found]),
+        chance=np.concatenate([part.chance for part in found]),
+        certain=np.concatenate([part.certain for part in found]),
+    )
 
 
 def inference_gain(
@@ -181,8 +206,14 @@ def inference_gain(
 ) -> Gain:
     """Return the gain of guesses, beside the guess of someone who has seen the overall distribution only."""
     people = targets.people
-    uninformed = np.repeat((overall / max(1, overall.sum()))[None, :], len(people.weight), axis=0)
-    baseline = guessed(people, uninformed, overall, groups=groups, ruled_out=ruled_out)
+    even = (overall / max(1, overall.sum()))[None, :]
+    baseline = _in_parts(
+        people,
+        len(overall),
+        lambda part: guessed(
+            part, np.repeat(even, len(part.weight), axis=0), overall=overall, groups=groups, ruled_out=ruled_out
+        ),
+    )
     knows = f"knows {joined_words(known)}{holds}"
     if ruled_out:
         knows += f" and rules out {ruled_out} wrong values"

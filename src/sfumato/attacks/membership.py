@@ -9,7 +9,8 @@ Claim     The attacker knows the person's whole published row. Where the law of 
           (e^epsilon - 1) / (e^epsilon + 1).
 Because   the discrete Laplace ratio is e^epsilon at or above the count with the person, e^-epsilon below. The bound is
           the largest gap of two probabilities whose ratios stay within e^epsilon both for an event and for its
-          complement. Threshold and score are chosen on one half of the people and counted on the other.
+          complement; "epsilon at least" turns the two rates into a lower bound beside the claimed epsilon. Threshold and
+          score are chosen on one half of the people and counted on the other.
 Checked   tests/claims/test_membership_attack.py::test_the_known_law_reaches_the_bound
           tests/claims/test_membership_attack.py::test_a_mutant_that_overspends_is_seen
           tests/claims/test_membership_attack.py::test_planted_tables
@@ -27,6 +28,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from sfumato.attacks.audit import clopper_pearson
 from sfumato.attacks.base import FITS, Exposure, Fit, Gain, Harm, Knowledge
 from sfumato.attacks.roc import curve_of
 from sfumato.attacks.victims import MOST, Victims, known_names, one_release, same_codes, share_of, victims
@@ -297,6 +299,16 @@ def _bound(release: Release) -> dict[str, Any]:
     return {"bound": advantage_bound(float(promise.epsilon))} if isinstance(promise, PureDP) else {}
 
 
+def _epsilon_seen(targets: Share, controls: Share) -> float:
+    """Return the epsilon below which, with 95 % confidence, no promise can be true (Clopper & Pearson, both ways)."""
+    if not targets.trials or not controls.trials:
+        return 0.0
+    hits = clopper_pearson(round(targets.successes), targets.trials)
+    alarms = clopper_pearson(round(controls.successes), controls.trials)
+    ratios = [(hits[0], alarms[1]), (1 - alarms[1], 1 - hits[0])]
+    return max([0.0, *(math.log(one / other) for one, other in ratios if one > 0 and other > 0)])
+
+
 def _gain(
     people: Victims,
     success: np.ndarray,
@@ -324,6 +336,9 @@ def _gain(
         details=details,
     )
     bound = details.get("bound")
+    if bound is not None and controls is not None:
+        audited = {"epsilon at least": _epsilon_seen(targets, controls), "epsilon claimed": 2 * math.atanh(bound)}
+        gain = replace(gain, details={**details, **audited})
     if bound is not None and controls is not None and gain.interval[0] > bound:
         note = f"The gain is above {bound:.3g}, the most that the release's epsilon allows: its claim is broken."
         return replace(gain, notes=(note,))

@@ -141,7 +141,7 @@ class Minimality:
                 for line, point in enumerate(map(tuple, people.quasi.tolist())):
                     if point in worked:
                         beliefs[line] = worked[point]
-                return guessed(people, beliefs, view.overall, held=held)
+                return guessed(people, beliefs, held, overall=view.overall)
 
             if controls is not None:
                 same_codes(controls, targets, (*known, name))

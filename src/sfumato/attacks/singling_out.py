@@ -2,9 +2,10 @@
 
 Source    Article 29 Working Party, Opinion 05/2014; protocol: Giomi et al., PoPETs 2023, section 4.1.
 Claim     A condition names a value of a nominal column, or one side of a value of an ordered one, in `columns` columns
-          of a published row; it is used where about one published row is expected to meet it (est between 1/2 and
-          3/2). It succeeds on a table where exactly one row meets it. The same conditions are tried on the controls,
-          and conditions about values drawn evenly from the domain are the baseline.
+          of a published row (of a single column also an ordered value itself). It is used where about one published
+          row is expected to meet it (est between 1/2 and 3/2), and succeeds on a table where exactly one row meets it.
+          The same conditions are tried on the controls; conditions about values drawn evenly from the domain are the
+          baseline.
 Because   a condition of weight 1 / n meets exactly one of n people with chance up to 37 % without any release, so that
           only the gap to people who are not in it counts.
 Checked   tests/claims/test_singling_out.py::test_planted_tables
@@ -37,7 +38,7 @@ __all__ = ["Predicates", "SinglingOut"]
 
 _CELLS = 30_000_000  # conditions x rows held at a time
 _TRIES = 4  # published rows looked at for one condition wanted, at a time
-_ROUNDS = 5
+_ROUNDS = 8
 
 
 @dataclass(frozen=True)
@@ -208,13 +209,14 @@ def _written(
     order = np.argsort(generator.random((many, total)), axis=1)
     chosen = np.zeros((many, total), bool)
     np.put_along_axis(chosen, order[:, : min(width, total)], values=True, axis=1)
+    sided = generator.random(many) < 0.5 if width == 1 else np.ones(many, bool)  # rare values, and extremes
     low, high = np.zeros_like(codes), np.zeros_like(codes)
     for at, name in enumerate(columns):
         attribute: Attribute = schema[name]
         code, top = codes[:, at], attribute.size
         low[:, at], high[:, at] = code, code + 1
         if attribute.ordered:
-            line = code < attribute.values.size
+            line = (code < attribute.values.size) & sided
             above = line & (code > middles[at])
             low[:, at] = np.where(line & ~above, 0, code)
             high[:, at] = np.where(above, attribute.values.size, code + 1)
