@@ -9,7 +9,7 @@ Claim     The attacker knows the person's whole published row. Where the law of 
           (e^epsilon - 1) / (e^epsilon + 1).
 Because   the discrete Laplace ratio is e^epsilon at or above the count with the person, e^-epsilon below. The bound is
           the largest gap of two probabilities whose ratios stay within e^epsilon both for an event and for its
-          complement; "epsilon at least" turns the two rates into a lower bound beside the claimed epsilon. Threshold and
+          complement; "epsilon at least" turns the two rates into a lower bound beside the claimed one. Threshold and
           score are chosen on one half of the people and counted on the other.
 Checked   tests/claims/test_membership_attack.py::test_the_known_law_reaches_the_bound
           tests/claims/test_membership_attack.py::test_a_mutant_that_overspends_is_seen
