@@ -5,6 +5,7 @@
 (0.07, 0.2)
 """
 
+from sfumato.attacks.again import mechanism_of
 from sfumato.attacks.audit import Accused, Audited, black_box_audit, exact_audit
 from sfumato.attacks.base import Attack, Exposure, Fit, Gain, Knowledge
 from sfumato.attacks.calibration import Calibration, calibrate
@@ -22,8 +23,9 @@ from sfumato.attacks.linkage import Linkage
 from sfumato.attacks.membership import Membership, advantage_bound
 from sfumato.attacks.minimality import Minimality
 from sfumato.attacks.registry import REGISTRY
+from sfumato.attacks.shadow import Shadow
 from sfumato.attacks.singling_out import SinglingOut
-from sfumato.attacks.suite import Suite, attack_all, mechanism_of
+from sfumato.attacks.suite import Suite, attack_all
 from sfumato.measures.proportions import Share, difference, wilson
 
 __all__ = [
@@ -51,6 +53,7 @@ __all__ = [
     "OverlapRow",
     "Records",
     "Samples",
+    "Shadow",
     "Share",
     "SinglingOut",
     "Suite",

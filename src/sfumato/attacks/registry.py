@@ -20,5 +20,6 @@ REGISTRY = Registry(
         "downcoding": "sfumato.attacks.downcoding:Downcoding",
         "composition": "sfumato.attacks.composing.attack:Intersection",
         "membership": "sfumato.attacks.membership:Membership",
+        "shadow": "sfumato.attacks.shadow:Shadow",
     },
 )

@@ -8,7 +8,6 @@ Because   what is true of everybody is found out about people in no release, too
 Checked   tests/claims/test_attack_suite.py::test_every_attack_is_run_or_says_why_not
           tests/claims/test_attack_suite.py::test_without_a_control_nothing_is_called_a_gain
           tests/claims/test_attack_suite.py::test_a_rehearsal_makes_its_own_controls
-          tests/claims/test_attack_suite.py::test_every_mechanism_can_be_made_again
 Silent on attacks that are not registered. A rehearsal is another release than the one asked about, of half the people.
 """
 
@@ -24,18 +23,17 @@ import numpy as np
 from sfumato.attacks.base import Attack, Fit, Gain, Knowledge, percent
 from sfumato.attacks.registry import REGISTRY
 from sfumato.attacks.victims import known_names, victims
-from sfumato.claims import requirement_from_json
 from sfumato.counts import Table, holdout
 from sfumato.errors import NotComparable, ParameterError, SfumatoError
 from sfumato.estimate import align_boxes, nearest_boxes
 from sfumato.measures.base import json_number
-from sfumato.mechanisms import REGISTRY as MECHANISMS, Mechanism, Progress
+from sfumato.mechanisms import Mechanism, Progress
 from sfumato.mechanisms.base import gather, run
 from sfumato.randomness import Entropy
 from sfumato.release import Release
 from sfumato.visible import visible
 
-__all__ = ["Suite", "attack_all", "mechanism_of"]
+__all__ = ["Suite", "attack_all"]
 
 _SMALL = 20_000  # rows up to which attacks marked small-only are run unasked
 _LOOKED_AT = 500  # people whose closest published row is looked for
@@ -204,38 +202,4 @@ def _distances(
             drawn = victims(people, known, entropy=Entropy.seeded(seed).child(name), most=_LOOKED_AT)
             far = np.repeat(nearest_boxes(view, drawn.codes)[2], drawn.weight)
             found[name] = float(np.median(far)) if len(far) else math.nan
-    return found
-
-
-def mechanism_of(described: Mapping[str, Any]) -> Mechanism:
-    """Return the mechanism that a release says it was made by.
-
-    >>> import sfumato as sf
-    >>> mechanism_of(sf.Anatomy(4).to_json())
-    Anatomy(l=4)
-    """
-    name = described.get("name", "nothing")
-    if name not in MECHANISMS:
-        hint = f"give a control instead; known are {', '.join(MECHANISMS)}"
-        raise ParameterError("mechanism", name, "cannot be run again", hint=hint)
-    try:
-        again: Mechanism = _made_again(MECHANISMS[name], described)
-    except (SfumatoError, TypeError, KeyError) as error:
-        hint = "give a control instead, or pass the mechanism in Python"
-        raise ParameterError("mechanism", name, "cannot be made again from what the release says", hint=hint) from error
-    return again
-
-
-def _made_again(kind: Any, described: Mapping[str, Any]) -> Mechanism:
-    """Fill the fields of a mechanism; one that holds another, or a promise of its own, has it described inside."""
-    told = {key: value for key, value in described.items() if key != "name"}
-    inner = told.pop("linkability", {})
-    if inner.get("population", "the table itself") != "the table itself":
-        raise KeyError("population")
-    told |= {key: value for key, value in inner.items() if key not in ("kind", "population")}
-    if isinstance(told.get("requirement"), Mapping):
-        told["requirement"] = requirement_from_json(told["requirement"])
-    if isinstance(told.get("base"), Mapping):
-        told["base"] = mechanism_of(told["base"])
-    found: Mechanism = kind(**told)
     return found

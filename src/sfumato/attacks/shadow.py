@@ -1,0 +1,154 @@
+"""Membership by shadow releases: the same mechanism, run again and again with and without the most exposed people.
+
+Source    Shokri et al., S&P 2017; each person in or out by a coin in every run: Carlini et al., S&P 2022; vulnerable
+          records first: Meeus et al., ESORICS 2023.
+Claim     The people whom the release holds most alone are put into or left out of each of `releases` shadow tables by a
+          coin; the rest of each is drawn from targets and controls. For each person score and threshold are chosen on
+          one half of the runs and counted on the other; hits are runs with them, false alarms runs without.
+Because   given the rest, being in is the only thing that differs between the runs, so that it alone can be told.
+Checked   tests/claims/test_shadow_attack.py::test_planted_people_are_told_and_hidden_ones_are_not
+          tests/claims/test_shadow_attack.py::test_a_mutant_that_never_leaves_anybody_out_is_caught
+Silent on everybody else: the rates are those of the most exposed people, and of releases like this one, not of it.
+Cost      one release for each shadow table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import KW_ONLY
+from typing import ClassVar
+
+import numpy as np
+
+from sfumato.attacks.again import mechanism_of
+from sfumato.attacks.base import FITS, Exposure, Fit, Gain, Harm, Knowledge
+from sfumato.attacks.membership import joint_view
+from sfumato.attacks.roc import curve_of
+from sfumato.attacks.victims import Victims, known_names, one_release, same_codes, victims
+from sfumato.counts import Table
+from sfumato.declare import Whole, declare, parameter
+from sfumato.errors import NotComparable, SfumatoError
+from sfumato.estimate import align_boxes, holding_boxes
+from sfumato.measures.proportions import Share
+from sfumato.mechanisms import Progress
+from sfumato.mechanisms.base import gather, run
+from sfumato.randomness import Entropy
+from sfumato.release import Release
+
+__all__ = ["Shadow"]
+
+
+@declare
+class Shadow:
+    """Tell from many releases of the same kind whether the most exposed people are in."""
+
+    name: ClassVar[str] = "shadow"
+    axis: ClassVar[Harm] = "membership"
+    several: ClassVar[bool] = False
+    small_only: ClassVar[bool] = True
+
+    _: KW_ONLY
+    people: Whole = parameter("How many of the most exposed people are tried.", default=10, least=1, unit="people")
+    releases: Whole = parameter("Shadow releases that are made.", default=32, least=8, unit="releases")
+
+    def fits(self, release: Release) -> Fit:
+        """A release that says by which mechanism it was made."""
+        try:
+            mechanism_of(release.mechanism)
+        except SfumatoError as error:
+            return Fit(str(error).rstrip("."))
+        return FITS if release.quasi and release.carried else Fit("it publishes too little")
+
+    def run(
+        self,
+        releases: Sequence[Release],
+        knowledge: Knowledge,
+        targets: Table,
+        controls: Table | None = None,
+        *,
+        seed: int = 0,
+        progress: Progress | None = None,
+    ) -> Gain:
+        """Make the shadow releases and count; without controls the tables are drawn from the targets."""
+        release = one_release(releases)
+        mechanism = mechanism_of(release.mechanism)
+        known = known_names(knowledge, targets.schema)
+        carried = tuple(a.name for a in release.carried if a.name in targets.schema)
+        if not carried:
+            raise NotComparable("the release carries no attribute of the table.")
+        if controls is not None:
+            same_codes(controls, targets, (*known, *carried))
+        entropy = Entropy.seeded(seed).child(self.name)
+        schema = targets.schema.with_roles(quasi=known, sensitive=carried)
+        exposed = _exposed(release, targets, known, carried, self.people)
+        names = tuple(attribute.name for attribute in targets.schema.published)
+        pool = np.concatenate([table.codes(names) for table in (targets, controls) if table is not None])
+        alike = [names.index(name) for name in exposed.names]
+        rows_in = targets.codes(names)
+        mine = rows_in[[np.flatnonzero((rows_in[:, alike] == line).all(axis=1))[0] for line in exposed.codes]]
+        for line in exposed.codes:  # nobody like them is left in the pool
+            pool = pool[~(pool[:, alike] == line).all(axis=1)]
+        scores = np.zeros((self.releases, len(mine), 2))
+        inside = np.zeros((self.releases, len(mine)), bool)
+        for at in range(self.releases):
+            if progress is not None:
+                progress(at / self.releases, "shadow releases")
+            stream = entropy.child(str(at))
+            inside[at] = stream.child("coins").below_many(2, len(mine)).astype(bool)
+            rest = pool[stream.child("rows").permutation(len(pool))[: targets.rows]]
+            rows = Table.from_codes(targets.schema, np.concatenate([rest, mine[inside[at]]]), names)
+            made = run(mechanism, gather(mechanism, rows), stream.child("release"))
+            scores[at] = joint_view(made, schema, carried).scores(exposed)
+        return self._gain(exposed, scores, inside)
+
+    def _gain(self, exposed: Victims, scores: np.ndarray, inside: np.ndarray) -> Gain:
+        """Choose for each person on the first half of the runs, count on the second."""
+        half = len(scores) // 2
+        hits, runs, alarms, without = (np.zeros(len(exposed.codes), np.int64) for _ in range(4))
+        for who in range(len(exposed.codes)):
+            best = (-1.0, 0, np.inf)
+            for which in range(scores.shape[2]):
+                seen, was_in = scores[:half, who, which], inside[:half, who]
+                if not was_in.any() or was_in.all():
+                    continue
+                ones = np.ones(half)
+                curve = curve_of(seen[was_in], seen[~was_in], member_weight=ones[was_in], other_weight=ones[~was_in])
+                at = curve.best()
+                gap = float((seen[was_in] >= at).mean() - (seen[~was_in] >= at).mean())
+                if gap > best[0]:
+                    best = (gap, which, _between(seen, at))
+            says = scores[half:, who, best[1]] >= best[2]
+            truth = inside[half:, who]
+            hits[who], runs[who] = int(says[truth].sum()), int(truth.sum())
+            alarms[who], without[who] = int(says[~truth].sum()), int((~truth).sum())
+        rate = np.divide(hits, runs, where=runs > 0, out=np.zeros(len(runs)))
+        pooled = (hits.sum() + alarms.sum()) / max(1, runs.sum() + without.sum())
+        return Gain(
+            self.name,
+            axis="membership",
+            targets=Share(int(hits.sum()), trials=int(runs.sum())),
+            controls=Share(int(alarms.sum()), trials=int(without.sum())),
+            baseline=Share(float(pooled * runs.sum()), trials=int(runs.sum())),
+            records=Exposure(exposed.names, codes=exposed.codes, weight=runs, success=rate, chance=rate),
+            holds=f"knows the rows of the {len(exposed.codes)} most exposed people and the mechanism",
+            hit="tells {} of the releases they are in",
+            miss="takes {} of those they are not in for such",
+            stops="differential privacy, or leaving out people who are alone with what is published",
+            details={"shadow releases": len(scores)},
+        )
+
+
+def _between(seen: np.ndarray, at: float) -> float:
+    """The middle between a threshold and the next score below it: other runs have other scores."""
+    below = seen[seen < at]
+    return float((at + below.max()) / 2) if len(below) and np.isfinite(below.max()) else at
+
+
+def _exposed(release: Release, targets: Table, known: tuple[str, ...], carried: tuple[str, ...], most: int) -> Victims:
+    """The people in the smallest, widest classes: rows that only they explain."""
+    people = victims(targets, known, carried, entropy=Entropy.seeded(0))
+    view = align_boxes(release, targets.schema.with_roles(quasi=known))
+    person, box = holding_boxes(view, people.quasi)
+    there = np.bincount(person, weights=view.weight[box], minlength=len(people.codes))
+    order = np.lexsort((there, people.weight))[:most]
+    return Victims(people.names, codes=people.codes[order], weight=people.weight[order], known=people.known)
