@@ -1,11 +1,11 @@
 # ruff: noqa: INP001
-"""Draws frontier.svg beside this file: the releases of `sfumato demo` by privacy loss and utility loss.
+"""Draws frontier.svg beside this file: the releases of `sfumato demo` by inference gain and utility loss.
 
 Adult is public, so its figures may be shown; the figures of your own table are confidential.
-Takes about a minute: `python docs/images/draw_frontier.py`. The background is transparent and the writing mid-grey, so
+Takes two minutes: `python docs/images/draw_frontier.py`. The background is transparent and the writing mid-grey, so
 that one file serves light and dark pages; the letters are large enough for a telephone. As in the report, hollow marks
-are differentially private (noise counts as loss in their measured figure), squares are buckets (membership is public),
-and the dashed line is the efficient one without buckets, on which the recommended release lies.
+are differentially private, squares are buckets (membership is public), the dashed line is the efficient one without
+buckets, and releases far beyond the others are left out of the picture.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from pathlib import Path
 from typing import Any
 
 import sfumato as sf
-from sfumato.cli.demo import QUASI
+from sfumato.cli.demo import AXES, QUASI
 
 HERE = Path(__file__).parent
 NAMES = {"Mondrian": "Mondrian", "Bucketize": "Buckets", "DiffGen": "DiffGen"}
 LEGEND = {
     "Mondrian": "Mondrian",
     "Buckets": "Buckets: membership is public, so left out",
-    "DiffGen": "Differentially private: noise counts as loss",
+    "DiffGen": "Differentially private",
 }
 LEFT, TOP, WIDTH, HEIGHT = 66, 112, 480, 300
-MOST = (0.72, 0.058)  # nats on each axis
+MOST = (0.128, 0.0136)
 COLOURS = {"Mondrian": "#3f88c5", "Buckets": "#e07b1a", "DiffGen": "#2a9d76"}
 STYLE = """\
 text { font: 17px system-ui, -apple-system, "Segoe UI", Helvetica, Arial, sans-serif; fill: #7a7a7a }
@@ -42,14 +42,19 @@ text { font: 17px system-ui, -apple-system, "Segoe UI", Helvetica, Arial, sans-s
 def frontier() -> dict[str, Any]:
     """Compare the releases of the demo and return the picture's rows and ends."""
     table = sf.datasets.adult().with_roles(quasi=QUASI, sensitive="occupation", target=())
-    private = sf.sweep(sf.DiffGen, epsilon=["0.5", 1, 2, 4])
-    front = sf.frontier(table, sf.sweep("tradeoff", "tradeoff-buckets", private), repeats=3, panels=False)
+    policy = sf.Policy()
+    points = policy.strengthened(sf.sweep("standard"))
+    return rows_of(sf.frontier(table, points, privacy=AXES, policy=policy, repeats=2, panels=False))
+
+
+def rows_of(front: Any) -> dict[str, Any]:
+    """Return the picture's rows."""
     best = front.recommend().point
     without = {point.number for point in front.efficient_without_buckets}
     return {
         "rows": [
             {
-                "method": NAMES[type(point.mechanism).__name__],
+                "method": NAMES.get(type(point.mechanism).__name__, "Mondrian"),
                 "privacy": round(point.privacy.mean, 4),
                 "utility": round(point.utility.mean, 5),
                 "efficient": point.efficient,
@@ -57,9 +62,9 @@ def frontier() -> dict[str, Any]:
                 "chosen": point.number == best.number,
             }
             for point in front.points
-            if not point.failed
+            if not point.failed and point.utility.mean <= MOST[1]
         ],
-        "ends": {"raw": front.anchors.raw, "suppressed": front.anchors.suppressed},
+        "left_out": sum(point.utility.mean > MOST[1] for point in front.points if not point.failed),
     }
 
 
@@ -91,14 +96,14 @@ def axes() -> list[str]:
     """Return both axes with a few ticks, and their names."""
     x, y = at(0, 0)
     parts = [f'<path class="axis" d="M{x},{TOP}V{y}H{LEFT + WIDTH}"/>']
-    for privacy in (0, 0.2, 0.4, 0.6):
+    for privacy in (0, 0.04, 0.08, 0.12):
         here = at(privacy, 0)[0]
         parts += [f'<path class="axis" d="M{here},{y}v5"/>', words(here, y + 22, f"{privacy:g}", anchor="middle")]
-    for utility in (0, 0.02, 0.04):
+    for utility in (0, 0.005, 0.01):
         here = at(0, utility)[1]
         parts += [f'<path class="axis" d="M{x},{here}h-5"/>', words(x - 9, here + 5, f"{utility:g}", anchor="end")]
     parts.append(
-        words(LEFT + WIDTH, y + 46, "privacy loss of the worst-placed person &#8594; worse", anchor="end")
+        words(LEFT + WIDTH, y + 46, "what an attacker gains on people in the table &#8594; worse", anchor="end")
     )
     parts.append(words(4, TOP - 12, "&#8593; worse: utility loss over large populations"))
     return parts
@@ -111,27 +116,24 @@ def stepped(rows: list[dict[str, Any]], chosen: str, kind: str) -> str:
     return f'<path class="{kind}" d="M{line[0][0]},{line[0][1]}{steps}"/>'
 
 
-def picture(rows: list[dict[str, Any]], ends: dict[str, Any]) -> str:
+def picture(rows: list[dict[str, Any]], left_out: int) -> str:
     """Return the whole picture."""
     parts = axes()
     parts += [stepped(rows, "efficient", "front"), stepped(rows, "without", "front without")]
     # What is drawn last lies on top: the recommended release, then what buckets would cover.
     for row in sorted(rows, key=lambda row: (row["chosen"], row["without"], row["efficient"])):
-        pale = not (row["efficient"] or row["without"] or row["method"] == "DiffGen")
+        pale = not (row["efficient"] or row["without"])
         parts.append(mark(row["method"], *at(row["privacy"], row["utility"]), "beaten" if pale else ""))
     chosen = next(row for row in rows if row["chosen"])
     x, y = at(chosen["privacy"], chosen["utility"])
-    there = at(0.258, 0.0080)
+    there = at(0.028, 0.0062)
     parts += [
         f'<circle class="ring" cx="{x}" cy="{y}" r="10"/>',
         f'<path class="lead" d="M{x + 7.5},{y - 6.6}L{there[0]},{there[1]}"/>',
         words(there[0] + 4, there[1] - 2, "recommended", kind="chosen"),
     ]
-    (x, y), high = at(*ends["suppressed"]), at(0, 0.0155)[1]
-    parts += [f'<path class="end" d="M{x - 6},{y}h12M{x},{y - 6}v12"/>', words(x + 12, y + 5, "everything removed")]
-    x, y = at(*ends["raw"])
-    parts += [f'<path class="end" d="M{x - 6},{y}h12M{x},{y - 6}v12"/>', f'<path class="axis" d="M{x},{y}V{high}"/>']
-    parts.append(words(LEFT + WIDTH + 10, high - 8, "the table as it is", anchor="end"))
+    if left_out:
+        parts.append(words(LEFT + WIDTH, TOP + 6, f"{left_out} releases lie higher", anchor="end"))
     for method, (x, y) in zip(LEGEND, ((LEFT + 6, 16), (LEFT + 6, 41), (LEFT + 6, 66)), strict=True):
         parts += [mark(method, x, y), words(x + 12, y + 5, LEGEND[method])]
     parts += [
@@ -146,10 +148,10 @@ def main() -> None:
     """Write the picture."""
     drawn = frontier()
     size = f"{LEFT + WIDTH + 14} {TOP + HEIGHT + 56}"
-    title = "Releases of Adult by privacy loss and utility loss, with the efficient ones joined"
+    title = "Releases of Adult by what an attacker gains and by utility loss, with the efficient ones joined"
     wide, high = size.split()
     head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size}" width="{wide}" height="{high}" role="img">'
-    body = picture(drawn["rows"], drawn["ends"])
+    body = picture(drawn["rows"], drawn["left_out"])
     svg = f"{head}\n<title>{title}</title>\n<style>\n{STYLE}\n</style>\n{body}\n</svg>\n"
     (HERE / "frontier.svg").write_text(svg, "utf-8")
 

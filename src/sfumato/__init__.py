@@ -78,6 +78,9 @@ if TYPE_CHECKING:  # what a type checker reads; a test compares it with the tabl
         SchemaError as SchemaError,
         SfumatoError as SfumatoError,
     )
+    from sfumato.frontiers import (
+        Policy as Policy,
+    )
     from sfumato.ledger import (
         Ledger as Ledger,
     )
@@ -158,6 +161,7 @@ _HOMES = {
         "SchemaError",
         "SfumatoError",
     ),
+    "sfumato.frontiers": ("Policy",),
     "sfumato.ledger": ("Ledger",),
     "sfumato.mechanisms": (
         "Anatomy",

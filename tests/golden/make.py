@@ -64,12 +64,14 @@ PROSE = frozenset(
         "fingerprints",
         "formula",
         "hint",
+        "lost",
         "membership",
         "message",
         "mind",
         "not measured",
         "note",
         "notes",
+        "price",
         "problem",
         "promises",
         "public_inputs",
@@ -79,8 +81,10 @@ PROSE = frozenset(
         "refusal",
         "rule",
         "schema",
+        "sentence",
         "silent_on",
         "standing",
+        "stops",
         "text",
         "warnings",
         "without",
@@ -642,9 +646,10 @@ def _frontier_case(schema: str) -> None:
     def made() -> Files:
         found = front(schema)
         most = 1.1 * min(point.privacy.mean for point in found.efficient_without_buckets)
+        free = sf.Policy({"k": 1})
         told = {
             "knee": found.recommend().to_json(),
-            "privacy": found.recommend(privacy_loss=most).to_json(),
+            "privacy": found.recommend(free, privacy_loss=most).to_json(),
             "utility": found.recommend(utility_loss=0.5).to_json(),
             "membership": found.recommend(membership_public=True).to_json(),
         }

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 import sfumato as sf
 from sfumato.cli.main import app
-from sfumato.errors import Infeasible
+from sfumato.errors import Infeasible, ParameterError
 
 
 def run(*arguments):
@@ -86,23 +86,28 @@ def js(p, q):
 def test_frontier_is_sf_frontier(clinic, clinic_files, tmp_path):
     options = ("--preset", "diffgen", "--repeats", 2, "--workers", 0)
     answer = json.loads(run("frontier", *clinic_files, *options, "-o", tmp_path / "r.html", "--json"))
-    front = sf.frontier(clinic, "diffgen", repeats=2, workers=0, progress=False)
+    axes = ["inference", "membership", "identity", "privacy_loss", "proved"]
+    front = sf.frontier(clinic, "diffgen", privacy=axes, repeats=2, workers=0, progress=False)
     assert answer["ok"]
+    assert [answer["privacy"]["name"], *(axis["name"] for axis in answer["others"])] == axes
     assert answer["efficient"] == [point.number for point in front.efficient]
     for shown, point in zip(answer["points"], front.points, strict=True):
         assert shown["privacy"] == json.loads(json.dumps(point.privacy.to_json()))
         assert shown["proved_bound"] == point.bound
     assert answer["recommendation"]["label"] == front.recommend().point.label
-    assert (tmp_path / "r.html").stat().st_size > 500_000
+    assert (tmp_path / "r.html").stat().st_size > 50_000
 
 
 @pytest.mark.parametrize("public", [False, True])
 def test_buckets_are_recommended_only_when_asked_for(clinic, clinic_files, tmp_path, public, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
-    keep = ("--keep", tmp_path / "kept", "--repeats", 1, "--workers", 0)
+    free = ("--at-least", "k=1", "--privacy", "privacy_loss")
+    keep = ("--keep", tmp_path / "kept", "--repeats", 1, "--workers", 0, *free)
     asked = ("--membership-public",) if public else ()
     answer = json.loads(run("frontier", *clinic_files, *keep, *asked, "--json"))
-    front = sf.frontier(clinic, "standard", keep=tmp_path / "kept", repeats=1, workers=0, progress=False)
+    policy = sf.Policy({"k": 1})
+    kept = {"keep": tmp_path / "kept", "repeats": 1, "workers": 0, "policy": policy}
+    front = sf.frontier(clinic, "standard", progress=False, **kept)
     said = front.recommend(membership_public=public)
     assert said.point.buckets == public
     assert answer["recommendation"] == json.loads(json.dumps(said.to_json()))
@@ -114,6 +119,39 @@ def test_buckets_are_recommended_only_when_asked_for(clinic, clinic_files, tmp_p
     assert ("left out of this recommendation" in text) == (not public)
     assert json.loads((tmp_path / "r.json").read_text())["recommendation"]["label"] == said.point.label
     assert ("left out of the recommendation" in (tmp_path / "p.md").read_text()) == (not public)
+
+
+def test_the_policy_is_kept_and_its_price_told(clinic, clinic_files, tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    asked = ("--at-least", "k=11", "--at-most", "inference=0.5", "--answer", "age x ill within 90 %")
+    fast = ("--repeats", 1, "--workers", 0, "--keep", tmp_path / "kept")
+    answer = json.loads(run("frontier", *clinic_files, *asked, *fast, "--json"))
+    assert answer["policy"] == {"at_least": {"k": 11}, "at_most": {"inference": "0.5"}, "answer": [asked[-1]]}
+    best = next(one for one in answer["points"] if one["number"] == answer["recommendation"]["point"])
+    assert best["people"] is None or best["people"] >= 11
+    assert best["risks"]["inference"]["mean"] <= 0.5
+    assert best["answers"]["age x ill"]["mean"] <= 0.9
+    assert all("k-anonymity" in one["label"] for one in answer["points"] if one["label"].startswith("Mondrian"))
+    text = " ".join(run("frontier", *clinic_files, *asked, *fast).split())
+    assert answer["recommendation"]["price"] in text
+    assert best["attacks"]["inference"]["sentence"] in text
+
+
+def test_where_nothing_keeps_the_policy_the_closest_release_is_named(clinic_files, tmp_path):
+    asked = ("--at-least", "k=601", "--at-most", "proved=0", "--preset", "diffgen")
+    with pytest.raises(Infeasible) as told:
+        run("frontier", *clinic_files, *asked, "--repeats", 1, "--workers", 0, "-o", tmp_path / "r.md")
+    assert told.value.best.startswith("DiffGen epsilon=0.1")
+    assert "proved bound at most 0: it has 0.05" in told.value.why
+    assert "Policy: k at least 601; proved bound at most 0." in (tmp_path / "r.md").read_text()
+
+
+@pytest.mark.parametrize(
+    "wrong", [("--at-least", "11"), ("--at-most", "inference"), ("--answer", "age"), ("--at-most", "height=1")]
+)
+def test_a_line_of_a_policy_that_cannot_be_read_is_an_error(clinic_files, wrong):
+    with pytest.raises(ParameterError):
+        run("frontier", *clinic_files, *wrong, "--workers", 0)
 
 
 def test_a_limit_no_release_keeps_is_an_error_after_the_report(clinic_files, tmp_path):

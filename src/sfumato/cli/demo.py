@@ -20,12 +20,12 @@ __all__ = ["demo"]
 
 # Li & Li 2009, table 1: six quasi-identifiers and the occupation.
 QUASI = ("age", "workclass", "education", "marital-status", "race", "sex")
-PRESETS = ("tradeoff", "tradeoff-buckets")
+AXES = ("inference", "membership", "identity", "privacy_loss", "proved")
 
 
 @click.command(short_help="The main job on the bundled Adult data.")
 @click.option("-o", "--output", type=click.Path(), default="demo-out", show_default=True, help="Folder to write.")
-@click.option("--quick", is_flag=True, help="A handful of releases instead of the paper's.")
+@click.option("--quick", is_flag=True, help="A handful of releases only.")
 @click.option(
     "--membership-public",
     is_flag=True,
@@ -47,11 +47,11 @@ def demo(output: str, quick: bool, membership_public: bool, as_json: bool) -> No
     folder = _free(output)
     data, schema = _written(folder)
     table = sf.read(data, sf.Schema.load(schema))
-    private = sf.sweep(sf.DiffGen, epsilon=["0.5", 1, 2, 4])
-    points = sf.sweep(sf.Mondrian, t=["0.1", "0.15", "0.2"]) if quick else sf.sweep(*PRESETS, private)
+    policy = sf.Policy()
+    points = policy.strengthened(sf.sweep(sf.Mondrian, t=["0.1", "0.15", "0.2"]) if quick else sf.sweep("standard"))
     if not as_json:
-        say(f"Adult, {table.rows:,} people: making and measuring {len(points)} releases.")
-    front = sf.frontier(table, points, progress=not as_json, repeats=3)
+        say(f"Adult, {table.rows:,} people: making, attacking and measuring {len(points)} releases.")
+    front = sf.frontier(table, points, privacy=AXES, policy=policy, progress=not as_json, repeats=2)
     chosen = front.recommend(membership_public=membership_public)
     release = sf.publish(table, chosen.mechanism)
     release.save(folder / "release")

@@ -10,10 +10,12 @@ from sfumato.cli.options import DECIMAL, WHOLE, completed_by, file_options, give
 from sfumato.cli.output import emit, made, say, show_table
 
 if TYPE_CHECKING:
-    from sfumato.frontiers import Frontier, Point, Recommendation
+    from sfumato.frontiers import Frontier, Point, Policy, Recommendation
 
 __all__ = ["frontier", "show"]
 
+_AXES = ("inference", "membership", "identity", "privacy_loss", "proved")
+_LOSS_FIRST = ("privacy_loss", "inference", "membership", "identity", "proved")
 _NAME = 34  # letters of a release's name that are not wrapped in a terminal of 80
 
 
@@ -34,8 +36,26 @@ def _presets() -> list[str]:
     shell_complete=completed_by(_presets),
     help="Which sweep (default: standard); may be given several times.",
 )
-@click.option("--privacy", default="privacy_loss", show_default=True, help="Measure on the privacy axis.")
+@click.option(
+    "--privacy",
+    multiple=True,
+    help="Privacy axis; may be given several times, and the first decides: inference, membership, identity, proved, or "
+    "a measure (default: inference, membership, identity, privacy_loss, proved; with --privacy-loss that one first).",
+)
 @click.option("--utility", default="utility_loss", show_default=True, help="Measure on the utility axis.")
+@click.option("--at-least", multiple=True, metavar="k=11", help="Policy: people in every class (default: k=5).")
+@click.option(
+    "--at-most",
+    multiple=True,
+    metavar="AXIS=LIMIT",
+    help="Policy: the largest figure on a privacy axis: inference=0.02.",
+)
+@click.option(
+    "--answer",
+    multiple=True,
+    metavar="TABLE",
+    help='Policy: counts that must come out right: "age x region within 10 %".',
+)
 @click.option("--privacy-loss", type=DECIMAL, help="Recommend the most useful release up to this privacy figure.")
 @click.option("--utility-loss", type=DECIMAL, help="Recommend the most private release up to this utility figure.")
 @click.option(
@@ -52,6 +72,10 @@ def _presets() -> list[str]:
 def frontier(data: str, schema: str, as_json: bool, **options: Any) -> None:
     """Make a sweep of releases, measure each, find those that no other beats, recommend one, and write a report.
 
+    A recommended release keeps the policy: at least 5 people in every class unless --at-least says otherwise, and what
+    --at-most and --answer ask for. Partitions of the sweep are asked for that k as well. Where nothing keeps the
+    policy, the closest release and the line it breaks are told, and the command ends with 3.
+
     Buckets publish everybody's exact quasi-identifiers, so that anyone can tell who is in the table. They are compared
     and shown, but recommended only with --membership-public.
 
@@ -59,7 +83,7 @@ def frontier(data: str, schema: str, as_json: bool, **options: Any) -> None:
 
     Example: sfumato frontier patients.csv patients.toml -o report.html
 
-    Example: sfumato frontier patients.csv patients.toml --preset tradeoff --privacy-loss 0.2 -o report.html
+    Example: sfumato frontier patients.csv patients.toml --at-least k=11 --at-most inference=0.02 -o report.html
     """
     import sfumato as sf
     from sfumato.pages.page import REPORT_ENDINGS
@@ -67,12 +91,15 @@ def frontier(data: str, schema: str, as_json: bool, **options: Any) -> None:
     for name in ("output", "public"):
         refuse_target(name, options[name], endings=REPORT_ENDINGS)
     form = given_options(**{name: options[name] for name in ("delimiter", "encoding", "header", "sheet")})
-    points = sf.sweep(*(options["preset"] or ("standard",)))
+    policy = _policy(options["at_least"], options["at_most"], options["answer"])
+    points = policy.strengthened(sf.sweep(*(options["preset"] or ("standard",))))
     table = sf.read(data, sf.Schema.load(schema), **form)
     front = sf.frontier(
         table,
         points,
-        **{name: options[name] for name in ("privacy", "utility", "keep", "repeats", "seed", "workers")},
+        privacy=options["privacy"] or (_AXES if options["privacy_loss"] is None else _LOSS_FIRST),
+        **{name: options[name] for name in ("utility", "keep", "repeats", "seed", "workers")},
+        policy=policy,
         progress=True,
     )
     reached = None
@@ -95,6 +122,28 @@ def frontier(data: str, schema: str, as_json: bool, **options: Any) -> None:
         say(f"Report: {options['output']} (confidential)")
 
 
+def _policy(at_least: tuple[str, ...], at_most: tuple[str, ...], answer: tuple[str, ...]) -> Policy:
+    """The policy as the options state it."""
+    import sfumato as sf
+
+    return sf.Policy(
+        _pairs("--at-least", at_least, "k=11"), at_most=_pairs("--at-most", at_most, "inference=0.02"), answer=answer
+    )
+
+
+def _pairs(option: str, given: tuple[str, ...], example: str) -> dict[str, str]:
+    """Read NAME=NUMBER."""
+    from sfumato.errors import ParameterError
+
+    found = {}
+    for text in given:
+        name, sign, value = text.partition("=")
+        if not sign or not name.strip() or not value.strip():
+            raise ParameterError(option, text, "is not a name and a number", hint=example)
+        found[name.strip()] = value.strip()
+    return found
+
+
 def _command() -> str:
     """The command line as it was given."""
     import sys
@@ -109,11 +158,12 @@ def show(front: Frontier, recommendation: Recommendation) -> None:
     from sfumato.errors import count_of
     from sfumato.frontiers import name_together, side_by_side
 
-    names = (front.privacy.name.replace("_", " "), front.utility.name.replace("_", " "))
+    names = (front.privacy.words, front.utility.words)
     best = recommendation.point
     listed = [*front.efficient] if best.efficient else [*front.efficient, best]
     listed.sort(key=lambda point: (front.privacy.sign * point.privacy.mean, point.number))
     groups = side_by_side(listed)
+    rest = {point.number for point in front.efficient_without_buckets}
     widest = max(len(name_together(group)) for group in groups)
     several = any(point.attributes for point in listed)
     rows = [
@@ -122,7 +172,7 @@ def show(front: Frontier, recommendation: Recommendation) -> None:
             f"{group[0].privacy.mean:.4g}",
             f"{group[0].utility.mean:.4g}",
             *([str(group[0].attributes.get("privacy", {}).get("worst", ""))] if several else []),
-            _mark(group, best),
+            _mark(group, best, rest),
         )
         for group in groups
     ]
@@ -132,15 +182,24 @@ def show(front: Frontier, recommendation: Recommendation) -> None:
     say(f"{count_of(len(front.points), 'release')} compared{failed}.")
     say("")
     say(f"Recommended: {best.label}", style="bold", wrap=True)
+    if recommendation.lost:
+        say(recommendation.lost, style="bold", wrap=True)
     say(recommendation.reason, wrap=True)
+    for line in filter(None, (recommendation.price, *_gains(best))):
+        say(line, wrap=True)
     if recommendation.note:
         say(recommendation.note, style="bold" if best.buckets else "", wrap=True)
     say(recommendation.caution, style="dim", wrap=True)
 
 
-def _mark(group: tuple[Point, ...], best: Point) -> str:
+def _gains(point: Point) -> list[str]:
+    """What an attacker gains, in a sentence for each attack."""
+    return [str(found["sentence"]) for found in point.attacks.values()]
+
+
+def _mark(group: tuple[Point, ...], best: Point, rest: set[int]) -> str:
     """What a line of the table says beside its figures."""
     said = ["recommended"] if best.number in [point.number for point in group] else []
     said += ["membership public"] if group[0].buckets else []
-    said += [] if group[0].efficient else ["only buckets beat it"]
+    said += ["only buckets beat it"] if group[0].number in rest and not group[0].efficient else []
     return ", ".join(said)

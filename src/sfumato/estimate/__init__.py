@@ -24,18 +24,24 @@ from sfumato.estimate.person import (
     person_distribution,
 )
 from sfumato.estimate.regions import ANY, Regions, count, estimate, normalised, shares
+from sfumato.estimate.tables import ExactTables, PublicBins, ReadTables, association, bins_of, exact_tables, read_tables
 
 __all__ = [
     "ANY",
     "Buckets",
     "Columns",
+    "ExactTables",
     "FineCells",
     "MaxentReading",
+    "PublicBins",
+    "ReadTables",
     "Regions",
     "Step",
     "View",
     "align",
     "align_boxes",
+    "association",
+    "bins_of",
     "by_labels",
     "by_nearest",
     "by_residence",
@@ -44,6 +50,7 @@ __all__ = [
     "coverages",
     "estimate",
     "estimates",
+    "exact_tables",
     "exact_view",
     "expected_at",
     "feature_columns",
@@ -56,6 +63,7 @@ __all__ = [
     "nearest_boxes",
     "normalised",
     "person_distribution",
+    "read_tables",
     "row_features",
     "shares",
     "units_of",

@@ -1,9 +1,11 @@
 """Sweeps of releases, the efficient ones among them, and which to publish. Every figure here is confidential."""
 
-from sfumato.frontiers.axes import Axis, Composed, HeldOut
-from sfumato.frontiers.evaluate import group_sizes, name_together, sample_rows, side_by_side
+from sfumato.frontiers.axes import RISKS, Axis, Composed, HeldOut, axis_words
+from sfumato.frontiers.evaluate import name_together, side_by_side
+from sfumato.frontiers.panel import asked_of, group_sizes, sample_rows
 from sfumato.frontiers.point import Point, Reference, Spread, efficient_set
-from sfumato.frontiers.recommend import ASK, CHOSEN, MEMBERSHIP, Chosen, Recommendation, attributes_of
+from sfumato.frontiers.policy import Breach, Policy, WantedTable
+from sfumato.frontiers.recommend import ASK, CHOSEN, MEMBERSHIP, Chosen, Recommendation, attributes_of, price_of
 from sfumato.frontiers.result import AxisMeasure, Frontier
 from sfumato.frontiers.run import frontier
 from sfumato.frontiers.sweep import PRESETS, Preset, sweep
@@ -13,22 +15,29 @@ __all__ = [
     "CHOSEN",
     "MEMBERSHIP",
     "PRESETS",
+    "RISKS",
     "Axis",
     "AxisMeasure",
+    "Breach",
     "Chosen",
     "Composed",
     "Frontier",
     "HeldOut",
     "Point",
+    "Policy",
     "Preset",
     "Recommendation",
     "Reference",
     "Spread",
+    "WantedTable",
+    "asked_of",
     "attributes_of",
+    "axis_words",
     "efficient_set",
     "frontier",
     "group_sizes",
     "name_together",
+    "price_of",
     "sample_rows",
     "side_by_side",
     "sweep",

@@ -2,6 +2,10 @@
 
 A name or one of the library's own functions is looked up in the registry. `HeldOut` puts classification and
 `Composed` the composition attack into that shape. For most figures less is better; an `Axis` may say otherwise.
+
+`inference`, `membership` and `identity` are attacks: what an attacker gains on people in the table over people who are
+not. The frontier publishes one half of the people, attacks that release, and counts the successes on both halves.
+`proved` is what a claim allows a membership attacker at most, whatever they know.
 """
 
 from __future__ import annotations
@@ -14,15 +18,27 @@ from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any, Literal
 
-from sfumato.attacks import composition
+from sfumato.attacks import REGISTRY as ATTACKS, Gain, Knowledge, composition
 from sfumato.counts import Table
 from sfumato.counts.store import Store
-from sfumato.errors import ParameterError
-from sfumato.measures import REGISTRY, Measured, classification
+from sfumato.errors import NotComparable, ParameterError
+from sfumato.measures import REGISTRY, Measured, classification, membership_bound
 from sfumato.measures.base import json_number
 from sfumato.release import Release
 
-__all__ = ["Axis", "Composed", "HeldOut", "axis_of", "can_be_sent", "compact", "digest", "table_fingerprint"]
+__all__ = [
+    "ATTACKED",
+    "RISKS",
+    "Axis",
+    "Composed",
+    "HeldOut",
+    "axis_of",
+    "axis_words",
+    "can_be_sent",
+    "compact",
+    "digest",
+    "table_fingerprint",
+]
 
 
 # What tells two tables apart, and what a worker process needs of one.
@@ -65,6 +81,8 @@ def compact(table: Table) -> Table:
     store.weights = counts.weights
     return Table(table.schema, store)
 
+
+_EXPOSED = 5  # kinds of people an attack names
 
 Better = Literal["less", "more"]
 _MORE_IS_BETTER = ("unchanged_answers", "classification")
@@ -111,8 +129,38 @@ class Composed:
 
 
 @dataclass(frozen=True, slots=True)
+class Risk:
+    """A privacy axis that stands for the same on every kind of release: its words and what is counted."""
+
+    words: str
+    _: KW_ONLY
+    formula: str
+
+
+RISKS = {
+    "inference": Risk(
+        "inference gain",
+        formula="people in the table whose sensitive value is guessed - people not in it of whom it is, as shares",
+    ),
+    "membership": Risk(
+        "membership gain", formula="people in the table who are said to be in it - people not in it who are, as shares"
+    ),
+    "identity": Risk("identity risk", formula="chance to point at the right row of a person in the table, on average"),
+    "proved": Risk(
+        "proved bound", formula="(e^epsilon - 1 + 2 delta) / (e^epsilon + 1), 1 where nothing is proved of membership"
+    ),
+}
+ATTACKED = ("inference", "membership", "identity")
+
+
+def axis_words(name: str) -> str:
+    """Return the name of an axis as people read it."""
+    return RISKS[name].words if name in RISKS else name.replace("_", " ")
+
+
+@dataclass(frozen=True, slots=True)
 class Axis:
-    """A measure by its name in the registry, or a function of (table, release)."""
+    """A measure by its name in the registry, an axis of `RISKS`, or a function of (table, release)."""
 
     measure: str | Callable[[Table, Release], Any]
     _: KW_ONLY
@@ -120,8 +168,9 @@ class Axis:
     better: Better = "less"
 
     def __post_init__(self) -> None:
-        if isinstance(self.measure, str) and self.measure not in REGISTRY:
-            raise ParameterError("measure", self.measure, "is not a measure", hint=f"one of {', '.join(REGISTRY)}")
+        if isinstance(self.measure, str) and self.measure not in REGISTRY and self.measure not in RISKS:
+            hint = f"one of {', '.join([*RISKS, *REGISTRY])}"
+            raise ParameterError("measure", self.measure, "is not a measure", hint=hint)
         if not isinstance(self.measure, str) and not callable(self.measure):
             raise ParameterError("measure", type(self.measure).__name__, "is neither a measure nor a function")
         if self.better not in ("less", "more"):
@@ -133,10 +182,59 @@ class Axis:
         """What is written into the name of a kept result: the measure and everything it was given."""
         return f"{_key(self.measure)} {self.better}"
 
+    @property
+    def attacked(self) -> bool:
+        """Whether it is an attack, which needs people who are not in the release."""
+        return self.measure in ATTACKED
+
     def __call__(self, table: Table, release: Release) -> Measured:
         """Measure one release."""
+        if self.measure == "proved":
+            return _proved(release)
         function = REGISTRY[self.measure] if isinstance(self.measure, str) else self.measure
         return _figure(function(table, release), self.name)
+
+    def attack(self, release: Release, targets: Table, controls: Table, *, seed: int = 0) -> Measured:
+        """Attack a release of the targets with the attack of this name; the controls are not in the release."""
+        attack = ATTACKS[str(self.measure)]()
+        if why_not := attack.fits(release).why_not:
+            raise NotComparable(f"the {self.name} attack does not fit this release: {why_not}.")
+        return _gained(attack.run([release], Knowledge(), targets, controls, seed=seed), targets, self.name)
+
+
+def _proved(release: Release) -> Measured:
+    """What the claim allows a membership attacker at most; nothing is proved of a claim that is no privacy proof."""
+    return Measured(membership_bound(release.claim), unit="", formula=RISKS["proved"].formula)
+
+
+def _gained(gain: Gain, targets: Table, name: str) -> Measured:
+    """An attack's result as a figure, with its sentence and the kinds of people it exposes most."""
+    records = gain.records
+    known = [targets.schema[column] for column in records.names]
+    who = [
+        {
+            "who": {one.name: one.text(int(code)) for one, code in zip(known, records.codes[at], strict=True)},
+            "people": int(records.weight[at]),
+            "chance": float(records.chance[at]),
+        }
+        for at in [at for at in records.worst(len(records)).tolist() if records.weight[at] > 0][:_EXPOSED]
+    ]
+    details: dict[str, Any] = {
+        "attack": gain.attack,
+        "sentence": gain.sentence,
+        "stops": gain.stops,
+        "interval": [float(end) for end in gain.interval],
+        "most_exposed": json_number(gain.most_exposed),
+        "better_than_baseline": gain.better_than_baseline,
+        "attribute": gain.attribute or "",
+        "notes": list(gain.notes),
+        "who": who,
+    }
+    if len(gain.by_attribute) > 1:
+        details["by_attribute"] = {column: json_number(float(one.value)) for column, one in gain.by_attribute.items()}
+    else:
+        details.pop("attribute")
+    return Measured(gain.value, unit="", formula=RISKS[name].formula, interval=gain.interval, details=details)
 
 
 def axis_of(given: Any) -> Axis:

@@ -5,21 +5,21 @@ from __future__ import annotations
 import hashlib
 import math
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from statistics import fmean
 from typing import Any
 
-import numpy as np
-
 from sfumato.claims.claim import described
 from sfumato.counts import Table
 from sfumato.errors import SfumatoError
-from sfumato.estimate import measured_attributes
+from sfumato.estimate import ExactTables, ReadTables
 from sfumato.frontiers.axes import Axis
+from sfumato.frontiers.panel import classes_of, panel_of, people_of, tables_of, typical_count
 from sfumato.frontiers.point import Point
-from sfumato.measures import Measured, Workload, measure, proved_bound, query_error, workload
-from sfumato.measures.base import json_number, remembered
+from sfumato.frontiers.policy import WantedTable, answer_error
+from sfumato.measures import Measured, proved_bound
+from sfumato.measures.base import json_number
 from sfumato.mechanisms import Mechanism
 from sfumato.mechanisms.base import gather, run
 from sfumato.randomness import Entropy
@@ -28,12 +28,10 @@ from sfumato.release import Release, published_frames
 __all__ = [
     "Task",
     "evaluated",
-    "group_sizes",
+    "figures_of_release",
     "name_together",
-    "panel_of",
     "published_digest",
     "rehearsed",
-    "sample_rows",
     "side_by_side",
 ]
 
@@ -69,112 +67,22 @@ def name_together(points: tuple[Point, ...]) -> str:
     return ", ".join([first.label, *(point.label.removeprefix(method) for point in rest)])
 
 
-# What the report shows of one release: sizes of groups, what drives the risk, where readers err, some rows.
-
-SELECTIVITIES = ("0.01", "0.05", "0.1", "0.2")
-QUERIES = 250
-SAMPLE = 6
-
-
-def panel_of(table: Table, release: Release, known: Mapping[str, Measured]) -> dict[str, Any]:
-    """Return plain data; a part that cannot be had for this release is left out."""
-    missing = [name for name in ("privacy_loss", "utility_loss") if name not in known]
-    figures = {**known, **measure(table, release, missing)}
-    privacy, utility = figures["privacy_loss"], figures["utility_loss"]
-    return {
-        "sizes": group_sizes(release),
-        "driven": privacy.details.get("attribute"),
-        "losses": dict(privacy.details.get("by_attribute", {})),
-        "largest_ratios": dict(privacy.details.get("largest_ratios", {})),
-        "misread": utility.details.get("attribute"),
-        "drivers": list(privacy.details.get("drivers", ()))[:3],
-        "largest_ratio": privacy.details.get("largest_ratio"),
-        "quantiles": dict(privacy.details.get("quantiles", {})),
-        "worst_populations": list(utility.details.get("worst", ()))[:5],
-        "populations": utility.details.get("populations"),
-        "query_error": _by_selectivity(table, release),
-        "fingerprints": release.fingerprints().describe(),
-        "sample": sample_rows(release) if release.savable else {"columns": [], "rows": []},
-    }
-
-
-def group_sizes(release: Release) -> list[dict[str, int]]:
-    """Return how many groups, and rows in them, have a size of low .. high (1, 2, 3-5, 6-10, 11-20, ...)."""
-    weight = np.asarray(release.groups.weight)
-    weight = weight[weight > 0]
-    if not len(weight):
-        return []
-    ends = [step * 10**power for power in range(13) for step in (1, 2, 5)]
-    place = np.searchsorted(ends, weight, side="left")
-    groups = np.bincount(place, minlength=1)
-    rows = np.bincount(place, weights=weight)
-    first, last = int(place.min()), int(place.max())
-    return [
-        {
-            "low": 1 if at == 0 else int(ends[at - 1]) + 1,
-            "high": int(ends[at]),
-            "groups": int(groups[at]),
-            "rows": int(rows[at]),
-        }
-        for at in range(first, last + 1)
-    ]
-
-
-def sample_rows(release: Release, number: int = SAMPLE) -> dict[str, Any]:
-    """Return some published rows, evenly spaced in the order of publication."""
-    frame = release.frame()
-    if not frame.height:
-        return {"columns": frame.columns, "rows": []}
-    places = np.unique(np.linspace(0, frame.height - 1, number).astype(int))
-    rows = frame[places.tolist()].rows()
-    return {"columns": frame.columns, "rows": [[str(cell) for cell in row] for row in rows]}
-
-
-def _by_selectivity(table: Table, release: Release) -> list[dict[str, Any]]:
-    """Return the query error for small and large regions; the same queries for every release.
-
-    Of several sensitive attributes the one answered worst, which is named.
-    """
-    found: list[dict[str, Any]] = []
-    for selectivity in SELECTIVITIES:
-        try:
-            error = query_error(table, release, _queries(table, selectivity))
-        except SfumatoError:
-            continue
-        found.append(
-            {
-                "selectivity": selectivity,
-                "error": error.value,
-                "median": error.median,
-                "queries": error.queries,
-                "attribute": error.attribute,
-            }
-        )
-    return found
-
-
-def _queries(table: Table, selectivity: str) -> list[Workload]:
-    """Draw the queries of one selectivity about each sensitive attribute, once for a table."""
-    names = [attribute.name for attribute in table.schema.quasi]
-
-    def draw() -> list[Workload]:
-        size = min(4, len(names))
-        return [
-            workload(table, dimension=size, selectivity=selectivity, queries=QUERIES, attribute=known.name)
-            for known in measured_attributes(table.schema)
-        ]
-
-    return remembered(table.counts(names), ("panel", selectivity), draw)
-
-
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What every worker is told once: the table, the two axes, how often to repeat what draws."""
+    """What every worker is told once: the table, the axes, how often to repeat what draws, what must be answered.
+
+    Attacks need people who are not in the release: `targets` is the half of the people that is published for them,
+    `controls` the other half.
+    """
 
     table: Table
     _: KW_ONLY
     privacy: Axis
     utility: Axis
+    others: tuple[Axis, ...] = ()  # further privacy axes
+    answers: tuple[WantedTable, ...] = ()
+    targets: Table | None = None
+    controls: Table | None = None
     repeats: int
     seed: int
     panels: bool = True
@@ -192,25 +100,71 @@ def evaluated(task: Task, mechanism: Mechanism) -> dict[str, Any]:
     return {**found, "seconds": round(time.perf_counter() - started, 3)}
 
 
+def figures_of_release(
+    task: Task, mechanism: Mechanism, release: Release, turn: int = 0, *, only: Axis | None = None
+) -> dict[str, Measured]:
+    """Return the figure of every axis for one release, or of one; of a further axis that fails, NaN and why."""
+    halves: list[Release] = []
+
+    def taken(axis: Axis) -> Measured:
+        if not axis.attacked:
+            return axis(task.table, release)
+        if task.targets is None or task.controls is None:
+            raise AssertionError("an attack needs two halves of the people")
+        if not halves:
+            halves.append(rehearsed(task.targets, mechanism, task.seed + turn))
+        return axis.attack(halves[0], task.targets, task.controls, seed=task.seed)
+
+    if only is not None:
+        return {"only": taken(only)}
+    found = {"privacy": taken(task.privacy), "utility": taken(task.utility)}
+    for axis in task.others:
+        try:
+            found[axis.name] = taken(axis)
+        except SfumatoError as error:
+            found[axis.name] = _nothing(str(error))
+    return found
+
+
+def _answered(task: Task, exact: ExactTables, read: ReadTables) -> dict[str, float]:
+    return {one.name: answer_error(one.columns, exact, read) for one in task.answers}
+
+
+def _nothing(why: str) -> Measured:
+    return Measured(math.nan, unit="", formula="", details={"not measured": why})
+
+
 def _measured(task: Task, mechanism: Mechanism) -> dict[str, Any]:
     first = rehearsed(task.table, mechanism, task.seed)
     drew = first.claim.rehearsal
-    figures = [(task.privacy(task.table, first), task.utility(task.table, first))]
+    exact, read = tables_of(task.table, first)
+    runs, answers = [figures_of_release(task, mechanism, first)], [_answered(task, exact, read)]
     for turn in range(1, task.repeats if drew else 1):
         again = rehearsed(task.table, mechanism, task.seed + turn)
-        figures.append((task.privacy(task.table, again), task.utility(task.table, again)))
-    privacy, utility = figures[0]
-    for axis, taken in zip((task.privacy, task.utility), zip(*figures, strict=True), strict=True):
-        if any(math.isnan(one.value) for one in taken):
-            return {"failed": str(taken[0].details.get("not measured", f"{axis.name} has no value here"))}
+        runs.append(figures_of_release(task, mechanism, again, turn))
+        answers.append(_answered(task, *tables_of(task.table, again)) if task.answers else {})
+    privacy, utility = runs[0]["privacy"], runs[0]["utility"]
+    for axis, place in ((task.privacy, "privacy"), (task.utility, "utility")):
+        if any(math.isnan(run[place].value) for run in runs):
+            why = runs[0][place].details.get("not measured", f"{axis.name} has no value here")
+            return {"failed": str(why)}
+    named = {task.privacy.name: "privacy", **{axis.name: axis.name for axis in task.others}}
+    people = people_of(first)
     return {
         "failed": "",
-        "privacy": [json_number(one.value) for one, _ in figures],
-        "utility": [json_number(two.value) for _, two in figures],
-        "axes": {"privacy": _said(privacy), "utility": _said(utility)},
+        "privacy": [json_number(run["privacy"].value) for run in runs],
+        "utility": [json_number(run["utility"].value) for run in runs],
+        "risks": {name: [json_number(run[place].value) for run in runs] for name, place in named.items()},
+        "attacks": {
+            name: dict(runs[0][place].details) for name, place in named.items() if "sentence" in runs[0][place].details
+        },
+        "answers": {one.name: [found[one.name] for found in answers] for one in task.answers},
+        "typical": typical_count(exact, read),
+        "people": None if people is None or not len(people) else int(people[classes_of(first)].min(initial=1 << 62)),
+        "axes": {place: _said(runs[0][place]) for place in ("privacy", "utility", *named.values())},
         "attributes": {
-            "privacy": _by_attribute([one for one, _ in figures]),
-            "utility": _by_attribute([two for _, two in figures]),
+            "privacy": _by_attribute([run["privacy"] for run in runs]),
+            "utility": _by_attribute([run["utility"] for run in runs]),
         },
         "bound": proved_bound(first.claim),
         "drew": drew,

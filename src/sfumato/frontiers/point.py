@@ -62,6 +62,7 @@ class Reference:
     axis: str
     value: float
     formula: str
+    measure: str = ""  # of several privacy axes the one it belongs to
 
     def to_json(self) -> dict[str, Any]:
         """Return a plain mapping."""
@@ -98,6 +99,11 @@ class Point:
     attributes: Mapping[str, Any] = field(default_factory=dict, repr=False)
     published: str = field(default="", repr=False)  # a hash of the published tables, nothing where it is drawn
     alone: str = field(default="", repr=False)  # how many classes hold one person, nothing where none does
+    people: int | None = None  # in the smallest class; None where rows are not people
+    risks: Mapping[str, Spread] = field(default_factory=dict, repr=False)  # every privacy axis, the point's own too
+    attacks: Mapping[str, Any] = field(default_factory=dict, repr=False)  # what the attack of an axis found, in words
+    answers: Mapping[str, Spread] = field(default_factory=dict, repr=False)  # error of the tables a policy asks for
+    typical: Mapping[str, Any] = field(default_factory=dict, repr=False)  # how far off counts are, as people say it
     seconds: float = field(default=0.0, repr=False)
     confidential: bool = True
 
@@ -132,6 +138,11 @@ class Point:
             "efficient": self.efficient,
             "privacy": self.privacy.to_json(),
             "utility": self.utility.to_json(),
+            "risks": {name: one.to_json() for name, one in self.risks.items()},
+            "attacks": dict(self.attacks),
+            "answers": {name: one.to_json() for name, one in self.answers.items()},
+            "typical": dict(self.typical),
+            "people": self.people,
             "attributes": dict(self.attributes),
             "proved_bound": self.bound,
             "drew": self.drew,
@@ -143,7 +154,7 @@ class Point:
             "promises": self.promises,
             "claim": dict(self.claim),
             "summary": dict(self.summary),
-            "panel": dict(self.panel),
+            "panel": {name: part for name, part in self.panel.items() if name != "asked"},
             "confidential": self.confidential,
         }
 

@@ -2,17 +2,19 @@
 
 Source    Li & Li, KDD 2009, sections 1 and 5.1: by the largest acceptable risk, or where the tradeoff is best. The
           formula of the knee is ours.
-Claim     privacy limit: of the releases within it, the one with the best utility. utility limit: of those that reach
-          it, the one with the best privacy. neither, or both: the smallest p + u, where p is the share of the way from
-          Suppress to the table itself on the privacy axis, u the share of the way back on the utility axis. Ties go to
-          better privacy, then away from buckets, then to the order of the sweep. Buckets, which publish exact
-          quasi-identifiers, take part only where `membership_public` says so. The answer
-          is efficient among the releases that take part.
-Because   a sum of two increasing shares is smallest at an efficient point; the two ends are the table's own, so
+Claim     Only releases that keep the policy take part. Privacy limit: of the releases within it, the one with the best
+          utility. Utility limit: of those that reach it, the one with the best privacy. Neither, or both: the
+          smallest p + u, where p is the share of the way from Suppress to the table itself on the privacy axis, or on
+          the worst of it and the axes that are attacks, u the share of the way back on the utility axis. Ties go
+          to better privacy, then away from buckets, then to the order of the sweep. Buckets, which publish exact
+          quasi-identifiers, take part only where `membership_public` says so. No release that takes part is as good on
+          all these axes and better on one.
+Because   a sum of increasing shares is smallest where nothing is better on all; the two ends are the table's own, so
           other releases in the sweep do not move the scale.
 Checked   tests/unit/frontiers/test_recommend.py::test_limits_are_kept_and_nothing_better_is_left
           tests/unit/frontiers/test_recommend.py::test_the_knee_by_hand
           tests/unit/frontiers/test_recommend.py::test_buckets_are_recommended_only_where_membership_may_be_public
+          tests/unit/frontiers/test_policy.py::test_the_recommendation_keeps_the_policy_and_nothing_better_is_left
 Silent on what is acceptable: that is the steward's to say. The choice looks at the original, and no claim covers it.
 """
 
@@ -20,7 +22,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -29,9 +31,10 @@ from sfumato.claims import Claim
 from sfumato.counts import Table
 from sfumato.errors import Infeasible, SfumatoError, count_of
 from sfumato.estimate import measured_attributes
-from sfumato.frontiers.axes import Axis
-from sfumato.frontiers.evaluate import Task, rehearsed
+from sfumato.frontiers.axes import Axis, axis_words
+from sfumato.frontiers.evaluate import Task, figures_of_release, rehearsed
 from sfumato.frontiers.point import Point, Reference
+from sfumato.frontiers.policy import Breach, Policy
 from sfumato.frontiers.sweep import written_as
 from sfumato.measures import js_divergence
 from sfumato.mechanisms import Gathered, Mechanism, Plan, Raw, Suppress
@@ -51,8 +54,10 @@ __all__ = [
     "attributes_of",
     "caution_of",
     "chosen",
+    "closest_of",
     "limit_in_words",
     "note_of",
+    "price_of",
     "reason_of",
     "recommended",
     "references",
@@ -88,22 +93,25 @@ class Anchors:
     raw: tuple[float, float]
 
 
-def anchors(task: Task) -> Anchors:
-    """Measure the two ends that every table has."""
-    return Anchors(_both(task, Suppress()), raw=_both(task, Raw()))
+def anchors(task: Task) -> tuple[Anchors, dict[str, tuple[float, float]]]:
+    """Measure the two ends that every table has, and where they lie on each further privacy axis."""
+    suppressed, raw = _figures(task, Suppress()), _figures(task, Raw())
+    ends = Anchors((suppressed["privacy"], suppressed["utility"]), raw=(raw["privacy"], raw["utility"]))
+    others = {axis.name: (suppressed[axis.name], raw[axis.name]) for axis in task.others}
+    return ends, {task.privacy.name: (suppressed["privacy"], raw["privacy"]), **others}
 
 
 def references(task: Task, ends: Anchors) -> tuple[Reference, ...]:
     """Return the marks of both axes."""
     found: list[Reference] = []
-    if task.privacy.measure == "privacy_loss":
+    shown = next((axis for axis in (task.privacy, *task.others) if axis.measure == "privacy_loss"), None)
+    if shown is not None:
+        of_axis = {"axis": "privacy", "measure": shown.name}
         rarest, commonest, name = revealed(task.table)
         of = f" of {name}" if len(measured_attributes(task.table.schema)) > 1 else ""
         formula = "JS(Q, e_s): Q the overall distribution, e_s certainty of the value s, natural log"
-        found.append(Reference(f"the rarest value{of} is revealed", axis="privacy", value=rarest, formula=formula))
-        found.append(
-            Reference(f"the commonest value{of} is revealed", axis="privacy", value=commonest, formula=formula)
-        )
+        for which, value in (("rarest", rarest), ("commonest", commonest)):
+            found.append(Reference(f"the {which} value{of} is revealed", value=value, formula=formula, **of_axis))
     if not math.isnan(ends.suppressed[1]):
         formula = f"{task.utility.name} of a release without quasi-identifiers"
         found.append(
@@ -132,19 +140,21 @@ def _revealed(table: Table, attribute: Attribute) -> tuple[float, float]:
     return float(rarest), float(commonest)
 
 
-def _both(task: Task, mechanism: Mechanism) -> tuple[float, float]:
+def _figures(task: Task, mechanism: Mechanism) -> dict[str, float]:
+    """The figures of an end, axis by axis; NaN where one cannot be had."""
+    places = {"privacy": task.privacy, "utility": task.utility, **{axis.name: axis for axis in task.others}}
     try:
         release = rehearsed(task.table, mechanism, task.seed)
     except SfumatoError:
-        return math.nan, math.nan
+        return dict.fromkeys(places, math.nan)
 
     def figure(axis: Axis) -> float:
         try:
-            return axis(task.table, release).value
+            return figures_of_release(task, mechanism, release, only=axis)["only"].value
         except SfumatoError:
             return math.nan
 
-    return figure(task.privacy), figure(task.utility)
+    return {place: figure(axis) for place, axis in places.items()}
 
 
 # Why a release is recommended, what was left out, and what to mind: the words of a recommendation.
@@ -189,7 +199,7 @@ class Scale:
     @property
     def words(self) -> str:
         """The name as people read it."""
-        return self.name.replace("_", " ")
+        return axis_words(self.name)
 
 
 def limit_in_words(scale: Scale, limit: float) -> str:
@@ -197,19 +207,22 @@ def limit_in_words(scale: Scale, limit: float) -> str:
     return f"{scale.words} {'at most' if scale.sign > 0 else 'at least'} {limit:.4g}"
 
 
-def reason_of(point: Point, why: str, axes: tuple[Scale, Scale], among: int) -> str:
+def reason_of(point: Point, why: str, axes: tuple[Scale, Scale], among: int, attacked: Sequence[Scale] = ()) -> str:
     """Say why it is this one, with its figures and what they mean on this table."""
     x, y = axes
-    figures = f"{x.words} {point.privacy.mean:.4g} {x.unit}, {y.words} {point.utility.mean:.4g} {y.unit}"
+    figures = f"{x.words} {point.privacy.mean:.4g} {x.unit}".strip()
+    figures = f"{figures}, {y.words} {point.utility.mean:.4g} {y.unit}".strip()
     said = [f"Of {count_of(among, 'release')} it {why}: {figures}."]
     if point.alone:
         said.append(f"Mind that {point.alone}; ask for k as well.")
     said += attributes_of(point, (x.words, y.words))
     if x.usable and y.usable:
         p, u = x.share(point.privacy.mean), y.share(point.utility.mean)
+        gains = [(scale.words, scale.share(point.risks[scale.name].mean)) for scale in attacked]
+        most = ", ".join(f"{share:.0%} of the {words}" for words, share in [(x.words, p), *gains])
         said.append(
-            f"That is {p:.0%} of the privacy loss of publishing the table as it is, "
-            f"and {u:.0%} of the utility loss of removing all quasi-identifiers."
+            f"That is {most} of publishing the table as it is, "
+            f"and {u:.0%} of the {y.words} of removing all quasi-identifiers."
         )
     if point.drew:
         said.append(f"It draws at random; the figures are means of {len(point.privacy.values)} rehearsals.")
@@ -218,6 +231,58 @@ def reason_of(point: Point, why: str, axes: tuple[Scale, Scale], among: int) -> 
             f"Its claim proves a privacy loss of at most {point.bound:.4g} nats; "
             "that is no measurement and was not compared."
         )
+    return " ".join(said)
+
+
+LARGE_GAIN = 0.1  # of an attack that the policy says nothing about
+MOST_OF_ITS_USE = 0.5  # of the way to a release without quasi-identifiers
+
+
+def price_of(point: Point) -> str:
+    """Say what the release costs in errors of counts, as readers meet them; nothing where it was not measured."""
+    said = []
+    if point.typical:
+        size, off = int(point.typical["count"]), float(point.typical["off"])
+        share = f"{100 * float(point.typical['share']):.2g} %" if off else "exact"
+        wrong = f"off by {_few(off)} ({share})" if off else "exact"
+        said.append(f"In two-way tables a count of {size:,} is typically {wrong}.")
+    for name, error in point.answers.items():
+        said.append(f"Counts by {name} are off by {100 * error.mean:.2g} % on average.")
+    return " ".join(said)
+
+
+def _few(number: float) -> str:
+    return f"{number:,.0f}" if number >= 10 else f"{number:.2g}"
+
+
+def _lost(point: Point, utility: Scale, among: int) -> str:
+    """Say so where a release has lost most of its use."""
+    share = utility.share(point.utility.mean) if utility.usable else 0.0
+    wrong = float(point.typical.get("share", 0.0))
+    if share <= MOST_OF_ITS_USE and wrong <= MOST_OF_ITS_USE:
+        return ""
+    how = f"it has {share:.0%} of the {utility.words} of removing all quasi-identifiers"
+    if share <= MOST_OF_ITS_USE:
+        how = f"a typical count is off by {wrong:.0%}"
+    only = "the only release that may be recommended" if among == 1 else f"the best of {among} that may be recommended"
+    return f"It has lost most of its use: {how}. It is {only}; sweep other methods, or ask for less."
+
+
+def _doubts(point: Point, policy: Policy) -> str:
+    """Say where a gain is within its limit but its interval is not."""
+    said = []
+    for name, limit in policy.limits.items():
+        high = point.attacks.get(name, {}).get("interval", (0.0, 0.0))[1]
+        if high > limit:
+            said.append(
+                f"The {axis_words(name)} is an estimate: with this many people it may be as large as {high:.2g}."
+            )
+    free = [name for name in point.attacks if policy.limits and name not in policy.limits]
+    said += [
+        f"Mind the {axis_words(name)} of {gain:.2g}, which the policy does not limit."
+        for name in free
+        if (gain := point.risks[name].mean) > LARGE_GAIN
+    ]
     return " ".join(said)
 
 
@@ -326,6 +391,7 @@ Rank = Callable[[Point], tuple[float, ...]]
 class Recommendation:
     """The point, why, and what choosing on the data means for the claim. `mechanism` is what to publish with.
 
+    It keeps `policy`. `price` is what it costs in errors of counts; `lost` says so where it lost most of its use.
     `left_out` holds the bucket releases that took no part, `bucket` the one that would have been recommended instead,
     and `note` says so; where a bucket release is recommended, `note` says that membership is public.
     """
@@ -335,6 +401,9 @@ class Recommendation:
     reason: str
     caution: str
     note: str = ""
+    price: str = ""
+    lost: str = ""
+    policy: Policy = field(default_factory=Policy)
     alternatives: tuple[Point, ...] = ()
     membership_public: bool = False
     left_out: tuple[Point, ...] = ()
@@ -350,8 +419,12 @@ class Recommendation:
         """Return a plain mapping."""
         return {
             "point": self.point.number,
+            "number": self.point.number,
             "label": self.point.label,
             "reason": self.reason,
+            "price": self.price,
+            "lost": self.lost,
+            "policy": self.policy.to_json(),
             "note": self.note,
             "caution": self.caution,
             "alternatives": [{"point": one.number, "label": one.label} for one in self.alternatives],
@@ -362,7 +435,8 @@ class Recommendation:
         }
 
     def __str__(self) -> str:
-        return " ".join(filter(None, (f"{self.point.label}.", self.reason, self.note, self.caution)))
+        said = (f"{self.point.label}.", self.reason, self.price, self.lost, self.note, self.caution)
+        return " ".join(filter(None, said))
 
 
 def scales(ends: Anchors, privacy: Any, utility: Any, points: Sequence[Point]) -> tuple[Scale, Scale]:
@@ -380,26 +454,40 @@ def scales(ends: Anchors, privacy: Any, utility: Any, points: Sequence[Point]) -
 
 
 def recommended(
-    points: Sequence[Point], axes: tuple[Scale, Scale], limits: Limits, *, membership_public: bool
+    points: Sequence[Point],
+    axes: tuple[Scale, Scale],
+    limits: Limits,
+    *,
+    membership_public: bool,
+    policy: Policy,
+    attacked: Sequence[Scale] = (),
 ) -> Recommendation:
-    """Choose among the points that may be published."""
+    """Choose among the points that may be published and keep the policy; `attacked` are further axes of attacks."""
     publishable = [point for point in points if point.savable and not point.failed]
-    taking_part = [point for point in publishable if membership_public or not point.buckets]
+    open_to = [point for point in publishable if membership_public or not point.buckets]
     left_out = [point for point in publishable if point.buckets and not membership_public]
-    if not taking_part:
+    if not open_to:
         raise _nothing(left_out)
+    taking_part = [point for point in open_to if not policy.breaches(point)]
+    if not taking_part:
+        raise _not_kept(open_to, policy)
     within = _within(taking_part, axes, limits)
+    buckets = _within([point for point in left_out if not policy.breaches(point)], axes, limits)
     if not within:
-        raise _unreachable(taking_part, axes, limits, buckets=bool(_within(left_out, axes, limits)))
-    rank, why = _rule(axes, limits)
+        raise _unreachable(taking_part, axes, limits, buckets=bool(buckets))
+    rank, why = _rule(axes, limits, policy, attacked)
     best = min(within, key=rank)
-    others = _within(left_out, axes, limits)
-    bucket = min(others, key=rank) if others and rank(min(others, key=rank)) < rank(best) else None
+    bucket = min(buckets, key=rank) if buckets and rank(min(buckets, key=rank)) < rank(best) else None
+    kept = _kept_words(policy, len(taking_part), len(open_to))
+    doubts = _doubts(best, policy)
     return Recommendation(
         best,
-        reason=reason_of(best, why, axes, len(taking_part)),
+        reason=" ".join(filter(None, (kept, reason_of(best, why, axes, len(taking_part), attacked), doubts))),
         caution=caution_of(best),
         note=note_of(best, left_out, bucket, axes),
+        price=price_of(best),
+        lost=_lost(best, axes[1], len(within)),
+        policy=policy,
         alternatives=_other_methods(best, within, rank),
         membership_public=membership_public,
         left_out=tuple(left_out),
@@ -407,17 +495,46 @@ def recommended(
     )
 
 
-def _rule(axes: tuple[Scale, Scale], limits: Limits) -> tuple[Rank, str]:
+def _kept_words(policy: Policy, kept: int, among: int) -> str:
+    """Say how many releases keep the policy, and which policy."""
+    which = "policy" if policy.stated else "default policy"
+    verb = "keeps" if kept == 1 else "keep"
+    return f"{kept} of {count_of(among, 'release')} {verb} the {which} ({policy})."
+
+
+def closest_of(points: Sequence[Point], policy: Policy) -> tuple[Point, tuple[Breach, ...]]:
+    """Return the point that breaks fewest lines, and those by the smallest share of what was asked."""
+    broken = [(point, policy.breaches(point)) for point in points]
+    return min(broken, key=lambda one: (len(one[1]), sum(line.excess for line in one[1]), one[0].number))
+
+
+def _not_kept(points: Sequence[Point], policy: Policy) -> Infeasible:
+    closest, broken = closest_of(points, policy)
+    lines = "; ".join(map(str, broken))
+    many = count_of(len(points), "release")
+    why = f"nothing is good enough. Of {many} none keeps the policy; the closest breaks this: {lines}"
+    hint = "sweep stricter methods or other kinds of releases, or change the policy"
+    return Infeasible(str(policy), closest.label, why, hint=hint)
+
+
+def _rule(
+    axes: tuple[Scale, Scale], limits: Limits, policy: Policy, attacked: Sequence[Scale] = ()
+) -> tuple[Rank, str]:
     """How releases are ranked under these limits, and how that is told."""
     (x, y), (privacy, utility) = axes, limits
-    if privacy is not None and utility is None:
-        return _by_utility(axes), f"has the best {y.words} of all releases with {limit_in_words(x, privacy)}"
-    if utility is not None and privacy is None:
-        return _by_privacy(axes), f"has the best {x.words} of all releases with {limit_in_words(y, utility)}"
+    private = privacy is not None or bool(policy.limits)
+    useful = utility is not None or bool(policy.answers)
+    asked = [limit_in_words(scale, limit) for scale, limit in zip(axes, limits, strict=True) if limit is not None]
+    among = f"of all releases with {' and '.join(asked)}" if asked else "of these"
+    if private and not useful:
+        return _by_utility(axes), f"has the best {y.words} {among}"
+    if useful and not private:
+        return _by_privacy(axes), f"has the best {x.words} {among}"
     why = "lies at the knee, where what is given up on both sides together is least"
-    if privacy is not None and utility is not None:
-        why += f", among those with {limit_in_words(x, privacy)} and {limit_in_words(y, utility)}"
-    return _knee(axes), why
+    if attacked:
+        names = ", ".join(scale.words for scale in (x, *attacked))
+        why += f" (privacy by the worst of {names})"
+    return _knee(axes, attacked), f"{why}, among those with {' and '.join(asked)}" if asked else why
 
 
 def _within(points: Sequence[Point], axes: tuple[Scale, Scale], limits: Limits) -> list[Point]:
@@ -440,13 +557,14 @@ def _by_privacy(axes: tuple[Scale, Scale]) -> Rank:
     return lambda point: (x.cost(point.privacy.mean), y.cost(point.utility.mean), point.buckets, point.number)
 
 
-def _knee(axes: tuple[Scale, Scale]) -> Rank:
+def _knee(axes: tuple[Scale, Scale], attacked: Sequence[Scale] = ()) -> Rank:
     x, y = axes
 
     def rank(point: Point) -> tuple[float, ...]:
         p = x.share(point.privacy.mean) if x.usable else 0.0
+        p = max([p, *(scale.share(point.risks[scale.name].mean) for scale in attacked)])
         u = y.share(point.utility.mean) if y.usable else 0.0
-        return (p + u, x.cost(point.privacy.mean), point.buckets, point.number)
+        return (math.inf if math.isnan(p) else p + u, x.cost(point.privacy.mean), point.buckets, point.number)
 
     return rank
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any
 
 from sfumato.errors import ParameterError
+from sfumato.frontiers.axes import ATTACKED, axis_words
 from sfumato.frontiers.point import Point, Reference, efficient_set
-from sfumato.frontiers.recommend import Anchors, Recommendation, chosen, recommended, scales
+from sfumato.frontiers.policy import Breach, Policy
+from sfumato.frontiers.recommend import Anchors, Recommendation, Scale, chosen, closest_of, recommended, scales
 from sfumato.measures.base import json_number
 from sfumato.mechanisms import Mechanism
 
@@ -23,6 +26,11 @@ class AxisMeasure:
     unit: str
     formula: str
     better: str
+
+    @property
+    def words(self) -> str:
+        """The name as people read it."""
+        return axis_words(self.name)
 
     @property
     def sign(self) -> int:
@@ -49,6 +57,10 @@ class Frontier:
     quasi: tuple[str, ...] = ()
     carried: tuple[str, ...] = ()
     targets: tuple[str, ...] = ()  # of the carried ones, those that no requirement protects
+    others: tuple[AxisMeasure, ...] = ()  # further privacy axes; `on` puts one of them in the place of `privacy`
+    ends: Mapping[str, tuple[float, float]] = field(default_factory=dict, repr=False)  # Suppress and Raw on each
+    policy: Policy = field(default_factory=Policy)
+    truth: Mapping[str, Any] = field(default_factory=dict, repr=False)  # the table's counts, for the COUNT box
     repeats: int = 1
     seed: int = 0
     confidential: bool = True
@@ -77,21 +89,76 @@ class Frontier:
         """Mechanisms that could not be applied to this table, or measured; each says why."""
         return tuple(point for point in self.points if point.failed)
 
+    @property
+    def axes(self) -> tuple[AxisMeasure, ...]:
+        """Every privacy axis, the one in use first."""
+        return (self.privacy, *self.others)
+
+    def on(self, name: str) -> Frontier:
+        """Return the same releases with another privacy axis: efficient there, and so recommended."""
+        if name == self.privacy.name:
+            return self
+        found = next((axis for axis in self.others if axis.name == name), None)
+        if found is None:
+            known = ", ".join(axis.name for axis in self.axes)
+            raise ParameterError("axis", name, "was not measured for this frontier", hint=f"one of {known}")
+        moved = [point if point.failed else replace(point, privacy=point.risks[name]) for point in self.points]
+        suppressed, raw = self.ends[name]
+        return replace(
+            self,
+            points=with_efficient(moved, found, self.utility),
+            privacy=found,
+            others=tuple(axis for axis in self.axes if axis is not found),
+            anchors=Anchors((suppressed, self.anchors.suppressed[1]), raw=(raw, self.anchors.raw[1])),
+        )
+
+    def _attacked(self) -> list[Scale]:
+        """The further axes that are attacks, where both ends of the table are known."""
+        found = [
+            Scale(
+                axis.name, sign=axis.sign, unit=axis.unit, best=self.ends[axis.name][0], worst=self.ends[axis.name][1]
+            )
+            for axis in self.others
+            if axis.name in ATTACKED
+        ]
+        return [scale for scale in found if scale.usable]
+
+    @property
+    def marks(self) -> tuple[Reference, ...]:
+        """The references of the axes in use."""
+        return tuple(mark for mark in self.references if mark.measure in ("", self.privacy.name))
+
+    def closest(
+        self, policy: Policy | None = None, *, membership_public: bool = False
+    ) -> tuple[Point, tuple[Breach, ...]]:
+        """Return the release that is closest to keeping a policy, and the lines that it breaks."""
+        open_to = [one for one in self.points if one.savable and not one.failed]
+        kept = [one for one in open_to if membership_public or not one.buckets]
+        return closest_of(kept, policy or self.policy)
+
     def recommend(
         self,
+        policy: Policy | None = None,
         *,
         privacy_loss: float | None = None,
         utility_loss: float | None = None,
         membership_public: bool = False,
     ) -> Recommendation:
-        """Choose by the largest acceptable privacy figure, by the required utility figure, or, without, by the knee.
+        """Choose among the releases that keep the policy: that of the frontier, unless another is given.
+
+        Of those, by the largest acceptable privacy figure, by the required utility figure, or, without, by the knee. A
+        policy that limits a risk is such a limit on privacy, one that names tables to answer such a limit on utility.
 
         Buckets publish everybody's exact quasi-identifiers, so that anyone can tell who is in the table. They are
         left out of the choice unless `membership_public=True` says that this is no secret.
         """
         measured = [point for point in self.points if not point.failed]
         axes = scales(self.anchors, self.privacy, self.utility, measured)
-        return recommended(measured, axes, (privacy_loss, utility_loss), membership_public=membership_public)
+        limits = (privacy_loss, utility_loss)
+        kept = self.policy if policy is None else policy
+        return recommended(
+            measured, axes, limits, membership_public=membership_public, policy=kept, attacked=self._attacked()
+        )
 
     def chosen(self, point: Point | int) -> Mechanism:
         """Return the mechanism of a point to publish with: a proved claim will say how its parameters were chosen."""
@@ -113,6 +180,8 @@ class Frontier:
             "confidential": self.confidential,
             "privacy": self.privacy.to_json(),
             "utility": self.utility.to_json(),
+            "others": [axis.to_json() for axis in self.others],
+            "policy": self.policy.to_json(),
             "repeats": self.repeats,
             "seed": self.seed,
             "references": [reference.to_json() for reference in self.references],

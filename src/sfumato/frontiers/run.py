@@ -10,12 +10,15 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from sfumato.counts import Table
+from sfumato.counts import Table, holdout
 from sfumato.errors import ParameterError
+from sfumato.estimate import exact_tables
 from sfumato.exact import whole
 from sfumato.frontiers.axes import Axis, axis_of, can_be_sent, compact, digest, table_fingerprint
-from sfumato.frontiers.evaluate import QUERIES, SELECTIVITIES, Task
+from sfumato.frontiers.evaluate import Task
+from sfumato.frontiers.panel import QUERIES, SELECTIVITIES, asked_truth
 from sfumato.frontiers.point import Point, Spread, nothing_measured
+from sfumato.frontiers.policy import Policy
 from sfumato.frontiers.pool import evaluated_all
 from sfumato.frontiers.progress import progress_of
 from sfumato.frontiers.recommend import anchors, references
@@ -76,7 +79,7 @@ def affordable(wanted: int, one: int, free: int | None) -> int:
 
 # Results kept in a folder, so that a sweep that was stopped goes on where it was. The folder is confidential.
 
-_FIGURES = 2  # since 2: the worst of all sensitive attributes, not the first
+_FIGURES = 3  # since 2: the worst of all sensitive attributes, not the first; since 3: further axes, people, tables
 
 _README = """CONFIDENTIAL
 
@@ -107,6 +110,8 @@ class Kept:
             "table": table_fingerprint(task.table),
             "privacy": task.privacy.key,
             "utility": task.utility.key,
+            "others": [axis.key for axis in task.others],
+            "answers": [one.name for one in task.answers],
             "repeats": task.repeats,
             "seed": task.seed,
             "panels": task.panels,
@@ -147,10 +152,15 @@ def frontier(
     seed: int = 0,
     workers: int | None = None,
     panels: bool = True,
+    policy: Policy | None = None,
 ) -> Frontier:
     """Measure a sweep of releases of one table and find those that nothing beats.
 
-    privacy, utility   a measure on each axis: its name, a function of (table, release), or an `Axis`.
+    privacy, utility   a measure on each axis: its name, a function of (table, release), or an `Axis`. Of a list of
+               privacy axes the first decides, and `Frontier.on` puts another in its place. For an attack
+               ("inference", "membership", "identity") one half of the people is published and both are attacked.
+    policy     what a recommended release must keep; what it names is measured too. At least 5 people in a class
+               unless told.
     keep       a folder in which results are kept; a sweep that was stopped goes on from there. Confidential.
     repeats    how often a method that draws at random is run, with seeds `seed`, `seed + 1`, ...
     workers    processes to use, one for each core unless told; 0 runs everything here.
@@ -163,24 +173,40 @@ def frontier(
     """
     mechanisms = sweep(points) if isinstance(points, str) else sweep(*points)
     table.refuse_repeated_keys()
+    kept_lines = Policy() if policy is None else policy
+    first, *others = _axes(privacy, kept_lines)
+    halves: tuple[Table | None, Table | None] = (None, None)
+    if any(axis.attacked for axis in (first, *others)):
+        targets, controls = holdout(table, seed=seed)
+        halves = (compact(targets), compact(controls))
     task = Task(
         compact(table),
-        privacy=axis_of(privacy),
+        privacy=first,
         utility=axis_of(utility),
+        others=tuple(others),
+        answers=kept_lines.answers,
+        targets=halves[0],
+        controls=halves[1],
         repeats=whole("repeats", repeats, least=1, hint="5"),
         seed=whole("seed", seed, least=0),
         panels=panels,
     )
+    for answer in task.answers:
+        exact_tables(task.table).counts(*answer.columns)  # an unknown column is named before anything is made
     hands = affordable(_workers(workers, task), bytes_of_one(task.table, panels=panels), free_bytes())
     kept = None if keep is None else Kept(keep, task)
     found = _found(task, mechanisms, kept, hands, progress_of(progress))
-    ends = anchors(task)
+    ends, others_ends = anchors(task)
     axes = (_measure(task.privacy, "privacy", found), _measure(task.utility, "utility", found))
     placed = [_point(number, one, found[number - 1]) for number, one in enumerate(mechanisms, 1)]
     return Frontier(
         with_efficient(placed, *axes),
         privacy=axes[0],
         utility=axes[1],
+        others=tuple(_measure(axis, axis.name, found) for axis in task.others),
+        ends=others_ends,
+        policy=kept_lines,
+        truth=asked_truth(task.table) if panels else {},
         references=references(task, ends),
         anchors=ends,
         table=table.schema.name,
@@ -193,10 +219,22 @@ def frontier(
     )
 
 
+def _axes(privacy: Any, policy: Policy) -> list[Axis]:
+    """The privacy axes, each once, with those on which the policy has a limit."""
+    given = list(privacy) if isinstance(privacy, list | tuple) else [privacy]
+    if not given:
+        raise ParameterError("privacy", "nothing", "name at least one axis", hint="privacy_loss")
+    found = {axis.name: axis for axis in map(axis_of, given)}
+    for name in policy.limits:
+        if name not in found:
+            found[name] = axis_of(name)
+    return list(found.values())
+
+
 def _workers(asked: int | None, task: Task) -> int:
     if asked is not None:
         return whole("workers", asked, least=0, hint="0 runs everything in this process")
-    if not (can_be_sent(task.privacy) and can_be_sent(task.utility)):
+    if not all(map(can_be_sent, (task.privacy, task.utility, *task.others))):
         return 0  # a measure of a notebook or script lives in this process only
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
 
@@ -209,7 +247,7 @@ def _found(
     shown: AbstractContextManager[Progress],
 ) -> list[dict[str, Any]]:
     """Take what was kept, compute the rest, keep it at once."""
-    if workers and not (can_be_sent(task.privacy) and can_be_sent(task.utility)):
+    if workers and not all(map(can_be_sent, (task.privacy, task.utility, *task.others))):
         hint = "put the function into a module, or workers=0"
         raise ParameterError("workers", workers, "the measure cannot be sent to another process", hint=hint)
     found = {at: held for at, one in enumerate(mechanisms) if kept and (held := kept.read(one)) is not None}
@@ -228,7 +266,9 @@ def _found(
 
 def _measure(axis: Axis, place: str, found: Sequence[Mapping[str, Any]]) -> AxisMeasure:
     """Unit and formula as the measure itself states them."""
-    said = next((one["axes"][place] for one in found if not one["failed"]), {"unit": "", "formula": ""})
+    said = next((one["axes"][place] for one in found if not one["failed"] and place in one["axes"]), None)
+    said = next((s for one in found if not one["failed"] and (s := one["axes"].get(place)) and s["formula"]), said)
+    said = said or {"unit": "", "formula": ""}
     return AxisMeasure(axis.name, unit=said["unit"], formula=said["formula"], better=axis.better)
 
 
@@ -250,6 +290,11 @@ def _point(number: int, mechanism: Mechanism, found: Mapping[str, Any]) -> Point
         promises=found["promises"],
         summary=found["summary"],
         alone=found.get("alone", ""),
+        people=found["people"],
+        risks={name: Spread(tuple(map(float, values))) for name, values in found["risks"].items()},
+        attacks=found["attacks"],
+        answers={name: Spread(tuple(map(float, values))) for name, values in found["answers"].items()},
+        typical=found["typical"],
         panel=found["panel"],
         attributes={axis: said for axis, said in found.get("attributes", {}).items() if said},
         published=found.get("published", ""),

@@ -23,7 +23,7 @@ from sfumato.measures.distances import (
     reconstruction_distance,
 )
 from sfumato.measures.loss import average_class_size, certainty_penalty, discernibility, generalization_steps, precision
-from sfumato.measures.privacy import Driver, PrivacyLoss, dp_bound, privacy_loss, proved_bound
+from sfumato.measures.privacy import Driver, PrivacyLoss, dp_bound, membership_bound, privacy_loss, proved_bound
 from sfumato.measures.queries import QueryError, UnchangedAnswers, Workload, query_error, unchanged_answers, workload
 from sfumato.measures.utility import PopulationLoss, Populations, UtilityLoss, large_populations, utility_loss
 from sfumato.registry import Registry
@@ -59,6 +59,7 @@ __all__ = [
     "kl_divergence",
     "large_populations",
     "measure",
+    "membership_bound",
     "precision",
     "privacy_loss",
     "proved_bound",

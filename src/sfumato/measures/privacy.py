@@ -26,7 +26,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from sfumato.claims import Claim, Neighbours, Number, PureDP
+from sfumato.claims import ApproxDP, Claim, Neighbours, Number, ProbabilisticDP, PureDP
 from sfumato.counts import Table
 from sfumato.errors import NotComparable
 from sfumato.estimate import View, align, measured_attributes
@@ -45,6 +45,7 @@ __all__ = [
     "Shift",
     "distances",
     "dp_bound",
+    "membership_bound",
     "privacy_loss",
     "proved_bound",
     "replace_one_epsilon",
@@ -90,6 +91,20 @@ def proved_bound(claim: Claim) -> float | None:
     """Return the largest privacy loss a pure differential privacy claim allows; None for any other claim."""
     epsilon = replace_one_epsilon(claim)
     return None if epsilon is None else dp_bound(epsilon)
+
+
+def membership_bound(claim: Claim) -> float:
+    """Return the largest gap of hits and false alarms that a claim allows who guesses whether a person is in the table.
+
+    (e^epsilon - 1 + 2 delta) / (e^epsilon + 1): of two probabilities whose ratio stays within e^epsilon, but for delta,
+    both for an event and for its complement. 1, which says nothing, where the claim is no differential privacy.
+    """
+    promise = claim.promise
+    if not isinstance(promise, PureDP | ApproxDP | ProbabilisticDP):
+        return 1.0
+    epsilon = float(min(promise.epsilon, Fraction(700)))
+    delta = float(getattr(promise, "delta", 0))
+    return min(1.0, math.tanh(epsilon / 2) + 2 * delta / (math.exp(epsilon) + 1))
 
 
 # Distance of each group's distribution to the overall one: by JS, KL or earth mover's.

@@ -11,7 +11,7 @@ from typing import Any
 
 from sfumato.errors import Infeasible, ParameterError, count_of
 from sfumato.frontiers import Frontier, Recommendation
-from sfumato.pages.charts import frontier_chart, legend_of, query_chart, sizes_chart
+from sfumato.pages.charts import legend_of
 from sfumato.pages.stories import Audience, public_story, steward_story
 from sfumato.release import Release
 from sfumato.release.atomic import write_whole
@@ -91,6 +91,7 @@ def report(
     source: tuple[str, str] = ("data.csv", "schema.toml"),
     folder: str = "out/",
     membership_public: bool = False,
+    contact: str = "",
 ) -> Path:
     """Write a report; the ending decides the form: .html, .md or .json. Returns the path.
 
@@ -99,6 +100,7 @@ def report(
     recommendation  what to mark; the knee unless given.
     command         the command that made the frontier, `source` the names of the data and schema files in commands.
     membership_public  whether buckets took part in the choice; for the knee, and told in the public report.
+    contact         whom to ask, on the public page.
     folder          the name of the folder that holds the published release, in the command that checks it.
 
     >>> table = sf.datasets.adult("test")
@@ -118,7 +120,7 @@ def report(
         if release is not None:
             # The page says that it is a rehearsal, and how many rows are alone with what is published unchanged.
             refuse_unsavable(release, **dict.fromkeys(ALLOWED, True))
-        story = public_story(front, release, folder=folder, membership_public=membership_public)
+        story = public_story(front, release, folder=folder, membership_public=membership_public, contact=contact)
     else:
         best, without = (recommendation, "") if recommendation else _knee(front, membership_public)
         story = steward_story(front, best, command=command, source=source, without=without)
@@ -139,25 +141,42 @@ def _knee(front: Frontier, membership_public: bool) -> tuple[Recommendation | No
 def _html(story: dict[str, Any]) -> str:
     steward = story["audience"] == "steward"
     shown = bool(story["plotted"]) if steward else story["release"] is not None
-    charts: dict[str, Any] = {}
-    rows: dict[str, Any] = {}
-    if shown:
-        charts["sizes"] = sizes_chart()
-        rows["published"] = {} if steward else {"sizes": story["release"]["sizes"]}
-    if shown and steward:
-        charts["frontier"], charts["queries"] = frontier_chart(story), query_chart()
-        full = [one for one in story["releases"] if one["number"] in story["in_full"] or not story["short"]]
-        rows = {str(one["number"]): {"sizes": one["sizes"], "queries": one["queries"]} for one in full}
+    held = _held(story) if steward else {"asked": (story["release"] or {}).get("asked")}
     return rendered(
         "page.html.j2",
         story=story,
         version=__version__,
         legend=legend_of(story) if shown and steward else [],
-        bundle=javascript() if shown else "",
         style=template_text("page.css"),
-        script=template_text("page.js") if shown else "",
-        charts=embedded({"charts": charts, "rows": rows}),
+        script=template_text("report.js") if shown else "",
+        held=embedded(held),
     )
+
+
+def _held(story: dict[str, Any]) -> dict[str, Any]:
+    """What the steward's script draws and counts with."""
+    names = (
+        "number",
+        "label",
+        "colour",
+        "path",
+        "risks",
+        "utility",
+        "people",
+        "typical",
+        "published",
+        "breaks",
+        "attacked",
+    )
+    marks = [mark for mark in story["references"] if mark["axis"] == "utility" and mark["number"] is not None]
+    return {
+        "points": [{**{name: row[name] for name in names}, "hollow": row["noisy"]} for row in story["plotted"]],
+        "axes": story["axes"],
+        "utility": {**story["utility"], "domain": story["reach"], "marks": marks},
+        "best": next((row["number"] for row in story["plotted"] if row["recommended"]), None),
+        "asked": story["asked"] or None,
+        "truth": story["truth"] or None,
+    }
 
 
 def _markdown_page(story: dict[str, Any]) -> str:
@@ -165,4 +184,7 @@ def _markdown_page(story: dict[str, Any]) -> str:
 
 
 def _json(story: dict[str, Any]) -> str:
-    return json.dumps({"sfumato": __version__, **story}, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    kept = {name: part for name, part in story.items() if name not in ("truth", "asked")}
+    if kept.get("release"):
+        kept["release"] = {name: part for name, part in kept["release"].items() if name != "asked"}
+    return json.dumps({"sfumato": __version__, **kept}, indent=2, ensure_ascii=False, allow_nan=False) + "\n"

@@ -9,22 +9,28 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
+import numpy as np
+
 from sfumato.errors import count_of
 from sfumato.frontiers import (
     CHOSEN,
     MEMBERSHIP,
+    Breach,
     Frontier,
     Point,
     Recommendation,
     Spread,
+    asked_of,
     attributes_of,
+    axis_words,
     group_sizes,
     name_together,
+    price_of,
     sample_rows,
     side_by_side,
 )
 from sfumato.mechanisms import Anatomy, Bucketize
-from sfumato.pages.charts import size_rows
+from sfumato.pages.charts import colour_of, reach, shape_of, size_rows
 from sfumato.pages.commands import publish_command
 from sfumato.release import Release, published_frames
 from sfumato.visible import operand, shell_command
@@ -117,7 +123,7 @@ _LINES = 24  # of the second table, at most
 
 
 def public_story(
-    front: Frontier, release: Release | None, *, folder: str, membership_public: bool = False
+    front: Frontier, release: Release | None, *, folder: str, membership_public: bool = False, contact: str = ""
 ) -> dict[str, Any]:
     """Return what anyone may see: what was compared and how, and what was published."""
     left_out = not membership_public and (release is None or release.form != "buckets")
@@ -134,12 +140,15 @@ def public_story(
         "choosing": f"No claim covers {CHOSEN}.",
         "release": None if release is None else _published(release),
         "check": shell_command(["sfumato", "verify", operand(folder)]),
+        "contact": contact,
     }
 
 
 def axis(measure: Any) -> dict[str, Any]:
     """Return what stands on an axis, with its name in words."""
-    return {**measure.to_json(), "words": measure.name.replace("_", " ")}
+    unit = f", {measure.unit}" if measure.unit else ""
+    title = f"{measure.words}{unit} ({'less' if measure.better == 'less' else 'more'} is better)"
+    return {**measure.to_json(), "words": measure.words, "title": title}
 
 
 def _methods(points: tuple[Point, ...], *, left_out: bool) -> list[dict[str, Any]]:
@@ -180,7 +189,47 @@ def _published(release: Release) -> dict[str, Any]:
         "exposed": release.exposed().sentences() if release.form in ("generalized", "buckets") else [],
         "sample": (shown := sample_rows(release)),
         "groups": _second_table(release, shown),
+        "columns": _columns(release),
+        "use": _use(release),
+        "asked": asked_of(release),
     }
+
+
+_ROLES = {"quasi": "may be known to others", "sensitive": "to protect", "target": "to study"}
+
+
+def _columns(release: Release) -> list[dict[str, Any]]:
+    """What each column holds, from the schema and the release alone."""
+    boxes = release.boxes
+    told = {
+        table.attribute.name: [table.name(int(at)) for at in np.unique(np.asarray(boxes.labels)[:, place])]
+        for place, table in enumerate(boxes.tables)
+    }
+    found: list[dict[str, Any]] = []
+    for attribute in (*release.quasi, *release.carried):
+        some = told.get(attribute.name) or [attribute.text(code) for code in range(min(attribute.size, _VALUES))]
+        many = len(told[attribute.name]) if attribute.name in told else attribute.size
+        role = _ROLES.get(attribute.role, attribute.role)
+        shown = {"name": attribute.name, "role": role, "values": some[:_VALUES], "more": max(0, many - _VALUES)}
+        found.append(shown)
+    return found
+
+
+_VALUES = 6
+
+
+def _use(release: Release) -> list[str]:
+    """How to read the file, by the kind of release."""
+    said = {
+        "generalized": "Each row stands for one row of the original. A range, a group of values or * means that the "
+        "value lies somewhere in it; for estimates, take every value in it as equally likely.",
+        "buckets": "The first table holds the quasi-identifiers as they are, with the number of a group. The second "
+        "holds, for each group, how often each sensitive value occurs. Which row has which value is not told.",
+        "cells": "Counts are noisy: noise was added on purpose, and a small count may be nothing but noise. Add up "
+        "many cells rather than reading one.",
+        "synthetic": "Rows are drawn from a model. No row stands for a person; read tables and shares, not rows.",
+    }
+    return [said[release.form]] if release.form in said else []
 
 
 def _sizes(release: Release) -> dict[str, Any]:
@@ -212,9 +261,13 @@ def _second_table(release: Release, shown: dict[str, Any]) -> dict[str, Any]:
 
 
 def release_story(
-    group: tuple[Point, ...], source: tuple[str, str], standing: Mapping[str, Any], words: tuple[str, str]
+    group: tuple[Point, ...],
+    source: tuple[str, str],
+    standing: Mapping[str, Any],
+    words: tuple[str, str],
+    breaks: Sequence[Breach] = (),
 ) -> dict[str, Any]:
-    """Return what a panel shows, of points that are one release; `words` name the two axes."""
+    """Return what a panel shows, of points that are one release; `words` name the two axes, `breaks` the policy's."""
     point = group[0]
     panel = point.panel
     several = len(panel.get("losses", {})) > 1
@@ -250,9 +303,99 @@ def release_story(
         "populations": panel.get("populations"),
         "queries": list(panel.get("query_error", ())),
         "sample": panel.get("sample", {"columns": [], "rows": []}),
+        "risks": {name: _risk(name, point) for name in point.risks},
+        "attacks": [_attack(name, found) for name, found in point.attacks.items()],
+        "people": "" if point.people is None else f"{point.people:,}",
+        "price": price_of(point),
+        "typical": dict(point.typical),
+        "breaks": list(map(str, breaks)),
+        "columns": [_column(one) for one in panel.get("columns", ())],
+        "associations": _associations(panel.get("associations", ())),
+        "identity": _identity(panel.get("identity", {})),
+        "classes": [
+            {**one, "share": f"{one['share']:.0%}" if "share" in one else ""} for one in panel.get("classes", ())
+        ],
+        "beside": panel.get("beside", {"columns": [], "rows": []}),
         "command": command_of(point, source),
         "choice": choice_of(point),
         "python": f"sf.publish(table, {point.python})",
+    }
+
+
+def _risk(name: str, point: Point) -> dict[str, Any]:
+    """A figure of a privacy axis: as text, and as numbers to draw and to sort by."""
+    values, interval = point.risks[name], point.attacks.get(name, {}).get("interval")
+    ends = (values.low, values.high) if interval is None or len(values.values) > 1 else interval
+    number = finite(values.mean)
+    text = "not measured" if math.isnan(values.mean) else spread(values)
+    written = {"text": text, "short": text.partition(" (")[0], "range": around(values)}
+    return {"mean": number, "low": finite(float(ends[0])), "high": finite(float(ends[1])), **written}
+
+
+def _attack(name: str, found: Mapping[str, Any]) -> dict[str, Any]:
+    """What an attack found, and the kinds of people it exposes most."""
+    exposed = [
+        {
+            "who": ", ".join(f"{column} {value}" for column, value in one["who"].items()),
+            "people": f"{int(one['people']):,}",
+            "chance": f"{100 * float(one['chance']):.0f} %",
+        }
+        for one in found["who"]
+    ]
+    most = float(found["most_exposed"])
+    return {
+        "axis": name,
+        "words": axis_words(name),
+        "sentence": found["sentence"],
+        "stops": found["stops"],
+        "notes": list(found["notes"]),
+        "better_than_baseline": bool(found["better_than_baseline"]),
+        "most_exposed": "" if math.isnan(most) else f"{100 * most:.0f} %",
+        "who": exposed,
+    }
+
+
+def _column(one: Mapping[str, Any]) -> dict[str, Any]:
+    """Bars of a column before and after: lengths in percent of the longest."""
+    before, after = [list(map(float, one[side])) for side in ("before", "after")]
+    most = max([*before, *after, 1.0])
+    rows = [
+        {
+            "name": name,
+            "before": f"{b:,.0f}",
+            "after": f"{a:,.0f}",
+            "wide_before": round(100 * b / most, 1),
+            "wide_after": round(100 * a / most, 1),
+        }
+        for name, b, a in zip(one["bins"], before, after, strict=True)
+    ]
+    return {"name": one["name"], "role": one["role"], "moved": f"{100 * float(one['moved']):.2g} %", "rows": rows}
+
+
+def _associations(pairs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Associations of two columns, those that changed most first."""
+    order = sorted(pairs, key=lambda one: -abs(float(one["after"]) - float(one["before"])))
+    return [
+        {
+            "pair": " and ".join(one["pair"]),
+            "before": f"{float(one['before']):.2f}",
+            "after": f"{float(one['after']):.2f}",
+            "wide_before": round(100 * float(one["before"]), 1),
+            "wide_after": round(100 * float(one["after"]), 1),
+        }
+        for one in order
+    ]
+
+
+def _identity(found: Mapping[str, Any]) -> dict[str, Any]:
+    """How likely a person's row is found, in percent."""
+    if not found:
+        return {}
+    below = [f"{count_of(int(n), 'person', 'people')} in classes below {k}" for k, n in found["below"].items() if n]
+    return {
+        "highest": f"{100 * float(found['highest']):.3g} %",
+        "average": f"{100 * float(found['average']):.2g} %",
+        "below": below,
     }
 
 
@@ -282,7 +425,9 @@ def _percent(share: str) -> str:
     return f"{float(share):.4g}" if share not in ("0.0", "1.0") else {"0.0": "smallest", "1.0": "largest"}[share]
 
 
-def plotted(group: tuple[Point, ...], standing: Mapping[str, Any]) -> dict[str, Any] | None:
+def plotted(
+    group: tuple[Point, ...], standing: Mapping[str, Any], breaks: Sequence[Breach] = ()
+) -> dict[str, Any] | None:
     """One row of the scatter; a point at infinity has no place on it."""
     point = group[0]
     if not (math.isfinite(point.privacy.mean) and math.isfinite(point.utility.mean)):
@@ -295,14 +440,19 @@ def plotted(group: tuple[Point, ...], standing: Mapping[str, Any]) -> dict[str, 
         "series": f"{point.family}, {point.form}{', noisy' if noisy(point) else ''}",
         "noisy": noisy(point),
         "published": published_as(point.form, noisy=noisy(point), bound=point.bound is not None),
-        "privacy": point.privacy.mean,
-        "utility": point.utility.mean,
-        "privacy_low": point.privacy.low,
-        "privacy_high": point.privacy.high,
-        "utility_low": point.utility.low,
-        "utility_high": point.utility.high,
-        "privacy_text": spread(point.privacy),
-        "utility_text": spread(point.utility),
+        **shape_of(point.form),
+        "colour": colour_of(point.family),
+        "risks": {name: drawn for name in point.risks if (drawn := _risk(name, point))["mean"] is not None},
+        "utility": {
+            "mean": point.utility.mean,
+            "low": point.utility.low,
+            "high": point.utility.high,
+            "text": spread(point.utility),
+        },
+        "people": "" if point.people is None else count_of(point.people, "person", "people"),
+        "typical": price_of(point).partition(". ")[0].removeprefix("In two-way tables a ").removesuffix("."),
+        "attacked": len(point.privacy.values) == 1,
+        "breaks": "; ".join(map(str, breaks)),
         "bound": point.bound,
         "bound_text": "none" if point.bound is None else f"at most {figure(point.bound)} nats",
         "classes": point.summary.get("classes", 0),
@@ -379,9 +529,14 @@ def steward_story(
     groups = side_by_side(order)
     first = {point.number: group[0].number for group in groups for point in group}  # whose panel shows a point
     rest = _without_buckets(front, recommendation)
-    words = (axis(front.privacy)["words"], axis(front.utility)["words"])
-    standing = {group[0].number: _standing(group, best, rest) for group in groups}
-    card = None if recommendation is None else _recommendation(recommendation, source, first)
+    standing_of = {group[0].number: _standing(group, best, rest) for group in groups}
+    words = (front.privacy.words, front.utility.words)
+    policy = front.policy if recommendation is None else recommendation.policy
+    public = recommendation is not None and recommendation.membership_public
+    shown = [
+        row for group in groups if (row := plotted(group, standing_of[group[0].number], policy.breaches(group[0])))
+    ]
+    card = None if recommendation is None else _recommendation(recommendation, source, first, words)
     named = [] if card is None else [card, *card["alternatives"], card["bucket"]]
     linked = {one["number"] for one in named if one and one["number"]}
     linked |= {first[point.number] for point in made if point.bound is not None}
@@ -400,7 +555,16 @@ def steward_story(
         "measured": len(made),
         "recommendation": card,
         "without": without,
-        "releases": [release_story(group, source, standing[group[0].number], words) for group in groups],
+        "releases": [
+            release_story(group, source, standing_of[group[0].number], words, policy.breaches(group[0]))
+            for group in groups
+        ],
+        "policy": {"lines": policy.lines, "stated": policy.stated},
+        "closest": _closest(front, first) if recommendation is None and made else None,
+        "axes": [_axis(front.on(one.name), shown, first, public) for one in front.axes],
+        "truth": dict(front.truth),
+        "asked": {} if best is None else dict(recommendation.point.panel.get("asked", {})) if recommendation else {},
+        "reach": reach([row["utility"]["mean"] for row in shown]),
         "efficient": [point.number for point in front.efficient],
         "in_full": sorted({first[point.number] for point in front.efficient} | linked),  # where not all can be
         "without_buckets": sorted(rest),
@@ -409,13 +573,14 @@ def steward_story(
             {
                 "name": mark.name,
                 "axis": mark.axis,
+                "words": axis_words(mark.measure) if mark.measure else front.utility.words,
                 "number": finite(mark.value),
                 "text": figure(mark.value),
                 "formula": mark.formula,
             }
             for mark in front.references
         ],
-        "plotted": [row for group in groups if (row := plotted(group, standing[group[0].number]))],
+        "plotted": shown,
         "bounds": [
             {"number": first[point.number], "label": point.label, "bound": figure(point.bound)}
             for point in made
@@ -423,6 +588,39 @@ def steward_story(
         ],
         "command": command,
         "python": _sweep_python(front),
+    }
+
+
+def _axis(
+    front: Frontier, shown: Sequence[Mapping[str, Any]], first: Mapping[int, int], public: bool
+) -> dict[str, Any]:
+    """A privacy axis as it is drawn: its ends, its efficient releases, and its marks."""
+    efficient = {first[point.number] for point in front.efficient}
+    rest = set() if public else {first[point.number] for point in front.efficient_without_buckets}
+    values = [row["risks"][front.privacy.name]["mean"] for row in shown if front.privacy.name in row["risks"]]
+    marks = [mark for mark in front.marks if mark.axis == "privacy" and math.isfinite(mark.value)]
+    return {
+        **axis(front.privacy),
+        "efficient": sorted(efficient),
+        "apart": sorted(rest) if rest - efficient else [],
+        "domain": reach(values),
+        "marks": [{"name": mark.name, "number": mark.value} for mark in marks],
+    }
+
+
+def _closest(front: Frontier, first: Mapping[int, int]) -> dict[str, Any] | None:
+    """The release that is closest to keeping the policy, where none keeps it."""
+    try:
+        point, broken = front.closest()
+    except ValueError:  # nothing could be published at all
+        return None
+    if not broken:
+        return None
+    return {
+        "number": first[point.number],
+        "label": point.label,
+        "breaks": list(map(str, broken)),
+        "price": price_of(point),
     }
 
 
@@ -446,6 +644,8 @@ def _standing(group: tuple[Point, ...], best: int | None, rest: set[int]) -> dic
     words = "efficient" if group[0].efficient else "beaten by another release"
     if found["only_buckets_beat_it"]:
         words = "beaten by buckets only"
+    if found["recommended"] and words.startswith("beaten by another"):
+        words = "by the worst of several axes"  # on this one alone another release is better
     return {**found, "standing": f"recommended, {words}" if found["recommended"] else words}
 
 
@@ -467,12 +667,25 @@ def _reason(point: Point) -> str:
     return f"cannot be reached: {why}" if reached and asked in point.label else point.failed
 
 
-def _recommendation(chosen: Recommendation, source: tuple[str, str], first: Mapping[int, int]) -> dict[str, Any]:
+def _recommendation(
+    chosen: Recommendation, source: tuple[str, str], first: Mapping[int, int], words: tuple[str, str]
+) -> dict[str, Any]:
     point = chosen.point
     return {
         "number": first.get(point.number, point.number),
         "label": point.label,
         "reason": chosen.reason,
+        "price": chosen.price,
+        "lost": chosen.lost,
+        "typical": dict(point.typical),
+        "people": "" if point.people is None else f"{point.people:,}",
+        "attacks": [_attack(name, found) for name, found in point.attacks.items()],
+        "identity": _identity(point.panel.get("identity", {})),
+        "classes": [
+            {**one, "share": f"{one['share']:.0%}" if "share" in one else ""}
+            for one in point.panel.get("classes", ())[:3]
+        ],
+        "attributes": attributes_of(point, words),
         "note": "" if point.buckets else chosen.note,  # of buckets it is said first, by `membership`
         "caution": chosen.caution,
         "promises": point.promises,
@@ -504,7 +717,7 @@ def _recommendation(chosen: Recommendation, source: tuple[str, str], first: Mapp
 
 def _sweep_python(front: Frontier) -> str:
     lines: Sequence[str] = [f"    {point.python}," for point in front.points]
-    options = (
-        f'privacy="{front.privacy.name}", utility="{front.utility.name}", repeats={front.repeats}, seed={front.seed}'
-    )
+    names = [axis.name for axis in front.axes]
+    privacy = repr(names[0]) if len(names) == 1 else repr(names)
+    options = f'privacy={privacy}, utility="{front.utility.name}", repeats={front.repeats}, seed={front.seed}'
     return "\n".join(["front = sf.frontier(table, [", *lines, f"], {options})"])

@@ -1,0 +1,224 @@
+"""Tables of counts over public bins: as a reader estimates them from a release, and as the table itself has them.
+
+Source    the one estimator, `estimate.regions` (Li & Li, KDD 2009, sections 4.2 and 6).
+Claim     `ReadTables.counts(a, b, ...)` holds, for every cell of the columns' bins, the estimate of `regions` for that
+          cell; `ExactTables.counts` the counts themselves. Bins are a function of the schema and cover each code once.
+Because   cover is a product over columns, so one boxes x bins matrix for each column is enough for every table.
+Checked   tests/unit/estimate/test_tables.py::test_a_cell_is_what_the_estimator_gives
+          tests/unit/estimate/test_tables.py::test_the_table_itself_is_exact
+          tests/unit/estimate/test_tables.py::test_bins_cover_every_code_once
+Silent on how wrong an estimate is: compare both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from functools import reduce
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from sfumato.counts import Table
+from sfumato.errors import ParameterError
+from sfumato.estimate.regions import overlaps
+from sfumato.release import Release
+from sfumato.schema import Attribute, Labels, Schema, label_name
+from sfumato.schema.domain import Grid
+
+__all__ = ["ExactTables", "PublicBins", "ReadTables", "association", "bins_of", "exact_tables", "read_tables"]
+
+_ORDERED, _NOMINAL = 14, 40  # bins of a column, at most
+_CELLS = 200_000  # of a table, at most
+
+
+@dataclass(frozen=True, slots=True)
+class PublicBins:
+    """A column cut into ranges of codes: bin i is `[edges[i], edges[i + 1])`."""
+
+    attribute: Attribute
+    _: KW_ONLY
+    edges: tuple[int, ...]
+    names: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    @property
+    def labels(self) -> Labels:
+        """The bins as labels of the attribute."""
+        ends = np.array(self.edges, np.int64)
+        return Labels(self.attribute, np.arange(len(self) + 1, dtype=np.int64), ends[:-1], ends[1:])
+
+    def place(self, codes: np.ndarray) -> np.ndarray:
+        """Return the bin of each code."""
+        return np.searchsorted(np.array(self.edges[1:]), codes, side="right")
+
+
+def bins_of(attribute: Attribute) -> PublicBins:
+    """Return public bins: single values where there are few, else a level of the public tree, else even ranges."""
+    size, missing = attribute.values.size, attribute.missing_code is not None
+    inner = _inner(attribute, size)
+    edges = (*inner, size, *([size + 1] if missing else []))
+    names = [label_name(attribute, (pair,)) for pair in pairwise(edges)]
+    if not attribute.ordered and not _level(attribute, size) and size > _NOMINAL:
+        names[_NOMINAL - 1] = f"{size - _NOMINAL + 1} other values"
+    return PublicBins(attribute, edges=edges, names=tuple(names))
+
+
+def _inner(attribute: Attribute, size: int) -> tuple[int, ...]:
+    """First code of each bin of values."""
+    most = _ORDERED if attribute.ordered else _NOMINAL
+    if size <= most:
+        return tuple(range(size))
+    if level := _level(attribute, size):
+        return level
+    if not attribute.ordered:
+        return tuple(range(_NOMINAL))
+    width = next(w for e in range(12) for w in (10**e, 2 * 10**e, 5 * 10**e) if -(-size // w) < _ORDERED)
+    domain = attribute.values
+    start = -int(domain.low / domain.step) % width if isinstance(domain, Grid) else width
+    return (0, *range(start or width, size, width))
+
+
+def _level(attribute: Attribute, size: int) -> tuple[int, ...]:
+    """The deepest level of a declared tree with a readable number of nodes; nothing where none has."""
+    if not attribute.declared_tree:
+        return ()
+    tree = attribute.nodes
+    leaf = np.array([not below for below in tree.children])
+    for depth in range(tree.height, 0, -1):
+        cut = np.flatnonzero(((tree.depth == depth) | (leaf & (tree.depth < depth))) & (tree.low < size))
+        if 3 <= len(cut) <= _ORDERED:
+            return tuple(sorted(int(low) for low in tree.low[cut]))
+    return ()
+
+
+@dataclass(frozen=True)
+class ExactTables:
+    """The table's own counts. Confidential."""
+
+    bins: Mapping[str, PublicBins]
+    _: KW_ONLY
+    places: Mapping[str, np.ndarray] = field(repr=False)
+    weight: np.ndarray = field(repr=False)
+    confidential: bool = True
+
+    def counts(self, *names: str) -> np.ndarray:
+        """Return how many rows are in each cell of the named columns."""
+        shape = _shape(self.bins, names)
+        cell = np.ravel_multi_index([self.places[name] for name in names], shape) if names else np.zeros(1, int)
+        return np.bincount(cell, weights=self.weight, minlength=int(np.prod(shape))).reshape(shape)
+
+
+@dataclass(frozen=True)
+class ReadTables:
+    """What a reader of a release expects in each cell. `cover` holds for each quasi-identifier boxes x bins."""
+
+    bins: Mapping[str, PublicBins]
+    _: KW_ONLY
+    cover: Mapping[str, np.ndarray] = field(repr=False)
+    weight: np.ndarray = field(repr=False)
+    group: np.ndarray = field(repr=False)
+    group_weight: np.ndarray = field(repr=False)
+    carried: Mapping[str, np.ndarray] = field(repr=False)  # the bin of each line of what groups carry
+    carried_group: np.ndarray = field(repr=False)
+    carried_weight: np.ndarray = field(repr=False)
+
+    def counts(self, *names: str) -> np.ndarray:
+        """Return how many rows a reader expects in each cell of the named columns."""
+        from scipy.sparse import csr_matrix
+
+        shape = _shape(self.bins, names)
+        quasi = [name for name in names if name in self.cover]
+        wanted = [name for name in names if name not in self.cover]
+        inside = reduce(_crossed, (self.cover[name] for name in quasi), np.ones((len(self.weight), 1)))
+        inside = inside * self.weight[:, None]
+        sizes = [len(self.bins[name]) for name in wanted]
+        if not wanted:
+            found = inside.sum(axis=0)
+        else:
+            number, groups = np.arange(len(self.weight)), len(self.group_weight)
+            share = csr_matrix((np.ones(len(number)), (self.group, number)), shape=(groups, len(number))) @ inside
+            rows = self.group_weight[:, None].astype(np.float64)
+            share = np.divide(share, rows, where=rows > 0, out=np.zeros_like(share))
+            value = np.ravel_multi_index([self.carried[name] for name in wanted], sizes)
+            width = int(np.prod(sizes))
+            held = csr_matrix((self.carried_weight, (self.carried_group, value)), shape=(groups, width))
+            found = np.asarray((held.T @ share).T)
+        order = [*quasi, *wanted]
+        table = np.asarray(found).reshape([len(self.bins[name]) for name in order])
+        moved: np.ndarray = np.transpose(table, [order.index(name) for name in names]).reshape(shape)
+        return moved
+
+
+def _crossed(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Every bin of one column with every bin of another, box by box."""
+    return np.asarray((one[:, :, None] * other[:, None, :]).reshape(len(one), -1))
+
+
+def _shape(bins: Mapping[str, PublicBins], names: Sequence[str]) -> tuple[int, ...]:
+    unknown = [name for name in names if name not in bins]
+    if unknown:
+        raise ParameterError("names", unknown[0], "is not a published column", hint=f"one of {', '.join(bins)}")
+    shape = tuple(len(bins[name]) for name in names)
+    if int(np.prod(shape)) > _CELLS:
+        raise ParameterError("names", " x ".join(names), f"has more than {_CELLS:,} cells", hint="name fewer columns")
+    return shape
+
+
+def exact_tables(table: Table) -> ExactTables:
+    """Return the counts of the table's published columns, over their bins."""
+    counts = table.counts()
+    bins = {attribute.name: bins_of(attribute) for attribute in _published(table.schema)}
+    places = {name: one.place(counts.column(name)) for name, one in bins.items()}
+    return ExactTables(bins, places=places, weight=counts.weights)
+
+
+def read_tables(release: Release, schema: Schema | None = None) -> ReadTables:
+    """Return what a reader takes from a release, over the bins of its own columns or of a schema it was made from."""
+    bins = {attribute.name: bins_of(attribute) for attribute in _published(schema or release.schema)}
+    boxes, carried = release.boxes, release.groups.carried
+    names = [known.name for known in carried.attributes]
+    tables = {table.attribute.name: (table, boxes.labels[:, at]) for at, table in enumerate(boxes.tables)}
+    return ReadTables(
+        bins,
+        cover={name: _cover(one, tables.get(name), len(boxes)) for name, one in bins.items() if name not in names},
+        weight=np.asarray(boxes.weight, np.float64),
+        group=boxes.group,
+        group_weight=release.groups.weight,
+        carried={name: bins[name].place(carried.codes[:, at]) for at, name in enumerate(names) if name in bins},
+        carried_group=carried.group,
+        carried_weight=carried.weight,
+    )
+
+
+def _published(schema: Schema) -> tuple[Attribute, ...]:
+    return (*schema.quasi, *schema.carried)
+
+
+def _cover(bins: PublicBins, known: tuple[Labels, np.ndarray] | None, boxes: int) -> np.ndarray:
+    """Boxes x bins; a column that the release does not publish may be anything."""
+    if known is None:
+        whole = np.diff(np.array(bins.edges)) / bins.edges[-1]
+        return np.broadcast_to(whole, (boxes, len(bins)))
+    labels, column = known
+    shared = overlaps(labels, bins.labels, np.arange(len(bins)))
+    return np.asarray((shared / labels.size[:, None])[column])
+
+
+def association(counts: np.ndarray) -> float:
+    """Return Cramér's V of a two-way table: 0 where rows and columns are independent, 1 where one decides the other.
+
+    >>> association(np.array([[5.0, 0.0], [0.0, 5.0]])), association(np.array([[2.0, 2.0], [3.0, 3.0]]))
+    (1.0, 0.0)
+    """
+    table = np.clip(counts, 0, None)
+    table = table[table.sum(axis=1) > 0][:, table.sum(axis=0) > 0]
+    total = table.sum()
+    if not total or min(table.shape) < 2:
+        return 0.0
+    expected: Any = np.outer(table.sum(axis=1), table.sum(axis=0)) / total
+    squared = float((((table - expected) ** 2) / expected).sum()) / total
+    return float(min(1.0, np.sqrt(squared / (min(table.shape) - 1))))

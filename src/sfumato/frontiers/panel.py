@@ -1,0 +1,351 @@
+"""What the report shows of one release, as plain data: sizes, columns and associations, and who is exposed.
+
+Everything here but `group_sizes`, `sample_rows` and `asked_of` is computed from the original and is confidential.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from sfumato.counts import Table
+from sfumato.errors import SfumatoError
+from sfumato.estimate import ExactTables, ReadTables, association, exact_tables, measured_attributes, read_tables
+from sfumato.measures import Measured, Workload, measure, query_error, workload
+from sfumato.measures.base import remembered
+from sfumato.release import Release
+
+__all__ = [
+    "QUERIES",
+    "SELECTIVITIES",
+    "asked_of",
+    "asked_truth",
+    "classes_of",
+    "group_sizes",
+    "panel_of",
+    "people_of",
+    "sample_rows",
+    "tables_of",
+    "typical_count",
+]
+
+SELECTIVITIES = ("0.01", "0.05", "0.1", "0.2")
+QUERIES = 250
+SAMPLE = 6
+
+
+def panel_of(table: Table, release: Release, known: Mapping[str, Measured]) -> dict[str, Any]:
+    """Return plain data; a part that cannot be had for this release is left out."""
+    exact, read = tables_of(table, release)
+    missing = [name for name in ("privacy_loss", "utility_loss") if name not in known]
+    figures = {**known, **measure(table, release, missing)}
+    privacy, utility = figures["privacy_loss"], figures["utility_loss"]
+    return {
+        "sizes": group_sizes(release),
+        "driven": privacy.details.get("attribute"),
+        "losses": dict(privacy.details.get("by_attribute", {})),
+        "largest_ratios": dict(privacy.details.get("largest_ratios", {})),
+        "misread": utility.details.get("attribute"),
+        "drivers": list(privacy.details.get("drivers", ()))[:3],
+        "largest_ratio": privacy.details.get("largest_ratio"),
+        "quantiles": dict(privacy.details.get("quantiles", {})),
+        "worst_populations": list(utility.details.get("worst", ()))[:5],
+        "populations": utility.details.get("populations"),
+        "query_error": _by_selectivity(table, release),
+        "fingerprints": release.fingerprints().describe(),
+        "sample": sample_rows(release) if release.savable else {"columns": [], "rows": []},
+        "columns": columns_of(exact, read),
+        "associations": associations_of(exact, read),
+        "identity": identity_of(release),
+        "classes": riskiest_classes(release),
+        "beside": rows_beside(release) if release.savable else {"columns": [], "rows": []},
+        "asked": asked_of(release) if release.savable else {},
+    }
+
+
+def group_sizes(release: Release) -> list[dict[str, int]]:
+    """Return how many groups, and rows in them, have a size of low .. high (1, 2, 3-5, 6-10, 11-20, ...)."""
+    weight = np.asarray(release.groups.weight)
+    weight = weight[weight > 0]
+    if not len(weight):
+        return []
+    ends = [step * 10**power for power in range(13) for step in (1, 2, 5)]
+    place = np.searchsorted(ends, weight, side="left")
+    groups = np.bincount(place, minlength=1)
+    rows = np.bincount(place, weights=weight)
+    first, last = int(place.min()), int(place.max())
+    return [
+        {
+            "low": 1 if at == 0 else int(ends[at - 1]) + 1,
+            "high": int(ends[at]),
+            "groups": int(groups[at]),
+            "rows": int(rows[at]),
+        }
+        for at in range(first, last + 1)
+    ]
+
+
+def sample_rows(release: Release, number: int = SAMPLE) -> dict[str, Any]:
+    """Return some published rows, evenly spaced in the order of publication."""
+    frame = release.frame()
+    if not frame.height:
+        return {"columns": frame.columns, "rows": []}
+    places = np.unique(np.linspace(0, frame.height - 1, number).astype(int))
+    rows = frame[places.tolist()].rows()
+    return {"columns": frame.columns, "rows": [[str(cell) for cell in row] for row in rows]}
+
+
+def _by_selectivity(table: Table, release: Release) -> list[dict[str, Any]]:
+    """Return the query error for small and large regions; the same queries for every release.
+
+    Of several sensitive attributes the one answered worst, which is named.
+    """
+    found: list[dict[str, Any]] = []
+    for selectivity in SELECTIVITIES:
+        try:
+            error = query_error(table, release, _queries(table, selectivity))
+        except SfumatoError:
+            continue
+        found.append(
+            {
+                "selectivity": selectivity,
+                "error": error.value,
+                "median": error.median,
+                "queries": error.queries,
+                "attribute": error.attribute,
+            }
+        )
+    return found
+
+
+def _queries(table: Table, selectivity: str) -> list[Workload]:
+    """Draw the queries of one selectivity about each sensitive attribute, once for a table."""
+    names = [attribute.name for attribute in table.schema.quasi]
+
+    def draw() -> list[Workload]:
+        size = min(4, len(names))
+        return [
+            workload(table, dimension=size, selectivity=selectivity, queries=QUERIES, attribute=known.name)
+            for known in measured_attributes(table.schema)
+        ]
+
+    return remembered(table.counts(names), ("panel", selectivity), draw)
+
+
+# Counts before and after, over public bins.
+
+_ENOUGH = 10  # a count below this is not called typical
+_STEPS = [step * 10**power for power in range(12) for step in (1, 2, 5)]
+
+
+def tables_of(table: Table, release: Release) -> tuple[ExactTables, ReadTables]:
+    """Return the table's own counts, worked out once, and those a reader of the release expects."""
+    exact: ExactTables = remembered(table.counts(), "exact tables", lambda: exact_tables(table))
+    return exact, read_tables(release, table.schema)
+
+
+def columns_of(exact: ExactTables, read: ReadTables) -> list[dict[str, Any]]:
+    """Each column's counts in the table and as the release tells them; `moved` is the share of rows in other bins."""
+    found = []
+    for name, bins in exact.bins.items():
+        before, after = exact.counts(name), np.clip(read.counts(name), 0, None)
+        shares = [one / max(one.sum(), 1) for one in (before, after)]
+        found.append(
+            {
+                "name": name,
+                "role": bins.attribute.role,
+                "bins": list(bins.names),
+                "before": [int(value) for value in before],
+                "after": [round(float(value), 1) for value in after],
+                "moved": float(np.abs(shares[0] - shares[1]).sum() / 2),
+            }
+        )
+    return found
+
+
+def associations_of(exact: ExactTables, read: ReadTables) -> list[dict[str, Any]]:
+    """Cramér's V of every two columns, in the table and as the release tells it."""
+    return [
+        {
+            "pair": [one, other],
+            "before": round(association(exact.counts(one, other)), 4),
+            "after": round(association(read.counts(one, other)), 4),
+        }
+        for one, other in combinations(exact.bins, 2)
+    ]
+
+
+def typical_count(exact: ExactTables, read: ReadTables) -> dict[str, Any]:
+    """Say how far a typical count is off: the median relative error of the cells of all two-way tables of its size.
+
+    The size is the same for every release of a table: the median cell of at least 10 rows, as 1, 2 or 5 times a power
+    of 10; cells of half to twice that size are taken. Nothing where the table has none.
+    """
+    pairs: list[tuple[str, ...]] = [*combinations(exact.bins, 2)] or [(name,) for name in exact.bins]
+    true = np.concatenate([exact.counts(*pair).reshape(-1) for pair in pairs])
+    large = true[true >= _ENOUGH]
+    if not len(large):
+        return {}
+    size = min(_STEPS, key=lambda step: abs(np.log(step / np.median(large))))
+    near = (true >= max(size / 2, 1)) & (true <= 2 * size)
+    told = np.concatenate([read.counts(*pair).reshape(-1) for pair in pairs])
+    wrong = np.abs(told[near] - true[near]) / true[near]
+    share = float(np.median(wrong)) if len(wrong) else 0.0
+    return {"count": int(size), "off": share * size, "share": share, "cells": int(near.sum())}
+
+
+# Who is exposed by the classes they are in.
+
+_SHOWN = 5
+
+
+def people_of(release: Release) -> np.ndarray | None:
+    """Return how many people each class holds at least; None where rows of the release are not people."""
+    if release.form not in ("generalized", "buckets"):
+        return None
+    if release.people is not None:
+        return np.asarray(release.people.classes)
+    return np.asarray(release.groups.weight) // release.schema.rows_per_person
+
+
+def classes_of(release: Release) -> np.ndarray:
+    """Return the numbers of the classes: groups with rows, the suppressed one left out."""
+    kept = np.asarray(release.groups.weight) > 0
+    if release.suppressed_group is not None:
+        kept[release.suppressed_group] = False
+    return np.flatnonzero(kept)
+
+
+def identity_of(release: Release) -> dict[str, Any]:
+    """Return how likely it is to find a person's row: at worst, on average, and how many people are in small classes.
+
+    For someone known to be in the table (the prosecutor): 1 / people of the class. Nothing where rows are not people.
+    """
+    people, kept = people_of(release), classes_of(release)
+    if people is None or not len(kept) or release.form != "generalized":
+        return {}
+    sizes = np.maximum(people[kept], 1)
+    everyone = int(sizes.sum())
+    small = {str(k): int(sizes[sizes < k].sum()) for k in (2, 5, 11, 20)}
+    highest = 1 / int(sizes.min())
+    return {"highest": highest, "average": len(kept) / everyone, "people": everyone, "below": small}
+
+
+def riskiest_classes(release: Release) -> list[dict[str, Any]]:
+    """The smallest classes first, then those in which one sensitive value has the largest share."""
+    people, kept = people_of(release), classes_of(release)
+    if people is None or not len(kept):
+        return []
+    sensitive = [known for known in release.carried if known.role == "sensitive"] or list(release.carried)
+    top = np.zeros((len(kept), 0))
+    held = {known.name: release.groups.histogram(known.name)[kept] for known in sensitive}
+    if sensitive:
+        weight = np.asarray(release.groups.weight)[kept]
+        top = np.column_stack([np.asarray(one.max(axis=1).todense()).reshape(-1) / weight for one in held.values()])
+    worst = top.max(axis=1) if top.shape[1] else np.zeros(len(kept))
+    order = np.lexsort((kept, -worst, people[kept]))[:_SHOWN]
+    found = []
+    for at in order.tolist():
+        group = int(kept[at])
+        said: dict[str, Any] = {"people": int(people[group]), "labels": _labels(release, group)}
+        if sensitive:
+            column = int(top[at].argmax())
+            row = held[sensitive[column].name][at].toarray().reshape(-1)
+            value = sensitive[column].text(int(row.argmax()))
+            said |= {"column": sensitive[column].name, "value": value, "share": float(top[at, column])}
+        found.append(said)
+    return found
+
+
+def _labels(release: Release, group: int) -> dict[str, str]:
+    """The published labels of a class; of a bucket, whose rows are exact, nothing."""
+    boxes = np.flatnonzero(release.boxes.group == group)
+    if len(boxes) != 1:
+        return {}
+    row = release.boxes.labels[boxes[0]].tolist()
+    return {table.attribute.name: table.name(at) for table, at in zip(release.boxes.tables, row, strict=True)}
+
+
+def rows_beside(release: Release, number: int = SAMPLE) -> dict[str, Any]:
+    """Return some rows of the original beside what is published of them. Confidential: these are people's values."""
+    home = release.residence
+    if home is None or release.form not in ("generalized", "buckets"):
+        return {"columns": [], "rows": []}
+    quasi = [known for known in release.quasi if known.name in home.names]
+    stays = np.flatnonzero(home.group >= 0)
+    if not len(stays) or not quasi:
+        return {"columns": [], "rows": []}
+    people = people_of(release)
+    rows = []
+    for at in stays[np.unique(np.linspace(0, len(stays) - 1, number).astype(int))].tolist():
+        group = int(home.group[at])
+        before = {known.name: known.text(int(home.codes[at, home.names.index(known.name)])) for known in quasi}
+        labels = _labels(release, group) or before
+        size = 0 if people is None else int(people[group])
+        rows.append({"before": list(before.values()), "after": [labels[name] for name in before], "people": size})
+    return {"columns": [known.name for known in quasi], "rows": rows}
+
+
+# What a COUNT box needs: the estimator's own terms, over public bins. Of a release nothing but what is published.
+
+_ASKED = 300_000  # numbers a box may hold
+
+
+def asked_of(release: Release) -> dict[str, Any]:
+    """Return boxes and groups over bins, so that a page can add up what a reader expects; nothing where too large.
+
+    Labels that cover the bins alike are one, and so are boxes of one group (or of groups of one box) with equal labels.
+    """
+    read = read_tables(release)
+    names = [name for name in read.bins if name in read.cover]
+    carried = [name for name in read.bins if name in read.carried]
+    covers, columns = [], []
+    for name in names:
+        kinds, column = np.unique(read.cover[name].round(9), axis=0, return_inverse=True)
+        covers.append([[[int(at), float(row[at])] for at in np.flatnonzero(row)] for row in kinds])
+        columns.append(column.reshape(-1))
+    single = len(read.group) == len(read.group_weight)
+    keys = np.column_stack([*columns, np.zeros(len(read.weight), int) if single else read.group])
+    lines, place = np.unique(keys, axis=0, return_inverse=True)
+    place = place.reshape(-1)
+    home = place[np.argsort(read.group)] if single else np.arange(len(read.group_weight))
+    weight = np.bincount(place, weights=read.weight, minlength=len(lines))
+    sizes = [len(read.bins[name]) for name in carried]
+    held = np.zeros((0, 3), int)
+    if carried:
+        value = np.ravel_multi_index([read.carried[name] for name in carried], sizes)
+        pairs, back = np.unique(np.column_stack([home[read.carried_group], value]), axis=0, return_inverse=True)
+        counts = np.bincount(back.reshape(-1), weights=read.carried_weight, minlength=len(pairs))
+        held = np.column_stack([pairs, counts]).astype(int)
+    if lines.size + held.size > _ASKED:
+        return {}
+    group = np.arange(len(lines)) if single else lines[:, -1]
+    total = np.bincount(group, weights=weight, minlength=int(group.max(initial=0)) + 1)
+    return {
+        "quasi": [{"name": name, "bins": list(read.bins[name].names)} for name in names],
+        "carried": [{"name": name, "bins": list(read.bins[name].names)} for name in carried],
+        "covers": covers,
+        "boxes": lines[:, :-1].astype(int).tolist(),
+        "weight": [_short(one) for one in weight],
+        "group": group.astype(int).tolist(),
+        "total": [_short(one) for one in total],
+        "held": held.tolist(),
+    }
+
+
+def asked_truth(table: Table) -> dict[str, Any]:
+    """Return the table's counts over the same bins. Confidential: with few people in a cell these are people."""
+    exact: ExactTables = remembered(table.counts(), "exact tables", lambda: exact_tables(table))
+    names = list(exact.bins)
+    keys, place = np.unique(np.column_stack([exact.places[name] for name in names]), axis=0, return_inverse=True)
+    counts = np.bincount(place.reshape(-1), weights=exact.weight, minlength=len(keys)).astype(int)
+    if keys.size > _ASKED:
+        return {}
+    return {"names": names, "cells": keys.astype(int).tolist(), "counts": counts.tolist()}
+
+
+def _short(value: float) -> float | int:
+    return int(value) if float(value).is_integer() else round(float(value), 4)
