@@ -21,7 +21,7 @@ def run(*arguments):
     done = CliRunner().invoke(app, [str(word) for word in arguments], standalone_mode=False)
     if done.exception is not None:
         raise done.exception
-    return done.output
+    return done.stdout
 
 
 @pytest.fixture(scope="module")

@@ -5,9 +5,9 @@ Claim     `breaches` is empty exactly if the release keeps every line: its small
           it publishes records in classes), every figure of `at_most` is at most its limit, and every table of `answer`
           has an error of at most its limit. A figure that was not measured is an error, never a line that is kept.
 Because   each line is one comparison with a figure of the point.
-Checked   tests/unit/frontiers/test_policy.py::test_a_release_is_kept_exactly_if_every_line_is
-          tests/unit/frontiers/test_policy.py::test_what_was_not_measured_is_an_error
-          tests/unit/frontiers/test_policy.py::test_classes_of_one_person_are_never_recommended
+Checked   tests/unit/frontiers/test_keeping_a_policy.py::test_a_release_is_kept_exactly_if_every_line_is
+          tests/unit/frontiers/test_keeping_a_policy.py::test_what_was_not_measured_is_an_error
+          tests/unit/frontiers/test_keeping_a_policy.py::test_classes_of_one_person_are_never_recommended
 Silent on chance: a gain is an estimate, and its mean is compared. The recommendation says where its interval reaches
           beyond the limit. k says nothing of releases whose rows are not people (noisy cells, synthetic rows).
 """

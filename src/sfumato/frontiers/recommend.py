@@ -14,7 +14,7 @@ Because   a sum of increasing shares is smallest where nothing is better on all;
 Checked   tests/unit/frontiers/test_recommend.py::test_limits_are_kept_and_nothing_better_is_left
           tests/unit/frontiers/test_recommend.py::test_the_knee_by_hand
           tests/unit/frontiers/test_recommend.py::test_buckets_are_recommended_only_where_membership_may_be_public
-          tests/unit/frontiers/test_policy.py::test_the_recommendation_keeps_the_policy_and_nothing_better_is_left
+          tests/unit/frontiers/test_keeping_a_policy.py::test_the_recommendation_keeps_the_policy_and_nothing_better_is_left
 Silent on what is acceptable: that is the steward's to say. The choice looks at the original, and no claim covers it.
 """
 
