@@ -3,7 +3,10 @@
 Source    Ours.
 Claim     A column is reported only if at least nine in ten of its values that repeat have rows that agree in the
           quasi-identifiers (in all of them; or in more of them than not and all but two at most, numbers within a
-          tenth of their range), which rows put together at random would do in one case of ten at most.
+          tenth of their range), which rows put together at random would do in one case of ten at most; or if
+          rows that agree in every quasi-identifier never agree in it, nine groups in ten, where chance gives a quarter
+          at most; or if it is a day whose rows agree in a column of many values, and that repeats ten times as often as
+          days put anywhere between the first and the last do.
 Because   the chance that m random rows agree is counted exactly: the sum of C(n_v, m) / C(n, m) over combinations v.
           Columns that follow from one another, such as postcode and town, are no evidence of a person: two of the
           quasi-identifiers that agree must say little about each other.
@@ -12,6 +15,8 @@ Checked   tests/claims/test_agreement.py::test_a_key_in_any_role_is_refused
           tests/claims/test_agreement.py::test_ordinary_columns_are_not_reported
           tests/claims/test_agreement.py::test_mutants_are_caught
           tests/claims/test_rival_keys.py::test_a_second_key_whose_rows_agree_is_refused
+          tests/claims/test_rows_of_one_person.py::test_one_row_for_each_subject_is_refused
+          tests/claims/test_rows_of_one_person.py::test_a_birthday_with_initials_is_refused
 Silent on keys of which hardly any repeats, and on tables with fewer than two quasi-identifiers that agree. The first
           20,000 rows are looked at.
 """
@@ -25,10 +30,11 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 import polars as pl
 
+from sfumato.counts.derived import told
 from sfumato.errors import Problem, count_of
 from sfumato.io.encode import supported
 from sfumato.io.source import Source
-from sfumato.schema import Schema
+from sfumato.schema import Days, Schema
 
 __all__ = [
     "SAME_PERSON",
@@ -52,6 +58,7 @@ _NEAR, _CHANCE, _LITTLE, _ENOUGH_PAIRS = 0.1, 0.1, 1 / 3, 10
 _PREFIX = r"^(.*[\p{L}\p{N}].*)[/\-_.\s]+[\p{L}\p{N}]+$"
 _DIFFERENT, _MIXED, _MIXED_SHARE = 2, 5, 0.01  # columns that differ; keys, or their share, that are no mistake
 _ENDING = 3  # characters at the end of a key of rows that may number the rows of a person
+_KINDS, _APART, _FOLLOWS = 50, 0.25, 0.75  # values of a column of subjects; chance that none agree; see `told`
 _LARGEST = 30  # rows of a value, beyond which the chance of agreement is counted as that of so many
 
 
@@ -158,7 +165,83 @@ def suspected_keys(source: Source, schema: Schema) -> list[Problem]:
         own = [at for at in quasi if not any(_told_by(rows, groups[name], at) for name in (one, other))]
         if _agrees(rows, joint, quasi, schema) and _two_apart(rows, joint, own):
             return [_worded([one, other], joint.most, schema, "every")]
+    return _one_row_for_each(rows, quasi, wanted, schema) or _same_day(rows, schema, wanted)
+
+
+def _one_row_for_each(rows: _Rows, quasi: Sequence[str], wanted: Sequence[str], schema: Schema) -> list[Problem]:
+    """Return a problem where rows that agree in every quasi-identifier hardly ever agree in some column.
+
+    So look several rows of a person, one for each subject, dose or wave.
+    """
+    groups = _Groups.of(_joint([rows.codes[name] + 1 for name in quasi]))
+    if groups.most <= schema.rows_per_person or not groups.repeats(rows.height, _MANY_REPEATED):
+        return []
+    for name in (one for one in wanted if one not in quasi and (rows.codes[one] >= 0).all()):
+        column = rows.codes[name]
+        if int(column.max(initial=0)) + 1 > _KINDS:
+            continue
+        order = np.lexsort((column[groups.order], np.repeat(np.arange(len(groups.sizes)), groups.sizes)))
+        value, owner = column[groups.order][order], np.repeat(np.arange(len(groups.sizes)), groups.sizes)
+        twice = (value[1:] == value[:-1]) & (owner[1:] == owner[:-1])
+        apart = 1 - len(np.unique(owner[1:][twice])) / len(groups.sizes)
+        if apart >= _AGREE and _apart_by_chance(column, groups.sizes) <= _APART:
+            rule = (
+                "rows that agree in every quasi-identifier hardly ever agree in it, as several rows of one person do, "
+                f"one for each value: up to {groups.most} rows, and rows_per_person is {schema.rows_per_person}"
+            )
+            return [Problem(_where(schema, name), rule, key_hint([name]), rows=groups.most)]
     return []
+
+
+def _same_day(rows: _Rows, schema: Schema, wanted: Sequence[str]) -> list[Problem]:
+    """Return a problem for a day whose rows agree in a column of many values, as a birthday and initials do.
+
+    The day must repeat far more often than days put anywhere between the first and the last do. What follows
+    from the calendar, such as the day of the month, is no person.
+    """
+    days = [a for a in schema.quasi if isinstance(a.domain, Days) and a.domain.step == 1 and not a.domain.months]
+    for attribute in (a for a in days if (a.column or a.name) in rows.codes):
+        name = attribute.column or attribute.name
+        codes, ones = rows.codes[name], np.ones(rows.height, np.int64)
+        groups = _Groups.of(codes)
+        few = len(groups.first) * _FEW_ROWS > len(groups.order)
+        if groups.most <= schema.rows_per_person or not few or not groups.repeats(rows.height, _MANY_REPEATED):
+            continue
+        day = rows.texts[name].str.slice(0, 10).str.to_date(attribute.format or "%Y-%m-%d", strict=False).drop_nulls()
+        span = len(day) and (day.max() - day.min()).days + 1  # type: ignore[operator,union-attr]
+        if not span or _pairs(codes[codes >= 0]) * _CHANCE <= rows.height**2 / 2 / span:
+            continue
+        calendar = [_numbered(rows.texts[name].str.slice(start, 2)) for start in (0, 3, 5, 8)]
+        for other in (one for one in wanted if one not in _quasi(schema)):
+            column = rows.codes[other]
+            if not _COMBINATIONS <= len(np.unique(column)) <= rows.height / 2:
+                continue
+            if told(codes, column, ones, neighbours=False) <= _FOLLOWS:
+                continue
+            if any(told(part, column, ones, neighbours=False) > _FOLLOWS for part in calendar):
+                continue
+            rule = (
+                f"rows with the same day agree in {other}, as those of one person do: up to {groups.most} rows, and "
+                f"rows_per_person is {schema.rows_per_person}"
+            )
+            return [Problem(attribute.where, rule, key_hint([name, other]), rows=groups.most)]
+    return []
+
+
+def _apart_by_chance(column: np.ndarray, sizes: np.ndarray) -> float:
+    """Return the expected share of groups in which no two rows would agree if rows were put together at random."""
+    shares = np.unique(column, return_counts=True)[1] / len(column)
+    sums = np.zeros(len(shares) + 2)  # elementary symmetric sums of the shares; of more rows than values some agree
+    sums[0] = 1
+    for share in shares:
+        sums[1:] += share * sums[:-1]
+    chances = sums * np.cumprod(np.maximum(np.arange(len(sums)), 1).astype(float))
+    return float(chances[np.minimum(sizes, len(shares) + 1)].mean())
+
+
+def _where(schema: Schema, name: str) -> str:
+    known = {a.column or a.name: a for a in schema.attributes}.get(name)
+    return known.where if known is not None else name
 
 
 def shares_alike(source: Source, quasi: Sequence[str], keys: Sequence[str]) -> dict[str, float]:

@@ -1,0 +1,126 @@
+"""Several rows of a person in a file without a key: one for each subject, or visits under a birthday and initials."""
+
+from __future__ import annotations
+
+import datetime as dt
+from itertools import pairwise
+
+import numpy as np
+import polars as pl
+import pytest
+
+import sfumato as sf
+from sfumato.counts import agreement
+
+BIRTH = {"role": "quasi", "kind": "date", "range": ["1940-01-01", "2015-01-01"]}
+SEX = {"role": "quasi", "values": ["F", "M"]}
+ILL = {"role": "sensitive", "values": ["a", "b", "c", "d"]}
+K5 = sf.Mondrian(sf.KAnonymity(5))
+
+
+def day(rng, first=1940, last=2010):
+    return dt.date(int(rng.integers(first, last)), 1, 1) + dt.timedelta(days=int(rng.integers(0, 365)))
+
+
+def table(frame, **attributes):
+    schema = sf.Schema.parse({"name": "t", "rows_per_person": 1, "attribute": attributes})
+    return sf.read(frame, schema)
+
+
+def marks(seed=1):
+    """One row for each pupil and subject; no column says which pupil."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for _ in range(100):
+        birth, sex = day(rng, 2008, 2012), "FM"[rng.integers(0, 2)]
+        rows += [(birth, sex, subject, "abcd"[rng.integers(0, 4)]) for subject in ("maths", "art", "music", "sport")]
+    frame = pl.DataFrame(rows, schema=["birth", "sex", "subject", "mark"], orient="row")
+    return table(frame, birth=BIRTH, sex=SEX, mark=ILL)
+
+
+def visits(seed=1):
+    """One to three visits of each patient, in whichever ward; a birthday and initials say who it is."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for _ in range(300):
+        birth, who = day(rng), "".join(rng.choice(list("ABCDEFGH"), 2))
+        rows += [(birth, who, "FM"[rng.integers(0, 2)], "abcd"[rng.integers(0, 4)]) for _ in range(rng.integers(1, 4))]
+    frame = pl.DataFrame(rows, schema=["birth", "who", "ward", "ill"], orient="row")
+    return table(frame, birth=BIRTH, ward=SEX, ill=ILL)
+
+
+def paths(read):
+    return [problem.path for problem in read.suspected_keys()]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_one_row_for_each_subject_is_refused(seed):
+    read = marks(seed)
+    assert paths(read) == ["subject"]
+    with pytest.raises(sf.SchemaError):
+        sf.publish(read, K5)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_birthday_with_initials_is_refused(seed):
+    read = visits(seed)
+    assert paths(read) == ["attribute.birth"]
+    with pytest.raises(sf.SchemaError):
+        sf.publish(read, K5)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_people_with_one_row_each_are_not_refused(seed):
+    """Visits on days of one year with what the calendar tells of them, pairs that were matched, days of a clinic."""
+    rng = np.random.default_rng(seed)
+    days = [dt.date(2014, 1, 1) + dt.timedelta(days=int(rng.integers(0, 365))) for _ in range(800)]
+    frame = pl.DataFrame(
+        {
+            "birth": days,
+            "day": [one.day for one in days],
+            "week": [one.isocalendar().week for one in days],
+            "sex": rng.choice(["F", "M"], 800),
+            "doctor": rng.choice([f"d{at}" for at in range(30)], 800),
+            "ill": rng.choice(list("abcd"), 800),
+        }
+    )
+    assert paths(table(frame, birth=BIRTH, sex=SEX, ill=ILL)) == []
+    births = [day(rng) for _ in range(400)]
+    matched = pl.DataFrame(
+        {
+            "birth": [one for one in births for _ in range(2)],
+            "sex": [one for one in rng.choice(["F", "M"], 400) for _ in range(2)],
+            "case": ["yes", "no"] * 400,
+            "ill": rng.choice(list("abcd"), 800),
+        }
+    )
+    assert paths(table(matched, birth=BIRTH, sex=SEX, ill=ILL)) == []
+    assert sf.datasets.adult("test").suspected_keys() == []
+
+
+def test_who_says_so_may_publish():
+    schema = visits().schema
+    assert schema.unit == "person"
+    rng = np.random.default_rng(1)
+    frame = pl.DataFrame({"birth": [day(rng)] * 10, "ward": ["F"] * 10, "ill": ["a"] * 10})
+    assert paths(table(frame, birth=BIRTH, ward=SEX, ill=ILL)) == []  # ten rows are no evidence
+
+
+def test_chance_is_exact():
+    """Of every draw of rows, by hand, the share in which no two agree."""
+    column = np.array([0, 0, 1, 2, 2, 2])
+    shares = [2 / 6, 1 / 6, 3 / 6]
+    two = 1 - sum(share**2 for share in shares)
+    three = 6 * shares[0] * shares[1] * shares[2]
+    for sizes, expected in (([2], two), ([3], three), ([4], 0.0), ([2, 3], (two + three) / 2)):
+        assert agreement._apart_by_chance(column, np.array(sizes)) == pytest.approx(expected)
+    assert all(one > other for one, other in pairwise([two, three, 0.0]))
+
+
+def test_mutants_are_caught(monkeypatch):
+    with monkeypatch.context() as mutant:
+        mutant.setattr(agreement, "_apart_by_chance", lambda *_: 1.0)
+        assert paths(marks()) != ["subject"]
+    with monkeypatch.context() as mutant:
+        mutant.setattr(agreement, "told", lambda *_, **__: 0.0)
+        assert paths(visits()) == []
