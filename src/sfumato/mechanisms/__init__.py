@@ -5,6 +5,7 @@ from sfumato.mechanisms.base import Gathered, Mechanism, Plan, Progress, Stage
 from sfumato.mechanisms.bucketize import Bucketize
 from sfumato.mechanisms.diffgen import DiffGen
 from sfumato.mechanisms.dlink import DLink
+from sfumato.mechanisms.marginals import Marginals
 from sfumato.mechanisms.mondrian import Mondrian
 from sfumato.mechanisms.noisy_table import NoisyTable
 from sfumato.mechanisms.raw import Raw
@@ -23,6 +24,7 @@ __all__ = [
     "DLink",
     "DiffGen",
     "Gathered",
+    "Marginals",
     "Mechanism",
     "Mondrian",
     "NoisyTable",

@@ -1,0 +1,292 @@
+"""Marginals: the law of the whole mechanism on small worlds, its steps, and mutants that must be caught.
+
+A transcript is everything the mechanism draws from the table, in order: noisy tables and choices. What leaves is a
+function of it, so the largest loss of any transcript bounds that of any release. The real code runs on both tables with
+the transcript in place of draws, and every step adds the logarithm of its exact ratio.
+"""
+
+from __future__ import annotations
+
+import itertools
+import tomllib
+from dataclasses import dataclass, field
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import sfumato as sf
+from sfumato.claims import ConcentratedDP, PureDP
+from sfumato.mechanisms.base import gather
+from sfumato.mechanisms.marginals import measuring
+from sfumato.mechanisms.marginals.draws import Concentrated, Pure
+from sfumato.randomness import (
+    Entropy,
+    discrete_gaussian_pmf,
+    exponential_choice_pmf,
+    permute_and_flip_pmf,
+)
+
+SCHEMA = """
+name = "small"
+source = "public"
+{person}
+[attribute.a]
+role = "quasi"
+kind = "nominal"
+values = ["0", "1"]
+[attribute.b]
+role = "quasi"
+kind = "nominal"
+values = ["0", "1"]
+[attribute.c]
+role = "target"
+kind = "nominal"
+values = ["0", "1"]
+"""
+ROOM = Decimal("1e-30")
+
+
+def gathered(rows, mechanism, person=""):
+    import polars as pl
+
+    schema = sf.Schema.parse(tomllib.loads(SCHEMA.format(person=person)))
+    data = pl.DataFrame([[str(v) for v in row] for row in rows], schema=["a", "b", "c"], orient="row")
+    return gather(mechanism, sf.read(data, schema))
+
+
+@dataclass
+class Forced:
+    """Draws that take what the transcript says and keep the exact probability of every step.
+
+    `noise(budget)` and `law(scores, budget, sensitivity)` are those of the mechanism, or a mutant's.
+    """
+
+    kind: Pure | Concentrated
+    noisy: list  # offsets for each table, from the counts of a base table
+    picks: tuple[int, ...]
+    steps: list = field(default_factory=list)
+
+    def table(self, counts, budget):
+        target = self.noisy[sum(step[0] == "table" for step in self.steps) % len(self.noisy)]
+        told = np.resize(np.asarray(target), counts.shape).astype(np.int64)
+        self.steps.append(("table", tuple((told - counts).reshape(-1).tolist()), budget))
+        return told
+
+    def choose(self, scores, budget, sensitivity):
+        at = self.picks[sum(step[0] == "choose" for step in self.steps)] % len(scores)
+        self.steps.append(("choose", tuple(int(s) for s in scores), budget, sensitivity, at))
+        return at
+
+    def deviation(self, budget):
+        return self.kind.deviation(budget)
+
+    def mean_size(self, budget):
+        return self.kind.mean_size(budget)
+
+
+def pure_loss(one, other, person=1):
+    """The exact log ratio of a transcript under two tables: Laplace steps are rational, choices by their laws."""
+    total = Decimal(0)
+    for x, y in zip(one, other, strict=True):
+        assert x[0] == y[0]
+        assert x[2] == y[2]  # budgets depend on the transcript alone
+        if x[0] == "table":
+            rate = x[2] / person
+            moved = rate * sum(abs(b) - abs(a) for a, b in zip(x[1], y[1], strict=True))
+            total += Decimal(moved.numerator) / Decimal(moved.denominator)
+        else:
+            p, q = (permute_and_flip_pmf(list(s[1]), s[2], person * s[3])[s[4]] for s in (x, y))
+            total += (p / q).ln()
+    return total
+
+
+def transcripts(seed, number):
+    """Tables near the counts and far from them, and every sequence of choices of the first two pairs."""
+    rng = np.random.default_rng(seed)
+    for _ in range(number):
+        tables = [rng.integers(-3, 7, 4) for _ in range(5)]
+        for picks in itertools.product(range(3), range(2)):
+            yield tables, picks
+
+
+WORLDS = [
+    ([(0, 0, 0), (1, 1, 1)], (1, 1, 0)),
+    ([(0, 0, 0)] * 3 + [(1, 1, 1)] * 2, (0, 1, 1)),
+    ([(0, 1, 0), (1, 0, 1)], (0, 0, 0)),
+]
+
+
+@pytest.fixture(autouse=True)
+def _few_rows(monkeypatch):
+    """What is drawn from the model is no part of a transcript: a few rows are enough."""
+    monkeypatch.setattr(measuring, "SAMPLED", 300)
+    monkeypatch.setattr(measuring, "SWEEPS", 2)
+
+
+def runs(mechanism, rows, extra, *, number=60, schema=""):
+    """Yield the steps of the real code on both tables, for each transcript."""
+    first, second = gathered(rows, mechanism, schema), gathered([*rows, *extra], mechanism, schema)
+    for tables, picks in transcripts(len(rows), number):
+        steps = []
+        for counts in (first, second):
+            draws = Forced(Pure(None, person=counts.schema.rows_per_person), tables, picks)
+            mechanism.measured(counts, draws, Entropy.seeded(1))
+            steps.append(draws.steps)
+        yield steps
+
+
+def choices(one, other):
+    """The loss of the choices alone."""
+    return pure_loss(*([s for s in steps if s[0] == "choose"] for steps in (one, other)))
+
+
+@pytest.mark.parametrize(("rows", "extra"), WORLDS)
+def test_no_transcript_costs_more_than_epsilon(rows, extra):
+    mechanism = sf.Marginals("3/2")
+    found = max(abs(pure_loss(*steps)) for steps in runs(mechanism, rows, [extra]))
+    assert found <= Decimal("1.5") + ROOM
+    assert found > Decimal("1.2")  # most of it is really spent: the audit has power
+
+
+def test_a_person_with_two_rows_costs_no_more():
+    mechanism = sf.Marginals(1)
+    rows, extra = WORLDS[1]
+    found = [*runs(mechanism, rows, [extra, extra], schema="rows_per_person = 2")]
+    assert max(abs(pure_loss(*steps, person=2)) for steps in found) <= 1 + ROOM
+    assert max(abs(pure_loss(*steps)) for steps in found) > 1  # the mutant that pays for one of two rows
+
+
+def halved_sensitivity(one, other):
+    """The mutant that takes the scores to move by half of what they do, and pays as if they did."""
+    swapped = [[(*s[:2], 2 * s[2], *s[3:]) if s[0] == "choose" else s for s in steps] for steps in (one, other)]
+    return choices(*swapped) * 10  # against the tenth of epsilon that choices may spend
+
+
+def halved_noise(one, other):
+    """The mutant whose tables carry half of the noise."""
+    swapped = [[(*s[:2], 2 * s[2]) if s[0] == "table" else s for s in steps] for steps in (one, other)]
+    return pure_loss(*swapped)
+
+
+def skipped_noise(one, other):
+    """The mutant that adds no noise to pair tables: they tell two tables apart for certain."""
+    pairs = [[s[1] for s in steps if s[0] == "table" and len(s[1]) == 4] for steps in (one, other)]
+    return Decimal("Infinity") if pairs[0] != pairs[1] else pure_loss(one, other)
+
+
+def unpaid_choice(one, other):
+    """The mutant that takes the best pair without paying: a choice that only one table makes is certain."""
+    for x, y in zip(one, other, strict=True):
+        if x[0] == "choose" and (x[1][x[4]] == max(x[1])) != (y[1][y[4]] == max(y[1])):
+            return Decimal("Infinity")
+    return pure_loss(one, other)
+
+
+def test_every_mutant_is_caught():
+    mechanism = sf.Marginals("3/2")
+    found = [steps for rows, extra in WORLDS for steps in runs(mechanism, rows, [extra], number=30)]
+    allowed = Decimal("1.5") + ROOM
+    assert max(abs(choices(*steps)) * 10 for steps in found) <= allowed
+    for mutant in (halved_sensitivity, halved_noise, skipped_noise, unpaid_choice):
+        assert max(abs(mutant(*steps)) for steps in found) > allowed, mutant.__name__
+
+
+def test_scores_move_by_no_more_than_their_sensitivity():
+    """By brute force: the real code's scores on neighbouring tables, for a workload with unequal weights."""
+    work = [["a", "b"], ["a", "b", "c"], ["a", "b"], ["b", "c"]]
+    mechanism = sf.Marginals(1, workload=work)
+    moved = 0
+    for rows, extra in WORLDS:
+        first, second = (gathered(table, mechanism) for table in (rows, [*rows, extra]))
+        for tables, picks in transcripts(3, 20):
+            seen = []
+            for counts in (first, second):
+                draws = Forced(Pure(None, person=1), tables, picks)
+                mechanism.measured(counts, draws, Entropy.seeded(1))
+                seen.append([s for s in draws.steps if s[0] == "choose"])
+            for x, y in zip(*seen, strict=True):
+                gap = max(abs(a - b) for a, b in zip(x[1], y[1], strict=True))
+                assert gap <= x[3] == y[3] == 3
+                moved = max(moved, gap)
+    assert moved == 3  # and the bound is reached: half of it would be false
+
+
+def test_concentrated_steps_cost_what_they_draw():
+    """Renyi divergences of a table whose count moves by c, and of a choice, against the rho they draw."""
+    for person, budget in ((1, Fraction(1, 20)), (2, Fraction(1, 8))):
+        kind = Concentrated(None, person=person)
+        variance = kind.variance(budget)
+        law = {x: discrete_gaussian_pmf(variance, x) for x in range(-120, 121)}
+        scores, moved = [5, 3, 0, 4], [5 + person, 3 - person, person, 4]
+        choice = [exponential_choice_pmf(s, kind.epsilon(budget), person) for s in (scores, moved)]
+        for alpha in (2, 5, 20):
+            allowed = alpha * Decimal(budget.numerator) / Decimal(budget.denominator) + Decimal("1e-20")
+            table = sum(law[x] ** alpha / law[x - person] ** (alpha - 1) for x in range(-100, 101))
+            assert table.ln() / (alpha - 1) <= allowed
+            picked = sum(p**alpha / q ** (alpha - 1) for p, q in zip(*choice, strict=True))
+            assert picked.ln() / (alpha - 1) <= allowed
+            # Mutants: noise for one row where a person has more; the rate of permute-and-flip's rho taken for this one.
+            cheap = {x: discrete_gaussian_pmf(variance / 4, x) for x in range(-120, 121)}
+            broken = sum(cheap[x] ** alpha / cheap[x - person] ** (alpha - 1) for x in range(-100, 101))
+            assert broken.ln() / (alpha - 1) > allowed
+
+
+def test_the_exponential_mechanism_is_within_an_eighth_of_epsilon_squared():
+    """The lemma that pays for a choice in rho, checked on all small score vectors: two and three candidates."""
+    epsilon = Fraction(3, 2)
+    tight = Decimal(0)
+    for size in (2, 3):
+        for scores in itertools.product(range(3), repeat=size):
+            for move in itertools.product((-1, 0, 1), repeat=size):
+                other = [s + m for s, m in zip(scores, move, strict=True)]
+                p, q = (exponential_choice_pmf(list(s), epsilon, 1) for s in (scores, other))
+                for alpha in (2, 8):
+                    moment = sum(x**alpha / y ** (alpha - 1) for x, y in zip(p, q, strict=True))
+                    found = moment.ln() / (alpha - 1) / alpha
+                    assert found <= Decimal(9) / 32 + ROOM  # epsilon^2 / 8
+                    tight = max(tight, found)
+    assert tight > Decimal("0.25")
+
+
+@pytest.mark.parametrize("delta", [None, "1e-9"])
+@pytest.mark.parametrize("workload", [None, 1, 2, "c", [["a", "b"]]])
+def test_the_trace_is_exact(delta, workload):
+    """What the steps spend is at most what the trace says, and the trace sums to the promise."""
+    mechanism = sf.Marginals("7/5", delta=delta, workload=workload)
+    counts = gathered(WORLDS[1][0], mechanism)
+    claim = mechanism.claim(counts.schema)
+    assert isinstance(claim.promise, PureDP if delta is None else ConcentratedDP)
+    assert sum(spent for _, spent in claim.trace) == claim.currency[1]
+    draws = Forced((Pure if delta is None else Concentrated)(None, person=1), [np.array([3, 2, 1, 4])], (0, 0))
+    mechanism.measured(counts, draws, Entropy.seeded(1))
+    assert sum(step[2] for step in draws.steps) <= claim.currency[1]
+    tables = sum(step[2] for step in draws.steps if step[0] == "table")
+    trace = dict(claim.trace)
+    assert tables == trace["one-way tables"] + trace.get("pair tables", 0)
+
+
+def test_nothing_but_draws_reads_the_table():
+    """The same transcript on different tables gives the same release, row for row."""
+    mechanism = sf.Marginals(1)
+    tables = [np.array([30, 20, 25, 5]), np.array([10, 40, 3, 7])]
+    seen = []
+    for rows in (WORLDS[0][0], [(1, 0, 1)] * 40):
+        draws = Forced(Pure(None, person=1), tables, (1, 0))
+        found = mechanism.measured(gathered(rows, mechanism), draws, Entropy.seeded(5))
+        seen.append((found.total, found.rows(50, Entropy.seeded(6)).tolist()))
+    assert seen[0] == seen[1]
+
+
+def test_the_budget_of_a_choice_never_rounds_up():
+    for budget in (Fraction(1, 7), Fraction(3, 10**7), Fraction(2)):
+        epsilon = Concentrated(None, person=1).epsilon(budget)
+        assert epsilon**2 / 8 <= budget
+        assert epsilon**2 / 8 > budget * Fraction(999_999, 1_000_000)
+
+
+def test_rare_values_are_joined_by_the_noisy_table_alone():
+    one = np.array([100.0, 2.0, -3.0, 90.0, 1.0])
+    assert measuring._grouped(one, 5.0, 190.0, in_order=False).tolist() == [0, 2, 2, 1, 2]
+    assert measuring._grouped(one, 5.0, 190.0, in_order=True).max() <= 2
