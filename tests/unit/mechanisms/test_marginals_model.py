@@ -12,7 +12,7 @@ from sfumato.errors import ParameterError
 from sfumato.mechanisms.marginals.draws import Concentrated, Pure
 from sfumato.mechanisms.marginals.junction import junction_tree, model_cells
 from sfumato.mechanisms.marginals.measuring import pairs_within
-from sfumato.mechanisms.marginals.model import Model, nearest_distribution, shrunk
+from sfumato.mechanisms.marginals.model import TreeModel, nearest_distribution, shrunk
 from sfumato.mechanisms.marginals.workload import pair_weights, read_workload, workload_sets, workload_texts
 from sfumato.randomness import Entropy
 
@@ -60,7 +60,7 @@ def test_fitting_equals_fitting_of_the_full_joint(sets):
     ones = [truth.sum(axis=tuple(b for b in range(5) if b != a)) for a in range(5)]
     targets = {(a,): one for a, one in enumerate(ones)}
     targets |= {s: truth.sum(axis=tuple(b for b in range(5) if b not in s)) for s in sets}
-    model = Model(SIZES, sets, ones)
+    model = TreeModel(SIZES, sets, ones)
     model.fit(targets, 200)
     joint = brute_force(targets, ones, 200)
     for clique, table in zip(model.tree.cliques, model.tables, strict=True):
@@ -74,7 +74,7 @@ def test_rows_follow_the_model():
     sets = SETS["chain"]
     ones = [truth.sum(axis=tuple(b for b in range(5) if b != a)) for a in range(5)]
     targets = {s: truth.sum(axis=tuple(b for b in range(5) if b not in s)) for s in sets}
-    model = Model(SIZES, sets, ones)
+    model = TreeModel(SIZES, sets, ones)
     model.fit(targets, 20)
     rows = model.rows(5000, Entropy.seeded(3))
     for pair, target in targets.items():

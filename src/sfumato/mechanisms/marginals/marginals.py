@@ -33,13 +33,13 @@ from sfumato.mechanisms.marginals.draws import Concentrated, Draws, Pure
 from sfumato.mechanisms.marginals.measuring import (
     MOST_GROUPS,
     Budgets,
-    Measured,
+    MeasuredTables,
     expected_share,
     measure,
     pairs_within,
 )
 from sfumato.mechanisms.marginals.workload import (
-    Workload,
+    WorkloadField,
     pair_weights,
     read_workload,
     workload_sets,
@@ -95,7 +95,7 @@ class Marginals:
         below=1,
         hint="try 1e-9, well below one over the number of people",
     )
-    workload: Workload = parameter(
+    workload: WorkloadField = parameter(
         "Questions that matter: 2 or 3 (all sets of so many attributes), one attribute (its pairs), or age+sex. "
         "May be repeated.",
         default=None,
@@ -175,7 +175,7 @@ class Marginals:
             notes.append("Budgets of the stages are in rho, of zero-concentrated differential privacy.")
         return Plan(tuple(stages), notes=tuple(notes))
 
-    def measured(self, counts: Gathered, draws: Draws, entropy: Entropy) -> Measured:
+    def measured(self, counts: Gathered, draws: Draws, entropy: Entropy) -> MeasuredTables:
         """Take every step that reads the table. `entropy` draws only from what was measured."""
         kept = _published(counts.schema)
         table = counts[self.needs(counts.schema)[0]]

@@ -20,14 +20,14 @@ from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sfumato.arrays import Floats
 from sfumato.mechanisms.marginals.draws import Draws, Integers
 from sfumato.mechanisms.marginals.junction import AttributeSet, model_cells
-from sfumato.mechanisms.marginals.model import Model, drawn_given, nearest_distribution, shrunk
+from sfumato.mechanisms.marginals.model import TreeModel, drawn_given, nearest_distribution, shrunk
 from sfumato.randomness import Entropy
 
-__all__ = ["MOST_GROUPS", "Budgets", "Measured", "expected_share", "measure", "pairs_within"]
+__all__ = ["MOST_GROUPS", "Budgets", "MeasuredTables", "expected_share", "measure", "pairs_within"]
 
 MOST_GROUPS = 32  # values of an attribute that pair tables tell apart; rarer ones are joined
 MOST_CELLS = 300_000  # of the model
@@ -36,8 +36,6 @@ SWEEPS = 10
 NOISE_SHARE = 0.5  # of the rows that the noise of a pair table may move; more pairs would have more
 _SEEN = 3  # deviations above which a value stands by itself
 _FLOOR = 1e-9
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +49,10 @@ class Budgets:
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredTables:
     """A model of the groups of values, how to go back from groups to values, and how many rows there are, about."""
 
-    model: Model
+    model: TreeModel
     _: KW_ONLY
     total: float
     shares: tuple[Floats, ...]
@@ -94,13 +92,13 @@ class _State:
             found.append(_shares(best / weight, self.total))
         return found
 
-    def fitted(self, deviation: float) -> Model:
+    def fitted(self, deviation: float) -> TreeModel:
         """Fit the model to all tables; a pair table is shrunk towards what was expected of it."""
         ones = self.refined(deviation)
         targets: dict[AttributeSet, Floats] = {(a,): one for a, one in enumerate(ones)}
         for pair, (noisy, expected) in self.pairs.items():
             targets[pair] = _shares(shrunk(noisy, expected, deviation**2), self.total)
-        model = Model(self.sizes, [*self.pairs], ones)
+        model = TreeModel(self.sizes, [*self.pairs], ones)
         model.fit(targets, SWEEPS)
         return model
 
@@ -115,7 +113,7 @@ def measure(
     budgets: Budgets,
     draws: Draws,
     entropy: Entropy,
-) -> Measured:
+) -> MeasuredTables:
     """Take every step and return the model. `entropy` only draws rows of the model, to see what it says."""
     each = budgets.ones / len(sizes)
     raw = [
@@ -139,7 +137,7 @@ def measure(
         spread = _measure_pairs(state, columns, weights, candidates, budgets=budgets, draws=draws, entropy=entropy)
     model = state.fitted(spread)
     shares = tuple(_shares(one, total) for one in smooth)
-    return Measured(model, total=total, shares=shares, groups=tuple(groups), pairs=tuple(state.pairs))
+    return MeasuredTables(model, total=total, shares=shares, groups=tuple(groups), pairs=tuple(state.pairs))
 
 
 def _measure_pairs(

@@ -19,12 +19,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.arrays import Floats
 from sfumato.mechanisms.marginals.junction import AttributeSet, junction_tree
 from sfumato.randomness import Entropy
 
-__all__ = ["Model", "drawn_given", "nearest_distribution", "shrunk", "uniforms"]
+__all__ = ["TreeModel", "drawn_given", "nearest_distribution", "shrunk", "uniforms"]
 
-Floats = NDArray[np.float64]
 _TINY = 1e-300
 _LEVELS = np.exp(np.linspace(-12, 6, 37))  # of the variance of a cell over a power of its expected count
 _POWERS = (1.0, 1.5, 2.0)
@@ -69,7 +69,7 @@ def uniforms(entropy: Entropy, size: int) -> Floats:
     return drawn
 
 
-class Model:
+class TreeModel:
     """Tables of the cliques of a junction tree; each sums to 1."""
 
     def __init__(self, sizes: Sequence[int], sets: Sequence[AttributeSet], ones: Sequence[Floats]) -> None:

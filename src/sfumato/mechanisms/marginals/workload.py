@@ -1,4 +1,11 @@
-"""Which tables a reader will ask for: declared, public, and what the choice of pairs follows."""
+"""Which tables a reader will ask for: declared, public, and what the choice of pairs follows.
+
+Source    The weights of AIM: McKenna, Mullins, Sheldon & Miklau, VLDB 2022, section 4.
+Claim     The weight of a pair is how many sets of the workload hold it; it depends on the declaration and schema alone.
+Because   no counts are read here.
+Checked   tests/unit/mechanisms/test_marginals_model.py::test_workloads_are_read_and_written
+Silent on whether the declaration was made without looking at the data: that is the steward's word.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +17,12 @@ from sfumato.errors import ParameterError
 from sfumato.mechanisms.marginals.junction import AttributeSet
 from sfumato.schema import Schema
 
-__all__ = ["Declared", "Workload", "pair_weights", "read_workload", "workload_sets", "workload_texts"]
+__all__ = ["Declared", "WorkloadField", "pair_weights", "read_workload", "workload_sets", "workload_texts"]
 
 Declared = tuple[tuple[str, ...], ...] | int | str | None  # as it is held: sets, "all k-way" by k, a target, none
 
 
-class Workload:
+class WorkloadField:
     """A field that holds a workload and takes a list of sets of attribute names, a number or a name."""
 
     def __get__(self, instance: object, owner: Any) -> Declared: ...
