@@ -58,8 +58,10 @@ MOST_ROWS: Final = 2_000_000  # rows drawn; where there are more, each stands fo
 LARGEST_TOTAL: Final = 10**12
 
 
-def _from_flag(texts: Sequence[str]) -> Any:
+def _from_flag(texts: Sequence[str], _schema: str) -> Any:
     """Read `--workload 3`, `--workload income`, or sets `--workload age+sex --workload age+job`."""
+    if not texts:
+        return None
     if len(texts) == 1 and "+" not in texts[0]:
         return texts[0]
     return [[name.strip() for name in text.split("+")] for text in texts]
