@@ -92,7 +92,7 @@ def million() -> None:
 
     table = census(1_000_000, seed=3)
     made_of, control = sf.holdout(table, seed=1)
-    for mechanism in (sf.Mondrian(sf.KAnonymity(10)), sf.Anatomy(4)):
+    for mechanism in (sf.Anatomy(4), sf.Mondrian(sf.KAnonymity(10))):
         release = run(mechanism, gather(mechanism, made_of), Entropy.seeded(1))
         print(f"\n{type(mechanism).__name__}, {made_of.rows:,} rows, {len(release.boxes):,} boxes")
         for name, kind in REGISTRY.items():
