@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import hmac
+import inspect
 import json
+import re
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from functools import cache
@@ -34,6 +36,7 @@ from sfumato.web.actions import Actions
 from sfumato.web.background import Background, RecentTables
 from sfumato.web.choosing import Choosing
 from sfumato.web.publishing import Publishing
+from sfumato.web.records import Records
 from sfumato.web.samples import SAMPLES, sample_project
 from sfumato.web.screens import Screens
 from sfumato.web.workspace import Project, Workspace, safe_name
@@ -52,6 +55,7 @@ _SANDBOX = (
     "sandbox allow-scripts allow-downloads; default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; "
     "style-src 'unsafe-inline'; img-src data:; font-src data:"
 )
+_WRITTEN = re.compile(r"report\.html|public\.html|map-[\w.-]{1,120}\.html", re.ASCII)  # what a run writes
 _HEADERS = {
     "content-security-policy": _POLICY,
     "x-content-type-options": "nosniff",
@@ -154,6 +158,7 @@ class App:
         self.screens = Screens(workspace, self.background, self.tables)
         self.choosing = Choosing(self.screens)
         self.publishing = Publishing(self.screens, self.choosing)
+        self.records = Records(self.screens, self.publishing)
         self.actions = Actions(self.screens, self.choosing, self.publishing)
 
     # -- answering ---------------------------------------------------------------------------
@@ -167,11 +172,14 @@ class App:
         return Response(text, status_code=status, media_type="text/html")
 
     def screen(self, page: str, build: Callable[..., dict[str, Any]]) -> Callable[[Request], Awaitable[Response]]:
-        """Return the handler of a page about a project."""
+        """Return the handler of a page about a project; one with a parameter `form` reads what the address asks."""
+        asks = "form" in inspect.signature(build).parameters
 
         async def handler(request: Request) -> Response:
             names = {key: value for key, value in request.path_params.items() if key != "project"}
-            query = {"query": request.query_params["q"]} if "q" in request.query_params else {}
+            query: dict[str, Any] = {}
+            if asks:
+                query["form"] = parse_qs(request.url.query, keep_blank_values=True, max_num_fields=1000)
             project = self.workspace.project(request.path_params["project"])
             data = await asyncio.to_thread(build, project, **names, **query)
             return self.shown(request, page, data)
@@ -285,13 +293,14 @@ class App:
         project = self.workspace.project(request.path_params["project"])
         name = request.path_params["name"]
         path = project.inside(name)
-        if name not in ("report.html", "public.html", "map.html") or not path.is_file():
+        if not _WRITTEN.fullmatch(name) or not path.is_file():
             raise HTTPException(404, "There is no such page.")
         return Response(path.read_bytes(), media_type="text/html", headers={"content-security-policy": _SANDBOX})
 
     def routes(self) -> list[Route]:
         """Return every address; each page also as .json."""
         screens, choosing, publishing, actions = self.screens, self.choosing, self.publishing, self.actions
+        records = self.records
         pages: list[tuple[str, str, Callable[..., dict[str, Any]]]] = [
             ("file", "file", screens.file),
             ("person", "person", screens.person),
@@ -301,6 +310,9 @@ class App:
             ("compare", "compare", choosing.compare),
             ("inspect/{number:int}", "inspect", choosing.inspect),
             ("publish", "publish", publishing.publish),
+            ("attacks/{name}", "attacks", records.attacks),
+            ("record/{name}", "record", records.record),
+            ("map", "map", records.map),
             ("again", "again", publishing.again),
         ]
         found = [
@@ -334,6 +346,8 @@ class App:
             ("runs/{run}/cancel", actions.cancel, "compare"),
             ("runs/{run}/resume", actions.resume, "compare"),
             ("publish", actions.start_publish, "publish"),
+            ("attacks/{name}", records.start_attacks, "attacks/{name}"),
+            ("map", records.start_map, "map"),
             ("ledger", actions.set_limit, "again"),
         ]
         found += [

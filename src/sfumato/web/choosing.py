@@ -19,7 +19,7 @@ __all__ = ["PROFILES", "Choosing"]
 # What an office asks for, with where it says so. A profile only fills in the fields.
 PROFILES = (
     {
-        "name": "Every release about people",
+        "name": "Common floor",
         "k": "5",
         "source": "a common floor: no group of fewer than 5 people",
     },
@@ -75,6 +75,7 @@ class Choosing:
             "policy": {"k": 5, "limits": {}, "answers": [], "epsilon": None, "membership_public": False, **held},
             "profiles": [dict(one) for one in PROFILES],
             "plans": self.plans(project, held.get("epsilon")),
+            "read_off": self.read_off(project),
             "checked": self.screens.checked(project),
         }
 
@@ -92,13 +93,26 @@ class Choosing:
         for name, mechanism in self._private(epsilon):
             try:
                 plan = sf.plan(schema, mechanism)
-                schema.refuse_data_domains([a.name for a in schema.published])
                 stages = [stage.to_json() for stage in plan.stages]
                 refusal = "" if plan.refusal is None else str(plan.refusal)
                 found.append({"name": name, "stages": stages, "notes": list(plan.notes), "refused": refusal})
             except SfumatoError as error:
                 found.append({"name": name, "stages": [], "notes": [], "refused": str(error)})
         return found
+
+    def read_off(self, project: Project) -> list[str]:
+        """Return the published columns whose range or values were read off the file."""
+        import sfumato as sf
+
+        try:
+            schema = sf.Schema.load(project.schema_file)
+        except SfumatoError:
+            return []
+        try:
+            schema.refuse_data_domains([known.name for known in schema.published])
+        except sf.SchemaError as error:
+            return [one.path.removeprefix("attribute.") for one in error.problems]
+        return []
 
     def _private(self, epsilon: str) -> list[tuple[str, Any]]:
         import sfumato as sf
@@ -119,15 +133,18 @@ class Choosing:
 
     def compare_words(self, project: Project, form: Fields) -> list[str]:
         """Return the command of a comparison under the project's policy."""
+        import sfumato as sf
+
         held = project.policy()
         words = self.screens.data_words(project, "frontier")
         for preset in form.get("preset", ()) or ("standard",):
             words += ["--preset", preset]
-        words += ["--at-least", f"k={held.get('k') or 5}"]
-        for name, value in held.get("limits", {}).items():
-            words += ["--at-most", f"{name}={value}"]
-        for text in held.get("answers", []):
-            words += ["--answer", text]
+        if hasattr(sf, "Policy"):
+            words += ["--at-least", f"k={held.get('k') or 5}"]
+            for name, value in held.get("limits", {}).items():
+                words += ["--at-most", f"{name}={value}"]
+            for text in held.get("answers", []):
+                words += ["--answer", text]
         words += ["--membership-public"] if held.get("membership_public") else []
         return [*words, "--keep", "kept", "-o", "report.html", "--json"]
 
@@ -162,7 +179,7 @@ class Choosing:
                 "hint": str((answer or {}).get("hint", "")),
             }
         best = answer.get("recommendation") or {}
-        number = best.get("number") or (best.get("point") or {}).get("number")
+        number = best.get("point")
         points = [one for one in answer["points"] if not one["failed"]]
         return {
             "ok": True,
@@ -187,19 +204,67 @@ class Choosing:
                         return dict(one_point), dict(answer)
         raise ParameterError("release", number, "is not in the latest comparison", hint="compare again")
 
-    def inspect(self, project: Project, number: int) -> dict[str, Any]:
-        """One release: what it publishes, what it promises and does not, what it costs."""
+    def inspect(self, project: Project, number: int, *, form: Fields) -> dict[str, Any]:
+        """One release: what it publishes, what it promises and does not, what it costs; beside another if asked for."""
         point, answer = self.point(project, number)
-        others = [one for one in answer["points"] if not one["failed"] and one["number"] != number]
+        beside = one(form, "beside")
+        other = None
+        if beside.isdigit() and len(beside) < 7 and int(beside) != number:
+            other = self.point(project, int(beside))[0]
+        points = [held for held in answer["points"] if not held["failed"] and held["number"] != number]
+        panel = point.get("panel", {})
         return {
-            **self.screens.frame(project, "compare"),
+            **self.screens.frame(project, "compare", self.compare_words(project, {})),
             "point": point,
+            "other": other,
+            "lines": _lines(point, other, answer),
             "privacy": answer["privacy"],
             "utility": answer["utility"],
-            "others": [{"number": one["number"], "label": one["label"]} for one in others],
-            "panel": point.get("panel", {}),
+            "others": [{"number": held["number"], "label": held["label"]} for held in points],
+            "panel": panel,
+            "columns": [_before_after(held) for held in panel.get("columns", [])],
             "claim": point.get("claim", {}),
         }
+
+
+def _before_after(column: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the places of two bars for each bin of a column: in the table, and as a reader of the release counts."""
+    width, height = 440, 96
+    before, after = column["before"], column["after"]
+    most = max([*before, *after, 1])
+    step = width / max(len(before), 1)
+    marks = [
+        {
+            "x": round(at * step + 1, 1),
+            "w": round(max(step / 2 - 1.5, 0.7), 1),
+            "b": round(height * was / most, 1),
+            "a": round(height * now / most, 1),
+            "text": f"{name}: {was:,} in the table, {now:,.0f} in the release",
+        }
+        for at, (name, was, now) in enumerate(zip(column["bins"], before, after, strict=True))
+    ]
+    return {"name": column["name"], "moved": column["moved"], "marks": marks, "width": width, "height": height}
+
+
+def _figure(value: Any) -> str:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return ""
+    return f"{value:,}" if isinstance(value, int) else f"{value:.3g}"
+
+
+def _lines(point: Mapping[str, Any], other: Mapping[str, Any] | None, answer: Mapping[str, Any]) -> list[list[str]]:
+    """Return the figures of a release, and of another beside it, one to a line."""
+
+    def of(held: Mapping[str, Any] | None) -> dict[str, str]:
+        if held is None:
+            return {}
+        risks = {name: spread["mean"] for name, spread in held.get("risks", {}).items()}
+        first = {answer["privacy"]["name"]: held["privacy"]["mean"], **risks}
+        figures = {**first, answer["utility"]["name"]: held["utility"]["mean"], **held.get("summary", {})}
+        return {name.replace("_", " "): _figure(value) for name, value in figures.items() if _figure(value)}
+
+    mine, its = of(point), of(other)
+    return [[name, value, its.get(name, "")] for name, value in mine.items()]
 
 
 def _refusal(run: Run) -> dict[str, Any]:
@@ -216,7 +281,7 @@ def _refusal(run: Run) -> dict[str, Any]:
 def _ranked(points: Sequence[Mapping[str, Any]], answer: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """The recommended release first, then the efficient ones by utility, then the rest."""
     sign = 1 if answer["utility"]["better"] == "less" else -1
-    best = (answer.get("recommendation") or {}).get("number")
+    best = (answer.get("recommendation") or {}).get("point")
 
     def rank(one: Mapping[str, Any]) -> tuple[bool, bool, float]:
         mean = one["utility"]["mean"]

@@ -6,20 +6,41 @@ import contextlib
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Any
 
+from sfumato.claims.claim import described
 from sfumato.errors import ParameterError, SfumatoError
-from sfumato.visible import operand
+from sfumato.exact import plain
+from sfumato.frontiers import CHOSEN
+from sfumato.visible import operand, shell_command
 from sfumato.web.choosing import Choosing
 from sfumato.web.edits import Fields, one
+from sfumato.web.methods import made, method_form, methods
 from sfumato.web.runs import runs_of
 from sfumato.web.screens import Screens
 from sfumato.web.workspace import Project, safe_name
 
 __all__ = ["Publishing"]
 
-_ALLOWED = ("allow-fingerprints", "allow-text", "allow-noise", "undecided")
+_ALLOWED = ("allow-fingerprints", "allow-text", "allow-derived", "allow-repeated", "allow-noise")
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What is to be published: the mechanism, its words on the command line, and where it was chosen."""
+
+    label: str
+    _: KW_ONLY
+    mechanism: Any
+    words: tuple[str, ...]
+    number: int | None = None
+
+    @property
+    def compared(self) -> bool:
+        """Whether its parameters were picked by comparing releases of the same table."""
+        return self.number is not None
 
 
 class Publishing:
@@ -47,64 +68,117 @@ class Publishing:
         taken = {path.name for path in project.releases()}
         return next(name for at in range(1, 10_000) if (name := f"release-{at}") not in taken)
 
-    def words(self, project: Project, form: Fields) -> list[str]:
-        """Return the command that publishes what was chosen."""
-        text = one(form, "number")
-        if not text.isdigit():
-            raise ParameterError("release", "none", "is chosen", hint="choose one on Compare")
-        method = self.method(project, int(text))
-        allowed = [f"--{flag}" for flag in _ALLOWED if one(form, flag)]
-        form_words = ["--format", one(form, "format") or "csv"]
-        (project.folder / "releases").mkdir(mode=0o700, exist_ok=True)
-        folder = str(Path("releases") / self.name(project, form))
-        return [
-            *self.screens.data_words(project, "publish", method[0]),
-            *method[1:],
-            *form_words,
-            *allowed,
-            "--ledger",
-            operand(str(Path("..") / ".." / project.ledger.name)),
-            "-o",
-            folder,
-            "--json",
-        ]
+    # -- what is chosen ---------------------------------------------------------------------
 
-    def method(self, project: Project, number: int) -> list[str]:
-        """Return the method and its flags for a release of the latest comparison."""
+    def choice(self, project: Project, form: Fields) -> Choice | None:
+        """Return the method of a form, else the release it names, else the one that is recommended."""
+        from sfumato.frontiers.sweep import label_of
+        from sfumato.pages.commands import publish_words
+
+        method, text = one(form, "method"), one(form, "number")
+        number: int | None = None
+        if method:
+            mechanism = made(method, form, project.schema_file)
+        else:
+            number = int(text) if text.isdigit() and len(text) < 7 else self.recommended(project)
+            if number is None:
+                return None
+            mechanism = self.mechanism(project, number)
+        words = publish_words(mechanism)
+        label = label_of(mechanism)
+        if words is None:
+            raise ParameterError("release", label, "has no command that publishes it", hint="choose another")
+        return Choice(label, mechanism=mechanism, words=tuple(words), number=number)
+
+    def mechanism(self, project: Project, number: int) -> Any:
+        """Return the mechanism of a release of the latest comparison."""
         from sfumato.declare import from_json
         from sfumato.mechanisms import REGISTRY
-        from sfumato.pages.commands import publish_words
 
         point, _ = self.choosing.point(project, number)
         held = point["mechanism"]
-        words = publish_words(from_json(REGISTRY[held["name"]], held)) if held.get("name") in REGISTRY else None
-        if words is None:
+        if held.get("name") not in REGISTRY:
             raise ParameterError("release", point["label"], "has no command that publishes it", hint="choose another")
-        return words
+        return from_json(REGISTRY[held["name"]], held)
 
-    def publish(self, project: Project) -> dict[str, Any]:
-        """The checklist, and what was published."""
+    def spends(self, project: Project, choice: Choice) -> dict[str, Any]:
+        """Say what a release would promise and cost, from the description alone."""
+        import sfumato as sf
+
+        try:
+            schema = sf.Schema.load(project.schema_file)
+            claim = choice.mechanism.claim(schema)
+            plan = sf.plan(schema, choice.mechanism)
+        except SfumatoError as error:
+            return {"refused": str(error)}
+        left = None
+        if project.ledger.is_file():
+            with contextlib.suppress(SfumatoError):
+                left = sf.Ledger(project.ledger).totals(schema.population or schema.name).left
+        return {
+            "kind": claim.kind,
+            "promise": str(claim.promise),
+            "describe": described(claim.promise, claim.unit),
+            "silent_on": [*claim.silent_on, *([CHOSEN] if claim.kind == "proved" and choice.compared else [])],
+            "stages": [stage.to_json() for stage in plan.stages],
+            "notes": list(plan.notes),
+            "refused": "" if plan.refusal is None else str(plan.refusal),
+            "left": None if left is None else left.to_json(),
+            "population": schema.population or schema.name,
+        }
+
+    def words(self, project: Project, form: Fields, choice: Choice | None = None) -> list[str]:
+        """Return the command that publishes what was chosen."""
+        found = choice or self.choice(project, form)
+        if found is None:
+            raise ParameterError("release", "none", "is chosen", hint="choose one on Compare, or a method of your own")
+        allowed = [f"--{flag}" for flag in _ALLOWED if one(form, flag)]
+        earlier = [path.name for path in project.releases()]
+        against = [word for name in form.get("against", ()) if name in earlier for word in ("--against", name)]
+        against = [f"releases/{word}" if word in earlier else word for word in against]
+        (project.folder / "releases").mkdir(mode=0o700, exist_ok=True)
+        return [
+            *self.screens.data_words(project, "publish", found.words[0]),
+            *found.words[1:],
+            *(["--compared"] if found.compared else []),
+            *["--format", "parquet" if one(form, "format") == "parquet" else "csv"],
+            *allowed,
+            *against,
+            *["--ledger", operand(str(Path("..") / ".." / project.ledger.name))],
+            *["-o", str(Path("releases") / self.name(project, form)), "--json"],
+        ]
+
+    def publish(self, project: Project, *, form: Fields) -> dict[str, Any]:
+        """The checklist, what would be spent, and what was published."""
         runs = runs_of(project.folder, "publish")
         latest = runs[0].to_json() if runs else None
         answer = runs[0].answer() if runs and runs[0].state in ("done", "refused") else None
-        chosen = self.latest_choice(project)
-        checked = self.screens.checked(project)
-        command: list[str] | str = ""
-        if chosen is not None:
-            with contextlib.suppress(SfumatoError):
-                command = self.words(project, {"number": [str(chosen)]})
+        choice, command, wrong = None, "", ""
+        try:
+            choice = self.choice(project, form)
+            command = "" if choice is None else shell_command(self.words(project, form, choice))
+        except SfumatoError as error:
+            wrong = str(error)
+        method = one(form, "method")
         return {
             **self.screens.frame(project, "publish", command),
             "run": latest,
             "answer": answer if isinstance(answer, Mapping) else None,
-            "chosen": chosen,
+            "allow": _flag_of(answer),
+            "chosen": None if choice is None else {"label": choice.label, "number": choice.number},
+            "spends": None if choice is None else self.spends(project, choice),
+            "wrong": wrong,
+            "method": method,
+            "methods": methods(),
+            "fields": method_form(method) if method and not wrong.startswith("method") else [],
+            "given": {name: list(texts) for name, texts in form.items()},
             "points": self._choices(project),
             "free": self.free(project),
-            "checked": checked,
+            "checked": self.screens.checked(project) if project.schema_text() is not None else None,
             "releases": [self.release(project, path) for path in project.releases()],
         }
 
-    def latest_choice(self, project: Project) -> int | None:
+    def recommended(self, project: Project) -> int | None:
         """Return the release the latest comparison recommends."""
         for run in runs_of(project.folder, "compare"):
             if run.state == "done":
@@ -143,20 +217,49 @@ class Publishing:
 
         population = ""
         entries: list[dict[str, Any]] = []
-        totals: dict[str, Any] | None = None
-        with contextlib.suppress(SfumatoError):
+        totals = None
+        with contextlib.suppress(SfumatoError, OSError):
             population = self.population(project)
         if population and project.ledger.is_file():
             book = sf.Ledger(project.ledger)
             with contextlib.suppress(SfumatoError):
-                entries = [entry.to_json() for entry in book.entries(population)]
-                totals = book.totals(population).to_json()
+                entries = [_entry(entry) for entry in book.entries(population)]
+                totals = book.totals(population)
         return {
             **self.screens.frame(
                 project, "again", ["sfumato", "ledger", "../../ledger.db", "--population", population]
             ),
             "population": population,
-            "entries": entries,
-            "totals": totals,
+            "entries": entries[::-1],
+            "budget": _budget(totals),
+            "spent": "" if totals is None or not totals.combined.epsilon else plain(totals.combined.epsilon),
             "releases": [path.name for path in project.releases()],
         }
+
+
+def _entry(entry: Any) -> dict[str, Any]:
+    held = entry.to_json()
+    saved = [Path(str(place)).name for place in (held.get("saved") or held.get("meant") or [])]
+    return {
+        "when": str(held.get("settled_at") or held.get("reserved_at") or "")[:16].replace("T", " "),
+        "method": str(held["mechanism"].get("name", "")),
+        "promise": str(entry.promise),
+        "epsilon": held.get("epsilon") or "",
+        "state": str(held.get("state", "")),
+        "folder": ", ".join(saved),
+    }
+
+
+def _budget(totals: Any) -> dict[str, Any] | None:
+    """Return how much of a limit is used, for the bar and in words."""
+    if totals is None or totals.limit is None or totals.left is None or not totals.limit.epsilon:
+        return None
+    share = 1 - float(totals.left.epsilon / totals.limit.epsilon)
+    words = f"epsilon {plain(totals.left.epsilon)} of {plain(totals.limit.epsilon)} is left"
+    return {"used": round(400 * min(max(share, 0.0), 1.0), 1), "words": words}
+
+
+def _flag_of(answer: Any) -> str:
+    """Return the flag with which a refused release would be published all the same, as its hint names it."""
+    hint = str(answer.get("hint", "")) if isinstance(answer, Mapping) else ""
+    return next((flag for flag in _ALLOWED if f"--{flag}" in hint or flag.replace("-", "_") in hint), "")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,8 @@ STEPS = (
     ("publish", "Publish"),
     ("again", "Again"),
 )
+
+_MAPPED = (("file", "File"), ("map", "Map"), ("again", "Again"))  # commuting: homes, workplaces and their geography
 
 # role -> (what it is called, what it means)
 ROLES = {
@@ -146,6 +148,7 @@ class Screens:
     def frame(self, project: Project, step: str, command: list[str] | str = "") -> dict[str, Any]:
         """Return what every page of a project shows."""
         text = project.schema_text()
+        mapped = (project.folder / "geography.csv").is_file()
         opened = []
         with contextlib.suppress(SfumatoError):
             opened = [] if text is None else decisions(text)
@@ -154,7 +157,7 @@ class Screens:
             "title": project.title,
             "file": project.data.name,
             "step": step,
-            "steps": [{"id": name, "label": label} for name, label in STEPS],
+            "steps": [{"id": name, "label": label} for name, label in (_MAPPED if mapped else STEPS)],
             "command": command if isinstance(command, str) else shell_command(command),
             "open": len(opened),
             "described": text is not None,
@@ -258,7 +261,7 @@ class Screens:
             "checked": self.checked(project),
         }
 
-    def column(self, project: Project, name: str, *, query: str = "") -> dict[str, Any]:
+    def column(self, project: Project, name: str, *, form: Mapping[str, Sequence[str]]) -> dict[str, Any]:
         """One column: its range, groups, spellings and texts that mean no value."""
         text = project.schema_text() or ""
         keys = keys_of(text, name)
@@ -266,6 +269,7 @@ class Screens:
         profile: dict[str, Any] = next(
             (one for one in (look or {}).get("profiles", []) if one["name"] == keys.get("column", name)), {}
         )
+        query = next(iter(form.get("q", ())), "")
         values, groups, total = _values_of(keys, query)
         asked = [one.to_json() for one in decisions(text) if one.attribute == name]
         return {

@@ -124,6 +124,11 @@ def publish_options(function: F) -> F:
                 is_flag=True,
                 help="With --against: write nothing instead of warning. Not with a differentially private method.",
             ),
+            click.option(
+                "--compared",
+                is_flag=True,
+                help="The parameters were chosen by comparing releases of this table; a proved claim then says so.",
+            ),
             click.option("--undecided", is_flag=True, help="Publish columns whose role is still a question."),
             *_d_option(function),
             file_options,

@@ -35,8 +35,11 @@ _ALLOWED = ("allow_rehearsal", "allow_fingerprints", "allow_text", "allow_derive
 def run(mechanism: Mechanism, **options: Any) -> None:
     """Plan or publish, save, and print what was done."""
     import sfumato as sf
+    from sfumato.frontiers.recommend import chosen
 
     schema = sf.Schema.load(options["schema"])
+    if options["compared"]:
+        mechanism = chosen(mechanism, proved=mechanism.claim(schema).kind == "proved")
     if options["refuse"]:
         mechanism.claim(schema).refuse_veto("--refuse")
     if not options["as_json"]:

@@ -65,7 +65,7 @@ if (waiting) {
       const set = (id, text) => { const place = document.getElementById(id); if (place) place.textContent = text; };
       set("percent", `${rest.progress.percent} %`);
       set("left", rest.progress.left ? `about ${rest.progress.left} left` : "");
-      set("doing", rest.progress.doing);
+      set("doing", rest.progress.doing || "starting: reading the table");
     }
     setTimeout(tick, 700);
   };
@@ -153,4 +153,12 @@ for (const table of document.querySelectorAll("table[data-sort]")) {
       table.tBodies[0].append(...rows);
     });
   });
+}
+
+for (const button of document.querySelectorAll("[data-print]")) button.addEventListener("click", () => window.print());
+
+// A form that only chooses what is shown is sent when the choice changes; its button is for pages without script.
+for (const form of document.querySelectorAll('form[data-submit="change"]')) {
+  form.querySelector("select").addEventListener("change", () => form.requestSubmit());
+  form.querySelector("button").hidden = true;
 }

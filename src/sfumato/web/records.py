@@ -1,0 +1,126 @@
+"""What is done with a published release: attack it, print its approval record; and synthetic commuting with its map."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from sfumato.errors import ParameterError
+from sfumato.visible import operand
+from sfumato.web.edits import Fields, number, one
+from sfumato.web.publishing import Publishing
+from sfumato.web.runs import runs_of, started
+from sfumato.web.screens import Screens
+from sfumato.web.workspace import Project
+
+__all__ = ["Records"]
+
+
+class Records:
+    """Builds the pages of one release and of the map."""
+
+    def __init__(self, screens: Screens, publishing: Publishing) -> None:
+        self.screens, self.publishing = screens, publishing
+
+    def folder(self, project: Project, name: str) -> Path:
+        """Return the folder of a published release."""
+        for path in project.releases():
+            if path.name == name:
+                return path
+        raise ParameterError("release", name[:60], "is not one of this project", hint="see Publish")
+
+    # -- attacks ------------------------------------------------------------------------------
+
+    def attack_words(self, project: Project, name: str) -> list[str]:
+        """Return the command that attacks a release; half of the people serve as the control."""
+        release = operand(str(Path("releases") / name))
+        data = ["--data", str(Path("data") / project.data.name), "--schema", "schema.toml"]
+        return [*self.screens.words(project, "attack", "all", release, *data), "--again", "--json"]
+
+    def attacks(self, project: Project, name: str) -> dict[str, Any]:
+        """What attackers gain from a release."""
+        self.folder(project, name)
+        run = next((run for run in runs_of(project.folder, "attack") if run.about.get("release") == name), None)
+        answer = None if run is None else run.answer()
+        return {
+            **self.screens.frame(project, "publish", self.attack_words(project, name)),
+            "name": name,
+            "run": None if run is None else run.to_json(),
+            "answer": answer if isinstance(answer, Mapping) else None,
+        }
+
+    def start_attacks(self, project: Project, _form: Fields, names: Mapping[str, str]) -> str | None:
+        """Start every attack on a release."""
+        self.folder(project, names["name"])
+        started(project.folder, "attack", self.attack_words(project, names["name"]), release=names["name"])
+        return None
+
+    # -- the approval record --------------------------------------------------------------------
+
+    def record(self, project: Project, name: str) -> dict[str, Any]:
+        """What an approver signs: what was published, by which command, under which policy and promise."""
+        import sfumato as sf
+
+        folder = self.folder(project, name)
+        manifest = json.loads((folder / "manifest.json").read_text("utf-8"))
+        run = next((run for run in runs_of(project.folder, "publish") if run.about.get("release") == name), None)
+        claim = sf.Claim.from_json(manifest["claim"]) if "claim" in manifest else None
+        return {
+            **self.screens.frame(project, "publish", run.command if run is not None else ""),
+            "name": name,
+            "release": self.publishing.release(project, folder),
+            "claim": [] if claim is None else claim.describe().split(". "),
+            "mechanism": manifest.get("mechanism", {}),
+            "manifest": hashlib.sha256((folder / "manifest.json").read_bytes()).hexdigest(),
+            "input": hashlib.sha256((project.schema_text() or "").encode()).hexdigest(),
+            "policy": project.policy(),
+            "answer": (run.answer() if run is not None else None) or {},
+        }
+
+    # -- the map --------------------------------------------------------------------------------
+
+    def map_words(self, project: Project, form: Fields) -> list[str]:
+        """Return the command that draws synthetic homes and their map."""
+        data = operand(str(Path("data") / project.data.name))
+        epsilon, delta = number(form, "epsilon") or "4.6", one(form, "delta") or "1e-5"
+        name = self.publishing.name(project, form)
+        words = ["sfumato", "synthesize", data, "--geography", "geography.csv", "--epsilon", str(epsilon)]
+        words += ["--delta", delta, "--format", "csv", "--counts"]
+        if bands := one(form, "bands"):
+            words += ["--bands", bands]
+        if weights := one(form, "weights"):
+            words += ["--weights", weights]
+        folder = str(Path("releases") / name)
+        return [*words, "--ledger", "../../ledger.db", "-o", folder, "--map", f"map-{name}.html", "--json"]
+
+    def map(self, project: Project) -> dict[str, Any]:
+        """Synthetic commuting: what is drawn from the prior, and the map of each release."""
+        run = next(iter(runs_of(project.folder, "map")), None)
+        answer = None if run is None else run.answer()
+        maps = [path.name for path in sorted(project.folder.glob("map-*.html"), reverse=True)]
+        command: list[str] | str = ""
+        with contextlib.suppress(ParameterError):
+            command = self.map_words(project, {})
+        return {
+            **self.screens.frame(project, "map", command),
+            "run": None if run is None else run.to_json(),
+            "answer": answer if isinstance(answer, Mapping) else None,
+            "maps": maps,
+            "geography": (project.folder / "geography.csv").is_file(),
+            "free": self.publishing.free(project),
+            "releases": [self.publishing.release(project, path) for path in project.releases()],
+        }
+
+    def start_map(self, project: Project, form: Fields, _names: Mapping[str, str]) -> str | None:
+        """Draw synthetic homes: one command, started once."""
+        if one(form, "confirm") != "yes":
+            raise ParameterError("confirm", "no", "the release was not confirmed", hint="tick the box that confirms it")
+        with project.locked():
+            (project.folder / "releases").mkdir(mode=0o700, exist_ok=True)
+            name = self.publishing.name(project, form)
+            started(project.folder, "map", self.map_words(project, form), release=name)
+        return None
