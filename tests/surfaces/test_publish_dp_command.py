@@ -169,3 +169,14 @@ def test_noise_that_passes_for_people_is_told_before_and_after(files, capsys):
     code, _ = command(capsys, *asked, "-o", files / "out", "--allow-noise")
     assert code == 0
     assert "expected to hold nobody" in (files / "out" / "dictionary.md").read_text("utf-8")
+
+
+def test_parameters_that_were_compared_are_told_in_the_claim(files, capsys):
+    words = ("publish", "noisy-table", files / "data.csv", files / "schema.toml", "--epsilon", "1", "--json")
+    silences = []
+    for more in ((), ("--compared",)):
+        out = files / f"out{len(more)}"
+        code, said = command(capsys, *words, *more, "-o", out)
+        assert code == 0, said
+        silences.append(set(sf.Release.load(out).claim.silent_on))
+    assert silences[1] - silences[0] == {sf.frontiers.CHOSEN}

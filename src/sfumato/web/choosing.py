@@ -9,6 +9,7 @@ from typing import Any
 
 from sfumato.drafting import decisions
 from sfumato.errors import ParameterError, SfumatoError
+from sfumato.frontiers.sweep import PRESETS
 from sfumato.web.edits import Fields, number, one, whole
 from sfumato.web.runs import Run, runs_of
 from sfumato.web.screens import Screens
@@ -137,8 +138,7 @@ class Choosing:
 
         held = project.policy()
         words = self.screens.data_words(project, "frontier")
-        for preset in form.get("preset", ()) or ("standard",):
-            words += ["--preset", preset]
+        words += ["--preset", one(form, "preset") or "standard"]
         if hasattr(sf, "Policy"):
             words += ["--at-least", f"k={held.get('k') or 5}"]
             for name, value in held.get("limits", {}).items():
@@ -166,6 +166,7 @@ class Choosing:
             "refused": refused,
             "waiting": waiting,
             "policy": project.policy(),
+            "presets": {name: preset.about for name, preset in PRESETS.items()},
             "report": (project.folder / "report.html").is_file(),
         }
 
@@ -249,7 +250,7 @@ def _before_after(column: Mapping[str, Any]) -> dict[str, Any]:
 def _figure(value: Any) -> str:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return ""
-    return f"{value:,}" if isinstance(value, int) else f"{value:.3g}"
+    return f"{value:,.0f}" if isinstance(value, int) or value >= 1000 else f"{value:.3g}"
 
 
 def _lines(point: Mapping[str, Any], other: Mapping[str, Any] | None, answer: Mapping[str, Any]) -> list[list[str]]:

@@ -92,14 +92,9 @@ class Publishing:
 
     def mechanism(self, project: Project, number: int) -> Any:
         """Return the mechanism of a release of the latest comparison."""
-        from sfumato.declare import from_json
-        from sfumato.mechanisms import REGISTRY
+        from sfumato.attacks import mechanism_of
 
-        point, _ = self.choosing.point(project, number)
-        held = point["mechanism"]
-        if held.get("name") not in REGISTRY:
-            raise ParameterError("release", point["label"], "has no command that publishes it", hint="choose another")
-        return from_json(REGISTRY[held["name"]], held)
+        return mechanism_of(self.choosing.point(project, number)[0]["mechanism"])
 
     def spends(self, project: Project, choice: Choice) -> dict[str, Any]:
         """Say what a release would promise and cost, from the description alone."""

@@ -73,7 +73,7 @@ class Records:
             **self.screens.frame(project, "publish", run.command if run is not None else ""),
             "name": name,
             "release": self.publishing.release(project, folder),
-            "claim": [] if claim is None else claim.describe().split(". "),
+            "claim": [] if claim is None else claim.describe().splitlines(),
             "mechanism": manifest.get("mechanism", {}),
             "manifest": hashlib.sha256((folder / "manifest.json").read_bytes()).hexdigest(),
             "input": hashlib.sha256((project.schema_text() or "").encode()).hexdigest(),

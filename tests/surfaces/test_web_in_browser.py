@@ -1,0 +1,243 @@
+"""The web app in a real browser: from a dropped file to a verified release, by mouse and by keyboard."""
+
+from __future__ import annotations
+
+import json
+import random
+import shlex
+import shutil
+import subprocess
+import sys
+from contextlib import contextmanager
+from urllib.parse import urlsplit
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect, sync_playwright
+
+import sfumato as sf
+
+CHROMIUM = shutil.which("chromium")
+ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
+WAIT = 240_000  # ms; a busy machine is no failure
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed (apt-get install chromium)")
+
+expect.set_options(timeout=WAIT)
+
+TOWNS = ("Köln", "Bonn", "Aachen", "Düren", "Neuss")
+ILLS = ("Asthma", "Grippe", "Migräne", "Diabetes", "unbekannt")
+
+
+def messy(rows=260, seed=4):
+    """A file as it comes: semicolons, umlauts in cp1252, decimal commas, two spellings, words for no value, a copy."""
+    draw = random.Random(seed)
+    lines = ["Nummer;Alter;Geschlecht;Ort;Gewicht;Diagnose"]
+    for at in range(rows):
+        sex = draw.choice(["m", "w", "w", "W", "k.A."])
+        weight = f"{draw.uniform(48, 110):.1f}".replace(".", ",")
+        lines.append(f"N{at:04};{draw.randint(18, 90)};{sex};{draw.choice(TOWNS)};{weight};{draw.choice(ILLS)}")
+    return "\r\n".join([*lines, lines[-1]]).encode("cp1252") + b"\r\n"
+
+
+@contextmanager
+def served(folder):
+    """A server in a process of its own, and the address it printed."""
+    command = [sys.executable, "-m", "sfumato", "serve", str(folder), "--json"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL)
+    try:
+        text = ""
+        while not text.rstrip().endswith("}"):
+            line = process.stdout.readline()
+            assert line, "the server ended before it printed its address"
+            text += line
+        yield json.loads(text)["address"], process.pid
+    finally:
+        process.terminate()
+        process.wait(20)
+        process.stdout.close()
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with sync_playwright() as playwright:
+        found = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        yield found
+        found.close()
+
+
+@contextmanager
+def watched(browser, address, **context):
+    """A page on which errors and requests to anywhere else are noted; at the end there must be none."""
+    home, faults = urlsplit(address).netloc, []
+    held = browser.new_context(viewport={"width": 1280, "height": 900}, **context)
+
+    def only_home(route):
+        if urlsplit(route.request.url).netloc != home and not route.request.url.startswith("data:"):
+            faults.append(f"asked {route.request.url}")
+            route.abort()
+        else:
+            route.continue_()
+
+    held.route("**/*", only_home)
+    page = held.new_page()
+    page.set_default_timeout(WAIT)
+    page.on("console", lambda message: message.type in ("error", "warning") and faults.append(message.text))
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    page.goto(address)
+    yield page
+    held.close()
+    assert faults == []
+
+
+def settled(page):
+    """Wait until what is worked out in the background is on the page."""
+    expect(page.locator('[data-wait="yes"]')).to_have_count(0, timeout=WAIT)
+
+
+def answered_all(page):
+    """Answer every question on Describe as proposed, one click each."""
+    for _ in range(80):
+        waiting = page.locator(".question button")
+        if not waiting.count():
+            return
+        waiting.first.click()
+        page.wait_for_load_state()
+    raise AssertionError("questions stay open")
+
+
+def project_of(folder):
+    (found,) = (folder / "projects").iterdir()
+    return found
+
+
+def test_a_messy_file_becomes_a_release_that_its_command_makes_again(browser, tmp_path):
+    (tmp_path / "klinik.csv").write_bytes(messy())
+    space = tmp_path / "space"
+    with served(space) as (address, _), watched(browser, address) as page:
+        page.set_input_files("#pick", tmp_path / "klinik.csv")
+        page.wait_for_url("**/file")
+        settled(page)
+        expect(page.locator("main")).to_contain_text("261 rows, 6 columns")
+        expect(page.locator("table")).to_contain_text("Köln")
+        page.click("text=Next: who is a row?")
+        settled(page)
+        expect(page.locator(".facts")).to_contain_text("1 rows are copies")
+        page.select_option("#who", "Nummer")
+        page.check('input[name=rows][value="most"]')
+        page.fill("#population", "klinik")
+        page.click("text=Save and describe the columns")
+        page.wait_for_url("**/describe*")
+        settled(page)
+
+        roles = {"Alter": "quasi", "Geschlecht": "quasi", "Ort": "quasi", "Gewicht": "other", "Diagnose": "sensitive"}
+        for name, role in roles.items():
+            page.click(f'li.column[data-name="{name}"] .roles button[value={role}]')
+            page.wait_for_load_state()
+        grouped_by_hand(page)
+        page.click("text=All columns")
+        answered_all(page)
+        settled(page)
+        expect(page.locator(".lead")).to_contain_text("No question is open")
+        expect(page.locator(".light")).to_contain_text("one person alone")
+
+        page.click("text=Next: policy")
+        page.click("text=European Medicines Agency")
+        expect(page.locator("[name=k]")).to_have_value("12")
+        page.fill("[name=k]", "4")
+        page.fill("[name=identity]", "")
+        page.click("text=Save and compare")
+        page.wait_for_url("**/compare*")
+        compared(page)
+
+        page.click("text=Inspect it")
+        expect(page.locator("main")).to_contain_text("What it promises")
+        inspected = page.url
+        page.goto(inspected.split("/inspect")[0] + "/publish?method=mondrian&k=4&l=2")
+        expect(page.locator(".checklist .yes").first).to_be_visible()
+        command = page.locator("#command").inner_text()
+        page.check("[name=confirm]")
+        page.click('button:text-is("Publish")')
+        page.wait_for_selector(".release", timeout=WAIT)
+        expect(page.locator(".verdict")).to_contain_text("The claim holds")
+        page.click("text=Approval record")
+        expect(page.locator("main")).to_contain_text("at least 4 people")
+        page.click("nav >> text=Again")
+        expect(page.locator("main")).to_contain_text("release-1")
+
+        base = inspected.split("/inspect")[0]
+        accessible(browser, address, pages_of(base, inspected))
+
+    made = project_of(space)
+    assert sf.verify(made / "releases" / "release-1").holds
+    again = tmp_path / "other" / "projects" / made.name
+    shutil.copytree(made, again, ignore=shutil.ignore_patterns("releases", "runs", "kept"))
+    (again / "releases").mkdir()
+    words = shlex.split(command)
+    subprocess.run([sys.executable, "-m", *words], cwd=again, check=True, stdout=subprocess.DEVNULL)
+    for name in ("data.csv", "dictionary.md"):
+        assert (again / "releases/release-1" / name).read_bytes() == (made / "releases/release-1" / name).read_bytes()
+
+
+def grouped_by_hand(page):
+    """Two spellings are one value; towns are grouped by keyboard, then one more by drag; a change is undone."""
+    page.click("text=Geschlecht")
+    for value in ("w", "W"):
+        page.locator(f'.value[data-value="{value}"] input').check()
+    page.select_option("[name=into]", "w")
+    page.click("text=Merge spellings")
+    expect(page.locator('.value[data-value="W"]')).to_have_count(0)
+
+    page.click("text=All columns")
+    page.click('li.column[data-name="Ort"] h2 a')
+    for value in ("Köln", "Bonn"):
+        page.locator(f'.value[data-value="{value}"] input').focus()
+        page.keyboard.press("Space")
+    page.locator("#new-group").focus()
+    page.keyboard.type("Rhein")
+    page.keyboard.press("Enter")
+    expect(page.locator('.bin[data-group="Rhein"] .value')).to_have_count(2)
+    page.locator('.value[data-value="Neuss"]').drag_to(page.locator('.bin[data-group="Rhein"]'))
+    expect(page.locator('.bin[data-group="Rhein"] .value')).to_have_count(3)
+    page.locator('.value[data-value="Neuss"]').drag_to(page.locator('.bin[data-group=""]'))
+    expect(page.locator('.bin[data-group="Rhein"] .value')).to_have_count(2)
+    page.click("text=Undo the last change")
+    expect(page.locator('.bin[data-group="Rhein"] .value')).to_have_count(3)
+
+
+def compared(page):
+    """A comparison is started, cancelled, resumed and ends."""
+    page.select_option("[name=preset]", "tradeoff")
+    page.click('main form button:has-text("Compare")')
+    page.wait_for_selector(".running")
+    page.click("text=Cancel")
+    page.click("text=Resume")
+    page.wait_for_selector(".running")
+    settled(page)
+    expect(page.locator(".choice .kind")).to_have_text("Recommended")
+    assert page.locator("table tbody tr").count() > 5
+    assert page.locator(".picture circle").count() > 5
+
+
+def pages_of(base, inspected):
+    names = ("file", "person", "describe", "column/Ort", "column/Alter", "policy", "compare", "publish")
+    more = ("publish?method=mondrian", "record/release-1", "attacks/release-1", "again", "nowhere")
+    return [inspected, *(f"{base}/{name}" for name in (*names, *more))]
+
+
+def accessible(browser, address, pages):
+    """No page has a serious or critical violation; the light and the dark one are tried in turn."""
+    found = []
+    for scheme in ("light", "dark"):
+        context = browser.new_context(bypass_csp=True, color_scheme=scheme)
+        page = context.new_page()
+        page.goto(address)
+        for where in [page.url, *(pages if scheme == "light" else pages[3:10:3])]:
+            page.goto(where)
+            seen = Axe().run(page).response
+            assert seen["passes"]
+            for fault in seen["violations"]:
+                if fault["impact"] in ("serious", "critical"):
+                    targets = [node["target"] for node in fault["nodes"][:3]]
+                    found.append((scheme, urlsplit(where).path, fault["id"], targets))
+        context.close()
+    assert found == []
