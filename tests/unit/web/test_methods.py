@@ -37,7 +37,14 @@ def test_a_form_says_what_the_command_says(name, fields, words):
 
 @pytest.mark.parametrize(
     ("name", "fields"),
-    [("mondrian", {}), ("mondrian", {"k": ["0"]}), ("mondrian", {"k": ["x"]}), ("raw", {}), ("none", {}), ("topdown", {})],
+    [
+        ("mondrian", {}),
+        ("mondrian", {"k": ["0"]}),
+        ("mondrian", {"k": ["x"]}),
+        ("raw", {}),
+        ("none", {}),
+        ("topdown", {}),
+    ],
 )
 def test_what_cannot_be_meant_is_refused(name, fields):
     with pytest.raises(sf.ParameterError):
