@@ -36,7 +36,7 @@ from sfumato.web.actions import Actions
 from sfumato.web.background import Background, RecentTables
 from sfumato.web.choosing import Choosing
 from sfumato.web.publishing import Publishing
-from sfumato.web.records import Records
+from sfumato.web.released import Released
 from sfumato.web.samples import SAMPLES, sample_project
 from sfumato.web.screens import Screens
 from sfumato.web.workspace import Project, Workspace, safe_name
@@ -158,7 +158,7 @@ class App:
         self.screens = Screens(workspace, self.background, self.tables)
         self.choosing = Choosing(self.screens)
         self.publishing = Publishing(self.screens, self.choosing)
-        self.records = Records(self.screens, self.publishing)
+        self.released = Released(self.screens, self.publishing)
         self.actions = Actions(self.screens, self.choosing, self.publishing)
 
     # -- answering ---------------------------------------------------------------------------
@@ -300,7 +300,7 @@ class App:
     def routes(self) -> list[Route]:
         """Return every address; each page also as .json."""
         screens, choosing, publishing, actions = self.screens, self.choosing, self.publishing, self.actions
-        records = self.records
+        released = self.released
         pages: list[tuple[str, str, Callable[..., dict[str, Any]]]] = [
             ("file", "file", screens.file),
             ("person", "person", screens.person),
@@ -310,9 +310,9 @@ class App:
             ("compare", "compare", choosing.compare),
             ("inspect/{number:int}", "inspect", choosing.inspect),
             ("publish", "publish", publishing.publish),
-            ("attacks/{name}", "attacks", records.attacks),
-            ("record/{name}", "record", records.record),
-            ("map", "map", records.map),
+            ("attacks/{name}", "attacks", released.attacks),
+            ("record/{name}", "record", released.record),
+            ("map", "map", released.map),
             ("again", "again", publishing.again),
         ]
         found = [
@@ -346,8 +346,8 @@ class App:
             ("runs/{run}/cancel", actions.cancel, "compare"),
             ("runs/{run}/resume", actions.resume, "compare"),
             ("publish", actions.start_publish, "publish"),
-            ("attacks/{name}", records.start_attacks, "attacks/{name}"),
-            ("map", records.start_map, "map"),
+            ("attacks/{name}", released.start_attacks, "attacks/{name}"),
+            ("map", released.start_map, "map"),
             ("ledger", actions.set_limit, "again"),
         ]
         found += [

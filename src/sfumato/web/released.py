@@ -17,10 +17,10 @@ from sfumato.web.runs import runs_of, started
 from sfumato.web.screens import Screens
 from sfumato.web.workspace import Project
 
-__all__ = ["Records"]
+__all__ = ["Released"]
 
 
-class Records:
+class Released:
     """Builds the pages of one release and of the map."""
 
     def __init__(self, screens: Screens, publishing: Publishing) -> None:
