@@ -9,6 +9,7 @@ from typing import Any
 
 from sfumato.drafting import decisions
 from sfumato.errors import ParameterError, SfumatoError
+from sfumato.frontiers.axes import axis_words
 from sfumato.frontiers.sweep import PRESETS
 from sfumato.web.edits import Fields, number, one, whole
 from sfumato.web.runs import Run, runs_of
@@ -134,17 +135,12 @@ class Choosing:
 
     def compare_words(self, project: Project, form: Fields) -> list[str]:
         """Return the command of a comparison under the project's policy."""
-        import sfumato as sf
-
         held = project.policy()
         words = self.screens.data_words(project, "frontier")
         words += ["--preset", one(form, "preset") or "standard"]
-        if hasattr(sf, "Policy"):
-            words += ["--at-least", f"k={held.get('k') or 5}"]
-            for name, value in held.get("limits", {}).items():
-                words += ["--at-most", f"{name}={value}"]
-            for text in held.get("answers", []):
-                words += ["--answer", text]
+        words += ["--at-least", f"k={held.get('k') or 5}"]
+        words += [word for name, value in held.get("limits", {}).items() for word in ("--at-most", f"{name}={value}")]
+        words += [word for text in held.get("answers", []) for word in ("--answer", text)]
         words += ["--membership-public"] if held.get("membership_public") else []
         return [*words, "--keep", "kept", "-o", "report.html", "--json"]
 
@@ -184,14 +180,16 @@ class Choosing:
         points = [one for one in answer["points"] if not one["failed"]]
         return {
             "ok": True,
-            "privacy": answer["privacy"],
-            "utility": answer["utility"],
+            "privacy": axis_words(answer["privacy"]["name"]),
+            "utility": axis_words(answer["utility"]["name"]),
             "rows": answer.get("rows"),
             "recommendation": best,
             "best": number,
             "points": [_point(one, number) for one in _ranked(points, answer)],
             "failed": [{"label": one["label"], "why": one["failed"]} for one in answer["points"] if one["failed"]],
-            "chart": picture(points, answer["privacy"]["name"], answer["utility"]["name"], number),
+            "chart": picture(
+                points, axis_words(answer["privacy"]["name"]), axis_words(answer["utility"]["name"]), number
+            ),
             "message": str(answer.get("message", "")),
         }
 
@@ -262,7 +260,7 @@ def _lines(point: Mapping[str, Any], other: Mapping[str, Any] | None, answer: Ma
         risks = {name: spread["mean"] for name, spread in held.get("risks", {}).items()}
         first = {answer["privacy"]["name"]: held["privacy"]["mean"], **risks}
         figures = {**first, answer["utility"]["name"]: held["utility"]["mean"], **held.get("summary", {})}
-        return {name.replace("_", " "): _figure(value) for name, value in figures.items() if _figure(value)}
+        return {axis_words(name): _figure(value) for name, value in figures.items() if _figure(value)}
 
     mine, its = of(point), of(other)
     return [[name, value, its.get(name, "")] for name, value in mine.items()]
@@ -298,8 +296,7 @@ def _point(one: Mapping[str, Any], best: Any) -> dict[str, Any]:
         "privacy": one["privacy"]["mean"],
         "utility": one["utility"]["mean"],
         "best": one["number"] == best,
-        "price": one.get("price", ""),
-        "breaks": one.get("breaks", []),
+        "people": one.get("people"),
     }
 
 
@@ -346,8 +343,8 @@ def picture(points: Sequence[Mapping[str, Any]], x_name: str, y_name: str, best:
         "height": height,
         "left": left,
         "bottom": bottom,
-        "x": x_name.replace("_", " "),
-        "y": y_name.replace("_", " "),
+        "x": x_name,
+        "y": y_name,
         "ticks_x": [{"at": round(at(v, y_low)[0], 1), "label": f"{v:.3g}"} for v in _ticks(x_low, x_high)],
         "ticks_y": [{"at": round(at(x_low, v)[1], 1), "label": f"{v:.3g}"} for v in _ticks(y_low, y_high)],
         "families": [{"name": name, "color": at % 10} for at, name in enumerate(families)],
