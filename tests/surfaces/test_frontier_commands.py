@@ -126,7 +126,7 @@ def test_the_policy_is_kept_and_its_price_told(clinic, clinic_files, tmp_path, m
     asked = ("--at-least", "k=11", "--at-most", "inference=0.5", "--answer", "age x ill within 90 %")
     fast = ("--repeats", 1, "--workers", 0, "--keep", tmp_path / "kept")
     answer = json.loads(run("frontier", *clinic_files, *asked, *fast, "--json"))
-    assert answer["policy"] == {"at_least": {"k": 11}, "at_most": {"inference": "0.5"}, "answer": [asked[-1]]}
+    assert answer["policy"] == {"at_least": {"k": 11}, "at_most": {"inference": "1/2"}, "answer": [asked[-1]]}
     best = next(one for one in answer["points"] if one["number"] == answer["recommendation"]["point"])
     assert best["people"] is None or best["people"] >= 11
     assert best["risks"]["inference"]["mean"] <= 0.5

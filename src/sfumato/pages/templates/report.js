@@ -26,9 +26,10 @@
 
   const draw = (place, axis) => {
     const wide = Math.max(place.clientWidth, 260), narrow = wide < 560, high = narrow ? 380 : 460;
-    const edge = { left: 58, right: 22, top: 24, bottom: 50 };
-    const box = { width: wide - edge.left - edge.right, height: high - edge.top - edge.bottom };
     const [xs, ys] = [axis.domain, held.utility.domain];
+    const longest = Math.max(...ticks(...ys, 6).map((value) => short(value).length));
+    const edge = { left: 34 + 7.5 * longest, right: 22, top: 24, bottom: 50 };
+    const box = { width: wide - edge.left - edge.right, height: high - edge.top - edge.bottom };
     const rows = held.points.filter((row) => row.risks[axis.name]);
     const clamp = (value, [low, top]) => Math.min(Math.max(value, low), top);
     const x = (value) => edge.left + (clamp(value, xs) - xs[0]) / (xs[1] - xs[0]) * box.width;
@@ -48,9 +49,11 @@
       word(`${held.utility.title}`, { class: "title", x: 0, y: 0, transform: `translate(13 ${edge.top + box.height / 2}) rotate(-90)`, "text-anchor": "middle" }));
     const names = [];
     const named = (text, attributes) => { const node = word(text, attributes); svg.append(node); names.push(node); };
+    const level = held.utility.marks.filter((mark) => mark.number <= ys[1]).map((mark) => y(mark.number) - edge.top).filter((down) => down < 60);
+    const clear = level.length ? Math.max(...level) + 6 : 4;  // names of upright lines begin below those of level ones
     axis.marks.filter((mark) => mark.number <= xs[1]).forEach((mark) => {
       svg.append(make("line", { class: "mark-line", x1: x(mark.number), x2: x(mark.number), y1: edge.top, y2: edge.top + box.height }));
-      named(mark.name, { class: "mark-name", transform: `translate(${x(mark.number) - 5} ${edge.top + 4}) rotate(-90)`, "text-anchor": "end" });
+      named(mark.name, { class: "mark-name", transform: `translate(${x(mark.number) - 5} ${edge.top + clear}) rotate(-90)`, "text-anchor": "end" });
     });
     held.utility.marks.filter((mark) => mark.number <= ys[1]).forEach((mark) => {
       svg.append(make("line", { class: "mark-line", x1: edge.left, x2: edge.left + box.width, y1: y(mark.number), y2: y(mark.number) }));
