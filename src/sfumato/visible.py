@@ -10,9 +10,10 @@ import os
 import re
 import shlex
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
-__all__ = ["code_span", "markdown", "one_form", "operand", "shell_command", "visible"]
+__all__ = ["code_span", "markdown", "notebook", "one_form", "operand", "shell_command", "visible"]
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 # Characters that most fonts draw as nothing although Unicode counts them as letters, marks or symbols
@@ -133,3 +134,23 @@ def _byte_escapes(letter: str) -> str:
         return letter
     # Three octal digits always: a hexadecimal escape would take a digit that follows it.
     return "".join(f"\\{byte:03o}" for byte in letter.encode("utf-8", "surrogateescape"))
+
+
+def notebook(
+    title: str, *, lines: Iterable[str] = (), heads: Sequence[str] = (), rows: Iterable[Sequence[Any]] = ()
+) -> str:
+    """Return what a notebook shows of a value: a title, sentences, a table. Whatever is given is text, never markup.
+
+    >>> notebook("a < b", lines=["one"])
+    '<div><p><b>a &lt; b</b></p><p>one</p></div>'
+    """
+    from html import escape
+
+    def cells(kind: str, texts: Sequence[Any]) -> str:
+        return "".join(f"<{kind}>{escape(visible(str(text)))}</{kind}>" for text in texts)
+
+    said = "".join(f"<p>{escape(visible(line))}</p>" for line in lines if line)
+    body = "".join(f"<tr>{cells('td', row)}</tr>" for row in rows)
+    head = f"<thead><tr>{cells('th', heads)}</tr></thead>" if heads else ""
+    table = f"<table>{head}<tbody>{body}</tbody></table>" if body else ""
+    return f"<div><p><b>{escape(visible(title))}</b></p>{said}{table}</div>"

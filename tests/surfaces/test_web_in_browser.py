@@ -121,7 +121,7 @@ def test_a_messy_file_becomes_a_release_that_its_command_makes_again(browser, tm
         expect(page.locator("table")).to_contain_text("Köln")
         page.click("text=Next: who is a row?")
         settled(page)
-        expect(page.locator(".facts")).to_contain_text("1 rows are copies")
+        expect(page.locator(".facts")).to_contain_text("1 row is a copy")
         page.select_option("#who", "Nummer")
         page.check('input[name=rows][value="most"]')
         page.fill("#population", "klinik")

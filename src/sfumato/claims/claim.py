@@ -31,7 +31,7 @@ from sfumato.exact import (
     plain,
     unknown_keys,
 )
-from sfumato.visible import visible
+from sfumato.visible import notebook, visible
 
 __all__ = ["Claim", "Neighbours", "described"]
 
@@ -257,6 +257,10 @@ class Claim:
         if self.rehearsal:
             lines.append("This is a rehearsal: it was made with a known seed and protects nobody.")
         return "\n".join(map(visible, lines))
+
+    def _repr_html_(self) -> str:
+        """Show the claim in a notebook: what is promised, and what is not covered."""
+        return notebook(str(self), lines=self.describe().splitlines())
 
     def __str__(self) -> str:
         return f"{self.promise} [{self.kind}{', rehearsal' if self.rehearsal else ''}]"

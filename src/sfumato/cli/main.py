@@ -15,6 +15,7 @@ from typing import Any
 import click
 
 from sfumato.cli.output import emit, exit_code, gone, opened_streams, say, say_lines
+from sfumato.visible import visible
 
 __all__ = ["EXIT_CLAIM", "EXIT_INPUT", "app", "main"]
 
@@ -25,6 +26,7 @@ EXIT_CLAIM = 3  # the claim does not hold or cannot be reached
 COMMANDS: dict[str, tuple[str, str]] = {
     "demo": ("sfumato.cli.demo:demo", "The main job on the bundled Adult data."),
     "draft": ("sfumato.cli.draft:draft", "Propose a schema for a file and list what a person must decide."),
+    "decide": ("sfumato.cli.decide:decide", "Answer the open questions of a drafted schema, one by one."),
     "check": ("sfumato.cli.check:check", "List every problem of a file and its schema at once."),
     "publish": ("sfumato.cli.publish:publish", "Make a release and save it with its claim."),
     "verify": ("sfumato.cli.verify:verify", "Check the claim of a release from the written files alone."),
@@ -55,6 +57,16 @@ class _Lazy(click.Group):
         module, _, function = COMMANDS[cmd_name][0].partition(":")
         command: click.Command = getattr(import_module(module), function)
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command; one that is nearly what was typed is suggested."""
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            near = get_close_matches(args[0].casefold(), COMMANDS, n=1)
+            meant = f" Did you mean '{near[0]}'?" if near else ""
+            raise click.UsageError(f"No such command '{visible(args[0])[:60]}'.{meant}", ctx)
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

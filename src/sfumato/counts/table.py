@@ -34,6 +34,7 @@ from sfumato.io.source import ROWS, Source, open_source
 from sfumato.schema import Attribute, Days, Grid, Schema, Values
 from sfumato.schema.checks import names_rule, refuse_free_text, rows_with_names
 from sfumato.schema.fingerprints import Fingerprints, lonely_rows
+from sfumato.visible import notebook
 
 __all__ = ["Table", "check", "read"]
 
@@ -125,6 +126,11 @@ class Table:
 
     def __repr__(self) -> str:
         return f"Table({self.schema.name!r}, {len(self.schema.published)} attributes, confidential)"
+
+    def _repr_html_(self) -> str:
+        """Show the columns in a notebook, and no value of any row."""
+        rows = [(known.name, known.role, known.kind, known.size) for known in self.schema.published]
+        return notebook(repr(self), heads=("column", "role", "kind", "values it may have"), rows=rows)
 
     @classmethod
     def from_codes(

@@ -13,6 +13,7 @@ from sfumato.frontiers.policy import Breach, Policy
 from sfumato.frontiers.recommend import Anchors, Recommendation, Scale, chosen, closest_of, recommended, scales
 from sfumato.measures.base import json_number
 from sfumato.mechanisms import Mechanism
+from sfumato.visible import notebook
 
 __all__ = ["AxisMeasure", "Frontier", "with_efficient"]
 
@@ -68,6 +69,11 @@ class Frontier:
     def __repr__(self) -> str:
         size = f"{len(self.points)} releases, {len(self.efficient)} efficient"
         return f"<Frontier {self.table}: {size}, {self.privacy.name} against {self.utility.name}, confidential>"
+
+    def _repr_html_(self) -> str:
+        """Show the efficient releases in a notebook. Confidential."""
+        rows = [(one.label, f"{one.privacy.mean:.4g}", f"{one.utility.mean:.4g}") for one in self.efficient]
+        return notebook(repr(self), heads=("efficient release", self.privacy.words, self.utility.words), rows=rows)
 
     @property
     def efficient(self) -> tuple[Point, ...]:

@@ -22,6 +22,7 @@ from sfumato.randomness.geometric import PRACTICALLY_EXACT
 from sfumato.release.declared import DeclaredPeople
 from sfumato.schema import Attribute, Labels, Schema
 from sfumato.schema.fingerprints import Fingerprints, lonely_rows
+from sfumato.visible import notebook
 
 if TYPE_CHECKING:
     import polars as pl
@@ -234,6 +235,13 @@ class Release:
     def __repr__(self) -> str:
         size = f"{count_of(len(self.groups), 'group')}, {count_of(self.rows, 'row')}"
         return f"<Release {self.schema.name}: {size}, {self.claim.promise}>"
+
+    def _repr_html_(self) -> str:
+        """Show the release in a notebook: its size, its claim, and its first rows where it may be published."""
+        size = ", ".join(f"{name} {value}" for name, value in self.summary().to_json().items())
+        shown = self.frame().head(5) if self.savable else None
+        heads, rows = ((), []) if shown is None else (shown.columns, shown.rows())
+        return notebook(repr(self), lines=(size, *self.claim.describe().splitlines()), heads=heads, rows=rows)
 
     @property
     def quasi(self) -> tuple[Attribute, ...]:

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from sfumato.claims import Found, Promise, Requirement, number_to_json, plain
 from sfumato.errors import Problem, count_of
 from sfumato.schema.fingerprints import Fingerprints
-from sfumato.visible import visible
+from sfumato.visible import notebook, visible
 
 __all__ = ["Finding", "Verdict", "VerdictKind"]
 
@@ -85,6 +85,11 @@ class Verdict:
             name = str(finding.requirement) if label in several else label
             found[name] = _worst(finding, found[name]) if name in found else finding.found
         return found
+
+    def _repr_html_(self) -> str:
+        """Show the verdict in a notebook."""
+        first, *rest = str(self).splitlines() or [""]
+        return notebook(first, lines=rest)
 
     @property
     def exit_code(self) -> int:

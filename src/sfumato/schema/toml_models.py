@@ -130,7 +130,8 @@ def parse_toml(text: str, where: str) -> tuple[dict[str, Any], list[Problem]]:
             Problem(
                 where,
                 f"is not TOML ({place})",
-                'a schema starts with name = "..." and has [attribute.NAME] tables',
+                'a schema starts with name = "..." and has [attribute.NAME] tables'
+                + ("" if where.lower().endswith(".toml") else "; the data file comes first, the schema second"),
             )
         ]
     except RecursionError:

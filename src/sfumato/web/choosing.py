@@ -209,7 +209,8 @@ class Choosing:
         beside = one(form, "beside")
         other = None
         if beside.isdigit() and len(beside) < 7 and int(beside) != number:
-            other = self.point(project, int(beside))[0]
+            found = self.point(project, int(beside))[0]
+            other = None if found["failed"] else found
         points = [held for held in answer["points"] if not held["failed"] and held["number"] != number]
         panel = point.get("panel", {})
         return {
@@ -302,7 +303,7 @@ def _point(one: Mapping[str, Any], best: Any) -> dict[str, Any]:
 
 def picture(points: Sequence[Mapping[str, Any]], x_name: str, y_name: str, best: Any) -> dict[str, Any]:
     """Return the marks of a scatter plot with their places, so that the page only draws."""
-    width, height, left, bottom = 640, 380, 56, 44
+    width, height, left, bottom = 640, 380, 68, 44
     placed = [
         (one, one["privacy"]["mean"], one["utility"]["mean"])
         for one in points

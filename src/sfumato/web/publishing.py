@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Any
@@ -96,6 +96,13 @@ class Publishing:
 
         return mechanism_of(self.choosing.point(project, number)[0]["mechanism"])
 
+    def _ticked(self, project: Project, form: Fields, choice: Choice) -> dict[str, Sequence[str]]:
+        """Return the form as the page shows it: earlier releases are ticked unless the new one draws."""
+        import sfumato as sf
+
+        proved = choice.mechanism.claim(sf.Schema.load(project.schema_file)).kind == "proved"
+        return {**form, **({} if proved else {"against": [path.name for path in project.releases()]})}
+
     def spends(self, project: Project, choice: Choice) -> dict[str, Any]:
         """Say what a release would promise and cost, from the description alone."""
         import sfumato as sf
@@ -151,7 +158,8 @@ class Publishing:
         choice, command, wrong = None, "", ""
         try:
             choice = self.choice(project, form)
-            command = "" if choice is None else shell_command(self.words(project, form, choice))
+            if choice is not None:
+                command = shell_command(self.words(project, self._ticked(project, form, choice), choice))
         except SfumatoError as error:
             wrong = str(error)
         method = one(form, "method")

@@ -1,0 +1,124 @@
+"""`sfumato decide`: the open questions of a drafted schema, one by one."""
+
+from __future__ import annotations
+
+import sys
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sfumato.cli.options import json_option
+from sfumato.cli.output import emit, say
+
+if TYPE_CHECKING:
+    from sfumato.drafting import Decision
+
+__all__ = ["decide"]
+
+_PUBLIC = " public"  # behind a range or a list: it is publicly known, not read off the data
+
+
+@click.command(short_help="Answer the open questions of a drafted schema, one by one.")
+@click.argument("schema", type=click.Path())
+@json_option
+def decide(schema: str, as_json: bool) -> None:
+    """Ask the open questions of a drafted schema one by one; each answer is written into the file at once.
+
+    Enter keeps what the draft proposes, s skips the question, q stops. Any other answer is the value to write, as in
+    the file: sensitive, [18, 95], %d.%m.%Y. A range that is publicly known is written as [18, 95] public.
+
+    Example: sfumato decide patients.toml
+    """
+    from sfumato.drafting import decisions
+    from sfumato.errors import count_of
+
+    path = Path(schema)
+    text = _read(path)
+    opened = decisions(text)
+    if as_json:
+        emit({"ok": True, "open": len(opened), "decisions": [one.to_json() for one in opened]})
+        return
+    skipped: list[tuple[str, str, str]] = []
+    for number, one in enumerate(opened, 1):
+        if (one.attribute, one.topic, one.question) not in [_key(left) for left in decisions(text)]:
+            continue  # closed by an earlier answer: what is not published needs no range
+        after = _asked(text, one, f"{number} of {len(opened)}")
+        if after is None:
+            break
+        if after == text:
+            skipped.append(_key(one))
+        else:
+            text = after
+            _write(path, text)
+    left = len(decisions(text))
+    say("Every question is answered." if not left else f"{count_of(left, 'question is', 'questions are')} still open.")
+
+
+def _key(one: Decision) -> tuple[str, str, str]:
+    return one.attribute, one.topic, one.question
+
+
+def _read(path: Path) -> str:
+    from sfumato.errors import ParameterError
+
+    try:
+        return path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError):
+        raise ParameterError("schema", path.name, "cannot be read", hint="sfumato draft data.csv -o s.toml") from None
+
+
+def _write(path: Path, text: str) -> None:
+    from sfumato.release.atomic import write_whole
+
+    write_whole(path, text, mode=path.stat().st_mode & 0o777)
+
+
+def _asked(text: str, one: Decision, place: str) -> str | None:
+    """Ask one question until it is answered; return the file as it is then, None to stop."""
+    from sfumato.drafting import keys_of
+    from sfumato.errors import SfumatoError
+
+    held = keys_of(text, one.attribute)
+    now = f"{one.topic} = {held[one.topic]!r}" if one.topic in held else ""
+    say("")
+    say(f"{place}  {one.attribute or 'the table'}: {one.topic}", style="bold")
+    say(one.question, wrap=True)
+    while True:
+        say(f"{now + '. ' if now else ''}Enter keeps it, s skips, q stops, or type another value:")
+        typed = sys.stdin.readline()
+        if not typed or typed.strip() == "q":
+            return None
+        if typed.strip() == "s":
+            return text
+        try:
+            return _answered(text, one, typed.strip())
+        except SfumatoError as error:
+            say(f"Error: {error}", error=True)
+
+
+def _answered(text: str, one: Decision, typed: str) -> str:
+    """Return the file with an answer; one that cannot be meant raises."""
+    from sfumato.drafting import answered, decisions, with_roles
+    from sfumato.errors import ParameterError
+
+    decision = next(left for left in decisions(text) if _key(left) == _key(one))
+    if not typed:
+        return answered(text, decision)
+    if one.topic == "role":
+        return with_roles(text, [one.attribute], typed)  # type: ignore[arg-type]  # it checks the role
+    if not one.topic:
+        raise ParameterError("answer", typed[:40], "cannot be written for this question", hint="Enter, s or q")
+    public = typed.endswith(_PUBLIC)
+    value = _value(typed.removesuffix(_PUBLIC) if public else typed)
+    keys = {one.topic: value, **({"source": "public"} if public else {})}
+    return answered(text, decision, keys)
+
+
+def _value(typed: str) -> Any:
+    """Return what was typed as the file holds it; what is not TOML is text."""
+    try:
+        return tomllib.loads(f"value = {typed}")["value"]
+    except tomllib.TOMLDecodeError:
+        return typed

@@ -1,0 +1,86 @@
+"""`sfumato decide` asks what is open, writes each answer at once, and never loses a comment."""
+
+from __future__ import annotations
+
+import io
+import json
+import tomllib
+
+import pytest
+
+from sfumato.cli.main import main
+
+TEXT = """# a comment that stays
+name = "t"
+decide = ["rows_per_person: how many?"]
+rows_per_person = 1
+[attribute.age]
+decide = ["role: could an outsider know it?", "range: which bounds are public?"]
+role = "quasi"  # beside a key
+kind = "numeric"
+range = [0, 100]
+step = 1
+source = "data"
+[attribute.note]
+decide = ["role: is it free text?", "groups: which are alike?"]
+role = "quasi"
+kind = "nominal"
+values = ["a", "b"]
+"""
+
+
+@pytest.fixture
+def schema(tmp_path):
+    path = tmp_path / "s.toml"
+    path.write_text(TEXT, "utf-8")
+    return path
+
+
+def asked(schema, monkeypatch, capsys, *answers):
+    monkeypatch.setattr("sys.stdin", io.StringIO("".join(f"{one}\n" for one in answers)))
+    with pytest.raises(SystemExit) as stopped:
+        main(["decide", str(schema)])
+    return stopped.value.code, capsys.readouterr(), schema.read_text("utf-8")
+
+
+def test_questions_are_answered_one_by_one(schema, monkeypatch, capsys):
+    code, said, text = asked(schema, monkeypatch, capsys, "2", "", "[18, 95] public", "other")
+    held = tomllib.loads(text)
+    assert code == 0
+    assert held["rows_per_person"] == 2
+    assert (held["attribute"]["age"]["range"], held["attribute"]["age"]["source"]) == ([18, 95], "public")
+    assert held["attribute"]["note"]["role"] == "other"  # and needs no groups any more
+    assert "decide" not in text
+    assert "a comment that stays" in text
+    assert "# beside a key" in text
+    assert "Every question is answered" in said.out
+
+
+def test_skipped_stopped_and_ended_questions_stay_open(schema, monkeypatch, capsys):
+    for answers in (("s", "s", "q"), ("q",), ()):
+        code, _, text = asked(schema, monkeypatch, capsys, *answers)
+        assert (code, text) == (0, TEXT)
+
+
+def test_what_cannot_be_meant_is_asked_again(schema, monkeypatch, capsys):
+    code, said, text = asked(schema, monkeypatch, capsys, "s", "king", "sensitive", "q")
+    assert code == 0
+    assert "role = king" in said.err
+    assert tomllib.loads(text)["attribute"]["age"]["role"] == "sensitive"
+
+
+def test_json_lists_and_asks_nothing(schema, capsys):
+    with pytest.raises(SystemExit):
+        main(["decide", str(schema), "--json"])
+    found = json.loads(capsys.readouterr().out)
+    assert found["open"] == 5
+    assert {one["topic"] for one in found["decisions"]} == {"rows_per_person", "role", "range", "groups"}
+    assert schema.read_text("utf-8") == TEXT
+
+
+@pytest.mark.parametrize(("typed", "meant"), [("verfy", "verify"), ("Publish", "publish"), ("frontiers", "frontier")])
+def test_a_command_that_is_nearly_one_is_suggested(typed, meant, capsys):
+    with pytest.raises(SystemExit) as stopped:
+        main([typed, "out/"])
+    assert stopped.value.code == 2
+    assert f"Did you mean '{meant}'?" in capsys.readouterr().err
