@@ -8,7 +8,10 @@ import shlex
 import shutil
 import subprocess
 import sys
+import time
 from contextlib import contextmanager
+from http.client import HTTPConnection
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
@@ -241,3 +244,69 @@ def accessible(browser, address, pages):
                     found.append((scheme, urlsplit(where).path, fault["id"], targets))
         context.close()
     assert found == []
+
+
+def test_the_address_answers_as_soon_as_it_is_printed(tmp_path):
+    with served(tmp_path / "space") as (address, _):
+        assert asked(address, "GET", "/index.json")[0] == 200
+
+
+def asked(address, method, path, body=None, **headers):
+    """One request with the token's cookie, from the server's own page."""
+    parts = urlsplit(address)
+    line = HTTPConnection(parts.netloc, timeout=300)
+    given = {"cookie": f"sfumato={parts.query.removeprefix('token=')}", "origin": f"http://{parts.netloc}", **headers}
+    line.request(method, path, body, given)
+    answer = line.getresponse()
+    found = answer.status, answer.headers, answer.read()
+    line.close()
+    return found
+
+
+@pytest.mark.full
+def test_pages_on_adult_are_quick_and_an_upload_takes_no_memory(tmp_path):
+    def peak(pid):
+        (line,) = [one for one in Path(f"/proc/{pid}/status").read_text().splitlines() if one.startswith("VmHWM")]
+        return int(line.split()[1]) / 1000
+
+    def large(size=200_000_000, rows=b"31,female,Arnhem,flu\n" * 5000):
+        yield b"age,sex,town,ill\n"
+        for _ in range(size // len(rows)):
+            yield rows
+
+    with served(tmp_path / "space") as (address, pid):
+        form = {"content-type": "application/x-www-form-urlencoded"}
+        _, headers, _ = asked(address, "POST", "/sample", b"sample=adult", **form)
+        base = headers["location"].rpartition("/")[0]
+        until = time.monotonic() + 300
+        while time.monotonic() < until:
+            data = json.loads(asked(address, "GET", f"{base}/describe.json")[2])
+            if data["look"] is not None and data.get("checked") is not None:
+                break
+            time.sleep(0.3)
+        names = (
+            "file",
+            "person",
+            "describe",
+            "column/age",
+            "column/occupation",
+            "policy",
+            "compare",
+            "publish",
+            "again",
+        )
+        for name in names:
+            asked(address, "GET", f"{base}/{name}")
+            taken = []
+            for _ in range(5):
+                begun = time.perf_counter()
+                assert asked(address, "GET", f"{base}/{name}")[0] == 200
+                taken.append(time.perf_counter() - begun)
+            print(f"{name}: {1000 * min(taken):.0f} ms")
+            assert min(taken) < 0.1, name
+        before = peak(pid)
+        size = sum(map(len, large()))
+        status, _, _ = asked(address, "PUT", "/upload?name=large.csv", large(), **{"content-length": str(size)})
+        print(f"{size / 1e6:.0f} MB received: peak memory {before:.0f} MB before, {peak(pid):.0f} MB after")
+        assert status == 200
+        assert peak(pid) < before + 50

@@ -27,6 +27,7 @@ def serve(
         listening.bind((_HOST, port))
     except OSError as error:
         raise ParameterError("port", port, f"cannot be used ({error.strerror})", hint="omit --port") from None
+    listening.listen()  # whoever opens the address at once waits until the server answers
     number = listening.getsockname()[1]
     token = secrets.token_urlsafe(24)
     hosts = frozenset({f"{_HOST}:{number}", f"localhost:{number}"})
