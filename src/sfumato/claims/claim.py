@@ -61,7 +61,7 @@ class Neighbours(Enum):
 _SENTENCES = {
     Neighbours.ADD_OR_REMOVE_ONE: (
         "The tables differ in the presence of one person: all rows of that person are there or are not. "
-        "The number of rows is protected too; changing a person's rows counts twice."
+        "The number of rows is protected too; changing a person's rows is two such steps."
     ),
     Neighbours.REPLACE_ONE: (
         "The tables differ in what one person's rows say. The number of rows is public: "
@@ -75,7 +75,7 @@ _SENTENCES = {
 _ROWS = {
     Neighbours.ADD_OR_REMOVE_ONE: (
         "The tables differ in the presence of one row: it is there or it is not. "
-        "The number of rows is protected too; changing a row counts twice."
+        "The number of rows is protected too; changing a row is two such steps."
     ),
     Neighbours.REPLACE_ONE: (
         "The tables differ in what one row says. The number of rows is public: whether a row is there is not protected."

@@ -113,7 +113,9 @@ def _upper(rho: Fraction, delta: Fraction, alpha: Fraction) -> Decimal:
 
     less, order = real(alpha - 1), real(alpha)
     log_delta = work.subtract(Decimal(delta.numerator).ln(work), Decimal(delta.denominator).ln(work))
-    inner = work.subtract(-log_delta, work.multiply(order, order.ln(work)))
+    # Operators would round by the caller's own context: every step names the one it works in.
+    inner = work.subtract(work.minus(log_delta), work.multiply(order, order.ln(work)))
     found = work.add(real(alpha * rho), work.add(less.ln(work), work.divide(inner, less)))
-    scale = max(Decimal(1), abs(real(alpha * rho)), abs(work.divide(log_delta, less)), abs(work.divide(inner, less)))
+    sizes = (real(alpha * rho), work.divide(log_delta, less), work.divide(inner, less))
+    scale = max(Decimal(1), *(work.abs(size) for size in sizes))
     return context(_DIGITS, ROUND_CEILING).add(found, work.multiply(_SLACK, scale))

@@ -487,7 +487,11 @@ def _settle(connection: sqlite3.Connection, entry: int, state: State, note: str 
 
 def _disagreement(entry: Entry, claim: Claim | None) -> str:
     """Say so where a release came out under another guarantee than was reserved."""
-    if claim is None or (cost_of(claim), claim.neighbours) == (entry.cost, entry.neighbours):
+    if claim is None:
+        return ""
+    cost = cost_of(claim)
+    rhos = [None if one is None else one.rho for one in (cost, entry.cost)]  # no part of the equality of costs
+    if (cost, claim.neighbours) == (entry.cost, entry.neighbours) and rhos[0] == rhos[1]:
         return ""
     return f"came out as {claim.promise}, which is not what was reserved"
 

@@ -7,10 +7,12 @@ Source    Dwork & Roth, The Algorithmic Foundations of Differential Privacy, 201
 Claim     A release that costs c under its own relation costs at most `under(c, own, weaker)` under the weaker one.
 Because   replacing a person is removing one and adding one: two steps. One origin moved is one person's rows
           changed. e^epsilon is rounded up to a rational; a delta above 1 says no more than 1. Where every release is
-          pure or concentrated, rho holds beside (epsilon, delta), and either may show that a limit is kept.
+          pure or concentrated, rho is reported beside (epsilon, delta). Limits are kept by the sums alone: whoever may
+          choose after each release which of the two is to hold can exceed delta (a limit is one filter, not two).
 Checked   tests/unit/ledger/test_cost.py::test_replacing_a_person_is_two_steps
           tests/unit/ledger/test_cost.py::test_delta_of_two_steps_is_never_rounded_down
           tests/unit/ledger/test_concentrated_cost.py::test_rho_adds_up_and_is_lost_where_a_release_has_none
+          tests/unit/ledger/test_concentrated_cost.py::test_two_filters_together_are_none
 Silent on the way back: nothing follows from a weaker relation for a stronger one, and that is refused.
 """
 
@@ -22,7 +24,7 @@ from math import ceil
 from typing import Any, Final
 
 from sfumato.claims import ApproxDP, Claim, ConcentratedDP, Neighbours, ProbabilisticDP, PureDP, plain, printable
-from sfumato.claims.concentrated import epsilon_of, implies
+from sfumato.claims.concentrated import epsilon_of
 from sfumato.errors import BudgetExceeded, ParameterError
 from sfumato.exact import Number, fraction
 from sfumato.randomness.enclosure import exp_enclosure
@@ -75,9 +77,8 @@ class Cost:
         return Cost(max(limit.epsilon - self.epsilon, zero), delta=max(limit.delta - self.delta, zero))
 
     def within(self, limit: Cost) -> bool:
-        """Whether the limit is kept: neither sum is above it, or rho implies it."""
-        summed = self.epsilon <= limit.epsilon and self.delta <= limit.delta
-        return summed or (self.rho is not None and implies(self.rho, limit.epsilon, limit.delta))
+        """Whether the limit is kept: neither sum is above it."""
+        return self.epsilon <= limit.epsilon and self.delta <= limit.delta
 
     @property
     def concentrated(self) -> bool:

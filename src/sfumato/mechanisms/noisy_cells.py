@@ -284,10 +284,11 @@ def public_inputs(schema: Schema) -> tuple[str, ...]:
     return (*found, f"that at most {rows} of each person is kept, by a fixed rule that reads that person's rows alone")
 
 
-def silences(schema: Schema) -> tuple[str, ...]:
-    """What the claim of noisy cells does not cover."""
+def silences(schema: Schema, *, concentrated: bool = False) -> tuple[str, ...]:
+    """What the claim of noisy cells does not cover; of a concentrated one rho is what grows."""
     whose = "a person's row" if schema.unit == "person" else "a row"
-    found = [f"replacing {whose} by another, which costs twice as much", "how long it took to make"]
+    costs = "costs four times the rho" if concentrated else "costs twice as much"
+    found = [f"replacing {whose} by another, which {costs}", "how long it took to make"]
     if schema.unit == "row":
         found.append("people with several rows: it is not decided how many rows one person has, so a row is protected")
     if schema.cap is None and schema.rows_per_person > 1:

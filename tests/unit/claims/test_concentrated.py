@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import decimal
 import math
 from fractions import Fraction
 
@@ -78,3 +79,13 @@ def test_a_promise_holds_both_and_survives_json():
     with pytest.raises(ParameterError) as refused:
         Claim(promise, neighbours=Neighbours.ADD_OR_REMOVE_ONE, trace=[("tables", 1)])  # a trace of epsilon
     assert refused.value.name == "trace"
+
+
+@pytest.mark.parametrize("rounding", [decimal.ROUND_DOWN, decimal.ROUND_FLOOR, decimal.ROUND_CEILING])
+def test_the_callers_decimal_context_changes_nothing(rounding):
+    pairs = [(Fraction(rho), Fraction(delta)) for rho, delta in GRID]
+    plainly = [epsilon_of(rho, delta) for rho, delta in pairs]
+    with decimal.localcontext() as context:
+        context.prec, context.rounding = 2, rounding
+        assert [epsilon_of(rho, delta) for rho, delta in pairs] == plainly
+        assert not implies(Fraction("0.0155"), Fraction(1), Fraction("1e-9"))

@@ -247,6 +247,8 @@ def test_the_population_is_the_schemas(book, table):
         left_out=0,
         surplus=0,
         guesses=(),
+        derived=lambda: (),
+        unclear=lambda: (),
         refuse_repeated_keys=lambda: None,
         refuse_copies=lambda: None,
         refuse_suspected_keys=lambda: None,
