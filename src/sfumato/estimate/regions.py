@@ -193,15 +193,16 @@ def _single_values(view: View) -> bool:
 
 
 def _inside(view: View, regions: Regions, region: int) -> np.ndarray:
-    """Which boxes of single values lie in a region. Labels rise, so an interval of codes is a slice of them."""
+    """Which boxes of single values lie in a region: the last interval that starts at or before a value holds it."""
     found = np.ones(len(view.weight), bool)
     for at, (labels, table) in enumerate(zip(view.tables, regions.tables, strict=True)):
         wanted = int(regions.ids[region, at])
         if wanted == ANY:
             continue
-        held = np.zeros(len(labels), bool)
-        for low, high in table.intervals(wanted):
-            held[slice(*np.searchsorted(labels.low, (low, high)))] = True
+        here = slice(table.offsets[wanted], table.offsets[wanted + 1])
+        starts, ends = table.starts[here], table.ends[here]
+        before = np.searchsorted(starts, labels.low.astype(starts.dtype), side="right")
+        held = (before > 0) & (labels.low < ends[before - 1])
         found &= held[view.labels[:, at]]
     return found
 
