@@ -31,6 +31,7 @@ import sqlite3
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
@@ -573,6 +574,7 @@ def _classification() -> Files:
     return {f"{name}.json": as_json(one.to_json()) for name, one in found.items()}
 
 
+@dataclass(init=False)
 class _Spy:
     """A mechanism that keeps the counts it was given: what an audit of the mechanism itself needs."""
 

@@ -17,6 +17,7 @@ MADE = {
     "bucketize": lambda: sf.Bucketize(sf.LDiversity(2)),
     "diffgen": lambda: sf.DiffGen(1, specializations=4),
     "dlink": lambda: sf.DLink(sf.Mondrian(sf.KAnonymity(4)), d=2, alpha="0.5"),
+    "marginals": lambda: sf.Marginals(1),
     "mondrian": lambda: sf.Mondrian(sf.KAnonymity(4)),
     "noisy-table": lambda: sf.NoisyTable(1),
     "suppress": sf.Suppress,
