@@ -97,6 +97,9 @@ def test_a_recommendation_says_that_classes_hold_one_person() -> None:
     schema = sf.Schema.parse(tomllib.loads(SCHEMA))
     table = sf.read(_frame(), schema)
     front = sf.frontier(table, [sf.Mondrian(sf.TCloseness("0.6"))], panels=False)
-    assert "classes there is one person only; ask for k as well." in front.recommend().reason
+    with pytest.raises(sf.Infeasible):
+        front.recommend()  # the default policy keeps no class of one person
+    asked = front.recommend(sf.Policy({"k": 1}))
+    assert "classes there is one person only; ask for k as well." in asked.reason
     safe = sf.frontier(table, [sf.Mondrian(sf.KAnonymity(5))], panels=False)
     assert "one person only" not in safe.recommend().reason
