@@ -146,7 +146,7 @@ def test_a_mutant_that_counts_only_occurring_classes_is_caught(monkeypatch):
     assert exact_audit(mechanism, one, two).holds
     true = mechanism.decide(one).cells
     assert true.number == 4 * 9  # every cell of the public domain, not the one that occurs
-    monkeypatch.setattr("sfumato.mechanisms.noisy_cells.Cells.number", property(lambda cells: len(cells.where)))
+    monkeypatch.setattr("sfumato.mechanisms.noisy_cells.DomainCells.number", property(lambda cells: len(cells.where)))
     broken = [mechanism.decide(counts) for counts in (one, two)]
     assert broken[0].cells.number != broken[1].cells.number  # a public number that the data decide
 

@@ -34,12 +34,16 @@ from sfumato.commuting.prior import (
     smallest_alpha,
     smallest_alphas,
     smallest_scale,
-    uniform_shape,
     union_delta,
 )
 from sfumato.errors import ParameterError
 
 # ---------------------------------------------------------------------------- slow, obvious oracles
+
+
+def uniform_shape(k, *, keep=F(1)):
+    """All k public blocks weigh the same."""
+    return (Stratum(F(1), blocks=k, keep=keep),)
 
 
 def histograms(n, k):

@@ -223,7 +223,7 @@ def test_a_promise_about_values_refuses_two_spellings_of_one(mechanism, other):
     assert "same = {" in problem.hint
     assert other not in str(error.value)
     assert mechanism.claim(ill("flu", "ulcer", same={"flu": [other]}))
-    assert mechanism.claim(ill("flu", "f lu", "ulcer"))
+    assert mechanism.claim(ill("flu", "fluke", "ulcer"))
 
 
 def test_what_counts_people_alone_takes_any_spelling():

@@ -37,7 +37,7 @@ __all__ = ["Downcoding", "child_chances", "end_chance"]
 def end_chance(values: int, people: int) -> float:
     """Return how likely one of `people` has a given end of a tight interval of `values`.
 
-    >>> end_chance(10, 2), round(end_chance(10, 1000), 3)
+    >>> round(end_chance(10, 2), 3), round(end_chance(10, 1000), 3)
     (0.5, 0.1)
     """
     if values == 1:

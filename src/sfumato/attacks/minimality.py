@@ -45,8 +45,10 @@ def believed(parts: Sequence[int], values: Sequence[int], largest: Fraction) -> 
     `parts` are the people of each part, `values` the rows of each value; a part breaks the rule where a value has more
     than `largest` of it. Without such a world nothing is ruled out.
 
-    >>> believed([2, 5], [2, 5], Fraction(1, 2))[0]
-    [Fraction(1, 1), Fraction(0, 1)]
+    Of two people and four, two rows of each value: who knows that a class broke the rule knows that the two are alike.
+
+    >>> believed([2, 4], [2, 2, 2], Fraction(1, 2))[0]
+    [Fraction(1, 3), Fraction(1, 3), Fraction(1, 3)]
     """
     total, sums = 0, [[0] * len(values) for _ in parts]
     everything, all_sums = 0, [[0] * len(values) for _ in parts]

@@ -108,7 +108,7 @@ class Policy:
     at_most    {"inference": "0.02"}: the largest acceptable figure on an axis of the frontier.
     answer     ["age x region within 10 %"]: tables of counts that must come out right.
 
-    >>> print(Policy({"k": 11}, at_most={"inference": "0.02"}))
+    >>> print(sf.Policy({"k": 11}, at_most={"inference": "0.02"}))
     k at least 11; inference gain at most 0.02
     """
 
@@ -184,8 +184,8 @@ class Policy:
         A partition that does not keep k cannot be recommended; one that is asked for k as well may be.
 
         >>> import sfumato as sf
-        >>> Policy({"k": 11}).strengthened([sf.Mondrian(sf.TCloseness("0.2"))])[0].requirement
-        k-anonymity(11) & t-closeness(0.2)
+        >>> str(Policy({"k": 11}).strengthened([sf.Mondrian(sf.TCloseness("0.2"))])[0].requirement)
+        'k-anonymity(11) & t-closeness(0.2)'
         """
         return sweep(*map(self._with_k, mechanisms))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, is_dataclass, replace
 from fractions import Fraction
 from typing import Any, Protocol, runtime_checkable
 
@@ -139,12 +139,17 @@ def refuse_several(mechanism: Mechanism, schema: Schema) -> None:
         raise ParameterError("mechanism", type(mechanism).__name__, rule, hint=hint)
 
 
+def _asked(mechanism: Mechanism) -> bool:
+    """Whether a mechanism has parameters; one that is not a dataclass does not say what it was asked for."""
+    return is_dataclass(mechanism) and bool(parameters(type(mechanism)))
+
+
 def refuse_void(mechanism: Mechanism, schema: Schema) -> None:
     """Raise for a requirement that every table satisfies: whoever asks for it has mistaken its scale.
 
     A mechanism without parameters was asked for nothing: what it promises is all it can.
     """
-    kept = mechanism.claim(schema).requirement if parameters(type(mechanism)) else None
+    kept = mechanism.claim(schema).requirement if _asked(mechanism) else None
     void = [] if kept is None else [part for part in kept.parts if part.vacuous]
     if void:
         hint = "k and l of at least 2; t below 0.6931 (js) or 1 (emd); usual: k = 10, l = 3, t = 0.1"

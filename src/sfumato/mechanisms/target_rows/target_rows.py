@@ -168,6 +168,11 @@ class TargetRows:
     """Publish rows to learn the target from; everything but epsilon follows from public numbers.
 
     With `rows` declared in the schema nothing is paid for counting them.
+
+    >>> import sfumato as sf
+    >>> adult = sf.datasets.adult().with_roles(quasi=["age", "education", "sex"], target="income", sensitive=[])
+    >>> sf.publish(adult, sf.TargetRows(1), seed=1).form
+    'cells'
     """
 
     name: ClassVar[str] = "target-rows"
