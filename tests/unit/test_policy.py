@@ -25,7 +25,9 @@ values = ["flu", "gout", "pox"]
 
 
 def table(age: str = "") -> sf.Table:
-    frame = pl.DataFrame({"age": [i % 40 for i in range(120)], "ill": [("flu", "gout", "pox")[i * i // 7 % 3] for i in range(120)]})
+    frame = pl.DataFrame(
+        {"age": [i % 40 for i in range(120)], "ill": [("flu", "gout", "pox")[i * i // 7 % 3] for i in range(120)]}
+    )
     return sf.read(frame, sf.Schema.parse(tomllib.loads(SCHEMA.format(age=age))))
 
 
