@@ -141,7 +141,8 @@ def refuse_several(mechanism: Mechanism, schema: Schema) -> None:
 
 def _asked(mechanism: Mechanism) -> bool:
     """Whether a mechanism has parameters; one that is not a dataclass does not say what it was asked for."""
-    return is_dataclass(mechanism) and bool(parameters(type(mechanism)))
+    kind: Any = type(mechanism)
+    return is_dataclass(kind) and bool(parameters(kind))
 
 
 def refuse_void(mechanism: Mechanism, schema: Schema) -> None:
