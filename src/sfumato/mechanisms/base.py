@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import KW_ONLY, dataclass, field, is_dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Protocol, runtime_checkable
 
@@ -141,8 +141,10 @@ def refuse_several(mechanism: Mechanism, schema: Schema) -> None:
 
 def _asked(mechanism: Mechanism) -> bool:
     """Whether a mechanism has parameters; one that is not a dataclass does not say what it was asked for."""
-    kind: Any = type(mechanism)
-    return is_dataclass(kind) and bool(parameters(kind))
+    try:
+        return bool(parameters(type(mechanism)))
+    except ParameterError:
+        return False
 
 
 def refuse_void(mechanism: Mechanism, schema: Schema) -> None:
