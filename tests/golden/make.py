@@ -422,7 +422,7 @@ MADE: dict[str, tuple[str, Callable[[], Any]]] = {
     ),
     "topdown": ("target", lambda: sf.TopDown(4)),
 }
-for _name in set(REGISTRY) - {name.split(".")[0] for name in MADE} - set(REGISTRY.third_party):
+for _name in sorted(set(REGISTRY) - {name.split(".")[0] for name in MADE} - set(REGISTRY.third_party)):
     MADE[_name] = ("members", lambda kind=REGISTRY[_name]: example(kind))  # a new one, as its fields give it
 NEVER_SAVED = ("raw",)
 PAGES = [name for name, (schema, _) in MADE.items() if schema in ("members", "target") and name not in NEVER_SAVED]
