@@ -513,6 +513,7 @@ def _requirements() -> Files:
         sf.PureDP("7/3"),
         sf.ApproxDP(1, delta="1e-6"),
         sf.ProbabilisticDP("1/2", delta="1/1000"),
+        sf.ConcentratedDP("1/100", epsilon="7/10", delta="1e-6"),
     ]
     told = [{"kind": type(one).__name__, "json": one.to_json(), "shown": str(one)} for one in promises]
     claims = [

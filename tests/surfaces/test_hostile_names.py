@@ -223,6 +223,8 @@ def hostile_runs():
         "explain": [["explain", EVIL], ["explain", f"k{EVIL}", "--json"], ["explain"]],
         "finish": [["finish", EVIL], ["finish", data, "-o", EVIL], ["finish", out, "--ledger", EVIL, "--json"]],
         "demo": [["demo", "-o", f"{data}/{EVIL}"], ["demo", EVIL]],
+        "decide": [["decide", schema, "--json"], ["decide", schema], ["decide", data], ["decide", EVIL]],
+        "serve": [["serve", data, "--no-browser"], ["serve", EVIL, "--port", EVIL]],
     }
 
 

@@ -306,7 +306,7 @@ def test_the_figure_of_a_hint_can_be_reached(kind: str, tmp_path: Path, monkeypa
         (["check", "members.csv", "nothere.toml"], 2, "check the path."),
         (["check", "members.csv", "steward.toml", "--delimiter", ";;"], 2, "such as ; or ,"),
         (["publish", "mondrian", "members.csv", "steward.toml", "--k", "7000", "-o", "x"], 3, "ask for at most 598"),
-        (["publish", "mondrian", "members.csv", "steward.toml", "--k", "ten", "-o", "x"], 2, "Hint: --k 10."),
+        (["publish", "mondrian", "members.csv", "steward.toml", "--k", "ten", "-o", "x"], 2, "Hint: try 10."),
         (["publish", "mondrian", "members.csv", "steward.toml", "-o", "x"], 2, "a requirement is needed"),
         (["publish", "suppress", "members.csv", "steward.toml", "-o", "."], 2, "exists already"),
         (["verify", "nowhere"], 2, "does not exist"),
