@@ -100,7 +100,8 @@ def check_shown(text):
 def hostile_runs():
     data, schema, bad = f"./{FILE}.csv", f"./{FILE}.toml", f"./{FILE}.bad.csv"
     out, ledger = f"./{FILE}.out", f"./{FILE}.db"
-    publish = [data, schema, "--undecided", "--ledger", ledger]
+    asked = ["--undecided", "--allow-repeated", "--allow-derived"]
+    publish = [data, schema, *asked, "--ledger", ledger]
     dialect = ["--delimiter", ",", "--encoding", "utf-8", "--header"]
     decided = [data, f"./{FILE}.decided.toml", *dialect, "--ledger", ledger]
     return {
@@ -124,7 +125,7 @@ def hostile_runs():
         "publish": [
             ["publish", "mondrian", *publish, "--k", "2", "-o", out],
             ["publish", "mondrian", *publish, "--k", "2", "-o", out],
-            ["publish", "mondrian", data, schema, "--undecided", "--k", "2", "-o", f"{out}.csv", "--format", "csv"],
+            ["publish", "mondrian", data, schema, *asked, "--k", "2", "-o", f"{out}.csv", "--format", "csv"],
             ["publish", "mondrian", data, schema, "--k", "2", "-o", f"{out}.open"],
             ["publish", "mondrian", bad, schema, "--undecided", "--k", "2", "-o", f"{out}.not"],
             ["publish", "mondrian", data, schema, "--undecided", "--k", "500", "-o", f"{out}.not"],
