@@ -111,3 +111,10 @@ def test_spellings_of_one_value_are_no_diversity(one, other, tmp_path):
 def test_signs_that_mean_something_tell_values_apart(one, other):
     schema = sf.Schema.parse({"name": "t", "attribute": {"a": {"role": "sensitive", "values": [one, other]}}})
     assert schema.alike_spellings(["a"]) == []
+
+
+def test_a_value_named_missing_is_not_the_mark_of_no_value():
+    from sfumato.schema.checks import plain_spelling
+
+    assert plain_spelling("missing") != plain_spelling("(missing)")
+    assert plain_spelling("missing") == plain_spelling("Missing.")

@@ -200,6 +200,9 @@ _SIGNS = re.compile(rf"(?<!\d){_SOFT}|{_SOFT}(?!\d)|(?<=[^\W\d]){_HYPHEN}(?=\w)|
 _BLANKS = re.compile(r"(?<!\d)\s+|\s+(?!\d)")
 
 
+_NO_VALUE = "(missing)"
+
+
 def plain_spelling(text: str) -> str:
     """Return a text without what two spellings of one value differ in.
 
@@ -211,6 +214,8 @@ def plain_spelling(text: str) -> str:
     >>> plain_spelling("A-") == plain_spelling("A+")
     False
     """
+    if text == _NO_VALUE:  # our own mark is no spelling of a value named missing
+        return text
     before, plain = None, text
     while plain != before:
         before = plain
