@@ -19,71 +19,18 @@ from typing import Any
 import numpy as np
 
 from sfumato.counts.counts import packed
+from sfumato.engines.parts import binary_nodes
 from sfumato.errors import ParameterError
 
 __all__ = [
     "GROUP",
-    "BinaryWalk",
     "Cuts",
     "Quota",
     "Recoding",
     "RoutingTree",
-    "binary_nodes",
     "place_in_order",
     "row_ids",
 ]
-
-
-@dataclass(frozen=True)
-class BinaryWalk:
-    """Binary nodes: codes below `position` go left. `origin` is the node of the given tree a leaf stands for."""
-
-    attribute: np.ndarray
-    _: KW_ONLY
-    position: np.ndarray
-    left: np.ndarray
-    right: np.ndarray
-    origin: np.ndarray
-
-
-def binary_nodes(
-    attribute: np.ndarray, offsets: np.ndarray, boundaries: np.ndarray, children: np.ndarray
-) -> BinaryWalk:
-    """Split nodes of many boundaries into balanced binary ones; a node with one boundary stays as it is."""
-    count = len(attribute)
-    cuts = np.diff(offsets)
-    first_child = offsets[:-1] + np.concatenate([[0], np.cumsum(attribute >= 0)[:-1]])
-    kind = list(attribute.tolist())
-    position, left, right, origin = [0] * count, [0] * count, [0] * count, list(range(count))
-    one = np.flatnonzero((attribute >= 0) & (cuts == 1))
-    for at in one.tolist():
-        position[at] = int(boundaries[offsets[at]])
-        left[at], right[at] = int(children[first_child[at]]), int(children[first_child[at] + 1])
-    for at in np.flatnonzero((attribute >= 0) & (cuts != 1)).tolist():
-        stack = [(at, 0, int(cuts[at]))]  # (node, first boundary, after the last boundary)
-        while stack:
-            node, low, high = stack.pop()
-            middle = (low + high) // 2
-            if low == high:  # an inner node without a boundary: pass on to its only child
-                position[node] = 0
-                left[node] = right[node] = int(children[first_child[at]])
-                continue
-            position[node] = int(boundaries[offsets[at] + middle])
-            sides = []
-            for start, end in ((low, middle), (middle + 1, high)):
-                if start == end:
-                    sides.append(int(children[first_child[at] + start]))
-                    continue
-                kind.append(int(attribute[at]))
-                position.append(0)
-                left.append(0)
-                right.append(0)
-                origin.append(at)
-                sides.append(len(kind) - 1)
-                stack.append((len(kind) - 1, start, end))
-            left[node], right[node] = sides
-    arrays = {"position": position, "left": left, "right": right, "origin": origin}
-    return BinaryWalk(np.asarray(kind, np.int64), **{key: np.asarray(value, np.int64) for key, value in arrays.items()})
 
 
 def row_ids(rows: np.ndarray) -> np.ndarray:

@@ -10,10 +10,11 @@ import polars as pl
 
 from sfumato.counts.people import People, alike_problem, blank_problem, nines_problem, read_people
 from sfumato.counts.stray_rows import header_again, header_problems
-from sfumato.errors import Problem, ReadError, count_of
+from sfumato.engines.coding import column_of, plain_texts, refuse_types
+from sfumato.errors import Problem, count_of
 from sfumato.io.decode_cell import ASK
 from sfumato.io.dialect import guesses_of
-from sfumato.io.encode import Encoded, exact_cells, first_look, settle, settle_objects, supported
+from sfumato.io.encode import Encoded, exact_cells, first_look, settle, settle_objects
 from sfumato.io.errors import cell_problems, missing_columns, refused
 from sfumato.io.source import ROWS, Source, guarded
 from sfumato.schema import Attribute, Grid
@@ -97,12 +98,12 @@ class Store:
     def _read(self, source: Source, attributes: Sequence[Attribute]) -> None:
         wanted = [attribute for attribute in attributes if attribute.name not in self.problems]
         columns = set(source.columns)
-        absent = [attribute for attribute in wanted if _column(attribute) not in columns]
+        absent = [attribute for attribute in wanted if column_of(attribute) not in columns]
         for problem, attribute in zip(
             missing_columns(absent, source.columns, guessed=source.guessed), absent, strict=True
         ):
             self.problems[attribute.name] = [problem]
-        present = [attribute for attribute in wanted if _column(attribute) in columns]
+        present = [attribute for attribute in wanted if column_of(attribute) in columns]
         keys = self.person if self.people is None or source.grouped else ()
         if not present and not keys:
             return
@@ -118,10 +119,6 @@ class Store:
             self.problems[attribute.name] = cell_problems(attribute, column.codes, weights, column.offending)
 
 
-def _column(attribute: Attribute) -> str:
-    return attribute.column or attribute.name
-
-
 def _encode(
     source: Source, attributes: Sequence[Attribute], person: Sequence[str] = ()
 ) -> tuple[list[Encoded], People | None, np.ndarray | None, int, bool]:
@@ -129,22 +126,13 @@ def _encode(
 
     Returned last is whether some row could be the header again, by the columns that were read.
     """
-    columns = [_column(attribute) for attribute in attributes]
+    columns = [column_of(attribute) for attribute in attributes]
     keys = {f"\0person {at}": name for at, name in enumerate(person)}
     cells = {name: grid for name, grid in _grids(attributes).items() if name not in person}
     frame = source.scan([*columns, *(name for name in person if name not in columns)], cells)
     types = source.types(frame)
-    odd = [attribute for attribute in attributes if not supported(types[_column(attribute)])]
-    if odd:
-        raise ReadError(
-            Problem(
-                attribute.where,
-                f"the column {_column(attribute)} holds {types[_column(attribute)].base_type()} cells",
-                "give a column with one number, text, date or truth value a cell",
-            )
-            for attribute in odd
-        )
-    looks = {a.name: first_look(a, types[_column(a)], padded=source.padded) for a in attributes}
+    refuse_types(attributes, types)
+    looks = {a.name: first_look(a, types[column_of(a)], padded=source.padded) for a in attributes}
     extra = [pl.col(ROWS).cast(pl.Int64)] if source.grouped else []
     extra += [pl.col(name).alias(key) for key, name in keys.items()]
     again = header_again(columns, types)
@@ -156,30 +144,26 @@ def _encode(
     encoded = []
     for attribute in attributes:
         column = codes[attribute.name]
-        values = source.objects(_column(attribute)) if attribute.spelt else None
+        values = source.objects(column_of(attribute)) if attribute.spelt else None
         if values is not None:
             encoded.append(settle_objects(attribute, column, values))
             continue
         if not (column == ASK).any():
             encoded.append(Encoded(column, offending={}))
             continue
-        leftover = source.collect(frame.filter(looks[attribute.name] == ASK).select(_column(attribute))).to_series()
-        asked = _plain(leftover)
+        leftover = source.collect(frame.filter(looks[attribute.name] == ASK).select(column_of(attribute))).to_series()
+        asked = plain_texts(leftover)
         encoded.append(guarded(source.name, partial(settle, attribute, column, asked)))
-    people = read_people([_plain(found[key].head(height)) for key in keys], weights) if keys else None
+    people = read_people([plain_texts(found[key].head(height)) for key in keys], weights) if keys else None
     return encoded, people, weights, height, again is not None and bool(found[_AGAIN].any())
 
 
 def _grids(attributes: Sequence[Attribute]) -> dict[str, Grid]:
     """Columns whose numbers an engine may replace by the middle of their cell: no number among them means missing."""
     return {
-        _column(attribute): attribute.values
+        column_of(attribute): attribute.values
         for attribute in attributes
         if isinstance(attribute.values, Grid)
         and exact_cells(attribute.values)
         and not (attribute.missing and attribute.missing.texts)
     }
-
-
-def _plain(values: pl.Series) -> pl.Series:
-    return values.cast(pl.String) if isinstance(values.dtype, pl.Categorical | pl.Enum) else values
