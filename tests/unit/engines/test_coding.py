@@ -35,4 +35,3 @@ def test_a_batch_is_coded_like_the_whole_file():
     good = frame.filter(pl.Series([True, True, True, True, False, False]))
     table = sf.read(good, SCHEMA)
     np.testing.assert_array_equal(table.codes(), np.column_stack([c.codes for c in code_frame(SCHEMA.published, good)]))
-
