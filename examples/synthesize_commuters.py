@@ -9,7 +9,7 @@ geography = sf.commuting.Geography.read(made.geography)
 flows = sf.commuting.read_flows(made.flows, geography)
 
 prior = sf.commuting.Shape(geography, bands=[5, 20], weights=[8, 2, 1])
-release = sf.publish(flows.table, sf.Synthesize("4.6", "0.00001", prior=prior))
+release = sf.publish(flows.table, sf.Synthesize("4.6", "0.00001", prior=prior), ledger="ledger.db")
 release.save("synthetic-commuters")
 print(release.claim)
 print(*release.notes, sep="\n")

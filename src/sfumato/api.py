@@ -81,6 +81,7 @@ def publish(
     format: Literal["parquet", "csv"] = "parquet",  # noqa: A002
     allow_rehearsal: bool = False,
     counts: bool = False,
+    allow_unaccounted: bool = False,
     allow_noise: bool = False,
     allow_fingerprints: bool = False,
     allow_text: bool = False,
@@ -93,10 +94,12 @@ def publish(
     """Make a release. Without a seed the randomness is the system's; with one, a drawn release is a rehearsal.
 
     With a ledger the cost is reserved before the first draw and spent before the release is returned; a failure
-    before the first draw refunds it. Rehearsals read the same data and are charged the same. A column that looks like a
-    person's key and repeats more often than `rows_per_person` is refused: rows would be counted as people.
-    So is, unless the claim is a proved one, a table in which many rows are copies of others (`Table.copies`), and one
-    with columns whose rows agree as those of a person do (`Table.suspected_keys`).
+    before the first draw refunds it. Rehearsals read the same data and are charged the same. A differentially private
+    release is saved without a ledger only if `allow_unaccounted`: nothing would add up what is spent on these people.
+
+    A column that looks like a person's key and repeats more often than `rows_per_person` is refused: rows would be
+    counted as people. So is, unless the claim is a proved one, a table in which many rows are copies of others
+    (`Table.copies`), and one with columns whose rows agree as those of a person do (`Table.suspected_keys`).
 
     A requirement that every table satisfies (k = 1) is refused unless `allow_void`, and a column whose role the schema
     leaves open unless `allow_undecided`. `before_saving` is called with the release before it is saved and may raise to
@@ -124,9 +127,11 @@ def publish(
         table.schema,
         saved=save_to is not None,
         seed=seed,
+        ledger=ledger,
         format=format,
         counts=counts,
         allow_rehearsal=allow_rehearsal,
+        allow_unaccounted=allow_unaccounted,
         allow_noise=allow_noise,
         allow_undecided=allow_undecided,
         allow_void=allow_void,
@@ -145,9 +150,18 @@ def publish(
         release = _published(table, mechanism, seed, ledger, progress)
         if before_saving is not None:
             _looked_at(release, before_saving)
-        allowed = {"allow_rehearsal": allow_rehearsal, "allow_fingerprints": allow_fingerprints}
-        allowed |= {"allow_text": allow_text, "allow_derived": allow_derived, "allow_repeated": allow_repeated}
-        save_or_keep(release, place, format=format, counts=counts, **allowed)
+        save_or_keep(
+            release,
+            place,
+            format=format,
+            counts=counts,
+            allow_rehearsal=allow_rehearsal,
+            allow_unaccounted=allow_unaccounted,
+            allow_fingerprints=allow_fingerprints,
+            allow_text=allow_text,
+            allow_derived=allow_derived,
+            allow_repeated=allow_repeated,
+        )
     return release
 
 
@@ -157,9 +171,11 @@ def refuse_before_reading(
     *,
     saved: bool,
     seed: int | None = None,
+    ledger: Ledger | str | PathLike[str] | None = None,
     format: Literal["parquet", "csv"] = "parquet",  # noqa: A002
     counts: bool = False,
     allow_rehearsal: bool = False,
+    allow_unaccounted: bool = False,
     allow_noise: bool = False,
     allow_undecided: bool = False,
     allow_void: bool = False,
@@ -175,8 +191,16 @@ def refuse_before_reading(
         raise refusal
     claim = mechanism.claim(schema)
     if saved:
-        told: dict[str, Any] = {"format": format, "seeded": seed is not None, "allow_rehearsal": allow_rehearsal}
-        refuse_beforehand(claim, schema, counts=counts, **told)
+        refuse_beforehand(
+            claim,
+            schema,
+            format=format,
+            counts=counts,
+            seeded=seed is not None,
+            accounted=ledger is not None,
+            allow_rehearsal=allow_rehearsal,
+            allow_unaccounted=allow_unaccounted,
+        )
     return claim
 
 

@@ -70,7 +70,8 @@ class _Numbers(click.ParamType):  # type: ignore[type-arg]
 )  # fmt: skip
 @click.option("--seed", type=WHOLE, help="Rehearse with a seed; such a release is stamped.")
 @click.option("--allow-rehearsal", is_flag=True, help="Save a rehearsal all the same, with its stamp.")
-@click.option("--ledger", type=click.Path(), help="Ledger to account in.")
+@click.option("--ledger", type=click.Path(), help="Ledger to account in; it is made where there is none.")
+@click.option("--allow-unaccounted", is_flag=True, help="Save without --ledger: nothing adds up what is spent.")
 @click.option("--population", default="", help="Whose budget it is in the ledger (default: commuting).")
 @click.option("--dry-run", is_flag=True, help="Say what would be done and spent; read no flows.")
 @json_option
@@ -82,9 +83,9 @@ def synthesize(**options: Any) -> None:
     Example: sfumato synthesize od.csv.gz --geography xwalk.csv.gz --epsilon 4.6 --delta 1e-5 -o out/
     """
     import sfumato as sf
+    from sfumato.api import refuse_before_reading
     from sfumato.ledger import refuse_ledger_inside
     from sfumato.release.atomic import NewFolder
-    from sfumato.release.store import refuse_beforehand
 
     geography = sf.commuting.Geography.read(options["geography"])
     mechanism = _mechanism(geography, options)
@@ -93,9 +94,10 @@ def synthesize(**options: Any) -> None:
         return
     if options["output"] is None:
         raise sf.ParameterError("output", "nothing", "a folder to write is needed", hint="-o out/, or --dry-run")
-    told = {"format": options["file_format"], **{name: options[name] for name in ("allow_rehearsal", "counts")}}
+    saving = {name: options[name] for name in ("seed", "ledger", "allow_rehearsal", "allow_unaccounted", "counts")}
+    saving["format"] = options["file_format"]
     schema = geography.schema(population=options["population"], rows_per_person=options["cap"] or 1)
-    refuse_beforehand(mechanism.claim(schema), schema, seeded=options["seed"] is not None, **told)
+    refuse_before_reading(mechanism, schema, saved=True, **saving)
     columns = ("destination", "origin", "count", "person", "unit", "cap", "unknown", "population")
     named = {name: options[name] for name in columns}
     with NewFolder(options["output"]) as place, _map_file(options, place) as page:
@@ -105,9 +107,7 @@ def synthesize(**options: Any) -> None:
         warnings += [f"{one.path} {one.rule}; {one.hint}" for one in flows.remarks]
         for text in () if options["as_json"] else warnings:
             say(f"Warning: {text}", error=True)
-        release = sf.publish(
-            flows.table, mechanism, seed=options["seed"], ledger=options["ledger"], save_to=place, **told
-        )
+        release = sf.publish(flows.table, mechanism, save_to=place, **saving)
         if page is not None:
             _map(flows, release, geography, page, options)
     _show(release, options, warnings)

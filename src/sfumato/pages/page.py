@@ -15,7 +15,7 @@ from sfumato.pages.charts import legend_of
 from sfumato.pages.stories import Audience, public_story, steward_story
 from sfumato.release import Release
 from sfumato.release.atomic import write_whole
-from sfumato.release.store import ALLOWED, refuse_unsavable
+from sfumato.release.store import EVERYTHING, refuse_unsavable
 from sfumato.version import __version__
 from sfumato.visible import code_span, markdown, visible
 
@@ -119,7 +119,7 @@ def report(
     if audience == "public":
         if release is not None:
             # The page says that it is a rehearsal, and how many rows are alone with what is published unchanged.
-            refuse_unsavable(release, **dict.fromkeys(ALLOWED, True))
+            refuse_unsavable(release, **EVERYTHING)
         story = public_story(front, release, folder=folder, membership_public=membership_public, contact=contact)
     else:
         best, without = (recommendation, "") if recommendation else _knee(front, membership_public)

@@ -343,6 +343,7 @@ class Release:
         format: Literal["parquet", "csv"] = "parquet",  # noqa: A002
         allow_rehearsal: bool = False,
         counts: bool = False,
+        allow_unaccounted: bool = False,
         allow_fingerprints: bool = False,
         allow_text: bool = False,
         allow_derived: bool = False,
@@ -357,13 +358,22 @@ class Release:
         target column looks like free text, unless `allow_text=True`; where one follows from quasi-identifiers, so that
         the classes do not keep what is required, unless `allow_derived=True`; where its ledger knows another saved
         release of the same people whose promise does not compose, unless `allow_repeated=True`. A release under
-        differential privacy is never refused for what was drawn.
+        differential privacy is refused without a ledger, unless `allow_unaccounted=True`; never for what was drawn.
         """
         from sfumato.release.store import save
 
-        allowed = {"allow_rehearsal": allow_rehearsal, "allow_fingerprints": allow_fingerprints}
-        allowed |= {"allow_derived": allow_derived, "allow_repeated": allow_repeated}
-        save(self, folder, format=format, counts=counts, allow_text=allow_text, **allowed)
+        save(
+            self,
+            folder,
+            format=format,
+            counts=counts,
+            allow_rehearsal=allow_rehearsal,
+            allow_unaccounted=allow_unaccounted,
+            allow_fingerprints=allow_fingerprints,
+            allow_text=allow_text,
+            allow_derived=allow_derived,
+            allow_repeated=allow_repeated,
+        )
 
     @classmethod
     def load(cls, folder: str | PathLike[str], *, schema: Schema | None = None) -> Release:

@@ -28,7 +28,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
 import numpy as np
 import polars as pl
@@ -64,7 +64,8 @@ if TYPE_CHECKING:
     from sfumato.counts.recoding import Cuts
 
 __all__ = [
-    "ALLOWED",
+    "EVERYTHING",
+    "Allowed",
     "dictionary",
     "dictionary_again",
     "finish",
@@ -428,7 +429,27 @@ def _reading(attributes: tuple[Attribute, ...]) -> list[str]:
 
 
 Format = Literal["parquet", "csv"]
-ALLOWED = ("allow_rehearsal", "allow_fingerprints", "allow_text", "allow_derived", "allow_repeated")
+
+
+class Allowed(TypedDict, total=False):
+    """What may be saved although it is refused otherwise; `Release.save` says what each means."""
+
+    allow_rehearsal: bool
+    allow_unaccounted: bool
+    allow_fingerprints: bool
+    allow_text: bool
+    allow_derived: bool
+    allow_repeated: bool
+
+
+EVERYTHING: Allowed = {  # what is kept elsewhere was allowed or paid for
+    "allow_rehearsal": True,
+    "allow_unaccounted": True,
+    "allow_fingerprints": True,
+    "allow_text": True,
+    "allow_derived": True,
+    "allow_repeated": True,
+}
 MOST_ROWS = 10**9  # written one by one; more are written with counts
 _FAILURES = (Exception, pl.exceptions.PanicException)  # a panic of polars is not an Exception
 _BATCH = 200_000  # rows expanded at a time: about 20 MB for a dozen columns
@@ -439,25 +460,15 @@ def save(
     folder: str | PathLike[str] | NewFolder,
     *,
     format: Format = "parquet",  # noqa: A002
-    allow_rehearsal: bool = False,
     counts: bool = False,
-    allow_fingerprints: bool = False,
-    allow_text: bool = False,
-    allow_derived: bool = False,
-    allow_repeated: bool = False,
+    **allowed: Unpack[Allowed],
 ) -> None:
     """Write data, manifest and dictionary into a new folder, all or nothing; note it in the release's ledger.
 
     The ledger hears of the folder before it takes its name, so that no kill leaves a published release unknown.
     """
     _refuse_format(format)
-    allowed = {
-        "allow_fingerprints": allow_fingerprints,
-        "allow_text": allow_text,
-        "allow_derived": allow_derived,
-        "allow_repeated": allow_repeated,
-    }
-    refuse_unsavable(release, allow_rehearsal=allow_rehearsal, **allowed)
+    refuse_unsavable(release, **allowed)
     refuse_form(release, counts=counts)
     account = release.account
     paid = _paid(release)
@@ -494,19 +505,13 @@ def save_or_keep(
     place: NewFolder,
     *,
     format: Format = "parquet",  # noqa: A002
-    allow_rehearsal: bool = False,
     counts: bool = False,
-    allow_fingerprints: bool = False,
-    allow_text: bool = False,
-    allow_derived: bool = False,
-    allow_repeated: bool = False,
+    **allowed: Unpack[Allowed],
 ) -> None:
     """Save a release; if that fails, for whatever reason, and it was paid for, keep it elsewhere and say where.
 
     What may not be published is kept nowhere, and the ledger hears that it was not saved.
     """
-    allowed = {"allow_rehearsal": allow_rehearsal, "allow_fingerprints": allow_fingerprints}
-    allowed |= {"allow_text": allow_text, "allow_derived": allow_derived, "allow_repeated": allow_repeated}
     if release.claim.kind != "proved":
         try:
             refuse_unsavable(release, **allowed)
@@ -542,8 +547,7 @@ def _kept_elsewhere(release: Release, format: Format, *, counts: bool) -> Path |
         except OSError:
             continue
         try:
-            yes = dict.fromkeys(ALLOWED, True)
-            save(release, made / "release", format=format, counts=counts, **yes)
+            save(release, made / "release", format=format, counts=counts, **EVERYTHING)
         except _FAILURES:
             left = [made / "release", *made.glob(".release.partial-*")]  # whole, where only the ledger was not told
             if whole := next((folder for folder in left if (folder / MANIFEST).is_file()), None):
@@ -605,8 +609,9 @@ def refuse_beforehand(
     *,
     format: str,  # noqa: A002
     seeded: bool,
-    allow_rehearsal: bool,
+    accounted: bool,
     counts: bool = False,
+    **allowed: Unpack[Allowed],
 ) -> None:
     """Refuse what could not be saved, before anything is drawn or paid for."""
     _refuse_format(format)
@@ -615,9 +620,11 @@ def refuse_beforehand(
     if isinstance(claim.promise, Nothing):
         hint = "publish with a mechanism that makes a claim"
         raise ReleaseError("this release would promise nothing: it can be measured, never saved", hint=hint)
-    if seeded and claim.kind == "proved" and not allow_rehearsal:
+    if seeded and claim.kind == "proved" and not allowed.get("allow_rehearsal"):
         hint = "omit the seed, or allow a rehearsal (--allow-rehearsal)"
         raise ReleaseError("a seeded release is a rehearsal: it would be charged and not be saved", hint=hint)
+    if not (accounted or seeded or allowed.get("allow_unaccounted")):
+        _refuse_unaccounted(claim)
     if not schema.published:
         raise ReleaseError("this release would have no column", hint="publish at least one attribute")
 
@@ -644,34 +651,36 @@ def _not_interrupted(paid: bool) -> Iterator[None]:
             signal.raise_signal(came[0])
 
 
-def refuse_unsavable(
-    release: Release,
-    *,
-    allow_rehearsal: bool,
-    allow_fingerprints: bool = False,
-    allow_text: bool = False,
-    allow_derived: bool = False,
-    allow_repeated: bool = False,
-) -> None:
+def refuse_unsavable(release: Release, **allowed: Unpack[Allowed]) -> None:
     """Refuse what may not be published."""
     if not release.savable or isinstance(release.claim.promise, Nothing):
         hint = "publish with a mechanism that makes a claim"
         raise ReleaseError("this release promises nothing: it can be measured, never saved", hint=hint)
-    if release.claim.rehearsal and not allow_rehearsal:
+    if release.claim.rehearsal and not allowed.get("allow_rehearsal"):
         hint = "publish without a seed, or save it as a rehearsal with allow_rehearsal=True"
         raise ReleaseError("this release is a rehearsal: its randomness can be repeated", hint=hint)
+    if not (release.claim.accounted or release.claim.rehearsal or allowed.get("allow_unaccounted")):
+        _refuse_unaccounted(release.claim)
     if not release.quasi and not release.carried:
         raise ReleaseError("this release has no column", hint="publish at least one attribute")
     if release.claim.kind == "proved":  # a draw may not be refused for what was drawn
         return
-    if not allow_fingerprints:
+    if not allowed.get("allow_fingerprints"):
         release.fingerprints().require()
-    if not allow_text:
+    if not allowed.get("allow_text"):
         _refuse_text(release)
-    if not allow_derived and release.told_apart is not None:
+    if not allowed.get("allow_derived") and release.told_apart is not None:
         release.told_apart.require()
-    if not allow_repeated and release.account is not None and not release.claim.rehearsal:
+    if not allowed.get("allow_repeated") and release.account is not None and not release.claim.rehearsal:
         release.account.refuse_repeated()
+
+
+def _refuse_unaccounted(claim: Claim) -> None:
+    """Refuse a budget that is spent and added up nowhere; a claim that is checked on the file spends none."""
+    if claim.kind == "proved":
+        rule = "is needed to save a differentially private release: without one, nothing adds up what is spent"
+        hint = 'publish with ledger="ledger.db" (--ledger), or allow_unaccounted=True (--allow-unaccounted)'
+        raise ParameterError("ledger", "none", rule, hint=hint)
 
 
 def _refuse_text(release: Release) -> None:

@@ -147,6 +147,7 @@ def _d_option(function: Any) -> tuple[Any, ...]:
 
 
 _BUDGET = (
+    click.option("--allow-unaccounted", is_flag=True, help="Save without --ledger: nothing adds up what is spent."),
     click.option(
         "--allow-noise", is_flag=True, help="Publish although noise is expected to outweigh what is reported."
     ),

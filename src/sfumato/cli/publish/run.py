@@ -29,7 +29,15 @@ if TYPE_CHECKING:
 
 __all__ = ["run"]
 
-_ALLOWED = ("allow_rehearsal", "allow_fingerprints", "allow_text", "allow_derived", "allow_noise", "counts")
+_ALLOWED = (
+    "allow_rehearsal",
+    "allow_unaccounted",
+    "allow_fingerprints",
+    "allow_text",
+    "allow_derived",
+    "allow_noise",
+    "counts",
+)
 
 
 def run(mechanism: Mechanism, **options: Any) -> None:
@@ -94,7 +102,6 @@ def _published(mechanism: Mechanism, schema: Any, options: dict[str, Any]) -> tu
             release = sf.publish(
                 table,
                 mechanism,
-                ledger=options["ledger"],
                 progress=progress,
                 save_to=place,
                 before_saving=None if paid else lambda made: tried.append(_tried(made, earlier, table, options)),
@@ -113,6 +120,7 @@ def _saving(options: dict[str, Any]) -> dict[str, Any]:
     told = {name: options[name] for name in _ALLOWED if name in options}
     return told | {
         "seed": options["seed"],
+        "ledger": options["ledger"],
         "format": options["file_format"],
         "allow_repeated": options["allow_repeated"] or bool(options["against"]),
         "allow_undecided": options["undecided"],
