@@ -23,7 +23,7 @@ from sfumato.measures import Measured
 from sfumato.mechanisms import Gathered, Plan, Stage
 from sfumato.mechanisms.people import capped_notes
 from sfumato.randomness import Entropy
-from sfumato.release import Outcome, Release, Residence, assemble
+from sfumato.release import Release, Residence, assemble
 from sfumato.schema import Attribute, Labels, Schema
 
 __all__ = ["FullDomain", "small_classes"]
@@ -57,7 +57,7 @@ class FullDomain:
         coarse = f"publishes {len(schema.quasi)} quasi-identifiers at depth {self.depth} of their trees"
         return Plan((Stage("generalize", does=coarse), Stage("suppress", does=f"leaves out classes below {self.k}")))
 
-    def apply(self, counts: Gathered, entropy: Entropy) -> Outcome:
+    def apply(self, counts: Gathered, entropy: Entropy) -> Release:
         """Generalize, group, and keep the classes that are large enough. Nothing is drawn."""
         schema, table, width = counts.schema, counts.published, len(counts.schema.quasi)
         cuts = [_cut(attribute, self.depth) for attribute in schema.quasi]
@@ -94,7 +94,7 @@ class FullDomain:
             notes=(*notes, *capped_notes(schema, counts.surplus)),
         )
         home = np.where(stays, renumbered[number[group]] if kept.any() else -1, -1).astype(np.int32)
-        return Outcome(replace(release, residence=Residence(table.names, table.codes, home, table.weights)))
+        return replace(release, residence=Residence(table.names, table.codes, home, table.weights))
 
     def _kept(self, weight: np.ndarray, rows_per_person: int) -> np.ndarray:
         """Which classes are large enough, where a person may have several rows."""

@@ -35,7 +35,7 @@ from sfumato.ledger.composition import Charge, check as whole_check
 from sfumato.ledger.cost import cost_of
 from sfumato.ledger.store import read_charges, read_tree, reading
 from sfumato.mechanisms import Plan
-from sfumato.release import Outcome, assemble, atomic as folder, atomic as partial, store
+from sfumato.release import Release, assemble, atomic as folder, atomic as partial, store
 from sfumato.release.store import finish
 
 ONE = sf.Claim(sf.PureDP(1), neighbours=sf.Neighbours.ADD_OR_REMOVE_ONE)
@@ -65,10 +65,10 @@ class Witnessed:
     def plan(self, schema: sf.Schema) -> Plan:
         return Plan(())
 
-    def apply(self, counts: Any, entropy: sf.Entropy) -> Outcome:
+    def apply(self, counts: Any, entropy: sf.Entropy) -> Release:
         os.write(self.witness, b".")
         entropy.word()
-        return Outcome(replace(self.release))
+        return replace(self.release)
 
 
 # -- mutants: what the ledger must not be -------------------------------------------------

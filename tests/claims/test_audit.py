@@ -99,7 +99,7 @@ def runs_of(epsilon, rows, *, twice=1):
     counts = gathered(mechanism, tiny_schema(), rows)
 
     def run(i):
-        release = mechanism.apply(counts, Entropy.seeded(i)).release
+        release = mechanism.apply(counts, Entropy.seeded(i))
         return tuple(release.groups.overall["pay"].tolist()[:1])
 
     return run

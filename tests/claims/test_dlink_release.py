@@ -63,7 +63,7 @@ def people(rows=900, seed=2):
     return sf.read(frame, SCHEMA)
 
 
-def outcome(table, mechanism):
+def released(table, mechanism):
     return mechanism.apply(gather(mechanism, table), Entropy.seeded(1))
 
 
@@ -89,10 +89,10 @@ def scores(release, mechanism):
 def test_every_class_passes_with_its_published_label(name) -> None:
     mechanism = sf.DLink(BASE, **OPTIONS[name])
     table = people()
-    release = outcome(table, mechanism).release
+    release = released(table, mechanism)
     found, alpha = scores(release, mechanism)
     assert (found >= alpha - 1e-12).all()
-    before, _ = scores(outcome(table, BASE).release, mechanism)
+    before, _ = scores(released(table, BASE), mechanism)
     assert (before < alpha).any()  # there was something to do
     assert len(found) < len(before)
     assert len(np.unique(release.boxes.labels, axis=0)) == len(release.boxes)  # equal labels are one class
@@ -101,8 +101,8 @@ def test_every_class_passes_with_its_published_label(name) -> None:
 @pytest.mark.parametrize("base", [BASE, sf.Mondrian(sf.KAnonymity(5), tight=True), sf.TopDown(8)], ids=str)
 def test_every_kind_of_base_is_united(base) -> None:
     mechanism = sf.DLink(base, d=4, alpha=0.7)
-    made = outcome(people(), mechanism)
-    found, alpha = scores(made.release, mechanism)
+    made = released(people(), mechanism)
+    found, alpha = scores(made, mechanism)
     assert (found >= alpha - 1e-12).all()
     assert (made.recoding is None) == isinstance(base, sf.TopDown)
 
@@ -121,27 +121,27 @@ def test_base_requirement_still_verifies(name, tmp_path) -> None:
 
 def test_classes_are_unions_of_the_base() -> None:
     table = people()
-    base, made = outcome(table, BASE), outcome(table, sf.DLink(BASE))
-    pairs = np.unique(np.stack([base.release.residence.group, made.release.residence.group]), axis=1)
+    base, made = released(table, BASE), released(table, sf.DLink(BASE))
+    pairs = np.unique(np.stack([base.residence.group, made.residence.group]), axis=1)
     assert len(pairs[0]) == len(np.unique(pairs[0]))  # each of the base's classes went to one place
-    assert made.release.rows == base.release.rows
-    np.testing.assert_array_equal(made.release.groups.overall["ill"], base.release.groups.overall["ill"])
-    for row in range(len(made.release.boxes)):
-        for a, labels in enumerate(made.release.boxes.tables):
+    assert made.rows == base.rows
+    np.testing.assert_array_equal(made.groups.overall["ill"], base.groups.overall["ill"])
+    for row in range(len(made.boxes)):
+        for a, labels in enumerate(made.boxes.tables):
             missing = labels.attribute.missing_code
-            held = labels.holds(np.arange(labels.attribute.size))[made.release.boxes.labels[row, a]]
+            held = labels.holds(np.arange(labels.attribute.size))[made.boxes.labels[row, a]]
             assert missing is None or not held[missing] or held.sum() in (1, labels.attribute.size)
 
 
 def test_recoding_leads_to_the_residence() -> None:
-    made = outcome(people(), sf.DLink(BASE))
-    home = made.release.residence
+    made = released(people(), sf.DLink(BASE))
+    home = made.residence
     np.testing.assert_array_equal(made.recoding.route(home.codes[:, :3]), home.group)
 
 
 def test_labels_hold_the_rows_of_their_class() -> None:
     for options in OPTIONS.values():
-        release = outcome(people(), sf.DLink(BASE, **options)).release
+        release = released(people(), sf.DLink(BASE, **options))
         home = release.residence
         for a, labels in enumerate(release.boxes.tables):
             inside = home.group >= 0
@@ -150,7 +150,7 @@ def test_labels_hold_the_rows_of_their_class() -> None:
 
 
 def test_nominal_labels_are_nodes_of_the_tree() -> None:
-    release = outcome(people(), sf.DLink(sf.Mondrian(sf.KAnonymity(5), nominal="nodes"))).release
+    release = released(people(), sf.DLink(sf.Mondrian(sf.KAnonymity(5), nominal="nodes")))
     nodes = set(SCHEMA["job"].nodes.by_interval)
     labels = release.boxes.tables[1]
     assert {labels.intervals(label)[0] for label in range(len(labels))} <= nodes
@@ -159,11 +159,11 @@ def test_nominal_labels_are_nodes_of_the_tree() -> None:
 @pytest.mark.parametrize("share", ["0", "1/50", "1/10"])
 def test_suppression_is_bounded_and_never_everything(share) -> None:
     table = people()
-    release = outcome(table, sf.DLink(BASE, d=5, alpha=0.9, max_suppressed=share)).release
+    release = released(table, sf.DLink(BASE, d=5, alpha=0.9, max_suppressed=share))
     assert release.summary().suppressed <= Fraction(share) * table.rows
     assert release.summary().classes >= 1
     with pytest.raises(sf.Infeasible):
-        outcome(table, sf.DLink(BASE, d=7, max_suppressed="9/10"))
+        released(table, sf.DLink(BASE, d=7, max_suppressed="9/10"))
 
 
 def test_infeasible_is_said_before_anything_is_united(monkeypatch) -> None:
@@ -172,7 +172,7 @@ def test_infeasible_is_said_before_anything_is_united(monkeypatch) -> None:
 
     monkeypatch.setattr("sfumato.mechanisms.dlink.dlink.merge_classes", never)
     with pytest.raises(sf.Infeasible, match="no partition can do better"):
-        outcome(people(), sf.DLink(BASE, others=3))
+        released(people(), sf.DLink(BASE, others=3))
 
 
 def test_one_class_that_is_short_of_the_root_gets_the_root() -> None:
@@ -181,7 +181,7 @@ def test_one_class_that_is_short_of_the_root_gets_the_root() -> None:
     wide[:5] = 200.0  # ages that hardly occur in the table
     population = sf.Population("register", one_way={"age": wide})
     mechanism = sf.DLink(BASE, d=6, alpha=0.9, others=120, population=population)
-    release = outcome(people(), mechanism).release
+    release = released(people(), mechanism)
     found, alpha = scores(release, mechanism)
     assert (found >= alpha - 1e-12).all()
 
@@ -201,7 +201,7 @@ def test_declared_cells_replace_independence() -> None:
     )
     population = sf.Population("survey", cells=cells)
     mechanism = sf.DLink(BASE, d=3, alpha=0.7, population=population)
-    release = outcome(table, mechanism).release
+    release = released(table, mechanism)
     weight = np.zeros((7, 6))
     for j, i, w in rows:
         weight[j, i] = w
@@ -219,16 +219,16 @@ def test_declared_cells_replace_independence() -> None:
         best = sorted(rho[histogram[release.boxes.group[box]] > 0], reverse=True)[:3]
         assert joint_presence(best, table.rows) >= 0.7 - 1e-9
     with pytest.raises(sf.ParameterError, match="goes with DLink only"):
-        outcome(table, sf.Mondrian(sf.KAnonymity(5) & sf.Linkability(3, 0.7, population=population)))
+        released(table, sf.Mondrian(sf.KAnonymity(5) & sf.Linkability(3, 0.7, population=population)))
 
 
 def test_buckets_are_refused() -> None:
     with pytest.raises(sf.ParameterError, match="one generalized label each"):
-        outcome(people(), sf.DLink(sf.Bucketize(sf.LDiversity(2))))
+        released(people(), sf.DLink(sf.Bucketize(sf.LDiversity(2))))
 
 
 def test_order_of_rows_does_not_matter() -> None:
     table = people()
     shuffled = table.take(np.random.default_rng(9).permutation(table.rows))
-    one, other = (outcome(each, sf.DLink(BASE)).release for each in (table, shuffled))
+    one, other = (released(each, sf.DLink(BASE)) for each in (table, shuffled))
     assert one.frame().equals(other.frame())

@@ -94,5 +94,5 @@ def test_suppress_asks_only_for_what_it_carries(table: sf.Table) -> None:
     names = sf.Suppress().needs(table.schema)
     assert names == [("illness", "paid")]
     counts = Gathered(table.schema, by_names={names[0]: table.counts(names[0])})
-    release = sf.Suppress().apply(counts, Entropy.seeded(1)).release
+    release = sf.Suppress().apply(counts, Entropy.seeded(1))
     assert release.groups.overall["illness"].tolist() == [3, 1, 2]

@@ -33,7 +33,7 @@ from sfumato.declare import Rational, Whole, declare, parameter, to_json
 from sfumato.mechanisms.base import Gathered, Plan, Stage
 from sfumato.mechanisms.suppress import Suppress
 from sfumato.randomness import Entropy
-from sfumato.release import Outcome
+from sfumato.release import Release
 from sfumato.schema import Schema
 
 
@@ -59,10 +59,9 @@ class StarOut:
     def plan(self, schema: Schema) -> Plan:
         return Plan((Stage("hide", does="hides everything"),))
 
-    def apply(self, counts: Gathered, entropy: Entropy) -> Outcome:
+    def apply(self, counts: Gathered, entropy: Entropy) -> Release:
         made = Suppress().apply(counts, entropy)
-        told = replace(made.release, claim=self.claim(counts.schema), mechanism=self.to_json())
-        return Outcome(told, recoding=made.recoding)
+        return replace(made, claim=self.claim(counts.schema), mechanism=self.to_json())
 '''
 REQUIREMENT = '''"""Crowds: classes large enough, by another name."""
 

@@ -87,10 +87,43 @@ def test_what_is_looked_at_before_it_is_saved_can_be_given_up(tmp_path):
 
 
 def test_a_differentially_private_release_is_never_withheld(tmp_path):
+    allowed = {"allow_noise": True, "allow_unaccounted": True}
     with pytest.raises(sf.ParameterError) as refused:
-        sf.publish(table(), sf.NoisyTable(8), save_to=tmp_path / "out", before_saving=lambda _: None, allow_noise=True)
+        sf.publish(table(), sf.NoisyTable(8), save_to=tmp_path / "out", before_saving=lambda _: None, **allowed)
     assert refused.value.name == "before_saving"
     assert not (tmp_path / "out").exists()
+
+
+def test_what_no_ledger_accounts_for_is_refused_before_it_is_drawn(tmp_path, monkeypatch):
+    monkeypatch.setattr(sf.NoisyTable, "apply", lambda *_: pytest.fail("something was drawn"))
+    with pytest.raises(sf.ParameterError) as refused:
+        sf.publish(table(), sf.NoisyTable(8), save_to=tmp_path / "out", allow_noise=True)
+    assert (refused.value.name, refused.value.value) == ("ledger", "none")
+    assert "allow_unaccounted" in refused.value.hint
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_release_in_memory_is_not_saved_without_an_account(tmp_path):
+    release = sf.publish(table(), sf.NoisyTable(8), allow_noise=True)
+    with pytest.raises(sf.ParameterError) as refused:
+        release.save(tmp_path / "out")
+    assert refused.value.name == "ledger"
+    release.save(tmp_path / "out", allow_unaccounted=True)
+    assert not sf.Release.load(tmp_path / "out").claim.accounted
+    with pytest.raises(sf.ParameterError):  # a copy needs the same word
+        sf.Release.load(tmp_path / "out").save(tmp_path / "copy")
+
+
+def test_what_needs_no_account(tmp_path):
+    paid = sf.publish(
+        table(), sf.NoisyTable(8), allow_noise=True, ledger=tmp_path / "ledger.db", save_to=tmp_path / "paid"
+    )
+    assert paid.claim.accounted
+    rehearsed = sf.publish(table(), sf.NoisyTable(8), allow_noise=True, seed=1)
+    rehearsed.save(tmp_path / "rehearsed", allow_rehearsal=True)  # stamped: it is not for publication
+    checked = sf.publish(table(), sf.Mondrian(sf.KAnonymity(5)))
+    checked.save(tmp_path / "checked", allow_fingerprints=True)  # spends nothing
+    assert sf.verify(tmp_path / "checked").holds
 
 
 def test_groups_of_a_bare_file(tmp_path):

@@ -43,7 +43,7 @@ from sfumato.errors import Infeasible, ParameterError, Problem, SchemaError
 from sfumato.exact import choice, fraction
 from sfumato.mechanisms.base import Gathered, Plan, Stage
 from sfumato.randomness import Entropy
-from sfumato.release import Outcome, assemble
+from sfumato.release import Release, assemble
 from sfumato.schema import Labels, Schema
 
 __all__ = ["Asked", "Certified", "Synthesize", "domain_part", "law_of", "laws_for"]
@@ -210,7 +210,7 @@ class Synthesize:
 
     # -- what is done ----------------------------------------------------------------------
 
-    def apply(self, counts: Gathered, entropy: Entropy) -> Outcome:
+    def apply(self, counts: Gathered, entropy: Entropy) -> Release:
         """Draw every destination by its certified law."""
         schema = counts.schema
         claim = self.claim(schema)
@@ -239,10 +239,9 @@ class Synthesize:
             drawn.append((destinations[members[pairs[0]]], pairs[1], pairs[2]))
             laws += used
         columns = [np.concatenate(column) for column in zip(*drawn, strict=True)] if drawn else [_EMPTY] * 3
-        release = self._release(schema, columns, claim, self._notes(laws))
-        return Outcome(release)
+        return self._release(schema, columns, claim, self._notes(laws))
 
-    def _release(self, schema: Schema, columns: list[Ints], claim: Claim, notes: tuple[str, ...]) -> Any:
+    def _release(self, schema: Schema, columns: list[Ints], claim: Claim, notes: tuple[str, ...]) -> Release:
         where, origins, people = columns
         codes = {self.destination: where, self.origin: origins}
         tables, ids = [], []

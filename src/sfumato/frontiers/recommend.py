@@ -39,7 +39,7 @@ from sfumato.frontiers.sweep import written_as
 from sfumato.measures import js_divergence
 from sfumato.mechanisms import Gathered, Mechanism, Plan, Raw, Suppress
 from sfumato.randomness import Entropy
-from sfumato.release import Outcome
+from sfumato.release import Release
 from sfumato.schema import Attribute, Schema
 
 __all__ = [
@@ -362,11 +362,10 @@ class Chosen:
         """Return the mechanism's plan."""
         return self.mechanism.plan(schema)
 
-    def apply(self, counts: Gathered, entropy: Entropy) -> Outcome:
+    def apply(self, counts: Gathered, entropy: Entropy) -> Release:
         """Make the release under the fuller claim."""
-        outcome = self.mechanism.apply(counts, entropy)
-        claim = outcome.release.claim or self.mechanism.claim(counts.schema)
-        return Outcome(replace(outcome.release, claim=_told(claim)), recoding=outcome.recoding)
+        release = self.mechanism.apply(counts, entropy)
+        return replace(release, claim=_told(release.claim or self.mechanism.claim(counts.schema)))
 
     def to_json(self) -> dict[str, Any]:
         """Return the mechanism's own name and parameters."""

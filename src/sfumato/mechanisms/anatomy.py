@@ -27,7 +27,7 @@ from sfumato.mechanisms.base import Gathered, Plan, Stage
 from sfumato.mechanisms.bucket_release import MEMBERSHIP, bucket_release
 from sfumato.mechanisms.conditions import refuse_spellings
 from sfumato.randomness import Entropy
-from sfumato.release import Outcome, Residence
+from sfumato.release import Release, Residence
 from sfumato.schema import Schema
 
 __all__ = ["Anatomy"]
@@ -90,7 +90,7 @@ class Anatomy:
             )
         )
 
-    def apply(self, counts: Gathered, entropy: Entropy) -> Outcome:
+    def apply(self, counts: Gathered, entropy: Entropy) -> Release:
         """Choose the values of each group from counts, then draw which rows fill them."""
         schema, table = counts.schema, counts.published
         claim = self.claim(schema)
@@ -110,7 +110,7 @@ class Anatomy:
         group = number[group] if len(number) else group
         home = Residence(table.names, table.codes[row], group.astype(np.int32), many)
         recoding = Quota(table.names, codes=table.codes[row], group=group.astype(np.int32), quota=many)
-        return Outcome(replace(release, residence=home), recoding=recoding)
+        return replace(release, residence=home, recoding=recoding)
 
     def _refuse(self, totals: np.ndarray, name: str) -> None:
         rows = int(totals.sum())

@@ -12,7 +12,7 @@ from sfumato.counts import Counts, Members, Table
 from sfumato.declare import parameters
 from sfumato.errors import ParameterError, SchemaError, SfumatoError
 from sfumato.randomness import Entropy
-from sfumato.release import Outcome, Release
+from sfumato.release import Release
 from sfumato.schema import Schema
 
 __all__ = [
@@ -113,7 +113,7 @@ class Mechanism(Protocol):
         """Return the stages, what each spends and what error to expect."""
         ...
 
-    def apply(self, counts: Gathered, entropy: Entropy) -> Outcome:
+    def apply(self, counts: Gathered, entropy: Entropy) -> Release:
         """Make the release."""
         ...
 
@@ -193,7 +193,6 @@ def gather(mechanism: Mechanism, table: Table, *, progress: Progress | None = No
 
 def run(mechanism: Mechanism, counts: Gathered, entropy: Entropy) -> Release:
     """Make the release, with its recoding; where a known seed was drawn from, the claim says it is a rehearsal."""
-    outcome = mechanism.apply(counts, entropy)
-    claim = outcome.release.claim or mechanism.claim(counts.schema)
-    stamped = replace(claim, rehearsal=claim.rehearsal or (entropy.seeded and entropy.drew))
-    return replace(outcome.release, claim=stamped, recoding=outcome.recoding)
+    release = mechanism.apply(counts, entropy)
+    claim = release.claim or mechanism.claim(counts.schema)
+    return replace(release, claim=replace(claim, rehearsal=claim.rehearsal or (entropy.seeded and entropy.drew)))

@@ -28,7 +28,7 @@ from sfumato.mechanisms.conditions import refuse_no_requirement, refuse_spelling
 from sfumato.mechanisms.mondrian.cutting import CutRule, cut_table
 from sfumato.mechanisms.mondrian.to_release import tree_recoding
 from sfumato.randomness import Entropy
-from sfumato.release import Outcome, Residence
+from sfumato.release import Release, Residence
 from sfumato.schema import Schema
 
 __all__ = ["Bucketize"]
@@ -88,7 +88,7 @@ class Bucketize:
         cuts = Stage("partition", does=f"cuts {len(schema.quasi)} quasi-identifiers under {self.requirement}")
         return Plan((cuts, Stage("separate", does="writes quasi-identifiers and carried values into two tables")))
 
-    def apply(self, counts: Gathered, entropy: Entropy) -> Outcome:
+    def apply(self, counts: Gathered, entropy: Entropy) -> Release:
         """Partition by Mondrian; publish the parts as groups of exact rows."""
         table = counts.published
         if not counts.schema.carried:
@@ -105,6 +105,6 @@ class Bucketize:
             left_out=counts.left_out,
         )
         home = number[parts.leaf].astype(np.int32) if len(number) else parts.leaf
-        release = replace(release, residence=Residence(table.names, table.codes, home, table.weights))
         names = tuple(attribute.name for attribute in counts.schema.quasi)
-        return Outcome(release, recoding=tree_recoding(parts.tree, names).with_groups(number))
+        recoding = tree_recoding(parts.tree, names).with_groups(number)
+        return replace(release, residence=Residence(table.names, table.codes, home, table.weights), recoding=recoding)

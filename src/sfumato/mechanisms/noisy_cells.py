@@ -32,7 +32,7 @@ from sfumato.randomness import Entropy, sparse_noise
 from sfumato.randomness.geometric import PRACTICALLY_EXACT
 from sfumato.randomness.parameters import read_epsilon
 from sfumato.randomness.sparse import LARGEST_POWER, LARGEST_TABLE, MOST_HITS
-from sfumato.release import Outcome, assemble
+from sfumato.release import Release, assemble
 from sfumato.schema import Labels, Schema
 
 __all__ = [
@@ -298,7 +298,7 @@ def silences(schema: Schema, *, concentrated: bool = False) -> tuple[str, ...]:
     return tuple(found)
 
 
-def release_cells(decided: Decided, *, entropy: Entropy, claim: Claim, mechanism: Mapping[str, Any]) -> Outcome:
+def release_cells(decided: Decided, *, entropy: Entropy, claim: Claim, mechanism: Mapping[str, Any]) -> Release:
     """Noise every cell, keep what reaches the threshold, and assemble the release."""
     cells, stream = decided.cells, entropy.child("counts")
     occupied = (cells.where, cells.counts)
@@ -323,8 +323,9 @@ def release_cells(decided: Decided, *, entropy: Entropy, claim: Claim, mechanism
         form="cells",
         left_out=None,
         notes=_noise_notes(cells.number, decided, int(noisy.sum())),
+        recoding=cells.recoding,
     )
-    return Outcome(release, recoding=cells.recoding)
+    return release
 
 
 def _noise_notes(cells: int, decided: Decided, drawn: int) -> tuple[str, ...]:

@@ -49,7 +49,7 @@ from sfumato.mechanisms.noisy_cells import (
     threshold_for,
 )
 from sfumato.randomness import Entropy
-from sfumato.release import Outcome
+from sfumato.release import Release
 from sfumato.schema import MISSING, Attribute, Labels, Schema, parse_label
 
 __all__ = ["NoisyTable"]
@@ -182,7 +182,7 @@ class NoisyTable:
         threshold = threshold_for(found.number, rate, self.threshold)
         return Decided(found, epsilon=rate, threshold=threshold, trace=(("counts", self.epsilon),))
 
-    def apply(self, counts: Gathered, entropy: Entropy) -> Outcome:
+    def apply(self, counts: Gathered, entropy: Entropy) -> Release:
         """Group, noise, release."""
         decided, claim = self.decide(counts), self.claim(counts.schema)
         return release_cells(decided, entropy=entropy, claim=claim, mechanism=self.to_json())

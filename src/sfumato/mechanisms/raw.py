@@ -18,7 +18,7 @@ from sfumato.claims import Claim, Nothing
 from sfumato.declare import declare, to_json
 from sfumato.mechanisms.base import Gathered, Plan, Stage
 from sfumato.randomness import Entropy
-from sfumato.release import Outcome, assemble
+from sfumato.release import Release, assemble
 from sfumato.schema import Labels, Schema
 
 __all__ = ["Raw"]
@@ -50,7 +50,7 @@ class Raw:
         """One stage, no protection."""
         return Plan((Stage("raw", does="keeps every value; can be measured, never saved"),))
 
-    def apply(self, counts: Gathered, entropy: Entropy) -> Outcome:
+    def apply(self, counts: Gathered, entropy: Entropy) -> Release:
         """Give each combination of quasi-identifiers its own box."""
         schema, found = counts.schema, counts.published
         width = len(schema.quasi)
@@ -75,4 +75,4 @@ class Raw:
             left_out=counts.left_out,
             savable=False,
         )
-        return Outcome(release)
+        return release

@@ -22,7 +22,7 @@ from sfumato.declare import declare, to_json
 from sfumato.mechanisms.base import Gathered, Plan, Stage
 from sfumato.mechanisms.people import capped_notes, declared, read_by
 from sfumato.randomness import Entropy
-from sfumato.release import Outcome, assemble
+from sfumato.release import Release, assemble
 from sfumato.schema import Labels, Schema
 
 __all__ = ["Suppress"]
@@ -68,7 +68,7 @@ class Suppress:
         """One stage, no budget."""
         return Plan((Stage("suppress", does=f"replaces {len(schema.quasi)} quasi-identifiers by *"),))
 
-    def apply(self, counts: Gathered, entropy: Entropy) -> Outcome:
+    def apply(self, counts: Gathered, entropy: Entropy) -> Release:
         """Put all rows into one box."""
         schema = counts.schema
         found = counts[self.needs(schema)[0]]
@@ -94,4 +94,4 @@ class Suppress:
             notes=capped_notes(schema, counts.surplus),
             people=told,
         )
-        return Outcome(release)
+        return release

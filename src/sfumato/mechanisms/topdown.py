@@ -27,7 +27,7 @@ from sfumato.errors import Infeasible, ParameterError
 from sfumato.mechanisms.base import Gathered, Plan, Stage
 from sfumato.mechanisms.people import capped_notes, declared, shares
 from sfumato.randomness import Entropy
-from sfumato.release import Outcome, Residence, assemble
+from sfumato.release import Release, Residence, assemble
 from sfumato.schema import Attribute, Labels, Schema
 
 __all__ = ["TopDown", "anonymity_score", "class_gain"]
@@ -84,7 +84,7 @@ class TopDown:
         does = f"specializes {len(schema.quasi)} attributes while every class keeps {self.k} {counted}"
         return Plan((Stage("specialize", does=does),))
 
-    def apply(self, counts: Gathered, entropy: Entropy) -> Outcome:
+    def apply(self, counts: Gathered, entropy: Entropy) -> Release:
         """Specialize from the roots until no valid specialization tells anything more."""
         schema, table = counts.schema, counts.published
         weighed, whole = table, schema.rows_per_person
@@ -240,7 +240,7 @@ def _best_split(attribute: Attribute, table: np.ndarray, low: int, high: int) ->
 
 def _released(
     counts: Gathered, table: Counts, cuts: Sequence[Sequence[tuple[int, int]]], claim: Claim, mechanism: dict[str, Any]
-) -> Outcome:
+) -> Release:
     schema, width = counts.schema, len(counts.schema.quasi)
     tables, maps = [], []
     for attribute, labels in zip(schema.quasi, cuts, strict=True):
@@ -267,5 +267,4 @@ def _released(
         people=None if counts.members is None else declared(counts.members, group, len(boxes)),
     )
     home = number[group].astype(np.int32) if len(number) else group.astype(np.int32)
-    release = replace(release, residence=Residence(table.names, table.codes, home, table.weights))
-    return Outcome(release, recoding=recoding)
+    return replace(release, residence=Residence(table.names, table.codes, home, table.weights), recoding=recoding)

@@ -36,7 +36,6 @@ __all__ = [
     "Exposed",
     "Form",
     "Groups",
-    "Outcome",
     "Release",
     "Residence",
     "Summary",
@@ -395,15 +394,6 @@ class Release:
     def with_claim(self, claim: Claim) -> Release:
         """Return the release under another claim (accounting and rehearsal stamps)."""
         return replace(self, claim=claim)
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What a mechanism returns: the release, and the confidential recoding that makes it."""
-
-    release: Release
-    _: KW_ONLY
-    recoding: Any = None
 
 
 def assemble(

@@ -13,7 +13,7 @@ import sfumato as sf
 from sfumato.claims import Promise
 from sfumato.mechanisms import Gathered, Plan
 from sfumato.randomness import Entropy
-from sfumato.release import Outcome
+from sfumato.release import Release
 
 ADD = sf.Neighbours.ADD_OR_REMOVE_ONE
 
@@ -35,16 +35,16 @@ class Costing:
     def plan(self, schema: sf.Schema) -> Plan:
         return Plan(())
 
-    def apply(self, counts: Gathered, entropy: Entropy) -> Outcome:
+    def apply(self, counts: Gathered, entropy: Entropy) -> Release:
         if self.fails == "before":
             raise sf.Infeasible("this", "nothing", "it was told to fail")
         if self.draws:
             entropy.child("noise").word()
         if self.fails == "after":
             raise RuntimeError("told to fail")
-        made = sf.Suppress().apply(counts, entropy).release
+        made = sf.Suppress().apply(counts, entropy)
         promise = self.comes_out_as or self.promise
-        return Outcome(replace(made, claim=sf.Claim(promise, neighbours=self.neighbours), mechanism=self.to_json()))
+        return replace(made, claim=sf.Claim(promise, neighbours=self.neighbours), mechanism=self.to_json())
 
     def to_json(self) -> dict[str, Any]:
         return {"name": "costing", "half": Fraction(1, 2), "seed": 7}

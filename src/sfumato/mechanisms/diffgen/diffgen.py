@@ -75,7 +75,7 @@ from sfumato.mechanisms.noisy_cells import (
 )
 from sfumato.randomness import Entropy
 from sfumato.randomness.parameters import SMALLEST, read_epsilon
-from sfumato.release import Outcome
+from sfumato.release import Release
 from sfumato.schema import Labels, Schema
 
 __all__ = ["DiffGen", "choose_prefix", "information_gain", "max_score", "prefix_scores", "step_epsilon"]
@@ -377,7 +377,7 @@ class DiffGen:
         threshold = max(threshold_for(cells.number, rate, self.threshold or 1), least_drawable(cells.number, rate))
         return Decided(cells, epsilon=rate, threshold=threshold, trace=budget.trace)
 
-    def apply(self, counts: Gathered, entropy: Entropy) -> Outcome:
+    def apply(self, counts: Gathered, entropy: Entropy) -> Release:
         """Choose the cuts, count, noise, release."""
         found = self.decide(counts, Drawn(entropy.child("structure")))
         claim = self._claimed(found.cells.schema, found.trace)

@@ -39,7 +39,7 @@ from sfumato.mechanisms.conditions import refuse_spellings
 from sfumato.mechanisms.dlink.merge import MergeDistance, NominalLabels, Partner, United, merge_classes, united_release
 from sfumato.mechanisms.dlink.population_model import Frequencies, bind_model, least_k, refuse_unlinkable
 from sfumato.randomness import Entropy
-from sfumato.release import Outcome, Release, ground_of
+from sfumato.release import Release, ground_of
 from sfumato.schema import Population, Schema
 
 __all__ = ["DLink", "hierarchical_distance", "joint_presence", "presence", "record_probability"]
@@ -185,14 +185,13 @@ class DLink:
         stage = Stage("unite", does=does + self.linkability.population_name)
         return Plan((*before.stages, stage), notes=before.notes)
 
-    def apply(self, counts: Gathered, entropy: Entropy) -> Outcome:
+    def apply(self, counts: Gathered, entropy: Entropy) -> Release:
         """Run the base, unite what fails, keep the recoding in step."""
         claim = self.claim(counts.schema)
-        made = self.base.apply(counts, entropy)
-        base, requirement = made.release, self._requirement(self.base.claim(counts.schema))
+        base, requirement = self.base.apply(counts, entropy), self._requirement(self.base.claim(counts.schema))
         _refuse_other_forms(base)
         if not len(base.groups):
-            return Outcome(replace(base, claim=claim, mechanism=self.to_json()), recoding=made.recoding)
+            return replace(base, claim=claim, mechanism=self.to_json())
         table = _frequencies(base, counts)
         asked = self.linkability
         link = bind_model(asked, table, k=least_k(requirement, counts.schema.rows_per_person))
@@ -206,9 +205,8 @@ class DLink:
             max_suppressed=self.max_suppressed,
         )
         release, number = self._released(base, united, requirement, link)
-        release = replace(release, claim=claim, mechanism=self.to_json())
-        recoding = made.recoding.with_groups(number) if isinstance(made.recoding, RoutingTree) else None
-        return Outcome(release, recoding=recoding)
+        recoding = base.recoding.with_groups(number) if isinstance(base.recoding, RoutingTree) else None
+        return replace(release, claim=claim, mechanism=self.to_json(), recoding=recoding)
 
     def _released(
         self, base: Release, united: United, requirement: Requirement, link: Link

@@ -47,7 +47,7 @@ from sfumato.mechanisms.marginals.workload import (
 )
 from sfumato.mechanisms.noisy_cells import ASSUMED_ROWS, public_inputs, silences
 from sfumato.randomness import Entropy
-from sfumato.release import Outcome, assemble
+from sfumato.release import Release, assemble
 from sfumato.schema import Labels, Schema
 
 __all__ = ["Marginals"]
@@ -192,14 +192,14 @@ class Marginals:
             entropy=entropy,
         )
 
-    def apply(self, counts: Gathered, entropy: Entropy) -> Outcome:
+    def apply(self, counts: Gathered, entropy: Entropy) -> Release:
         """Measure, fit, draw rows."""
         kept = _published(counts.schema)
         found = self.measured(counts, self._draws(kept, entropy), entropy)
         total = min(round(found.total), LARGEST_TOTAL)
         times = -(-total // MOST_ROWS)  # each drawn row stands for so many
         codes = found.rows(-(-total // times), entropy)
-        return Outcome(_released(kept, codes, times, self.claim(counts.schema), self.to_json()), recoding=None)
+        return _released(kept, codes, times, self.claim(counts.schema), self.to_json())
 
     def _budgets(self, schema: Schema) -> Budgets:
         spent = dict(self._trace(schema))
@@ -232,7 +232,7 @@ def _published(schema: Schema) -> Schema:
     return replace(schema, attributes=schema.published)
 
 
-def _released(schema: Schema, codes: np.ndarray, times: int, claim: Claim, mechanism: dict[str, Any]) -> Any:
+def _released(schema: Schema, codes: np.ndarray, times: int, claim: Claim, mechanism: dict[str, Any]) -> Release:
     """Assemble rows of codes: one box for each combination of quasi-identifiers, with what it carries."""
     width = len(schema.quasi)
     lines, many = np.unique(codes, axis=0, return_counts=True)

@@ -31,7 +31,7 @@ from sfumato.mechanisms.conditions import refuse_no_requirement, refuse_spelling
 from sfumato.mechanisms.mondrian.cutting import CutRule, NominalCuts, cut_table
 from sfumato.mechanisms.mondrian.to_release import released
 from sfumato.randomness import Entropy
-from sfumato.release import Outcome
+from sfumato.release import Release
 from sfumato.schema import Schema
 
 __all__ = ["Mondrian"]
@@ -106,7 +106,7 @@ class Mondrian:
         does = f"cuts {len(schema.quasi)} quasi-identifiers under {self.requirement}, {self.cut} cut first"
         return Plan((Stage("partition", does=does),))
 
-    def apply(self, counts: Gathered, entropy: Entropy) -> Outcome:
+    def apply(self, counts: Gathered, entropy: Entropy) -> Release:
         """Cut, label, and carry the sensitive and target counts of each class."""
         table, members = counts.published, counts.members
         if members is not None:

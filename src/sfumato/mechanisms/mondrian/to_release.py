@@ -14,7 +14,7 @@ from sfumato.errors import count_of
 from sfumato.kernels.mondrian.partition import CutTree, Partition
 from sfumato.mechanisms.mondrian.cutting import unit_edges
 from sfumato.mechanisms.people import capped_notes, declared, read_by
-from sfumato.release import Outcome, Residence, assemble
+from sfumato.release import Release, Residence, assemble
 from sfumato.schema import Attribute, Labels, Schema, Values
 from sfumato.schema.labels import Intervals, merged
 
@@ -34,7 +34,7 @@ def released(
     mechanism: dict[str, Any],
     members: Members | None = None,
     surplus: int = 0,
-) -> Outcome:
+) -> Release:
     """Build the release of a partition. Rows with leaf -1 form the suppressed group, rows with -2 are left out.
 
     With `members`, who has which row, the people of each class are declared beside it.
@@ -76,9 +76,8 @@ def released(
         notes=notes,
     )
     home = np.where(stays, number[np.maximum(group, 0)], -1).astype(np.int32)
-    release = replace(release, residence=Residence(table.names, table.codes, home, table.weights))
     recoding = tree_recoding(parts.tree, tuple(a.name for a in schema.quasi)).with_groups(number)
-    return Outcome(release, recoding=recoding)
+    return replace(release, residence=Residence(table.names, table.codes, home, table.weights), recoding=recoding)
 
 
 def _by_list(quasi: Sequence[Attribute], parts: Partition) -> tuple[str, ...]:

@@ -69,7 +69,7 @@ from sfumato.mechanisms.target_rows.row_model import (
 )
 from sfumato.randomness import Entropy, discrete_laplace, sparse_noise
 from sfumato.randomness.parameters import SMALLEST
-from sfumato.release import Outcome, assemble
+from sfumato.release import Release, assemble
 from sfumato.schema import Attribute, Labels, Schema
 
 __all__ = ["TableDraw", "TargetRows", "affordable_cuts", "cuttable", "information"]
@@ -277,7 +277,7 @@ class TargetRows:
             chosen = draw.flip(np.array(scores), epsilon=price, score=score_of("max", classes=2))
         return Fixed(models[chosen], cuts=cuts, trace=budget.trace)
 
-    def apply(self, counts: Gathered, entropy: Entropy) -> Outcome:
+    def apply(self, counts: Gathered, entropy: Entropy) -> Release:
         """Choose, noise, draw rows, release them."""
         found = self.decide(counts, DrawnTables(entropy.child("structure")))
         schema, model = cells_schema(counts.schema), found.model
@@ -463,7 +463,7 @@ def _released(
     *,
     claim: Claim,
     json: dict[str, Any],
-) -> Outcome:
+) -> Release:
     """Count equal rows and assemble the release."""
     sizes, width = [attribute.size for attribute in schema.carried], len(tables)
     every = [*columns, *decoded(label, sizes)]
@@ -484,6 +484,6 @@ def _released(
         form="cells",
         left_out=None,
         notes=("rows are drawn from noisy counts: none of them is a person's",),
+        recoding=Cuts(tuple(attribute.name for attribute in schema.quasi), labels=tuple(lookups)),
     )
-    recoding = Cuts(tuple(attribute.name for attribute in schema.quasi), labels=tuple(lookups))
-    return Outcome(release, recoding=recoding)
+    return release
