@@ -430,7 +430,7 @@ def test_pure_dp_by_theorem_41():
 def test_saved_and_verified(tmp_path):
     flows = flows_of((4, 2, 0, 0, 1), (0, 5, 5, 5, 0))
     release = sf.publish(flows.table, sf.Synthesize("1.1", "0.05", prior=COARSE))
-    release.save(tmp_path / "out")
+    release.save(tmp_path / "out", allow_unaccounted=True)
     verdict = sf.verify(tmp_path / "out")
     assert verdict.holds
     assert verdict.kind == "proved"

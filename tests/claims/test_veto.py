@@ -174,6 +174,7 @@ def test_what_was_drawn_is_saved_even_where_the_look_back_fails(tmp_path, capsys
 
     monkeypatch.setattr(sf.attacks, "against", failing)
     asked = ["publish", "noisy-table", tmp_path / "d.csv", tmp_path / "s.toml", "--epsilon", 1, "-o", tmp_path / "out"]
+    asked += ["--ledger", tmp_path / "ledger.db"]
     with pytest.raises(SystemExit) as stopped:
         main([str(part) for part in [*asked, "--against", tmp_path / "old"]])
     assert stopped.value.code == 0

@@ -45,7 +45,7 @@ def files(tmp_path):
 
 @pytest.mark.parametrize("method", [["noisy-table"], ["diffgen", "--specializations", "leaves"]], ids=" ".join)
 def test_counts_that_are_practically_exact_are_said_to_be(method, files, tmp_path) -> None:
-    out, asked = tmp_path / "out", [*method[1:], "--epsilon", "10", "--threshold", "1"]
+    out, asked = tmp_path / "out", [*method[1:], "--epsilon", "10", "--threshold", "1", "--allow-unaccounted"]
     done = CliRunner().invoke(app, ["publish", method[0], *files, *asked, "-o", str(out)])
     assert done.exit_code == 0, done.exception
     assert f"Warning: at epsilon 10 {EXACT}" in " ".join(done.stderr.split())
@@ -65,7 +65,9 @@ def test_counts_that_are_practically_exact_are_said_to_be(method, files, tmp_pat
 
 def test_at_epsilon_one_nothing_of_it_is_said(files, tmp_path) -> None:
     out = tmp_path / "out"
-    done = CliRunner().invoke(app, ["publish", "noisy-table", *files, "--epsilon", "1", "-o", str(out)])
+    done = CliRunner().invoke(
+        app, ["publish", "noisy-table", *files, "--epsilon", "1", "--allow-unaccounted", "-o", str(out)]
+    )
     assert "practically exact" not in done.output
     assert "do not add up" in " ".join((out / "dictionary.md").read_text().split())
 

@@ -208,7 +208,7 @@ def hostile_runs():
             ["apply", f"{out}.t", bad, "-o", f"{out}.applied3"],
         ],
         "synthesize": [
-            ["synthesize", data, "--geography", bad, "--epsilon", "1", "--delta", "0.1", "-o", out],
+            ["synthesize", data, "--geography", bad, "--epsilon", "1", "--delta", "0.1", "--ledger", ledger, "-o", out],
             ["synthesize", EVIL, "--geography", EVIL, "--epsilon", EVIL, "--delta", EVIL],
         ],
         "ledger": [

@@ -183,7 +183,7 @@ def test_a_differentially_private_release_bounds_people_and_says_so(messy, run, 
     assert "people" not in {name.partition(".")[0] for name in manifest["files"]}  # nothing counted in the data
     if messy.most_rows > 1:
         (tmp_path / "uncapped.toml").write_text(schema, encoding="utf-8")
-        run("publish", *given[:2], "uncapped.toml", *given[3:], "-o", "uncapped", code=2)
+        run("publish", *given[:2], "uncapped.toml", *given[3:], "--ledger", "ledger.db", "-o", "uncapped", code=2)
 
 
 def test_a_frontier_says_nothing_false_about_people(messy, tmp_path):

@@ -68,7 +68,7 @@ def test_a_repeating_key_is_refused_by_check_publish_and_frontier(folder, capsys
     words = (
         ["check", "d.csv", "s.toml"],
         ["publish", "mondrian", "d.csv", "s.toml", "--k", "5", "-o", "out"],
-        ["publish", "noisy-table", "d.csv", "s.toml", "--epsilon", "1", "-o", "out"],
+        ["publish", "noisy-table", "d.csv", "s.toml", "--epsilon", "1", "--ledger", "l.db", "-o", "out"],
     )
     for given in words:
         code, text = run(capsys, *given)
@@ -149,7 +149,7 @@ def _again():
 
 def test_differential_privacy_with_a_cap(folder, capsys):
     decided(folder, 'person = "MRN"')
-    words = ("publish", "noisy-table", "d.csv", "s.toml", "--epsilon", "2", "--cut", "age=*", "-o")
+    words = ("publish", "noisy-table", "d.csv", "s.toml", "--epsilon", "2", "--cut", "age=*", "--ledger", "l.db", "-o")
     code, text = run(capsys, *words, "out")
     assert code != 0
     assert "rows_per_person = m keeps at most m rows of each person" in text

@@ -52,6 +52,8 @@ def test_the_plan_is_printed_before_anything_is_spent(files, capsys):
         "--epsilon",
         "1",
         "--recommended",
+        "--ledger",
+        files / "ledger.db",
         "-o",
         out,
     )
@@ -118,7 +120,7 @@ def test_errors_are_messages(files, capsys, method, flags, message):
 
 def test_noise_is_told_and_nobody_is_called_suppressed(files, capsys):
     asked = ("publish", "noisy-table", files / "data.csv", files / "schema.toml", "--epsilon", "1", "-o", files / "out")
-    code, said = command(capsys, *asked)
+    code, said = command(capsys, *asked, "--ledger", files / "ledger.db")
     assert code == 0
     assert "small ones are not reported" in said.out
     assert "suppressed" not in said.out
@@ -128,9 +130,14 @@ def test_noise_is_told_and_nobody_is_called_suppressed(files, capsys):
     assert "null" not in told
 
 
-def test_an_account_that_nobody_keeps_or_limits_is_a_warning(files, capsys):
+def test_a_missing_account_is_refused_and_one_without_a_limit_is_a_warning(files, capsys):
     asked = ("publish", "noisy-table", files / "data.csv", files / "schema.toml", "--epsilon", "1")
-    _, said = command(capsys, *asked, "-o", files / "a")
+    code, said = command(capsys, *asked, "-o", files / "a")
+    assert code == 2
+    assert "--allow-unaccounted" in said.err
+    assert not (files / "a").exists()
+    code, said = command(capsys, *asked, "-o", files / "a", "--allow-unaccounted")
+    assert code == 0
     assert "Warning: no ledger is named" in said.err
     book = files / "ledger.db"
     sf.Ledger(book).limit("smal", 1)  # a slip of the pen
@@ -151,7 +158,7 @@ def test_what_a_method_does_not_carry_is_named_with_its_reason(files, capsys):
     asked = ("publish", "diffgen", files / "both.csv", files / "both.toml", "--epsilon", "1")
     _, said = command(capsys, *asked, "--dry-run")
     assert "Not published by this method, which counts the target alone: ill." in said.out
-    _, said = command(capsys, *asked, "-o", files / "out", "--json")
+    _, said = command(capsys, *asked, "-o", files / "out", "--allow-unaccounted", "--json")
     assert json.loads(said.out)["not_published"] == ["ill"]
 
 
@@ -166,13 +173,14 @@ def test_noise_that_passes_for_people_is_told_before_and_after(files, capsys):
     assert "allow_noise=True (--allow-noise)" in said.err
     assert not (files / "out").exists()
     assert not (files / "book.db").exists()  # refused before anything was reserved
-    code, _ = command(capsys, *asked, "-o", files / "out", "--allow-noise")
+    code, _ = command(capsys, *asked, "-o", files / "out", "--allow-noise", "--allow-unaccounted")
     assert code == 0
     assert "expected to hold nobody" in (files / "out" / "dictionary.md").read_text("utf-8")
 
 
 def test_parameters_that_were_compared_are_told_in_the_claim(files, capsys):
     words = ("publish", "noisy-table", files / "data.csv", files / "schema.toml", "--epsilon", "1", "--json")
+    words += ("--ledger", files / "ledger.db")
     silences = []
     for more in ((), ("--compared",)):
         out = files / f"out{len(more)}"

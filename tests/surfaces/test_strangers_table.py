@@ -154,7 +154,9 @@ def test_names_in_remarks_do_not_leave_the_house(folder: Path, capsys) -> None:
 def test_a_proved_claim_waits_for_the_decisions(folder: Path, capsys) -> None:
     open_one = DECIDED.replace('name = "members"', 'name = "members"\ndecide = ["rows_per_person: how many?"]')
     (folder / "s.toml").write_text(open_one, encoding="utf-8")
-    code, text = run(capsys, "publish", "noisy-table", "members.csv", "s.toml", "--epsilon", "1", "-o", "x")
+    code, text = run(
+        capsys, "publish", "noisy-table", "members.csv", "s.toml", "--epsilon", "1", "--ledger", "l.db", "-o", "x"
+    )
     assert code == 2
     assert "rows_per_person: undecided: how many?" in text
     assert not (folder / "x").exists()

@@ -45,7 +45,7 @@ OPTIONS = {
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
 def test_synthesize_then_verify(options, files, tmp_path):
     out = str(tmp_path / "out")
-    answer = run(*files, "--epsilon", "4.6", "--delta", "1e-5", *options, "-o", out)
+    answer = run(*files, "--epsilon", "4.6", "--delta", "1e-5", *options, "--allow-unaccounted", "-o", out)
     assert answer["ok"]
     assert answer["summary"]["rows"] == 2000
     done = CliRunner().invoke(app, ["verify", out, "--json"])
@@ -65,7 +65,8 @@ def test_older_flows_shape_the_prior(files, tmp_path):
 
 
 def test_totals_stay_and_the_file_holds_two_columns(files, tmp_path):
-    run(*files, "--epsilon", "4.6", "--delta", "1e-5", "-o", str(tmp_path / "out"), "--format", "csv")
+    given = ["--epsilon", "4.6", "--delta", "1e-5", "--allow-unaccounted", "--format", "csv"]
+    run(*files, *given, "-o", str(tmp_path / "out"))
     real = pl.read_csv(files[0], schema_overrides={"w_geocode": str}).group_by("w_geocode").agg(pl.col("S000").sum())
     drawn = pl.read_csv(tmp_path / "out" / "data.csv", infer_schema=False)
     assert drawn.columns == ["destination", "origin"]
@@ -114,8 +115,11 @@ def test_wrong_options_are_named_and_nothing_is_written(options, error, files, t
 def test_nothing_is_drawn_where_nothing_could_be_saved(files, tmp_path):
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "x").write_text("x")
-    found = run(*files, "--epsilon", "4.6", "--delta", "1e-5", "-o", str(tmp_path / "out"), code=2)["error"]
-    assert isinstance(found, sf.ReleaseError)
+    asked = ["--epsilon", "4.6", "--delta", "1e-5", "-o", str(tmp_path / "out")]
+    assert isinstance(run(*files, *asked, "--ledger", str(tmp_path / "l.db"), code=2)["error"], sf.ReleaseError)
+    found = run(*files, *asked, code=2)["error"]
+    assert isinstance(found, sf.ParameterError)
+    assert found.name == "ledger"
 
 
 def test_a_ledger_is_charged(files, tmp_path):
@@ -132,7 +136,7 @@ def test_lines_that_may_be_days_or_trips_of_one_person_are_warned_of(column, val
     flows = pl.read_csv(files[0], infer_schema=False)
     cells = [str(at) if values is None else values[at % len(values)] for at in range(flows.height)]
     flows.with_columns(pl.Series(column, cells)).write_csv(files[0])
-    budget = ["--epsilon", "4.6", "--delta", "1e-5"]
+    budget = ["--epsilon", "4.6", "--delta", "1e-5", "--allow-unaccounted"]
     answer = run(*files, *budget, "-o", str(tmp_path / "out"))
     assert any(text.startswith(column) and "one" in text for text in answer["warnings"]) == warned
     done = CliRunner().invoke(app, ["synthesize", *files, *budget, "-o", str(tmp_path / "again")])

@@ -80,7 +80,7 @@ def synthesize(**options: Any) -> None:
 
     Destinations and their totals are public; where people come from is the secret.
 
-    Example: sfumato synthesize od.csv.gz --geography xwalk.csv.gz --epsilon 4.6 --delta 1e-5 -o out/
+    Example: sfumato synthesize od.csv.gz --geography xwalk.csv.gz --epsilon 4.6 --delta 1e-5 --ledger l.db -o out/
     """
     import sfumato as sf
     from sfumato.api import refuse_before_reading

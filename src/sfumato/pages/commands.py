@@ -20,7 +20,10 @@ def publish_command(mechanism: Any, data: str, schema: str) -> str | None:
     words = publish_words(mechanism)
     if words is None:
         return None
-    return shell_command(["sfumato", "publish", words[0], operand(data), operand(schema), *words[1:], "-o", "out/"])
+    spends = any(one.flag == "epsilon" for one in parameters(type(mechanism)))
+    account = ["--ledger", "ledger.db"] if spends else []
+    files = [operand(data), operand(schema)]
+    return shell_command(["sfumato", "publish", words[0], *files, *words[1:], *account, "-o", "out/"])
 
 
 def publish_words(mechanism: Any) -> list[str] | None:

@@ -49,7 +49,9 @@ def test_the_command_makes_the_mechanism(mechanism, monkeypatch):
 
 def test_our_one_configuration_is_asked_for_by_its_name():
     command = publish_command(sf.DiffGen.recommended(1), "data.csv", "schema.toml")
-    assert command == "sfumato publish diffgen data.csv schema.toml --epsilon 1 --recommended -o out/"
+    assert (
+        command == "sfumato publish diffgen data.csv schema.toml --epsilon 1 --recommended --ledger ledger.db -o out/"
+    )
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ def saved(tmp_path_factory):
     }
     table = sf.read(pl.DataFrame(rows), SCHEMA)
     folder = tmp_path_factory.mktemp("made") / "out"
-    sf.publish(table, sf.NoisyTable(1), allow_noise=True).save(folder)
+    sf.publish(table, sf.NoisyTable(1), allow_noise=True).save(folder, allow_unaccounted=True)
     return table, folder, json.loads((folder / "manifest.json").read_text("utf-8"))
 
 

@@ -248,5 +248,6 @@ def _help(name: str, kind: Any, declared: tuple[Parameter, ...]) -> str:
         else:
             words += [f"--{one.flag}", "..."] if one.example is None else written_flag(one, one.example) or []
     words += [f"--{next(iter(_variants(kind)))}"] if "recommended" in _variants(kind) else []
+    words += ["--ledger", "ledger.db"] if any(one.flag == "epsilon" for one in declared) else []
     example = shell_command(["sfumato", "publish", name, "patients.csv", "patients.toml", *words, "-o", "out/"])
     return f"{about}{whose}\n\nExample: {example}"

@@ -33,7 +33,7 @@ def budget_warnings(claim: Claim, schema: Schema, ledger: str | None) -> list[st
     if claim.kind != "proved":
         return []
     if ledger is None:
-        return ["no ledger is named, so what this spends is not added to what was spent before. Add --ledger ledger.db"]
+        return ["no ledger is named: what this spends is not added to what was spent before"]
     from pathlib import Path
 
     import sfumato as sf
