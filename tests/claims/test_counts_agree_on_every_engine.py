@@ -1,4 +1,4 @@
-"""The same data gives the same counts through polars, pandas, pyarrow, duckdb and files."""
+"""The same data gives the same counts through polars, pandas, pyarrow, duckdb, Spark Connect (Sail) and files."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from hypothesis import given, settings, strategies as st
+from tests.spark_sessions import frame_of, local, sail
 
 from sfumato.counts import Counts, Table, read
 from sfumato.io.decode_cell import code_of
@@ -127,9 +128,11 @@ ENGINES = {
     "pandas arrow": lambda frame, _: frame.to_pandas(use_pyarrow_extension_array=True),
     "pyarrow": lambda frame, _: frame.to_arrow(),
     "duckdb": lambda frame, _: duckdb.connect().from_arrow(frame.to_arrow()),
+    "sail": lambda frame, _: frame_of(sail(), frame),
     "csv": csv_of,
     "parquet": parquet_of,
 }
+GROUPED = {"duckdb", "sail"}  # their rows are in no order
 
 
 def by_hand(frame: pl.DataFrame) -> Counts:
@@ -144,9 +147,9 @@ def by_hand(frame: pl.DataFrame) -> Counts:
     return Counts(SCHEMA, names=tuple(NAMES), codes=codes, weights=weights)
 
 
-def checked(frame: pl.DataFrame, folder) -> None:
+def checked(frame: pl.DataFrame, folder, engines=ENGINES) -> None:
     expected = by_hand(frame)
-    for engine, make in ENGINES.items():
+    for engine, make in engines.items():
         table = read(make(frame, folder), SCHEMA)
         counts = table.counts()
         assert counts == expected, engine
@@ -180,9 +183,15 @@ def test_named_shapes(shape: str, tmp_path) -> None:
     checked(polars_frame(SHAPES[shape]), tmp_path)
 
 
+@pytest.mark.full
+@pytest.mark.parametrize("shape", SHAPES)
+def test_named_shapes_in_spark(shape: str, tmp_path) -> None:
+    checked(polars_frame(SHAPES[shape]), tmp_path, {"spark": lambda frame, _: frame_of(local(), frame)})
+
+
 def test_an_empty_table(tmp_path) -> None:
     frame = polars_frame([])
-    for engine in ("polars", "polars lazy", "pyarrow", "duckdb", "csv", "parquet"):
+    for engine in ("polars", "polars lazy", "pyarrow", "duckdb", "sail", "csv", "parquet"):
         table = read(ENGINES[engine](frame, tmp_path), SCHEMA)
         assert table.rows == 0
         assert table.counts().codes.shape == (0, len(NAMES))
@@ -228,7 +237,7 @@ def test_row_codes_keep_file_order(tmp_path) -> None:
         codes = read(make(frame, tmp_path), SCHEMA).codes(["age"])
         found = codes[:, 0].tolist()
         assert codes.dtype == np.int32
-        assert found == (sorted(expected) if engine == "duckdb" else expected), engine
+        assert found == (sorted(expected) if engine in GROUPED else expected), engine
 
 
 def test_encoded_rows_are_the_table_again() -> None:

@@ -13,6 +13,7 @@ import polars as pl
 from sfumato.io.decode_cell import canonical_text
 from sfumato.io.encode import cell_and_certainty
 from sfumato.io.errors import refused
+from sfumato.io.spark import Sql, by_bytes, collected, counted, is_spark, quoted
 from sfumato.schema import Grid
 
 __all__ = ["ROWS", "Grouped", "InMemory", "open_frame"]
@@ -53,15 +54,25 @@ class Grouped:
         Doubles of a column in `cells` become the middle of their cell first, so that few lines come back.
         """
         types = self.frame.collect_schema()
+        spark = self.frame.to_native()
+        if is_spark(spark):
+            doubles = [name for name in names if name in cells and types[name] == nw.Float64]
+            written = {name: _middle_in_sql(quoted(name), cells[name]) for name in doubles}
+            return collected(counted(spark, names, written, ROWS))
         middles = [_middle(name, cells[name]) for name in names if name in cells and types[name] == nw.Float64]
         frame = self.frame.select(*names)
         query = (frame.with_columns(*middles) if middles else frame).group_by(*names).agg(nw.len().alias(ROWS))
-        found = query.collect(backend="polars").to_native()
-        return pl.DataFrame(found).with_columns(pl.col(ROWS).cast(pl.Int64))  # Decimal or unsigned, by engine
+        return _fetched(query).with_columns(pl.col(ROWS).cast(pl.Int64))  # Decimal or unsigned, by engine
 
     def height(self) -> int:
         """Return how many rows there are."""
-        return int(self.frame.select(nw.len()).collect(backend="polars").item())
+        return int(_fetched(self.frame.select(nw.len())).item())
+
+
+def _fetched(query: Any) -> pl.DataFrame:
+    """Run a query where the data is and return what it gives."""
+    native = query.to_native()
+    return collected(native) if is_spark(native) else pl.DataFrame(query.collect(backend="polars").to_native())
 
 
 def open_frame(data: Any) -> tuple[tuple[str, ...], pl.LazyFrame | InMemory | Grouped]:
@@ -79,7 +90,7 @@ def open_frame(data: Any) -> tuple[tuple[str, ...], pl.LazyFrame | InMemory | Gr
     try:
         frame = nw.from_native(data)
     except TypeError:
-        hint = "give a path, or a pandas, polars, pyarrow or duckdb frame"
+        hint = "give a path, or a pandas, polars, pyarrow, duckdb or pyspark frame"
         raise refused("data", f"is not a table ({type(data).__name__})", hint) from None
     columns = tuple(str(name) for name in frame.collect_schema().names())
     _check_names(columns)
@@ -89,8 +100,10 @@ def open_frame(data: Any) -> tuple[tuple[str, ...], pl.LazyFrame | InMemory | Gr
 
 
 def _told_apart(frame: Any) -> Any:
-    """Have DuckDB compare texts by their bytes: under another collation it would count `a` and `A` as one of them."""
+    """Have DuckDB and Spark compare texts by their bytes: under another collation `a` and `A` would count as one."""
     native = frame.to_native()
+    if is_spark(native):
+        return nw.from_native(by_bytes(native))
     if type(native).__module__.partition(".")[0] != "duckdb":
         return frame
     import duckdb
@@ -106,10 +119,20 @@ def _told_apart(frame: Any) -> Any:
 def _middle(name: str, grid: Grid) -> Any:
     """Replace numbers by the middle of their cell where the cell is certain; the rest is left for the oracle."""
     x = nw.col(name)
+    inside, middle = _cell(x, grid)
+    return nw.when(inside).then(middle).otherwise(x).alias(name)
+
+
+def _middle_in_sql(column: str, grid: Grid) -> Sql:
+    inside, middle = _cell(Sql(column), grid)
+    return Sql(middle.text).if_(inside, Sql(column))
+
+
+def _cell(x: Any, grid: Grid) -> tuple[Any, Any]:
+    """Return where the cell of a number is certain, and the middle of that cell."""
     code, sure = cell_and_certainty(grid, x)
     low, high, step = float(grid.low), float(grid.high), float(grid.step)
-    inside = (x >= low) & (x < high) & (code < grid.size) & sure
-    return nw.when(inside).then((code + 0.5) * step + low).otherwise(x).alias(name)
+    return (x >= low) & (x < high) & (code < float(grid.size)) & sure, (code + 0.5) * step + low
 
 
 def _check_names(names: Sequence[str]) -> None:

@@ -1,0 +1,215 @@
+"""Frames of Spark, classic and Connect: compared by bytes, collected as Arrow, read from files, and their session.
+
+Nothing here starts Spark by itself except `spark_frame`, which a command asks for by name.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from sfumato.errors import ParameterError, SfumatoError, count_of
+from sfumato.io.errors import refused
+
+__all__ = ["Sql", "by_bytes", "collected", "counted", "is_spark", "quiet", "quoted", "spark_frame", "spark_session"]
+
+_NEEDS = "pip install 'sfumato[spark]'"
+_BROKEN = "_corrupt_record"
+_REMOTE = re.compile(r"sc://[^\s/]+(/.*)?")
+
+
+def is_spark(frame: Any) -> bool:
+    """True for a DataFrame of pyspark, classic or Connect."""
+    return type(frame).__module__.startswith("pyspark.sql") and hasattr(frame, "mapInArrow")
+
+
+def quoted(name: str) -> str:
+    """Return a column's name as Spark's SQL has it."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Sql:
+    """A number or a truth value written in Spark's SQL, so that formulas read as those of other libraries.
+
+    Through narwhals a quotient would be `try_divide`, which some servers have for whole numbers only.
+    """
+
+    text: str
+
+    def _with(self, sign: str, other: Sql | float) -> Sql:
+        right = other.text if isinstance(other, Sql) else f"CAST('{other!r}' AS DOUBLE)"
+        return Sql(f"({self.text} {sign} {right})")
+
+    def __add__(self, other: Sql | float) -> Sql:
+        return self._with("+", other)
+
+    def __sub__(self, other: Sql | float) -> Sql:
+        return self._with("-", other)
+
+    def __mul__(self, other: Sql | float) -> Sql:
+        return self._with("*", other)
+
+    def __truediv__(self, other: Sql | float) -> Sql:
+        return self._with("/", other)
+
+    def __lt__(self, other: Sql | float) -> Sql:
+        return self._with("<", other)
+
+    def __ge__(self, other: Sql | float) -> Sql:
+        return self._with(">=", other)
+
+    def __eq__(self, other: object) -> Any:
+        assert isinstance(other, Sql | float)
+        return self._with("=", other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __and__(self, other: Sql) -> Sql:
+        return self._with("AND", other)
+
+    def floor(self) -> Sql:
+        """The greatest whole number that is not above it."""
+        return Sql(f"FLOOR({self.text})")
+
+    def abs(self) -> Sql:
+        """Its size."""
+        return Sql(f"ABS({self.text})")
+
+    def if_(self, condition: Sql, otherwise: Sql) -> Sql:
+        """This where the condition holds, else the other."""
+        return Sql(f"CASE WHEN {condition.text} THEN {self.text} ELSE {otherwise.text} END")
+
+
+def counted(frame: Any, names: Sequence[str], middles: Mapping[str, Sql], rows: str) -> Any:
+    """Return a frame of the distinct combinations of some columns and how many rows have each: one job of Spark.
+
+    A column in `middles` is replaced by that expression first.
+    """
+    chosen = [f"{middles[n].text if n in middles else quoted(n)} AS {quoted(n)}" for n in names]
+    keys = [quoted(name) for name in names]
+    return frame.selectExpr(*chosen).groupBy(*keys).count().toDF(*names, rows)
+
+
+@contextlib.contextmanager
+def quiet() -> Iterator[None]:
+    """Keep Spark's remark about newer versions of pandas to itself: nothing here goes through pandas."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
+        yield
+
+
+def by_bytes(frame: Any) -> Any:
+    """Have Spark compare texts by their bytes: under another collation it would count `a` and `A` as one of them."""
+    others = {
+        field.name
+        for field in frame.schema.fields
+        if getattr(field.dataType, "collation", "UTF8_BINARY") != "UTF8_BINARY"
+    }
+    if not others:
+        return frame
+    plain = [f"collate({quoted(n)}, 'UTF8_BINARY') AS {quoted(n)}" if n in others else quoted(n) for n in frame.columns]
+    return frame.selectExpr(*plain)
+
+
+def collected(frame: Any) -> pl.DataFrame:
+    """Return the rows of a small frame. They come as Arrow: through pandas a null would make floats of integers."""
+    import pyarrow as pa
+
+    with quiet():
+        if hasattr(frame, "toArrow"):
+            table = frame.toArrow()
+        elif hasattr(frame, "_collect_as_arrow"):  # classic 3.5
+            batches = frame._collect_as_arrow()  # noqa: SLF001
+            if not batches:
+                from pyspark.sql.pandas.types import to_arrow_schema
+
+                return _framed(to_arrow_schema(frame.schema).empty_table())
+            table = pa.Table.from_batches(batches)
+        else:  # Connect 3.5
+            client = frame._session.client  # noqa: SLF001
+            table = client.to_table(frame._plan.to_proto(client))[0]  # noqa: SLF001
+    return _framed(table)
+
+
+def _framed(table: Any) -> pl.DataFrame:
+    found = pl.from_arrow(table)
+    assert isinstance(found, pl.DataFrame)
+    return found
+
+
+def spark_session(*, master: str | None = None, remote: str | None = None) -> Any:
+    """Return a session of Spark: of a Connect server (`remote`), or of a cluster or this machine (`master`)."""
+    if (master is None) == (remote is None):
+        hint = "--master local[2], or --remote sc://host:15002"
+        raise ParameterError("engine", "spark", "needs a master or a remote server, one of them", hint=hint)
+    if remote is not None and not _REMOTE.fullmatch(remote):
+        raise ParameterError("remote", remote, "must begin with sc://", hint="sc://localhost:15002")
+    try:
+        with quiet():
+            if remote is not None:
+                from pyspark.sql.connect.session import SparkSession as Remote
+
+                return Remote.builder.remote(remote).getOrCreate()
+            from pyspark.sql import SparkSession
+
+            plain = SparkSession.builder.master(master).config("spark.ui.showConsoleProgress", "false")
+            return plain.getOrCreate()
+    except ImportError:
+        raise ParameterError("engine", "spark", "needs the spark extra", hint=_NEEDS) from None
+    except Exception as error:  # noqa: BLE001  (of Java, of gRPC, of the cluster)
+        where = remote or master
+        hint = "check that the server runs, or that Java is installed" if remote is None else "check that it runs"
+        raise refused(str(where), f"Spark cannot be reached ({type(error).__name__})", hint) from None
+
+
+def spark_frame(path: str, session: Any, *, delimiter: str | None = None, encoding: str | None = None) -> Any:
+    """Open Parquet or CSV with Spark, where it finds the path; every column of a CSV is text.
+
+    A CSV has a header line; its delimiter is a comma and its encoding UTF-8 unless stated, so that nothing is guessed.
+    Lines with more or fewer cells than the header are refused when they are read.
+    """
+    name = path.rstrip("/").rpartition("/")[2]
+    try:
+        with quiet():
+            if _is_parquet(path):
+                return session.read.parquet(path)
+            form = {"header": True, "sep": delimiter or ",", "encoding": encoding or "utf-8", "multiLine": True}
+            form |= {"quote": '"', "escape": '"', "inferSchema": False}
+            names = session.read.csv(path, **form).columns
+            told = ", ".join(f"{quoted(column)} STRING" for column in names)
+            _refuse_ragged(session, path, told, form, name)
+            return session.read.csv(path, schema=told, **form, mode="FAILFAST")
+    except SfumatoError:
+        raise
+    except Exception as error:  # noqa: BLE001
+        rule = f"cannot be opened by Spark ({type(error).__name__})"
+        raise refused(name, rule, "give a path that the cluster can read: Parquet, or CSV with a header") from None
+
+
+def _refuse_ragged(session: Any, path: str, told: str, form: dict[str, Any], name: str) -> None:
+    """Raise where lines have more or fewer cells than the header, which Spark would fill up or cut off.
+
+    A server that cannot mark such lines refuses them itself when it reads them (FAILFAST).
+    """
+    marked = {"columnNameOfCorruptRecord": _BROKEN, "columnPruning": False, "mode": "PERMISSIVE"}
+    reader = session.read.options(**marked)
+    try:
+        frame = reader.csv(path, schema=f"{told}, {quoted(_BROKEN)} STRING", **form)
+        first = quoted(frame.columns[0])
+        rows = collected(frame.selectExpr(f"count({first}) AS n", f"count({quoted(_BROKEN)}) AS wrong"))["wrong"].item()
+    except Exception:  # noqa: BLE001  (a server without this option)
+        return
+    if rows:
+        rule = f"{count_of(rows, 'line has', 'lines have')} more or fewer cells than the header"
+        raise refused(name, rule, "check the delimiter and the quotes")
+
+
+def _is_parquet(path: str) -> bool:
+    return not path.lower().endswith((".csv", ".csv.gz", ".txt", ".tsv"))
