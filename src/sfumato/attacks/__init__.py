@@ -11,6 +11,7 @@ from sfumato.attacks.base import Attack, Exposure, Fit, Gain, Knowledge
 from sfumato.attacks.calibration import Calibration, calibrate
 from sfumato.attacks.composing.against import Against, against, open_releases, read_victims
 from sfumato.attacks.composing.attack import Intersection, composition
+from sfumato.attacks.composing.differencing import Differencing
 from sfumato.attacks.composing.outcome import Composition, Records, Tally
 from sfumato.attacks.definetti import DeFinetti
 from sfumato.attacks.downcoding import Downcoding
@@ -22,6 +23,7 @@ from sfumato.attacks.learner import Learner
 from sfumato.attacks.linkage import Linkage
 from sfumato.attacks.membership import Membership, advantage_bound
 from sfumato.attacks.minimality import Minimality
+from sfumato.attacks.reading import Background, Similarity, Skewness
 from sfumato.attacks.registry import REGISTRY
 from sfumato.attacks.shadow import Shadow
 from sfumato.attacks.singling_out import SinglingOut
@@ -34,9 +36,11 @@ __all__ = [
     "Against",
     "Attack",
     "Audited",
+    "Background",
     "Calibration",
     "Composition",
     "DeFinetti",
+    "Differencing",
     "Downcoding",
     "Exposure",
     "Fit",
@@ -55,7 +59,9 @@ __all__ = [
     "Samples",
     "Shadow",
     "Share",
+    "Similarity",
     "SinglingOut",
+    "Skewness",
     "Suite",
     "Tally",
     "advantage_bound",

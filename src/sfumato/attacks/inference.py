@@ -5,7 +5,8 @@ Source    Machanavajjhala et al., l-diversity, TKDD 2007 (homogeneity and backgr
 Claim     For each person the guess is the value of largest est(s | y) at what is known of them, of equals the more
           frequent; a person no box holds is read off the nearest boxes. With `ruled_out` = j the attacker knows of the
           j likeliest wrong values that they are wrong. With `similar` = m a guess below the same node, m steps up the
-          sensitive hierarchy, counts as right.
+          sensitive hierarchy, counts as right. With `risen` the guess is the value whose share in the class is furthest
+          above its share in the whole release, and the baseline is that share. `reading.py` has each under a name.
 Because   est(s | y) holds what a release of any form says of a point; the controls are guessed by the same rule.
 Checked   tests/claims/test_inference_attack.py::test_equals_the_slow_attack
           tests/claims/test_inference_attack.py::test_planted_tables
@@ -21,7 +22,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sfumato.attacks.base import FITS, Exposure, Fit, Gain, Harm, Knowledge, joined_words
+from sfumato.attacks.base import FITS, Exposure, Fit, Gain, Harm, Knowledge, joined_words, percent
 from sfumato.attacks.victims import (
     MOST,
     Victims,
@@ -35,6 +36,7 @@ from sfumato.attacks.victims import (
 )
 from sfumato.counts import Table
 from sfumato.declare import Whole, declare, parameter
+from sfumato.errors import count_of
 from sfumato.estimate import align, inferred
 from sfumato.measures.proportions import Share
 from sfumato.mechanisms import Progress
@@ -77,6 +79,7 @@ class Inference:
     similar: Whole = parameter(
         "Steps up the sensitive hierarchy at which a guess still counts.", default=0, least=0, unit="steps"
     )
+    risen: bool = parameter("Guess the value that is furthest above its usual share.", default=False)
     most: Whole = parameter("How many people of each side are attacked at most.", default=MOST, least=2)
 
     def fits(self, release: Release) -> Fit:
@@ -115,6 +118,7 @@ class Inference:
                         overall=view.overall,
                         groups=groups,
                         ruled_out=self.ruled_out,
+                        risen=self.risen,
                     ),
                 )
 
@@ -129,20 +133,36 @@ class Inference:
                 known=known,
                 attribute=name,
                 ruled_out=self.ruled_out,
+                risen=self.risen,
+                homogeneous=True,
+                guesses=self._guesses(),
             )
 
         return worst_attribute(names, one)
 
 
+    def _guesses(self) -> str:
+        """What is done, with a place for the attribute."""
+        if self.risen:
+            return "guesses {} by the value that stands out in their class, and is right"
+        if self.similar:
+            return f"guesses {{}}, to within {count_of(self.similar, 'step')} of its hierarchy,"
+        return "guesses {}"
+
+
 @dataclass(frozen=True)
 class Guesses:
-    """What was guessed of each kind of person, and how likely the attacker held the truth to be."""
+    """What was guessed of each kind of person, and how likely the attacker held the truth to be.
+
+    `usual` is the share of the guessed value in the whole release.
+    """
 
     people: Victims
     _: KW_ONLY
     success: np.ndarray
     chance: np.ndarray
     certain: np.ndarray
+    usual: np.ndarray | None = None
 
     @property
     def share(self) -> Share:
@@ -158,20 +178,22 @@ def guessed(
     overall: np.ndarray,
     groups: np.ndarray | None = None,
     ruled_out: int = 0,
+    risen: bool = False,
 ) -> Guesses:
-    """Guess the likeliest value of each person; of equally likely ones the more frequent, then the first."""
+    """Guess the likeliest value of each person, or the most risen; of equals the more frequent, then the first."""
     groups = np.arange(len(overall)) if groups is None else groups
     beliefs, frequent = _by_group(beliefs, groups), _by_group(overall[None, :].astype(np.float64), groups)[0]
     truth = groups[people.secret]
     lines = np.arange(len(truth))
     beliefs = _without(beliefs, truth, ruled_out)
     order = np.argsort(-frequent, kind="stable")
-    ranked = beliefs[:, order]
+    share = frequent / max(1.0, frequent.sum())
+    ranked = (beliefs - share if risen else beliefs)[:, order]
     top = ranked.max(axis=1, initial=0.0)
     guess = order[(ranked >= (top * (1 - _TIE))[:, None]).argmax(axis=1)]
     chance = beliefs[lines, truth]
     certain = (chance > 1 - _TIE) & (True if held is None else held)
-    return Guesses(people, success=guess == truth, chance=chance, certain=certain)
+    return Guesses(people, success=guess == truth, chance=chance, certain=certain, usual=share[guess])
 
 
 def _in_parts(people: Victims, values: int, attack: Callable[[Victims], Guesses]) -> Guesses:
@@ -186,6 +208,7 @@ def _in_parts(people: Victims, values: int, attack: Callable[[Victims], Guesses]
         success=np.concatenate([part.success for part in found]),
         chance=np.concatenate([part.chance for part in found]),
         certain=np.concatenate([part.certain for part in found]),
+        usual=np.concatenate([part.usual for part in found if part.usual is not None]),
     )
 
 
@@ -199,41 +222,53 @@ def inference_gain(
     known: tuple[str, ...],
     attribute: str,
     ruled_out: int = 0,
+    risen: bool = False,
+    homogeneous: bool = False,
+    guesses: str = "guesses {}",
     holds: str = "",
     stops: str = STOPS,
     notes: tuple[str, ...] = (),
     details: dict[str, Any] | None = None,
 ) -> Gain:
-    """Return the gain of guesses, beside the guess of someone who has seen the overall distribution only."""
+    """Return the gain of guesses, beside the guess of someone who has seen the overall distribution only.
+
+    Of somebody who guesses the most risen value the same guesses are the baseline, as often right as the value is had.
+    """
     people = targets.people
-    even = (overall / max(1, overall.sum()))[None, :]
-    baseline = _in_parts(
-        people,
-        len(overall),
-        lambda part: guessed(
-            part, np.repeat(even, len(part.weight), axis=0), overall=overall, groups=groups, ruled_out=ruled_out
-        ),
-    )
+    if risen and targets.usual is not None:
+        baseline = share_of(targets.usual, people.weight)
+    else:
+        even = (overall / max(1, overall.sum()))[None, :]
+        baseline = _in_parts(
+            people,
+            len(overall),
+            lambda part: guessed(
+                part, np.repeat(even, len(part.weight), axis=0), overall=overall, groups=groups, ruled_out=ruled_out
+            ),
+        ).share
     knows = f"knows {joined_words(known)}{holds}"
     if ruled_out:
-        knows += f" and rules out {ruled_out} wrong values"
+        knows += f" and rules out {count_of(ruled_out, 'wrong value')}"
+    certain = share_of(targets.certain, people.weight)
+    if homogeneous and certain.successes:
+        notes = (*notes, f"Of {percent(certain.rate)} the release leaves one value, and it is the true one.")
     return Gain(
         attack,
         axis="inference",
         targets=targets.share,
         controls=None if controls is None else controls.share,
-        baseline=baseline.share,
+        baseline=baseline,
         records=Exposure(
             people.names, codes=people.codes, weight=people.weight, success=targets.success, chance=targets.chance
         ),
         holds=knows,
-        hit=f"guesses {attribute} of {{}} of the people in the table",
+        hit=f"{guesses.format(attribute)} of {{}} of the people in the table",
         miss="of {} of others",
         stops=stops,
         attribute=attribute,
         notes=notes,
         details={
-            "certain and right": share_of(targets.certain, people.weight).to_json(),
+            "certain and right": certain.to_json(),
             "mean belief in the truth": float(np.average(targets.chance, weights=people.weight)),
             **(details or {}),
         },
