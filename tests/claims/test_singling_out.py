@@ -69,3 +69,19 @@ def test_tables_of_other_sizes_are_noted():
     inside, outside = planted(drawn(1, 200)), planted(drawn(2, 50))
     found = SinglingOut(attempts=50).run([made(inside, sf.Raw())], EVERYTHING, inside, outside)
     assert len(found.notes) == 1
+
+
+@pytest.mark.parametrize("mechanism", [sf.Raw(), sf.Mondrian(sf.KAnonymity(4)), sf.Anatomy(2)])
+def test_many_boxes_are_looked_up_with_the_same_result(mechanism):
+    from sfumato.attacks import singling_out
+    from sfumato.estimate import align, align_boxes
+
+    release = made(planted(drawn(5, 400)), mechanism)
+    linked = not isinstance(mechanism, sf.Anatomy)
+    view = align(release, PLANTED, "ill") if linked else align_boxes(release, PLANTED)
+    columns = ("age", "town", "ill")[: 2 + linked]
+    generator = np.random.default_rng(1)
+    tried = singling_out._conditions(view, columns, PLANTED, 3, 200, generator)
+    slow = singling_out._expected(view, tried, linked)
+    assert slow.max() > 0
+    assert singling_out.expected_by_index(view, tried, linked=linked) == pytest.approx(slow)

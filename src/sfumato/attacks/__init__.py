@@ -13,8 +13,10 @@ from sfumato.attacks.composing.against import Against, against, open_releases, r
 from sfumato.attacks.composing.attack import Intersection, composition
 from sfumato.attacks.composing.differencing import Differencing
 from sfumato.attacks.composing.outcome import Composition, Records, Tally
+from sfumato.attacks.container import Container
 from sfumato.attacks.definetti import DeFinetti
-from sfumato.attacks.downcoding import Downcoding
+from sfumato.attacks.downcoding.columns import Downcoding
+from sfumato.attacks.downcoding.rows import DowncodingRows
 from sfumato.attacks.experiment import OverlapRow, Samples, draw_samples, overlap_experiment
 from sfumato.attacks.foreground import Foreground
 from sfumato.attacks.identity import Identity
@@ -39,9 +41,11 @@ __all__ = [
     "Background",
     "Calibration",
     "Composition",
+    "Container",
     "DeFinetti",
     "Differencing",
     "Downcoding",
+    "DowncodingRows",
     "Exposure",
     "Fit",
     "Foreground",

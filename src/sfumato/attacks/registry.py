@@ -20,10 +20,12 @@ REGISTRY = Registry(
         "definetti": "sfumato.attacks.definetti:DeFinetti",
         "foreground": "sfumato.attacks.foreground:Foreground",
         "minimality": "sfumato.attacks.minimality:Minimality",
-        "downcoding": "sfumato.attacks.downcoding:Downcoding",
+        "downcoding": "sfumato.attacks.downcoding.columns:Downcoding",
+        "downcoding-rows": "sfumato.attacks.downcoding.rows:DowncodingRows",
         "composition": "sfumato.attacks.composing.attack:Intersection",
         "differencing": "sfumato.attacks.composing.differencing:Differencing",
         "membership": "sfumato.attacks.membership:Membership",
+        "container": "sfumato.attacks.container:Container",
         "shadow": "sfumato.attacks.shadow:Shadow",
     },
 )

@@ -52,7 +52,8 @@ def read(source: Any, schema: Schema, *, groups: str | None = None, counts: str 
     )
     rows = tally(picked, picked.collect_schema().names(), name)
     plain = frozenset(attribute for attribute, column in columns.items() if types[column].is_temporal())
-    return _release(schema, rows, columns, notes=notes, bucketed=groups is not None, plain=plain)
+    found = _release(schema, rows, columns, notes=notes, bucketed=groups is not None, plain=plain)
+    return replace(found, source=Path(source)) if isinstance(source, str | PathLike) else found
 
 
 def _opened(source: Any) -> tuple[pl.LazyFrame, str]:

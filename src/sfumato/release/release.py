@@ -12,6 +12,7 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -228,6 +229,7 @@ class Release:
     savable: bool = True
     recoding: Any = field(default=None, repr=False)
     residence: Residence | None = field(default=None, repr=False)
+    source: Path | None = field(default=None, repr=False, compare=False)  # the file or folder it was read from
     told_apart: Any = field(default=None, repr=False)  # confidential: what derived columns undo, where they do
     account: Any = field(default=None, repr=False)  # the ledger's entry, told where the release is saved
 

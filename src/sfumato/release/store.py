@@ -754,7 +754,8 @@ def load(folder: str | PathLike[str], *, schema: Schema | None = None) -> Releas
         raise ReleaseError(
             f"{path.name} cannot be read with its schema", hint="take the folder as it was saved"
         ) from None
-    return replace(release, suppressed_group=suppressed_group(release) if manifest.suppressed else None)
+    suppressed = suppressed_group(release) if manifest.suppressed else None
+    return replace(release, suppressed_group=suppressed, source=path)
 
 
 def _known(published: Schema, steward: Schema) -> Schema:

@@ -1,0 +1,306 @@
+"""Downcoding of whole rows: a narrower table that the original still fits is written from the release alone.
+
+Source    Cohen, "Attacks on deidentification's defenses", USENIX Security 2022, section 3: a downcoding Z of a minimal
+          hierarchical generalization Y of X lies strictly below Y and still above X. His attacker knows the law that
+          people are drawn from; ours takes it from `population` where one is given, else values of a label are equally
+          likely and columns independent. The exact law of the rows of a class, below, is ours.
+Claim     Each generalized column of a class has parts: the children of a node, or both ends and the middle of an
+          interval. Labels are minimal, so that no child of a node holds the whole class, and each end of an interval
+          has somebody. Among all ways to draw the w rows of a class that keep this in every column together,
+          P(X_c >= t) is how likely t rows or more fall into a cell c, a combination of parts. Z gives the class the w cells that
+          are expected to hold most rows: the w pairs (c, t) of largest P(X_c >= t). A row counts where Z and the
+          original have it in common. The controls are drawn in classes of the same size from people inside the same
+          label; the baseline is the best Z without knowing that labels are minimal.
+Because   P(X_c = t and minimal) = C(w, t) q_c^t sum over sets S of broken rules that leave c of (-1)^|S| (q(S) - q_c)^
+          (w - t), by inclusion and exclusion; the expected overlap is a sum of P(X_c >= t), largest if taken greedily.
+Checked   tests/claims/test_downcoding_rows.py::test_the_law_equals_all_worlds
+          tests/claims/test_downcoding_rows.py::test_succeeds_on_cohens_construction
+          tests/claims/test_downcoding_rows.py::test_planted_tables
+          tests/claims/test_downcoding_rows.py::test_wrong_mutants_are_caught
+Silent on labels that are not minimal (there it may do worse than its baseline), on classes of more than `size` people,
+          and on columns beyond those whose cells can be listed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from functools import reduce
+from math import comb
+from typing import ClassVar
+
+import numpy as np
+
+from sfumato.attacks.base import Exposure, Fit, Gain, Harm, Knowledge, joined_words
+from sfumato.attacks.downcoding.columns import Downcoding
+from sfumato.attacks.victims import known_names, one_release, same_codes
+from sfumato.counts import Table
+from sfumato.declare import Whole, declare, parameter
+from sfumato.errors import NotComparable
+from sfumato.estimate import View, align_boxes, holding_boxes
+from sfumato.measures.proportions import Share
+from sfumato.mechanisms import Progress
+from sfumato.randomness import Entropy
+from sfumato.release import Release
+from sfumato.schema import Labels
+
+__all__ = ["DowncodingRows", "Parts", "at_least", "best_rows", "parts_of"]
+
+_CELLS = 128  # combinations of parts
+_RULES = 2048  # sets of broken rules
+_CHILDREN = 8  # of a node of an ordered column; with more of them its ends are what is looked at
+_LEAST = 1e-7  # a law that is kept less often than this cannot be told from rounding
+_KNOWN = 20  # people of the population inside a label from which on they are its law
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Parts of one label: which part each of its codes is in, how many codes each has, and what breaks its rule.
+
+    Row i of `rules` marks the parts that the whole class lies in if rule i is broken; row 0 marks all of them. `signs`
+    are those of inclusion and exclusion.
+    """
+
+    part: np.ndarray = field(repr=False)
+    _: KW_ONLY
+    low: int
+    size: np.ndarray
+    rules: np.ndarray
+    signs: np.ndarray
+
+    def of(self, codes: np.ndarray) -> np.ndarray:
+        """The part of each code, -1 of a code outside."""
+        place = codes - self.low
+        there = (place >= 0) & (place < len(self.part))
+        return np.where(there, self.part[np.where(there, place, 0)], -1)
+
+
+def parts_of(labels: Labels, label: int) -> Parts | None:
+    """Return the parts of a label, nothing where it is one value or has no parts."""
+    low, high, size = int(labels.low[label]), int(labels.high[label]), int(labels.size[label])
+    if size < 2 or size != high - low:
+        return None
+    tree = labels.attribute.nodes
+    node = tree.by_interval.get((low, high))
+    if node is not None and 1 < len(tree.children[node]) <= (_CHILDREN if labels.attribute.ordered else size):
+        sizes = np.array([int(tree.high[child] - tree.low[child]) for child in tree.children[node]])
+        many = len(sizes)
+        rules, signs = np.vstack([np.ones((1, many), bool), np.eye(many, dtype=bool)]), np.array([1.0] + [-1.0] * many)
+        return Parts(np.repeat(np.arange(many), sizes), low=low, size=sizes, rules=rules, signs=signs)
+    if size == 2:
+        ends = np.array([[1, 1], [0, 1], [1, 0]], bool)
+        return Parts(np.arange(2), low=low, size=np.ones(2, int), rules=ends, signs=np.array([1.0, -1, -1]))
+    middle = np.repeat([0, 1, 2], [1, size - 2, 1])
+    rules = np.array([[1, 1, 1], [0, 1, 1], [1, 1, 0], [0, 1, 0]], bool)
+    return Parts(middle, low=low, size=np.array([1, size - 2, 1]), rules=rules, signs=np.array([1.0, -1, -1, 1]))
+
+
+def at_least(law: np.ndarray, parts: Sequence[Parts], people: int) -> np.ndarray | None:
+    """Return P(X_c >= t) for each cell c and t = 1 .. people, among classes of `people` that keep every rule.
+
+    `law` is the chance of each cell, with an axis for each column. Nothing where the rules are next to never kept.
+    """
+    cells = law.reshape(-1)
+    inside, signs = np.ones((1, 1), bool), np.ones(1)
+    for one in parts:  # all sets of broken rules x all cells
+        inside = (inside[:, None, :, None] & one.rules[None, :, None, :]).reshape(len(inside) * len(one.rules), -1)
+        signs = (signs[:, None] * one.signs[None, :]).reshape(-1)
+    mass = inside @ cells
+    kept = float((signs * mass**people).sum())
+    if kept < _LEAST:
+        return None
+    rest = np.maximum(mass[:, None] - cells[None, :], 0.0)  # of the others, given that c is left
+    found = np.empty((len(cells), people + 1))
+    for times in range(1, people + 1):
+        ways = comb(people, times) * cells**times
+        found[:, times] = ways * (signs[:, None] * inside * rest ** (people - times)).sum(axis=0) / kept
+    found = np.clip(found, 0.0, 1.0)
+    return np.cumsum(found[:, :0:-1], axis=1)[:, ::-1]
+
+
+def best_rows(chances: np.ndarray, people: int) -> np.ndarray:
+    """Return how many rows each cell is given, so that most of them are expected to be right."""
+    order = np.argsort(-chances.reshape(-1), kind="stable")[:people]
+    return np.bincount(order // chances.shape[1], minlength=len(chances))
+
+
+def _plain(law: np.ndarray, people: int) -> np.ndarray:
+    """P(X_c >= t) where nothing is known to be minimal: binomial."""
+    cells = law.reshape(-1)
+    found = np.zeros((len(cells), people + 1))
+    for times in range(1, people + 1):
+        found[:, times] = comb(people, times) * cells**times * (1 - cells) ** (people - times)
+    return np.cumsum(found[:, :0:-1], axis=1)[:, ::-1]
+
+
+@declare
+class DowncodingRows:
+    """Write a narrower table than the release, whole rows at a time."""
+
+    name: ClassVar[str] = "downcoding-rows"
+    axis: ClassVar[Harm] = "inference"
+    several: ClassVar[bool] = False
+    small_only: ClassVar[bool] = False
+
+    _: KW_ONLY
+    size: Whole = parameter("Largest class that is worked out.", default=30, least=2, unit="people")
+    most: Whole = parameter("How many classes are attacked at most.", default=3000, least=1, unit="classes")
+
+    def fits(self, release: Release) -> Fit:
+        """Generalized tables."""
+        return Downcoding().fits(release)
+
+    def run(
+        self,
+        releases: Sequence[Release],
+        knowledge: Knowledge,
+        targets: Table,
+        controls: Table | None = None,
+        *,
+        seed: int = 0,
+        progress: Progress | None = None,
+    ) -> Gain:
+        """Downcode the classes; compare with the rows of the targets, who are everybody in the table."""
+        release = one_release(releases)
+        known = known_names(knowledge, targets.schema)
+        view = align_boxes(release, targets.schema.with_roles(quasi=known))
+        entropy = Entropy.seeded(seed).child(self.name)
+        if controls is not None:
+            same_codes(controls, targets, known)
+        classes = self._classes(view, release, entropy)
+        people = _Rows.of(view, targets, known)
+        others = None if controls is None else _Rows.of(view, controls, known)
+        law = None if knowledge.population is None else _Rows.of(view, knowledge.population, known)
+        tally, scored = _Tally(), np.zeros((len(classes), 2))
+        for at, box in enumerate(classes):
+            scored[at] = tally.add(view, int(box), people, others, law, entropy.child(str(at)))
+        if not tally.rows:
+            raise NotComparable("no class of the release has parts that could be told apart.")
+        codes = np.column_stack([table.low[view.labels[classes, at]] for at, table in enumerate(view.tables)])
+        weight = view.weight[classes].astype(np.int64) * (scored[:, 1] > 0)
+        rate = np.divide(scored[:, 0], np.maximum(scored[:, 1], 1))
+        given = "" if law is None else " and the population"
+        return Gain(
+            self.name,
+            axis="inference",
+            targets=Share(tally.right, trials=tally.rows),
+            controls=None if controls is None or not tally.others else Share(tally.others_right, trials=tally.others),
+            baseline=Share(tally.blind, trials=tally.rows),
+            records=Exposure(known, codes=codes, weight=weight, success=rate, chance=rate),
+            holds=f"knows that labels are as narrow as may be{given}",
+            hit=f"narrows {joined_words(known)} of {{}} of the rows of people in the table rightly",
+            miss="would be right on {} of the rows of others inside the same labels",
+            stops="labels of fixed hierarchies instead of tight ones (tight=False), or larger classes",
+            details={"classes": tally.classes, "classes right as a whole": tally.whole},
+        )
+
+    def _classes(self, view: View, release: Release, entropy: Entropy) -> np.ndarray:
+        """Classes small enough, at most so many of them at random."""
+        there = (view.weight > 1) & (view.weight <= self.size)
+        if release.suppressed_group is not None:
+            there &= view.group != release.suppressed_group
+        found = np.flatnonzero(there)
+        return found if len(found) <= self.most else found[entropy.subset(len(found), self.most)]
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Rows by the box that holds them, where it is one."""
+
+    codes: np.ndarray
+    first: np.ndarray
+
+    @classmethod
+    def of(cls, view: View, table: Table, known: tuple[str, ...]) -> _Rows:
+        counts = table.counts(known)
+        distinct = counts.codes.astype(np.int64)
+        person, box = holding_boxes(view, distinct)
+        once = np.bincount(person, minlength=len(distinct))[person] == 1
+        person, box = person[once], box[once]
+        order = np.argsort(box, kind="stable")
+        times = counts.weights[person[order]]
+        rows = np.repeat(distinct[person[order]], times, axis=0)
+        return cls(rows, np.searchsorted(np.repeat(box[order], times), np.arange(len(view.weight) + 1)))
+
+    def inside(self, box: int) -> np.ndarray:
+        return self.codes[self.first[box] : self.first[box + 1]]
+
+
+@dataclass
+class _Tally:
+    """Rows of the downcoded table that are right, class after class."""
+
+    rows: int = 0
+    right: int = 0
+    blind: int = 0
+    others: int = 0
+    others_right: int = 0
+    classes: int = 0
+    whole: int = 0
+
+    def add(
+        self, view: View, box: int, people: _Rows, others: _Rows | None, law: _Rows | None, entropy: Entropy
+    ) -> tuple[float, float]:
+        """Downcode one class; return its rows that are right, and all of them."""
+        size = int(view.weight[box])
+        mine = people.inside(box)
+        if len(mine) != size:
+            return 0.0, 0.0
+        found = _narrowed(view, box, size, None if law is None else law.inside(box))
+        if found is None:
+            return 0.0, 0.0
+        columns, parts, shape, given, plain = found
+
+        def cells(codes: np.ndarray) -> np.ndarray:
+            places = [one.of(codes[:, at]) for at, one in zip(columns, parts, strict=True)]
+            return np.bincount(np.ravel_multi_index(places, shape), minlength=int(np.prod(shape)))
+
+        truth = cells(mine)
+        right = int(np.minimum(given, truth).sum())
+        self.rows += size
+        self.right += right
+        self.blind += int(np.minimum(plain, truth).sum())
+        self.classes += 1
+        self.whole += right == size
+        there = None if others is None else others.inside(box)
+        if there is not None and len(there) >= size:
+            drawn = there[entropy.permutation(len(there))[:size]]
+            self.others += size
+            self.others_right += int(np.minimum(given, cells(drawn)).sum())
+        return float(right), float(size)
+
+
+def _narrowed(
+    view: View, box: int, size: int, law: np.ndarray | None
+) -> tuple[list[int], list[Parts], tuple[int, ...], np.ndarray, np.ndarray] | None:
+    """Columns that are narrowed, their parts, and how many rows each cell is given, with and without minimality."""
+    columns: list[int] = []
+    parts: list[Parts] = []
+    chances = None
+    for at, table in enumerate(view.tables):
+        one = parts_of(table, int(view.labels[box, at]))
+        if one is None:
+            continue
+        tried = [*parts, one]
+        shape = tuple(len(each.size) for each in tried)
+        if np.prod(shape) > _CELLS or np.prod([len(each.signs) for each in tried]) > _RULES:
+            continue
+        found = at_least(_law(tried, [*columns, at], law), tried, size)
+        if found is not None:
+            columns, parts, chances = [*columns, at], tried, found
+    if chances is None:
+        return None
+    shape = tuple(len(each.size) for each in parts)
+    plain = _plain(_law(parts, columns, law), size)
+    return columns, parts, shape, best_rows(chances, size), best_rows(plain, size)
+
+
+def _law(parts: list[Parts], columns: list[int], law: np.ndarray | None) -> np.ndarray:
+    """The chance of each cell: that of the population inside the label, else even and independent."""
+    even = reduce(np.multiply.outer, [one.size / one.size.sum() for one in parts])
+    if law is None or len(law) < _KNOWN:
+        return np.asarray(even)
+    shape = tuple(len(one.size) for one in parts)
+    places = [one.of(law[:, at]) for at, one in zip(columns, parts, strict=True)]
+    seen = np.bincount(np.ravel_multi_index(places, shape), minlength=even.size).reshape(shape)
+    return np.asarray((seen + even) / (len(law) + 1.0))  # one row more, as the label alone would have it
