@@ -11,7 +11,7 @@ import pytest
 from tests.claims.planted_people import PLANTED, drawn, planted
 
 import sfumato as sf
-from sfumato.attacks import Container, Knowledge, REGISTRY, attack_all, container as module
+from sfumato.attacks import REGISTRY, Container, Knowledge, attack_all, container as module
 from sfumato.errors import NotComparable
 
 EVERYTHING = Knowledge()
@@ -31,16 +31,16 @@ def attacked(file, table=TABLE, control=CONTROL):
     return Container().run([release], EVERYTHING, table, control)
 
 
-@pytest.mark.parametrize("format", ["csv", "parquet"])
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
 @pytest.mark.parametrize(
     "mechanism", [sf.Mondrian(sf.KAnonymity(5)), sf.Bucketize(sf.LDiversity(2)), sf.NoisyTable(1, cuts={"age": ["*"]})]
 )
-def test_our_files_tell_nothing(tmp_path, mechanism, format):
-    table = TABLE if format == "csv" else planted(ROWS[np.lexsort(ROWS.T[::-1])])  # sorted as a file of ours is
+def test_our_files_tell_nothing(tmp_path, mechanism, kind):
+    table = TABLE if kind == "csv" else planted(ROWS[np.lexsort(ROWS.T[::-1])])  # sorted as a file of ours is
     if isinstance(mechanism, sf.NoisyTable):
         table = table.with_roles(quasi=["age", "town"], target="ill", sensitive=())
     release = sf.publish(table, mechanism)
-    release.save(tmp_path / "out", format=format)
+    release.save(tmp_path / "out", format=kind)
     found = attacked(tmp_path / "out", TABLE)
     assert found.notes == ()
     assert found.interval[0] <= 0 <= found.interval[1]
@@ -142,10 +142,10 @@ def test_a_release_that_was_not_read_from_a_file_does_not_fit(tmp_path):
 MUTANTS = {
     "sees no order": ("_placed", lambda real: lambda file, sides, names, what, key, *rest: real(
         file, sides, names, what, key[::-1], *rest), test_the_order_of_rows_is_found),
-    "sees no leftover": ("_keys", lambda _: lambda file: iter(()), test_leftovers_are_found),
-    "takes the dictionary for the rows": ("_dictionaries", lambda _: lambda *given: ({}, ()),
+    "sees no leftover": ("_keys", lambda _: lambda *_: iter(()), test_leftovers_are_found),
+    "takes the dictionary for the rows": ("_dictionaries", lambda _: lambda *_: ({}, ()),
         test_unused_dictionary_values_are_found),
-    "knows no extremes": ("_extremes", lambda _: lambda *given: iter(()), test_exact_extremes_are_found),
+    "knows no extremes": ("_extremes", lambda _: lambda *_: iter(()), test_exact_extremes_are_found),
 }  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import polars as pl
@@ -10,7 +10,7 @@ import pytest
 from tests.claims.planted_people import PLANTED, planted
 
 import sfumato as sf
-from sfumato.attacks import Differencing, Knowledge, REGISTRY, attack_all
+from sfumato.attacks import REGISTRY, Differencing, Knowledge, attack_all
 from sfumato.attacks.composing import differencing as module
 from sfumato.attacks.composing.differencing import rest_of
 from sfumato.estimate import align
@@ -21,7 +21,7 @@ EVERYTHING = Knowledge()
 def published(rows, cuts):
     """Everybody's age as the interval of `cuts` it lies in, and the town hidden."""
     ends = [0, *cuts, 300]
-    label = [next(f"[{low}-{high})" for low, high in zip(ends, ends[1:], strict=False) if low <= age < high) for age, _, _ in rows]
+    label = [next(f"[{low}-{high})" for low, high in pairwise(ends) if low <= age < high) for age, _, _ in rows]
     ill = ["abcd"[code] for _, _, code in rows]
     return sf.Release.read(pl.DataFrame({"age": label, "town": ["*"] * len(rows), "ill": ill}), PLANTED)
 
@@ -97,9 +97,8 @@ def test_releases_of_other_people_give_nothing():
 
 def test_without_a_sensitive_attribute_people_are_isolated():
     rows = people(*[(age, 0) for age in range(10, 30)], (31, 1), *OLD)
-    frames = []
-    for release in (published(rows, [30]), published(rows, [33])):
-        frames.append(sf.Release.read(release.frame().drop("ill"), PLANTED))
+    pair = (published(rows, [30]), published(rows, [33]))
+    frames = [sf.Release.read(release.frame().drop("ill"), PLANTED) for release in pair]
     found = Differencing().run(frames, EVERYTHING, planted(rows))
     assert (found.axis, found.attribute, found.targets.successes) == ("identity", None, 1)
     assert found.most_exposed == 1.0
@@ -116,8 +115,8 @@ def test_the_suite_subtracts_several_releases():
 
 
 MUTANTS = {
-    "subtracts classes that may reach beyond": lambda real: lambda one, other: np.where(
-        real(one, other) < 0, 0, real(one, other)
+    "subtracts classes that may reach beyond": lambda real: (
+        lambda one, other: np.where(real(one, other) < 0, 0, real(one, other))
     ),
     "subtracts nothing": lambda real: lambda one, other: real(one, other) * 0 - 1,
 }

@@ -50,7 +50,9 @@ def test_planted_tables():
     everything = attacked(sf.Raw(), inside, outside)
     assert (everything.targets.rate, everything.controls.rate) == (1.0, 0.0)
     assert everything.details["auc"] == 1.0
-    assert everything.details["hits at 0.001 false alarms"] == 1.0
+    assert everything.details["hits at 0.01 false alarms"] == 1.0
+    assert everything.details["hits at 0.001 false alarms"] is None  # of 200 others no thousandth can be seen
+    assert "It tells 100 % of them at 1 false alarm in 100 (area under the curve 1.000)." in everything.notes
     nothing = attacked(sf.Suppress(), inside, outside)
     assert nothing.value == 0.0
     assert not nothing.better_than_baseline
@@ -88,7 +90,8 @@ def test_the_known_law_reaches_the_bound(epsilon):
     found = [attacked(mechanism, table, control, seed) for seed in range(6)]
     assert all(gain.interval[0] <= bound for gain in found)
     assert all(gain.details["bound"] == bound for gain in found)
-    assert not any(gain.notes for gain in found)
+    assert not any("broken" in note for gain in found for note in gain.notes)
+    assert all("Audit: this attack shows an epsilon of at least" in gain.notes[-1] for gain in found)
     assert all(gain.details["epsilon at least"] <= gain.details["epsilon claimed"] * 1.001 + 1e-9 for gain in found)
     assert found[0].details["epsilon claimed"] == pytest.approx(float(Fraction(epsilon)))
     assert np.mean([gain.value for gain in found]) == pytest.approx(bound, abs=0.03)
@@ -102,7 +105,7 @@ def test_a_mutant_that_overspends_is_seen():
     lying = replace(release, claim=sf.NoisyTable("0.1", threshold=1).claim(SCHEMA))
     found = Membership().run([lying], EVERYTHING, table, control)
     assert found.interval[0] > found.details["bound"] == advantage_bound(0.1)
-    assert len(found.notes) == 1
+    assert found.notes[-1].endswith("its claim is broken.")
     assert found.details["epsilon at least"] > 1 > found.details["epsilon claimed"]
 
 

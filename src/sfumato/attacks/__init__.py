@@ -25,7 +25,7 @@ from sfumato.attacks.learner import Learner
 from sfumato.attacks.linkage import Linkage
 from sfumato.attacks.membership import Membership, advantage_bound
 from sfumato.attacks.minimality import Minimality
-from sfumato.attacks.reading import Background, Similarity, Skewness
+from sfumato.attacks.reading import RuledOut, Similarity, Skewness
 from sfumato.attacks.registry import REGISTRY
 from sfumato.attacks.shadow import Shadow
 from sfumato.attacks.singling_out import SinglingOut
@@ -38,7 +38,6 @@ __all__ = [
     "Against",
     "Attack",
     "Audited",
-    "Background",
     "Calibration",
     "Composition",
     "Container",
@@ -60,6 +59,7 @@ __all__ = [
     "Minimality",
     "OverlapRow",
     "Records",
+    "RuledOut",
     "Samples",
     "Shadow",
     "Share",

@@ -7,8 +7,9 @@ Claim     Four trials, of which the one with the largest gain is reported and ea
           `leftover`: the same, by a column that the schema does not know and that numbers the rows.
           `dictionary`: a value of theirs is written in a dictionary of the file though no row shows it.
           `extremes`: the outermost label of an ordered column ends at their value, and neither its hierarchy, nor its
-          range, nor another label of the same width explains why there. The control is whoever stands at the same place, or has the same value, in the
-          control. What else the file carries (metadata, times, columns beside) is listed in the notes.
+          range, nor another label of the same width explains why there.
+          The controls are people at the same places, or with the same values, in the control. What else the file
+          carries (metadata, times, columns beside) is listed in the notes.
 Because   a table that was written from its counts has no order, numbers or values of its own to tell.
 Checked   tests/claims/test_container_attack.py::test_our_files_tell_nothing
           tests/claims/test_container_attack.py::test_the_order_of_rows_is_found

@@ -52,6 +52,7 @@ class DeFinetti:
     axis: ClassVar[Harm] = "inference"
     several: ClassVar[bool] = False
     small_only: ClassVar[bool] = False
+    compared: ClassVar[bool] = True
 
     _: KW_ONLY
     rounds: Whole = parameter("Rounds of expectation maximization.", default=15, least=1, unit="rounds")

@@ -34,6 +34,7 @@ class Foreground:
     axis: ClassVar[Harm] = "inference"
     several: ClassVar[bool] = False
     small_only: ClassVar[bool] = False
+    compared: ClassVar[bool] = True
 
     _: KW_ONLY
     most: Whole = parameter("How many people of each side are attacked at most.", default=MOST, least=1)

@@ -95,6 +95,7 @@ class Identity:
     axis: ClassVar[Harm] = "identity"
     several: ClassVar[bool] = False
     small_only: ClassVar[bool] = False
+    compared: ClassVar[bool] = True
 
     _: KW_ONLY
     fraction: MaybeRational = parameter(

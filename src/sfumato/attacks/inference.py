@@ -73,6 +73,7 @@ class Inference:
     axis: ClassVar[Harm] = "inference"
     several: ClassVar[bool] = False
     small_only: ClassVar[bool] = False
+    compared: ClassVar[bool] = True
 
     _: KW_ONLY
     ruled_out: Whole = parameter("Wrong values that the attacker rules out.", default=0, least=0, grid=(0, 1, 2))
@@ -139,7 +140,6 @@ class Inference:
             )
 
         return worst_attribute(names, one)
-
 
     def _guesses(self) -> str:
         """What is done, with a place for the attribute."""

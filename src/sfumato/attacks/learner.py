@@ -42,6 +42,7 @@ class Learner:
     axis: ClassVar[Harm] = "inference"
     several: ClassVar[bool] = False
     small_only: ClassVar[bool] = False
+    compared: ClassVar[bool] = True
 
     _: KW_ONLY
     model: ModelName = parameter("The learner that is trained on the release.", default="tree")

@@ -32,21 +32,20 @@ from sfumato.attacks.audit import clopper_pearson
 from sfumato.attacks.base import FITS, Exposure, Fit, Gain, Harm, Knowledge
 from sfumato.attacks.roc import curve_of
 from sfumato.attacks.victims import MOST, Victims, known_names, one_release, same_codes, share_of, victims
-from sfumato.claims import PureDP
 from sfumato.counts import Cuts, Table
 from sfumato.counts.recoding import row_ids
 from sfumato.declare import Whole, declare, parameter
 from sfumato.errors import NotComparable
 from sfumato.estimate import View, align, by_labels
+from sfumato.measures.privacy import membership_bound
 from sfumato.measures.proportions import Share
 from sfumato.mechanisms import Progress
 from sfumato.randomness import Entropy
 from sfumato.release import Release
 
-__all__ = ["Membership", "advantage_bound", "joint_view"]
+__all__ = ["Membership", "advantage_bound", "audited", "epsilon_seen", "joint_view", "stated_bound"]
 
 STOPS = "differential privacy, or a release of a random part of the people that does not say whom"
-FALSE_ALARMS = (1e-2, 1e-3)
 
 
 def advantage_bound(epsilon: float) -> float:
@@ -75,6 +74,7 @@ class Membership:
     axis: ClassVar[Harm] = "membership"
     several: ClassVar[bool] = False
     small_only: ClassVar[bool] = False
+    compared: ClassVar[bool] = True
 
     _: KW_ONLY
     most: Whole = parameter("How many people of each side are attacked at most.", default=MOST, least=2)
@@ -215,15 +215,15 @@ def _by_score(release: Release, people: list[Victims], scores: list[np.ndarray],
     whole = _curve(scores, which, [part.weight for part in people])
     details: dict[str, Any] = {
         "score": ("rows expected at the person's point", "beside independent columns")[which],
-        "auc": whole.auc,
-        **{f"hits at {rate:g} false alarms": whole.hits_at(rate) for rate in FALSE_ALARMS},
+        **whole.figures(),
     }
     return _gain(
         replace(inside, weight=counted[0]),
         says[0],
         share_of(says[1], counted[1]),
         _chance(scores[0][:, 0]),
-        details={**details, **_bound(release)},
+        details={**details, **stated_bound(release)},
+        notes=(whole.sentence(),),
     )
 
 
@@ -258,16 +258,26 @@ def _by_law(release: Release, targets: Table, controls: Table | None) -> Gain:
     inside = Victims(names, codes=cells, weight=np.ones(len(cells), np.int64), known=len(release.quasi))
     success = noisy >= counts
     found = None
+    details: dict[str, Any] = {
+        "score": "likelihood ratio, all other rows known",
+        "trials": "cells",
+        **stated_bound(release),
+    }
+    notes: tuple[str, ...] = ()
     if controls is not None:
         outside, _ = _cells(release, controls, names)
         keys = row_ids(np.concatenate([outside, cells]))
         others = np.zeros(int(keys.max(initial=-1)) + 1, np.int64)
         others[keys[len(outside) :]] = counts
-        found = share_of(_reported(release, outside) > others[keys[: len(outside)]], np.ones(len(outside), np.int64))
-    details: dict[str, Any] = {"score": "likelihood ratio, all other rows known", "trials": "cells", **_bound(release)}
+        above = _reported(release, outside) - others[keys[: len(outside)]]  # rows above those of everybody else
+        found = share_of(above > 0, np.ones(len(outside), np.int64))
+        scores = [(noisy - counts + 1).astype(np.float64)[:, None], above.astype(np.float64)[:, None]]
+        curve = _curve(scores, 0, [np.ones(len(part)) for part in scores])
+        details, notes = {**details, **curve.figures()}, (curve.sentence(),)
     rate = float(sum((epsilon for stage, epsilon in release.claim.trace if stage == "counts"), Fraction()))
     sure = 1 / (1 + math.exp(-min(rate, 700.0)))  # what the ratio makes of even odds
-    return _gain(inside, success, found, np.where(success, sure, 1 - sure), details=details, others_known=True)
+    chance = np.where(success, sure, 1 - sure)
+    return _gain(inside, success, found, chance, details=details, others_known=True, notes=notes)
 
 
 def _cells(release: Release, table: Table, names: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray]:
@@ -294,18 +304,23 @@ def _reported(release: Release, cells: np.ndarray) -> np.ndarray:
     return np.asarray(found[keys[: len(cells)]])
 
 
-def _bound(release: Release) -> dict[str, Any]:
-    promise = release.claim.promise
-    return {"bound": advantage_bound(float(promise.epsilon))} if isinstance(promise, PureDP) else {}
+def stated_bound(release: Release) -> dict[str, Any]:
+    """What the claim allows, and the epsilon and delta it states; nothing of a claim that is no such promise."""
+    bound = membership_bound(release.claim)
+    if bound >= 1:
+        return {}
+    promise: Any = release.claim.promise
+    stated = {"epsilon claimed": float(promise.epsilon), "delta claimed": float(getattr(promise, "delta", 0))}
+    return {"bound": bound, **stated}
 
 
-def _epsilon_seen(targets: Share, controls: Share) -> float:
+def epsilon_seen(targets: Share, controls: Share, delta: float = 0.0) -> float:
     """Return the epsilon below which, with 95 % confidence, no promise can be true (Clopper & Pearson, both ways)."""
     if not targets.trials or not controls.trials:
         return 0.0
     hits = clopper_pearson(round(targets.successes), targets.trials)
     alarms = clopper_pearson(round(controls.successes), controls.trials)
-    ratios = [(hits[0], alarms[1]), (1 - alarms[1], 1 - hits[0])]
+    ratios = [(hits[0] - delta, alarms[1]), (1 - alarms[1] - delta, 1 - hits[0])]
     return max([0.0, *(math.log(one / other) for one, other in ratios if one > 0 and other > 0)])
 
 
@@ -317,6 +332,7 @@ def _gain(
     *,
     details: dict[str, Any],
     others_known: bool = False,
+    notes: tuple[str, ...] = (),
 ) -> Gain:
     targets = share_of(success, people.weight)
     pooled = targets.successes + (0 if controls is None else controls.successes)
@@ -333,13 +349,19 @@ def _gain(
         hit="takes {} of the people in the table for members",
         miss="{} of others",
         stops=STOPS,
+        notes=tuple(filter(None, notes)),
         details=details,
     )
-    bound = details.get("bound")
-    if bound is not None and controls is not None:
-        audited = {"epsilon at least": _epsilon_seen(targets, controls), "epsilon claimed": 2 * math.atanh(bound)}
-        gain = replace(gain, details={**details, **audited})
-    if bound is not None and controls is not None and gain.interval[0] > bound:
-        note = f"The gain is above {bound:.3g}, the most that the release's epsilon allows: its claim is broken."
-        return replace(gain, notes=(note,))
-    return gain
+    return gain if controls is None or "bound" not in details else audited(gain)
+
+
+def audited(gain: Gain) -> Gain:
+    """Put the epsilon that the rates show beside the one that is claimed, and say where the claim is broken."""
+    if gain.controls is None:
+        return gain
+    claimed, bound = gain.details["epsilon claimed"], gain.details["bound"]
+    seen = epsilon_seen(gain.targets, gain.controls, gain.details["delta claimed"])
+    notes = [f"Audit: this attack shows an epsilon of at least {seen:.3g}; {claimed:.3g} is claimed."]
+    if gain.interval[0] > bound:
+        notes.append(f"The gain is above {bound:.3g}, the most that the release's epsilon allows: its claim is broken.")
+    return replace(gain, notes=(*gain.notes, *notes), details={**gain.details, "epsilon at least": seen})

@@ -1,16 +1,16 @@
 """Three more ways to use the reading of a release: values that stand out, values that are alike, values ruled out.
 
-Source    Li, Li & Venkatasubramanian, "t-closeness", ICDE 2007 (skewness and similarity attacks); Machanavajjhala et al.,
-          "l-diversity", TKDD 2007 (background knowledge that rules values out).
+Source    Li, Li & Venkatasubramanian, "t-closeness", ICDE 2007 (skewness and similarity attacks); Machanavajjhala et
+          al., "l-diversity", TKDD 2007 (background knowledge that rules values out).
 Claim     `skewness` guesses the value whose share at the person's point is furthest above its share in the whole
           release, and its baseline is how often people have the guessed value at all. `similarity` counts a guess as
-          right that lies below the same node of the sensitive hierarchy, one step up. `background` knows of the
+          right that lies below the same node of the sensitive hierarchy, one step up. `ruled-out` knows of the
           likeliest wrong value that it is wrong. All three are `inference` with one field set.
 Because   a class that is one half ill where one of a hundred is betrays its people though both values are likely; three
           different names of one illness are diverse and say the same; and friends know what somebody does not have.
 Checked   tests/claims/test_reading_attacks.py::test_skewness_on_planted_tables
           tests/claims/test_reading_attacks.py::test_similarity_on_planted_tables
-          tests/claims/test_reading_attacks.py::test_background_on_planted_tables
+          tests/claims/test_reading_attacks.py::test_ruled_out_on_planted_tables
           tests/claims/test_reading_attacks.py::test_skewness_equals_the_slow_attack
           tests/claims/test_reading_attacks.py::test_wrong_mutants_are_caught
 Silent on which values are worth hiding: each counts the same.
@@ -30,7 +30,7 @@ from sfumato.declare import Whole, declare, parameter
 from sfumato.mechanisms import Progress
 from sfumato.release import Release
 
-__all__ = ["Background", "Similarity", "Skewness"]
+__all__ = ["RuledOut", "Similarity", "Skewness"]
 
 
 def _named(gain: Gain, name: str) -> Gain:
@@ -47,6 +47,7 @@ class Skewness:
     axis: ClassVar[Harm] = "inference"
     several: ClassVar[bool] = False
     small_only: ClassVar[bool] = False
+    compared: ClassVar[bool] = True
 
     _: KW_ONLY
     most: Whole = parameter("How many people of each side are attacked at most.", default=MOST, least=2)
@@ -106,10 +107,10 @@ class Similarity:
 
 
 @declare
-class Background:
+class RuledOut:
     """Guess the sensitive value after the likeliest wrong ones are ruled out."""
 
-    name: ClassVar[str] = "background"
+    name: ClassVar[str] = "ruled-out"
     axis: ClassVar[Harm] = "inference"
     several: ClassVar[bool] = False
     small_only: ClassVar[bool] = False

@@ -15,7 +15,7 @@ REGISTRY = Registry(
         "inference": "sfumato.attacks.inference:Inference",
         "skewness": "sfumato.attacks.reading:Skewness",
         "similarity": "sfumato.attacks.reading:Similarity",
-        "background": "sfumato.attacks.reading:Background",
+        "ruled-out": "sfumato.attacks.reading:RuledOut",
         "learner": "sfumato.attacks.learner:Learner",
         "definetti": "sfumato.attacks.definetti:DeFinetti",
         "foreground": "sfumato.attacks.foreground:Foreground",

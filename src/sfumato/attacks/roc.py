@@ -2,7 +2,7 @@
 
 Source    Fawcett, Pattern Recognition Letters 27, 2006; low false positive rates: Carlini et al., S&P 2022.
 Claim     `auc` = P(member's score > other's) + P(equal) / 2. `hits_at(f)` is the largest share of members at or above a
-          threshold that at most a share f of the others reach.
+          threshold that at most a share f of the others reach; it is not reported of fewer than 1 / f others.
 Because   both are sums over the sorted distinct scores with their weights.
 Checked   tests/unit/attacks/test_roc.py::test_equals_the_definition_over_pairs
 Silent on thresholds chosen on the same people: at f = 1/1000 at least a few thousand others are needed.
@@ -14,7 +14,12 @@ from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
-__all__ = ["Curve", "curve_of"]
+from sfumato.attacks.base import joined_words, percent
+from sfumato.measures.base import json_number
+
+__all__ = ["FALSE_ALARMS", "Curve", "curve_of"]
+
+FALSE_ALARMS = (1e-2, 1e-3)
 
 
 @dataclass(frozen=True)
@@ -41,6 +46,25 @@ class Curve:
             return float("nan")
         allowed = self.others <= false_alarms * self.others[-1]
         return float(self.members[allowed].max(initial=0) / max(1, self.members[-1]))
+
+    def _few(self) -> dict[float, float]:
+        """Hits at each small share of false alarms that so many others can show."""
+        return {rate: self.hits_at(rate) for rate in FALSE_ALARMS if self.others[-1] * rate >= 1}
+
+    def figures(self) -> dict[str, float | str | None]:
+        """Return the area and the hits at few false alarms by name; nothing where there are too few others."""
+        few = self._few()
+        return {
+            "auc": json_number(self.auc),
+            **{f"hits at {rate:g} false alarms": few.get(rate) for rate in FALSE_ALARMS},
+        }
+
+    def sentence(self) -> str:
+        """Say how many members are told at few false alarms; nothing of too few others."""
+        told = [
+            f"{percent(hits)} of them at 1 false alarm in {round(1 / rate):,}" for rate, hits in self._few().items()
+        ]
+        return f"It tells {joined_words(told)} (area under the curve {self.auc:.3f})." if told else ""
 
     def best(self) -> float:
         """Return the threshold from which on hits exceed false alarms most, the highest of equals."""

@@ -4,10 +4,12 @@ Source    Shokri et al., S&P 2017; each person in or out by a coin in every run:
           records first: Meeus et al., ESORICS 2023.
 Claim     The people whom the release holds most alone are put into or left out of each of `releases` shadow tables by a
           coin; the rest of each is drawn from targets and controls. For each person score and threshold are chosen on
-          one half of the runs and counted on the other; hits are runs with them, false alarms runs without.
+          one half of the runs and counted on the other; hits are runs with them, false alarms runs without. The curve
+          pools the people, each score measured from that person's threshold in that person's spread.
 Because   given the rest, being in is the only thing that differs between the runs, so that it alone can be told.
 Checked   tests/claims/test_shadow_attack.py::test_planted_people_are_told_and_hidden_ones_are_not
           tests/claims/test_shadow_attack.py::test_a_mutant_that_never_leaves_anybody_out_is_caught
+          tests/claims/test_shadow_attack.py::test_the_most_exposed_people_are_tried_first
 Silent on everybody else: the rates are those of the most exposed people, and of releases like this one, not of it.
 Cost      one release for each shadow table.
 """
@@ -22,7 +24,7 @@ import numpy as np
 
 from sfumato.attacks.again import mechanism_of
 from sfumato.attacks.base import FITS, Exposure, Fit, Gain, Harm, Knowledge
-from sfumato.attacks.membership import joint_view
+from sfumato.attacks.membership import audited, joint_view, stated_bound
 from sfumato.attacks.roc import curve_of
 from sfumato.attacks.victims import Victims, known_names, one_release, same_codes, victims
 from sfumato.counts import Table
@@ -99,12 +101,13 @@ class Shadow:
             rows = Table.from_codes(targets.schema, np.concatenate([rest, mine[inside[at]]]), names)
             made = run(mechanism, gather(mechanism, rows), stream.child("release"))
             scores[at] = joint_view(made, schema, carried).scores(exposed)
-        return self._gain(exposed, scores, inside)
+        return self._gain(release, exposed, scores, inside)
 
-    def _gain(self, exposed: Victims, scores: np.ndarray, inside: np.ndarray) -> Gain:
+    def _gain(self, release: Release, exposed: Victims, scores: np.ndarray, inside: np.ndarray) -> Gain:
         """Choose for each person on the first half of the runs, count on the second."""
         half = len(scores) // 2
         hits, runs, alarms, without = (np.zeros(len(exposed.codes), np.int64) for _ in range(4))
+        beyond = np.zeros((len(scores) - half, len(exposed.codes)))
         for who in range(len(exposed.codes)):
             best = (-1.0, 0, np.inf)
             for which in range(scores.shape[2]):
@@ -118,12 +121,18 @@ class Shadow:
                 if gap > best[0]:
                     best = (gap, which, _between(seen, at))
             says = scores[half:, who, best[1]] >= best[2]
+            beyond[:, who] = _beyond(scores[half:, who, best[1]], scores[:half, who, best[1]], best[2])
             truth = inside[half:, who]
             hits[who], runs[who] = int(says[truth].sum()), int(truth.sum())
             alarms[who], without[who] = int(says[~truth].sum()), int((~truth).sum())
         rate = np.divide(hits, runs, where=runs > 0, out=np.zeros(len(runs)))
+        there = inside[half:]
+        ones = np.ones(there.size)
+        curve = curve_of(
+            beyond[there], beyond[~there], member_weight=ones[: there.sum()], other_weight=ones[: (~there).sum()]
+        )
         pooled = (hits.sum() + alarms.sum()) / max(1, runs.sum() + without.sum())
-        return Gain(
+        found = Gain(
             self.name,
             axis="membership",
             targets=Share(int(hits.sum()), trials=int(runs.sum())),
@@ -134,8 +143,18 @@ class Shadow:
             hit="tells {} of the releases they are in",
             miss="takes {} of those they are not in for such",
             stops="differential privacy, or leaving out people who are alone with what is published",
-            details={"shadow releases": len(scores)},
+            notes=tuple(filter(None, [curve.sentence()])),
+            details={"shadow releases": len(scores), **curve.figures(), **stated_bound(release)},
         )
+        return audited(found) if "bound" in found.details else found
+
+
+def _beyond(scores: np.ndarray, seen: np.ndarray, threshold: float) -> np.ndarray:
+    """How far each score lies above the threshold, in the spread of the scores that it was chosen on."""
+    finite = seen[np.isfinite(seen)]
+    spread = float(finite.std()) if len(finite) else 0.0
+    found = (scores - threshold) / (spread or 1.0) if np.isfinite(threshold) else np.full(len(scores), -np.inf)
+    return np.asarray(np.nan_to_num(found, nan=-1e9, posinf=1e9, neginf=-1e9))
 
 
 def _between(seen: np.ndarray, at: float) -> float:
@@ -145,10 +164,13 @@ def _between(seen: np.ndarray, at: float) -> float:
 
 
 def _exposed(release: Release, targets: Table, known: tuple[str, ...], carried: tuple[str, ...], most: int) -> Victims:
-    """The people in the smallest, widest classes: rows that only they explain."""
+    """The people with fewest like them and, of equals, in the thinnest classes: fewest rows for the room they take."""
     people = victims(targets, known, carried, entropy=Entropy.seeded(0))
     view = align_boxes(release, targets.schema.with_roles(quasi=known))
     person, box = holding_boxes(view, people.quasi)
     there = np.bincount(person, weights=view.weight[box], minlength=len(people.codes))
-    order = np.lexsort((there, people.weight))[:most]
+    logs = [np.log(table.size)[view.labels[box, at]] for at, table in enumerate(view.tables)]
+    wide = np.bincount(person, weights=np.sum(logs, axis=0), minlength=len(people.codes))
+    thin = wide - np.log(np.maximum(there, 1e-9))
+    order = np.lexsort((-thin, people.weight))[:most]
     return Victims(people.names, codes=people.codes[order], weight=people.weight[order], known=people.known)

@@ -309,7 +309,9 @@ def expected_by_index(view: View, tried: Predicates, *, linked: bool) -> np.ndar
             found[line] = weight.sum()
             continue
         rarest = min(covers, key=lambda at: int(many[at][covers[at] > 0].sum()))
-        some = [order[rarest][first[rarest][l] : first[rarest][l + 1]] for l in np.flatnonzero(covers[rarest])]
+        some = [
+            order[rarest][first[rarest][label] : first[rarest][label + 1]] for label in np.flatnonzero(covers[rarest])
+        ]
         inside = np.concatenate(some) if some else np.zeros(0, np.int64)
         share = weight[inside]
         for at, cover in covers.items():

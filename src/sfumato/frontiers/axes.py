@@ -4,7 +4,8 @@ A name or one of the library's own functions is looked up in the registry. `Held
 `Composed` the composition attack into that shape. For most figures less is better; an `Axis` may say otherwise.
 
 `inference`, `membership` and `identity` are attacks: what an attacker gains on people in the table over people who are
-not. The frontier publishes one half of the people, attacks that release, and counts the successes on both halves.
+not. The frontier publishes one half of the people, attacks that release, and counts the successes on both halves. The
+figure is that of the strongest attack that fits, which is named, among those whose success means the same.
 `proved` is what a claim allows a membership attacker at most, whatever they know.
 """
 
@@ -14,11 +15,11 @@ import hashlib
 import json
 import pickle
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from typing import Any, Literal
 
-from sfumato.attacks import REGISTRY as ATTACKS, Gain, Knowledge, composition
+from sfumato.attacks import REGISTRY as ATTACKS, Attack, Gain, Knowledge, composition
 from sfumato.counts import Table
 from sfumato.counts.store import Store
 from sfumato.errors import NotComparable, ParameterError
@@ -33,6 +34,7 @@ __all__ = [
     "Composed",
     "HeldOut",
     "axis_of",
+    "attacks_of",
     "axis_words",
     "can_be_sent",
     "compact",
@@ -140,7 +142,8 @@ class Risk:
 RISKS = {
     "inference": Risk(
         "inference gain",
-        formula="people in the table whose sensitive value is guessed - people not in it of whom it is, as shares",
+        formula="people in the table whose sensitive value is guessed - people not in it of whom it is, as shares, by "
+        "the strongest attack",
     ),
     "membership": Risk(
         "membership gain", formula="people in the table who are said to be in it - people not in it who are, as shares"
@@ -180,7 +183,8 @@ class Axis:
     @property
     def key(self) -> str:
         """What is written into the name of a kept result: the measure and everything it was given."""
-        return f"{_key(self.measure)} {self.better}"
+        tried = " ".join(attack.name for attack in attacks_of(str(self.measure))) if self.attacked else ""
+        return f"{_key(self.measure)} {self.better} {tried}".strip()
 
     @property
     def attacked(self) -> bool:
@@ -195,11 +199,28 @@ class Axis:
         return _figure(function(table, release), self.name)
 
     def attack(self, release: Release, targets: Table, controls: Table, *, seed: int = 0) -> Measured:
-        """Attack a release of the targets with the attack of this name; the controls are not in the release."""
-        attack = ATTACKS[str(self.measure)]()
-        if why_not := attack.fits(release).why_not:
-            raise NotComparable(f"the {self.name} attack does not fit this release: {why_not}.")
-        return _gained(attack.run([release], Knowledge(), targets, controls, seed=seed), targets, self.name)
+        """Attack a release of the targets, who alone are in it; return the gain of the strongest attack that fits."""
+        gains: list[Gain] = []
+        why_not = "none is known"
+        for attack in attacks_of(str(self.measure)):
+            if reason := attack.fits(release).why_not:
+                why_not = reason
+                continue
+            try:
+                gains.append(attack.run([release], Knowledge(), targets, controls, seed=seed))
+            except NotComparable as error:
+                why_not = str(error).rstrip(".")
+        if not gains:
+            raise NotComparable(f"no {self.name} attack fits this release: {why_not}.")
+        found = _gained(max(gains, key=lambda gain: gain.value), targets, self.name)
+        tried = {gain.attack: json_number(gain.value) for gain in gains}
+        return replace(found, details={**found.details, "tried": tried}) if len(tried) > 1 else found
+
+
+def attacks_of(harm: str) -> list[Attack]:
+    """Return the attacks that an axis compares, the one it is named after first."""
+    kinds = [kind for kind in ATTACKS.values() if kind.axis == harm and getattr(kind, "compared", False)]
+    return [kind() for kind in sorted(kinds, key=lambda kind: kind.name != harm)]
 
 
 def _proved(release: Release) -> Measured:

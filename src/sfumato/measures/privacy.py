@@ -26,7 +26,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from sfumato.claims import ApproxDP, Claim, Neighbours, Number, ProbabilisticDP, PureDP
+from sfumato.claims import ApproxDP, Claim, ConcentratedDP, Neighbours, Number, ProbabilisticDP, PureDP
 from sfumato.counts import Table
 from sfumato.errors import NotComparable
 from sfumato.estimate import View, align, measured_attributes
@@ -100,7 +100,7 @@ def membership_bound(claim: Claim) -> float:
     both for an event and for its complement. 1, which says nothing, where the claim is no differential privacy.
     """
     promise = claim.promise
-    if not isinstance(promise, PureDP | ApproxDP | ProbabilisticDP):
+    if not isinstance(promise, PureDP | ApproxDP | ConcentratedDP | ProbabilisticDP):
         return 1.0
     epsilon = float(min(promise.epsilon, Fraction(700)))
     delta = float(getattr(promise, "delta", 0))

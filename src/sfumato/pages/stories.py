@@ -347,12 +347,22 @@ def _attack(name: str, found: Mapping[str, Any]) -> dict[str, Any]:
         "axis": name,
         "words": axis_words(name),
         "sentence": found["sentence"],
+        "tried": _tried(found.get("tried", {})),
         "stops": found["stops"],
         "notes": list(found["notes"]),
         "better_than_baseline": bool(found["better_than_baseline"]),
         "most_exposed": "" if math.isnan(most) else f"{100 * most:.0f} %",
         "who": exposed,
     }
+
+
+def _tried(gains: Mapping[str, Any]) -> str:
+    """Say which attacks were tried and what each gained, the strongest first."""
+    if not gains:
+        return ""
+    ranked = sorted(gains, key=lambda name: -float(gains[name]))
+    each = ", ".join(f"{name} {100 * float(gains[name]):.1f}" for name in ranked)
+    return f"The strongest of {len(ranked)} attacks; gains in points: {each}."
 
 
 def _column(one: Mapping[str, Any]) -> dict[str, Any]:

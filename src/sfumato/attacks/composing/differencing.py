@@ -36,7 +36,7 @@ from sfumato.randomness import Entropy
 from sfumato.release import Release
 
 if TYPE_CHECKING:
-    from sfumato.schema import Labels, Schema
+    from sfumato.schema import Labels
 
 __all__ = ["Differencing", "Rest", "rest_of"]
 
@@ -72,7 +72,7 @@ def rest_of(one: View, other: View) -> Rest:
 
 def _values(view: View) -> np.ndarray:
     """Rows of each value in the class of each box."""
-    return np.asarray(view.histogram.toarray(), np.int64)[view.group]
+    return np.asarray(np.asarray(view.histogram.toarray(), np.int64)[view.group])
 
 
 def _only_meeting(one: View, other: View) -> np.ndarray:

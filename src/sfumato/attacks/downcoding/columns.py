@@ -11,7 +11,8 @@ Because   the worlds that break minimality are counted out by inclusion and excl
 Checked   tests/claims/test_minimality_and_downcoding.py::test_downcoding_succeeds_on_its_construction
           tests/claims/test_minimality_and_downcoding.py::test_downcoding_equals_all_worlds
           tests/claims/test_minimality_and_downcoding.py::test_wide_labels_give_nothing_away
-Silent on what several columns together rule out (`rows.py`), and on labels that are not minimal: there it is no better than chance.
+Silent on what several columns together rule out (`rows.py`), and on labels that are not minimal: there it is no
+          better than chance.
 """
 
 from __future__ import annotations

@@ -7,10 +7,10 @@ Source    Cohen, "Attacks on deidentification's defenses", USENIX Security 2022,
 Claim     Each generalized column of a class has parts: the children of a node, or both ends and the middle of an
           interval. Labels are minimal, so that no child of a node holds the whole class, and each end of an interval
           has somebody. Among all ways to draw the w rows of a class that keep this in every column together,
-          P(X_c >= t) is how likely t rows or more fall into a cell c, a combination of parts. Z gives the class the w cells that
-          are expected to hold most rows: the w pairs (c, t) of largest P(X_c >= t). A row counts where Z and the
-          original have it in common. The controls are drawn in classes of the same size from people inside the same
-          label; the baseline is the best Z without knowing that labels are minimal.
+          P(X_c >= t) is how likely t rows or more fall into a cell c, a combination of parts. Z gives the class
+          the w cells that are expected to hold most rows: the w pairs (c, t) of largest P(X_c >= t). A row counts where
+          Z and the original have it in common. The controls are drawn in classes of the same size from people inside
+          the same label; the baseline is the best Z without knowing that labels are minimal.
 Because   P(X_c = t and minimal) = C(w, t) q_c^t sum over sets S of broken rules that leave c of (-1)^|S| (q(S) - q_c)^
           (w - t), by inclusion and exclusion; the expected overlap is a sum of P(X_c >= t), largest if taken greedily.
 Checked   tests/claims/test_downcoding_rows.py::test_the_law_equals_all_worlds
