@@ -3,7 +3,7 @@
 The floor is naive Bayes from noisy one-way class tables of the same epsilon; the ceiling learns from the rows as they
 are. Accuracy of the best of a tree, gradient boosting and naive Bayes on released rows alone; random splits, 2/3 to
 learn from; mean and the half-width of its 95 % interval. Half of the tables were held out while the rule was made
-(docs/decisions/005-target-rows.md). Domains come from each table's documentation or are generous; the number of rows
+(docs/decisions/006-target-rows.md). Domains come from each table's documentation or are generous; the number of rows
 is not declared, so that it is paid for.
 
 Run: python benchmarks/bench_dp_tables.py --packages DIR --data DIR [--quick] [--only NAME ...]

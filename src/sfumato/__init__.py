@@ -44,6 +44,7 @@ if TYPE_CHECKING:  # what a type checker reads; a test compares it with the tabl
         utility_loss as utility_loss,
         verify as verify,
         workload as workload,
+        workload_error as workload_error,
     )
     from sfumato.claims import (
         AlphaK as AlphaK,
@@ -133,6 +134,7 @@ _HOMES = {
         "utility_loss",
         "verify",
         "workload",
+        "workload_error",
     ),
     "sfumato.claims": (
         "AlphaK",

@@ -12,6 +12,7 @@ from sfumato.counts import Table, check, holdout, read
 from sfumato.drafting import draft
 from sfumato.estimate.generalize import generalize, mapping
 from sfumato.frontiers import frontier, sweep
+from sfumato.frontiers.forecast import with_forecast
 from sfumato.ledger import Ledger, entered, refuse_ledger_inside
 from sfumato.measures import (
     classification,
@@ -22,6 +23,7 @@ from sfumato.measures import (
     unchanged_answers,
     utility_loss,
     workload,
+    workload_error,
 )
 from sfumato.mechanisms import Mechanism, Plan, Progress
 from sfumato.mechanisms.base import gather, refuse_guesses, refuse_several, refuse_undecided, refuse_void, run
@@ -55,11 +57,15 @@ __all__ = [
     "utility_loss",
     "verify",
     "workload",
+    "workload_error",
 ]
 
 
-def plan(schema: Schema, mechanism: Mechanism) -> Plan:
+def plan(schema: Schema, mechanism: Mechanism, *, forecast: bool = True) -> Plan:
     """Return what a mechanism would do and spend, without looking at any data.
+
+    forecast   of differential privacy, also say what the budget buys: the mechanism is run on rows that are made from
+               the schema alone, as many as it declares
 
     >>> schema = sf.datasets.adult("test").schema
     >>> plan = sf.plan(schema, sf.DiffGen(1, specializations=3))
@@ -67,7 +73,8 @@ def plan(schema: Schema, mechanism: Mechanism) -> Plan:
     ['initial splits', 'selections', 'later splits', 'counts']
     """
     refuse_several(mechanism, schema)
-    return mechanism.plan(schema)
+    planned = mechanism.plan(schema)
+    return with_forecast(planned, schema, mechanism) if forecast else planned
 
 
 def publish(

@@ -26,6 +26,7 @@ OURS = (
     "utility_loss",
     "query_error",
     "unchanged_answers",
+    "workload_error",
     "histogram_distance",
     "reconstruction_distance",
 )
@@ -67,7 +68,7 @@ def test_both_ends_on_every_shape(shape):
     table = Table.from_codes(small_schema(), shapes()[shape])
     raw, suppressed = publish(table, Raw()), publish(table, Suppress())
     ours = measure(table, raw, OURS)
-    for name in ("utility_loss", "query_error", "histogram_distance", "reconstruction_distance"):
+    for name in ("utility_loss", "query_error", "workload_error", "histogram_distance", "reconstruction_distance"):
         assert ours[name].value == 0.0, (name, ours[name])
     assert ours["unchanged_answers"].value == 1.0
     assert measure(table, suppressed, OURS)["privacy_loss"].value == 0.0

@@ -454,7 +454,7 @@ def _release_case(name: str) -> None:
         facts = {
             "mechanism": mechanism.to_json(),
             "claim": release.claim.to_json(),
-            "plan": sf.plan(release.schema, mechanism).to_json(),
+            "plan": sf.plan(release.schema, mechanism, forecast=False).to_json(),
             "summary": release.summary().to_json(),
             "promise": str(release.claim.promise),
             "fingerprints": release.fingerprints().to_json(),

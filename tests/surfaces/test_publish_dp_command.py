@@ -81,7 +81,10 @@ def test_dry_run_reads_no_data(files, capsys):
     assert code == 0
     answer = json.loads(said.out)
     mechanism = sf.DiffGen("1/2", specializations=3, score="gini", prefix="1/10")
-    assert answer["plan"] == mechanism.plan(sf.Schema.load(files / "schema.toml")).to_json()
+    schema = sf.Schema.load(files / "schema.toml")
+    assert answer["plan"] == sf.plan(schema, mechanism).to_json()
+    assert answer["plan"].pop("forecast")["rows"] == 1000
+    assert answer["plan"] == sf.plan(schema, mechanism, forecast=False).to_json()
 
 
 def test_command_and_library_give_the_same_rehearsal(files, capsys):

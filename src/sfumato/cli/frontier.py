@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -43,6 +44,12 @@ def _presets() -> list[str]:
     "a measure (default: inference, membership, identity, privacy_loss, proved; with --privacy-loss that one first).",
 )
 @click.option("--utility", default="utility_loss", show_default=True, help="Measure on the utility axis.")
+@click.option(
+    "--workload",
+    multiple=True,
+    help="Tables that --utility workload_error compares: 2 or 3 (all sets of so many columns; default 3), one column "
+    "(its pairs), or age+sex. May be repeated.",
+)
 @click.option("--at-least", multiple=True, metavar="k=11", help="Policy: people in every class (default: k=5).")
 @click.option(
     "--at-most",
@@ -79,7 +86,7 @@ def frontier(data: str, schema: str, as_json: bool, **options: Any) -> None:
     Buckets publish everybody's exact quasi-identifiers, so that anyone can tell who is in the table. They are compared
     and shown, but recommended only with --membership-public.
 
-    Presets: standard, tradeoff, tradeoff-buckets, tradeoff-readings, diffgen.
+    Presets: standard, tradeoff, tradeoff-buckets, tradeoff-readings, diffgen, private.
 
     Example: sfumato frontier patients.csv patients.toml -o report.html
 
@@ -98,7 +105,8 @@ def frontier(data: str, schema: str, as_json: bool, **options: Any) -> None:
         table,
         points,
         privacy=options["privacy"] or (_AXES if options["privacy_loss"] is None else _LOSS_FIRST),
-        **{name: options[name] for name in ("utility", "keep", "repeats", "seed", "workers")},
+        utility=_utility(options["utility"], options["workload"]),
+        **{name: options[name] for name in ("keep", "repeats", "seed", "workers")},
         policy=policy,
         progress=True,
     )
@@ -120,6 +128,20 @@ def frontier(data: str, schema: str, as_json: bool, **options: Any) -> None:
     show(front, reached)
     if options["output"]:
         say(f"Report: {options['output']} (confidential)")
+
+
+def _utility(name: str, workload: tuple[str, ...]) -> Any:
+    """The utility axis; a declared workload goes with the measure that compares its tables."""
+    import sfumato as sf
+    from sfumato.schema.workload import workload_from_texts
+
+    if not workload:
+        return name
+    if name != "workload_error":
+        raise sf.ParameterError(
+            "workload", " ".join(workload), "is compared by workload_error alone", hint="add --utility workload_error"
+        )
+    return partial(sf.workload_error, workload=workload_from_texts(workload))
 
 
 def _policy(at_least: tuple[str, ...], at_most: tuple[str, ...], answer: tuple[str, ...]) -> Policy:

@@ -167,7 +167,7 @@ def _show_plan(mechanism: Synthesize, geography: Geography, options: dict[str, A
     import sfumato as sf
 
     schema = geography.schema(population=options["population"], rows_per_person=options["cap"] or 1)
-    plan, claim = sf.plan(schema, mechanism), mechanism.claim(schema)
+    plan, claim = sf.plan(schema, mechanism, forecast=False), mechanism.claim(schema)
     if options["as_json"]:
         emit({"ok": True, "plan": plan.to_json(), "claim": claim.to_json()})
         return

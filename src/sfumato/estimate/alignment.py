@@ -23,7 +23,16 @@ from sfumato.schema.labels import Intervals, merged
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-__all__ = ["View", "align", "align_boxes", "exact_view", "measured_attribute", "measured_attributes"]
+__all__ = [
+    "View",
+    "align",
+    "align_boxes",
+    "aligned_codes",
+    "aligned_labels",
+    "exact_view",
+    "measured_attribute",
+    "measured_attributes",
+]
 
 
 @dataclass(frozen=True)
@@ -117,8 +126,7 @@ def _aligned(release: Release, schema: Schema, wanted: Attribute, histogram: Cal
     for quasi in schema.quasi:
         if quasi.name in published:
             at = published[quasi.name]
-            table, column = _used(boxes.tables[at], boxes.labels[:, at])
-            table, column = _translated(quasi, table, column)
+            table, column = aligned_labels(quasi, boxes.tables[at], boxes.labels[:, at])
         elif quasi.name in carried:
             raise NotComparable(f"attribute {quasi.name} is a quasi-identifier of the table, the release carries it.")
         else:
@@ -228,15 +236,27 @@ def _histogram(release: Release, attribute: Attribute) -> csr_matrix:
     if _same_codes(own, attribute):
         return histogram
     entries = histogram.tocoo()
-    codes, places = np.unique(entries.col, return_inverse=True)
+    shape = (histogram.shape[0], attribute.size)
+    columns = aligned_codes(attribute, own, entries.col)
+    return csr_matrix((entries.data, (entries.row, columns)), shape=shape, dtype=np.int64)
+
+
+def aligned_labels(attribute: Attribute, table: Labels, column: np.ndarray) -> tuple[Labels, np.ndarray]:
+    """Return labels of a release in the codes of the schema's attribute, those alone that some box has."""
+    return _translated(attribute, *_used(table, column))
+
+
+def aligned_codes(attribute: Attribute, own: Attribute, codes: np.ndarray) -> np.ndarray:
+    """Return codes of a release's carried attribute `own` as codes of the schema's attribute."""
+    if _same_codes(own, attribute):
+        return codes
+    distinct, places = np.unique(codes, return_inverse=True)
     read = partial(parse_label, attribute)
-    found = [_label(own, attribute, ((code, code + 1),), read) for code in codes.tolist()]
+    found = [_label(own, attribute, ((code, code + 1),), read) for code in distinct.tolist()]
     single = [label[0][0] if label and label[0][1] - label[0][0] == 1 and len(label) == 1 else -1 for label in found]
     if -1 in single:
         raise NotComparable(
             f"attribute {attribute.name}: {single.count(-1)} published values are not in the table's schema. "
             "Hint: read the release with the schema of the table."
         )
-    columns = np.array(single, np.int64)[places.reshape(-1)] if single else entries.col
-    shape = (histogram.shape[0], attribute.size)
-    return csr_matrix((entries.data, (entries.row, columns)), shape=shape, dtype=np.int64)
+    return np.array(single, np.int64)[places.reshape(-1)]

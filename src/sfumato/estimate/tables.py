@@ -3,7 +3,7 @@
 Source    the one estimator, `estimate.regions` (Li & Li, KDD 2009, sections 4.2 and 6).
 Claim     `ReadTables.counts(a, b, ...)` holds, for every cell of the columns' bins, the estimate of `regions` for that
           cell; `ExactTables.counts` the counts themselves. Bins are a function of the schema and cover each code once.
-Because   cover is a product over columns, so one boxes x bins matrix for each column is enough for every table.
+Because   cover is a product over columns, so one labels x bins matrix for each column is enough for every table.
 Checked   tests/unit/estimate/test_tables.py::test_a_cell_is_what_the_estimator_gives
           tests/unit/estimate/test_tables.py::test_the_table_itself_is_exact
           tests/unit/estimate/test_tables.py::test_bins_cover_every_code_once
@@ -22,6 +22,7 @@ import numpy as np
 
 from sfumato.counts import Table
 from sfumato.errors import ParameterError
+from sfumato.estimate.alignment import aligned_codes, aligned_labels
 from sfumato.estimate.regions import overlaps
 from sfumato.release import Release
 from sfumato.schema import Attribute, Labels, Schema, label_name
@@ -31,6 +32,7 @@ __all__ = ["ExactTables", "PublicBins", "ReadTables", "association", "bins_of", 
 
 _ORDERED, _NOMINAL = 14, 40  # bins of a column, at most
 _CELLS = 200_000  # of a table, at most
+_ENTRIES = 2_000_000  # of a labels x cells matrix held at a time
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,47 +116,99 @@ class ExactTables:
 
 @dataclass(frozen=True)
 class ReadTables:
-    """What a reader of a release expects in each cell. `cover` holds for each quasi-identifier boxes x bins."""
+    """What a reader of a release expects in each cell.
+
+    `inside` holds for each quasi-identifier, labels x bins, the share of each label that lies in each bin; `label` says
+    which label each box has. `carried` holds the bin of each line of what groups carry.
+    """
 
     bins: Mapping[str, PublicBins]
     _: KW_ONLY
-    cover: Mapping[str, np.ndarray] = field(repr=False)
+    inside: Mapping[str, np.ndarray] = field(repr=False)
+    label: Mapping[str, np.ndarray] = field(repr=False)
     weight: np.ndarray = field(repr=False)
     group: np.ndarray = field(repr=False)
     group_weight: np.ndarray = field(repr=False)
-    carried: Mapping[str, np.ndarray] = field(repr=False)  # the bin of each line of what groups carry
+    carried: Mapping[str, np.ndarray] = field(repr=False)
     carried_group: np.ndarray = field(repr=False)
     carried_weight: np.ndarray = field(repr=False)
 
     def counts(self, *names: str) -> np.ndarray:
         """Return how many rows a reader expects in each cell of the named columns."""
-        from scipy.sparse import csr_matrix
-
         shape = _shape(self.bins, names)
-        quasi = [name for name in names if name in self.cover]
-        wanted = [name for name in names if name not in self.cover]
-        inside = reduce(_crossed, (self.cover[name] for name in quasi), np.ones((len(self.weight), 1)))
-        inside = inside * self.weight[:, None]
-        sizes = [len(self.bins[name]) for name in wanted]
-        if not wanted:
-            found = inside.sum(axis=0)
+        quasi = [name for name in names if name in self.inside]
+        wanted = [name for name in names if name not in self.inside]
+        if wanted and len(self.weight) != len(self.group_weight):
+            order, found = [*quasi, *wanted], self._bucketed(quasi, wanted)
         else:
-            number, groups = np.arange(len(self.weight)), len(self.group_weight)
-            share = csr_matrix((np.ones(len(number)), (self.group, number)), shape=(groups, len(number))) @ inside
-            rows = self.group_weight[:, None].astype(np.float64)
-            share = np.divide(share, rows, where=rows > 0, out=np.zeros_like(share))
-            value = np.ravel_multi_index([self.carried[name] for name in wanted], sizes)
-            width = int(np.prod(sizes))
-            held = csr_matrix((self.carried_weight, (self.carried_group, value)), shape=(groups, width))
-            found = np.asarray((held.T @ share).T)
-        order = [*quasi, *wanted]
+            order, found = self._boxed(quasi, wanted)
         table = np.asarray(found).reshape([len(self.bins[name]) for name in order])
         moved: np.ndarray = np.transpose(table, [order.index(name) for name in names]).reshape(shape)
         return moved
 
+    def _boxed(self, quasi: Sequence[str], wanted: Sequence[str]) -> tuple[list[str], np.ndarray]:
+        """Count where a group is one box: lines with a bin or a label in each column, equal labels read once."""
+        box, weight = np.arange(len(self.weight)), self.weight
+        if wanted:
+            at = np.empty(len(self.group_weight), np.int64)
+            at[self.group] = box
+            box = at[self.carried_group]
+            rows = self.group_weight[self.carried_group]
+            weight = self.carried_weight * np.divide(self.weight[box], rows, where=rows > 0, out=np.zeros(len(box)))
+        sharp = [name for name in quasi if self._sharp(name)]
+        spread = [name for name in quasi if name not in sharp]
+        places = [self.inside[name].argmax(axis=1)[self.label[name][box]] for name in sharp]
+        places += [self.carried[name] for name in wanted]
+        fixed = [*sharp, *wanted]
+        sizes = [len(self.bins[name]) for name in fixed]
+        cell = np.ravel_multi_index(places, sizes) if fixed else np.zeros(len(box), np.int64)
+        width = int(np.prod(sizes))
+        if not spread:
+            return fixed, np.bincount(cell, weights=weight, minlength=width)
+        labels, kind = np.unique(
+            np.column_stack([self.label[name][box] for name in spread]), axis=0, return_inverse=True
+        )
+        return [*fixed, *spread], self._spread(spread, labels, (cell, kind.reshape(-1), weight), width)
+
+    def _sharp(self, name: str) -> bool:
+        """Whether every label of a column lies in one bin."""
+        return bool((self.inside[name].max(axis=1) == 1).all())
+
+    def _spread(
+        self, names: Sequence[str], labels: np.ndarray, lines: tuple[np.ndarray, np.ndarray, np.ndarray], width: int
+    ) -> np.ndarray:
+        """Spread lines (cell of the other columns, kind of labels, weight) over the bins of these columns."""
+        from scipy.sparse import csr_matrix
+
+        cell, kind, weight = lines
+        held = csr_matrix((weight, (cell, kind)), shape=(width, len(labels))).tocsc()
+        cells = int(np.prod([len(self.bins[name]) for name in names]))
+        found, step = np.zeros((width, cells)), max(1, _ENTRIES // cells)
+        for start in range(0, len(labels), step):
+            part = slice(start, start + step)
+            columns = (self.inside[name][labels[part, at]] for at, name in enumerate(names))
+            found += held[:, part] @ reduce(_crossed, columns)
+        return found
+
+    def _bucketed(self, quasi: Sequence[str], wanted: Sequence[str]) -> np.ndarray:
+        """Count where a group holds several boxes: every value of a group belongs to each of its boxes alike."""
+        from scipy.sparse import csr_matrix
+
+        columns = (self.inside[name][self.label[name]] for name in quasi)
+        inside = reduce(_crossed, columns, np.ones((len(self.weight), 1))) * self.weight[:, None]
+        number, groups = np.arange(len(self.weight)), len(self.group_weight)
+        share = csr_matrix((np.ones(len(number)), (self.group, number)), shape=(groups, len(number))) @ inside
+        rows = self.group_weight[:, None].astype(np.float64)
+        share = np.divide(share, rows, where=rows > 0, out=np.zeros_like(share))
+        sizes = [len(self.bins[name]) for name in wanted]
+        value = np.ravel_multi_index([self.carried[name] for name in wanted], sizes)
+        held = csr_matrix((self.carried_weight, (self.carried_group, value)), shape=(groups, int(np.prod(sizes))))
+        found: np.ndarray = np.asarray((held.T @ share).T)
+        return found
+
 
 def _crossed(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """Every bin of one column with every bin of another, box by box."""
+    """Every bin of one column with every bin of another, line by line."""
     return np.asarray((one[:, :, None] * other[:, None, :]).reshape(len(one), -1))
 
 
@@ -178,17 +232,32 @@ def exact_tables(table: Table) -> ExactTables:
 
 def read_tables(release: Release, schema: Schema | None = None) -> ReadTables:
     """Return what a reader takes from a release, over the bins of its own columns or of a schema it was made from."""
-    bins = {attribute.name: bins_of(attribute) for attribute in _published(schema or release.schema)}
+    read_by = schema or release.schema
+    bins = {attribute.name: bins_of(attribute) for attribute in _published(read_by)}
     boxes, carried = release.boxes, release.groups.carried
     names = [known.name for known in carried.attributes]
-    tables = {table.attribute.name: (table, boxes.labels[:, at]) for at, table in enumerate(boxes.tables)}
+    at = {table.attribute.name: place for place, table in enumerate(boxes.tables)}
+    inside, label = {}, {}
+    for name, one in bins.items():
+        if name in at:
+            table, label[name] = aligned_labels(one.attribute, boxes.tables[at[name]], boxes.labels[:, at[name]])
+            inside[name] = overlaps(table, one.labels, np.arange(len(one))) / table.size[:, None]
+        elif name not in names:  # a column that the release does not publish may be anything
+            inside[name] = (np.diff(np.array(one.edges)) / one.edges[-1])[None, :]
+            label[name] = np.zeros(len(boxes), np.int32)
+    codes = {
+        known.name: aligned_codes(bins[known.name].attribute, known, carried.codes[:, place])
+        for place, known in enumerate(carried.attributes)
+        if known.name in bins
+    }
     return ReadTables(
         bins,
-        cover={name: _cover(one, tables.get(name), len(boxes)) for name, one in bins.items() if name not in names},
+        inside=inside,
+        label=label,
         weight=np.asarray(boxes.weight, np.float64),
         group=boxes.group,
         group_weight=release.groups.weight,
-        carried={name: bins[name].place(carried.codes[:, at]) for at, name in enumerate(names) if name in bins},
+        carried={name: bins[name].place(found) for name, found in codes.items()},
         carried_group=carried.group,
         carried_weight=carried.weight,
     )
@@ -196,16 +265,6 @@ def read_tables(release: Release, schema: Schema | None = None) -> ReadTables:
 
 def _published(schema: Schema) -> tuple[Attribute, ...]:
     return (*schema.quasi, *schema.carried)
-
-
-def _cover(bins: PublicBins, known: tuple[Labels, np.ndarray] | None, boxes: int) -> np.ndarray:
-    """Boxes x bins; a column that the release does not publish may be anything."""
-    if known is None:
-        whole = np.diff(np.array(bins.edges)) / bins.edges[-1]
-        return np.broadcast_to(whole, (boxes, len(bins)))
-    labels, column = known
-    shared = overlaps(labels, bins.labels, np.arange(len(bins)))
-    return np.asarray((shared / labels.size[:, None])[column])
 
 
 def association(counts: np.ndarray) -> float:

@@ -300,13 +300,13 @@ def asked_of(release: Release) -> dict[str, Any]:
     Labels that cover the bins alike are one, and so are boxes of one group (or of groups of one box) with equal labels.
     """
     read = read_tables(release)
-    names = [name for name in read.bins if name in read.cover]
+    names = [name for name in read.bins if name in read.inside]
     carried = [name for name in read.bins if name in read.carried]
     covers, columns = [], []
     for name in names:
-        kinds, column = np.unique(read.cover[name].round(9), axis=0, return_inverse=True)
+        kinds, kind = np.unique(read.inside[name].round(9), axis=0, return_inverse=True)
         covers.append([[[int(at), float(row[at])] for at in np.flatnonzero(row)] for row in kinds])
-        columns.append(column.reshape(-1))
+        columns.append(kind.reshape(-1)[read.label[name]])
     single = len(read.group) == len(read.group_weight)
     keys = np.column_stack([*columns, np.zeros(len(read.weight), int) if single else read.group])
     lines, place = np.unique(keys, axis=0, return_inverse=True)

@@ -28,7 +28,7 @@ from sfumato.claims import (
 )
 from sfumato.declare import given, parameters
 from sfumato.errors import ParameterError
-from sfumato.mechanisms import Bucketize, DiffGen, Mechanism, Mondrian
+from sfumato.mechanisms import Bucketize, DiffGen, Marginals, Mechanism, Mondrian, NoisyTable, TargetRows
 
 __all__ = ["PRESETS", "Preset", "family_of", "label_of", "python_of", "sweep", "written_as"]
 
@@ -173,6 +173,11 @@ def _diffgen() -> tuple[Mechanism, ...]:
     )
 
 
+def _private() -> tuple[Mechanism, ...]:
+    kinds = (DiffGen.recommended, NoisyTable, Marginals, TargetRows)
+    return tuple(kind(epsilon) for kind in kinds for epsilon in ("0.1", "0.5", "1", "4"))
+
+
 def _first_grid(kind: Any) -> tuple[Any, ...]:
     """The values that a class declares for a first comparison, of its first parameter."""
     told = parameters(kind) if isinstance(kind, type) and is_dataclass(kind) else ()
@@ -195,6 +200,7 @@ PRESETS: dict[str, Preset] = {
     "tradeoff-buckets": Preset("Li & Li 2009, figure 2(b): buckets under l and t", mechanisms=_buckets),
     "tradeoff-readings": Preset("semantic privacy in its other readings, same deltas", mechanisms=_readings),
     "diffgen": Preset("Mohammed et al. 2011, figure 3: DiffGen by epsilon and specializations", mechanisms=_diffgen),
+    "private": Preset("differential privacy by four methods; compare by workload_error", mechanisms=_private),
 }
 
 

@@ -13,6 +13,7 @@ from sfumato.errors import NotComparable, ParameterError, SfumatoError
 from sfumato.estimate import measured_attributes
 from sfumato.measures.base import Measure, Measured, remembered
 from sfumato.measures.classification import Classification, CrossValidation, classification, cross_validate
+from sfumato.measures.declared_tables import WorkloadError, workload_error
 from sfumato.measures.distances import (
     HistogramDistance,
     ReconstructionDistance,
@@ -45,6 +46,7 @@ __all__ = [
     "UnchangedAnswers",
     "UtilityLoss",
     "Workload",
+    "WorkloadError",
     "average_class_size",
     "certainty_penalty",
     "city_block",
@@ -68,6 +70,7 @@ __all__ = [
     "unchanged_answers",
     "utility_loss",
     "workload",
+    "workload_error",
 ]
 
 MeasureFunction = Callable[[Table, Release], Any]  # a `Measured`, or a result with `measured()`
@@ -101,6 +104,7 @@ REGISTRY = Registry(
         "unchanged_answers": lambda table, release: unchanged_answers(
             table, release, default_workloads(table, release)
         ).measured(),
+        "workload_error": workload_error,
         "histogram_distance": lambda table, release: histogram_distance(table, release).measured(),
         "reconstruction_distance": lambda table, release: reconstruction_distance(table, release).measured(),
         "certainty_penalty": certainty_penalty,

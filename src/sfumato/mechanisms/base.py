@@ -16,6 +16,7 @@ from sfumato.release import Release
 from sfumato.schema import Schema
 
 __all__ = [
+    "Forecast",
     "Gathered",
     "Mechanism",
     "Plan",
@@ -53,6 +54,47 @@ class Stage:
 
 
 @dataclass(frozen=True, slots=True)
+class Forecast:
+    """How wrong a reader of a release is expected to be, found on stand-in rows that are made from the schema alone.
+
+    `workload_error` is the mean total variation of tables of so many columns; a count of `count` is off by about `off`.
+    """
+
+    workload_error: float
+    _: KW_ONLY
+    tables: int
+    columns: int
+    rows: int
+    declared: bool
+    count: int
+    off: float
+
+    def describe(self) -> str:
+        """Say it in a sentence.
+
+        >>> Forecast(0.052, tables=10, columns=3, rows=1000, declared=False, count=50, off=6.4).describe()
+        'On 1,000 stand-in rows (assumed), tables of 3 columns are off by 5.2 % of the rows, a count of 50 by about 6.'
+        """
+        known = "declared" if self.declared else "assumed"
+        count = f", a count of {self.count:,} by about {self.off:,.0f}" if self.count else ""
+        share = f"{100 * self.workload_error:.1f} % of the rows"
+        return f"On {self.rows:,} stand-in rows ({known}), tables of {self.columns} columns are off by {share}{count}."
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a plain mapping, with the sentence."""
+        return {
+            "workload_error": self.workload_error,
+            "tables": self.tables,
+            "columns": self.columns,
+            "rows": self.rows,
+            "declared": self.declared,
+            "count": self.count,
+            "off": self.off,
+            "describe": self.describe(),
+        }
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """What `--dry-run` prints: nothing of it was read off the data."""
 
@@ -60,10 +102,13 @@ class Plan:
     _: KW_ONLY
     notes: tuple[str, ...] = ()
     refusal: SfumatoError | None = None  # why `publish` would not make it, unless it is told to
+    forecast: Forecast | None = None  # what the budget buys; of differential privacy alone
 
     def to_json(self) -> dict[str, Any]:
         """Return a plain mapping."""
-        told = {} if self.refusal is None else {"refusal": self.refusal.as_json()}
+        told: dict[str, Any] = {} if self.refusal is None else {"refusal": self.refusal.as_json()}
+        if self.forecast is not None:
+            told["forecast"] = self.forecast.to_json()
         return {"stages": [stage.to_json() for stage in self.stages], "notes": list(self.notes), **told}
 
 

@@ -94,7 +94,7 @@ class Choosing:
         found = []
         for name, mechanism in self._private(epsilon):
             try:
-                plan = sf.plan(schema, mechanism)
+                plan = sf.plan(schema, mechanism, forecast=False)
                 stages = [stage.to_json() for stage in plan.stages]
                 refusal = "" if plan.refusal is None else str(plan.refusal)
                 found.append({"name": name, "stages": stages, "notes": list(plan.notes), "refused": refusal})

@@ -110,7 +110,7 @@ class Publishing:
         try:
             schema = sf.Schema.load(project.schema_file)
             claim = choice.mechanism.claim(schema)
-            plan = sf.plan(schema, choice.mechanism)
+            plan = sf.plan(schema, choice.mechanism, forecast=False)
         except SfumatoError as error:
             return {"refused": str(error)}
         left = None

@@ -13,8 +13,8 @@ from sfumato.mechanisms.marginals.draws import Concentrated, Pure
 from sfumato.mechanisms.marginals.junction import junction_tree, model_cells
 from sfumato.mechanisms.marginals.measuring import pairs_within
 from sfumato.mechanisms.marginals.model import TreeModel, nearest_distribution, shrunk
-from sfumato.mechanisms.marginals.workload import pair_weights, read_workload, workload_sets, workload_texts
 from sfumato.randomness import Entropy
+from sfumato.schema.workload import pair_weights, read_workload, workload_sets, workload_texts
 
 SIZES = (2, 3, 4, 2, 3)
 SETS = {

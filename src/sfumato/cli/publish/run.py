@@ -62,7 +62,7 @@ def run(mechanism: Mechanism, **options: Any) -> None:
             "output", "nothing", "a folder to write is needed", hint="-o out/, or --dry-run to only look"
         )
     if "allow_noise" in options and not options["as_json"]:
-        _show_stages(sf.plan(schema, mechanism))
+        _show_stages(sf.plan(schema, mechanism, forecast=False), mechanism.claim(schema))
     release, beside, warnings = _published(mechanism, schema, options)
     if options["as_json"]:
         against = {} if beside is None else {"against": beside.to_json()}
@@ -175,26 +175,31 @@ def _say_undecided(schema: Any, options: dict[str, Any]) -> None:
         say(f"Warning: {are} open: {named_decisions(undecided)}. Each as a question: {listed}", error=True)
 
 
-def _show_stages(plan: Any) -> None:
+def _show_stages(plan: Any, claim: Claim) -> None:
     """Tell what each stage will get and what error to expect, before anything is spent."""
-    for stage in plan.stages:
-        error = f" Expected error: {stage.expected_error}." if stage.expected_error else ""
-        say(f"{stage.name}: {stage.does}. Spends epsilon {stage.budget}.{error}")
+    _say_stages(plan, claim)
     for note in plan.notes:
         if not note.startswith(WARNING):
             say(note)
 
 
-def _show_plan(plan: Any, claim: Any, *, as_json: bool) -> None:
+def _say_stages(plan: Any, claim: Claim) -> None:
+    budget = "rho" if hasattr(claim.promise, "rho") else "epsilon"
+    for stage in plan.stages:
+        spends = "" if stage.budget is None else f" Spends {budget} {stage.budget}."
+        error = f" Expected error: {stage.expected_error}." if stage.expected_error else ""
+        say(f"{stage.name}: {stage.does}.{spends}{error}")
+
+
+def _show_plan(plan: Any, claim: Claim, *, as_json: bool) -> None:
     if as_json:
         emit({"ok": True, "plan": plan.to_json(), "claim": claim.to_json()})
         return
-    for stage in plan.stages:
-        spends = "" if stage.budget is None else f" Spends epsilon {stage.budget}."
-        error = f" Expected error: {stage.expected_error}." if stage.expected_error else ""
-        say(f"{stage.name}: {stage.does}.{spends}{error}")
+    _say_stages(plan, claim)
     for note in plan.notes:
         say(note)
+    if plan.forecast is not None:
+        say(plan.forecast.describe())
     if plan.refusal is not None:
         say(f"This would be refused: {plan.refusal}")
     say_lines(claim.describe())

@@ -14,9 +14,9 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass
 
-__all__ = ["AttributeSet", "JunctionTree", "junction_tree", "model_cells"]
+from sfumato.schema.workload import AttributeSet
 
-AttributeSet = tuple[int, ...]  # places of attributes, in rising order
+__all__ = ["AttributeSet", "JunctionTree", "junction_tree", "model_cells"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,6 @@ Cost      O(rows) for each pair of attributes, and about 3 s for Adult with 13 a
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import KW_ONLY, replace
 from fractions import Fraction
 from typing import Any, ClassVar, Final
@@ -38,17 +37,18 @@ from sfumato.mechanisms.marginals.measuring import (
     measure,
     pairs_within,
 )
-from sfumato.mechanisms.marginals.workload import (
-    WorkloadField,
-    pair_weights,
-    read_workload,
-    workload_sets,
-    workload_texts,
-)
 from sfumato.mechanisms.noisy_cells import ASSUMED_ROWS, public_inputs, silences
 from sfumato.randomness import Entropy
 from sfumato.release import Release, assemble
 from sfumato.schema import Labels, Schema
+from sfumato.schema.workload import (
+    WorkloadField,
+    pair_weights,
+    read_workload,
+    workload_from_texts,
+    workload_sets,
+    workload_texts,
+)
 
 __all__ = ["Marginals"]
 
@@ -56,15 +56,6 @@ ONES: Final = Fraction(1, 5)  # share of the budget for one-way tables
 CHOICES: Final = Fraction(1, 10)  # and for choosing pairs
 MOST_ROWS: Final = 2_000_000  # rows drawn; where there are more, each stands for several
 LARGEST_TOTAL: Final = 10**12
-
-
-def _from_flag(texts: Sequence[str], _schema: str) -> Any:
-    """Read `--workload 3`, `--workload income`, or sets `--workload age+sex --workload age+job`."""
-    if not texts:
-        return None
-    if len(texts) == 1 and "+" not in texts[0]:
-        return texts[0]
-    return [[name.strip() for name in text.split("+")] for text in texts]
 
 
 @declare
@@ -104,7 +95,7 @@ class Marginals:
         several=True,
         read=read_workload,
         encode=lambda held: [list(one) for one in held] if isinstance(held, tuple) else held,
-        from_flag=_from_flag,
+        from_flag=lambda texts, _schema: workload_from_texts(texts),
         to_flag=workload_texts,
     )
 

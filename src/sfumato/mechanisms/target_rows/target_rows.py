@@ -1,7 +1,7 @@
 """TargetRows: rows to learn one target from, drawn from noisy cells, noisy values by class, or both.
 
 Source    DiffGen (Mohammed, Chen, Fung & Yu, KDD 2011) in the form of decision 003; naive Bayes from noisy one-way
-          tables; the public rule and the paid choice between models are ours: docs/decisions/005-target-rows.md.
+          tables; the public rule and the paid choice between models are ours: docs/decisions/006-target-rows.md.
 Claim     epsilon-DP when one person is added or removed.
 Because   what is drawn is paid for, one draw after the other: how many rows there are, where the schema does not say
           (a count moves by 1); each cut (growth); the counts of all cells (a row is in one cell); the one-way class

@@ -1,4 +1,4 @@
-"""Which tables a reader will ask for: declared, public, and what the choice of pairs follows.
+"""Which tables a reader will ask for: declared and public. The choice of pairs and the error of a release follow it.
 
 Source    The weights of AIM: McKenna, Mullins, Sheldon & Miklau, VLDB 2022, section 4.
 Claim     The weight of a pair is how many sets of the workload hold it; it depends on the declaration and schema alone.
@@ -14,11 +14,20 @@ from collections.abc import Sequence
 from typing import Any
 
 from sfumato.errors import ParameterError
-from sfumato.mechanisms.marginals.junction import AttributeSet
-from sfumato.schema import Schema
+from sfumato.schema.table_schema import Schema
 
-__all__ = ["Declared", "WorkloadField", "pair_weights", "read_workload", "workload_sets", "workload_texts"]
+__all__ = [
+    "AttributeSet",
+    "Declared",
+    "WorkloadField",
+    "pair_weights",
+    "read_workload",
+    "workload_from_texts",
+    "workload_sets",
+    "workload_texts",
+]
 
+AttributeSet = tuple[int, ...]  # places of attributes, in rising order
 Declared = tuple[tuple[str, ...], ...] | int | str | None  # as it is held: sets, "all k-way" by k, a target, none
 
 
@@ -48,6 +57,19 @@ def read_workload(value: Any) -> Declared:
     if not sets or any(not one or len(set(one)) < len(one) for one in sets):
         raise ParameterError("workload", "given", "must hold sets of different attributes", hint=hint)
     return sets
+
+
+def workload_from_texts(texts: Sequence[str]) -> str | list[list[str]] | None:
+    """Read `--workload 3`, `--workload income`, or sets `--workload age+sex --workload age+job`.
+
+    >>> workload_from_texts(["age+sex", "age+job"])
+    [['age', 'sex'], ['age', 'job']]
+    """
+    if not texts:
+        return None
+    if len(texts) == 1 and "+" not in texts[0]:
+        return texts[0]
+    return [[name.strip() for name in text.split("+")] for text in texts]
 
 
 def workload_texts(workload: Declared) -> list[str] | None:

@@ -1,0 +1,53 @@
+"""One run of a rival's synthesizer, in an interpreter of its own: `bench_marginals.py` calls it.
+
+It needs `mbi` 2.0 and a copy of google/dpsynth on the path, neither of which this project uses or contains. It reads
+codes and domain sizes from a .npz file, spends `rho` of zero-concentrated differential privacy, and writes rows of
+codes and the CPU seconds of the run.
+
+Run: python benchmarks/rival_synthesizers.py aim table.npz --rho 0.015 --seed 0 --out rows.npz
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+
+def main() -> None:
+    """Run one synthesizer."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("name", choices=("aim", "mst", "swift"))
+    parser.add_argument("table", type=Path)
+    parser.add_argument("--rho", type=float, required=True)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--out", type=Path, required=True)
+    asked = parser.parse_args()
+    warnings.simplefilter("ignore")
+    import jax  # not a dependency of this project
+
+    jax.config.update("jax_enable_x64", True)  # what mbi asks for
+    import mbi
+    from dpsynth import discrete_mechanisms as rivals
+
+    held = np.load(asked.table)
+    codes, sizes = held["codes"], held["sizes"]
+    names = [f"a{at:02d}" for at in range(len(sizes))]
+    domain = mbi.Domain.fromdict({name: int(size) for name, size in zip(names, sizes, strict=True)})
+    data = mbi.Dataset({name: codes[:, at] for at, name in enumerate(names)}, domain)
+    inner = {"aim": rivals.AIMConfig, "mst": rivals.MSTConfig, "swift": rivals.SWIFTConfig}[asked.name]()
+    made = rivals.DiscreteConfig(inner, compress_columns=True).configure(zcdp_rho=asked.rho)
+    np.random.seed(asked.seed)
+    began = time.process_time()
+    found = made(np.random.default_rng(asked.seed), data)
+    seconds = time.process_time() - began
+    columns = found.synthetic_data.to_dict()
+    np.savez(asked.out, codes=np.column_stack([columns[name] for name in names]).astype(np.int64), seconds=seconds)
+    print(f"{asked.name}: {seconds:.1f} s CPU")
+
+
+if __name__ == "__main__":
+    main()
