@@ -15,13 +15,14 @@ from tests.oracles.mondrian import (
     Widest,
     part_cost,
     partition_reference,
+    route,
     summarize,
 )
 
 from sfumato.kernels import conditions as sc
 from sfumato.kernels.conditions_exact import all_hold
 from sfumato.kernels.mondrian.layout import BOX, EXTREMES, SET, CutAttribute
-from sfumato.kernels.mondrian.partition import Partition, partition, route
+from sfumato.kernels.mondrian.partition import Partition, partition
 
 QUIET = settings(max_examples=60, suppress_health_check=list(HealthCheck))
 TREE = ((0, 6, (1, 2, 3)), (0, 2, (4, 5)), (2, 5, (6, 7)), (5, 6, ()), (0, 1, ()), (1, 2, ()), (2, 4, ()), (4, 5, ()))

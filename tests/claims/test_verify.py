@@ -288,7 +288,7 @@ PROVED = Claim(PureDP(1), neighbours=Neighbours.ADD_OR_REMOVE_ONE, trace=[("a", 
 
 
 def test_a_proved_claim_holds_and_says_what_it_can_not_show(tmp_path):
-    release_of(PROVED, form="cells").save(tmp_path / "out")
+    release_of(PROVED, form="cells").save(tmp_path / "out", allow_unaccounted=True)
     verdict = verify(tmp_path / "out")
     assert (verdict.kind, verdict.holds, verdict.findings) == ("proved", True, ())
     assert any("not checkable on the file" in note for note in verdict.notes)
@@ -308,7 +308,7 @@ def test_a_proved_claim_holds_and_says_what_it_can_not_show(tmp_path):
     ids=str,
 )
 def test_a_proved_claim_fails(tmp_path, change):
-    release_of(PROVED, form="cells").save(tmp_path / "out")
+    release_of(PROVED, form="cells").save(tmp_path / "out", allow_unaccounted=True)
     file = tmp_path / "out" / "manifest.json"
     manifest = json.loads(file.read_text())
     manifest["claim"] |= change
@@ -317,7 +317,7 @@ def test_a_proved_claim_fails(tmp_path, change):
 
 
 def test_a_proved_claim_needs_public_domains_and_its_files(tmp_path):
-    release_of(PROVED, form="cells").save(tmp_path / "out", format="csv")
+    release_of(PROVED, form="cells").save(tmp_path / "out", allow_unaccounted=True, format="csv")
     file = tmp_path / "out" / "manifest.json"
     manifest = json.loads(file.read_text())
     manifest["schema"]["attributes"][0]["source"] = "data"

@@ -29,6 +29,7 @@ from sfumato.kernels.conditions import (
 )
 from sfumato.kernels.conditions_exact import all_hold
 from sfumato.kernels.mondrian.layout import BOX, SET, CutAttribute
+from sfumato.kernels.mondrian.partition import NOBODY, CutTree
 
 __all__ = [
     "Best",
@@ -40,6 +41,7 @@ __all__ = [
     "label_width",
     "part_cost",
     "partition_reference",
+    "route",
     "spare",
     "summarize",
 ]
@@ -493,3 +495,24 @@ def _numbered(table: WeightedTable, leaves: list[_Part], attributes: int) -> Ref
         leaf=leaf,
         suppressed=int(table.weights[leaf < 0].sum()),
     )
+
+
+def route(tree: CutTree, codes: npt.ArrayLike) -> npt.NDArray[np.int32]:
+    """Return the leaf of each row of codes; -1 where the tree has none for it."""
+    table = np.asarray(codes, dtype=np.int32)
+    at = np.zeros(len(table), dtype=np.int64)
+    found = np.full(len(table), -1, dtype=np.int32)
+    moving = np.arange(len(table)) if tree.attribute.size else np.zeros(0, dtype=np.int64)
+    while moving.size:
+        attribute = tree.attribute[at[moving]]
+        done = moving[attribute < 0]
+        found[done] = tree.leaf[at[done]]
+        moving, attribute = moving[attribute >= 0], attribute[attribute >= 0]
+        node = at[moving]
+        value, child = table[moving, attribute], tree.child_first[node]
+        last = child + tree.child_count[node] - 1
+        while (onward := (child < last) & (tree.child_low[np.minimum(child + 1, last)] <= value)).any():
+            child = child + onward
+        at[moving] = tree.child_node[child]
+        moving = moving[at[moving] != NOBODY]
+    return found

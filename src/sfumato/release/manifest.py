@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, get_args
+from typing import Annotated, Any, get_args
 
 import numpy as np
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from sfumato.claims import Claim, mistyped, number_to_json, unknown_keys
 from sfumato.errors import ParameterError, Problem, ReleaseError
@@ -146,36 +146,62 @@ def plain_parameters(value: Any) -> Any:
 # Reads manifest.json, written by us or mangled by anyone: every problem is named, nothing else is raised.
 #
 # A key that this version does not write is refused, at any depth outside the parameters of a mechanism: nobody would
-# have
-# looked at what stands under it.
+# have looked at what stands under it. The shape is checked by pydantic; what a shape cannot say follows in `_checked`.
 
 _HINT = "take the folder as it was saved"
-_KEYS = frozenset(
-    [
-        "format",
-        "sfumato",
-        "python",
-        "polars",
-        "created",
-        "name",
-        "population",
-        "form",
-        "counted",
-        "mechanism",
-        "claim",
-        "schema",
-        "suppressed",
-        "notes",
-        "files",
-        "left_out",
-        "recoding",
-    ]
-)
-_SCHEMA_KEYS = frozenset(("rows_per_person", "rows_stated", "person", "attributes"))
-_FILE_KEYS = frozenset(("sha256", "table", "rows", "columns"))
-_VERSION = re.compile(r"[0-9A-Za-z.+!_-]{1,40}")
-_SHA256 = re.compile(r"[0-9a-f]{64}")
 _MANGLED = (ArithmeticError, AttributeError, IndexError, KeyError, TypeError, ValueError)
+
+
+def _day(text: str) -> str:
+    if dt.date.fromisoformat(text).isoformat() != text:
+        raise ValueError(text)
+    return text
+
+
+_Count = Annotated[int, Field(ge=0)]
+_Version = Annotated[str, Field(pattern=r"^[0-9A-Za-z.+!_-]{1,40}$")]
+
+
+class _Strict(BaseModel):
+    """A JSON object as it is written: no other key, no null for a missing key, no 1.0 or true for 1."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class _File(_Strict):
+    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+    table: str | None = None
+    rows: _Count | None = None
+    columns: list[str] = []
+
+
+class _SchemaPart(_Strict):
+    rows_per_person: Annotated[int, Field(ge=1)] = 1
+    rows_stated: bool = False
+    person: list[str] = []
+    attributes: list[Any]
+
+
+class _Written(_Strict):
+    """The whole file. Versions and the day are short facts: no place for a text."""
+
+    format: int
+    sfumato: _Version = ""
+    python: _Version = ""
+    polars: _Version = ""
+    created: Annotated[str, AfterValidator(_day)] = ""
+    name: str = "table"
+    population: str = ""
+    form: Form = "generalized"
+    counted: bool = False
+    mechanism: dict[str, Any] = {}
+    claim: dict[str, Any] = {}
+    described: _SchemaPart = Field(alias="schema")
+    suppressed: bool = False
+    notes: list[str] = []
+    files: dict[str, _File] = {}
+    left_out: _Count = 0
+    recoding: dict[str, Any] = {}
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -197,7 +223,21 @@ def read_manifest(folder: Path) -> Manifest:
         raise ReleaseError(f"{MANIFEST} of {folder.name} is not JSON", hint=_HINT) from None
     except MemoryError:
         raise ReleaseError(f"{MANIFEST} of {folder.name} does not fit in memory", hint=_HINT) from None
-    return _Reader().manifest(data)
+    if not isinstance(data, dict):
+        raise ReleaseError(f"{MANIFEST} is not an object", hint=_HINT)
+    if type(data.get("format")) is not int or data["format"] != FORMAT:
+        hint = f"this version reads format {FORMAT}: use a newer one"
+        raise ReleaseError(f"{MANIFEST} is of another format", hint=hint)
+    try:
+        written = _Written.model_validate(data)
+    except ValidationError as error:
+        problems = [_worded(item) for item in error.errors(include_url=False, include_input=False)]
+        part = data.get("schema")
+        given = part.get("attributes") if isinstance(part, dict) else None
+        for at, one in enumerate(given if isinstance(given, list) else ()):
+            _attribute(at, one, problems)
+        raise _unreadable(problems) from None
+    return _checked(written)
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -209,150 +249,84 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-class _Reader:
-    """Collects what is wrong with a manifest."""
+def _unreadable(problems: list[Problem]) -> ReleaseError:
+    return ReleaseError(f"{MANIFEST} cannot be read", hint=_HINT, problems=problems)
 
-    def __init__(self) -> None:
-        self.problems: list[Problem] = []
 
-    def problem(self, path: str, rule: str) -> None:
-        self.problems.append(Problem(path, rule))
+def _worded(item: Mapping[str, Any]) -> Problem:
+    """Return a problem of the shape; pydantic's own message could quote what stands there."""
+    rules = {"extra_forbidden": "is not a key of a manifest", "missing": "is missing"}
+    return Problem(".".join(map(str, item["loc"])), rules.get(item["type"], "has a value of the wrong form"))
 
-    def field(self, data: Mapping[str, Any], name: str, fits: Callable[[Any], bool], rule: str, default: Any) -> Any:
-        """Return one field; a default of None means that it must be there."""
-        value = data.get(name, default)
-        if value is None or not fits(value):
-            self.problem(name, f"must be {rule}")
-            return default
-        return value
 
-    def manifest(self, data: Any) -> Manifest:
-        if not isinstance(data, dict):
-            raise ReleaseError(f"{MANIFEST} is not an object", hint=_HINT)
-        if type(data.get("format")) is not int or data["format"] != FORMAT:
-            hint = f"this version reads format {FORMAT}: use a newer one"
-            raise ReleaseError(f"{MANIFEST} is of another format", hint=hint)
-        self._known(data, _KEYS)
-        self._made(data)
-        schema = self._schema(data)
-        files = self._files(data)
-        manifest = Manifest(
-            schema,
-            claim_json=self.field(data, "claim", _object, "an object", {}),
-            files=files,
-            form=self.field(data, "form", lambda form: form in get_args(Form), "a known form", "generalized"),
-            counted=self.field(data, "counted", lambda flag: isinstance(flag, bool), "true or false", False),
-            mechanism=self.field(data, "mechanism", _object, "an object", {}),
-            suppressed=self.field(data, "suppressed", lambda flag: isinstance(flag, bool), "true or false", False),
-            left_out=self.field(data, "left_out", _count, "a count", 0) if "left_out" in data else None,
-            notes=tuple(self.field(data, "notes", _texts, "a list of texts", [])),
-            version=data.get("sfumato"),
-            recoding=self._recoding(data, schema) if "recoding" in data else None,
-        )
-        self._tables(manifest)
-        if self.problems:
-            raise ReleaseError(f"{MANIFEST} cannot be read", hint=_HINT, problems=self.problems)
-        return manifest
-
-    def _known(self, data: Iterable[str], keys: Iterable[str], path: str = "") -> None:
-        """Name every key that is none of those we write."""
-        for key in data:
-            if key not in keys:
-                self.problem(f"{path}{key}", "is not a key of a manifest")
-
-    def _made(self, data: Mapping[str, Any]) -> None:
-        """By which versions it was made, and when: short facts, no place for a text."""
-        for name in ("sfumato", "python", "polars"):
-            if name in data and not (isinstance(data[name], str) and _VERSION.fullmatch(data[name])):
-                self.problem(name, "must be a version")
-        if "created" in data and not _day(data["created"]):
-            self.problem("created", "must be a day")
-
-    def _recoding(self, data: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
-        """Return the recoding; whether it can be applied is found when it is."""
-        found: dict[str, Any] = self.field(data, "recoding", _object, "an object", {})
+def _checked(written: _Written) -> Manifest:
+    """Return the manifest; raise for everything that its shape alone does not show."""
+    problems: list[Problem] = []
+    part = written.described
+    known = [found for at, one in enumerate(part.attributes) if (found := _attribute(at, one, problems)) is not None]
+    if len({attribute.name for attribute in known}) < len(known):
+        problems.append(Problem("schema.attributes", "name one attribute twice"))
+    schema = Schema(
+        tuple(known),
+        name=written.name,
+        population=written.population,
+        rows_per_person=part.rows_per_person,
+        rows_stated=part.rows_stated,
+        person=tuple(part.person),
+    )
+    problems += [Problem("files", "must be files of the folder") for name in written.files if not _plain_name(name)]
+    manifest = Manifest(
+        schema,
+        claim_json=written.claim,
+        files=tuple(
+            FileEntry(name, sha256=one.sha256, table=one.table, rows=one.rows, columns=tuple(one.columns))
+            for name, one in written.files.items()
+        ),
+        form=written.form,
+        counted=written.counted,
+        mechanism=written.mechanism,
+        suppressed=written.suppressed,
+        left_out=written.left_out if "left_out" in written.model_fields_set else None,
+        notes=tuple(written.notes),
+        version=written.sfumato or None,
+        recoding=written.recoding if "recoding" in written.model_fields_set else None,
+    )
+    if manifest.recoding is not None:
         names = {attribute.name: {"size": 0, "runs": []} for attribute in schema.quasi}
-        self._known(unknown_keys(found, {"cuts": names, "labels": names}), (), "recoding.")
-        if wrong := _wrong_recoding(found):
-            self.problem("recoding", wrong)
-            return {}
-        return found
+        problems += _unknown(manifest.recoding, {"cuts": names, "labels": names}, "recoding")
+        if wrong := _wrong_recoding(manifest.recoding):
+            problems.append(Problem("recoding", wrong))
+    if manifest.counted and manifest.form not in COUNTED_FORMS:
+        problems.append(Problem("counted", "belongs to noisy and synthetic tables only"))
+    for name in manifest.expected:
+        if manifest.table(name) is None:
+            problems.append(Problem("files", f"no file holds the table {name}"))
+    if problems:
+        raise _unreadable(problems)
+    return manifest
 
-    def _tables(self, manifest: Manifest) -> None:
-        if manifest.counted and manifest.form not in COUNTED_FORMS:
-            self.problem("counted", "belongs to noisy and synthetic tables only")
-        for name in manifest.expected:
-            if manifest.table(name) is None:
-                self.problem("files", f"no file holds the table {name}")
 
-    # -- files -----------------------------------------------------------------------------
+def _unknown(data: Mapping[str, Any], known: Mapping[str, Any], path: str) -> list[Problem]:
+    """Name every key, at any depth, that is none of those we write."""
+    return [Problem(f"{path}.{key}", "is not a key of a manifest") for key in unknown_keys(data, known)]
 
-    def _files(self, data: Mapping[str, Any]) -> tuple[FileEntry, ...]:
-        entries = []
-        for name, entry in self.field(data, "files", _object, "an object", {}).items():
-            if not _plain_name(name) or not isinstance(entry, dict) or not _sha256(entry.get("sha256")):
-                self.problem("files", "must name each file with its sha256")
-                continue
-            self._known(entry, _FILE_KEYS, f"files.{name}.")
-            table, rows, columns = entry.get("table"), entry.get("rows"), entry.get("columns", [])
-            if not (table is None or isinstance(table, str)) or not (rows is None or _count(rows)):
-                self.problem("files", "has a table or rows of the wrong form")
-            elif not _texts(columns):
-                self.problem("files", "must list columns by name")
-            else:
-                entries.append(FileEntry(name, sha256=entry["sha256"], table=table, rows=rows, columns=tuple(columns)))
-        return tuple(entries)
 
-    # -- schema ----------------------------------------------------------------------------
-
-    def _schema(self, data: Mapping[str, Any]) -> Schema:
-        given = self.field(data, "schema", _object, "an object", {})
-        self._known(given, _SCHEMA_KEYS, "schema.")
-        attributes = given.get("attributes")
-        if not isinstance(attributes, list):
-            self.problem("schema.attributes", "must be a list")
-            attributes = []
-        known = [found for at, item in enumerate(attributes) if (found := self._attribute(at, item)) is not None]
-        names = [attribute.name for attribute in known]
-        if len(set(names)) < len(names):
-            self.problem("schema.attributes", "name one attribute twice")
-        per_person = given.get("rows_per_person", 1)
-        if not _count(per_person) or per_person < 1:
-            self.problem("schema.rows_per_person", "must be a whole number, at least 1")
-            per_person = 1
-        name = self.field(data, "name", lambda text: isinstance(text, str), "a text", "table")
-        population = self.field(data, "population", lambda text: isinstance(text, str), "a text", "")
-        stated, person = given.get("rows_stated", False), given.get("person", [])
-        if not isinstance(stated, bool) or not _texts(person):
-            self.problem(
-                "schema", "must say who a row is about by names of columns, and whether rows_per_person was given"
-            )
-            stated, person = False, []
-        return Schema(
-            tuple(known),
-            name=name,
-            population=population,
-            rows_per_person=per_person,
-            rows_stated=stated,
-            person=tuple(person),
-        )
-
-    def _attribute(self, at: int, data: Any) -> Attribute | None:
-        path = f"schema.attributes[{at}]"
-        try:
-            attribute = Attribute.from_json(data)
-            wrong = _wrong(attribute)
-            if not wrong:
-                known = attribute.to_json()
-                self._known(unknown_keys(data, {**known, "levels": ""}), (), f"{path}.")
-                wrong = "" if data.get("levels", levels(attribute)) == levels(attribute) else "has other levels"
-                wrong = "has another number in place of a whole one" if mistyped(data, known) else wrong
-        except _MANGLED:
-            wrong = "has not the form of an attribute"
-        if wrong:
-            self.problem(path, wrong)
-            return None
-        return replace(attribute, column=attribute.name)
+def _attribute(at: int, data: Any, problems: list[Problem]) -> Attribute | None:
+    path = f"schema.attributes[{at}]"
+    try:
+        attribute = Attribute.from_json(data)
+        wrong = _wrong(attribute)
+        if not wrong:
+            known = attribute.to_json()
+            problems += _unknown(data, {**known, "levels": ""}, path)
+            wrong = "" if data.get("levels", levels(attribute)) == levels(attribute) else "has other levels"
+            wrong = "has another number in place of a whole one" if mistyped(data, known) else wrong
+    except _MANGLED:
+        wrong = "has not the form of an attribute"
+    if wrong:
+        problems.append(Problem(path, wrong))
+        return None
+    return replace(attribute, column=attribute.name)
 
 
 def _wrong_recoding(data: Mapping[str, Any]) -> str:
@@ -420,27 +394,12 @@ def _wrong_tree(tree: Tree, size: int) -> bool:
     return bool((tree.low[1:] < tree.low[parent]).any() or (tree.high[1:] > tree.high[parent]).any())
 
 
-def _object(value: Any) -> bool:
-    return isinstance(value, dict)
-
-
 def _count(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
 def _texts(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(text, str) for text in value)
-
-
-def _sha256(value: Any) -> bool:
-    return isinstance(value, str) and _SHA256.fullmatch(value) is not None
-
-
-def _day(value: Any) -> bool:
-    try:
-        return isinstance(value, str) and dt.date.fromisoformat(value).isoformat() == value
-    except ValueError:
-        return False
 
 
 def _plain_name(name: str) -> bool:

@@ -4,11 +4,12 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from tests.oracles.mondrian import route
 
 from sfumato.errors import Infeasible, ParameterError
 from sfumato.kernels import conditions as sc
 from sfumato.kernels.mondrian.layout import EXTREMES, CutAttribute
-from sfumato.kernels.mondrian.partition import partition, route
+from sfumato.kernels.mondrian.partition import partition
 
 FOUR = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
 TWO = [CutAttribute(2), CutAttribute(2)]

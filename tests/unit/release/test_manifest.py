@@ -15,7 +15,7 @@ from sfumato.release import Release, verify
 
 
 def saved(tmp_path, release, name="out"):
-    release.save(tmp_path / name, allow_fingerprints=True, format="csv")
+    release.save(tmp_path / name, allow_fingerprints=True, allow_unaccounted=True, format="csv")
     return json.loads((tmp_path / name / "manifest.json").read_text())
 
 

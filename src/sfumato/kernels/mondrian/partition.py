@@ -61,7 +61,6 @@ __all__ = [
     "grow",
     "partition",
     "partition_cost",
-    "route",
 ]
 
 
@@ -422,27 +421,6 @@ def partition(
     rule, weight = _RULES[cut], float(uniformity_weight)
     grown = grow(layout, bound, room, new_box(len(attributes)), working, moving, rule, weight, budget)
     return _result(_trimmed(grown), working[:, -1], counts, carried=carried, conditions=conditions, overall=overall)
-
-
-def route(tree: CutTree, codes: npt.ArrayLike) -> Codes:
-    """Return the leaf of each row of codes; -1 where the tree has none for it."""
-    table = np.asarray(codes, dtype=np.int32)
-    at = np.zeros(len(table), dtype=np.int64)
-    found = np.full(len(table), -1, dtype=np.int32)
-    moving = np.arange(len(table)) if tree.attribute.size else np.zeros(0, dtype=np.int64)
-    while moving.size:
-        attribute = tree.attribute[at[moving]]
-        done = moving[attribute < 0]
-        found[done] = tree.leaf[at[done]]
-        moving, attribute = moving[attribute >= 0], attribute[attribute >= 0]
-        node = at[moving]
-        value, child = table[moving, attribute], tree.child_first[node]
-        last = child + tree.child_count[node] - 1
-        while (onward := (child < last) & (tree.child_low[np.minimum(child + 1, last)] <= value)).any():
-            child = child + onward
-        at[moving] = tree.child_node[child]
-        moving = moving[at[moving] != NOBODY]
-    return found
 
 
 def partition_cost(
