@@ -212,7 +212,7 @@ def refuse_before_reading(
 
 
 def _looked_at(release: Release, look: Callable[[Release], None]) -> None:
-    """Let the caller look at a release before it is saved; where it is given up, the ledger hears so."""
+    """Let the caller look at a release before it is saved; where it is given up, the ledger records that."""
     try:
         look(release)
     except BaseException:

@@ -236,7 +236,7 @@ class Linkable:
     to_json = to_json
 
     def describe(self, unit: Unit = "row") -> str:
-        """Say what is estimated, and that it is no guarantee."""
+        """Say what is estimated, and that it is not a guarantee."""
         kept = "" if self.base is None else f" Checkable beside it: {self.base.describe(unit)}"
         joint = self.population.endswith(", jointly")  # a joint model: what it says of dependence is used
         alone = "" if joint else " and attributes do not depend on each other"

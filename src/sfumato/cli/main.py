@@ -150,7 +150,7 @@ def main(arguments: list[str] | None = None, *, command: click.Command = app, na
     except _Terminated:
         say("Stopped.", error=True)
         code = 143
-    except Exception as error:  # noqa: BLE001  (the last door: a message instead of a traceback)
+    except Exception as error:  # noqa: BLE001  (the last resort: a message instead of a traceback)
         if isinstance(error, OSError) and _of_click(error):  # its help, onto a full disk
             gone(error.errno or errno.EIO)
             code = 0

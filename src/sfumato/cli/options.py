@@ -140,7 +140,7 @@ def table_of(title: str, rows: Iterable[tuple[str, object]]) -> None:
 def refuse_target(
     option: str, given: str | None, *, endings: Sequence[str] = (), new: bool = False, folder: bool = False
 ) -> None:
-    """Refuse a path that could not be written when the work is done; None is no path and is fine.
+    """Refuse a path that could not be written when the work is done; None, for no path, is accepted.
 
     endings  those a file may have, such as ".html"; new  it must not exist yet; folder  it is a folder.
     """

@@ -1,4 +1,4 @@
-"""The only door for rows: tables, counts, recodings. Everything in it is confidential."""
+"""Tables, counts and recodings: the only way in for rows. Everything here is confidential."""
 
 from sfumato.counts.counts import Counts
 from sfumato.counts.holdout import holdout

@@ -1,4 +1,4 @@
-"""`Table`: rows read through their schema, held as codes. Confidential; the only door for rows."""
+"""`Table`: rows read through their schema, held as codes. Confidential; the only way in for rows."""
 
 from __future__ import annotations
 

@@ -229,7 +229,7 @@ def reason_of(point: Point, why: str, axes: tuple[Scale, Scale], among: int, att
     if point.bound is not None:
         said.append(
             f"Its claim proves a privacy loss of at most {point.bound:.4g} nats; "
-            "that is no measurement and was not compared."
+            "that is not a measurement and was not compared."
         )
     return " ".join(said)
 

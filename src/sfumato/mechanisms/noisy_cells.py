@@ -65,8 +65,8 @@ __all__ = [
 MANY_ROWS = 20  # a threshold above it is worth a warning: smaller groups of people vanish
 FALSE_CELLS = 10  # empty cells that noise alone may report, expected, under threshold="auto"
 ASSUMED_ROWS = 1000  # of a table whose schema does not declare `rows`
-NOISE_SHARE = 10  # noise may be expected to add one row for so many rows of the table
-RARELY = 20  # a threshold at which one false cell is expected in so many releases is called quiet
+NOISE_SHARE = 10  # noise may be expected to add one row for every 10 of the table
+RARELY = 20  # a threshold with one false cell in 20 releases is called quiet
 Threshold = int | Literal["auto"]
 
 
@@ -294,7 +294,7 @@ def silences(schema: Schema, *, concentrated: bool = False) -> tuple[str, ...]:
     if schema.cap is None and schema.rows_per_person > 1:
         found.append(f"people with more than {schema.rows_per_person} rows; the budget of a row is a part of theirs")
     if any(a.missing is not None and a.missing.action == "suppress" for a in schema.published):
-        found.append("rows left out because a value is missing: not even their number is told")
+        found.append("rows left out because a value is missing: not even their number is published")
     return tuple(found)
 
 

@@ -162,7 +162,7 @@ class NoisyTable:
         if exact := exact_counts(rate, least):
             notes.append(f"Warning: {exact}. Ask for a smaller epsilon.")
         if least > MANY_ROWS:
-            told = f"Warning: with so many cells no group below {least} rows is seen. Declare fewer: --cut"
+            told = f"Warning: with this number of cells no group below {least} rows is seen. Declare fewer: --cut"
             notes.append(f"{told}{carried_words(kept)}.")
         stage = Stage("counts", does=does, budget=self.epsilon, expected_error=expected_error(rate))
         return Plan((stage,), notes=tuple(notes), refusal=mostly_noise(kept, cells, rate, least))

@@ -203,7 +203,7 @@ _KEYED = (
     "about the whole table; a line with an attribute and a value counts those with at least one row of that value."
 )
 _MARKED = (
-    "- an apostrophe at the beginning of a cell is no part of its value: it keeps spreadsheets from running a text "
+    "- an apostrophe at the beginning of a cell is not part of its value: it keeps spreadsheets from running a text "
     "that begins like a formula (`=`, `+`, `-`, `@`)"
 )
 _LISTED = 300  # values of a column whose groups are spelled out
@@ -346,9 +346,9 @@ def _column(attribute: Attribute, role: str) -> list[str]:
 def _coarser(attribute: Attribute) -> str:
     """Say what cells of the column are made of, where one holds several values."""
     if levels(attribute) == "halves":
-        return "a cell may begin and end anywhere in between: no levels are told"
+        return "a cell may begin and end anywhere in between: the levels are not published"
     if levels(attribute) == "values":
-        return "a cell holds one value, several with a bar between them, or all: no groups are told"
+        return "a cell holds one value, several with a bar between them, or all: the groups are not published"
     if attribute.mask is not None and attribute.source != "data":
         return f"codes; characters are hidden from the {attribute.mask.side} on, each by a star"
     if not isinstance(attribute.domain, Values):
@@ -422,7 +422,7 @@ def _reading(attributes: tuple[Attribute, ...]) -> list[str]:
         lines.append("- the name of a group: one of the values in it, not told which")
     named = [name for attribute in listed for name in attribute.nodes.names]
     if any("*" in name and name != ROOT for name in named):
-        lines.append("- `509**` any code with these characters; each star stands for one that is not told")
+        lines.append("- `509**` any code with these characters; each star stands for one that is not published")
     if any("|" in name or "\\" in name for name in named):
         lines.append("- `\\|` a bar that is part of a name, `\\\\` a backslash before it")
     return lines
@@ -465,7 +465,7 @@ def save(
 ) -> None:
     """Write data, manifest and dictionary into a new folder, all or nothing; note it in the release's ledger.
 
-    The ledger hears of the folder before it takes its name, so that no kill leaves a published release unknown.
+    The folder is entered in the ledger before it is named, so that no kill leaves a published release unknown.
     """
     _refuse_format(format)
     refuse_unsavable(release, **allowed)
@@ -510,7 +510,7 @@ def save_or_keep(
 ) -> None:
     """Save a release; if that fails, for whatever reason, and it was paid for, keep it elsewhere and say where.
 
-    What may not be published is kept nowhere, and the ledger hears that it was not saved.
+    What may not be published is kept nowhere, and the ledger records that it was not saved.
     """
     if release.claim.kind != "proved":
         try:

@@ -233,7 +233,7 @@ class Schema:
         return [Problem(path, item, hint) for path, item in asked]
 
     def remarks(self) -> list[Problem]:
-        """What a person should hear and need not decide: values like free text or without groups, domains, no role."""
+        """What a person should know and need not decide: values like free text or without groups, domains, no role."""
         found = [remark for attribute in self.published for remark in _of_values(attribute)]
         found += [
             Problem(

@@ -1,6 +1,6 @@
 """The shape of a schema file, checked by pydantic, reported in our own words: every problem at once.
 
-A value is what TOML says it is: `true` is not a number, `1.0` and `"1"` are no whole numbers, `"yes"` is not true.
+A value is what TOML says it is: `true` is not a number, `1.0` and `"1"` are not whole numbers, `"yes"` is not true.
 """
 
 from __future__ import annotations

@@ -80,8 +80,8 @@ def test_every_form_of_a_cell_is_explained_in_plain_words(source: str, tmp_path)
     for odd in ("(part", "to add rows up", "halved", "as far as published"):
         assert odd not in text
     assert ("told by the published cells alone" in text) == (source == "data")
-    assert "no levels are told" in text  # visits
-    assert "no groups are told" in text  # sex
+    assert "the levels are not published" in text  # visits
+    assert "the groups are not published" in text  # sex
 
 
 def test_a_part_without_a_name_is_told_as_such(tmp_path):

@@ -1,4 +1,4 @@
-"""What a steward must hear beside the figures of a release: an account nobody keeps, noise, whose values are exact."""
+"""Warnings and notes that `publish` prints: a missing ledger or limit, noise, classes of one person."""
 
 from __future__ import annotations
 
@@ -183,4 +183,4 @@ def _never_cut(release: Release) -> list[str]:
     if not stuck or len(release.groups) == 0:
         return []
     hint = 'missing = { values = [...], action = "suppress" } in the schema leaves their rows out'
-    return [f"Not cut at all: {', '.join(stuck)}. Where few rows lack a value, they cannot be parted; {hint}."]
+    return [f"Not cut at all: {', '.join(stuck)}. Where few rows lack a value, they cannot be separated; {hint}."]
