@@ -225,7 +225,7 @@ def parameter(
     default: Any = MISSING,
     **said: Any,
 ) -> Any:
-    """Declare a field: one sentence for people, its rule, and what cannot be told from its type (see `Parameter`)."""
+    """Declare a field: one sentence for people, its rule, and what its type does not say (see `Parameter`)."""
     return field(default=default, metadata={"help": help, **said})
 
 
@@ -370,17 +370,17 @@ def example(cls: type[T]) -> T:
 
 def given(thing: Any) -> list[tuple[Parameter, Any]]:
     """Return the parameters that a value was made with: the required ones, and those that differ from their default."""
-    told = [(one, getattr(thing, one.name)) for one in parameters(type(thing))]
-    kept = {one.name for one, _ in told if one.required}
+    pairs = [(one, getattr(thing, one.name)) for one in parameters(type(thing))]
+    kept = {one.name for one, _ in pairs if one.required}
     more: set[str] | None = None
-    try:  # a default may follow from another parameter: what is told is tried until it makes the same
+    try:  # a default may follow from another parameter: what is pairs is tried until it makes the same
         while more is None or more:
-            made: Any = type(thing)(**{one.name: value for one, value in told if one.name in kept})
-            more = {one.name for one, value in told if one.name not in kept and value != getattr(made, one.name)}
+            made: Any = type(thing)(**{one.name: value for one, value in pairs if one.name in kept})
+            more = {one.name for one, value in pairs if one.name not in kept and value != getattr(made, one.name)}
             kept = kept | more
     except (TypeError, ParameterError):
-        return told
-    return [(one, value) for one, value in told if one.name in kept]
+        return pairs
+    return [(one, value) for one, value in pairs if one.name in kept]
 
 
 # JSON, one way for everything that is declared.

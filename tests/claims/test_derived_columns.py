@@ -13,7 +13,7 @@ from hypothesis import given, settings, strategies as st
 import sfumato as sf
 from sfumato.cli.main import app
 from sfumato.counts import Table, derived
-from sfumato.counts.derived import derived_columns, told
+from sfumato.counts.derived import derived_columns, explained_share
 from sfumato.mechanisms import told_apart as apart
 from sfumato.mechanisms.told_apart import told_apart
 
@@ -83,7 +83,7 @@ def test_equals_a_count_over_all_pairs(lines, function, neighbours):
     known, column, weights = (np.array(one) for one in zip(*lines, strict=True))
     column = known // 3 if function else column
     expected = by_hand(known.tolist(), column.tolist(), weights.tolist(), neighbours=neighbours)
-    assert told(known, column, weights, neighbours=neighbours) == pytest.approx(expected, abs=1e-9)
+    assert explained_share(known, column, weights, neighbours=neighbours) == pytest.approx(expected, abs=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(20))

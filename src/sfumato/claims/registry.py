@@ -111,22 +111,22 @@ def asked_for(given: Mapping[str, Any]) -> Requirement | None:
     A requirement is asked for by its first parameter. One whose parameters another one needs too is a part of that:
     with alpha, k is that of (alpha, k)-anonymity.
     """
-    told = {name: value for name, value in given.items() if value is not None}
+    named = {name: value for name, value in given.items() if value is not None}
     needed = {kind: [_named(one) for one in parameters(kind) if one.required] for kind in _flagged()}
-    asked = [kind for kind, names in needed.items() if names[0] in told]
+    asked = [kind for kind, names in needed.items() if names[0] in named]
     for kind in asked:
         first, *others = needed[kind]
         for name in others:
-            if name not in told:
-                hint = f"--{_dashed(first)} {told[first]} --{_dashed(name)} 10"
-                raise ParameterError(first, told[first], f"goes with --{_dashed(name)}", hint=hint)
+            if name not in named:
+                hint = f"--{_dashed(first)} {named[first]} --{_dashed(name)} 10"
+                raise ParameterError(first, named[first], f"goes with --{_dashed(name)}", hint=hint)
     kept = [kind for kind in asked if not any(set(needed[kind]) < set(needed[other]) for other in asked)]
     used = {_named(one) for kind in kept for one in parameters(kind)}
-    for name, value in told.items():
+    for name, value in named.items():
         if name not in used:
             owner = next(kind for kind in needed if name in [_named(one) for one in parameters(kind)])
             raise ParameterError(name, value, f"goes with --{_dashed(needed[owner][0])}")
-    made = [kind(**{one.name: told[_named(one)] for one in parameters(kind) if _named(one) in told}) for kind in kept]
+    made = [kind(**{one.name: named[_named(one)] for one in parameters(kind) if _named(one) in named}) for kind in kept]
     return reduce(and_, made) if made else None
 
 
@@ -134,7 +134,7 @@ def requirement_words(requirement: Requirement) -> list[str] | None:
     """Return the flags that ask for a requirement; None for one that has no flags."""
     words: list[str] = []
     for part in requirement.parts:
-        found = [written_flag(*told) for told in given_parameters(part)]
+        found = [written_flag(*pair) for pair in given_parameters(part)]
         if type(part) not in _flagged() or None in found:
             return None
         words += [word for flag in found for word in flag or ()]

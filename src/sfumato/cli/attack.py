@@ -57,7 +57,7 @@ def _attacks() -> list[str]:
 )
 @click.option("--population", type=click.Path(), help="A list of people of whom the data are a part (journalist risk).")
 @click.option("--groups", help="Column of group numbers in tables where values are linked to groups only.")
-@click.option("--counts", help="Of a table that is not a release folder: the column that says for how many rows a line stands.")
+@click.option("--counts", help="Of a table that is not a saved release: the column of how many rows a line stands for.")
 @click.option("--seed", default=0, show_default=True, help="Decides whom a sample of many people holds.")
 @file_options
 @json_option
@@ -133,7 +133,7 @@ def _show(found: Suite) -> None:
     help="What classes are compared with to weigh the values left.",
 )
 @click.option("--groups", help="Column of group numbers in tables where values are linked to groups only.")
-@click.option("--counts", help="Of a table that is not a release folder: the column that says for how many rows a line stands.")
+@click.option("--counts", help="Of a table that is not a saved release: the column of how many rows a line stands for.")
 @click.option("--records", type=click.Path(), help="Write a CSV file with a line for each victim (confidential).")
 @file_options
 @json_option

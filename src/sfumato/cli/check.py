@@ -129,5 +129,5 @@ def _print_open(decisions: Sequence[Problem], remarks: Sequence[Problem]) -> Non
         alike: dict[tuple[str, str], list[str]] = {}
         for remark in remarks:
             alike.setdefault((remark.rule, remark.hint), []).append(remark.path)
-        told = [Problem(", ".join(paths), rule, hint) for (rule, hint), paths in alike.items()]
-        print_problems(f"Good to know ({len(told)}):", told, reveal=False, style="cyan")
+        notes = [Problem(", ".join(paths), rule, hint) for (rule, hint), paths in alike.items()]
+        print_problems(f"Good to know ({len(notes)}):", notes, reveal=False, style="cyan")

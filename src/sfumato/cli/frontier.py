@@ -81,7 +81,7 @@ def frontier(data: str, schema: str, as_json: bool, **options: Any) -> None:
 
     A recommended release keeps the policy: at least 5 people in every class unless --at-least says otherwise, and what
     --at-most and --answer ask for. Partitions of the sweep are asked for that k as well. Where nothing keeps the
-    policy, the closest release and the line it breaks are told, and the command ends with 3.
+    policy, the closest release and the line it breaks are shown, and the exit code is 3.
 
     Buckets publish everybody's exact quasi-identifiers, so that anyone can tell who is in the table. They are compared
     and shown, but recommended only with --membership-public.
@@ -116,9 +116,9 @@ def frontier(data: str, schema: str, as_json: bool, **options: Any) -> None:
     try:
         reached = front.recommend(**limits, membership_public=public)
     finally:  # a limit that no release keeps is an error, but what was computed is written all the same
-        told: dict[str, Any] = {"recommendation": reached, "membership_public": public}
+        shown: dict[str, Any] = {"recommendation": reached, "membership_public": public}
         if options["output"]:
-            sf.report(front, options["output"], command=_command(), source=(data, schema), **told)
+            sf.report(front, options["output"], command=_command(), source=(data, schema), **shown)
             made(f"Report: {options['output']} (confidential)")
         if options["public"]:
             sf.report(front, options["public"], audience="public", membership_public=public)

@@ -126,11 +126,11 @@ def _lines(entry: Entry) -> list[str]:
     """Two or three short lines: a table of so many columns would not fit into 80."""
     when = entry.reserved_at[:16].replace("T", " ")
     cost = "no epsilon" if entry.cost is None else f"epsilon {entry.cost}"
-    told = [entry.state, *(["rehearsal"] if entry.rehearsal else []), cost]
-    told += [str(entry.neighbours), f"one {entry.unit}"] if entry.neighbours else []
+    words = [entry.state, *(["rehearsal"] if entry.rehearsal else []), cost]
+    words += [str(entry.neighbours), f"one {entry.unit}"] if entry.neighbours else []
     lines = [
         f"{entry.number:>4}  {when}  {entry.mechanism.get('name', '')}: {entry.promise}",
-        f"      {', '.join(told)}{f' ({entry.note})' if entry.note else ''}",
+        f"      {', '.join(words)}{f' ({entry.note})' if entry.note else ''}",
     ]
     if entry.saved:
         return [*lines, f"      saved as {', '.join(entry.saved)}"]

@@ -174,11 +174,11 @@ def _misused(error: click.ClickException) -> None:
         say_lines(context.get_usage(), error=True)
         say(f"Try '{context.command_path} {context.help_option_names[-1]}' for help.", error=True)
         say("", error=True)
-    told = error.format_message()
+    message = error.format_message()
     if isinstance(error, click.MissingParameter):  # our own names, one on a line
-        say_lines(f"Error: {told}".expandtabs(2), error=True)
+        say_lines(f"Error: {message}".expandtabs(2), error=True)
     else:
-        say(f"Error: {told}", error=True)
+        say(f"Error: {message}", error=True)
 
 
 def _failed(error: Exception, *, as_json: bool) -> int:

@@ -3,8 +3,8 @@
 Names of files, columns and values were written by others. Every character that is not shown as itself is replaced
 (`sfumato.visible`), styles are given beside a text and never inside it, and only a newline of our own starts a line.
 
-A reader that has gone away (`| head`), a closed stream or a full disk stops no work and causes no traceback: what failed is
-remembered, and `exit_code` says with which code the command ends.
+A reader that has gone away (`| head`), a closed stream or a full disk neither stops the work nor causes a traceback:
+what failed is remembered, and `exit_code` says with which code the command ends.
 """
 
 from __future__ import annotations

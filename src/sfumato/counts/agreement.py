@@ -30,7 +30,7 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 import polars as pl
 
-from sfumato.counts.derived import told
+from sfumato.counts.derived import explained_share
 from sfumato.errors import Problem, count_of
 from sfumato.io.encode import supported
 from sfumato.io.source import Source
@@ -58,7 +58,11 @@ _NEAR, _CHANCE, _LITTLE, _ENOUGH_PAIRS = 0.1, 0.1, 1 / 3, 10
 _PREFIX = r"^(.*[\p{L}\p{N}].*)[/\-_.\s]+[\p{L}\p{N}]+$"
 _DIFFERENT, _MIXED, _MIXED_SHARE = 2, 5, 0.01  # columns that differ; keys, or their share, that are no mistake
 _ENDING = 3  # characters at the end of a key of rows that may number the rows of a person
-_KINDS, _APART, _FOLLOWS = 50, 0.25, 0.75  # values of a column of subjects; chance that none agree; see `told`
+_KINDS, _APART, _FOLLOWS = (
+    50,
+    0.25,
+    0.75,
+)  # values of a column of subjects; chance that none agree; what follows
 _LARGEST = 30  # rows of a value, beyond which the chance of agreement is counted as that of so many
 
 
@@ -216,9 +220,9 @@ def _same_day(rows: _Rows, schema: Schema, wanted: Sequence[str]) -> list[Proble
             column = rows.codes[other]
             if not _COMBINATIONS <= len(np.unique(column)) <= rows.height / 2:
                 continue
-            if told(codes, column, ones, neighbours=False) <= _FOLLOWS:
+            if explained_share(codes, column, ones, neighbours=False) <= _FOLLOWS:
                 continue
-            if any(told(part, column, ones, neighbours=False) > _FOLLOWS for part in calendar):
+            if any(explained_share(part, column, ones, neighbours=False) > _FOLLOWS for part in calendar):
                 continue
             rule = (
                 f"rows with the same day agree in {other}, as those of one person do: up to {groups.most} rows, and "

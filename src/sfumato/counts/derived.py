@@ -26,7 +26,7 @@ from sfumato.errors import Problem
 if TYPE_CHECKING:
     from sfumato.counts.table import Table
 
-__all__ = ["Derived", "derived_columns", "told"]
+__all__ = ["Derived", "derived_columns", "explained_share"]
 
 _DIFFER, _EXPECTED = 0.25, 20  # how often rows that agree may differ, of what any two do; rows that chance would part
 _LINES, _PAIR_LINES = 1 << 16, 1 << 14  # combinations looked at, for one quasi-identifier and for two
@@ -35,7 +35,7 @@ _IN_PAIRS = 12  # quasi-identifiers that are tried two by two
 
 @dataclass(frozen=True, slots=True)
 class Derived:
-    """A carried column and the quasi-identifiers it is told by (`follows`), or that it tells.
+    """A carried column and the quasi-identifiers it follows from (`follows`), or that follow from it.
 
     `part[code]` is what a reader knows of the column's value who knows the quasi-identifiers. Confidential.
     """
@@ -93,10 +93,10 @@ def _single(
 ) -> Iterator[tuple[str, bool]]:
     """Yield the quasi-identifiers a column follows from (True), then those that follow from it (False)."""
     for known in quasi:
-        if told(columns[known], columns[name], weights) > 1 - _DIFFER:
+        if explained_share(columns[known], columns[name], weights) > 1 - _DIFFER:
             yield known, True
     for known in quasi:
-        if told(columns[name], columns[known], weights) > 1 - _DIFFER:
+        if explained_share(columns[name], columns[known], weights) > 1 - _DIFFER:
             yield known, False
 
 
@@ -107,7 +107,7 @@ def _double(
     for one, other in itertools.combinations(quasi[:_IN_PAIRS], 2):
         joint = columns[one].astype(np.int64) * sizes[other] + columns[other]
         both = np.unique(joint, return_inverse=True)[1].reshape(-1)
-        if told(both, columns[name], weights, neighbours=False) > 1 - _DIFFER:
+        if explained_share(both, columns[name], weights, neighbours=False) > 1 - _DIFFER:
             yield one, other
 
 
@@ -128,7 +128,7 @@ def _thinned(codes: np.ndarray, weights: np.ndarray, most: int) -> tuple[np.ndar
     return codes[::every], weights[::every]
 
 
-def told(known: np.ndarray, column: np.ndarray, weights: np.ndarray, *, neighbours: bool = True) -> float:
+def explained_share(known: np.ndarray, column: np.ndarray, weights: np.ndarray, *, neighbours: bool = True) -> float:
     """Return how much seldomer rows that agree in `known` differ in a column than any two rows; 1 where they never do.
 
     With `neighbours` also of rows next to each other in the order of `known`, whichever says more. 0 where there is too

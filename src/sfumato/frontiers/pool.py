@@ -1,4 +1,4 @@
-"""Worker processes: fresh interpreters, one polars and one numba thread each, told the task once.
+"""Worker processes: fresh interpreters, one polars and one numba thread each; the task is sent once.
 
 Source    Ours.
 Claim     A worker that dies takes no point with it: the point is tried once more, and only if its process dies again is
@@ -64,19 +64,19 @@ def evaluated_all(
     for place, mechanism in enumerate(mechanisms):
         waiting.put(_Job(place, mechanism=mechanism))
     done: SimpleQueue[tuple[int, dict[str, Any]] | BaseException] = SimpleQueue()
-    told = pickle.dumps(task, protocol=5)  # once, however many workers are told
-    crew: list[_Worker] = []
+    payload = pickle.dumps(task, protocol=5)  # once, however many workers are payload
+    pool: list[_Worker] = []
     try:
-        crew += [_Worker(told, waiting, done) for _ in range(min(workers, len(mechanisms)))]
+        pool += [_Worker(payload, waiting, done) for _ in range(min(workers, len(mechanisms)))]
         for _ in mechanisms:
             answer = _next(done)
             if isinstance(answer, BaseException):
                 raise answer
             yield answer
     finally:
-        for worker in crew:
+        for worker in pool:
             worker.kill()
-        for worker in crew:
+        for worker in pool:
             worker.join(timeout=5)
 
 
@@ -96,9 +96,9 @@ class _Died(Exception):  # noqa: N818
 class _Worker(Thread):
     """A thread that feeds one process."""
 
-    def __init__(self, told: bytes, waiting: SimpleQueue[_Job], done: SimpleQueue[Any]) -> None:
+    def __init__(self, payload: bytes, waiting: SimpleQueue[_Job], done: SimpleQueue[Any]) -> None:
         super().__init__(daemon=True)
-        self._told, self._waiting, self._done = told, waiting, done
+        self._payload, self._waiting, self._done = payload, waiting, done
         self._process: subprocess.Popen[bytes] | None = None
         self._lock, self._stopped = Lock(), False
         self.start()
@@ -164,7 +164,7 @@ class _Worker(Thread):
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=there, **apart
             )
         assert self._process.stdin is not None
-        self._process.stdin.write(self._told)
+        self._process.stdin.write(self._payload)
         self._process.stdin.flush()
         return self._process
 

@@ -121,8 +121,8 @@ class Ledger:
 
     def reserve(self, population: str, claim: Claim, mechanism: Any) -> Reservation:
         """Enter a release before it is made; raise `BudgetExceeded` when a limit stands in the way."""
-        cost, told = cost_of(claim), _described(mechanism)
-        unit = _unit_of(told, claim)
+        cost, described = cost_of(claim), _described(mechanism)
+        unit = _unit_of(described, claim)
         with writing(self._path) as connection:
             population = _known(connection, population)
             if cost is not None and claim.neighbours is not None:
@@ -135,7 +135,7 @@ class Ledger:
                 " rehearsal, unit) VALUES (?, ?, ?, ?, ?, ?, 'reserved', ?, ?, ?)",
                 (
                     population,
-                    json.dumps(told),
+                    json.dumps(described),
                     json.dumps(claim.promise.to_json()),
                     None if claim.neighbours is None else claim.neighbours.value,
                     None if cost is None else str(cost.epsilon),
@@ -350,16 +350,16 @@ class Reservation:
         """
         with writing(self.ledger._path, create=False) as connection:  # noqa: SLF001  (part of the ledger)
             entry = read_entry(connection, self.entry)
-            told = _disagreement(entry, claim) if entry.state != "refunded" else "was refunded while it was in use"
-            _settle(connection, self.entry, "spent", told)
+            problem = _disagreement(entry, claim) if entry.state != "refunded" else "was refunded while it was in use"
+            _settle(connection, self.entry, "spent", problem)
             if claim is not None:
                 promise = claim.promise if cost_of(claim) is None and entry.cost is None else entry.promise
                 connection.execute(
                     "UPDATE entry SET rehearsal = ?, promise = ? WHERE number = ?",
                     (claim.rehearsal, json.dumps(promise.to_json()), self.entry),
                 )
-        if told:
-            raise ParameterError("entry", self.entry, told, hint="it is marked as spent; a person must look at it")
+        if problem:
+            raise ParameterError("entry", self.entry, problem, hint="it is marked as spent; a person must look at it")
 
     def refund(self, *, drew: bool) -> None:
         """Give the amount back; refused once anything was drawn."""
@@ -384,9 +384,9 @@ class Reservation:
         if not earlier:
             return
         name = (earlier[-1].saved or earlier[-1].meant)[-1]
-        told = f"{len(earlier)} earlier releases" if len(earlier) > 1 else "an earlier release"
+        many = f"{len(earlier)} earlier releases" if len(earlier) > 1 else "an earlier release"
         rule = (
-            f"the ledger knows {told} of the same people ({visible(name)}): promises such as k, l and t do not add up, "
+            f"the ledger knows {many} of the same people ({visible(name)}): promises such as k, l and t do not add up, "
             "and two releases together may leave somebody fewer values than each promises"
         )
         look = shell_command(["--against", operand(self.file.name)])
@@ -500,8 +500,8 @@ def _described(mechanism: Any) -> Any:
     """Return name and parameters; never a seed or a path."""
     if isinstance(mechanism, str):
         return {"name": mechanism}
-    told = mechanism.to_json() if hasattr(mechanism, "to_json") else mechanism
-    return plain_parameters(told) if isinstance(told, dict) else {"name": type(mechanism).__name__.lower()}
+    described = mechanism.to_json() if hasattr(mechanism, "to_json") else mechanism
+    return plain_parameters(described) if isinstance(described, dict) else {"name": type(mechanism).__name__.lower()}
 
 
 def _now() -> str:

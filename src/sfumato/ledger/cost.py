@@ -109,10 +109,10 @@ class Cost:
         return found
 
     def __str__(self) -> str:
-        told = plain(self.epsilon) if self.delta == 0 else f"{plain(self.epsilon)} (delta {plain(self.delta)})"
+        sums = plain(self.epsilon) if self.delta == 0 else f"{plain(self.epsilon)} (delta {plain(self.delta)})"
         if not self.concentrated:
-            return told
-        return f"{told}; by concentrated composition {float(self._implied()):.6g} (delta {plain(self.delta)})"
+            return sums
+        return f"{sums}; by concentrated composition {float(self._implied()):.6g} (delta {plain(self.delta)})"
 
 
 def cost_of(claim: Claim) -> Cost | None:

@@ -90,13 +90,13 @@ class DomainCells:
         radix = radices(schema, tables)
         columns = [lookup[table.codes[:, at]] for at, lookup in enumerate(recoding.labels)]
         columns += [table.codes[:, at] for at in range(len(columns), table.codes.shape[1])]
-        told = [at for at, size in enumerate(radix) if size > 1]  # an attribute of one label tells no cells apart
+        split = [at for at, size in enumerate(radix) if size > 1]  # an attribute of one label tells no cells apart
         rows, counts = group_codes(
-            [columns[at] for at in told], [radix[at] for at in told], rows=table.rows, weights=table.weights
+            [columns[at] for at in split], [radix[at] for at in split], rows=table.rows, weights=table.weights
         )
         kind = np.int64 if math.prod(radix) < 1 << 62 else object
         where = np.zeros(len(rows), kind)
-        for at, size in enumerate(radix[i] for i in told):
+        for at, size in enumerate(radix[i] for i in split):
             where = where * size + rows[:, at].astype(kind)
         return cls(schema, tables=tables, recoding=recoding, where=where, counts=counts)
 
@@ -194,7 +194,7 @@ def expected_noise(cells: int, epsilon: Fraction, threshold: int) -> tuple[float
     """Return how many cells without anybody are expected to be reported, and with how many rows in all.
 
     An empty cell reaches t with p^t / (1 + p) and then has t + 1 / (e^epsilon - 1) rows on average, p = e^-epsilon.
-    Every cell is counted as empty, so that nothing is told of the table: an upper bound, of public numbers only.
+    Every cell is counted as empty, so that nothing of the table is revealed: an upper bound, of public numbers only.
     """
     rate = float(epsilon)
     # In logarithms: cells may be 2^512, and their share as small.
@@ -331,9 +331,9 @@ def release_cells(decided: Decided, *, entropy: Entropy, claim: Claim, mechanism
 def _noise_notes(cells: int, decided: Decided, drawn: int) -> tuple[str, ...]:
     """Say what is not reported and how much is noise. Of the drawn rows and of public numbers, so that it is free."""
     _, rows = expected_noise(cells, decided.epsilon, decided.threshold)
-    told = f"counts below {decided.threshold} are not reported; "
+    note = f"counts below {decided.threshold} are not reported; "
     exact = exact_counts(decided.epsilon, decided.threshold)
-    notes = (*([exact] if exact else []), told + noise_alone(cells, decided.epsilon, decided.threshold))
+    notes = (*([exact] if exact else []), note + noise_alone(cells, decided.epsilon, decided.threshold))
     if 2 * rows < drawn:
         return notes
     mostly = f"most of these rows are expected to be noise and not records: {drawn:,} rows, of which about {rows:,.3g}"

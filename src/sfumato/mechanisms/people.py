@@ -102,24 +102,24 @@ def read_by(requirement: Requirement, table: Counts) -> list[tuple[Attribute, np
 
 def satisfied(
     requirement: Requirement,
-    told: DeclaredPeople,
+    people: DeclaredPeople,
     sensitive: Sequence[Attribute],
     *,
     tolerance: float = MECHANISM_TOLERANCE,
 ) -> np.ndarray:
     """Whether each group satisfies the requirement in people, for every sensitive attribute."""
-    good = np.ones(len(told.classes), bool)
+    good = np.ones(len(people.classes), bool)
     given: dict[str, Any] = {
-        "people": told.classes,
-        "everyone": told.everyone,
+        "people": people.classes,
+        "everyone": people.everyone,
         "tolerance": tolerance,
     }
     for part in requirement.parts:
         if not part.reads_sensitive:
-            good &= part.check(told.classes[:, None], None, **given)
+            good &= part.check(people.classes[:, None], None, **given)
             continue
         for attribute in sensitive:
-            table, overall = told.histogram(attribute.name, attribute.size), told.overall[attribute.name]
+            table, overall = people.histogram(attribute.name, attribute.size), people.overall[attribute.name]
             good &= part.check(table, overall, ground=ground_of(attribute), **given)
     return good
 
@@ -138,8 +138,8 @@ def settled(table: Counts, members: Members, parts: Partition, requirement: Requ
     closed = np.zeros(len(tree.attribute), bool)
     while True:
         nodes, place = np.unique(at, return_inverse=True)
-        told = declared(members, place.reshape(-1), len(nodes), sensitive)
-        good = satisfied(requirement, told, [attribute for attribute, _ in sensitive])
+        people = declared(members, place.reshape(-1), len(nodes), sensitive)
+        good = satisfied(requirement, people, [attribute for attribute, _ in sensitive])
         failing = nodes[~good]
         if not len(failing):
             return parts if len(nodes) == len(parts.weight) else _joined(table, parts, at)
@@ -224,16 +224,16 @@ def too_few_people(
 ) -> Infeasible:
     """Say what the whole table as one class attains. Other partitions may do better."""
     lines = int(members.line.max()) + 1
-    told = declared(members, np.zeros(lines, np.int64), 1, sensitive)
+    people = declared(members, np.zeros(lines, np.int64), 1, sensitive)
     for part in requirement.parts:
-        tables: list[Any] = [(told.classes[:, None], None, None, "")]
+        tables: list[Any] = [(people.classes[:, None], None, None, "")]
         if part.reads_sensitive and sensitive:
             tables = [
-                (told.histogram(a.name, a.size), told.overall[a.name], ground_of(a), f" of {a.name}")
+                (people.histogram(a.name, a.size), people.overall[a.name], ground_of(a), f" of {a.name}")
                 for a, _ in sensitive
             ]
         for table, overall, ground, about in tables:
-            given: dict[str, Any] = {"people": told.classes, "everyone": told.everyone, "ground": ground}
+            given: dict[str, Any] = {"people": people.classes, "everyone": people.everyone, "ground": ground}
             if not part.check(table, overall, tolerance=MECHANISM_TOLERANCE, **given).all():
                 best = part.found(table, overall, **given)
                 why = f"the whole table as one class does not satisfy it, counted in people{about}"

@@ -201,14 +201,14 @@ _ROLES = {"quasi": "may be known to others", "sensitive": "to protect", "target"
 def _columns(release: Release) -> list[dict[str, Any]]:
     """What each column holds, from the schema and the release alone."""
     boxes = release.boxes
-    told = {
+    listed = {
         table.attribute.name: [table.name(int(at)) for at in np.unique(np.asarray(boxes.labels)[:, place])]
         for place, table in enumerate(boxes.tables)
     }
     found: list[dict[str, Any]] = []
     for attribute in (*release.quasi, *release.carried):
-        some = told.get(attribute.name) or [attribute.text(code) for code in range(min(attribute.size, _VALUES))]
-        many = len(told[attribute.name]) if attribute.name in told else attribute.size
+        some = listed.get(attribute.name) or [attribute.text(code) for code in range(min(attribute.size, _VALUES))]
+        many = len(listed[attribute.name]) if attribute.name in listed else attribute.size
         role = _ROLES.get(attribute.role, attribute.role)
         shown = {"name": attribute.name, "role": role, "values": some[:_VALUES], "more": max(0, many - _VALUES)}
         found.append(shown)
@@ -224,7 +224,7 @@ def _use(release: Release) -> list[str]:
         "generalized": "Each row stands for one row of the original. A range, a group of values or * means that the "
         "value lies somewhere in it; for estimates, take every value in it as equally likely.",
         "buckets": "The first table holds the quasi-identifiers as they are, with the number of a group. The second "
-        "holds, for each group, how often each sensitive value occurs. Which row has which value is not told.",
+        "holds, for each group, how often each sensitive value occurs. Which row has which value is not published.",
         "cells": "Counts are noisy: noise was added on purpose, and a small count may be nothing but noise. Add up "
         "many cells rather than reading one.",
         "synthetic": "Rows are drawn from a model. No row stands for a person; read tables and shares, not rows.",
@@ -664,11 +664,11 @@ def _failed(points: Sequence[Point]) -> list[dict[str, Any]]:
     found: dict[str, list[Point]] = {}
     for point in points:
         found.setdefault(_reason(point), []).append(point)
-    told = []
+    failures = []
     for why, together in found.items():
         head, *more = (why if len(together) > 1 else together[0].failed).splitlines()
-        told.append({"labels": [point.label for point in together], "why": head, "more": [m.strip() for m in more]})
-    return told
+        failures.append({"labels": [point.label for point in together], "why": head, "more": [m.strip() for m in more]})
+    return failures
 
 
 def _reason(point: Point) -> str:

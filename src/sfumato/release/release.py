@@ -199,7 +199,7 @@ class Exposed:
 
     def sentences(self) -> list[str]:
         """Say all of it, one sentence each."""
-        return [f"{told[0].upper()}{told[1:]}." for told in filter(None, (self.alone(), *self.one_value()))]
+        return [f"{text[0].upper()}{text[1:]}." for text in filter(None, (self.alone(), *self.one_value()))]
 
 
 _PLURAL = {"class": "es", "group": "s"}

@@ -112,10 +112,10 @@ def labels_with_recoding(
         raise ReleaseError("the recoding is of another domain", hint="load the release without a schema")
     try:
         cuts = Cuts.from_json(recoding)
-        told = {name: pl.Series(name, recoding["labels"][name], dtype=pl.String) for name in cuts.names}
+        listed = {name: pl.Series(name, recoding["labels"][name], dtype=pl.String) for name in cuts.names}
         columns, moved = {}, {}
         for attribute in schema.quasi:
-            also = told.get(attribute.name, pl.Series(attribute.name, [], dtype=pl.String))
+            also = listed.get(attribute.name, pl.Series(attribute.name, [], dtype=pl.String))
             table, ids = reading.labels(attribute, pl.concat([data[attribute.name], also]))
             columns[attribute.name] = (table, ids[: len(data)])
             moved[attribute.name] = ids[len(data) :]
@@ -287,7 +287,7 @@ def _form(release: Release, *, counts: bool) -> str:
 
 
 def _role(attribute: Attribute) -> str:
-    """Say what a column is and, of one that is not made coarser, how exactly it is told."""
+    """Say what a column is and, of one that is not made coarser, how exactly it is published."""
     if attribute.role == "quasi":
         return _ROLES["quasi"]
     domain = attribute.domain
@@ -308,8 +308,8 @@ def _paragraphs(text: str) -> list[str]:
 
 
 def _made(mechanism: Mapping[str, Any]) -> list[str]:
-    told = {name: value for name, value in plain_parameters(mechanism).items() if value is not None}
-    return [f"- {_line(str(name))}: {_said(value)}" for name, value in told.items()] or ["- not stated"]
+    fields = {name: value for name, value in plain_parameters(mechanism).items() if value is not None}
+    return [f"- {_line(str(name))}: {_said(value)}" for name, value in fields.items()] or ["- not stated"]
 
 
 def _said(value: Any) -> str:
@@ -366,15 +366,15 @@ def _groups(attribute: Attribute) -> list[str]:
 
 
 def _held(attribute: Attribute, children: Sequence[int]) -> str:
-    """List what a group holds; a part that no cell names is told as such, not by the name it has for programs."""
+    """List what a group holds; a part that no cell names is described as such, not by the name it has for programs."""
     names = [attribute.nodes.names[child] for child in children]
-    told = [_line(name) for name in names if attribute.source != "data" or not _UNNAMED.fullmatch(name)]
-    return ", ".join([*told, *(["values that no cell names"] if len(told) < len(names) else [])])
+    named = [_line(name) for name in names if attribute.source != "data" or not _UNNAMED.fullmatch(name)]
+    return ", ".join([*named, *(["values that no cell names"] if len(named) < len(names) else [])])
 
 
 def _span(attribute: Attribute) -> str:
     domain = attribute.values
-    where = "declared beforehand" if attribute.source != "data" else "told by the published cells alone"
+    where = "declared beforehand" if attribute.source != "data" else "known from the published cells alone"
     if isinstance(domain, Grid):
         return (
             f"from {decimal_text(domain.low)} up to but not including {decimal_text(domain.high)}, "
@@ -392,20 +392,20 @@ def _span(attribute: Attribute) -> str:
 def _added(release: Release, *, counts: bool) -> list[str]:
     names = [attribute.name for attribute in (*release.quasi, *release.carried)]
     group, count = free_name(GROUP, names), free_name(COUNT, names)
-    told = {}
+    texts = {}
     if release.form == "buckets":
-        told = {
+        texts = {
             group: "the number of the group; it stands in both tables and means nothing else",
             count: "how many records of the group have these values (second table)",
         }
     elif counts:
         noise = "; it carries noise" if release.form == "cells" else ""
-        told = {count: f"how many rows this line stands for, a whole number of at least 1{noise}"}
-    return [line for name, text in told.items() for line in (f"### {_line(name)}", "", f"- {text}", "")]
+        texts = {count: f"how many rows this line stands for, a whole number of at least 1{noise}"}
+    return [line for name, text in texts.items() for line in (f"### {_line(name)}", "", f"- {text}", "")]
 
 
 def _reading(attributes: tuple[Attribute, ...]) -> list[str]:
-    lines = ["- `*` any value at all", "- `a | b` one of these values, not told which"]
+    lines = ["- `*` any value at all", "- `a | b` one of these values, not said which"]
     if any(attribute.missing_code is not None for attribute in attributes):
         lines += [f"- `{MISSING}` no value was recorded", f"- `{KNOWN}` a value was recorded; it may be any"]
     if any(isinstance(attribute.domain, Grid | Edges) for attribute in attributes):
@@ -414,12 +414,12 @@ def _reading(attributes: tuple[Attribute, ...]) -> list[str]:
     if days:
         lines.append("- `[2020-01-01..2020-02-01)` the first day or later, before the last; `2020-01-01` that day")
         names = [name for attribute in days for name in attribute.nodes.names]
-        lines += [told for form, told in _CALENDAR if any(map(form.fullmatch, names))]
+        lines += [line for form, line in _CALENDAR if any(map(form.fullmatch, names))]
     listed = [attribute for attribute in attributes if isinstance(attribute.domain, Values)]
     if any(attribute.ordered for attribute in listed):
         lines.append("- `low..high` any value from the first to the last named")
     if any(attribute.role == "quasi" and levels(attribute) == "declared" for attribute in listed):
-        lines.append("- the name of a group: one of the values in it, not told which")
+        lines.append("- the name of a group: one of the values in it, not said which")
     named = [name for attribute in listed for name in attribute.nodes.names]
     if any("*" in name and name != ROOT for name in named):
         lines.append("- `509**` any code with these characters; each star stands for one that is not published")
@@ -685,14 +685,14 @@ def _refuse_unaccounted(claim: Claim) -> None:
 
 def _refuse_text(release: Release) -> None:
     """Refuse columns that are not made coarser and look like what somebody wrote freely."""
-    told = {}
+    columns = {}
     for attribute in release.carried:
         if isinstance(attribute.domain, Values):
             rows = np.asarray(release.groups.histogram(attribute.name).sum(axis=0)).ravel().tolist()
-            told[attribute.name] = {
+            columns[attribute.name] = {
                 text: many for text, many in zip(attribute.domain.names, rows, strict=False) if many
             }
-    refuse_free_text(told)
+    refuse_free_text(columns)
 
 
 def refuse_form(release: Release, *, counts: bool) -> None:

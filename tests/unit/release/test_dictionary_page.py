@@ -79,7 +79,7 @@ def test_every_form_of_a_cell_is_explained_in_plain_words(source: str, tmp_path)
     assert all(forms[form] in reading for form in found)
     for odd in ("(part", "to add rows up", "halved", "as far as published"):
         assert odd not in text
-    assert ("told by the published cells alone" in text) == (source == "data")
+    assert ("known from the published cells alone" in text) == (source == "data")
     assert "the levels are not published" in text  # visits
     assert "the groups are not published" in text  # sex
 

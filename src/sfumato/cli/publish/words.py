@@ -55,8 +55,8 @@ def list_warnings(mechanism: Mechanism, schema: Schema) -> list[str]:
     names = [attribute.name for attribute in schema.quasi if attribute.grouped_by_list]
     if not names or getattr(method, "nominal", "nodes") != "leaves":
         return []
-    told = "no groups or hierarchy, so that values are put together as their list has them (often the alphabet)"
-    return [f"{', '.join(names)}: {told}, not as they are alike. Declare groups, or hide values with --nominal nodes"]
+    why = "no groups or hierarchy, so that values are put together as their list has them (often the alphabet)"
+    return [f"{', '.join(names)}: {why}, not as they are alike. Declare groups, or hide values with --nominal nodes"]
 
 
 def plan_warnings(mechanism: Mechanism, schema: Schema) -> list[str]:
@@ -77,8 +77,8 @@ def table_warnings(table: Any) -> list[str]:
         found.append(f"{count_of(table.surplus, 'row is', 'rows are')} left out: at most {most} of each person is kept")
     texts = [a.name for a in table.schema.published if looks_like_free_text(getattr(a.domain, "names", ()))]
     if texts:
-        told = "looks like free text, in which names may stand" if len(texts) == 1 else "look like free text"
-        found.append(f"{', '.join(texts)} {told}: its values are published. Read them, or give the role other")
+        how = "looks like free text, in which names may stand" if len(texts) == 1 else "look like free text"
+        found.append(f"{', '.join(texts)} {how}: its values are published. Read them, or give the role other")
     return found + [f"{one.path} {one.rule}; {one.hint}" for one in (*table.suspected_keys(), *table.unclear())]
 
 
@@ -88,8 +88,11 @@ def size_rows(release: Release) -> list[tuple[str, Any]]:
     if release.form == "cells":
         rows.pop("suppressed")
     if release.people is not None:
-        told = release.people
-        rows |= {"people": told.everyone, "fewest people in a class": int(told.classes.min(initial=told.everyone))}
+        people = release.people
+        rows |= {
+            "people": people.everyone,
+            "fewest people in a class": int(people.classes.min(initial=people.everyone)),
+        }
     return list(rows.items())
 
 
@@ -118,13 +121,13 @@ def form_notes(release: Release) -> list[str]:
         is_hidden = f"Only the link to {hidden} is hidden."
         if release.exposed():
             is_hidden = f"The link to {hidden} is hidden only where a group has several values."
-        told = f"Published exactly, for every record: {exact}. {is_hidden}"
-        return [told, *(f"Warning: {text}." for text in class_warnings(release))]
+        first = f"Published exactly, for every record: {exact}. {is_hidden}"
+        return [first, *(f"Warning: {text}." for text in class_warnings(release))]
     if release.form == "cells":
-        told = "Counts carry noise, and small ones are not reported: rows do not add up to the number of records."
+        first = "Counts carry noise, and small ones are not reported: rows do not add up to the number of records."
         if release.practically_exact:
-            told = "Counts carry so little noise that they are practically exact: a row is very likely a record."
-        return [told, *(f"{note[0].upper()}{note[1:]}." for note in release.notes)]
+            first = "Counts carry so little noise that they are practically exact: a row is very likely a record."
+        return [first, *(f"{note[0].upper()}{note[1:]}." for note in release.notes)]
     warned = [f"Warning: {text}." for text in class_warnings(release)]
     return [*warned, *_alike_but_missing(release), *_never_cut(release)]
 
@@ -136,11 +139,11 @@ def class_warnings(release: Release) -> list[str]:
     if release.form not in ("generalized", "buckets") or release.claim.kind == "proved":
         return []
     exposed, asked = release.exposed(), release.claim.promise
-    told = [f"{alone}. Ask for k as well (--k)"] if (alone := exposed.alone()) else []
+    warnings = [f"{alone}. Ask for k as well (--k)"] if (alone := exposed.alone()) else []
     if isinstance(asked, Requirement) and not asked.reads_sensitive:
         of = {name: f"{exposed.among(number)} all rows have one value" for name, number in exposed.alike.items()}
-        return [*told, *(f"nothing is promised of {name}, and {all_}. {_ASK_BOTH}" for name, all_ in of.items())]
-    return [*told, *(f"{text}. Ask for l of at least 2 as well (--l)" for text in exposed.one_value())]
+        return [*warnings, *(f"nothing is promised of {name}, and {all_}. {_ASK_BOTH}" for name, all_ in of.items())]
+    return [*warnings, *(f"{text}. Ask for l of at least 2 as well (--l)" for text in exposed.one_value())]
 
 
 _ASK_BOTH = "Ask for l or t as well (--l, --t)"
@@ -155,7 +158,7 @@ def _alike_but_missing(release: Release) -> list[str]:
     asked = release.claim.promise
     if not isinstance(asked, Requirement) or not asked.reads_sensitive:
         return []
-    told = []
+    warnings = []
     for attribute in (one for one in release.carried if one.role == "sensitive" and one.missing_code is not None):
         counts = release.groups.histogram(attribute.name)
         values = np.diff(counts.indptr)
@@ -165,8 +168,8 @@ def _alike_but_missing(release: Release) -> list[str]:
             of = (
                 f"in {alike:,} of {len(release.groups):,} classes everyone whose {attribute.name} is known has the same"
             )
-            told.append(f"Warning: {of}; a missing value counts as a value of its own.")
-    return told
+            warnings.append(f"Warning: {of}; a missing value counts as a value of its own.")
+    return warnings
 
 
 def _never_cut(release: Release) -> list[str]:
