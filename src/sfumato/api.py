@@ -27,7 +27,7 @@ from sfumato.measures import (
 )
 from sfumato.mechanisms import Mechanism, Plan, Progress
 from sfumato.mechanisms.base import gather, refuse_guesses, refuse_several, refuse_undecided, refuse_void, run
-from sfumato.mechanisms.told_apart import told_apart
+from sfumato.mechanisms.told_apart import seen_by_key, told_apart
 from sfumato.pages import explain, report
 from sfumato.randomness import Entropy
 from sfumato.release import Release, Verdict, verify as _verify
@@ -240,7 +240,8 @@ def _published(
     with entered(ledger, schema.population or schema.name, claim, mechanism, entropy) as account:
         release = run(mechanism, gather(mechanism, table, progress=progress), entropy)
         if claim.kind != "proved":
-            release = replace(release, told_apart=told_apart(table, release, table.derived()))
+            apart = told_apart(table, release, table.derived())
+            release = replace(release, told_apart=apart, seen_by_key=seen_by_key(table, release))
             release = replace(release, notes=(*release.notes, *(f"{one.path}: {one.rule}" for one in table.unclear())))
         stamped = replace(release.claim, accounted=account is not None, silent_on=_silences(release))
         if account is not None:

@@ -14,7 +14,7 @@ from hypothesis import given, settings, strategies as st
 import sfumato as sf
 from sfumato.cli.main import app
 from sfumato.schema import fingerprints
-from sfumato.schema.fingerprints import Fingerprints, lonely_rows
+from sfumato.schema.fingerprints import Fingerprints, lonely_people, lonely_rows
 
 TOML = """
 name = "staff"
@@ -240,3 +240,58 @@ def test_a_release_is_refused_from_one_row_above_the_share_on(tmp_path, alone, s
         with pytest.raises(sf.ReleaseError, match="11 of 200 rows are alone"):
             release.save(tmp_path / "out")
     assert (tmp_path / "out").exists() is saved
+
+
+@settings(max_examples=80)
+@given(st.sets(st.tuples(st.integers(0, 6), st.integers(0, 8)), max_size=30))
+def test_people_alone_equal_a_count_by_hand(pairs):
+    person, line = np.array(sorted(pairs), np.int64).reshape(-1, 2).T
+    owners = {at: {who for who, mine in pairs if mine == at} for _, at in pairs}
+    by_hand = {who for who, at in pairs if owners[at] == {who}}
+    assert lonely_people(person, line) == len(by_hand)
+
+
+KEYED = """
+name = "pay"
+person = "employee"
+source = "public"
+[attribute.employee]
+role = "identifier"
+[attribute.age]
+role = "quasi"
+kind = "numeric"
+range = [20, 70]
+[attribute.salary]
+role = "sensitive"
+kind = "numeric"
+range = [0, 100000]
+"""
+
+
+def payroll(tmp_path, rows: int) -> sf.Table:
+    rng = np.random.default_rng(5)
+    salaries = rng.permutation(100_000)[:100]
+    ages = rng.integers(20, 70, 100)
+    lines = [f"e{who},{ages[who]},{salaries[who]}" for who in range(100) for _ in range(rows)]
+    (tmp_path / "d.csv").write_text("\n".join(["employee,age,salary", *lines]) + "\n")
+    (tmp_path / "s.toml").write_text(KEYED)
+    return sf.read(tmp_path / "d.csv", sf.Schema.load(tmp_path / "s.toml"))
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3])
+def test_two_rows_a_person_do_not_hide_a_fingerprint(rows, tmp_path):
+    """Everybody has a salary of their own, in one row or in several: saving is refused, by either way of saving."""
+    table = payroll(tmp_path, rows)
+    found = table.fingerprints()
+    assert (found.people, found.people_alone) == (100, 100)
+    assert found.alone == (100 if rows == 1 else 0)  # counted in rows alone, several rows would hide it
+    assert found.above
+    mechanism = sf.Mondrian(sf.KAnonymity(5))
+    with pytest.raises(sf.errors.ReleaseError, match="100 of 100 people"):
+        sf.publish(table, mechanism, save_to=tmp_path / "a")
+    release = sf.publish(table, mechanism)
+    with pytest.raises(sf.errors.ReleaseError, match="100 of 100 people"):
+        release.save(tmp_path / "b")
+    release.save(tmp_path / "c", allow_fingerprints=True)
+    assert any("100 of 100 people" in text for text in sf.Release.load(tmp_path / "c").claim.silent_on)
+    assert sf.verify(tmp_path / "c").holds

@@ -67,7 +67,7 @@ def test_classes_of_one_person_or_one_value_are_said_under_any_requirement(asked
     assert "Only the link to illness is hidden" not in told
     dictionary = " ".join((out / "dictionary.md").read_text().split())
     assert "so that several records look alike" not in dictionary
-    assert "nobody can tell" not in dictionary
+    assert "whose is whose" not in dictionary
     assert "there is one person only" in dictionary
     heard = CliRunner().invoke(app, ["publish", asked[0], *files, *asked[1:], "--json", "-o", str(tmp_path / "again")])
     assert any("one person only" in text for text in json.loads(heard.stdout)["warnings"])
@@ -103,3 +103,61 @@ def test_a_recommendation_says_that_classes_hold_one_person() -> None:
     assert "classes there is one person only; ask for k as well." in asked.reason
     safe = sf.frontier(table, [sf.Mondrian(sf.KAnonymity(5))], panels=False)
     assert "one person only" not in safe.recommend().reason
+
+
+PAYROLL = """
+name = "payroll"
+person = "employee"
+source = "public"
+[attribute.employee]
+role = "identifier"
+[attribute.age]
+role = "quasi"
+kind = "numeric"
+range = [20, 70]
+[attribute.illness]
+role = "sensitive"
+values = ["flu", "gout", "none"]
+"""
+
+
+def _stays() -> pl.DataFrame:
+    """Everybody has two stays. Below 45 the first is always for gout; above, illnesses differ."""
+    draw = random.Random(3)
+    rows = []
+    for who in range(120):
+        age = draw.randrange(20, 70)
+        first = "gout" if age < 45 else draw.choice(["flu", "none", "gout"])
+        rows += [(f"e{who}", age, first), (f"e{who}", age, draw.choice(["flu", "none"]))]
+    return pl.DataFrame(rows, schema=["employee", "age", "illness"], orient="row")
+
+
+@pytest.mark.parametrize("asked", [["--k", "5"], ["--k", "5", "--t", "0.4"]], ids=" ".join)
+def test_a_value_that_everybody_of_a_class_has_is_said_though_rows_differ(asked, tmp_path) -> None:
+    frame = _stays()
+    frame.write_csv(tmp_path / "d.csv")
+    (tmp_path / "s.toml").write_text(PAYROLL)
+    out = tmp_path / "out"
+    files = [str(tmp_path / "d.csv"), str(tmp_path / "s.toml")]
+    command = ["publish", "mondrian", *files, *asked, "--format", "csv", "-o", str(out)]
+    done = CliRunner().invoke(app, command)
+    assert done.exit_code == 0, done.output
+    told = " ".join(done.output.split())
+    classes = [label.strip("[)").split("-") for label in pl.read_csv(out / "data.csv")["age"].unique()]
+    everybody = 0
+    for low, *high in classes:
+        end = int(high[0]) if high else int(low) + 1
+        inside = frame.filter(pl.col("age").is_between(int(low), end, closed="left"))
+        people = inside["employee"].n_unique()
+        everybody += max(inside.group_by("illness").agg(pl.col("employee").n_unique())["employee"]) == people
+    assert everybody
+    assert f"in {everybody} of {len(classes)} classes everybody has one value" in told
+    assert "in 0 of" not in told
+
+
+def test_a_count_of_rows_alone_would_not_see_it(tmp_path) -> None:
+    """The mutant: classes in which all rows have one value. There is none, and everybody has gout in some."""
+    table = sf.read(_stays(), sf.Schema.parse(tomllib.loads(PAYROLL)))
+    release = sf.publish(table, sf.Mondrian(sf.KAnonymity(5) & sf.TCloseness(0.4)))
+    assert release.exposed().alike["illness"] == release.seen_by_key.in_common["illness"] > 0
+    assert replace(release, people=None).exposed().alike["illness"] == 0

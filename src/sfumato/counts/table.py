@@ -33,7 +33,7 @@ from sfumato.io.errors import guessed_reading
 from sfumato.io.source import ROWS, Source, open_source
 from sfumato.schema import Attribute, Days, Grid, Schema, Values
 from sfumato.schema.checks import names_rule, refuse_free_text, rows_with_names
-from sfumato.schema.fingerprints import Fingerprints, lonely_rows
+from sfumato.schema.fingerprints import Fingerprints, lonely_people, lonely_rows
 from sfumato.visible import notebook
 
 __all__ = ["Table", "check", "read"]
@@ -344,14 +344,17 @@ class Table:
             raise SchemaError(problems)
 
     def fingerprints(self) -> Fingerprints:
-        """Count the rows that are alone with what is always published unchanged, and with all columns. Confidential."""
+        """Count who is alone with what is always published unchanged, and rows with all columns. Confidential."""
         carried = tuple(attribute.name for attribute in self.schema.carried)
         every, some = self.counts(), self.counts(carried) if carried else None
+        members = self.members(carried) if carried else None
         return Fingerprints(
             self.rows,
             unchanged=carried,
             alone=0 if some is None else lonely_rows(some.codes, some.weights),
             alone_on_all=lonely_rows(every.codes, every.weights),
+            people=None if members is None else members.people,
+            people_alone=None if members is None else lonely_people(members.person, members.line),
         )
 
     def derived(self) -> list[Derived]:

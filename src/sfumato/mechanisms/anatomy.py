@@ -24,7 +24,7 @@ from sfumato.declare import Whole, declare, parameter, to_json
 from sfumato.errors import Infeasible, ParameterError
 from sfumato.kernels.anatomy import bucket_values
 from sfumato.mechanisms.base import Gathered, Plan, Stage
-from sfumato.mechanisms.bucket_release import MEMBERSHIP, bucket_release
+from sfumato.mechanisms.bucket_release import IMPOSSIBLE, MEMBERSHIP, bucket_release
 from sfumato.mechanisms.conditions import refuse_spellings
 from sfumato.randomness import Entropy
 from sfumato.release import Release, Residence
@@ -74,7 +74,7 @@ class Anatomy:
             rows_per_person=schema.rows_per_person,
             unit=schema.unit,
         )
-        return Claim(requirement, silent_on=(MEMBERSHIP, *notes), unit=schema.unit)
+        return Claim(requirement, silent_on=(MEMBERSHIP, IMPOSSIBLE, *notes), unit=schema.unit)
 
     def needs(self, schema: Schema) -> list[tuple[str, ...]]:
         """Ask for the counts over all published attributes."""

@@ -10,9 +10,12 @@ from sfumato.counts import Counts
 from sfumato.release import Release, assemble
 from sfumato.schema import Labels
 
-__all__ = ["MEMBERSHIP", "bucket_release"]
+__all__ = ["IMPOSSIBLE", "MEMBERSHIP", "bucket_release"]
 
 MEMBERSHIP = "who is in the table: quasi-identifiers are published exactly"
+IMPOSSIBLE = (
+    "a reader who knows that a value of a group cannot be that of somebody in it, such as an illness of one sex"
+)
 
 
 def bucket_release(

@@ -23,7 +23,7 @@ from sfumato.claims import Claim, LDiversity, Requirement, anonymity_parts, requ
 from sfumato.declare import declare, parameter, to_json
 from sfumato.errors import ParameterError
 from sfumato.mechanisms.base import Gathered, Plan, Stage
-from sfumato.mechanisms.bucket_release import MEMBERSHIP, bucket_release
+from sfumato.mechanisms.bucket_release import IMPOSSIBLE, MEMBERSHIP, bucket_release
 from sfumato.mechanisms.conditions import refuse_no_requirement, refuse_spellings
 from sfumato.mechanisms.mondrian.cutting import CutRule, cut_table
 from sfumato.mechanisms.mondrian.to_release import tree_recoding
@@ -77,7 +77,7 @@ class Bucketize:
             rows_per_person=schema.rows_per_person,
             unit=schema.unit,
         )
-        return Claim(self.requirement, silent_on=(MEMBERSHIP, *notes), unit=schema.unit)
+        return Claim(self.requirement, silent_on=(MEMBERSHIP, IMPOSSIBLE, *notes), unit=schema.unit)
 
     def needs(self, schema: Schema) -> list[tuple[str, ...]]:
         """Ask for the counts over all published attributes."""

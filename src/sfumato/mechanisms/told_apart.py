@@ -23,10 +23,10 @@ from sfumato.counts import Members, Table
 from sfumato.counts.derived import DERIVED_HINT, Derived
 from sfumato.errors import ReleaseError, count_of
 from sfumato.mechanisms.people import declared, satisfied
-from sfumato.release import Release, ground_of
+from sfumato.release import Release, SeenByKey, ground_of
 from sfumato.schema import Attribute
 
-__all__ = ["ToldApart", "told_apart"]
+__all__ = ["ToldApart", "seen_by_key", "told_apart"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +98,21 @@ def told_apart(table: Table, release: Release, columns: Sequence[Derived]) -> To
     else:
         good = _satisfied(asked, place, lines.weight, number, held, release.schema.rows_per_person)
     return ToldApart(int(size[~good & (size > 0)].sum()), among=release.rows, columns=found, requirement=asked)
+
+
+def seen_by_key(table: Table, release: Release) -> SeenByKey | None:
+    """Return what the key of a person shows of a release; None where people are not counted."""
+    lines = _by_people(table, release)
+    if lines is None or lines.members is None:
+        return None
+    held = [(a, lines.codes[:, at]) for at, a in enumerate(release.carried) if a.role == "sensitive"]
+    counted = declared(lines.members, lines.group, len(release.groups), held)
+    kept = counted.classes > 0
+    if release.suppressed_group is not None:
+        kept[release.suppressed_group] = False
+    in_common = {a.name: int((kept & counted.in_common(a.name, a.size)).sum()) for a, _ in held}
+    alone = table.fingerprints()
+    return SeenByKey(counted.everyone, people_alone=alone.people_alone, in_common=in_common)
 
 
 def _by_rows(release: Release) -> _Lines:

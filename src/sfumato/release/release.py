@@ -1,5 +1,5 @@
-"""A release: boxes in groups plus a claim. The public may see all of it, save `recoding`, `residence` and
-`told_apart`.
+"""A release: boxes in groups plus a claim. The public may see all of it, except `recoding`, `residence`,
+`told_apart` and `seen_by_key`.
 
 Rows are written from boxes and carried counts, never from input rows, sorted by the published columns,
 so that their order is a function of what is published.
@@ -39,6 +39,7 @@ __all__ = [
     "Groups",
     "Release",
     "Residence",
+    "SeenByKey",
     "Summary",
     "assemble",
     "summed",
@@ -162,10 +163,26 @@ class Summary:
 
 
 @dataclass(frozen=True, slots=True)
+class SeenByKey:
+    """Confidential: what the key of a person shows and the rows do not. In memory only, never saved.
+
+    `people_alone` have carried values that nobody else has. `in_common` is, by sensitive attribute, the number of
+    classes in which one value is that of everybody.
+    """
+
+    people: int
+    _: KW_ONLY
+    people_alone: int | None
+    in_common: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
 class Exposed:
-    """How many classes hold one person, and in how many all rows have one value of a sensitive attribute.
+    """How many classes hold one person, and in how many everybody has one value of a sensitive attribute.
 
     Computed from what is published. `most` is how many rows one person may have where no key says whose they are.
+    Where the people with each value are declared (`keyed`), a value that everybody of a class has counts also if some
+    of them have others as well.
     """
 
     classes: int
@@ -174,6 +191,7 @@ class Exposed:
     alike: Mapping[str, int]
     most: int = 1
     word: str = "class"
+    keyed: bool = False
 
     def __bool__(self) -> bool:
         """Whether anybody can be singled out, or a value linked, by the class alone."""
@@ -192,10 +210,9 @@ class Exposed:
         return f"{self.among(self.single)} there is one person only"
 
     def one_value(self) -> list[str]:
-        """Say for each sensitive attribute in how many classes all rows have one value; nothing where none does."""
-        return [
-            f"{self.among(number)} all rows have one value of {name}" for name, number in self.alike.items() if number
-        ]
+        """Say for each sensitive attribute in how many classes all have one value; nothing where none does."""
+        what = "everybody has one value" if self.keyed else "all rows have one value"
+        return [f"{self.among(number)} {what} of {name}" for name, number in self.alike.items() if number]
 
     def sentences(self) -> list[str]:
         """Say all of it, one sentence each."""
@@ -231,6 +248,7 @@ class Release:
     residence: Residence | None = field(default=None, repr=False)
     source: Path | None = field(default=None, repr=False, compare=False)  # the file or folder it was read from
     told_apart: Any = field(default=None, repr=False)  # confidential: what derived columns undo, where they do
+    seen_by_key: SeenByKey | None = field(default=None, repr=False, compare=False)
     account: Any = field(default=None, repr=False)  # the ledger's entry, told where the release is saved
 
     def __repr__(self) -> str:
@@ -294,17 +312,25 @@ class Release:
         keyed = self.people is not None
         most = 1 if keyed else self.schema.rows_per_person
         people = self.people.classes if self.people is not None else self.groups.weight
-        alike = {
-            attribute.name: int((kept & (np.diff(self.groups.histogram(attribute.name).indptr) == 1)).sum())
-            for attribute in self.carried
-            if attribute.role == "sensitive"
-        }
+        alike = {a.name: int((kept & self._one_value(a)).sum()) for a in self.carried if a.role == "sensitive"}
         word = "group" if self.form == "buckets" else "class"
+        declared = self.people is not None and all(name in self.people.values for name in alike)
         single = int((kept & (people <= most)).sum())
-        return Exposed(int(kept.sum()), single=single, alike=alike, most=most, word=word)
+        return Exposed(int(kept.sum()), single=single, alike=alike, most=most, word=word, keyed=declared)
+
+    def _one_value(self, attribute: Attribute) -> np.ndarray:
+        """Say of each group whether all of it has one value: everybody, where the people with each are declared."""
+        if self.people is not None and attribute.name in self.people.values:
+            return self.people.in_common(attribute.name, attribute.size)
+        found: np.ndarray = np.diff(self.groups.histogram(attribute.name).indptr) == 1
+        return found
 
     def fingerprints(self) -> Fingerprints:
-        """Count the rows that are alone with what is published unchanged; computed from what is published only."""
+        """Count the rows that are alone with what is published unchanged; people too, where the release knows them."""
+        found, seen = self._lonely_rows(), self.seen_by_key
+        return found if seen is None else replace(found, people=seen.people, people_alone=seen.people_alone)
+
+    def _lonely_rows(self) -> Fingerprints:
         carried, boxes = self.groups.carried, self.boxes
         names = tuple(attribute.name for attribute in carried.attributes)
         alone = lonely_rows(carried.codes, carried.weight)

@@ -211,7 +211,8 @@ _FORMS = {
     "generalized": "Each row stands for one record. Columns that others could know are made coarser, so that several "
     "records look alike.",
     "buckets": "Each row of the data stands for one record. The sensitive columns are in a second table: only the "
-    "group says which values belong to which records, and within a group nobody can tell.",
+    "group says which values belong to which records, and within a group the release does not say whose is whose. Who "
+    "knows that a value cannot be somebody's may still tell.",
     "cells": "Rows stand for counts with noise, not for records. Small counts are not reported, so rows do not add up "
     "to the number of records.",
     "synthetic": "Rows are drawn from a model, not copied from records.",

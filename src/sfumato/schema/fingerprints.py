@@ -2,16 +2,21 @@
 
 Source    Sweeney, "Simple demographics often identify people uniquely", 2000: uniqueness on known columns.
 Claim     `alone` is the number of published rows whose combination of the unchanged columns occurs once among the
-          published rows, `alone_on_all` the same for all published columns together.
-Because   both are counted from the weights of distinct combinations; a combination with weight 1 is one row.
+          published rows, `alone_on_all` the same for all published columns together. Where the table names the person
+          of each row, `people_alone` is the number of people with a combination that nobody else has.
+Because   rows are counted from the weights of distinct combinations: a combination with weight 1 is one row. People
+          are counted from who has which combination: a person's own rows may share one and still tell who it is.
 Checked   tests/claims/test_fingerprints.py::test_equals_a_count_by_hand
+          tests/claims/test_fingerprints.py::test_people_alone_equal_a_count_by_hand
           tests/claims/test_fingerprints.py::test_saving_needs_a_yes_above_the_share
-Silent on who knows these columns, on combinations that occur twice, and on people who have several rows.
+          tests/claims/test_fingerprints.py::test_two_rows_a_person_do_not_hide_a_fingerprint
+Silent on who knows these columns, on combinations that two people have, and, in a file without its table, on people
+          who have several rows.
 """
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from fractions import Fraction
 from typing import Any, Final
 
@@ -19,10 +24,10 @@ import numpy as np
 
 from sfumato.errors import ReleaseError, count_of
 
-__all__ = ["FINGERPRINT_SHARE", "Fingerprints", "lonely_rows"]
+__all__ = ["FINGERPRINT_SHARE", "Fingerprints", "lonely_people", "lonely_rows"]
 
 FINGERPRINT_SHARE: Final = Fraction(1, 20)
-"""More of the rows than this share may not be alone with what is published unchanged, unless someone says so."""
+"""More of the rows or people than this share may not be alone with what is published unchanged, without a yes to it."""
 
 
 def lonely_rows(codes: np.ndarray, weights: np.ndarray) -> int:
@@ -36,13 +41,21 @@ def lonely_rows(codes: np.ndarray, weights: np.ndarray) -> int:
     return int((np.add.reduceat(weights[order], np.flatnonzero(first)) == 1).sum())
 
 
+def lonely_people(person: np.ndarray, line: np.ndarray) -> int:
+    """Return how many people have a line that nobody else has; each (person, line) is listed once."""
+    if not len(line):
+        return 0
+    return len(np.unique(person[np.bincount(line)[line] == 1]))
+
+
 @dataclass(frozen=True, slots=True)
 class Fingerprints:
     """How many of the published rows are alone with the columns published unchanged, and with all columns.
 
     Where two tables are published, their columns are never in one row: `alone_on_all` is None, and `alone_on_exact` is
     the number of rows that are alone with their exact quasi-identifiers. `drawn` rows are noisy or synthetic; where the
-    noise is so small that counts are hardly ever off, they are `exact`.
+    noise is so small that counts are hardly ever off, they are `exact`. `people` and `people_alone` are known to the
+    publisher only, and where the table names the person of each row.
     """
 
     rows: int
@@ -53,11 +66,16 @@ class Fingerprints:
     alone_on_exact: int | None = None
     drawn: bool = False
     exact: bool = False
+    people: int | None = field(default=None, compare=False)
+    people_alone: int | None = field(default=None, compare=False)
 
     @property
     def above(self) -> bool:
         """Whether publishing needs an explicit yes; rows that were drawn stand for nobody and never do."""
-        return not self.drawn and self.alone > FINGERPRINT_SHARE * self.rows
+        if self.drawn:
+            return False
+        by_people = self.people_alone is not None and self.people_alone > FINGERPRINT_SHARE * (self.people or 0)
+        return by_people or self.alone > FINGERPRINT_SHARE * self.rows
 
     def require(self) -> None:
         """Raise `ReleaseError` where too many rows can be told by what is published unchanged."""
@@ -67,13 +85,17 @@ class Fingerprints:
                 "allow_fingerprints=True (--allow-fingerprints)"
             )
             share = f"{float(100 * FINGERPRINT_SHARE):g} %"
-            raise ReleaseError(f"{self.describe()} More than {share} of the rows may not be", hint=hint)
+            whose = "rows" if self.people is None else "rows or people"
+            raise ReleaseError(f"{self.describe()} More than {share} of the {whose} may not be", hint=hint)
 
     def silence(self) -> str:
         """Say in a claim what a reader can do who knows the unchanged columns of somebody."""
+        number = f"occur once for {self.alone:,} of {count_of(self.rows, 'row')}"
+        if self.people is not None and self.people_alone is not None:
+            number = f"belong to nobody else for {self.people_alone:,} of {count_of(self.people, 'person', 'people')}"
         return (
-            f"a reader who knows {self._names} of somebody: published unchanged, they occur once for "
-            f"{self.alone:,} of {count_of(self.rows, 'row')}, and all else in the row is found by them"
+            f"a reader who knows {self._names} of somebody: published unchanged, they {number}, and all else in the "
+            "row is found by them"
         )
 
     def describe(self) -> str:
@@ -84,6 +106,12 @@ class Fingerprints:
             are = "is" if self.alone == 1 else "are"
             how = "" if self.drawn else ", published unchanged"
             said.append(f"{self.alone:,} of {rows} {are} alone with {self._names}{how}.")
+            if self.people is not None and self.people_alone is not None:
+                are = "is" if self.people_alone == 1 else "are"
+                everyone = count_of(self.people, "person", "people")
+                said.append(
+                    f"{self.people_alone:,} of {everyone} {are} alone with {self._names}: nobody else has them."
+                )
         if self.alone_on_all is not None:
             are = "is" if self.alone_on_all == 1 else "are"
             said.append(f"{self.alone_on_all:,} of {rows} {are} alone with all published columns together.")
@@ -111,4 +139,5 @@ class Fingerprints:
             "alone_on_exact": self.alone_on_exact,
             "drawn": self.drawn,
             "above": self.above,
+            **({} if self.people is None else {"people": self.people, "people_alone": self.people_alone}),
         }

@@ -141,7 +141,9 @@ def class_warnings(release: Release) -> list[str]:
     exposed, asked = release.exposed(), release.claim.promise
     warnings = [f"{alone}. Ask for k as well (--k)"] if (alone := exposed.alone()) else []
     if isinstance(asked, Requirement) and not asked.reads_sensitive:
-        of = {name: f"{exposed.among(number)} all rows have one value" for name, number in exposed.alike.items()}
+        seen = exposed.alike if release.seen_by_key is None else release.seen_by_key.in_common
+        what = "all rows have one value" if release.seen_by_key is None else "everybody has one value in common"
+        of = {name: f"{exposed.among(number)} {what}" for name, number in seen.items()}
         return [*warnings, *(f"nothing is promised of {name}, and {all_}. {_ASK_BOTH}" for name, all_ in of.items())]
     return [*warnings, *(f"{text}. Ask for l of at least 2 as well (--l)" for text in exposed.one_value())]
 
