@@ -78,8 +78,8 @@ FITS = Fit()
 class Attack(Protocol):
     """A frozen value: what the attacker does is its class, how is its fields. Registered once, by its `name`.
 
-    An attack that also says `compared = True` takes part in the frontier's axis of its harm, whose figure is the largest
-    gain: it counts all people, and its success means the same as that of the others there.
+    An attack that also says `compared = True` takes part in the frontier's axis of its harm, whose figure is the
+    largest gain: it counts all people, and its success means the same as that of the others there.
     """
 
     name: ClassVar[str]
