@@ -7,6 +7,7 @@ import shutil
 from dataclasses import replace
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import sync_playwright
 
 import sfumato as sf
@@ -25,6 +26,7 @@ ARGUMENTS = [
     "--disable-quic",
 ]
 MARKS = "#frontier-chart a.point"
+SERIOUS = ("serious", "critical")
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed (apt-get install chromium)")
 
@@ -374,3 +376,19 @@ def test_it_prints_in_dark_ink_and_in_full(opened, attacked):
     assert page.locator(f"#release-{attacked.recommend().point.number} .bars:visible").count() >= 4
     assert page.locator("button.copy:visible").count() == 0
     assert page.locator("#frontier-chart svg:visible").count() == 1
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", ["steward.html", "public.html", "nothing.html"])
+def test_no_serious_finding_of_axe(browser, files, name, scheme):
+    """Names, contrast, order and roles, as axe-core checks them, with every part that can be unfolded open."""
+    context = browser.new_context(bypass_csp=True, color_scheme=scheme, viewport={"width": 1200, "height": 900})
+    page = context.new_page()
+    page.goto((files / name).as_uri())
+    page.wait_for_selector("[data-drawn]" if name != "public.html" else "#ask[data-ready]")
+    page.evaluate("document.querySelectorAll('details').forEach(part => { part.open = true; })")
+    seen = Axe().run(page).response
+    context.close()
+    assert seen["passes"]
+    serious = [one for one in seen["violations"] if one["impact"] in SERIOUS]
+    assert {one["id"]: [node["html"] for node in one["nodes"][:3]] for one in serious} == {}

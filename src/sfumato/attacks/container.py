@@ -33,7 +33,7 @@ import numpy as np
 import polars as pl
 
 from sfumato.attacks.base import FITS, Exposure, Fit, Gain, Harm, Knowledge
-from sfumato.attacks.victims import MOST, known_names, one_release, same_codes, share_of
+from sfumato.attacks.victims import MOST, known_names, one_release, one_row_each, same_codes, share_of
 from sfumato.counts import Table
 from sfumato.declare import Whole, declare, parameter
 from sfumato.errors import NotComparable, SfumatoError, count_of
@@ -273,9 +273,8 @@ class _Side:
     @classmethod
     def of(cls, table: Table, names: tuple[str, ...], most: int, entropy: Entropy) -> _Side:
         codes = table.codes(names).astype(np.int64)
-        place = np.arange(len(codes))
-        if len(codes) > most:
-            place = np.flatnonzero(entropy.subset(len(codes), most))
+        rows = one_row_each(table, entropy, most)
+        place = np.arange(len(codes)) if rows is None else rows
         return cls(place, codes[place])
 
 

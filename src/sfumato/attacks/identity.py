@@ -3,15 +3,16 @@
 Source    El Emam, Guide to the De-Identification of Personal Health Information, 2013, chapter 16 (the definitions ARX
           uses); `uniqueness.py` for population uniques.
 Claim     The attacker knows the quasi-identifiers of a person who is in the table and points at one of the rows whose
-          labels hold them, at random: of w rows the right one with chance 1 / w. Where rows are drawn, none of them is
-          a person's; then 1 / max(w, people of the table there). Prosecutor: 1 / f of the class of f rows, highest,
-          mean and share above a threshold. Journalist: 1 / F, F the people of the population there. Marketer: the mean
+          labels hold them, at random: of w rows the right one with chance 1 / w, of somebody with r rows there with
+          r / w. Where rows are drawn, none of them is a person's; then 1 / max(w, people of the table there).
+          Prosecutor: 1 / f of the class of f rows, highest, mean and share above a threshold. Journalist: 1 / F, F the people of the population there. Marketer: the mean
           of f / F over classes, weighted by rows. A guess about somebody who is not in the table is wrong.
 Because   all rows of a class are alike in what is known; classes are the distinct combinations of labels, and the
           suppressed rows are none.
 Checked   tests/claims/test_identity_attack.py::test_two_hundred_rows_worked_out_by_hand
           tests/claims/test_identity_attack.py::test_planted_tables
           tests/claims/test_identity_attack.py::test_wrong_mutants_are_caught
+          tests/claims/test_attacks_count_people.py::test_a_class_of_one_persons_rows_hides_nobody
 Silent on what else is published beside the labels: sensitive values may identify (see `singling-out`).
 """
 
@@ -25,7 +26,16 @@ import numpy as np
 
 from sfumato.attacks.base import FITS, Exposure, Fit, Gain, Harm, Knowledge, joined_words
 from sfumato.attacks.uniqueness import dankar, pitman, snb, zayatz
-from sfumato.attacks.victims import MOST, known_names, one_release, same_codes, share_of, victims
+from sfumato.attacks.victims import (
+    MOST,
+    Victims,
+    known_names,
+    one_release,
+    one_row_each,
+    same_codes,
+    share_of,
+    victims,
+)
 from sfumato.counts import Table
 from sfumato.counts.recoding import row_ids
 from sfumato.declare import MaybeRational, Whole, declare, parameter
@@ -122,15 +132,15 @@ class Identity:
         known = known_names(knowledge, targets.schema)
         entropy = Entropy.seeded(seed).child(self.name)
         view = align_boxes(release, targets.schema.with_roles(quasi=known))
-        people = victims(targets, known, entropy=entropy.child("targets"), most=self.most)
+        people, own = _with_own_rows(view, targets, known, entropy.child("targets"), self.most)
         rows = _matching(view, people.codes, view.weight)
         if release.form in ("cells", "synthetic"):
             rows = np.where(rows > 0, np.maximum(rows, _people_there(view, targets, known, people.codes)), 0)
-        chance = np.divide(1.0, rows, where=rows > 0, out=np.zeros(len(rows)))
+        chance = np.minimum(1.0, np.divide(own, rows, where=rows > 0, out=np.zeros(len(rows))))
         found = None
         if controls is not None:
             same_codes(controls, targets, known)
-            found = Share(0, trials=min(controls.rows, self.most))
+            found = Share(0, trials=min(controls.rows if controls.people is None else controls.people, self.most))
         return Gain(
             self.name,
             axis="identity",
@@ -139,7 +149,7 @@ class Identity:
             baseline=Share(people.people / max(1, release.rows), trials=people.people),
             records=Exposure(people.names, codes=people.codes, weight=people.weight, success=chance, chance=chance),
             holds=f"knows {joined_words(known)} and that the person is there",
-            hit="points at the right row of {} of the people in the table",
+            hit=f"points at {'a' if targets.schema.several else 'the'} right row of {{}} of the people in the table",
             miss="of {} of others, who have none",
             stops="larger classes (k-anonymity with a larger k), coarser or fewer quasi-identifiers",
             details=self._risks(release, view, knowledge),
@@ -168,6 +178,31 @@ def _matching(view: View, codes: np.ndarray, weight: np.ndarray) -> np.ndarray:
     """Rows of all boxes that hold each person."""
     person, box = holding_boxes(view, codes)
     return np.bincount(person, weights=weight[box], minlength=len(codes))
+
+
+def _with_own_rows(
+    view: View, targets: Table, known: tuple[str, ...], entropy: Entropy, most: int
+) -> tuple[Victims, np.ndarray]:
+    """People and how many rows of their own lie in the boxes that hold the row they are attacked by."""
+    persons = targets.persons() if targets.schema.several else None
+    if persons is None:
+        people = victims(targets, known, entropy=entropy, most=most)
+        return people, np.ones(len(people.codes))
+    from scipy.sparse import csr_matrix
+
+    persons = np.unique(persons, return_inverse=True)[1].reshape(-1)
+    codes = targets.codes(known).astype(np.int64)
+    rows = one_row_each(targets, entropy, most)
+    rows = np.arange(len(codes)) if rows is None else rows
+    distinct, place = np.unique(codes, axis=0, return_inverse=True)
+    point, box = holding_boxes(view, distinct)
+    held = csr_matrix((np.ones(len(point)), (point, box)), shape=(len(distinct), len(view.weight)))
+    shape = (int(persons.max(initial=-1)) + 1, len(codes))
+    same = csr_matrix((np.ones(len(codes)), (persons, np.arange(len(codes)))), shape=shape)
+    by_box = same @ held[place.reshape(-1)]  # rows of each person in each box
+    own = np.asarray(by_box[persons[rows]].multiply(held[place.reshape(-1)[rows]]).sum(axis=1)).reshape(-1)
+    people = Victims(known, codes=codes[rows], weight=np.ones(len(rows), np.int64), known=len(known))
+    return people, np.maximum(own, 1.0)
 
 
 def _people_there(view: View, targets: Table, known: tuple[str, ...], codes: np.ndarray) -> np.ndarray:

@@ -3,7 +3,8 @@
 Source    Article 29 Working Party, Opinion 05/2014; protocol: Giomi et al., PoPETs 2023, section 4.1.
 Claim     A condition names a value of a nominal column, or one side of a value of an ordered one, in `columns` columns
           of a published row (of a single column also an ordered value itself). It is used where about one published
-          row is expected to meet it (est between 1/2 and 3/2), and succeeds on a table where exactly one row meets it.
+          row is expected to meet it (est between 1/2 and 3/2), and succeeds on a table where exactly one row (or the
+          rows of one person) meets it.
           The same conditions are tried on the controls; conditions about values drawn evenly from the domain are the
           baseline.
 Because   a condition of weight 1 / n meets exactly one of n people with chance up to 37 % without any release, so that
@@ -70,6 +71,23 @@ class Predicates:
             found[part] = holds @ counts.weights
         return found
 
+    def met_by_one(self, table: Table) -> np.ndarray:
+        """Return whether exactly one person meets each condition, by one row or several."""
+        persons = table.persons() if table.schema.several else None
+        if persons is None:
+            return np.asarray(self.met_by(table.counts(self.names)) == 1)
+        codes, sizes = table.codes(self.names), [table.schema[name].size for name in self.names]
+        found = np.zeros(len(self), bool)
+        for at in range(len(self)):
+            holds = np.ones(len(codes), bool)
+            for column, size in enumerate(sizes):
+                low, high = self.low[at, column], self.high[at, column]
+                if low > 0 or high < size:
+                    holds &= (codes[:, column] >= low) & (codes[:, column] < high)
+            who = persons[holds]
+            found[at] = len(who) > 0 and who.min() == who.max()
+        return found
+
     def take(self, which: np.ndarray) -> Predicates:
         """Return some of them."""
         return Predicates(self.names, low=self.low[which], high=self.high[which])
@@ -118,17 +136,14 @@ class SinglingOut:
             same_codes(controls, targets, columns)
         kept = self._found(view, columns, schema, linked=bool(linked), generator=generator)
         blind = _blind(columns, schema, self.columns, max(1, len(kept)), generator)
-        counts = targets.counts(columns)
-        success = kept.met_by(counts) == 1
+        success = kept.met_by_one(targets)
         among = "one column" if self.columns == 1 else f"up to {self.columns} columns"
         return Gain(
             self.name,
             axis="identity",
             targets=Share(int(success.sum()), trials=len(kept)),
-            controls=None
-            if controls is None
-            else Share(int((kept.met_by(controls.counts(columns)) == 1).sum()), trials=len(kept)),
-            baseline=Share(int((blind.met_by(counts) == 1).sum()), trials=len(blind)),
+            controls=None if controls is None else Share(int(kept.met_by_one(controls).sum()), trials=len(kept)),
+            baseline=Share(int(blind.met_by_one(targets).sum()), trials=len(blind)),
             records=Exposure(
                 columns,
                 codes=kept.low,

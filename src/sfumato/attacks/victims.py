@@ -1,4 +1,12 @@
-"""Whom an attack is tried on: people who agree in what is known of them are attacked once, with their number."""
+"""Whom an attack is tried on: people who agree in what is known of them are attacked once, with their number.
+
+Source    Ours.
+Claim     Each person of a table is attacked by one row, whether they have one row or many.
+Because   where the schema names a person, one row of each is drawn; sentences about attacks speak of people.
+Checked   tests/claims/test_attacks_count_people.py::test_rates_are_of_people
+          tests/claims/test_attacks_count_people.py::test_a_mutant_that_counts_rows_is_caught
+Silent on people whom no key names: there each row counts as a person.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +26,8 @@ from sfumato.release import Release
 from sfumato.schema import Schema
 
 __all__ = [
-    "MOST", "Victims", "known_names", "one_release", "same_codes", "secrets", "share_of", "victims", "worst_attribute",
+    "MOST", "Victims", "known_names", "one_release", "one_row_each", "same_codes", "secrets", "share_of",
+    "victims", "worst_attribute",
 ]  # fmt: skip
 
 MOST = 25_000  # people on each side; more make an interval narrower than anybody reads
@@ -53,12 +62,26 @@ class Victims:
 def victims(
     table: Table, known: Sequence[str], secrets: Sequence[str] = (), *, entropy: Entropy, most: int = MOST
 ) -> Victims:
-    """Return the people of a table, or as many of them at random as are attacked at most."""
-    part = table
-    if table.rows > most:
-        part = table.take(np.flatnonzero(entropy.subset(table.rows, most)))
-    counts = part.counts((*known, *secrets))
+    """Return the people of a table, or as many of them at random as are attacked at most, each by one of their rows."""
+    rows = one_row_each(table, entropy, most)
+    counts = (table if rows is None else table.take(rows)).counts((*known, *secrets))
     return Victims(counts.names, codes=counts.codes.astype(np.int64), weight=counts.weights, known=len(known))
+
+
+def one_row_each(table: Table, entropy: Entropy, most: int = MOST) -> np.ndarray | None:
+    """Return the rows that stand for people: one of each, at random, and of at most so many; nothing for every row.
+
+    Where the schema names a person who may have several rows, a share of these rows is a share of people.
+    """
+    rows = None
+    if table.schema.several and (persons := table.persons()) is not None:
+        order = entropy.child("rows of a person").permutation(len(persons))
+        rows = np.sort(order[np.unique(persons[order], return_index=True)[1]])
+    many = table.rows if rows is None else len(rows)
+    if many <= most:
+        return rows
+    kept = np.flatnonzero(entropy.subset(many, most))
+    return kept if rows is None else rows[kept]
 
 
 def known_names(knowledge: Knowledge, schema: Schema) -> tuple[str, ...]:

@@ -31,6 +31,7 @@ import numpy as np
 from sfumato.attacks.base import FITS, Fit, Gain, Harm, Knowledge
 from sfumato.attacks.composing.narrowing import Narrowed, PriorBelief, by_home, by_label, narrow
 from sfumato.attacks.composing.outcome import Composition, Records, tally
+from sfumato.attacks.victims import one_row_each
 from sfumato.counts import Table
 from sfumato.counts.recoding import row_ids
 from sfumato.declare import Whole, declare, parameter
@@ -40,6 +41,7 @@ from sfumato.exact import choice, whole
 from sfumato.measures.base import worst_of
 from sfumato.measures.proportions import Share
 from sfumato.mechanisms import Progress
+from sfumato.randomness import Entropy
 from sfumato.release import Release
 from sfumato.schema import Attribute, Schema
 
@@ -76,9 +78,14 @@ class Intersection:
         progress: Progress | None = None,
     ) -> Gain:
         """Attack people who are in all releases, beside people who are not."""
-        names = knowledge.known
-        victims = targets if names is None else targets.with_roles(quasi=names)
-        others = controls if names is None or controls is None else controls.with_roles(quasi=names)
+        names, entropy = knowledge.known, Entropy.seeded(seed).child(self.name)
+
+        def people(table: Table) -> Table:
+            rows = one_row_each(table, entropy, most=table.rows)
+            some = table if rows is None else table.take(rows)
+            return some if names is None else some.with_roles(quasi=names)
+
+        victims, others = people(targets), None if controls is None else people(controls)
         return composition(
             releases, victims, d=self.d, control=others, attribute=knowledge.attribute, prior=self.prior
         ).gain

@@ -153,11 +153,13 @@ class Differencing:
             ]
             schema = targets.schema.with_roles(quasi=known, sensitive=columns or None)
             views = [align(each, schema, name) if name else align_boxes(each, schema) for each in releases]
-            return self._gain(views, people, known, name)
+            return self._gain(views, people, known, name, "row" if targets.schema.several else "person")
 
         return worst_attribute(shared, one) if shared else one(None)
 
-    def _gain(self, views: list[View], people: list[Victims], known: tuple[str, ...], name: str | None) -> Gain:
+    def _gain(
+        self, views: list[View], people: list[Victims], known: tuple[str, ...], name: str | None, unit: str
+    ) -> Gain:
         found = [self._isolated(views, part, secret=name is not None) for part in people]
         inside = people[0]
         left, success, chance = found[0]
@@ -165,11 +167,12 @@ class Differencing:
         usual = inside.secret == int(overall.argmax()) if name else np.zeros(len(left), bool)
         isolated, alone = (int(inside.weight[there].sum()) for there in (left > 0, left == 1))
         what = f" and guesses {name} rightly" if name else ""
+        few = f"{self.few} rows" if unit == "row" else str(self.few)  # releases count rows, also of one person
         notes = []
         if isolated:
             notes.append(
                 f"Subtracting leaves {count_of(isolated, 'person', 'people')} of the table in groups of fewer than "
-                f"{self.few}, {alone:,} of them alone, whom no release alone shows in so small a class."
+                f"{few}, {alone:,} of them alone, whom no release alone shows in so small a class."
             )
         return Gain(
             self.name,
@@ -179,7 +182,7 @@ class Differencing:
             baseline=share_of(usual & (left > 0), inside.weight),
             records=Exposure(inside.names, codes=inside.codes, weight=inside.weight, success=success, chance=chance),
             holds=f"knows {joined_words(known)} and subtracts {len(views)} releases from each other",
-            hit=f"isolates {{}} of the people in the table among fewer than {self.few}{what}",
+            hit=f"isolates {{}} of the people in the table among fewer than {few}{what}",
             miss="{} of others",
             stops="one release instead of several, the same classes in each, or differential privacy",
             attribute=name,
