@@ -5,8 +5,9 @@ Source    El Emam, Guide to the De-Identification of Personal Health Information
 Claim     The attacker knows the quasi-identifiers of a person who is in the table and points at one of the rows whose
           labels hold them, at random: of w rows the right one with chance 1 / w, of somebody with r rows there with
           r / w. Where rows are drawn, none of them is a person's; then 1 / max(w, people of the table there).
-          Prosecutor: 1 / f of the class of f rows, highest, mean and share above a threshold. Journalist: 1 / F, F the people of the population there. Marketer: the mean
-          of f / F over classes, weighted by rows. A guess about somebody who is not in the table is wrong.
+          Prosecutor: 1 / f of the class of f rows, highest, mean and share above a threshold. Journalist: 1 / F, F
+          the people of the population there. Marketer: the mean of f / F over classes, weighted by rows. A guess about
+          somebody who is not in the table is wrong.
 Because   all rows of a class are alike in what is known; classes are the distinct combinations of labels, and the
           suppressed rows are none.
 Checked   tests/claims/test_identity_attack.py::test_two_hundred_rows_worked_out_by_hand

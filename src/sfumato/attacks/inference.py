@@ -144,7 +144,7 @@ class Inference:
     def _guesses(self) -> str:
         """What is done, with a place for the attribute."""
         if self.risen:
-            return "guesses {} by the value that stands out in their class, and is right"
+            return "guesses, by what stands out in each class, the {}"
         if self.similar:
             return f"guesses {{}}, to within {count_of(self.similar, 'step')} of its hierarchy,"
         return "guesses {}"

@@ -529,7 +529,7 @@ def _rule(
         return _by_utility(axes), f"has the best {y.words} {among}"
     if useful and not private:
         return _by_privacy(axes), f"has the best {x.words} {among}"
-    why = "lies at the knee, where what is given up on both sides together is least"
+    why = "lies at the knee, the compromise that gives up least on both sides together"
     if attacked:
         names = ", ".join(scale.words for scale in (x, *attacked))
         why += f" (privacy by the worst of {names})"
