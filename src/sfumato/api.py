@@ -27,7 +27,7 @@ from sfumato.measures import (
 )
 from sfumato.mechanisms import Mechanism, Plan, Progress
 from sfumato.mechanisms.base import gather, refuse_guesses, refuse_several, refuse_undecided, refuse_void, run
-from sfumato.mechanisms.told_apart import seen_by_key, told_apart
+from sfumato.mechanisms.refined_classes import refined_classes, seen_by_key
 from sfumato.pages import explain, report
 from sfumato.randomness import Entropy
 from sfumato.release import Release, Verdict, verify as _verify
@@ -240,8 +240,8 @@ def _published(
     with entered(ledger, schema.population or schema.name, claim, mechanism, entropy) as account:
         release = run(mechanism, gather(mechanism, table, progress=progress), entropy)
         if claim.kind != "proved":
-            apart = told_apart(table, release, table.derived())
-            release = replace(release, told_apart=apart, seen_by_key=seen_by_key(table, release))
+            refined = refined_classes(table, release, table.derived())
+            release = replace(release, refined=refined, seen_by_key=seen_by_key(table, release))
             release = replace(release, notes=(*release.notes, *(f"{one.path}: {one.rule}" for one in table.unclear())))
         stamped = replace(release.claim, accounted=account is not None, silent_on=_silences(release))
         if account is not None:
@@ -254,9 +254,9 @@ def _silences(release: Release) -> tuple[str, ...]:
     said = release.claim.silent_on
     if release.claim.kind not in ("checked", "estimate"):
         return said
-    found, apart = release.fingerprints(), release.told_apart
+    found, refined = release.fingerprints(), release.refined
     said = (*said, found.silence()) if found.above else said
-    return said if apart is None else (*said, *apart.silences())
+    return said if refined is None else (*said, *refined.silences())
 
 
 def verify(

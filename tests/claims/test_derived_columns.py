@@ -14,8 +14,8 @@ import sfumato as sf
 from sfumato.cli.main import app
 from sfumato.counts import Table, derived
 from sfumato.counts.derived import derived_columns, explained_share
-from sfumato.mechanisms import told_apart as apart
-from sfumato.mechanisms.told_apart import told_apart
+from sfumato.mechanisms import refined_classes as apart
+from sfumato.mechanisms.refined_classes import refined_classes
 
 DISEASES = [f"d{at}" for at in range(6)]
 PUBLIC = {"source": "public"}
@@ -141,7 +141,7 @@ def test_a_finer_column_tells_the_coarse_one():
     )
     assert [(one.column, one.known, one.follows) for one in derived_columns(table)] == [("days", ("age",), False)]
     with pytest.raises(sf.ReleaseError, match="age follows from days"):
-        sf.publish(table, sf.Mondrian(sf.KAnonymity(10))).told_apart.require()
+        sf.publish(table, sf.Mondrian(sf.KAnonymity(10))).refined.require()
 
 
 # -- what it undoes -------------------------------------------------------------------------
@@ -158,11 +158,11 @@ def failing_by_hand(release, k, diverse):
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_rows_told_apart_equal_a_count_by_hand(seed):
+def test_refined_classes_equal_a_count_by_hand(seed):
     age, place, disease = people(400, seed)
     table = Table.from_codes(schema(disease=DISEASE, score=SCORE), np.column_stack([age, place, disease, age // 4]))
     release = sf.publish(table, sf.Mondrian(sf.KAnonymity(5) & sf.LDiversity(3, kind="distinct")))
-    assert release.told_apart.rows == failing_by_hand(release, 5, 3) > 0
+    assert release.refined.rows == failing_by_hand(release, 5, 3) > 0
 
 
 def test_people_are_counted_where_the_table_is_keyed():
@@ -189,16 +189,16 @@ def test_people_are_counted_where_the_table_is_keyed():
         rows[group, one[3]] += 1
     expected = sum(rows[at] for at, some in inside.items() if len(some) < 6)
     in_rows = sum(many for many in rows.values() if many < 6)
-    assert release.told_apart.rows == expected > in_rows
+    assert release.refined.rows == expected > in_rows
 
 
 def test_a_mutant_that_does_not_split_is_caught(monkeypatch):
     table = scored(people()[0] // 4)
     release = sf.publish(table, sf.Mondrian(sf.KAnonymity(5)))
-    assert release.told_apart.rows > 0
+    assert release.refined.rows > 0
     columns = derived_columns(table)
     blind = [derived.Derived(c.column, known=c.known, follows=c.follows, part=np.zeros_like(c.part)) for c in columns]
-    assert told_apart(table, release, blind).rows == 0
+    assert refined_classes(table, release, blind).rows == 0
     monkeypatch.setattr(derived, "_DIFFER", 0.0)  # a mutant that asks for a function without one exception
     noisy = people()[0] // 4
     noisy[::10] = 3
@@ -206,7 +206,7 @@ def test_a_mutant_that_does_not_split_is_caught(monkeypatch):
     monkeypatch.undo()
     assert derived_columns(scored(noisy)) != []
     monkeypatch.setattr(apart, "_satisfied", lambda *_: np.ones(10_000, bool)[: _[3]])
-    assert told_apart(table, release, columns).rows == 0
+    assert refined_classes(table, release, columns).rows == 0
 
 
 # -- what is said and asked -----------------------------------------------------------------
@@ -253,7 +253,7 @@ def test_a_score_that_is_made_coarser_too_or_left_out_is_not_asked_about(tmp_pat
 def test_a_draw_is_not_refused(tmp_path):
     table = scored(people()[0] // 4).with_roles(quasi="age", target="score")
     release = sf.publish(table, sf.DiffGen(1, specializations=2))
-    assert release.told_apart is None
+    assert release.refined is None
     release.save(tmp_path / "out", allow_unaccounted=True)
 
 

@@ -9,6 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from tests.claims.scripted_words import Script
 
 from sfumato.errors import ParameterError
 from sfumato.randomness import (
@@ -28,21 +29,6 @@ from sfumato.randomness.binomial import trial_words
 from sfumato.randomness.enclosure import LOG_ERROR, SMALLEST_WORD, exponential, natural_log, negative_log, rational_rate
 
 EPSILONS = ["1/2", "1", "0.1", "1e-6", "50", "1e-12"]
-
-
-class Script:
-    """A source that gives out listed words; LookupError when they are used up."""
-
-    seeded = True
-
-    def __init__(self, words):
-        self.words = list(words)
-
-    def read(self, count):
-        if len(self.words) < count:
-            raise LookupError
-        given, self.words = self.words[:count], self.words[count:]
-        return np.array(given, dtype=np.uint64)
 
 
 def edge(epsilon, g, bits):

@@ -10,6 +10,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from scipy import stats
+from tests.claims.scripted_words import Script
 
 from sfumato.errors import ParameterError
 from sfumato.randomness import (
@@ -26,19 +27,6 @@ CHOICES = {
     "exponential": (exponential_choice, exponential_choice_pmf),
     "flip": (permute_and_flip, permute_and_flip_pmf),
 }
-
-
-class Script:
-    seeded = True
-
-    def __init__(self, words):
-        self.words = list(words)
-
-    def read(self, count):
-        if len(self.words) < count:
-            raise LookupError
-        given, self.words = self.words[:count], self.words[count:]
-        return np.array(given, dtype=np.uint64)
 
 
 def worst_loss(pmf, pairs, **options):

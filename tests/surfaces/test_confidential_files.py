@@ -7,31 +7,18 @@ import stat
 from pathlib import Path
 
 import pytest
+from tests.surfaces.small_files import WITHOUT_JOB, write_table
 
 import sfumato as sf
 from sfumato.cli.main import main
-
-SCHEMA = """
-name = "small"
-source = "public"
-[attribute.age]
-role = "quasi"
-kind = "numeric"
-range = [20, 28]
-[attribute.pay]
-role = "sensitive"
-kind = "nominal"
-values = ["no", "yes"]
-"""
 
 
 @pytest.fixture
 def desk(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    Path("s.toml").write_text(SCHEMA, "utf-8")
-    Path("d.csv").write_text("\n".join(["age,pay", *(f"{20 + i % 8},{('no', 'yes')[i % 2]}" for i in range(80))]))
+    write_table("d.csv", "s.toml", WITHOUT_JOB)
     table = sf.read("d.csv", sf.Schema.load("s.toml"))
-    sf.publish(table, sf.NoisyTable(1)).save("noisy")
+    sf.publish(table, sf.NoisyTable(1)).save("noisy", allow_unaccounted=True)
     sf.publish(table, sf.Mondrian(sf.KAnonymity(5))).save("classes")
     return tmp_path
 

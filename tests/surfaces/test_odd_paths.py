@@ -1,4 +1,4 @@
-"""Paths that are no text, or mean something to an engine: a message before anything is spent, or it works."""
+"""Paths that are not text, or mean something to an engine: a message before anything is spent, or it works."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.surfaces.small_files import WITHOUT_JOB, write_table
 
 import sfumato as sf
 from sfumato.cli.main import main
@@ -18,26 +19,13 @@ pytestmark = pytest.mark.skipif(
     reason="only Linux lets a file have a name that is not UTF-8; elsewhere there is nothing to test",
 )
 
-SCHEMA = """
-name = "small"
-source = "public"
-[attribute.age]
-role = "quasi"
-kind = "numeric"
-range = [20, 28]
-[attribute.pay]
-role = "sensitive"
-values = ["no", "yes"]
-"""
 NO_TEXT = os.fsdecode(b"o\xff")
 
 
 @pytest.fixture
 def desk(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    Path("s.toml").write_text(SCHEMA, "utf-8")
-    rows = [f"{20 + i % 8},{('no', 'yes')[i // 3 % 2]}" for i in range(300)]
-    Path("d.csv").write_text("\n".join(["age,pay", *rows]), "utf-8")
+    write_table("d.csv", "s.toml", WITHOUT_JOB)
     return tmp_path
 
 

@@ -5,33 +5,17 @@ from __future__ import annotations
 import json
 
 import pytest
+from tests.surfaces.small_files import SCHEMA, write_table
 
 import sfumato as sf
 from sfumato.cli.main import main
 
-SCHEMA = """
-name = "small"
-source = "public"
-[attribute.age]
-role = "quasi"
-kind = "numeric"
-range = [20, 28]
-[attribute.job]
-role = "quasi"
-kind = "nominal"
-values = ["clerk", "boss", "smith"]
-[attribute.pay]
-role = "target"
-kind = "nominal"
-values = ["no", "yes"]
-"""
+WITH_TARGET = SCHEMA.replace('role = "sensitive"', 'role = "target"')
 
 
 @pytest.fixture
 def files(tmp_path):
-    (tmp_path / "schema.toml").write_text(SCHEMA, "utf-8")
-    rows = [f"{20 + i % 8},{('clerk', 'boss', 'smith')[i % 3]},{('no', 'yes')[i // 3 % 2]}" for i in range(300)]
-    (tmp_path / "data.csv").write_text("\n".join(["age,job,pay", *rows]), "utf-8")
+    write_table(tmp_path / "data.csv", tmp_path / "schema.toml", WITH_TARGET)
     return tmp_path
 
 
@@ -154,7 +138,7 @@ def test_a_missing_account_is_refused_and_one_without_a_limit_is_a_warning(files
 
 
 def test_what_a_method_does_not_carry_is_named_with_its_reason(files, capsys):
-    both = SCHEMA + '[attribute.ill]\nrole = "sensitive"\nkind = "nominal"\nvalues = ["x", "y"]\n'
+    both = WITH_TARGET + '[attribute.ill]\nrole = "sensitive"\nkind = "nominal"\nvalues = ["x", "y"]\n'
     (files / "both.toml").write_text(both, "utf-8")
     rows = (files / "data.csv").read_text("utf-8").splitlines()
     (files / "both.csv").write_text("\n".join([f"{rows[0]},ill", *(f"{row},x" for row in rows[1:])]), "utf-8")

@@ -1,5 +1,5 @@
 """A release: boxes in groups plus a claim. The public may see all of it, except `recoding`, `residence`,
-`told_apart` and `seen_by_key`.
+`refined` and `seen_by_key`.
 
 Rows are written from boxes and carried counts, never from input rows, sorted by the published columns,
 so that their order is a function of what is published.
@@ -247,7 +247,7 @@ class Release:
     recoding: Any = field(default=None, repr=False)
     residence: Residence | None = field(default=None, repr=False)
     source: Path | None = field(default=None, repr=False, compare=False)  # the file or folder it was read from
-    told_apart: Any = field(default=None, repr=False)  # confidential: what derived columns undo, where they do
+    refined: Any = field(default=None, repr=False)  # confidential: what derived columns undo, where they do
     seen_by_key: SeenByKey | None = field(default=None, repr=False, compare=False)
     account: Any = field(default=None, repr=False)  # the ledger's entry, told where the release is saved
 

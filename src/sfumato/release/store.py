@@ -670,8 +670,8 @@ def refuse_unsavable(release: Release, **allowed: Unpack[Allowed]) -> None:
         release.fingerprints().require()
     if not allowed.get("allow_text"):
         _refuse_text(release)
-    if not allowed.get("allow_derived") and release.told_apart is not None:
-        release.told_apart.require()
+    if not allowed.get("allow_derived") and release.refined is not None:
+        release.refined.require()
     if not allowed.get("allow_repeated") and release.account is not None and not release.claim.rehearsal:
         release.account.refuse_repeated()
 

@@ -5,7 +5,7 @@ Claim     `rows` is the number of published rows whose class, taken only with th
           of the derived columns, does not satisfy the requirement; counted in people where the table is.
 Because   the classes are split by the codes of these columns, and each part is checked as the requirement has it; a
           sensitive column that follows from quasi-identifiers is known to the reader anyway and is not looked at.
-Checked   tests/claims/test_derived_columns.py::test_rows_told_apart_equal_a_count_by_hand
+Checked   tests/claims/test_derived_columns.py::test_refined_classes_equal_a_count_by_hand
           tests/claims/test_derived_columns.py::test_a_mutant_that_does_not_split_is_caught
 Silent on relations that `counts.derived` does not find.
 """
@@ -26,11 +26,11 @@ from sfumato.mechanisms.people import declared, satisfied
 from sfumato.release import Release, SeenByKey, ground_of
 from sfumato.schema import Attribute
 
-__all__ = ["ToldApart", "seen_by_key", "told_apart"]
+__all__ = ["RefinedClasses", "refined_classes", "seen_by_key"]
 
 
 @dataclass(frozen=True, slots=True)
-class ToldApart:
+class RefinedClasses:
     """How many rows of a release keep less than its requirement because of columns that follow from others."""
 
     rows: int
@@ -40,7 +40,7 @@ class ToldApart:
     requirement: Requirement
 
     def require(self) -> None:
-        """Raise `ReleaseError` where the classes of a release can be told apart from inside."""
+        """Raise `ReleaseError` where the refined classes do not satisfy the requirement."""
         if self.rows:
             hint = f"{DERIVED_HINT}; or say yes with allow_derived=True (--allow-derived)"
             raise ReleaseError(self.describe(), hint=hint)
@@ -49,7 +49,7 @@ class ToldApart:
         """Say which columns follow from which, and for how many rows that undoes the requirement."""
         which = "; ".join(column.describe() for column in self.columns)
         rows = f"{self.rows:,} of {count_of(self.among, 'row')}"
-        return f"{which}: with what they tell, the class of {rows} no longer satisfies {self.requirement}"
+        return f"{which}: with what they reveal, the class of {rows} no longer satisfies {self.requirement}"
 
     def silences(self) -> tuple[str, ...]:
         """Say in a claim what a reader can do; nothing where the classes keep what is required."""
@@ -57,14 +57,14 @@ class ToldApart:
             return ()
         return tuple(
             f"a reader who knows {' and '.join(one.known)} of somebody: {one.describe()}, and {one.column} is "
-            "published unchanged, so that the rows of a class are told apart by it"
+            "published unchanged, so that it splits the rows of a class"
             for one in self.columns
         )
 
 
 @dataclass(frozen=True, slots=True)
 class _Lines:
-    """Combinations of carried codes with their class and weight; -1 is no class."""
+    """Combinations of carried codes with their class and weight; -1 for none."""
 
     codes: np.ndarray
     _: KW_ONLY
@@ -73,7 +73,7 @@ class _Lines:
     members: Members | None = None  # who has which line, where people are counted
 
 
-def told_apart(table: Table, release: Release, columns: Sequence[Derived]) -> ToldApart | None:
+def refined_classes(table: Table, release: Release, columns: Sequence[Derived]) -> RefinedClasses | None:
     """Return what derived columns leave of a release's requirement; None where there is nothing to look at."""
     asked, names = release.claim.requirement, [attribute.name for attribute in release.carried]
     found = tuple(column for column in columns if column.column in names)
@@ -93,11 +93,11 @@ def told_apart(table: Table, release: Release, columns: Sequence[Derived]) -> To
     ]
     size = np.bincount(place[stays], weights=lines.weight[stays], minlength=number)
     if lines.members is not None:
-        told = declared(lines.members, place, number, held)
-        good = satisfied(asked, told, [attribute for attribute, _ in held], tolerance=VERIFY_TOLERANCE)
+        people = declared(lines.members, place, number, held)
+        good = satisfied(asked, people, [attribute for attribute, _ in held], tolerance=VERIFY_TOLERANCE)
     else:
         good = _satisfied(asked, place, lines.weight, number, held, release.schema.rows_per_person)
-    return ToldApart(int(size[~good & (size > 0)].sum()), among=release.rows, columns=found, requirement=asked)
+    return RefinedClasses(int(size[~good & (size > 0)].sum()), among=release.rows, columns=found, requirement=asked)
 
 
 def seen_by_key(table: Table, release: Release) -> SeenByKey | None:
