@@ -27,9 +27,9 @@ from sfumato.limits import as_text, unpacked
 
 __all__ = [
     "BLOCK",
+    "CountedLines",
     "CsvFile",
     "CsvForm",
-    "Lines",
     "WrongLine",
     "count_lines",
     "guesses_of",
@@ -79,7 +79,7 @@ class WrongLine(Exception):  # noqa: N818  (never leaves the package)
 
 
 @dataclass(frozen=True, slots=True)
-class Lines:
+class CountedLines:
     """What was counted: records (the header is one where there is one), blank lines, and whether all is UTF-8."""
 
     records: int
@@ -88,7 +88,7 @@ class Lines:
     utf8: bool = True
 
 
-def count_lines(parts: Iterable[bytes], *, delimiter: str, width: int) -> Lines:
+def count_lines(parts: Iterable[bytes], *, delimiter: str, width: int) -> CountedLines:
     """Count the records of a text, each of `width` cells; raise `WrongLine` for the first that breaks the rule."""
     records = blank = line = 0
     utf8 = True
@@ -104,7 +104,7 @@ def count_lines(parts: Iterable[bytes], *, delimiter: str, width: int) -> Lines:
                 utf8 = False
         found = scanner.block(block, inside, line)
         records, blank, line = records + found[0], blank + found[1], line + found[2]
-    return Lines(records, blank=blank, utf8=utf8)
+    return CountedLines(records, blank=blank, utf8=utf8)
 
 
 def without_blank_lines(text: bytes) -> bytes:
@@ -402,7 +402,7 @@ def _plain(path: Path, form: CsvForm) -> bool:
     return as_text(head) == head
 
 
-def _counted(path: Path, form: CsvForm, text: bytes | None) -> Lines:
+def _counted(path: Path, form: CsvForm, text: bytes | None) -> CountedLines:
     try:
         if text is not None:
             parts: Iterator[bytes] = (text[at : at + BLOCK] for at in range(0, len(text), BLOCK))
