@@ -29,6 +29,7 @@ __all__ = [
     "NotComparable",
     "ParameterError",
     "Problem",
+    "PublicationWarning",
     "ReadError",
     "ReleaseError",
     "SchemaError",
@@ -265,3 +266,7 @@ class NotComparable(SfumatoError):  # noqa: N818  (the name is part of the publi
 
     def __init__(self, message: str) -> None:
         super().__init__(visible(message))
+
+
+class PublicationWarning(UserWarning):
+    """What a release that is saved shows of people, whatever it promises; the command prints the same words."""

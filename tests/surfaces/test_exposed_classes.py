@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import tomllib
+import warnings
 from dataclasses import replace
 
 import polars as pl
@@ -13,6 +14,7 @@ from click.testing import CliRunner
 
 import sfumato as sf
 from sfumato.cli.main import app
+from sfumato.errors import PublicationWarning
 
 SCHEMA = """
 name = "members"
@@ -161,3 +163,21 @@ def test_a_count_of_rows_alone_would_not_see_it(tmp_path) -> None:
     release = sf.publish(table, sf.Mondrian(sf.KAnonymity(5) & sf.TCloseness(0.4)))
     assert release.exposed().alike["illness"] == release.seen_by_key.in_common["illness"] > 0
     assert replace(release, people=None).exposed().alike["illness"] == 0
+
+
+def test_the_library_and_the_verifier_name_classes_of_one_person(tmp_path) -> None:
+    table = sf.read(_frame(), sf.Schema.parse(tomllib.loads(SCHEMA)))
+    release = sf.publish(table, sf.Mondrian(sf.TCloseness("0.6")))
+    single = release.exposed().single
+    assert single
+    assert any(f"in {single:,} of" in text for text in release.warnings())
+    with pytest.warns(PublicationWarning, match=f"In {single:,} of .* there is one person only"):
+        release.save(tmp_path / "a")
+    with pytest.warns(PublicationWarning, match="one person only"):
+        sf.publish(table, sf.Mondrian(sf.TCloseness("0.6")), save_to=tmp_path / "b")
+    assert f"Warning: in {single:,} of" in str(sf.verify(tmp_path / "a"))
+    hidden = sf.publish(table, sf.Mondrian(sf.KAnonymity(5) & sf.LDiversity(2)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        hidden.save(tmp_path / "c")
+    assert "Warning" not in str(sf.verify(tmp_path / "c"))

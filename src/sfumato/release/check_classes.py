@@ -66,6 +66,7 @@ class Examined:
     table_rows: dict[str, int] = field(default_factory=dict)
     texts: dict[str, list[str | None]] = field(default_factory=dict)
     fingerprints: Fingerprints | None = None
+    exposed: list[str] = field(default_factory=list)
 
 
 def examine_rows(
@@ -193,6 +194,7 @@ def _weighed(
         examined.problems.append(Problem(PEOPLE, rule, hint))
     if asked is None or examined.problems:
         return examined
+    examined.exposed = _classes_of_one(sizes if stated is None else stated.classes, schema, keyed=stated is not None)
     sensitive = [attribute for attribute in schema.sensitive if attribute.name in values]
     bad = np.zeros(number, bool)
     findings = []
@@ -222,6 +224,17 @@ def _weighed(
     examined.findings = tuple(findings)
     examined.offending, examined.offending_rows = int(bad.sum()), int(sizes[bad].sum())
     return examined
+
+
+def _classes_of_one(people: np.ndarray, schema: Schema, *, keyed: bool) -> list[str]:
+    """Say how many classes are one person or, where nobody says that rows are people, one row."""
+    most = 1 if keyed or schema.unit != "person" else schema.rows_per_person
+    single = int(((people > 0) & (people <= most)).sum())
+    if not single:
+        return []
+    whose = "person" if keyed or schema.unit == "person" else "row"
+    there = "there may be" if most > 1 else "there is"
+    return [f"Warning: in {single:,} of {count_of(len(people), 'class', 'classes')} {there} one {whose} only"]
 
 
 def _people(

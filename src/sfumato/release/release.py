@@ -21,6 +21,7 @@ from sfumato.claims import Claim
 from sfumato.errors import ParameterError, count_of
 from sfumato.randomness.geometric import PRACTICALLY_EXACT
 from sfumato.release.declared import DeclaredPeople
+from sfumato.release.exposed import Exposed, class_warnings
 from sfumato.schema import Attribute, Labels, Schema
 from sfumato.schema.fingerprints import Fingerprints, lonely_rows
 from sfumato.visible import notebook
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
 __all__ = [
     "Boxes",
     "Carried",
-    "Exposed",
     "Form",
     "Groups",
     "Release",
@@ -176,52 +176,6 @@ class SeenByKey:
     in_common: Mapping[str, int]
 
 
-@dataclass(frozen=True, slots=True)
-class Exposed:
-    """How many classes hold one person, and in how many everybody has one value of a sensitive attribute.
-
-    Computed from what is published. `most` is how many rows one person may have where no key says whose they are.
-    Where the people with each value are declared (`keyed`), a value that everybody of a class has counts also if some
-    of them have others as well.
-    """
-
-    classes: int
-    _: KW_ONLY
-    single: int
-    alike: Mapping[str, int]
-    most: int = 1
-    word: str = "class"
-    keyed: bool = False
-
-    def __bool__(self) -> bool:
-        """Whether anybody can be singled out, or a value linked, by the class alone."""
-        return bool(self.single or any(self.alike.values()))
-
-    def among(self, number: int) -> str:
-        """Say in how many of all classes something is so."""
-        return f"in {number:,} of {count_of(self.classes, self.word, f'{self.word}{_PLURAL[self.word]}')}"
-
-    def alone(self) -> str:
-        """Say how many classes hold one person; nothing where none does."""
-        if not self.single:
-            return ""
-        if self.most > 1:
-            return f"{self.among(self.single)} there may be one person only: they have at most {self.most} rows"
-        return f"{self.among(self.single)} there is one person only"
-
-    def one_value(self) -> list[str]:
-        """Say for each sensitive attribute in how many classes all have one value; nothing where none does."""
-        what = "everybody has one value" if self.keyed else "all rows have one value"
-        return [f"{self.among(number)} {what} of {name}" for name, number in self.alike.items() if number]
-
-    def sentences(self) -> list[str]:
-        """Say all of it, one sentence each."""
-        return [f"{text[0].upper()}{text[1:]}." for text in filter(None, (self.alone(), *self.one_value()))]
-
-
-_PLURAL = {"class": "es", "group": "s"}
-
-
 @dataclass(frozen=True)
 class Release:
     """What the public gets. `schema` holds the published attributes only.
@@ -324,6 +278,15 @@ class Release:
             return self.people.in_common(attribute.name, attribute.size)
         found: np.ndarray = np.diff(self.groups.histogram(attribute.name).indptr) == 1
         return found
+
+    def warnings(self) -> tuple[str, ...]:
+        """Say what to look at before publishing: classes of one person or of one sensitive value, whatever is promised.
+
+        >>> table = sf.datasets.adult("test")
+        >>> sf.publish(table, sf.Mondrian(sf.KAnonymity(50))).warnings()
+        ('nothing is promised of occupation, and in 0 of ... classes all rows have one value. Ask for l or t ...',)
+        """
+        return class_warnings(self)
 
     def fingerprints(self) -> Fingerprints:
         """Count the rows that are alone with what is published unchanged; people too, where the release knows them."""

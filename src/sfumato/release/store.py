@@ -23,6 +23,7 @@ import signal
 import stat
 import tempfile
 import threading
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -34,7 +35,7 @@ import numpy as np
 import polars as pl
 
 from sfumato.claims import Claim, Nothing, promise_from_json
-from sfumato.errors import ParameterError, Problem, ReleaseError, SfumatoError, count_of
+from sfumato.errors import ParameterError, Problem, PublicationWarning, ReleaseError, SfumatoError, count_of
 from sfumato.limits import engine_path
 from sfumato.release.atomic import NewFolder, is_stale, refuse_existing, take_name, target_of
 from sfumato.release.declared import PEOPLE, DeclaredPeople, stated_by
@@ -666,6 +667,8 @@ def refuse_unsavable(release: Release, **allowed: Unpack[Allowed]) -> None:
         raise ReleaseError("this release has no column", hint="publish at least one attribute")
     if release.claim.kind == "proved":  # a draw may not be refused for what was drawn
         return
+    for text in release.exposed().sentences() if release.form in _EXPOSED else ():
+        warnings.warn(text, PublicationWarning, stacklevel=4)
     if not allowed.get("allow_fingerprints"):
         release.fingerprints().require()
     if not allowed.get("allow_text"):

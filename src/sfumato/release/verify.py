@@ -109,7 +109,7 @@ def _folder(folder: Path, schema: Schema | None, requirement: Requirement | None
         offending=examined.offending,
         offending_rows=examined.offending_rows,
         problems=tuple(problems),
-        notes=(*notes, *examined.notes),
+        notes=(*notes, *examined.notes, *([] if claim is not None and claim.kind == "proved" else examined.exposed)),
         fingerprints=seen,
     )
 
@@ -403,6 +403,6 @@ def _file(path: Path, schema: Schema, requirement: Requirement, *, groups: str |
         offending=examined.offending,
         offending_rows=examined.offending_rows,
         problems=tuple(problems),
-        notes=(*notes, *examined.notes),
+        notes=(*notes, *examined.notes, *examined.exposed),
         fingerprints=examined.fingerprints,
     )

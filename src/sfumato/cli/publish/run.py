@@ -5,13 +5,13 @@ from __future__ import annotations
 import contextlib
 import os
 from typing import TYPE_CHECKING, Any
+from warnings import catch_warnings, simplefilter
 
 from sfumato.cli.options import given_options, named_decisions, table_of
 from sfumato.cli.output import emit, made, say, say_lines
 from sfumato.cli.publish.words import (
     WARNING,
     budget_warnings,
-    class_warnings,
     form_notes,
     list_warnings,
     plan_warnings,
@@ -66,7 +66,7 @@ def run(mechanism: Mechanism, **options: Any) -> None:
     release, beside, warnings = _published(mechanism, schema, options)
     if options["as_json"]:
         against = {} if beside is None else {"against": beside.to_json()}
-        emit(_told(release, mechanism, schema, options) | {"warnings": [*warnings, *class_warnings(release)]} | against)
+        emit(_told(release, mechanism, schema, options) | {"warnings": [*warnings, *release.warnings()]} | against)
     else:
         _show(release, beside, mechanism, schema, options)
 
@@ -75,6 +75,7 @@ def _published(mechanism: Mechanism, schema: Any, options: dict[str, Any]) -> tu
     """Read, warn, publish and save; return the release, how it stands beside earlier ones, and what was warned of."""
     import sfumato as sf
     from sfumato.api import refuse_before_reading
+    from sfumato.errors import PublicationWarning
     from sfumato.ledger import refuse_ledger_inside
     from sfumato.release.atomic import NewFolder
     from sfumato.release.files import marked_frame
@@ -98,7 +99,8 @@ def _published(mechanism: Mechanism, schema: Any, options: dict[str, Any]) -> tu
             say(f"Warning: {text}", error=True)
         tried: list[Any] = []
         paid = claim.kind == "proved"  # first it is saved, then looked at
-        with _progress(shown=not options["as_json"]) as progress:
+        with _progress(shown=not options["as_json"]) as progress, catch_warnings():
+            simplefilter("ignore", PublicationWarning)  # printed below, as `release.warnings()` has them
             release = sf.publish(
                 table,
                 mechanism,

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 __all__ = [
     "WARNING",
     "budget_warnings",
-    "class_warnings",
     "form_notes",
     "list_warnings",
     "plan_warnings",
@@ -122,56 +121,13 @@ def form_notes(release: Release) -> list[str]:
         if release.exposed():
             is_hidden = f"The link to {hidden} is hidden only where a group has several values."
         first = f"Published exactly, for every record: {exact}. {is_hidden}"
-        return [first, *(f"Warning: {text}." for text in class_warnings(release))]
+        return [first, *(f"Warning: {text}." for text in release.warnings())]
     if release.form == "cells":
         first = "Counts carry noise, and small ones are not reported: rows do not add up to the number of records."
         if release.practically_exact:
             first = "Counts carry so little noise that they are practically exact: a row is very likely a record."
         return [first, *(f"{note[0].upper()}{note[1:]}." for note in release.notes)]
-    warned = [f"Warning: {text}." for text in class_warnings(release)]
-    return [*warned, *_alike_but_missing(release), *_never_cut(release)]
-
-
-def class_warnings(release: Release) -> list[str]:
-    """Warn of classes of one person or of one sensitive value, whatever was required; nothing for drawn rows."""
-    from sfumato.claims import Requirement
-
-    if release.form not in ("generalized", "buckets") or release.claim.kind == "proved":
-        return []
-    exposed, asked = release.exposed(), release.claim.promise
-    warnings = [f"{alone}. Ask for k as well (--k)"] if (alone := exposed.alone()) else []
-    if isinstance(asked, Requirement) and not asked.reads_sensitive:
-        seen = exposed.alike if release.seen_by_key is None else release.seen_by_key.in_common
-        what = "all rows have one value" if release.seen_by_key is None else "everybody has one value in common"
-        of = {name: f"{exposed.among(number)} {what}" for name, number in seen.items()}
-        return [*warnings, *(f"nothing is promised of {name}, and {all_}. {_ASK_BOTH}" for name, all_ in of.items())]
-    return [*warnings, *(f"{text}. Ask for l of at least 2 as well (--l)" for text in exposed.one_value())]
-
-
-_ASK_BOTH = "Ask for l or t as well (--l, --t)"
-
-
-def _alike_but_missing(release: Release) -> list[str]:
-    """Warn of classes in which everyone whose value is known has the same one, and missing is the second value."""
-    import numpy as np
-
-    from sfumato.claims import Requirement
-
-    asked = release.claim.promise
-    if not isinstance(asked, Requirement) or not asked.reads_sensitive:
-        return []
-    warnings = []
-    for attribute in (one for one in release.carried if one.role == "sensitive" and one.missing_code is not None):
-        counts = release.groups.histogram(attribute.name)
-        values = np.diff(counts.indptr)
-        without = np.diff(counts[:, np.arange(attribute.size) != attribute.missing_code].indptr)
-        alike = int(((values == 2) & (without == 1)).sum())
-        if alike:
-            of = (
-                f"in {alike:,} of {len(release.groups):,} classes everyone whose {attribute.name} is known has the same"
-            )
-            warnings.append(f"Warning: {of}; a missing value counts as a value of its own.")
-    return warnings
+    return [*(f"Warning: {text}." for text in release.warnings()), *_never_cut(release)]
 
 
 def _never_cut(release: Release) -> list[str]:
