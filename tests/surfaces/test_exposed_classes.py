@@ -171,10 +171,14 @@ def test_the_library_and_the_verifier_name_classes_of_one_person(tmp_path) -> No
     single = release.exposed().single
     assert single
     assert any(f"in {single:,} of" in text for text in release.warnings())
-    with pytest.warns(PublicationWarning, match=f"In {single:,} of .* there is one person only"):
+    with pytest.warns(PublicationWarning) as saved:
         release.save(tmp_path / "a")
-    with pytest.warns(PublicationWarning, match="one person only"):
+    with pytest.warns(PublicationWarning) as published:
         sf.publish(table, sf.Mondrian(sf.TCloseness("0.6")), save_to=tmp_path / "b")
+    for heard in (saved, published):
+        assert any(
+            str(one.message).startswith(f"In {single:,} of") and "one person only" in str(one.message) for one in heard
+        )
     assert f"Warning: in {single:,} of" in str(sf.verify(tmp_path / "a"))
     hidden = sf.publish(table, sf.Mondrian(sf.KAnonymity(5) & sf.LDiversity(2)))
     with warnings.catch_warnings():
