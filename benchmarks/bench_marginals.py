@@ -152,7 +152,8 @@ def main() -> None:
     if not asked.rival_python and not asked.kept:
         print("AIM and MST are not run: no --rival-python is given.")
     wide = [name for name in ADULT_COLUMNS if name not in ("income", "fnlwgt", "education-num")]
-    tables = {"adult8": adult, "adult": lambda: adult(wide), "census": lambda: census(asked.data)}
+    few = ["age", "education", "marital-status", "occupation", "sex"]
+    tables = {"adult6": lambda: adult(few), "adult8": adult, "adult": lambda: adult(wide), "census": lambda: census(asked.data)}
     found = []
     with tempfile.TemporaryDirectory() as folder:
         asked.kept = asked.kept or Path(folder)

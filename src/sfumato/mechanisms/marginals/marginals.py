@@ -35,6 +35,7 @@ from sfumato.mechanisms.marginals.measuring import (
     MeasuredTables,
     expected_share,
     measure,
+    nearest_whole,
     pairs_within,
 )
 from sfumato.mechanisms.noisy_cells import ASSUMED_ROWS, public_inputs, silences
@@ -187,7 +188,7 @@ class Marginals:
         """Measure, fit, draw rows."""
         kept = _published(counts.schema)
         found = self.measured(counts, self._draws(kept, entropy), entropy)
-        total = min(round(found.total), LARGEST_TOTAL)
+        total = min(int(nearest_whole(np.array([found.total]))[0]), LARGEST_TOTAL)
         times = -(-total // MOST_ROWS)  # each drawn row stands for so many
         codes = found.rows(-(-total // times), entropy)
         return _released(kept, codes, times, self.claim(counts.schema), self.to_json())

@@ -27,7 +27,7 @@ from sfumato.mechanisms.marginals.junction import AttributeSet, model_cells
 from sfumato.mechanisms.marginals.model import TreeModel, drawn_given, nearest_distribution, shrunk
 from sfumato.randomness import Entropy
 
-__all__ = ["MOST_GROUPS", "Budgets", "MeasuredTables", "expected_share", "measure", "pairs_within"]
+__all__ = ["MOST_GROUPS", "Budgets", "MeasuredTables", "expected_share", "measure", "nearest_whole", "pairs_within"]
 
 MOST_GROUPS = 32  # values of an attribute that pair tables tell apart; rarer ones are joined
 MOST_CELLS = 300_000  # of the model
@@ -36,6 +36,7 @@ SWEEPS = 10
 NOISE_SHARE = 0.5  # of the rows that the noise of a pair table may move; more pairs would have more
 _SEEN = 3  # deviations above which a value stands by itself
 _FLOOR = 1e-9
+_LAST_DIGITS = 1e-6  # far above what sums of floats differ by on another machine
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,11 +223,20 @@ def _guesses(
     """Return what is expected of every pair, in whole rows: by independence at first, then by rows of the model."""
     if not state.pairs:
         ones = state.refined(deviation)
-        return {(a, b): np.rint(state.total * np.outer(ones[a], ones[b])).astype(np.int64) for a, b in truth}
+        return {(a, b): nearest_whole(state.total * np.outer(ones[a], ones[b])) for a, b in truth}
     rows = state.fitted(deviation).rows(SAMPLED, entropy.child("guesses"))
     columns, even = [rows[:, a] for a in range(rows.shape[1])], np.ones(len(rows), np.int64)
     scale = state.total / SAMPLED
-    return {p: np.rint(_pair_table(columns, even, p, state.sizes) * scale).astype(np.int64) for p in truth}
+    return {p: nearest_whole(_pair_table(columns, even, p, state.sizes) * scale) for p in truth}
+
+
+def nearest_whole(values: Floats) -> Integers:
+    """Return whole numbers; a half goes up, even where the last digits of a sum differ from machine to machine.
+
+    >>> nearest_whole(np.array([7.5, 7.5 - 1e-12, 7.4])).tolist()
+    [8, 8, 7]
+    """
+    return np.floor(values + 0.5 + _LAST_DIGITS).astype(np.int64)
 
 
 def _pair_table(columns: Sequence[Integers], weights: Integers, pair: AttributeSet, sizes: Sequence[int]) -> Integers:
