@@ -153,7 +153,12 @@ def main() -> None:
         print("AIM and MST are not run: no --rival-python is given.")
     wide = [name for name in ADULT_COLUMNS if name not in ("income", "fnlwgt", "education-num")]
     few = ["age", "education", "marital-status", "occupation", "sex"]
-    tables = {"adult6": lambda: adult(few), "adult8": adult, "adult": lambda: adult(wide), "census": lambda: census(asked.data)}
+    tables = {
+        "adult6": lambda: adult(few),
+        "adult8": adult,
+        "adult": lambda: adult(wide),
+        "census": lambda: census(asked.data),
+    }
     found = []
     with tempfile.TemporaryDirectory() as folder:
         asked.kept = asked.kept or Path(folder)
