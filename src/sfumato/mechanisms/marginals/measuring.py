@@ -18,8 +18,10 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.arrays import Floats
 from sfumato.mechanisms.marginals.draws import Draws, Integers
@@ -230,13 +232,14 @@ def _guesses(
     return {p: nearest_whole(_pair_table(columns, even, p, state.sizes) * scale) for p in truth}
 
 
-def nearest_whole(values: Floats) -> Integers:
+def nearest_whole(values: NDArray[np.floating[Any]]) -> Integers:
     """Return whole numbers; a half goes up, even where the last digits of a sum differ from machine to machine.
 
     >>> nearest_whole(np.array([7.5, 7.5 - 1e-12, 7.4])).tolist()
     [8, 8, 7]
     """
-    return np.floor(values + 0.5 + _LAST_DIGITS).astype(np.int64)
+    found: Integers = np.floor(values + 0.5 + _LAST_DIGITS).astype(np.int64)
+    return found
 
 
 def _pair_table(columns: Sequence[Integers], weights: Integers, pair: AttributeSet, sizes: Sequence[int]) -> Integers:
