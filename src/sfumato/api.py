@@ -10,6 +10,7 @@ from typing import Any, Literal
 from sfumato.claims import Claim, Requirement
 from sfumato.counts import Table, check, holdout, read
 from sfumato.drafting import draft
+from sfumato.errors import ParameterError
 from sfumato.estimate.generalize import generalize, mapping
 from sfumato.frontiers import frontier, sweep
 from sfumato.frontiers.forecast import with_forecast
@@ -85,7 +86,7 @@ def publish(
     ledger: Ledger | str | PathLike[str] | None = None,
     progress: Progress | None = None,
     save_to: str | PathLike[str] | NewFolder | None = None,
-    format: Literal["parquet", "csv"] = "parquet",  # noqa: A002
+    format: Literal["parquet", "csv", "xlsx"] = "parquet",  # noqa: A002
     allow_rehearsal: bool = False,
     counts: bool = False,
     allow_unaccounted: bool = False,
@@ -129,6 +130,7 @@ def publish(
     >>> release.rows, str(release.claim)
     (15060, 'k-anonymity(50) [checked]')
     """
+    _refuse_frame(table)
     claim = refuse_before_reading(
         mechanism,
         table.schema,
@@ -172,6 +174,18 @@ def publish(
     return release
 
 
+def _refuse_frame(table: Any) -> None:
+    """Say what is missing where rows are given without what they mean."""
+    if isinstance(table, Table):
+        return
+    rule = "is not a table that has been read: rows alone do not say which column is what"
+    hint = (
+        "table = sf.read(rows, sf.Schema.load('schema.toml')); a first schema: open('schema.toml', 'w')"
+        ".write(sf.draft(rows)), then answer its questions (sfumato decide schema.toml)"
+    )
+    raise ParameterError("table", type(table).__name__, rule, hint=hint)
+
+
 def refuse_before_reading(
     mechanism: Mechanism,
     schema: Schema,
@@ -179,7 +193,7 @@ def refuse_before_reading(
     saved: bool,
     seed: int | None = None,
     ledger: Ledger | str | PathLike[str] | None = None,
-    format: Literal["parquet", "csv"] = "parquet",  # noqa: A002
+    format: Literal["parquet", "csv", "xlsx"] = "parquet",  # noqa: A002
     counts: bool = False,
     allow_rehearsal: bool = False,
     allow_unaccounted: bool = False,
@@ -246,7 +260,7 @@ def _published(
         stamped = replace(release.claim, accounted=account is not None, silent_on=_silences(release))
         if account is not None:
             account.spend(stamped)
-    return replace(release, claim=stamped, account=account)
+    return replace(release, claim=stamped, account=account, library=table.library)
 
 
 def _silences(release: Release) -> tuple[str, ...]:

@@ -169,6 +169,11 @@ class Table:
         return self._surplus or 0
 
     @property
+    def library(self) -> str:
+        """Whose frames the rows came from: "pandas", else "polars"; a release returns its own likewise."""
+        return self._store.library
+
+    @property
     def people(self) -> int | None:
         """How many people the rows are about; None where the schema does not say who they are."""
         ids = self._people()
@@ -440,7 +445,7 @@ class Table:
         height = int(rows.sum()) if rows.dtype == bool else len(rows)
         store = Store.of_codes(columns, height)
         store.file, store.repeats, store.copies = self._store.file, self._store.repeats, self._store.copies
-        store.name, store.forms = self._store.name, self._store.forms
+        store.name, store.forms, store.library = self._store.name, self._store.forms, self._store.library
         ids = self._people()
         if ids is not None and self._store.people is not None:
             store.person, store.capped = self._store.person, True

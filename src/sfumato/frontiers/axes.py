@@ -122,7 +122,7 @@ class Composed:
     @property
     def key(self) -> str:
         """What tells two of them apart."""
-        other = hashlib.sha256(self.other.frame().write_csv().encode()).hexdigest()[:16]
+        other = hashlib.sha256(self.other.frames()["data"].write_csv().encode()).hexdigest()[:16]
         return f"{self.name} {other} {table_fingerprint(self.victims)}"
 
     def __call__(self, table: Table, release: Release) -> Any:

@@ -90,7 +90,7 @@ def group_sizes(release: Release) -> list[dict[str, int]]:
 
 def sample_rows(release: Release, number: int = SAMPLE) -> dict[str, Any]:
     """Return some published rows, evenly spaced in the order of publication."""
-    frame = release.frame()
+    frame = release.frames()["data"]
     if not frame.height:
         return {"columns": frame.columns, "rows": []}
     places = np.unique(np.linspace(0, frame.height - 1, number).astype(int))

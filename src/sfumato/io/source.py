@@ -127,6 +127,12 @@ class Source:
         """Return which of encoding, delimiter and header were guessed from rows, when these columns are read."""
         return guesses_of([file.form for file in self.files], columns)
 
+    @property
+    def library(self) -> str:
+        """Whose frame it is: "pandas", else "polars"."""
+        held = self.frame
+        return "pandas" if isinstance(held, InMemory) and held.frame.implementation.is_pandas() else "polars"
+
     def types(self, frame: pl.LazyFrame) -> dict[str, pl.DataType]:
         """Return the types of a frame's columns."""
         return guarded(self.name, lambda: dict(frame.collect_schema()))

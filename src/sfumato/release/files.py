@@ -1,4 +1,4 @@
-"""Published files as lazy tables of text: CSV of any common separator, Parquet, hashes.
+"""Published files as lazy tables of text: CSV of any common separator, Parquet, Excel, hashes.
 
 Errors of the reader are reworded, since theirs may quote a cell.
 """
@@ -16,7 +16,9 @@ import numpy as np
 import polars as pl
 
 from sfumato.errors import ReleaseError
+from sfumato.io.excel import open_sheet
 from sfumato.limits import as_text, engine_path, packing_of, unpacked
+from sfumato.release.workbook import read_workbook
 
 __all__ = [
     "DAMAGED",
@@ -38,6 +40,7 @@ __all__ = [
 TIMES = "\0times"
 # What polars raises for a file it cannot read; a panic is not an Exception.
 DAMAGED = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
+_ZIP = b"PK\x03\x04"
 _SEPARATORS = (",", ";", "\t", "|")
 _EXACT_FLOATS = 2**53
 
@@ -57,7 +60,7 @@ def scan(path: Path, *, separator: str | None = None, marks: bool = False) -> pl
 
 
 def opened(path: Path, *, separator: str | None = None, marks: bool = False) -> pl.LazyFrame:
-    """Return a CSV or Parquet file lazily, the columns of Parquet with their types."""
+    """Return a CSV, Parquet or Excel file lazily, the columns of Parquet with their types."""
     if path.exists() and not path.is_file():
         raise ReleaseError(f"{path.name} is not a file", hint="save what it gives as a file first")
     try:
@@ -70,6 +73,8 @@ def opened(path: Path, *, separator: str | None = None, marks: bool = False) -> 
         if marks:
             _refuse_metadata(path)
         return _schemed(pl.scan_parquet(where, glob=False), path.name)
+    if head[:4] == _ZIP:
+        return (read_workbook(path) if marks else _sheet_of(path)).lazy()
     text = None
     if packing_of(head):
         if marks:
@@ -100,6 +105,12 @@ def opened(path: Path, *, separator: str | None = None, marks: bool = False) -> 
         return frame
     _refuse_miswritten(frame, path.name)
     return unmarked_frame(frame)
+
+
+def _sheet_of(path: Path) -> pl.DataFrame:
+    """Return the one sheet of anyone's Excel file."""
+    sheet = open_sheet(path, None)
+    return sheet.rows(sheet.names, {})
 
 
 def _refuse_metadata(path: Path) -> None:

@@ -204,6 +204,7 @@ class Release:
     refined: Any = field(default=None, repr=False)  # confidential: what derived columns undo, where they do
     seen_by_key: SeenByKey | None = field(default=None, repr=False, compare=False)
     account: Any = field(default=None, repr=False)  # the ledger's entry, told where the release is saved
+    library: str = field(default="polars", repr=False)  # whose frames `frame` returns: "polars" or "pandas"
 
     def __repr__(self) -> str:
         size = f"{count_of(len(self.groups), 'group')}, {count_of(self.rows, 'row')}"
@@ -212,7 +213,7 @@ class Release:
     def _repr_html_(self) -> str:
         """Show the release in a notebook: its size, its claim, and its first rows where it may be published."""
         size = ", ".join(f"{name} {value}" for name, value in self.summary().to_json().items())
-        shown = self.frame().head(5) if self.savable else None
+        shown = self.frames()["data"].head(5) if self.savable else None
         heads, rows = ((), []) if shown is None else (shown.columns, shown.rows())
         return notebook(repr(self), lines=(size, *self.claim.describe().splitlines()), heads=heads, rows=rows)
 
@@ -316,9 +317,13 @@ class Release:
             exact=self.practically_exact,
         )
 
-    def frame(self) -> pl.DataFrame:
-        """Return the table the public gets; for buckets the exact quasi-identifiers with their group."""
-        return next(iter(self.frames().values()))
+    def frame(self) -> Any:
+        """Return the table the public gets; for buckets the exact quasi-identifiers with their group.
+
+        A release of a pandas frame gives a pandas frame, any other a polars frame.
+        """
+        found = self.frames()["data"]
+        return found.to_pandas() if self.library == "pandas" else found
 
     def frames(self, *, counts: bool = False) -> dict[str, pl.DataFrame]:
         """Return every published table by name; with `counts` as `save(counts=True)` writes them."""
@@ -330,7 +335,7 @@ class Release:
         self,
         folder: str | PathLike[str] | NewFolder,
         *,
-        format: Literal["parquet", "csv"] = "parquet",  # noqa: A002
+        format: Literal["parquet", "csv", "xlsx"] = "parquet",  # noqa: A002
         allow_rehearsal: bool = False,
         counts: bool = False,
         allow_unaccounted: bool = False,

@@ -29,7 +29,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, get_args
 
 import numpy as np
 import polars as pl
@@ -55,6 +55,7 @@ from sfumato.release.manifest import (
 from sfumato.release.redact import public_part
 from sfumato.release.release import Release
 from sfumato.release.tables import COUNT, GROUP, PublishedTable, free_name, published_frames
+from sfumato.release.workbook import write_workbook
 from sfumato.schema import KNOWN, MISSING, ROOT, Attribute, Days, Edges, Grid, Labels, Schema, Values
 from sfumato.schema.checks import refuse_free_text
 from sfumato.schema.domain import decimal_text
@@ -207,6 +208,7 @@ _MARKED = (
     "- an apostrophe at the beginning of a cell is not part of its value: it keeps spreadsheets from running a text "
     "that begins like a formula (`=`, `+`, `-`, `@`)"
 )
+_SHEETS = "- every cell of the Excel file is a text, so that codes keep their zeros; only counts are numbers"
 _LISTED = 300  # values of a column whose groups are spelled out
 _FORMS = {
     "generalized": "Each row stands for one record. Columns that others could know are made coarser, so that several "
@@ -265,6 +267,8 @@ def dictionary(release: Release, files: Mapping[str, PublishedTable], *, counts:
     lines += ["## How to read a cell", "", *_reading(schema.attributes)]
     if any(name.endswith(".csv") for name in files):
         lines.append(_MARKED)
+    if any(name.endswith(".xlsx") for name in files):
+        lines.append(_SHEETS)
     lines.append("")
     if release.notes:
         lines += ["## Notes", "", *(f"- {_line(note)}" for note in release.notes), ""]
@@ -430,7 +434,7 @@ def _reading(attributes: tuple[Attribute, ...]) -> list[str]:
     return lines
 
 
-Format = Literal["parquet", "csv"]
+Format = Literal["parquet", "csv", "xlsx"]
 
 
 class Allowed(TypedDict, total=False):
@@ -549,7 +553,9 @@ def _kept_elsewhere(release: Release, format: Format, *, counts: bool) -> Path |
         except OSError:
             continue
         try:
-            save(release, made / "release", format=format, counts=counts, **EVERYTHING)
+            # a table that an Excel file cannot hold must not be lost for it
+            kept: Format = "parquet" if format == "xlsx" else format
+            save(release, made / "release", format=kept, counts=counts, **EVERYTHING)
         except _FAILURES:
             left = [made / "release", *made.glob(".release.partial-*")]  # whole, where only the ledger was not told
             if whole := next((folder for folder in left if (folder / MANIFEST).is_file()), None):
@@ -632,8 +638,8 @@ def refuse_beforehand(
 
 
 def _refuse_format(format: str) -> None:  # noqa: A002
-    if format not in ("parquet", "csv"):
-        raise ParameterError("format", format, "must be parquet or csv")
+    if format not in get_args(Format):
+        raise ParameterError("format", format, "must be parquet, csv or xlsx")
 
 
 @contextmanager
@@ -725,6 +731,10 @@ def _write(table: PublishedTable, file: Path, format: Format) -> None:  # noqa: 
                 out.write(marked_frame(table.at(np.zeros(0, np.int64))).write_csv().encode())
                 for batch in table.batches(_BATCH):
                     marked_frame(batch).write_csv(out, include_header=False)
+            return
+        if format == "xlsx":
+            batches = table.batches(_BATCH) if table.rows else iter([table.at(np.zeros(0, np.int64))])
+            write_workbook(file, file.stem, batches)
             return
         _lazy(table).sink_parquet(engine_path(file), compression="zstd", row_group_size=_BATCH)
     except (pl.exceptions.PolarsError, OSError) as error:

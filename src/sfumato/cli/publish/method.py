@@ -85,7 +85,7 @@ def publish_options(function: F) -> F:
             click.argument("schema", type=click.Path()),
             click.option("-o", "--output", type=click.Path(), help="Folder to write; it must not exist."),
             click.option(
-                "--format", "file_format", type=click.Choice(["parquet", "csv"]), default="parquet", show_default=True
+                "--format", "file_format", type=click.Choice(["parquet", "csv", "xlsx"]), default="parquet", show_default=True
             ),
             click.option("--dry-run", is_flag=True, help="Say what would be done and spent; read no data."),
             click.option(

@@ -23,8 +23,16 @@ from __future__ import annotations
 from dataclasses import KW_ONLY
 from typing import ClassVar
 
-from sfumato.claims import Claim, KAnonymity, Requirement, TCloseness, requirement_notes, split_linkability
-from sfumato.declare import Rational, declare, parameter, to_json
+from sfumato.claims import (
+    Claim,
+    KAnonymity,
+    Requirement,
+    TCloseness,
+    asked_for,
+    requirement_notes,
+    split_linkability,
+)
+from sfumato.declare import Rational, declare, hold, parameter, to_json
 from sfumato.errors import ParameterError
 from sfumato.mechanisms.base import Gathered, Plan, Stage
 from sfumato.mechanisms.conditions import refuse_no_requirement, refuse_spellings
@@ -56,6 +64,8 @@ class Mondrian:
     >>> release = sf.publish(table, sf.Mondrian(sf.KAnonymity(50) & sf.LDiversity(3)))
     >>> str(release.claim)
     'k-anonymity(50) & l-diversity(3) [checked]'
+    >>> sf.Mondrian(k=50, l=3) == sf.Mondrian(sf.KAnonymity(50) & sf.LDiversity(3))
+    True
     """
 
     name: ClassVar[str] = "mondrian"
@@ -71,6 +81,24 @@ class Mondrian:
     )
 
     to_json = to_json
+
+    def __init__(  # noqa: PLR0913
+        self,
+        requirement: Requirement | None = None,
+        *,
+        k: int | None = None,
+        l: int | None = None,  # noqa: E741  (its name everywhere)
+        t: Rational | None = None,
+        cut: CutRule = "best",
+        nominal: NominalCuts = "leaves",
+        tight: bool = False,
+        max_suppressed: Rational = 0,
+    ) -> None:
+        """Take a requirement, or k, l and t by name; with both, every class satisfies both."""
+        named = asked_for({"k": k, "l": l, "t": t})
+        both = named if requirement is None else requirement if named is None else requirement & named
+        hold(self, requirement=both, cut=cut, nominal=nominal, tight=tight, max_suppressed=max_suppressed)
+        self.__post_init__()
 
     def __post_init__(self) -> None:
         refuse_no_requirement(self.requirement, "Mondrian(KAnonymity(10))")
