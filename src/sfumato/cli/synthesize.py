@@ -37,7 +37,7 @@ class _Numbers(click.ParamType):  # type: ignore[type-arg]
 @click.option("--epsilon", required=True, help="Epsilon of the urn; shrinking the domain adds to it.")
 @click.option("--delta", required=True, help="Delta of the claim.")
 @click.option("-o", "--output", type=click.Path(), help="Folder to write; it must not exist.")
-@click.option("--format", "file_format", type=click.Choice(["parquet", "csv", "xlsx"]), default="parquet", show_default=True)
+@click.option("--format", "file_format", type=click.Choice(["parquet", "csv"]), default="parquet", show_default=True)
 @click.option(
     "--rule", type=click.Choice(_RULES), default="hockey", show_default=True, help="What certifies the prior."
 )

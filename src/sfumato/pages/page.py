@@ -81,7 +81,7 @@ LARGEST_PAGE = 1_500_000  # bytes; above it only efficient releases and those of
 
 
 def report(
-    front: Frontier,
+    front: Frontier | None,
     path: str | PathLike[str],
     *,
     audience: Audience = "steward",
@@ -97,6 +97,7 @@ def report(
 
     audience        "steward": all figures, confidential. "public": nothing computed from the original; with `release`
                     also what the published release itself shows.
+    front           None for the public page of a release that was made without a comparison.
     recommendation  what to mark; the knee unless given.
     command         the command that made the frontier, `source` the names of the data and schema files in commands.
     membership_public  whether buckets took part in the choice; for the knee, and told in the public report.
@@ -116,14 +117,17 @@ def report(
     writers = {".html": _html, ".htm": _html, ".md": _markdown_page, ".json": _json}
     if target.suffix.lower() not in writers:
         raise ParameterError("path", target.name, "must end with .html, .md or .json")
-    if audience == "public":
+    if audience == "public" and (front is not None or release is not None):
         if release is not None:
             # The page says that it is a rehearsal, and how many rows are alone with what is published unchanged.
             refuse_unsavable(release, **EVERYTHING)
         story = public_story(front, release, folder=folder, membership_public=membership_public, contact=contact)
-    else:
+    elif front is not None:
         best, without = (recommendation, "") if recommendation else _knee(front, membership_public)
         story = steward_story(front, best, command=command, source=source, without=without)
+    else:
+        rule = "is needed, but for the public page of a release"
+        raise ParameterError("front", "None", rule, hint='report(None, path, audience="public", release=release)')
     text = writers[target.suffix.lower()](story)
     if writers[target.suffix.lower()] is _html and len(text.encode()) > LARGEST_PAGE:
         text = _html({**story, "short": True})

@@ -123,21 +123,30 @@ _LINES = 24  # of the second table, at most
 
 
 def public_story(
-    front: Frontier, release: Release | None, *, folder: str, membership_public: bool = False, contact: str = ""
+    front: Frontier | None, release: Release | None, *, folder: str, membership_public: bool = False, contact: str = ""
 ) -> dict[str, Any]:
-    """Return what anyone may see: what was compared and how, and what was published."""
-    left_out = not membership_public and (release is None or release.form != "buckets")
-    return {
-        "audience": "public",
-        "confidential": False,
-        "table": front.table,
-        "quasi": list(front.quasi),
-        "carried": list(front.carried),
-        "privacy": axis(front.privacy),
-        "utility": axis(front.utility),
-        "compared": [{"label": point.label, "python": point.python} for point in front.points],
-        "methods": _methods(front.points, left_out=left_out),
-        "choosing": f"No claim covers {CHOSEN}.",
+    """Return what anyone may see: what was published and, after a comparison, what was compared and how."""
+    story: dict[str, Any] = {"audience": "public", "confidential": False}
+    if front is not None:
+        left_out = not membership_public and (release is None or release.form != "buckets")
+        story |= {
+            "table": front.table,
+            "quasi": list(front.quasi),
+            "carried": list(front.carried),
+            "privacy": axis(front.privacy),
+            "utility": axis(front.utility),
+            "compared": [{"label": point.label, "python": point.python} for point in front.points],
+            "methods": _methods(front.points, left_out=left_out),
+            "choosing": f"No claim covers {CHOSEN}.",
+        }
+    elif release is not None:
+        story |= {
+            "table": release.schema.name,
+            "quasi": [known.name for known in release.quasi],
+            "carried": [known.name for known in release.carried],
+            "compared": [],
+        }
+    return story | {
         "release": None if release is None else _published(release),
         "check": shell_command(["sfumato", "verify", operand(folder)]),
         "contact": contact,

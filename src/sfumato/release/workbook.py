@@ -10,7 +10,7 @@ Checked   tests/unit/release/test_workbook.py::test_what_is_read_is_what_was_wri
 Silent on the bytes of the compressed parts on another machine: they follow its zlib.
 
 The rule: texts are text cells, so that a code keeps its zeros and no text is a formula; counts and group numbers are
-numbers. The first line of a sheet names the columns. Rows beyond the most that a sheet holds go on in the next sheet.
+numbers; a cell without a value is empty. The first line of a sheet names the columns. Rows beyond the most that a sheet holds go on in the next sheet.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ _SHEET_COLUMNS = 16_384
 _LONGEST = 32_767  # characters of a cell
 _LEVEL = 6
 _BLOCK = 1 << 22
-_CELL = re.compile('<c t="inlineStr"><is><t xml:space="preserve">([^<]*)</t></is></c>|<c><v>([0-9-]+)</v></c>')
+_EMPTY = "<c/>"
+_CELL = re.compile('<c t="inlineStr"><is><t xml:space="preserve">([^<]*)</t></is></c>|<c><v>([0-9-]+)</v></c>|(<c/>)')
 _MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 _OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 _PACKAGE = "http://schemas.openxmlformats.org/package/2006"
@@ -132,7 +133,7 @@ def _rows(frame: pl.DataFrame, first: int) -> Iterator[str]:
     for name, kind in frame.schema.items():
         column = frame[name]
         if kind.is_integer():
-            columns.append([f"<c><v>{number}</v></c>" for number in column])
+            columns.append([_EMPTY if number is None else f"<c><v>{number}</v></c>" for number in column])
             continue
         texts = column.cast(pl.String)
         known = {text: _text_cell(text) for text in texts.unique()}
@@ -146,8 +147,8 @@ def _line(at: int, cells: Sequence[str]) -> str:
 
 
 def _text_cell(text: str | None) -> str:
-    if text is None or not text:
-        raise _unwritable("an empty cell")
+    if text is None:
+        return _EMPTY
     if _UNWRITABLE.search(text):
         raise _unwritable("a character that Excel files cannot hold")
     if len(text) > _LONGEST:
@@ -192,11 +193,14 @@ def _read(archive: zipfile.ZipFile) -> tuple[pl.DataFrame, str, set[str]]:
     for at in range(1, book.count("<sheet ") + 1):
         for place, rows in enumerate(_whole_rows(archive, f"xl/worksheets/sheet{at}.xml")):
             head, _, body = rows.partition("</row>") if place == 0 else ("", "", rows)
-            names = names or [unescape(text) for text, _ in _CELL.findall(head)]
+            names = names or [unescape(text) for text, _, _ in _CELL.findall(head)]
             cells = _CELL.findall(body)
-            columns = [[text or number for text, number in cells[column :: len(names)]] for column in range(len(names))]
+            columns = [
+                [None if empty else number or text for text, number, empty in cells[column :: len(names)]]
+                for column in range(len(names))
+            ]
             texts = [pl.Series(known, held, dtype=pl.String) for known, held in zip(names, columns, strict=True)]
-            numbers |= {known for known, cell in zip(names, cells, strict=False) if cell[1]}
+            numbers |= {names[place % len(names)] for place, (_, number, _) in enumerate(cells) if number}
             parts.append(pl.DataFrame(texts).with_columns(_unescaped(pl.col(known)) for known in names))
     return pl.concat(parts), name, numbers
 

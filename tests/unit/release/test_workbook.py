@@ -14,9 +14,9 @@ import sfumato as sf
 from sfumato.release.workbook import read_workbook, write_workbook
 
 texts = st.text(
-    st.characters(codec="utf-8", exclude_categories=("Cs", "Cc"), exclude_characters="\ufffe\uffff\x7f"), min_size=1
+    st.characters(codec="utf-8", exclude_categories=("Cs", "Cc"), exclude_characters="\ufffe\uffff\x7f")
 ).filter(lambda text: "_x" not in text)
-frames = st.lists(st.tuples(texts, texts, st.integers(0, 10**12)), max_size=12).map(
+frames = st.lists(st.tuples(texts, st.none() | texts, st.none() | st.integers(0, 10**12)), max_size=12).map(
     lambda rows: pl.DataFrame(rows, schema={"code": pl.String, "=2+2": pl.String, "count": pl.Int64}, orient="row")
 )
 
@@ -28,8 +28,8 @@ def test_what_is_read_is_what_was_written(tmp_path_factory, frame, sheet_rows):
     assert read_workbook(file, sheet_rows=sheet_rows).equals(frame.cast(pl.String))
     # another reader finds the same: the header on every sheet, texts as texts, counts as numbers
     found = [[cell.value for cell in row] for sheet in load_workbook(file) for row in sheet.iter_rows(min_row=2)]
-    expected = [[None if value == "" else value for value in row] for row in frame.iter_rows()]
-    assert [row for row in found if row != [None] * 3] == expected
+    expected = [list(row) for row in frame.iter_rows()]
+    assert [row for row in found if row != [None] * 3] == [row for row in expected if row != [None] * 3]
 
 
 def test_the_same_table_is_the_same_file(tmp_path):
@@ -41,7 +41,7 @@ def test_the_same_table_is_the_same_file(tmp_path):
         assert not [one for one in archive.namelist() if "docProps" in one]  # no author, no time
 
 
-@pytest.mark.parametrize("text", ["", "a\x01b", "a\rb", "_x0041_", "x" * 32_768, "\ufffe"])
+@pytest.mark.parametrize("text", ["a\x01b", "a\rb", "_x0041_", "x" * 32_768, "\ufffe"])
 def test_what_excel_cannot_hold_is_refused(tmp_path, text):
     with pytest.raises(sf.ReleaseError, match="Excel") as caught:
         write_workbook(tmp_path / "a.xlsx", "data", [pl.DataFrame({"a": [text]})])

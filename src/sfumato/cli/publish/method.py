@@ -85,8 +85,14 @@ def publish_options(function: F) -> F:
             click.argument("schema", type=click.Path()),
             click.option("-o", "--output", type=click.Path(), help="Folder to write; it must not exist."),
             click.option(
-                "--format", "file_format", type=click.Choice(["parquet", "csv", "xlsx"]), default="parquet", show_default=True
+                "--format",
+                "file_format",
+                type=click.Choice(["parquet", "csv", "xlsx"]),
+                default="parquet",
+                show_default=True,
+                help="Of the data files; xlsx is Excel.",
             ),
+            click.option("--page", type=click.Path(), help="Also write a page about the release for everyone (.html)."),
             click.option("--dry-run", is_flag=True, help="Say what would be done and spent; read no data."),
             click.option(
                 "--seed", type=WHOLE, help="Rehearse with a seed; such a release is stamped and not for publication."

@@ -7,15 +7,17 @@ import os
 from typing import TYPE_CHECKING, Any
 from warnings import catch_warnings, simplefilter
 
-from sfumato.cli.options import given_options, named_decisions, table_of
-from sfumato.cli.output import emit, made, say, say_lines
+from sfumato.cli.options import given_options, named_decisions, refuse_target, table_of
+from sfumato.cli.output import emit, made, say, say_lines, show_table
 from sfumato.cli.publish.words import (
     WARNING,
     budget_warnings,
     form_notes,
     list_warnings,
     plan_warnings,
+    released_rows,
     size_rows,
+    star_shares,
     table_warnings,
     withheld,
     withheld_words,
@@ -78,9 +80,11 @@ def _published(mechanism: Mechanism, schema: Any, options: dict[str, Any]) -> tu
     from sfumato.errors import PublicationWarning
     from sfumato.ledger import refuse_ledger_inside
     from sfumato.release.atomic import NewFolder
+    from sfumato.pages.page import REPORT_ENDINGS
     from sfumato.release.files import marked_frame
 
     claim, saving = mechanism.claim(schema), _saving(options)
+    refuse_target("page", options["page"], endings=REPORT_ENDINGS)
     refuse_before_reading(mechanism, schema, saved=True, **saving)
     _refuse_waste(claim, options)
     given = given_options(**{name: options[name] for name in ("delimiter", "encoding", "header", "sheet")})
@@ -110,6 +114,9 @@ def _published(mechanism: Mechanism, schema: Any, options: dict[str, Any]) -> tu
                 **saving,
             )
         made(_saved(options))
+        if options["page"] is not None:
+            published = sf.Release.load(options["output"])  # as anyone reads it: nothing else is on the page
+            sf.report(None, options["page"], audience="public", release=published, folder=options["output"])
         beside = _looked_back(release, earlier, table, options, warnings) if paid else tried[0]
         if mapping is not None:
             with mapping.filled() as file:
@@ -139,6 +146,8 @@ def _told(release: Release, mechanism: Mechanism, schema: Any, options: dict[str
         "folder": options["output"],
         "summary": release.summary().to_json(),
         "claim": release.claim.to_json(),
+        "stars": star_shares(release),
+        **({} if options["page"] is None else {"page": options["page"]}),
         "not_published": withheld(mechanism, schema),
         "fingerprints": release.fingerprints().to_json(),
         "undecided": len(undecided),
@@ -152,6 +161,7 @@ def _show(release: Release, beside: Any, mechanism: Mechanism, schema: Any, opti
         say_lines(said, error=not beside.holds)
     estimated = " (estimate)" if release.claim.kind == "estimate" else ""
     table_of(f"Published {schema.name}", [("claim", f"{release.claim.promise}{estimated}"), *size_rows(release)])
+    _show_rows(release)
     for text in form_notes(release):
         say(text)
     seen = release.fingerprints()
@@ -161,6 +171,19 @@ def _show(release: Release, beside: Any, mechanism: Mechanism, schema: Any, opti
     if options["mapping"] is not None:
         say(f"Wrote the applied mapping to {options['mapping']}: it undoes the release, keep it to yourself.")
     say(_saved(options))
+
+
+def _show_rows(release: Release) -> None:
+    """Print five released rows, and in how many rows a column tells nothing."""
+    columns, rows = released_rows(release)
+    if rows:
+        say("")
+        show_table(rows, heads=columns)
+        say("")
+    stars = star_shares(release)
+    if stars and release.form != "buckets":
+        told = ", ".join(f"{name} {100 * share:.3g} %" for name, share in stars.items())
+        say(f"Rows in which the column tells nothing (*): {told}.", wrap=True)
 
 
 def _saved(options: dict[str, Any]) -> str:
