@@ -1,6 +1,15 @@
 """Proposing a schema for a file, and listing what a person must decide."""
 
-from sfumato.drafting.decisions import Decision, answered, changed, decisions, keys_of, with_attribute, with_roles
+from sfumato.drafting.decisions import (
+    Decision,
+    answered,
+    as_proposed,
+    changed,
+    decisions,
+    keys_of,
+    with_attribute,
+    with_roles,
+)
 from sfumato.drafting.draft import Look, draft, look_at
 from sfumato.drafting.profile import Preview, Profile, preview, profiles
 
@@ -10,6 +19,7 @@ __all__ = [
     "Preview",
     "Profile",
     "answered",
+    "as_proposed",
     "changed",
     "decisions",
     "draft",

@@ -17,7 +17,7 @@ from tomlkit.items import AoT, Array, Table
 from sfumato.errors import ParameterError
 from sfumato.schema.attribute import Role
 
-__all__ = ["Decision", "answered", "changed", "decisions", "keys_of", "with_attribute", "with_roles"]
+__all__ = ["Decision", "answered", "as_proposed", "changed", "decisions", "keys_of", "with_attribute", "with_roles"]
 
 _UNPUBLISHED: tuple[Role, ...] = ("identifier", "other")
 
@@ -177,6 +177,14 @@ def answered(text: str, decision: Decision, keys: Mapping[str, Any] | None = Non
         raise ParameterError("decision", decision.topic or "question", "is not open any more", hint="list them again")
     _set(table, keys or {})
     _close(table, [decision.place])
+    return document.as_string()
+
+
+def as_proposed(text: str, attributes: Iterable[str]) -> str:
+    """Return the file with every question about some columns closed: what the draft proposes stands."""
+    document = _parsed(text)
+    for name in attributes:
+        _table_of(document, name).pop("decide", None)
     return document.as_string()
 
 

@@ -63,6 +63,16 @@ class Actions:
         project.write_schema(edits.answer(form))
         return None
 
+    def answers(self, project: Project, form: Fields, _names: Names) -> str | None:
+        """Close every question about some columns."""
+        project.write_schema(edits.answers(form))
+        return None
+
+    def merge_alike(self, project: Project, form: Fields, names: Names) -> str | None:
+        """Read spellings that differ only in case as one value."""
+        project.write_schema(edits.merge_alike(names["name"], form))
+        return None
+
     def undo(self, project: Project, _form: Fields, _names: Names) -> str | None:
         """Take the last change back."""
         project.undo()

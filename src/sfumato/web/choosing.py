@@ -7,11 +7,11 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sfumato.drafting import decisions
 from sfumato.errors import ParameterError, SfumatoError
 from sfumato.frontiers.axes import axis_words
 from sfumato.frontiers.sweep import PRESETS
 from sfumato.web.edits import Fields, number, one, whole
+from sfumato.web.questions import open_questions
 from sfumato.web.runs import Run, runs_of
 from sfumato.web.screens import Screens
 from sfumato.web.workspace import Project
@@ -128,7 +128,7 @@ class Choosing:
         text = project.schema_text()
         if text is None:
             raise ParameterError("file", project.title, "is not described yet", hint="wait until it is read")
-        roles = [one.attribute for one in decisions(text) if one.topic == "role"]
+        roles = [one.attribute for one in open_questions(text) if one.topic == "role"]
         if roles:
             listed = ", ".join(roles[:5]) + (" and more" if len(roles) > 5 else "")
             raise ParameterError("role", listed, "is not decided yet", hint="give each column a role on Describe")

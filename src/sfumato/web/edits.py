@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from sfumato.drafting import Decision, answered, changed, decisions, keys_of, with_attribute, with_roles
+from sfumato.drafting import Decision, answered, as_proposed, changed, decisions, keys_of, with_attribute, with_roles
 from sfumato.errors import ParameterError
 from sfumato.limits import number_fault
 from sfumato.schema.attribute import Role
+from sfumato.web.questions import alike
 from sfumato.web.screens import groups_of
 
-__all__ = ["Fields", "answer", "group", "merge", "own_keys", "person", "roles", "ungroup"]
+__all__ = ["Fields", "answer", "answers", "group", "merge", "merge_alike", "own_keys", "person", "roles", "ungroup"]
 
 Fields = Mapping[str, Sequence[str]]  # every field of a form with the texts it holds
 Edit = Callable[[str], str]
@@ -63,6 +64,14 @@ def answer(form: Fields) -> Edit:
         )
 
     return edit
+
+
+def answers(form: Fields) -> Edit:
+    """Close every question about some columns: the proposals stand."""
+    names = list(form.get("column", ()))
+    if not names:
+        raise ParameterError("column", "none", "is selected", hint="select at least one column")
+    return lambda text: as_proposed(text, names)
 
 
 def roles(form: Fields, described: Callable[[str, Role], str]) -> Edit:
@@ -192,6 +201,18 @@ def merge(name: str, form: Fields) -> Edit:
     return edit
 
 
+def merge_alike(name: str, _form: Fields) -> Edit:
+    """Read spellings that differ only in case or blanks as one value, each in its plainest spelling."""
+
+    def edit(text: str) -> str:
+        values = [value for held in groups_of(keys_of(text, name)).values() for value in held]
+        for spellings in alike(values):
+            text = merge(name, {"value": spellings, "into": spellings[:1]})(text)
+        return changed(text, {}, attribute=name, closes=["same"])
+
+    return edit
+
+
 def own_keys(name: str, form: Fields) -> Edit:
     """Set what the form of one column holds: range, steps, intervals, levels, texts for no value, formats."""
     keys: dict[str, Any] = {}
@@ -225,6 +246,7 @@ def own_keys(name: str, form: Fields) -> Edit:
         closes += ["format", "decimal", "thousands"]
     if "source" in fields:
         keys["source"] = "public" if one(form, "public") else "data"
+        closes.append("range")
     if "mask" in fields:
         digits = whole(form, "digits")
         keys["mask"] = None if digits is None else {"length": digits, "from": "right"}

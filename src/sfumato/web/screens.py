@@ -8,14 +8,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sfumato.drafting import decisions, keys_of, look_at, preview, profiles
+from sfumato.drafting import keys_of, look_at, preview, profiles
 from sfumato.errors import ParameterError, Problem, SfumatoError
 from sfumato.visible import operand, shell_command
 from sfumato.web.background import Background, RecentTables
+from sfumato.web.questions import ROLES, asked, open_questions
 from sfumato.web.runs import Run, runs_of
 from sfumato.web.workspace import Project, Workspace
 
-__all__ = ["ROLES", "STEPS", "Screens", "groups_of"]
+__all__ = ["STEPS", "Screens", "groups_of"]
 
 STEPS = (
     ("file", "File"),
@@ -28,34 +29,6 @@ STEPS = (
 )
 
 _MAPPED = (("file", "File"), ("map", "Map"), ("again", "Again"))  # commuting: homes, workplaces and their geography
-
-# role -> (what it is called, what it means)
-ROLES = {
-    "quasi": ("Others may know it", "made coarser, so that nobody stands alone with it"),
-    "sensitive": ("Private", "published as it is, but not linked to one person"),
-    "target": ("To be predicted", "published as it is; no promise protects it"),
-    "identifier": ("Points to a person", "never published"),
-    "other": ("Leave out", "not published"),
-}
-
-TOPICS = {
-    "population": "Population",
-    "rows_per_person": "Rows per person",
-    "person": "Person",
-    "duplicates": "Copies of rows",
-    "totals": "Lines that are not rows",
-    "role": "Role",
-    "range": "Range",
-    "groups": "Groups",
-    "mask": "Code digits",
-    "format": "Date format",
-    "decimal": "Decimal comma",
-    "thousands": "Thousands",
-    "same": "Spellings",
-    "missing": "No value",
-    "kind": "Kind",
-    "related": "Related column",
-}
 
 _VALUES = 400  # values of a column that one page lists
 _PROBLEMS = 50
@@ -149,9 +122,9 @@ class Screens:
         """Return what every page of a project shows."""
         text = project.schema_text()
         mapped = (project.folder / "geography.csv").is_file()
-        opened = []
+        opened = 0
         with contextlib.suppress(SfumatoError):
-            opened = [] if text is None else decisions(text)
+            opened = 0 if text is None else len(open_questions(text))
         return {
             "project": project.id,
             "title": project.title,
@@ -159,7 +132,7 @@ class Screens:
             "step": step,
             "steps": [{"id": name, "label": label} for name, label in (_MAPPED if mapped else STEPS)],
             "command": command if isinstance(command, str) else shell_command(command),
-            "open": len(opened),
+            "open": opened,
             "described": text is not None,
         }
 
@@ -207,7 +180,7 @@ class Screens:
         keys = {} if text is None else keys_of(text)
         person = keys.get("person", [])
         ready = look is not None and look["ok"] and text is not None
-        opened = [one.to_json() for one in decisions(text)] if text is not None else []
+        opened = [asked(one, keys) for one in open_questions(text)] if text is not None else []
         columns = [one["name"] for one in look["profiles"]] if ready else []
         return {
             **self.frame(project, "person", self.data_words(project, "check")),
@@ -226,10 +199,10 @@ class Screens:
         shown = self.frame(project, "describe", self.data_words(project, "check"))
         if look is None or not look["ok"] or text is None:
             return {**shown, "look": look, "ready": False}
-        asked: dict[str, list[dict[str, Any]]] = {}
-        for one in decisions(text):
-            asked.setdefault(one.attribute, []).append(one.to_json())
         held = tomllib.loads(text).get("attribute", {})
+        questions: dict[str, list[dict[str, Any]]] = {}
+        for one in open_questions(text):
+            questions.setdefault(one.attribute, []).append(asked(one, held.get(one.attribute, {})))
         profiled = {one["name"]: one for one in look["profiles"]}
         cards = []
         for name, keys in held.items():
@@ -243,7 +216,7 @@ class Screens:
                     "source": keys.get("source", ""),
                     "profile": profile,
                     "chart": bars(profile.get("bars", []) if not hidden else [], profile.get("rest", 0)),
-                    "questions": asked.get(name, []),
+                    "questions": questions.get(name, []),
                     "summary": _summary(keys),
                     "grouped": any(key in keys for key in ("groups", "hierarchy", "mask", "intervals", "dates")),
                 }
@@ -254,8 +227,7 @@ class Screens:
             "ready": True,
             "cards": cards,
             "roles": {name: list(words) for name, words in ROLES.items()},
-            "topics": TOPICS,
-            "table_questions": asked.get("", []),
+            "table_questions": questions.get("", []),
             "toml": text,
             "can_undo": project.can_undo,
             "checked": self.checked(project),
@@ -271,7 +243,7 @@ class Screens:
         )
         query = next(iter(form.get("q", ())), "")
         values, groups, total = _values_of(keys, query)
-        asked = [one.to_json() for one in decisions(text) if one.attribute == name]
+        questions = [asked(one, keys) for one in open_questions(text) if one.attribute == name]
         return {
             **self.frame(project, "describe", self.data_words(project, "check")),
             "name": name,
@@ -279,8 +251,7 @@ class Screens:
             "role": keys.get("role", "other"),
             "kind": keys.get("kind", "nominal"),
             "roles": {role: list(words) for role, words in ROLES.items()},
-            "topics": TOPICS,
-            "questions": asked,
+            "questions": questions,
             "profile": profile,
             "chart": bars(profile.get("bars", []), profile.get("rest", 0), width=420, height=90),
             "groups": groups,
@@ -311,11 +282,12 @@ def _dangers(table: Any) -> dict[str, Any]:
     names = [attribute.name for attribute in schema.quasi]
     found = table.fingerprints()
     alone = smallest = 0
-    unit = "people" if schema.unit == "person" else "rows"
+    unit = "rows"
     if names:
         counts = table.counts(names)
         sizes = counts.weights
         members = table.members(names)
+        unit = "people" if members is not None or schema.unit == "person" else "rows"
         if members is not None:
             import numpy as np
 

@@ -84,8 +84,14 @@ if (filter) {
   };
   filter.addEventListener("input", () => { for (const card of cards) card.hidden = !fits(card.dataset.name, filter.value.trim()); });
   filter.addEventListener("keydown", (event) => { if (event.key === "Enter") event.preventDefault(); });
+  const tell = () => {
+    const many = cards.filter((card) => card.querySelector('input[type="checkbox"]').checked).length;
+    document.getElementById("chosen").textContent = many ? `${many} selected` : "";
+  };
+  for (const card of cards) card.addEventListener("change", tell);
   document.getElementById("select-shown").addEventListener("click", () => {
     for (const card of cards) if (!card.hidden) card.querySelector('input[type="checkbox"]').checked = true;
+    tell();
   });
 }
 

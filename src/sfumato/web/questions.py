@@ -1,0 +1,118 @@
+"""Open questions in the words of a page: what is asked, what is proposed, and what each button does.
+
+The questions of a drafted schema are written for whoever edits the file; on a page nobody needs the names of its keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from sfumato.drafting import Decision, decisions
+
+__all__ = ["ROLES", "alike", "asked", "open_questions"]
+
+# role -> (what it is called, what it means)
+ROLES = {
+    "quasi": ("Others may know it", "made coarser, so that nobody stands alone with it"),
+    "sensitive": ("Private", "published as it is, but not linked to one person"),
+    "target": ("To be predicted", "published as it is; no promise protects it"),
+    "identifier": ("Points to a person", "never published"),
+    "other": ("Leave out", "not published"),
+}
+
+_ROLE = {
+    "quasi": "Could somebody else know this of a person: a neighbour, a colleague, a register?",
+    "sensitive": "Is this private, so that nobody may learn it of a person?",
+    "identifier": "Does it point to one person: a name, a number of a file, free text?",
+    "target": "Is it what readers want to predict?",
+    "other": "It is not published. Leave it out?",
+}
+
+_TITLES = {
+    "population": "Population",
+    "rows_per_person": "Rows per person",
+    "person": "Person",
+    "duplicates": "Copies of rows",
+    "totals": "Lines that are not rows",
+    "role": "Role",
+    "range": "Range",
+    "groups": "Groups",
+    "mask": "Code digits",
+    "format": "Date format",
+    "decimal": "Decimal comma",
+    "thousands": "Thousands",
+    "same": "Spellings",
+    "missing": "No value",
+    "kind": "Kind",
+    "related": "Related column",
+}
+
+_SHOWN = 8
+
+
+@lru_cache(maxsize=32)
+def open_questions(text: str) -> tuple[Decision, ...]:
+    """Return the open decisions of a schema file; a file that did not change is not parsed again."""
+    return tuple(decisions(text))
+
+
+def alike(values: Sequence[str]) -> list[list[str]]:
+    """Return the values that differ only in case or in blanks, each list with the spelling to keep first.
+
+    >>> alike(["m", "W", "w", "x"])
+    [['w', 'W']]
+    """
+    found: dict[str, list[str]] = {}
+    for value in values:
+        found.setdefault("".join(value.split()).casefold(), []).append(value)
+    return [sorted(held, key=lambda text: (text != text.casefold(), text)) for held in found.values() if len(held) > 1]
+
+
+def asked(decision: Decision, keys: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a question for the page: its title and words, what `keep` says on its button, and other buttons.
+
+    Each of `also` is (words, address below the column, fields): a form that answers the question otherwise.
+    """
+    topic, name = decision.topic, decision.attribute
+    found = {
+        **decision.to_json(),
+        "title": _TITLES.get(topic, topic.capitalize() or "Question"),
+        "words": decision.question[:1].upper() + decision.question[1:],
+        "keep": "Keep as proposed",
+        "also": [],
+    }
+    if not name:
+        return found
+    if topic == "role":
+        role = str(keys.get("role", "other"))
+        free = "free text" in decision.question and role != "identifier"
+        words = f"{'It may hold names: read some cells. ' if free else ''}{_ROLE.get(role, '')}"
+        return {**found, "words": words, "keep": f"Yes: {ROLES.get(role, (role,))[0].lower()}"}
+    if topic == "range":
+        low, high = (*keys.get("range", ("?", "?")), "?")[:2]
+        words = f"From {low} up to {high}, as found in this file. Would you know these bounds without the file?"
+        also = [("Yes, they are publicly known", "keys", {"fields": "source", "public": "yes"})]
+        return {**found, "words": words, "keep": "No, read off the file", "also": also}
+    if topic == "groups":
+        words = "Which values are alike? Without groups a value is published as it is or hidden completely (*)."
+        return {**found, "words": words, "keep": "No groups"}
+    if topic == "mask":
+        words = "Do the first digits mean a wider area? Then 50667 may be published as 506**."
+        return {**found, "words": words, "keep": "Yes, hide digits from the end"}
+    if topic == "same":
+        values = keys.get("values")
+        pairs = alike(values) if isinstance(values, list) else []
+        shown = "; ".join(" and ".join(held) for held in pairs[:_SHOWN])
+        words = f"Do these mean the same: {shown}?" if shown else found["words"]
+        also = [("Yes, merge them", "merge-alike", {})] if shown else []
+        return {**found, "words": words, "keep": "No, they differ" if shown else "Keep as proposed", "also": also}
+    if topic == "missing":
+        held = keys.get("missing", [])
+        texts = held.get("values", []) if isinstance(held, Mapping) else held if isinstance(held, list) else []
+        words = f"These texts are read as no value: {', '.join(map(str, texts[:_SHOWN]))}. Is that right?"
+        return {**found, "words": words if texts else found["words"], "keep": "Yes"}
+    if topic in ("format", "decimal", "thousands"):
+        return {**found, "keep": "Yes" if "which is it" not in decision.question else "Keep as proposed"}
+    return found
