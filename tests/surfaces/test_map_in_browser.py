@@ -6,13 +6,17 @@ import math
 import re
 import shutil
 import stat
+from dataclasses import replace
 
+import numpy as np
+import polars as pl
 import pytest
 from playwright.sync_api import sync_playwright
 
 import sfumato as sf
 from sfumato.commuting import Geography, Shape, map_data, read_flows
-from sfumato.commuting.map import _held, write_map
+from sfumato.commuting.map import _held, tenths, write_map
+from sfumato.commuting.measures import pairs_of
 
 CHROMIUM = shutil.which("chromium")
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
@@ -155,13 +159,71 @@ def test_the_scale_is_as_long_as_it_says(world):
     data = map_data(release, geography)
     spec = _held(data)["charts"]["map"]
     bar = next(layer for layer in spec["layer"] if layer.get("name", "").startswith("scale_bar"))
-    text = bar["data"]["values"][0]["miles"]
+    miles = bar["data"]["values"][0]["length"]
     share = (bar["encoding"]["x2"]["value"] - bar["encoding"]["x"]["value"]) / spec["width"]
     west, south, east, north = data.box
     middle = math.radians((south + north) / 2)
     across = math.radians(east - west) * math.cos(middle) * 3958.8
     down = math.radians(north - south) * 3958.8
-    assert share * max(across, down) == pytest.approx(float(text.split()[0]), rel=0.02)
+    assert share * max(across, down) == pytest.approx(miles, rel=0.02)
+
+
+@needs_browser
+def test_it_is_zoomed_by_button_wheel_and_key_and_names_say_what_comes_from_the_prior(world, tmp_path):
+    _, release, geography = world
+    named = replace(geography, names=tuple(f"Place {at}" for at in range(len(geography))))
+    method = sf.Synthesize("4.6", "1e-5", prior=Shape(geography, coarsen="tract"))
+    data = map_data(release, named, method=method)
+    assert data.prior is not None
+    write_map(data, tmp_path / "map.html")
+    with sync_playwright() as tools:
+        browser = tools.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        page = browser.new_page(viewport={"width": 1240, "height": 1000})
+        faults = []
+        page.on("console", lambda message: faults.append(message.text))
+        page.on("pageerror", lambda error: faults.append(str(error)))
+        page.goto((tmp_path / "map.html").as_uri())
+        page.wait_for_function(DRAWN, timeout=60_000)
+        scale = page.locator("#map text", has_text="mile")
+        before = float(scale.text_content().split()[0])
+        page.click("[data-zoom='2']")
+        page.wait_for_function("sfumatoViews.get('map').signal('zoom') === 2", timeout=10_000)
+        assert float(scale.text_content().split()[0]) == pytest.approx(before / 2, rel=0.1)
+        page.focus("#map")
+        page.keyboard.press("ArrowLeft")
+        page.wait_for_function("sfumatoViews.get('map').signal('east') === 60", timeout=10_000)
+        page.hover("#map")
+        page.mouse.wheel(0, -100)
+        page.wait_for_function("sfumatoViews.get('map').signal('zoom') === 2.5", timeout=10_000)
+        page.click("[data-zoom='0']")
+        page.wait_for_function("sfumatoViews.get('map').signal('zoom') === 1", timeout=10_000)
+        third = data.destinations[3]
+        page.select_option("#destination", label=third["name"])
+        page.wait_for_function(f"sfumatoViews.get('one').signal('chosen') === {third['destination']!r}", timeout=10_000)
+        assert page.inner_text("#prior") == third["prior"]
+        assert third["name"].startswith("Place ")
+        browser.close()
+    assert faults == []
+
+
+def test_the_share_of_the_prior_is_what_a_draw_shows(world):
+    _, _, geography = world
+    flows = pl.DataFrame({"w_geocode": [geography.codes[0]], "h_geocode": [geography.codes[7]], "S000": [4000]})
+    read = read_flows(flows, geography)
+    method = sf.Synthesize("1", "1e-5", prior=Shape(geography))
+    found = sf.publish(read.table, method, seed=5)
+    where, origin, people = pairs_of(found)
+    expected = method.prior_shares(read.schema, np.unique(where), np.array([4000]))[0]
+    away = people[origin != 7].sum() / people.sum()  # of the prior, all but the part that falls on that block
+    assert away == pytest.approx(expected, rel=0.15)
+    assert 0.005 < expected < 0.999
+
+
+@pytest.mark.parametrize(
+    ("share", "words"), [(0.0, "fewer than"), (0.03, "3 of 100"), (0.5, "5 of 10"), (0.9, "9 of 10"), (1.0, "nearly all")]
+)
+def test_a_share_in_words(share, words):
+    assert tenths(share).startswith(words)
 
 
 def _chosen(page) -> set[str]:

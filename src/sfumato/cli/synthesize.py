@@ -109,8 +109,8 @@ def synthesize(**options: Any) -> None:
             say(f"Warning: {text}", error=True)
         release = sf.publish(flows.table, mechanism, save_to=place, **saving)
         if page is not None:
-            _map(flows, release, geography, page, options)
-    _show(release, options, warnings)
+            _map(flows, release, geography, page, mechanism, options)
+    _show(release, mechanism, options, warnings)
 
 
 def _map_file(options: dict[str, Any], place: NewFolder) -> Any:
@@ -177,28 +177,52 @@ def _show_plan(mechanism: Synthesize, geography: Geography, options: dict[str, A
     say_lines(claim.describe())
 
 
-def _map(flows: Any, release: Release, geography: Geography, page: NewFile, options: dict[str, Any]) -> None:
+def _map(
+    flows: Any,
+    release: Release,
+    geography: Geography,
+    page: NewFile,
+    mechanism: Synthesize,
+    options: dict[str, Any],
+) -> None:
     import sfumato as sf
     from sfumato.commuting.map import write_map
 
     original = flows if options["audience"] == "steward" else None
-    write_map(sf.commuting.map_data(release, geography, original=original), page)
+    write_map(sf.commuting.map_data(release, geography, original=original, method=mechanism), page)
 
 
-def _show(release: Release, options: dict[str, Any], warnings: list[str]) -> None:
+def _prior(release: Release, mechanism: Synthesize) -> tuple[float, str]:
+    """Return the share of all origins that come from the prior, and the sentence that says so."""
+    import numpy as np
+
+    from sfumato.commuting.map import tenths
+    from sfumato.commuting.measures import pairs_of
+
+    where, _, people = pairs_of(release)
+    destinations, at = np.unique(where, return_inverse=True)
+    n = np.bincount(at.reshape(-1), weights=people).astype(np.int64)
+    shares = mechanism.prior_shares(release.schema, destinations, n)
+    share = float((shares * n).sum() / max(int(n.sum()), 1))
+    return share, f"{tenths(share)} are drawn from the prior, not from the table"
+
+
+def _show(release: Release, mechanism: Synthesize, options: dict[str, Any], warnings: list[str]) -> None:
     summary = release.summary()
+    share, drawn = _prior(release, mechanism)
     verifying = shell_command(["sfumato", "verify", operand(options["output"])])
     saved = f"Saved in {options['output']}. Check it with: {verifying}"
     made(saved)
     if options["as_json"]:
         answer = {"ok": True, "folder": options["output"], "summary": summary.to_json()}
-        answer |= {"notes": list(release.notes), "warnings": warnings, "claim": release.claim.to_json()}
+        answer |= {"notes": list(release.notes), "prior": share, "drawn": drawn, "warnings": warnings, "claim": release.claim.to_json()}
         emit({**answer, "map": options["map_file"]})
         return
     rows = [("pairs", summary.classes), (f"synthetic {options['unit']}s", summary.rows)]
     table_of("Synthetic commuting patterns", [("claim", release.claim.promise), *rows])
     for note in release.notes:
         say(f"  {note}.")
+    say(f"  {drawn}.")
     say(saved)
     if options["map_file"] is not None:
         say(f"Map: {options['map_file']}")

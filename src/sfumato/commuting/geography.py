@@ -29,6 +29,7 @@ __all__ = ["ELSEWHERE", "Geography", "RegionLevel", "haversine"]
 ELSEWHERE = "elsewhere"
 _EARTH_MILES = 3958.7613  # mean radius
 _CODES = ("tabblk2020", "tabblk2010", "code", "block", "tract", "county")
+_PLACES = ("name", "stplcname", "trctname", "ctyname")  # the last three are of a LODES crosswalk
 _LATITUDES = ("blklatdd", "latitude", "lat")
 _LONGITUDES = ("blklondd", "longitude", "lon")
 _REGIONS = {"block_group": "bgrp", "tract": "trct", "county": "cty"}
@@ -65,6 +66,7 @@ class Geography:
     latitude: Floats = field(repr=False)
     longitude: Floats = field(repr=False)
     regions: Mapping[str, RegionLevel] = field(default_factory=dict, repr=False)
+    names: tuple[str, ...] = field(default=(), repr=False)  # what people call each block, where the list says so
     prefixes: tuple[int, ...] = ()  # lengths at which the code of a block may stand for a listed region
 
     def __post_init__(self) -> None:
@@ -80,6 +82,11 @@ class Geography:
 
     def __len__(self) -> int:
         return len(self.codes)
+
+    def named(self, at: int) -> str:
+        """Return what people call a block, with its code; the code alone where it has no name."""
+        code = self.codes[at]
+        return f"{self.names[at]} ({code})" if self.names and self.names[at] else code
 
     @property
     def elsewhere(self) -> int:
@@ -114,7 +121,8 @@ class Geography:
             "longitude": _column(source.columns, "longitude", longitude, _LONGITUDES),
         }
         levels = _levels(source.columns, regions)
-        wanted = list(dict.fromkeys([*chosen.values(), *levels.values()]))
+        name = next((column for column in source.columns if column.casefold() in _PLACES), None)
+        wanted = list(dict.fromkeys([*chosen.values(), *levels.values(), *([] if name is None else [name])]))
         frame = source.read(wanted)
         points = [frame[chosen[name]].cast(pl.Float64, strict=False) for name in ("latitude", "longitude")]
         wrong = sum(int(column.null_count()) for column in points) + int(frame[chosen["code"]].null_count())
@@ -127,6 +135,7 @@ class Geography:
             tuple(texts.gather(order).to_list()),
             latitude=points[0].to_numpy()[order],
             longitude=points[1].to_numpy()[order],
+            names=() if name is None else tuple(frame[name].cast(pl.String).fill_null("").gather(order).to_list()),
             regions={
                 level: RegionLevel.of(frame[column].cast(pl.String).fill_null("").gather(order).to_list())
                 for level, column in levels.items()
@@ -150,6 +159,7 @@ class Geography:
             tuple(codes[at] for at in order),
             latitude=np.concatenate([self.latitude, others.latitude[extra]])[order],
             longitude=np.concatenate([self.longitude, others.longitude[extra]])[order],
+            names=tuple([*self.names, *(others.named(at) for at in extra)][at] for at in order) if self.names else (),
             regions=levels,
             prefixes=tuple(sorted({len(others.codes[at]) for at in extra}, reverse=True)),
         )

@@ -19,13 +19,14 @@ from sfumato.arrays import Ints
 from sfumato.commuting.flows import Flows
 from sfumato.commuting.geography import Geography
 from sfumato.commuting.measures import Pairs, pairs_of
+from sfumato.commuting.synthesize import Synthesize
 from sfumato.exact import whole
 from sfumato.pages.page import embedded, javascript, rendered, template_text
 from sfumato.release import Release
 from sfumato.release.atomic import NewFile
 from sfumato.version import __version__
 
-__all__ = ["BANDS", "MapData", "county_shapes", "map_data", "map_page", "write_map"]
+__all__ = ["BANDS", "MapData", "county_shapes", "map_data", "map_page", "tenths", "write_map"]
 
 _WORK, _HOME = "@c1", "@c0"  # colours of the page's style, which knows light and dark
 _KINDS = {"synthetic": _HOME, "original": "@line"}
@@ -58,6 +59,8 @@ def map_page(data: MapData) -> str:
         what=what,
         version=__version__,
         sizes=_sizes(data),
+        prior="" if data.prior is None else tenths(data.prior),
+        named=[{"destination": one["destination"], "name": one["name"], "prior": one.get("prior", "")} for one in data.destinations],
         listed=min(_LISTED, len(data.destinations)),
         style=template_text("page.css"),
         bundle=javascript(),
@@ -94,6 +97,7 @@ def _held(data: MapData) -> dict[str, Any]:
     for spec in specs.values():
         spec.pop("config", None)
         spec["params"] = [{"name": "chosen", "value": first}]
+    specs["map"]["params"] += [{"name": "zoom", "value": 1}, {"name": "east", "value": 0}, {"name": "south", "value": 0}]
     for layer in specs["map"]["layer"]:
         if str(layer.get("name", "")).startswith("works"):
             layer["name"] = "works"  # Altair numbers the names of layers
@@ -132,7 +136,8 @@ def _scale(alt: Any, data: MapData) -> list[Any]:
     """A bar of the map's scale, correct in the middle of the map."""
     mile = _pixels(data) / (_EARTH * math.cos(_middle(data)))
     miles = max((length for length in _LENGTHS if length * mile <= _MAP / 4), default=_LENGTHS[0])
-    base = alt.Chart(alt.Data(values=[{"miles": f"{miles:g} miles" if miles != 1 else "1 mile"}]))
+    told = "format(datum.length / zoom, '.2~g') + (datum.length / zoom == 1 ? ' mile' : ' miles')"
+    base = alt.Chart(alt.Data(values=[{"length": miles}])).transform_calculate(miles=told)
     left, low = 14.0, _MAP - 14.0
     bar = base.mark_rule(strokeWidth=3, color="@ink").encode(
         x=alt.value(left), x2=alt.value(left + miles * mile), y=alt.value(low)
@@ -163,7 +168,8 @@ def _map(alt: Any, data: MapData) -> Any:
             tooltip=[alt.Tooltip("origin:N"), alt.Tooltip("people:Q", title="synthetic people")],
         )
     )
-    told = [alt.Tooltip("destination:N"), alt.Tooltip("people:Q", title="people (public)", format=",")]
+    told = [alt.Tooltip("name:N", title="destination"), alt.Tooltip("people:Q", title="people (public)", format=",")]
+    told += [alt.Tooltip("prior:N", title="drawn from the prior")] if data.prior is not None else []
     point = {"filled": True, "shape": "diamond", "color": _WORK, "clip": True}
     place = {"longitude": "lon:Q", "latitude": "lat:Q", "tooltip": told}
     works = (
@@ -186,10 +192,10 @@ def _list(alt: Any, data: MapData) -> Any:
         alt.Chart(alt.NamedData("rows"), name="list")
         .mark_bar(cursor="pointer", color=_WORK)
         .encode(
-            y=alt.Y("destination:N", sort="-x", title=None, axis=alt.Axis(labelFontSize=10, ticks=False)),
+            y=alt.Y("name:N", sort="-x", title=None, axis=alt.Axis(labelFontSize=10, ticks=False, labelLimit=220)),
             x=alt.X("people:Q", title="people (public)", axis=alt.Axis(tickCount=4)),
             opacity=alt.condition(_CHOSEN, alt.value(1), alt.value(0.45)),
-            tooltip=[alt.Tooltip("destination:N"), alt.Tooltip("people:Q", format=",")],
+            tooltip=[alt.Tooltip("name:N", title="destination"), alt.Tooltip("people:Q", format=",")],
         )
         .properties(width="container", height=alt.Step(14))
     )
@@ -313,13 +319,23 @@ class MapData:
     destinations: list[dict[str, Any]] = field(repr=False)
     origins: list[dict[str, Any]] = field(repr=False)
     pairs: list[dict[str, Any]] = field(repr=False)
+    prior: float | None  # share of all origins that are drawn from the prior, where the method told it
     histogram: list[dict[str, Any]] = field(repr=False)
     box: tuple[float, float, float, float]  # west, south, east, north of what is shown
     bands: tuple[str, ...]
 
 
-def map_data(release: Release, geography: Geography, *, original: Flows | None = None, most: int = 150_000) -> MapData:
+def map_data(
+    release: Release,
+    geography: Geography,
+    *,
+    original: Flows | None = None,
+    most: int = 150_000,
+    method: Synthesize | None = None,
+) -> MapData:
     """Return what the map shows: the largest destinations, as many as have `most` pairs together.
+
+    With `method`, the one the release was made by, also how many origins come from its prior: from public numbers.
 
     With `original` the distance histograms of the confidential flows stand beside the synthetic ones: the steward's
     variant, which must not be published.
@@ -336,6 +352,11 @@ def map_data(release: Release, geography: Geography, *, original: Flows | None =
         sources["original"] = original.pairs
     histogram = [line for kind, pairs in sources.items() for line in _histogram(kind, pairs, shown, geography)]
     used = {line["order"] for line in histogram}
+    share: dict[int, float] = {}
+    if method is not None and totals:
+        everywhere = np.array(list(totals), dtype=np.int64)
+        many = np.array(list(totals.values()), dtype=np.int64)
+        share = dict(zip(everywhere.tolist(), method.prior_shares(release.schema, everywhere, many), strict=True))
     return MapData(
         release.schema.name,
         promise=str(release.claim.promise),
@@ -349,13 +370,36 @@ def map_data(release: Release, geography: Geography, *, original: Flows | None =
         counties=county_shapes(box),
         box=box,
         destinations=[
-            {"destination": geography.codes[d], "people": int(totals[int(d)]), **_point(geography, d)} for d in shown
+            {
+                "destination": geography.codes[d],
+                "name": geography.named(int(d)),
+                "people": int(totals[int(d)]),
+                **({"prior": tenths(share[int(d)])} if share else {}),
+                **_point(geography, d),
+            }
+            for d in shown
         ],
-        origins=[{"at": int(o), "origin": geography.codes[o], **_point(geography, o)} for o in points],
+        origins=[{"at": int(o), "origin": geography.named(int(o)), **_point(geography, o)} for o in points],
+        prior=sum(share[d] * totals[d] for d in totals) / max(sum(totals.values()), 1) if share else None,
         pairs=_lists(geography, where[placed], origin[placed], people[placed]),
         histogram=histogram,
         bands=tuple(name for at, name in enumerate(_NAMES) if at in used),
     )
+
+
+def tenths(share: float) -> str:
+    """Say how many homes come from the prior.
+
+    >>> tenths(0.88), tenths(0.004), tenths(0.996)
+    ('9 of 10 homes', 'fewer than 1 in 100 homes', 'nearly all homes')
+    """
+    if share < 0.01:
+        return "fewer than 1 in 100 homes"
+    if share > 0.99:
+        return "nearly all homes"
+    if 0.05 <= share <= 0.95:
+        return f"{round(10 * share)} of 10 homes"
+    return f"{round(100 * share)} of 100 homes"
 
 
 def _largest(pairs: Pairs, most: int) -> tuple[Ints, dict[int, int]]:

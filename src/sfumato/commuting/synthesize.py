@@ -23,7 +23,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from sfumato.arrays import Ints
+from sfumato.arrays import Floats, Ints
 from sfumato.claims import ApproxDP, Claim, Neighbours, ProbabilisticDP, PureDP, plain
 from sfumato.commuting.bounds import Rule, Stratum, log_above
 from sfumato.commuting.cells import Cells, Prior, Uniform
@@ -264,6 +264,21 @@ class Synthesize:
             notes=notes,
         )
         return release
+
+    def prior_shares(self, schema: Schema, destinations: Ints, n: Ints) -> Floats:
+        """Return for each destination the expected share of its origins that come from the prior, not from its people.
+
+        A function of public numbers: n(d), the cells, epsilon and delta. Where the prior is shrunk it is the largest
+        share there can be.
+        """
+        shares = np.zeros(destinations.size)
+        groups = self.prior.groups(destinations)
+        for group in np.unique(groups).tolist():
+            inside = np.flatnonzero(groups == group)
+            laws, kinds = laws_for(self.prior.cells(group, schema[self.origin].size), n[inside], self.asked)
+            added = np.array([float(law.added) for law in laws])[kinds]
+            shares[inside] = added / (added + n[inside])
+        return shares
 
     def _notes(self, laws: list[tuple[Certified, int]]) -> tuple[str, ...]:
         """Figures beside the claim, all functions of public numbers: n(d), the cells, epsilon, delta."""

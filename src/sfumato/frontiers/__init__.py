@@ -2,7 +2,7 @@
 
 from sfumato.frontiers.axes import RISKS, Axis, Composed, HeldOut, axis_words
 from sfumato.frontiers.evaluate import name_together, side_by_side
-from sfumato.frontiers.panel import asked_of, group_sizes, sample_rows
+from sfumato.frontiers.panel import asked_of, group_sizes, sample_rows, star_shares
 from sfumato.frontiers.point import Point, Reference, Spread, efficient_set
 from sfumato.frontiers.policy import Breach, Policy, WantedTable
 from sfumato.frontiers.recommend import ASK, CHOSEN, MEMBERSHIP, Chosen, Recommendation, attributes_of, price_of
@@ -40,5 +40,6 @@ __all__ = [
     "price_of",
     "sample_rows",
     "side_by_side",
+    "star_shares",
     "sweep",
 ]

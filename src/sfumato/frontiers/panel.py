@@ -1,6 +1,6 @@
 """What the report shows of one release, as plain data: sizes, columns and associations, and who is exposed.
 
-Everything here but `group_sizes`, `sample_rows` and `asked_of` is computed from the original and is confidential.
+Everything here but `group_sizes`, `sample_rows`, `star_shares` and `asked_of` is computed from the original and is confidential.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from sfumato.estimate import ExactTables, ReadTables, association, exact_tables,
 from sfumato.measures import Measured, Workload, measure, query_error, workload
 from sfumato.measures.base import remembered
 from sfumato.release import Release
+from sfumato.schema import ROOT
 
 __all__ = [
     "QUERIES",
@@ -28,6 +29,7 @@ __all__ = [
     "panel_of",
     "people_of",
     "sample_rows",
+    "star_shares",
     "tables_of",
     "typical_count",
 ]
@@ -96,6 +98,18 @@ def sample_rows(release: Release, number: int = SAMPLE) -> dict[str, Any]:
     places = np.unique(np.linspace(0, frame.height - 1, number).astype(int))
     rows = frame[places.tolist()].rows()
     return {"columns": frame.columns, "rows": [[str(cell) for cell in row] for row in rows]}
+
+
+def star_shares(release: Release) -> dict[str, float]:
+    """Return for each column that others may know the share of published rows in which it tells nothing (`*`)."""
+    boxes = release.boxes
+    rows = max(int(boxes.weight.sum()), 1)
+    found = {}
+    for at, labels in enumerate(boxes.tables):
+        used, place = np.unique(boxes.labels[:, at], return_inverse=True)
+        blank = np.array([labels.name(int(label)) == ROOT for label in used], dtype=bool)
+        found[labels.attribute.name] = float(boxes.weight[blank[place.reshape(-1)]].sum() / rows) if len(used) else 0.0
+    return found
 
 
 def _by_selectivity(table: Table, release: Release) -> list[dict[str, Any]]:

@@ -55,7 +55,7 @@ _SANDBOX = (
     "sandbox allow-scripts allow-downloads; default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; "
     "style-src 'unsafe-inline'; img-src data:; font-src data:"
 )
-_WRITTEN = re.compile(r"report\.html|public\.html|map-[\w.-]{1,120}\.html", re.ASCII)  # what a run writes
+_WRITTEN = re.compile(r"report\.html|(?:page|map)-[\w.-]{1,130}\.html", re.ASCII)  # what a run writes
 _HEADERS = {
     "content-security-policy": _POLICY,
     "x-content-type-options": "nosniff",
@@ -297,6 +297,11 @@ class App:
             raise HTTPException(404, "There is no such page.")
         return Response(path.read_bytes(), media_type="text/html", headers={"content-security-policy": _SANDBOX})
 
+    async def run(self, request: Request) -> Response:
+        """How far a run is: what its page asks for while it waits."""
+        project = self.workspace.project(request.path_params["project"])
+        return JSONResponse({"run": self.screens.run(project, request.path_params["run"]).to_json()})
+
     def routes(self) -> list[Route]:
         """Return every address; each page also as .json."""
         screens, choosing, publishing, actions = self.screens, self.choosing, self.publishing, self.actions
@@ -326,6 +331,7 @@ class App:
             Route("/p/{project}/column/{name}/hierarchy", self.received_hierarchy, methods=["PUT"]),
             Route("/p/{project}/releases/{release}/{file}", self.download),
             Route("/p/{project}/pages/{name}", self.written_page),
+            Route("/p/{project}/runs/{run}.json", self.run),
         ]
         for address, page, build in pages:
             handler = self.screen(page, build)

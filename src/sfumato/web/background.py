@@ -61,9 +61,9 @@ class Background:
 
 
 class RecentTables:
-    """The last tables that were read, encoded. Confidential; in memory only."""
+    """The last tables that were read, encoded, and what is counted in them. Confidential; in memory only."""
 
-    def __init__(self, most: int = 2) -> None:
+    def __init__(self, most: int = 4) -> None:
         self._most = most
         self._held: OrderedDict[str, Any] = OrderedDict()
         self._lock = threading.Lock()
@@ -72,14 +72,20 @@ class RecentTables:
         """Return the project's table as its schema reads it now."""
         import sfumato as sf
 
-        key = f"{project.id} {project.digest()}"
+        def read() -> Any:
+            return sf.read(project.data, sf.Schema.load(project.schema_file), **project.options)
+
+        return self.held(f"{project.id} {project.digest()}", read)
+
+    def held(self, key: str, make: Callable[[], Any]) -> Any:
+        """Return what is held under a key, made first where it is not; what was asked for longest ago makes room."""
         with self._lock:
             if key in self._held:
                 self._held.move_to_end(key)
                 return self._held[key]
-        table = sf.read(project.data, sf.Schema.load(project.schema_file), **project.options)
+        made = make()
         with self._lock:
-            self._held[key] = table
+            self._held[key] = made
             while len(self._held) > self._most:
                 self._held.popitem(last=False)
-        return table
+        return made

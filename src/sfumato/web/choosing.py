@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import math
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sfumato.errors import ParameterError, SfumatoError
+from sfumato.errors import ParameterError, SfumatoError, count_of
 from sfumato.frontiers.axes import axis_words
 from sfumato.frontiers.sweep import PRESETS
+from sfumato.web.counting import counted, where_of
 from sfumato.web.edits import Fields, number, one, whole
 from sfumato.web.questions import open_questions
 from sfumato.web.runs import Run, runs_of
@@ -44,6 +46,18 @@ PROFILES = (
 )
 _LIMITS = ("inference", "membership", "identity")
 _ANSWERS = 20
+_LISTED = 5  # releases that are told in words
+
+
+_SWEEPS = {  # in the words of a page
+    "standard": "a first look at every kind of method",
+    "tradeoff": "groups of people only, under k, l and t in many strengths",
+    "tradeoff-buckets": "buckets only: exact columns, the private value hidden in a group",
+    "tradeoff-readings": "groups of people only, under other readings of what an attacker learns",
+    "diffgen": "differential privacy only, for a column to be predicted",
+}
+_PROCESS = 190  # MB of a worker before it has read anything
+_CELL = 60  # bytes of a worker for each cell of the published columns, while it attacks and measures
 
 
 class Choosing:
@@ -79,7 +93,14 @@ class Choosing:
             "plans": self.plans(project, held.get("epsilon")),
             "read_off": self.read_off(project),
             "checked": self.screens.checked(project),
+            "example": self._example(project),
         }
+
+    def _example(self, project: Project) -> str:
+        """Return a line of counts that must stay accurate, with columns of this table."""
+        checked = self.screens.checked(project) or {}
+        names = [*checked.get("quasi", [])[:1], *checked.get("sensitive", [])[:1]] or ["age", "town"]
+        return f"{' x '.join(names)} within 10 %"
 
     def plans(self, project: Project, epsilon: str | None) -> list[dict[str, Any]]:
         """Say what a budget buys with each differentially private method, from public numbers alone."""
@@ -113,7 +134,7 @@ class Choosing:
         try:
             schema.refuse_data_domains([known.name for known in schema.published])
         except sf.SchemaError as error:
-            return [one.path.removeprefix("attribute.") for one in error.problems]
+            return [name for one in error.problems if (name := one.path.removeprefix("attribute.")) in schema]
         return []
 
     def _private(self, epsilon: str) -> list[tuple[str, Any]]:
@@ -162,9 +183,22 @@ class Choosing:
             "refused": refused,
             "waiting": waiting,
             "policy": project.policy(),
-            "presets": {name: preset.about for name, preset in PRESETS.items()},
+            "presets": {name: _SWEEPS.get(name, preset.about) for name, preset in PRESETS.items()},
+            "estimate": self.estimate(project),
             "report": (project.folder / "report.html").is_file(),
         }
+
+    def estimate(self, project: Project) -> dict[str, Any] | None:
+        """Say how many releases a comparison makes, and about how much memory it takes; None before the file is read."""
+        from sfumato.frontiers import sweep
+
+        checked = self.screens.checked(project)
+        if not checked or not checked.get("fits"):
+            return None
+        columns = len(checked["quasi"]) + len(checked["sensitive"]) + 1
+        workers = os.cpu_count() or 1
+        memory = workers * (_PROCESS + _CELL * checked["rows"] * columns / 1e6)
+        return {"releases": len(sweep("standard")), "workers": workers, "memory": round(memory, -1), "rows": checked["rows"]}
 
     def result(self, run: Run) -> dict[str, Any] | None:
         """Return the releases of a finished comparison: ranked, with their place in the picture."""
@@ -185,6 +219,9 @@ class Choosing:
             "rows": answer.get("rows"),
             "recommendation": best,
             "best": number,
+            "words": [_in_words(one) for one in _ranked(points, answer) if one["efficient"] or one["number"] == number][
+                :_LISTED
+            ],
             "points": [_point(one, number) for one in _ranked(points, answer)],
             "failed": [{"label": one["label"], "why": one["failed"]} for one in answer["points"] if one["failed"]],
             "chart": picture(
@@ -213,6 +250,9 @@ class Choosing:
             other = None if found["failed"] else found
         points = [held for held in answer["points"] if not held["failed"] and held["number"] != number]
         panel = point.get("panel", {})
+        count = None
+        if one(form, "ask"):
+            count = counted(self.screens, project, point, int(answer.get("seed", 0)), where_of(form))
         return {
             **self.screens.frame(project, "compare", self.compare_words(project, {})),
             "point": point,
@@ -222,6 +262,8 @@ class Choosing:
             "utility": answer["utility"],
             "others": [{"number": held["number"], "label": held["label"]} for held in points],
             "panel": panel,
+            "ask": bool(one(form, "ask")),
+            "count": count,
             "columns": [_before_after(held) for held in panel.get("columns", [])],
             "claim": point.get("claim", {}),
         }
@@ -288,6 +330,26 @@ def _ranked(points: Sequence[Mapping[str, Any]], answer: Mapping[str, Any]) -> l
         return one["number"] != best, not one["efficient"], sign * mean if isinstance(mean, int | float) else math.inf
 
     return sorted(points, key=rank)
+
+
+def _in_words(point: Mapping[str, Any]) -> dict[str, Any]:
+    """Say of a release what it means for the people in it and for its readers."""
+    said = []
+    if isinstance(point.get("people"), int) and point["form"] == "generalized":
+        said.append(f"every group has at least {count_of(point['people'], 'person', 'people')}")
+    elif point.get("membership_public"):
+        said.append("everybody's known columns are published exactly")
+    elif point.get("drew"):
+        said.append("what is published is drawn with noise")
+    typical = point.get("typical")
+    if typical:
+        off, share = typical["off"], 100 * typical["share"]
+        said.append(f"a count of {typical['count']:,.0f} is typically off by {off:.2g} ({share:.2g} %)")
+    gain = (point.get("attacks") or {}).get("inference")
+    if isinstance(gain, Mapping) and isinstance(gain.get("gain"), int | float):
+        said.append(f"an attacker guesses a private value {100 * gain['gain']:.2g} points more often")
+    text = "; ".join(said)
+    return {"number": point["number"], "label": point["label"], "text": text[:1].upper() + text[1:] + "." if text else ""}
 
 
 def _point(one: Mapping[str, Any], best: Any) -> dict[str, Any]:

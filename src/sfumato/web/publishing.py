@@ -24,6 +24,7 @@ from sfumato.web.workspace import Project, safe_name
 
 __all__ = ["Publishing"]
 
+_DICTIONARY = 40_000  # letters that are shown
 _ALLOWED = ("allow-fingerprints", "allow-text", "allow-derived", "allow-repeated", "allow-noise")
 
 
@@ -143,7 +144,8 @@ class Publishing:
             *self.screens.data_words(project, "publish", found.words[0]),
             *found.words[1:],
             *(["--compared"] if found.compared else []),
-            *["--format", "parquet" if one(form, "format") == "parquet" else "csv"],
+            *["--format", given if (given := one(form, "format")) in ("parquet", "xlsx") else "csv"],
+            *(["--page", f"page-{self.name(project, form)}.html"] if form.get("page", ("yes",))[-1] == "yes" else []),
             *allowed,
             *against,
             *["--ledger", operand(str(Path("..") / ".." / project.ledger.name))],
@@ -201,18 +203,29 @@ class Publishing:
         import sfumato as sf
 
         def verdict() -> dict[str, Any]:
-            found = sf.verify(folder)
-            return {"verdict": found.to_json(), "text": str(found)}
+            from sfumato.frontiers import sample_rows, star_shares
+
+            found, release = sf.verify(folder), sf.Release.load(folder)
+            return {
+                "verdict": found.to_json(),
+                "text": str(found),
+                "sample": sample_rows(release, 5),
+                "stars": star_shares(release) if release.form == "generalized" else {},
+            }
 
         key = f"{folder.name}-{(folder / 'manifest.json').stat().st_mtime_ns:x}"
         checked = self.screens.background.waited(project, "verified", re.sub(r"[^\w.-]", "_", key), verdict)
+        page = f"page-{folder.name}.html"
         files = [
             {"name": path.name, "size": path.stat().st_size} for path in sorted(folder.iterdir()) if path.is_file()
         ]
         claim: Any = {}
+        dictionary = ""
+        with contextlib.suppress(OSError, ValueError):
+            dictionary = (folder / "dictionary.md").read_text("utf-8")[:_DICTIONARY]
         with contextlib.suppress(OSError, ValueError):
             claim = json.loads((folder / "manifest.json").read_text("utf-8")).get("claim", {})
-        return {"name": folder.name, "files": files, "verdict": checked, "claim": claim, "folder": str(folder)}
+        return {"name": folder.name, "files": files, "verdict": checked, "claim": claim, "dictionary": dictionary, "page": page if (project.folder / page).is_file() else ""}
 
     def again(self, project: Project) -> dict[str, Any]:
         """What was published about the same people, and what is left of the budget."""

@@ -129,7 +129,13 @@ class Run:
         """Return a plain mapping without what the command printed."""
         state = self.state
         shown = {"name": self.name, "kind": self.about["kind"], "state": state, "command": self.command}
-        return {**shown, "code": self.code, "progress": self.progress if state == "running" else None}
+        since = time.time() - (self.folder / "process").stat().st_mtime if state == "running" else 0.0
+        return {
+            **shown,
+            "code": self.code,
+            "progress": self.progress if state == "running" else None,
+            "seconds": round(since),
+        }
 
 
 def _born(pid: int) -> str:

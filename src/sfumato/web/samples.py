@@ -42,6 +42,11 @@ SAMPLES = (
 )
 
 
+# Names of the made-up tracts of the sample.
+_FIRST = ("Alder", "Birch", "Cedar", "Elm", "Hazel", "Juniper", "Linden", "Maple", "Oak", "Pine", "Rowan", "Willow")
+_SECOND = ("ton", "field", "brook", "ford", "wood", "bridge", "dale", "hill")
+
+
 def sample_project(workspace: Workspace, name: str) -> Project:
     """Make a project of a sample."""
     makers = {"patients": _patients, "visits": _visits, "adult": _adult, "commuting": _commuting}
@@ -80,5 +85,8 @@ def _commuting(workspace: Workspace, folder: Path) -> Project:
 
     frames = commuting(blocks=600, jobs=8_000, seed=3)
     frames.flows.write_csv(folder / "commuting.csv")
-    beside = {"geography.csv": frames.geography.write_csv()}
+    tracts = frames.geography["tract"].unique().sort().to_list()
+    names = {tract: f"{_FIRST[at % len(_FIRST)]}{_SECOND[at // len(_FIRST) % len(_SECOND)]}" for at, tract in enumerate(tracts)}
+    places = frames.geography.with_columns(name=frames.geography["tract"].replace_strict(names))
+    beside = {"geography.csv": places.write_csv()}
     return workspace.copied(folder / "commuting.csv", title="commuting.csv", beside=beside)

@@ -170,6 +170,7 @@ class Screens:
             "text": suffix
             not in (".parquet", ".pq", ".xlsx", ".xls", ".xlsm", ".xlsb", ".ods", ".sav", ".dta", ".sas7bdat"),
             "excel": suffix in (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods"),
+            "read_as": _read_as(project.schema_text()),
             "unread": [one for one in (look or {}).get("profiles", []) if one["unread"]],
         }
 
@@ -269,6 +270,26 @@ class Screens:
             if run.name == name:
                 return run
         raise ParameterError("run", name, "is not one of this project")
+
+
+_MARKS = {",": "commas", ".": "points", "'": "apostrophes", " ": "blanks"}
+
+
+def _read_as(text: str | None) -> list[dict[str, str]]:
+    """Say of each column with a format of its own how its cells are read: dates, decimals, codes with their zeros."""
+    found = []
+    for name, keys in (tomllib.loads(text).get("attribute", {}) if text is not None else {}).items():
+        if keys.get("format"):
+            found.append({"name": name, "words": f"dates written as {keys['format']}"})
+        elif keys.get("decimal") or keys.get("thousands"):
+            parts = [f"{_MARKS.get(keys[key], 'marks')} for {of}" for key, of in _NUMBERS.items() if keys.get(key)]
+            found.append({"name": name, "words": f"numbers with {' and '.join(parts)}"})
+        elif "mask" in keys:
+            found.append({"name": name, "words": "a code, not a number: zeros at the front stay"})
+    return found
+
+
+_NUMBERS = {"decimal": "decimals", "thousands": "thousands"}
 
 
 def _shown(problem: Problem) -> dict[str, Any]:

@@ -15,9 +15,7 @@ from sfumato.cli.publish.words import (
     form_notes,
     list_warnings,
     plan_warnings,
-    released_rows,
     size_rows,
-    star_shares,
     table_warnings,
     withheld,
     withheld_words,
@@ -140,6 +138,8 @@ def _saving(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _told(release: Release, mechanism: Mechanism, schema: Any, options: dict[str, Any]) -> dict[str, Any]:
+    from sfumato.frontiers import star_shares
+
     undecided = schema.decisions()
     return {
         "ok": True,
@@ -175,10 +175,12 @@ def _show(release: Release, beside: Any, mechanism: Mechanism, schema: Any, opti
 
 def _show_rows(release: Release) -> None:
     """Print five released rows, and in how many rows a column tells nothing."""
-    columns, rows = released_rows(release)
-    if rows:
+    from sfumato.frontiers import sample_rows, star_shares
+
+    shown = sample_rows(release, 5)
+    if shown["rows"]:
         say("")
-        show_table(rows, heads=columns)
+        show_table(shown["rows"], heads=shown["columns"])
         say("")
     stars = star_shares(release)
     if stars and release.form != "buckets":

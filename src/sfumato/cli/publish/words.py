@@ -18,9 +18,7 @@ __all__ = [
     "form_notes",
     "list_warnings",
     "plan_warnings",
-    "released_rows",
     "size_rows",
-    "star_shares",
     "table_warnings",
     "withheld",
     "withheld_words",
@@ -95,30 +93,6 @@ def size_rows(release: Release) -> list[tuple[str, Any]]:
             "fewest people in a class": int(people.classes.min(initial=people.everyone)),
         }
     return list(rows.items())
-
-
-def released_rows(release: Release, number: int = 5) -> tuple[list[str], list[list[str]]]:
-    """Return the names of the published columns and some published rows."""
-    from sfumato.frontiers import sample_rows
-
-    shown = sample_rows(release, number)
-    return shown["columns"], shown["rows"]
-
-
-def star_shares(release: Release) -> dict[str, float]:
-    """Return for each column that others may know the share of published rows in which it tells nothing (`*`)."""
-    import numpy as np
-
-    from sfumato.schema import ROOT
-
-    boxes = release.boxes
-    rows = max(int(boxes.weight.sum()), 1)
-    found = {}
-    for at, labels in enumerate(boxes.tables):
-        used, place = np.unique(boxes.labels[:, at], return_inverse=True)
-        blank = np.array([labels.name(int(label)) == ROOT for label in used], dtype=bool)
-        found[labels.attribute.name] = float(boxes.weight[blank[place.reshape(-1)]].sum() / rows) if len(used) else 0.0
-    return found
 
 
 def withheld(mechanism: Mechanism, schema: Schema) -> list[str]:

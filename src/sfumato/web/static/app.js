@@ -47,11 +47,13 @@ if (dropZone) {
 // What is being worked out: ask for the page's JSON until it is there.
 const waiting = document.querySelector('[data-wait="yes"]');
 if (waiting) {
-  const address = `${location.pathname}.json${location.search}`;
+  const run = waiting.dataset.run;
+  const address = run ? `${location.pathname.split("/").slice(0, 3).join("/")}/runs/${run}.json` : `${location.pathname}.json${location.search}`;
   const unfinished = (data) => {
     if (data.run && data.run.state === "running") return data.run;
     if ("look" in data && data.look === null) return {};
     if ("checked" in data && data.checked === null) return {};
+    if (data.ask && data.count === null) return {};
     return null;
   };
   const tick = async () => {
@@ -59,13 +61,15 @@ if (waiting) {
     try { rest = unfinished(await (await fetch(address, { credentials: "same-origin" })).json()); }
     catch { setTimeout(tick, 2000); return; }
     if (rest === null) { location.reload(); return; }
+    const since = document.getElementById("since");
+    if (since && rest.seconds) since.textContent = `${rest.seconds} s so far.`;
     if (rest.progress) {
       const bar = document.querySelector(".running progress");
       if (bar && bar.hasAttribute("max")) bar.value = rest.progress.percent;
       const set = (id, text) => { const place = document.getElementById(id); if (place) place.textContent = text; };
       set("percent", `${rest.progress.percent} %`);
       set("left", rest.progress.left ? `about ${rest.progress.left} left` : "");
-      set("doing", rest.progress.doing || "starting: reading the table");
+      set("doing", rest.progress.doing || `starting: the table is read; the very first run also prepares the methods, which takes a minute (${rest.seconds} s so far)`);
     }
     setTimeout(tick, 700);
   };
