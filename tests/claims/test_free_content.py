@@ -6,6 +6,7 @@ import gzip
 import hashlib
 import json
 import shutil
+import zipfile
 
 import polars as pl
 import pytest
@@ -173,3 +174,21 @@ def test_a_dictionary_of_another_version_is_not_compared_and_that_is_said(folder
     verdict = sf.verify(resealed(folder, lambda told: told.update(sfumato="0.0.1")))
     assert verdict.holds
     assert any("another version" in note for note in verdict.notes)
+
+
+def test_an_excel_file_with_anything_beside_its_cells_fails(clinic, tmp_path):
+    table = clinic.with_roles(quasi=["age", "town"], sensitive="ill")
+    folder = tmp_path / "out"
+    sf.publish(table, MECHANISMS["mondrian"]).save(folder, format="xlsx")
+    assert sf.verify(folder).holds
+    with zipfile.ZipFile(folder / "data.xlsx") as archive:
+        parts = [(one, archive.read(one)) for one in archive.infolist()]
+    for extra in ("docProps/core.xml", "xl/comments1.xml"):
+        with zipfile.ZipFile(folder / "data.xlsx", "w") as archive:
+            for one, content in parts:
+                archive.writestr(one, content)
+            archive.writestr(zipfile.ZipInfo(extra), "<creator>Ann Smith</creator>")
+        found = sf.verify(resealed(folder))
+        assert not found.holds
+        assert "more than its cells" in str(found)
+        assert "Smith" not in str(found)

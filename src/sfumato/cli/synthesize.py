@@ -215,7 +215,13 @@ def _show(release: Release, mechanism: Synthesize, options: dict[str, Any], warn
     made(saved)
     if options["as_json"]:
         answer = {"ok": True, "folder": options["output"], "summary": summary.to_json()}
-        answer |= {"notes": list(release.notes), "prior": share, "drawn": drawn, "warnings": warnings, "claim": release.claim.to_json()}
+        answer |= {
+            "notes": list(release.notes),
+            "prior": share,
+            "drawn": drawn,
+            "warnings": warnings,
+            "claim": release.claim.to_json(),
+        }
         emit({**answer, "map": options["map_file"]})
         return
     rows = [("pairs", summary.classes), (f"synthetic {options['unit']}s", summary.rows)]

@@ -60,7 +60,10 @@ def map_page(data: MapData) -> str:
         version=__version__,
         sizes=_sizes(data),
         prior="" if data.prior is None else tenths(data.prior),
-        named=[{"destination": one["destination"], "name": one["name"], "prior": one.get("prior", "")} for one in data.destinations],
+        named=[
+            {"destination": one["destination"], "name": one["name"], "prior": one.get("prior", "")}
+            for one in data.destinations
+        ],
         listed=min(_LISTED, len(data.destinations)),
         style=template_text("page.css"),
         bundle=javascript(),
@@ -97,7 +100,11 @@ def _held(data: MapData) -> dict[str, Any]:
     for spec in specs.values():
         spec.pop("config", None)
         spec["params"] = [{"name": "chosen", "value": first}]
-    specs["map"]["params"] += [{"name": "zoom", "value": 1}, {"name": "east", "value": 0}, {"name": "south", "value": 0}]
+    specs["map"]["params"] += [
+        {"name": "zoom", "value": 1},
+        {"name": "east", "value": 0},
+        {"name": "south", "value": 0},
+    ]
     for layer in specs["map"]["layer"]:
         if str(layer.get("name", "")).startswith("works"):
             layer["name"] = "works"  # Altair numbers the names of layers

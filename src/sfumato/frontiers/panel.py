@@ -1,6 +1,7 @@
 """What the report shows of one release, as plain data: sizes, columns and associations, and who is exposed.
 
-Everything here but `group_sizes`, `sample_rows`, `star_shares` and `asked_of` is computed from the original and is confidential.
+Everything here but `group_sizes`, `sample_rows`, `star_shares` and `asked_of` is computed from the original and is
+confidential.
 """
 
 from __future__ import annotations

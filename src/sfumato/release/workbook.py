@@ -10,7 +10,8 @@ Checked   tests/unit/release/test_workbook.py::test_what_is_read_is_what_was_wri
 Silent on the bytes of the compressed parts on another machine: they follow its zlib.
 
 The rule: texts are text cells, so that a code keeps its zeros and no text is a formula; counts and group numbers are
-numbers; a cell without a value is empty. The first line of a sheet names the columns. Rows beyond the most that a sheet holds go on in the next sheet.
+numbers; a cell without a value is empty. The first line of a sheet names the columns. Rows beyond the
+most that a sheet holds go on in the next sheet.
 """
 
 from __future__ import annotations
@@ -33,7 +34,6 @@ __all__ = ["SHEET_ROWS", "read_workbook", "write_workbook"]
 SHEET_ROWS = 1_048_576  # lines of a sheet, with the one that names the columns
 _SHEET_COLUMNS = 16_384
 _LONGEST = 32_767  # characters of a cell
-_LEVEL = 6
 _BLOCK = 1 << 22
 _EMPTY = "<c/>"
 _CELL = re.compile('<c t="inlineStr"><is><t xml:space="preserve">([^<]*)</t></is></c>|<c><v>([0-9-]+)</v></c>|(<c/>)')
@@ -66,7 +66,6 @@ def _write(archive: zipfile.ZipFile, name: str, frames: Iterable[pl.DataFrame], 
 def _part(name: str) -> zipfile.ZipInfo:
     found = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
     found.compress_type, found.create_system, found.external_attr = zipfile.ZIP_DEFLATED, 3, 0o600 << 16
-    found._compresslevel = _LEVEL  # type: ignore[attr-defined]  # `compress_level` only from Python 3.13 on
     return found
 
 
@@ -219,9 +218,7 @@ def _unescaped(text: pl.Expr) -> pl.Expr:
     return text.str.replace_many(["&lt;", "&gt;", "&amp;"], ["<", ">", "&"])
 
 
-def _as_written(
-    archive: zipfile.ZipFile, frame: pl.DataFrame, name: str, numbers: set[str], sheet_rows: int
-) -> bool:
+def _as_written(archive: zipfile.ZipFile, frame: pl.DataFrame, name: str, numbers: set[str], sheet_rows: int) -> bool:
     """Whether every part is the one that is written for these cells."""
     typed = frame.with_columns(pl.col(known).cast(pl.Int64) for known in numbers)
     wanted = {}

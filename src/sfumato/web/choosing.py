@@ -189,7 +189,7 @@ class Choosing:
         }
 
     def estimate(self, project: Project) -> dict[str, Any] | None:
-        """Say how many releases a comparison makes, and about how much memory it takes; None before the file is read."""
+        """Say how many releases a comparison makes and about how much memory it takes; None before the file is read."""
         from sfumato.frontiers import sweep
 
         checked = self.screens.checked(project)
@@ -198,7 +198,12 @@ class Choosing:
         columns = len(checked["quasi"]) + len(checked["sensitive"]) + 1
         workers = os.cpu_count() or 1
         memory = workers * (_PROCESS + _CELL * checked["rows"] * columns / 1e6)
-        return {"releases": len(sweep("standard")), "workers": workers, "memory": round(memory, -1), "rows": checked["rows"]}
+        return {
+            "releases": len(sweep("standard")),
+            "workers": workers,
+            "memory": round(memory, -1),
+            "rows": checked["rows"],
+        }
 
     def result(self, run: Run) -> dict[str, Any] | None:
         """Return the releases of a finished comparison: ranked, with their place in the picture."""
@@ -349,7 +354,11 @@ def _in_words(point: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(gain, Mapping) and isinstance(gain.get("gain"), int | float):
         said.append(f"an attacker guesses a private value {100 * gain['gain']:.2g} points more often")
     text = "; ".join(said)
-    return {"number": point["number"], "label": point["label"], "text": text[:1].upper() + text[1:] + "." if text else ""}
+    return {
+        "number": point["number"],
+        "label": point["label"],
+        "text": text[:1].upper() + text[1:] + "." if text else "",
+    }
 
 
 def _point(one: Mapping[str, Any], best: Any) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""A COUNT asked of a release before it is published: what a reader would expect, beside the true count. Confidential."""
+"""A COUNT asked of a release before it is published: what a reader would expect, beside the true count."""
 
 from __future__ import annotations
 

@@ -225,7 +225,14 @@ class Publishing:
             dictionary = (folder / "dictionary.md").read_text("utf-8")[:_DICTIONARY]
         with contextlib.suppress(OSError, ValueError):
             claim = json.loads((folder / "manifest.json").read_text("utf-8")).get("claim", {})
-        return {"name": folder.name, "files": files, "verdict": checked, "claim": claim, "dictionary": dictionary, "page": page if (project.folder / page).is_file() else ""}
+        return {
+            "name": folder.name,
+            "files": files,
+            "verdict": checked,
+            "claim": claim,
+            "dictionary": dictionary,
+            "page": page if (project.folder / page).is_file() else "",
+        }
 
     def again(self, project: Project) -> dict[str, Any]:
         """What was published about the same people, and what is left of the budget."""

@@ -86,7 +86,10 @@ def _commuting(workspace: Workspace, folder: Path) -> Project:
     frames = commuting(blocks=600, jobs=8_000, seed=3)
     frames.flows.write_csv(folder / "commuting.csv")
     tracts = frames.geography["tract"].unique().sort().to_list()
-    names = {tract: f"{_FIRST[at % len(_FIRST)]}{_SECOND[at // len(_FIRST) % len(_SECOND)]}" for at, tract in enumerate(tracts)}
+    names = {
+        tract: f"{_FIRST[at % len(_FIRST)]}{_SECOND[at // len(_FIRST) % len(_SECOND)]}"
+        for at, tract in enumerate(tracts)
+    }
     places = frames.geography.with_columns(name=frames.geography["tract"].replace_strict(names))
     beside = {"geography.csv": places.write_csv()}
     return workspace.copied(folder / "commuting.csv", title="commuting.csv", beside=beside)

@@ -77,8 +77,8 @@ def _published(mechanism: Mechanism, schema: Any, options: dict[str, Any]) -> tu
     from sfumato.api import refuse_before_reading
     from sfumato.errors import PublicationWarning
     from sfumato.ledger import refuse_ledger_inside
-    from sfumato.release.atomic import NewFolder
     from sfumato.pages.page import REPORT_ENDINGS
+    from sfumato.release.atomic import NewFolder
     from sfumato.release.files import marked_frame
 
     claim, saving = mechanism.claim(schema), _saving(options)

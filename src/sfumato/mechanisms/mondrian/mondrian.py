@@ -34,6 +34,7 @@ from sfumato.claims import (
 )
 from sfumato.declare import Rational, declare, hold, parameter, to_json
 from sfumato.errors import ParameterError
+from sfumato.exact import Number
 from sfumato.mechanisms.base import Gathered, Plan, Stage
 from sfumato.mechanisms.conditions import refuse_no_requirement, refuse_spellings
 from sfumato.mechanisms.mondrian.cutting import CutRule, NominalCuts, cut_table
@@ -82,17 +83,17 @@ class Mondrian:
 
     to_json = to_json
 
-    def __init__(  # noqa: PLR0913
+    def __init__(
         self,
         requirement: Requirement | None = None,
         *,
         k: int | None = None,
         l: int | None = None,  # noqa: E741  (its name everywhere)
-        t: Rational | None = None,
+        t: Number | None = None,
         cut: CutRule = "best",
         nominal: NominalCuts = "leaves",
         tight: bool = False,
-        max_suppressed: Rational = 0,
+        max_suppressed: Number = 0,
     ) -> None:
         """Take a requirement, or k, l and t by name; with both, every class satisfies both."""
         named = asked_for({"k": k, "l": l, "t": t})
