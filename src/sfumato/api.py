@@ -260,7 +260,7 @@ def _published(
         stamped = replace(release.claim, accounted=account is not None, silent_on=_silences(release))
         if account is not None:
             account.spend(stamped)
-    return replace(release, claim=stamped, account=account, library=table.library)
+    return replace(release, claim=stamped, account=account, backend=table.backend)
 
 
 def _silences(release: Release) -> tuple[str, ...]:

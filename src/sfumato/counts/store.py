@@ -38,7 +38,7 @@ class Store:
         self.capped = False  # whether people's rows were limited before, so that no rule is applied twice
         self.name = "the table" if source is None else source.name
         self.blank = 0 if source is None else source.blank
-        self.library = "polars" if source is None else source.library
+        self.backend = "polars" if source is None else source.backend
         self.forms = () if source is None else tuple(file.form for file in source.files)
         self.columns: dict[str, np.ndarray] = {}
         self.weights: np.ndarray | None = None

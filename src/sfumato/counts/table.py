@@ -169,9 +169,9 @@ class Table:
         return self._surplus or 0
 
     @property
-    def library(self) -> str:
+    def backend(self) -> str:
         """Whose frames the rows came from: "pandas", else "polars"; a release returns its own likewise."""
-        return self._store.library
+        return self._store.backend
 
     @property
     def people(self) -> int | None:
@@ -445,7 +445,7 @@ class Table:
         height = int(rows.sum()) if rows.dtype == bool else len(rows)
         store = Store.of_codes(columns, height)
         store.file, store.repeats, store.copies = self._store.file, self._store.repeats, self._store.copies
-        store.name, store.forms, store.library = self._store.name, self._store.forms, self._store.library
+        store.name, store.forms, store.backend = self._store.name, self._store.forms, self._store.backend
         ids = self._people()
         if ids is not None and self._store.people is not None:
             store.person, store.capped = self._store.person, True

@@ -128,7 +128,7 @@ class Source:
         return guesses_of([file.form for file in self.files], columns)
 
     @property
-    def library(self) -> str:
+    def backend(self) -> str:
         """Whose frame it is: "pandas", else "polars"."""
         held = self.frame
         return "pandas" if isinstance(held, InMemory) and held.frame.implementation.is_pandas() else "polars"

@@ -204,7 +204,7 @@ class Release:
     refined: Any = field(default=None, repr=False)  # confidential: what derived columns undo, where they do
     seen_by_key: SeenByKey | None = field(default=None, repr=False, compare=False)
     account: Any = field(default=None, repr=False)  # the ledger's entry, told where the release is saved
-    library: str = field(default="polars", repr=False)  # whose frames `frame` returns: "polars" or "pandas"
+    backend: str = field(default="polars", repr=False)  # whose frames `frame` returns: "polars" or "pandas"
 
     def __repr__(self) -> str:
         size = f"{count_of(len(self.groups), 'group')}, {count_of(self.rows, 'row')}"
@@ -323,7 +323,7 @@ class Release:
         A release of a pandas frame gives a pandas frame, any other a polars frame.
         """
         found = self.frames()["data"]
-        return found.to_pandas() if self.library == "pandas" else found
+        return found.to_pandas() if self.backend == "pandas" else found
 
     def frames(self, *, counts: bool = False) -> dict[str, pl.DataFrame]:
         """Return every published table by name; with `counts` as `save(counts=True)` writes them."""
