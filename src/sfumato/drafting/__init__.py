@@ -7,7 +7,7 @@ from sfumato.drafting.decisions import (
     changed,
     decisions,
     keys_of,
-    with_attribute,
+    with_attributes,
     with_roles,
 )
 from sfumato.drafting.draft import Look, draft, look_at
@@ -27,6 +27,6 @@ __all__ = [
     "look_at",
     "preview",
     "profiles",
-    "with_attribute",
+    "with_attributes",
     "with_roles",
 ]

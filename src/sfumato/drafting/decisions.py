@@ -17,7 +17,7 @@ from tomlkit.items import AoT, Array, Table
 from sfumato.errors import ParameterError
 from sfumato.schema.attribute import Role
 
-__all__ = ["Decision", "answered", "as_proposed", "changed", "decisions", "keys_of", "with_attribute", "with_roles"]
+__all__ = ["Decision", "answered", "as_proposed", "changed", "decisions", "keys_of", "with_attributes", "with_roles"]
 
 _UNPUBLISHED: tuple[Role, ...] = ("identifier", "other")
 
@@ -201,12 +201,14 @@ def with_roles(text: str, attributes: Iterable[str], role: Role) -> str:
     return document.as_string()
 
 
-def with_attribute(text: str, attribute: str, described: str) -> str:
-    """Return the file with the table of one column described anew by a piece of TOML that holds that table alone."""
-    document, other = _parsed(text), _parsed(described)
-    made = _table_of(other, attribute)
+def with_attributes(text: str, described: Mapping[str, str]) -> str:
+    """Return the file with some columns described anew, each by a piece of TOML that holds its table alone."""
+    if not described:
+        return text
+    document = _parsed(text)
     held = document.get("attribute")
-    if not isinstance(held, MutableMapping) or attribute not in held:
-        raise ParameterError("attribute", attribute, "is not in the schema")
-    held[attribute] = made
+    for attribute, piece in described.items():
+        if not isinstance(held, MutableMapping) or attribute not in held:
+            raise ParameterError("attribute", attribute, "is not in the schema")
+        held[attribute] = _table_of(_parsed(piece), attribute)
     return document.as_string()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 from sfumato.drafting import changed, decisions, look_at
@@ -52,8 +52,12 @@ class Actions:
     def set_roles(self, project: Project, form: Fields, _names: Names) -> str | None:
         """Give columns a role."""
 
+        @cache
+        def look() -> Any:
+            return look_at(project.data, **project.options)
+
         def described(name: str, role: Any) -> str:
-            return look_at(project.data, **project.options).attribute_text(name, role)
+            return str(look().attribute_text(name, role))
 
         project.write_schema(edits.roles(form, described))
         return None

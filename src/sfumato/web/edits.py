@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from sfumato.drafting import Decision, answered, as_proposed, changed, decisions, keys_of, with_attribute, with_roles
+from sfumato.drafting import Decision, answered, as_proposed, changed, decisions, keys_of, with_attributes, with_roles
 from sfumato.errors import ParameterError
 from sfumato.limits import number_fault
 from sfumato.schema.attribute import Role
@@ -82,15 +83,18 @@ def roles(form: Fields, described: Callable[[str, Role], str]) -> Edit:
         raise ParameterError("column", "none", "is selected", hint="select at least one column")
 
     def edit(text: str) -> str:
-        for name in names:
-            keys = keys_of(text, name)
-            bare = not any(key in keys for key in ("range", "values", "hierarchy", "groups", "edges", "mask"))
-            if bare and role in ("quasi", "sensitive", "target"):
-                text = with_attribute(text, name, described(str(keys.get("column", name)), role))
-                if keys_of(text, name).get("role") != role:
-                    rule = "has too many values to list, or is free text"
-                    raise ParameterError("column", name, rule, hint="give it a range, a mask or a hierarchy file first")
-        return with_roles(text, names, role)
+        held = tomllib.loads(text).get("attribute", {})
+        made: dict[str, str] = {}
+        for name in names if role in ("quasi", "sensitive", "target") else ():
+            keys = held.get(name, {})
+            if any(key in keys for key in ("range", "values", "hierarchy", "groups", "edges", "mask")):
+                continue
+            made[name] = described(str(keys.get("column", name)), role)
+            (found,) = tomllib.loads(made[name])["attribute"].values()
+            if found.get("role") != role:
+                rule = "has too many values to list, or is free text"
+                raise ParameterError("column", name, rule, hint="give it a range, a mask or a hierarchy file first")
+        return with_roles(with_attributes(text, made), names, role)
 
     return edit
 
@@ -121,15 +125,20 @@ def person(form: Fields) -> Edit:
         for name in names:
             if name in keys_all(text) and keys_of(text, name).get("role") != "identifier":
                 text = with_roles(text, [name], "identifier")
+        for found in decisions(text):  # of course a person's key tells what is said of the person
+            if found.topic == "related" and any(found.question.startswith((f"{key} tells", f"{key} and ")) for key in names):
+                text = answered(text, next(one for one in decisions(text) if _same(one, found)))
         return changed(text, keys, closes=closed)
 
     return edit
 
 
+def _same(one: Decision, other: Decision) -> bool:
+    return (one.attribute, one.topic, one.question) == (other.attribute, other.topic, other.question)
+
+
 def keys_all(text: str) -> list[str]:
     """Return the names of the columns the file describes."""
-    import tomllib
-
     return list(tomllib.loads(text).get("attribute", {}))
 
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 from sfumato.claims.claim import described
 from sfumato.errors import ParameterError, SfumatoError
@@ -170,6 +171,8 @@ class Publishing:
             "run": latest,
             "answer": answer if isinstance(answer, Mapping) else None,
             "allow": _flag_of(answer),
+            "refusal": _refusal_of(answer),
+            "query": urlencode([(name, text) for name, texts in form.items() for text in texts if text]),
             "chosen": None if choice is None else {"label": choice.label, "number": choice.number},
             "spends": None if choice is None else self.spends(project, choice),
             "wrong": wrong,
@@ -280,6 +283,18 @@ def _budget(totals: Any) -> dict[str, Any] | None:
     share = 1 - float(totals.left.epsilon / totals.limit.epsilon)
     words = f"epsilon {plain(totals.left.epsilon)} of {plain(totals.limit.epsilon)} is left"
     return {"used": round(400 * min(max(share, 0.0), 1.0), 1), "words": words}
+
+
+_SAY_YES = re.compile(r",? or say yes with allow_\w+=True \(--[\w-]+\)|,? or allow_\w+=True \(--[\w-]+\)")
+
+
+def _refusal_of(answer: Any) -> dict[str, str]:
+    """Return why nothing was published and what to do about it, in the words of a page: no names of flags."""
+    if not isinstance(answer, Mapping) or answer.get("ok"):
+        return {}
+    message = str(answer.get("message", "")).partition(" Hint:")[0]
+    hint = _SAY_YES.sub("", str(answer.get("hint", "")))
+    return {"message": message, "hint": hint[:1].upper() + hint[1:]}
 
 
 def _flag_of(answer: Any) -> str:

@@ -92,7 +92,7 @@ def asked(decision: Decision, keys: Mapping[str, Any]) -> dict[str, Any]:
         return {**found, "words": words, "keep": f"Yes: {ROLES.get(role, (role,))[0].lower()}"}
     if topic == "range":
         low, high = (*keys.get("range", ("?", "?")), "?")[:2]
-        words = f"From {low} up to {high}, as found in this file. Would you know these bounds without the file?"
+        words = f"From {low} up to {high}, read off this file and rounded. Would you know such bounds without the file?"
         also = [("Yes, they are publicly known", "keys", {"fields": "source", "public": "yes"})]
         return {**found, "words": words, "keep": "No, read off the file", "also": also}
     if topic == "groups":
@@ -111,8 +111,11 @@ def asked(decision: Decision, keys: Mapping[str, Any]) -> dict[str, Any]:
     if topic == "missing":
         held = keys.get("missing", [])
         texts = held.get("values", []) if isinstance(held, Mapping) else held if isinstance(held, list) else []
-        words = f"These texts are read as no value: {', '.join(map(str, texts[:_SHOWN]))}. Is that right?"
+        shown = ", ".join(f"\u201c{text}\u201d" if text else "an empty cell" for text in texts[:_SHOWN])
+        words = f"Read as no value: {shown}. Is that right?"
         return {**found, "words": words if texts else found["words"], "keep": "Yes"}
+    if topic == "related":
+        return {**found, "keep": "I have seen it"}
     if topic in ("format", "decimal", "thousands"):
         return {**found, "keep": "Yes" if "which is it" not in decision.question else "Keep as proposed"}
     return found

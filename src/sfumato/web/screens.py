@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.drafting import keys_of, look_at, preview, profiles
+from sfumato.drafting.infer_formats import spoken
 from sfumato.errors import ParameterError, Problem, SfumatoError
 from sfumato.visible import operand, shell_command
 from sfumato.web.background import Background, RecentTables
@@ -191,7 +192,8 @@ class Screens:
             "person": [person] if isinstance(person, str) else list(person),
             "columns": columns,
             "questions": [one for one in opened if not one["attribute"]],
-            "checked": self.checked(project) if ready else None,
+            "checked": (checked := self.checked(project) if ready else None),
+            "suggested": [] if person or not checked else _keys_found(checked),
         }
 
     def describe(self, project: Project) -> dict[str, Any]:
@@ -272,6 +274,12 @@ class Screens:
         raise ParameterError("run", name, "is not one of this project")
 
 
+def _keys_found(checked: Mapping[str, Any]) -> list[str]:
+    """Return the columns that look like a person's key and that nobody has named."""
+    found = checked.get("problems") or checked.get("warnings") or []
+    return [one["path"].removeprefix("attribute.") for one in found if "as the rows of one person do" in one["rule"]]
+
+
 _MARKS = {",": "commas", ".": "points", "'": "apostrophes", " ": "blanks"}
 
 
@@ -280,7 +288,7 @@ def _read_as(text: str | None) -> list[dict[str, str]]:
     found = []
     for name, keys in (tomllib.loads(text).get("attribute", {}) if text is not None else {}).items():
         if keys.get("format"):
-            found.append({"name": name, "words": f"dates written as {keys['format']}"})
+            found.append({"name": name, "words": f"dates written as {spoken(keys['format'])}"})
         elif keys.get("decimal") or keys.get("thousands"):
             parts = [f"{_MARKS.get(keys[key], 'marks')} for {of}" for key, of in _NUMBERS.items() if keys.get(key)]
             found.append({"name": name, "words": f"numbers with {' and '.join(parts)}"})
