@@ -350,9 +350,9 @@ def _in_words(point: Mapping[str, Any]) -> dict[str, Any]:
     if typical:
         off, share = typical["off"], 100 * typical["share"]
         said.append(f"a count of {typical['count']:,.0f} is typically off by {off:.2g} ({share:.2g} %)")
-    gain = (point.get("attacks") or {}).get("inference")
-    if isinstance(gain, Mapping) and isinstance(gain.get("gain"), int | float):
-        said.append(f"an attacker guesses a private value {100 * gain['gain']:.2g} points more often")
+    gain = point.get("risks", {}).get("inference", {}).get("mean")
+    if isinstance(gain, int | float):
+        said.append(f"an attacker guesses a private value {100 * gain:.2g} points more often")
     text = "; ".join(said)
     return {
         "number": point["number"],

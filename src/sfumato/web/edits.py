@@ -126,7 +126,9 @@ def person(form: Fields) -> Edit:
             if name in keys_all(text) and keys_of(text, name).get("role") != "identifier":
                 text = with_roles(text, [name], "identifier")
         for found in decisions(text):  # of course a person's key tells what is said of the person
-            if found.topic == "related" and any(found.question.startswith((f"{key} tells", f"{key} and ")) for key in names):
+            if found.topic == "related" and any(
+                found.question.startswith((f"{key} tells", f"{key} and ")) for key in names
+            ):
                 text = answered(text, next(one for one in decisions(text) if _same(one, found)))
         return changed(text, keys, closes=closed)
 

@@ -1,0 +1,67 @@
+"""Questions of a page: plain words, and buttons that answer them."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from sfumato.drafting import Decision, as_proposed, decisions, draft, keys_of
+from sfumato.web import edits
+from sfumato.web.questions import alike, asked, open_questions
+
+CSV = "nr,born,sex,town,bmi,note\n" + "".join(
+    f"N{at},{1 + at % 28:02}.0{1 + at % 9}.19{40 + at % 50},{'wWm'[at % 3]},{'ABC'[at % 3]}x,{18 + at % 20},n/a\n"
+    for at in range(90)
+)
+KEYS = re.compile(r"`|\bquasi\b|\bidentifier\b|\bsame = |\bvalues\b = |=\s*\{")
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory):
+    file = tmp_path_factory.mktemp("drafted") / "people.csv"
+    file.write_text(CSV)
+    return draft(file)
+
+
+def test_no_question_of_a_column_names_a_key_of_the_file(text):
+    found = open_questions(text)
+    assert {one.topic for one in found} >= {"role", "range", "same", "format", "groups"}
+    for one in found:
+        if one.attribute:
+            told = asked(one, keys_of(text, one.attribute))
+            assert not KEYS.search(told["words"]), told["words"]
+            assert told["keep"]
+
+
+def test_an_unknown_question_is_shown_as_it_is():
+    told = asked(Decision("", attribute="age", question="why `x`?"), {})
+    assert told["words"] == "Why `x`?"
+    assert told["keep"] == "Keep as proposed"
+
+
+def test_spellings_are_merged_by_the_button_that_says_so(text):
+    assert alike(["a", "b ", "B", "c"]) == [["b ", "B"]]
+    question = next(one for one in open_questions(text) if one.topic == "same")
+    (also,) = asked(question, keys_of(text, "sex"))["also"]
+    assert also[1] == "merge-alike"
+    merged = edits.merge_alike("sex", {})(text)
+    assert keys_of(merged, "sex")["same"] == {"w": ["W"]}
+    assert "W" not in keys_of(merged, "sex")["values"]
+    assert not [one for one in decisions(merged) if one.topic == "same"]
+
+
+def test_public_bounds_close_the_question_about_the_range(text):
+    fields = {"fields": ["source"], "public": ["yes"]}
+    after = edits.own_keys("bmi", fields)(text)
+    assert keys_of(after, "bmi")["source"] == "public"
+    assert not [one for one in decisions(after) if one.attribute == "bmi" and one.topic == "range"]
+
+
+def test_all_proposals_of_some_columns_are_kept_at_once(text):
+    after = as_proposed(text, ["born", "sex"])
+    assert not [one for one in decisions(after) if one.attribute in ("born", "sex")]
+    assert [one for one in decisions(after) if one.attribute == "town"]
+    assert {name: keys_of(after, name)["role"] for name in ("born", "sex")} == {
+        name: keys_of(text, name)["role"] for name in ("born", "sex")
+    }
