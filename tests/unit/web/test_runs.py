@@ -53,7 +53,7 @@ def test_a_run_is_cancelled_and_goes_on_with_what_was_kept(files):
         "1",
     ]
     run = started(files, "compare", words)
-    until = time.monotonic() + 60
+    until = time.monotonic() + 300  # a busy machine is not a failure
     while not list((files / "kept").glob("*.json")) and time.monotonic() < until:
         time.sleep(0.05)
     begun = time.monotonic()
