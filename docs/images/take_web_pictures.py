@@ -15,7 +15,7 @@ from pathlib import Path
 from playwright.sync_api import sync_playwright
 
 HERE = Path(__file__).parent
-PAGES = ("file", "person", "describe", "policy", "compare", "publish", "again")
+PAGES = ("file", "person", "describe", "policy", "compare", "inspect", "publish", "again")
 
 
 def main(workspace: str, project: str) -> None:
@@ -35,7 +35,12 @@ def main(workspace: str, project: str) -> None:
                 page = browser.new_page(viewport={"width": 1200, "height": 800}, color_scheme=scheme)
                 page.goto(address)
                 for name in PAGES:
-                    page.goto(f"{home}/p/{project}/{name}")
+                    if name == "inspect":  # the recommended release
+                        page.goto(f"{home}/p/{project}/compare")
+                        page.click("text=Inspect it")
+                    else:
+                        page.goto(f"{home}/p/{project}/{name}")
+                    page.wait_for_selector('[data-wait="yes"]', state="detached")
                     page.screenshot(path=HERE / f"web-{name}-{scheme}.png")
             browser.close()
     finally:
