@@ -55,6 +55,7 @@ _SWEEPS = {  # in the words of a page
     "tradeoff-buckets": "buckets only: exact columns, the private value hidden in a group",
     "tradeoff-readings": "groups of people only, under other readings of what an attacker learns",
     "diffgen": "differential privacy only, for a column to be predicted",
+    "private": "differential privacy only, for tables of counts",
 }
 _PROCESS = 190  # MB of a worker before it has read anything
 _CELL = 60  # bytes of a worker for each cell of the published columns, while it attacks and measures
