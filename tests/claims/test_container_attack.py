@@ -13,6 +13,7 @@ from tests.claims.planted_people import PLANTED, drawn, planted
 import sfumato as sf
 from sfumato.attacks import REGISTRY, Container, Knowledge, attack_all, container as module
 from sfumato.errors import NotComparable
+from sfumato.schema import Labels
 
 EVERYTHING = Knowledge()
 ROWS, OTHERS = drawn(1, 200), drawn(2, 200)
@@ -115,6 +116,16 @@ def test_exact_extremes_are_found(tmp_path):
     wide = [f"[{age // 50 * 50}-{age // 50 * 50 + 50})" for age in ROWS[:, 0]]
     pl.DataFrame({**texts(ROWS), "age": wide})[::-1].write_csv(tmp_path / "wide.csv")
     assert "extremes" not in attacked(tmp_path / "wide.csv").details
+
+
+def test_labels_with_gaps_hold_what_they_hold():
+    rng = np.random.default_rng(1)
+    sets = [((int(low), int(low) + 1), (int(low) + 3, int(low) + 7)) for low in rng.integers(0, 12, 8)] + [((2, 9),)]
+    labels, ids = Labels.from_sets(PLANTED["town"], sets)
+    which, codes = ids[rng.integers(0, len(sets), 300)], rng.integers(0, 20, 300)
+    expected = labels.holds(np.arange(20))[which, codes]
+    assert module._holds(labels, which, codes).tolist() == expected.tolist()
+    assert 0 < expected.mean() < 1
 
 
 def test_a_manifest_that_says_the_hour_is_noted(tmp_path):

@@ -81,9 +81,23 @@ class Opened:
         found = there.copy()
         for at, name in enumerate(names):
             table, ids = self.labels[name]
-            values, where = np.unique(codes[:, at], return_inverse=True)
-            found &= table.holds(values)[ids[np.where(there, place, 0)], where.reshape(-1)]
+            label = ids[np.where(there, place, 0)] if self.rows else np.zeros(len(place), np.int64)
+            found &= _holds(table, label, codes[:, at])
         return found
+
+
+def _holds(table: Labels, label: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """Whether each label holds the code beside it; labels with gaps are looked at one by one."""
+    if not len(table):
+        return np.zeros(len(codes), bool)
+    found = (table.low[label] <= codes) & (codes < table.high[label])
+    gaps = (table.size != table.high - table.low)[label] & found
+    for one in np.unique(label[gaps]):
+        here = np.flatnonzero(gaps & (label == one))
+        found[here] = np.any(
+            [(low <= codes[here]) & (codes[here] < high) for low, high in table.intervals(int(one))], axis=0
+        )
+    return np.asarray(found)
 
 
 def open_container(path: Path, schema: Schema) -> Opened:

@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 __all__ = ["Differencing", "Rest", "rest_of"]
 
 _PAIRS = 4_000_000_000  # boxes of one release x boxes of the other
+_LABELS = 4_000_000  # labels of a column in one release x in the other
+_HELD = 500_000_000  # labels of a column x boxes, in bytes
 _AT_ONCE = 50_000_000
 
 
@@ -78,10 +80,10 @@ def _values(view: View) -> np.ndarray:
 def _only_meeting(one: View, other: View) -> np.ndarray:
     """The single box of `one` that each box of `other` meets, -1 where it meets none or several."""
     there, many = np.flatnonzero(one.weight > 0), len(other.weight)
-    meets = [
-        _meeting(mine, theirs)[:, one.labels[there, at]]
-        for at, (mine, theirs) in enumerate(zip(one.tables, other.tables, strict=True))
-    ]
+    pairs = list(zip(one.tables, other.tables, strict=True))
+    if any(len(a) * len(b) > _LABELS or len(b) * len(there) > _HELD for a, b in pairs):
+        raise NotComparable("the releases have too many labels to compare each with each.")
+    meets = [_meeting(mine, theirs)[:, one.labels[there, at]] for at, (mine, theirs) in enumerate(pairs)]
     found = np.full(many, -1, np.int64)
     step = max(1, _AT_ONCE // max(1, len(there)))
     for start in range(0, many, step):

@@ -176,6 +176,8 @@ class DowncodingRows:
             scored[at] = tally.add(view, int(box), people, others, law, entropy.child(str(at)))
         if not tally.rows:
             raise NotComparable("no class of the release has parts that could be told apart.")
+        if controls is not None and not tally.others:
+            raise NotComparable("no class of the release has as many people of the control inside its labels.")
         codes = np.column_stack([table.low[view.labels[classes, at]] for at, table in enumerate(view.tables)])
         weight = view.weight[classes].astype(np.int64) * (scored[:, 1] > 0)
         rate = np.divide(scored[:, 0], np.maximum(scored[:, 1], 1))
@@ -184,7 +186,7 @@ class DowncodingRows:
             self.name,
             axis="inference",
             targets=Share(tally.right, trials=tally.rows),
-            controls=None if controls is None or not tally.others else Share(tally.others_right, trials=tally.others),
+            controls=None if controls is None else Share(tally.others_right, trials=tally.others),
             baseline=Share(tally.blind, trials=tally.rows),
             records=Exposure(known, codes=codes, weight=weight, success=rate, chance=rate),
             holds=f"knows that labels are as narrow as may be{given}",
