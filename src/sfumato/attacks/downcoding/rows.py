@@ -44,7 +44,7 @@ from sfumato.randomness import Entropy
 from sfumato.release import Release
 from sfumato.schema import Labels
 
-__all__ = ["DowncodingRows", "Parts", "at_least", "best_rows", "parts_of"]
+__all__ = ["DowncodingRows", "LabelParts", "at_least", "best_rows", "parts_of"]
 
 _CELLS = 128  # combinations of parts
 _RULES = 2048  # sets of broken rules
@@ -54,7 +54,7 @@ _KNOWN = 20  # people of the population inside a label from which on they are it
 
 
 @dataclass(frozen=True)
-class Parts:
+class LabelParts:
     """Parts of one label: which part each of its codes is in, how many codes each has, and what breaks its rule.
 
     Row i of `rules` marks the parts that the whole class lies in if rule i is broken; row 0 marks all of them. `signs`
@@ -75,7 +75,7 @@ class Parts:
         return np.where(there, self.part[np.where(there, place, 0)], -1)
 
 
-def parts_of(labels: Labels, label: int) -> Parts | None:
+def parts_of(labels: Labels, label: int) -> LabelParts | None:
     """Return the parts of a label, nothing where it is one value or has no parts."""
     low, high, size = int(labels.low[label]), int(labels.high[label]), int(labels.size[label])
     if size < 2 or size != high - low:
@@ -86,16 +86,16 @@ def parts_of(labels: Labels, label: int) -> Parts | None:
         sizes = np.array([int(tree.high[child] - tree.low[child]) for child in tree.children[node]])
         many = len(sizes)
         rules, signs = np.vstack([np.ones((1, many), bool), np.eye(many, dtype=bool)]), np.array([1.0] + [-1.0] * many)
-        return Parts(np.repeat(np.arange(many), sizes), low=low, size=sizes, rules=rules, signs=signs)
+        return LabelParts(np.repeat(np.arange(many), sizes), low=low, size=sizes, rules=rules, signs=signs)
     if size == 2:
         ends = np.array([[1, 1], [0, 1], [1, 0]], bool)
-        return Parts(np.arange(2), low=low, size=np.ones(2, int), rules=ends, signs=np.array([1.0, -1, -1]))
+        return LabelParts(np.arange(2), low=low, size=np.ones(2, int), rules=ends, signs=np.array([1.0, -1, -1]))
     middle = np.repeat([0, 1, 2], [1, size - 2, 1])
     rules = np.array([[1, 1, 1], [0, 1, 1], [1, 1, 0], [0, 1, 0]], bool)
-    return Parts(middle, low=low, size=np.array([1, size - 2, 1]), rules=rules, signs=np.array([1.0, -1, -1, 1]))
+    return LabelParts(middle, low=low, size=np.array([1, size - 2, 1]), rules=rules, signs=np.array([1.0, -1, -1, 1]))
 
 
-def at_least(law: np.ndarray, parts: Sequence[Parts], people: int) -> np.ndarray | None:
+def at_least(law: np.ndarray, parts: Sequence[LabelParts], people: int) -> np.ndarray | None:
     """Return P(X_c >= t) for each cell c and t = 1 .. people, among classes of `people` that keep every rule.
 
     `law` is the chance of each cell, with an axis for each column. Nothing where the rules are next to never kept.
@@ -274,10 +274,10 @@ class _Tally:
 
 def _narrowed(
     view: View, box: int, size: int, law: np.ndarray | None
-) -> tuple[list[int], list[Parts], tuple[int, ...], np.ndarray, np.ndarray] | None:
+) -> tuple[list[int], list[LabelParts], tuple[int, ...], np.ndarray, np.ndarray] | None:
     """Columns that are narrowed, their parts, and how many rows each cell is given, with and without minimality."""
     columns: list[int] = []
-    parts: list[Parts] = []
+    parts: list[LabelParts] = []
     chances = None
     for at, table in enumerate(view.tables):
         one = parts_of(table, int(view.labels[box, at]))
@@ -297,7 +297,7 @@ def _narrowed(
     return columns, parts, shape, best_rows(chances, size), best_rows(plain, size)
 
 
-def _law(parts: list[Parts], columns: list[int], law: np.ndarray | None) -> np.ndarray:
+def _law(parts: list[LabelParts], columns: list[int], law: np.ndarray | None) -> np.ndarray:
     """The chance of each cell: that of the population inside the label, else even and independent."""
     even = reduce(np.multiply.outer, [one.size / one.size.sum() for one in parts])
     if law is None or len(law) < _KNOWN:
