@@ -61,6 +61,10 @@ __all__ = [
     "workload_error",
 ]
 
+NOT_HELD = (
+    "the table was counted where it is: whether a carried column follows from two quasi-identifiers was not looked at"
+)
+
 
 def plan(schema: Schema, mechanism: Mechanism, *, forecast: bool = True) -> Plan:
     """Return what a mechanism would do and spend, without looking at any data.
@@ -257,6 +261,8 @@ def _published(
             refined = refined_classes(table, release, table.derived())
             release = replace(release, refined=refined, seen_by_key=seen_by_key(table, release))
             release = replace(release, notes=(*release.notes, *(f"{one.path}: {one.rule}" for one in table.unclear())))
+            if not table.held:
+                release = replace(release, notes=(*release.notes, NOT_HELD))
         stamped = replace(release.claim, accounted=account is not None, silent_on=_silences(release))
         if account is not None:
             account.spend(stamped)

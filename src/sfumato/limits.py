@@ -23,9 +23,11 @@ __all__ = [
     "CLAIM_PARTS",
     "CODES",
     "DIGITS",
+    "DRIVER_CELLS",
     "EDGES",
     "EXPONENT",
     "FLOWS",
+    "HELD_ROWS",
     "HIERARCHY_BYTES",
     "LEAVES",
     "MANIFEST_BYTES",
@@ -53,6 +55,12 @@ __all__ = [
 
 DIGITS = 1000
 """Characters of a number written as text."""
+
+DRIVER_CELLS = 20_000_000
+"""Distinct combinations of published values that are held at once; of more, Mondrian is cut in two phases."""
+
+HELD_ROWS = 30_000_000
+"""Rows of a file whose codes are held in the file's order; more are added up by combination while they are read."""
 
 TERM_DIGITS = 400
 """Digits of the numerator, and of the denominator, of a parameter; what is computed from several may have more."""

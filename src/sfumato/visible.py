@@ -13,7 +13,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-__all__ = ["code_span", "markdown", "notebook", "one_form", "operand", "shell_command", "visible"]
+__all__ = ["code_span", "markdown", "notebook", "one_form", "operand", "shell_command", "visible", "without_password"]
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 # Characters that most fonts draw as nothing although Unicode counts them as letters, marks or symbols
@@ -134,6 +134,16 @@ def _byte_escapes(letter: str) -> str:
         return letter
     # Three octal digits always: a hexadecimal escape would take a digit that follows it.
     return "".join(f"\\{byte:03o}" for byte in letter.encode("utf-8", "surrogateescape"))
+
+
+def without_password(address: str) -> str:
+    """Return the address of a database without the password in it; any other text as it is.
+
+    >>> without_password("postgresql://me:secret@host/data#people")
+    'postgresql://me@host/data#people'
+    """
+    kept = re.sub(r"(?<=://)([^/@:]*):[^/]*@", r"\1@", address) if "://" in address else address
+    return re.sub(r"(?i)([?&]password=)[^&#]*", r"\1...", kept) if "://" in address else kept
 
 
 def notebook(

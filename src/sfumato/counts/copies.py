@@ -12,7 +12,8 @@ Checked   tests/claims/test_copies.py::test_ordinary_tables_with_equal_rows_are_
           tests/claims/test_copies.py::test_copied_rows_are_reported
           tests/claims/test_copies.py::test_mutants_are_caught
 Silent on copies in which one cell was changed, copies that one column alone tells from other rows,
-          and on whether the copies are one person: only a steward can tell.
+          and on whether the copies are one person: only a steward can tell. Of more rows than are held (30 million)
+          those with every n-th hash are looked at, copies with one another.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ import polars as pl
 
 from sfumato.errors import Problem, count_of
 from sfumato.io.encode import supported
-from sfumato.io.source import ROWS, Source, slices
+from sfumato.io.source import KINDS, ROWS, Source, slices
+from sfumato.limits import HELD_ROWS
 
 __all__ = ["COPIES_SHARE", "Copies", "beyond_chance", "find_copies", "row_kinds"]
 
@@ -68,27 +70,36 @@ def row_kinds(source: Source, names: Sequence[str]) -> tuple[np.ndarray, np.ndar
 
     The order is that of the hashes, which has nothing to do with what the rows are.
     """
-    if source.grouped:
-        counts = source.collect(source.scan(names).select(pl.col(ROWS)))[ROWS].to_numpy()
-        return counts, np.arange(len(counts))
+    every = max(1, -(-source.height() // HELD_ROWS))
+    if every > 1:
+        kind = pl.struct(names).hash()
+        frame = (
+            source.scan(names).select(kind.alias("hash")).with_row_index("place").filter(pl.col("hash") % every == 0)
+        )
+        return _times(source.collect(frame))
     hashes = np.zeros(0, np.uint64)
     for part, frame in slices(source, names):
         found = source.collect(frame.select(pl.struct(part).hash())).to_series().to_numpy()
         hashes = found if not len(hashes) else hashes * _MIX + found  # wraps round, as hashes do
-    rows = pl.DataFrame({"hash": hashes}).with_row_index("place")
+    return _times(pl.DataFrame({"hash": hashes}).with_row_index("place"))
+
+
+def _times(rows: pl.DataFrame) -> tuple[np.ndarray, np.ndarray]:
     kinds = rows.group_by("hash").agg(rows=pl.len(), place=pl.col("place").first()).sort("hash")
     return kinds["rows"].to_numpy().astype(np.int64), kinds["place"].to_numpy().astype(np.int64)
 
 
 def find_copies(source: Source) -> Copies | None:
     """Return the copies of a table where they are many and chance cannot explain them, else None."""
+    if source.grouped:
+        return _copies_there(source)
     types = source.types(source.scan(source.columns))
     names = [name for name in source.columns if supported(types[name])]
     if len(names) < 2:
         return None
     times, places = row_kinds(source, names)
     rows, copies = int(times.sum()), int(times.sum()) - len(times)
-    if copies <= COPIES_SHARE * rows or int((times > 1).sum()) < _KINDS or len(times) < _DIFFERENT:
+    if not _many(times):
         return None
     kept = np.sort(places[:_SAMPLE])
     frame = source.scan(names).with_row_index(_ROW)
@@ -97,6 +108,26 @@ def find_copies(source: Source) -> Copies | None:
     cells = cells.join(weight, on=_ROW, how="left", maintain_order="left")
     codes = [cells[name].rank("dense").fill_null(0).to_numpy().astype(np.int64) for name in names]
     return Copies(copies, rows=rows) if beyond_chance(codes, cells[_OFTEN].to_numpy(), times) else None
+
+
+def _many(times: np.ndarray) -> bool:
+    """Whether there are so many copies that they are looked at."""
+    rows, copies = int(times.sum()), int(times.sum()) - len(times)
+    return copies > COPIES_SHARE * rows and int((times > 1).sum()) >= _KINDS and len(times) >= _DIFFERENT
+
+
+def _copies_there(source: Source) -> Copies | None:
+    """Return the copies of a table that an engine groups: how often rows occur is counted there."""
+    if len(source.columns) < 2:
+        return None
+    spread = source.spread(source.columns)
+    times = np.repeat(spread[ROWS].to_numpy(), spread[KINDS].to_numpy())
+    if not _many(times):
+        return None
+    cells = source.collect(source.scan(source.columns, limit=_SAMPLE - 1))
+    codes = [cells[name].rank("dense").fill_null(0).to_numpy().astype(np.int64) for name in source.columns]
+    rows = int(times.sum())
+    return Copies(rows - len(times), rows=rows) if beyond_chance(codes, cells[ROWS].to_numpy(), times) else None
 
 
 def beyond_chance(codes: Sequence[np.ndarray], weights: np.ndarray, times: np.ndarray) -> bool:

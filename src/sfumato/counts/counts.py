@@ -2,87 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field
 
 import numpy as np
-import polars as pl
 
+from sfumato.engines.grouping import group_codes
 from sfumato.errors import ParameterError
 from sfumato.schema import Schema
 
-__all__ = ["Counts", "checked_names", "group_codes", "packed"]
-
-
-# Group rows of codes: one line for each combination that occurs, in lexicographic order, with its weight.
-
-_SORTED = 1 << 22  # rows up to which sorting the keys beats a hash table
-_DENSE = 1 << 22  # cells for which a table of all combinations is faster than a hash
-
-
-def packed(columns: Sequence[np.ndarray], sizes: Sequence[int]) -> np.ndarray:
-    """Return one int64 key a row, ordered as the rows are; the product of the sizes must stay below 2^63."""
-    key = np.zeros(len(columns[0]), dtype=np.int64)
-    for column, size in zip(columns, sizes, strict=True):
-        key *= size
-        key += column
-    return key
-
-
-def group_codes(
-    columns: Sequence[np.ndarray], sizes: Sequence[int], *, rows: int, weights: np.ndarray | None = None
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the distinct rows (m x q int32, lexicographic) and their weights (int64)."""
-    if not columns:
-        total = rows if weights is None else int(weights.sum())
-        return np.zeros((int(total > 0), 0), np.int32), np.full(int(total > 0), total, np.int64)
-    if not len(columns[0]):
-        return np.zeros((0, len(sizes)), np.int32), np.zeros(0, np.int64)
-    cells = math.prod(sizes)
-    if cells >= 1 << 62:
-        return _by_columns(columns, weights)
-    key = packed(columns, sizes)
-    keys, sums = _dense(key, cells, weights) if cells <= min(_DENSE, 16 * rows + 64) else _sparse(key, weights)
-    codes = np.empty((len(keys), len(sizes)), dtype=np.int32)
-    for at in range(len(sizes) - 1, -1, -1):
-        keys, codes[:, at] = np.divmod(keys, sizes[at])
-    return codes, sums
-
-
-def _dense(key: np.ndarray, cells: int, weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-    if weights is None:
-        table = np.bincount(key, minlength=cells)
-    else:
-        table = np.zeros(cells, dtype=np.int64)
-        np.add.at(table, key, weights)
-    keys = np.flatnonzero(table)
-    return keys, table[keys].astype(np.int64)
-
-
-def _sparse(key: np.ndarray, weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-    if weights is None and len(key) <= _SORTED:
-        key = np.sort(key)
-        first = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]]))
-        return key[first], np.diff(np.append(first, len(key)))
-    if weights is None:
-        found = pl.DataFrame({"key": key}).group_by("key").len("weight")
-    else:
-        found = pl.DataFrame({"key": key, "weight": weights}).group_by("key").agg(pl.col("weight").sum())
-    found = found.sort("key")
-    return found["key"].to_numpy(), found["weight"].cast(pl.Int64).to_numpy()
-
-
-def _by_columns(columns: Sequence[np.ndarray], weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-    names = [str(at) for at in range(len(columns))]
-    frame = pl.DataFrame(dict(zip(names, columns, strict=True)))
-    if weights is None:
-        found = frame.group_by(names).len("weight")
-    else:
-        found = frame.with_columns(weight=pl.Series(weights)).group_by(names).agg(pl.col("weight").sum())
-    found = found.sort(names)
-    codes = np.column_stack([found[name].to_numpy() for name in names]).astype(np.int32)
-    return np.ascontiguousarray(codes), found["weight"].cast(pl.Int64).to_numpy()
+__all__ = ["Counts", "checked_names"]
 
 
 def checked_names(schema: Schema, names: str | Sequence[str]) -> tuple[str, ...]:

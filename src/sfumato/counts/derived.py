@@ -8,7 +8,8 @@ Checked   tests/claims/test_derived_columns.py::test_equals_a_count_over_all_pai
           tests/claims/test_derived_columns.py::test_independent_columns_are_not_reported
           tests/claims/test_derived_columns.py::test_a_score_of_the_age_is_refused
 Silent on functions of three and more quasi-identifiers, on single values that tell (a husband is a man), on tables of
-          less than about 20 rows. Of large tables every n-th combination is looked at.
+          less than about 20 rows. Of large tables every n-th combination is looked at; of tables that are not held
+          (driver_cells), functions of two quasi-identifiers are not.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sfumato.counts.counts import group_codes
+from sfumato.engines import Engine, Parts
+from sfumato.engines.grouping import group_codes
 from sfumato.errors import Problem
 
 if TYPE_CHECKING:
@@ -69,6 +71,8 @@ def derived_columns(table: Table) -> list[Derived]:
     schema = table.schema
     if not schema.quasi or not schema.carried:
         return []
+    if not table.held and table.engine is not None:
+        return _derived_far(table, table.engine)
     every, times = _lines(table)
     names = [attribute.name for attribute in schema.published]
     sizes = {attribute.name: attribute.size for attribute in schema.published}
@@ -85,6 +89,25 @@ def derived_columns(table: Table) -> list[Derived]:
             found.append(Derived(name, known=(known,), follows=follows, part=part))
         elif (pair := next(_double(thin, few_weights, name, quasi, sizes), None)) is not None:
             found.append(Derived(name, known=pair, follows=True, part=everything))
+    return found
+
+
+def _derived_far(table: Table, engine: Engine) -> list[Derived]:
+    """Return the same of a table that is not held, by single quasi-identifiers: pairs of columns are counted there."""
+    schema, found = table.schema, []
+    place = {name: at for at, name in enumerate(engine.names)}
+    for name in (attribute.name for attribute in schema.carried):
+        quasi = [attribute.name for attribute in schema.quasi]
+        pairs = engine.pairs(Parts.whole(engine.rows), [(place[known], place[name]) for known in quasi])
+        counts = {known: pairs[place[known], place[name]] for known in quasi}
+        size = schema[name].size
+        for follows, known in itertools.product((True, False), quasi):
+            one, other, weight = counts[known].first, counts[known].second, counts[known].weight
+            pair = (one, other) if follows else (other, one)
+            if told(*pair, weight) > 1 - _DIFFER:
+                part = np.arange(size) if follows else _most_frequent(other, one, weight, size)
+                found.append(Derived(name, known=(known,), follows=follows, part=part))
+                break
     return found
 
 

@@ -26,10 +26,10 @@ import numpy as np
 import polars as pl
 
 from sfumato.counts.agreement import agreeing_columns, key_hint
-from sfumato.counts.counts import packed
+from sfumato.engines.grouping import packed
 from sfumato.errors import Problem, count_of
 from sfumato.io.decode_cell import canonical_text
-from sfumato.io.source import ROWS, Source
+from sfumato.io.source import KINDS, ROWS, Source
 from sfumato.schema import Schema
 from sfumato.schema.word_hints import NO_VALUE, holds_counts, means_none, named_like_counts, tokens
 from sfumato.visible import one_form
@@ -457,9 +457,11 @@ def _most_rows(source: Source, column: str) -> tuple[int, bool]:
 
     Cells without a value do not count.
     """
+    if source.grouped:  # keys stay where they are
+        spread = source.spread([column], known=True)
+        most, kinds = int(spread[ROWS].max() or 0), int(spread[KINDS].sum())  # type: ignore[arg-type]
+        return most, int((spread[ROWS] * spread[KINDS]).sum()) >= _OFTEN * kinds
     found = source.collect(source.scan([column]))
-    weights = found[ROWS] if ROWS in found.columns else pl.repeat(1, found.height, dtype=pl.Int64, eager=True)
-    values = pl.DataFrame({"key": _texts(found[column]), ROWS: weights})
-    counts = values.drop_nulls("key").group_by("key").agg(pl.col(ROWS).sum())
+    counts = pl.DataFrame({"key": _texts(found[column])}).drop_nulls("key").group_by("key").agg(pl.len().alias(ROWS))
     most, rows = int(counts[ROWS].max() or 0), int(counts[ROWS].sum())  # type: ignore[arg-type]
     return most, rows >= _OFTEN * counts.height

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.counts.counts import packed
+from sfumato.engines.grouping import packed
 from sfumato.engines.parts import binary_nodes
 from sfumato.errors import ParameterError
 

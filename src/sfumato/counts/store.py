@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
@@ -10,13 +10,16 @@ import polars as pl
 
 from sfumato.counts.people import People, alike_problem, blank_problem, nines_problem, read_people
 from sfumato.counts.stray_rows import header_again, header_problems
+from sfumato.engines import Engine
 from sfumato.engines.coding import column_of, plain_texts, refuse_types
+from sfumato.engines.opened import Opened, engine_of, is_large, stream
 from sfumato.errors import Problem, count_of
 from sfumato.io.decode_cell import ASK
 from sfumato.io.dialect import guesses_of
 from sfumato.io.encode import Encoded, exact_cells, first_look, settle, settle_objects
 from sfumato.io.errors import cell_problems, missing_columns, refused
 from sfumato.io.source import ROWS, Source, guarded
+from sfumato.limits import DRIVER_CELLS
 from sfumato.schema import Attribute, Grid
 
 __all__ = ["Store"]
@@ -45,6 +48,10 @@ class Store:
         self.height = 0
         self.problems: dict[str, list[Problem]] = {}
         self.headers: list[Problem] = []  # rows that repeat the header
+        self.driver_cells = DRIVER_CELLS
+        self.engine: Engine | None = None  # has the rows where there are more combinations than that
+        self.left_out = 0  # of such a table
+        self.progress: Callable[[str], None] | None = None
 
     @classmethod
     def of_codes(cls, columns: dict[str, np.ndarray], height: int) -> Store:
@@ -56,7 +63,7 @@ class Store:
 
     def __getstate__(self) -> dict[str, object]:
         """Pickle the codes only: the source may hold columns nobody publishes."""
-        return {**self.__dict__, "source": None, "file": None}
+        return {**self.__dict__, "source": None, "file": None, "progress": None}
 
     def guesses(self, columns: Sequence[str]) -> tuple[str, ...]:
         """Return which properties of the files were guessed from rows, when these columns are read."""
@@ -108,7 +115,14 @@ class Store:
         keys = self.person if self.people is None or source.grouped else ()
         if not present and not keys:
             return
-        encoded, people, weights, height, again = _encode(source, present, keys)
+        if self._opened(source, present):
+            return
+        limit = None if self.person else self.driver_cells
+        read = _encode(source, present, keys, limit)
+        if read is None:
+            self._keep(engine_of(source, present))
+            return
+        encoded, people, weights, height, again = read
         if again:
             self.headers = header_problems(source)
         if self.columns and height != self.height:
@@ -119,18 +133,38 @@ class Store:
             self.columns[attribute.name] = column.codes
             self.problems[attribute.name] = cell_problems(attribute, column.codes, weights, column.offending)
 
+    def _opened(self, source: Source, attributes: Sequence[Attribute]) -> bool:
+        """Read a file in batches where it has too many rows to hold; say whether it was."""
+        if self.person or self.columns or not attributes or not is_large(source):
+            return False
+        found = stream(source, attributes, self.driver_cells, self.progress)
+        self._keep(found)
+        if found.codes is not None and found.weights is not None:
+            self.weights, self.height = found.weights, len(found.weights)
+            for at, attribute in enumerate(attributes):
+                self.columns[attribute.name] = np.ascontiguousarray(found.codes[:, at])
+        return True
+
+    def _keep(self, found: Opened) -> None:
+        """Keep what is known of a table whose rows are elsewhere."""
+        self.problems |= found.problems
+        self.engine, self.left_out = found.engine, found.left_out
+
 
 def _encode(
-    source: Source, attributes: Sequence[Attribute], person: Sequence[str] = ()
-) -> tuple[list[Encoded], People | None, np.ndarray | None, int, bool]:
+    source: Source, attributes: Sequence[Attribute], person: Sequence[str] = (), limit: int | None = None
+) -> tuple[list[Encoded], People | None, np.ndarray | None, int, bool] | None:
     """Scan once for the codes and for who the rows are about, and once more for the cells the expressions ask about.
 
-    Returned last is whether some row could be the header again, by the columns that were read.
+    Returned last is whether some row could be the header again, by the columns that were read. None where an engine
+    that groups has more than `limit` combinations.
     """
     columns = [column_of(attribute) for attribute in attributes]
     keys = {f"\0person {at}": name for at, name in enumerate(person)}
     cells = {name: grid for name, grid in _grids(attributes).items() if name not in person}
-    frame = source.scan([*columns, *(name for name in person if name not in columns)], cells)
+    frame = source.scan([*columns, *(name for name in person if name not in columns)], cells, limit)
+    if source.grouped and limit is not None and int(source.collect(frame.select(pl.len())).item()) > limit:
+        return None
     types = source.types(frame)
     refuse_types(attributes, types)
     looks = {a.name: first_look(a, types[column_of(a)], padded=source.padded) for a in attributes}

@@ -11,7 +11,7 @@ import polars as pl
 
 from sfumato.counts.agreement import mixed_keys, more_than_by_chance, rival_keys, suspected_keys
 from sfumato.counts.copies import COPIES_SHARE, find_copies
-from sfumato.counts.counts import Counts, checked_names, group_codes
+from sfumato.counts.counts import Counts, checked_names
 from sfumato.counts.derived import Derived, derived_columns
 from sfumato.counts.people import (
     Members,
@@ -26,11 +26,15 @@ from sfumato.counts.people import (
 from sfumato.counts.store import Store
 from sfumato.counts.stray_rows import stray_rows
 from sfumato.counts.unclear_cells import unclear_cells
+from sfumato.engines import Engine
+from sfumato.engines.batches import ArraysOfPeople, Batches, batches_of
+from sfumato.engines.grouping import group_codes
 from sfumato.errors import ParameterError, Problem, ReadError, SchemaError, count_of
 from sfumato.io.decode_cell import LEFT_OUT
 from sfumato.io.encode import numbers_with_point
 from sfumato.io.errors import guessed_reading
 from sfumato.io.source import ROWS, Source, open_source
+from sfumato.limits import DRIVER_CELLS
 from sfumato.schema import Attribute, Days, Grid, Schema, Values
 from sfumato.schema.checks import names_rule, refuse_free_text, rows_with_names
 from sfumato.schema.fingerprints import Fingerprints, lonely_people, lonely_rows
@@ -47,6 +51,7 @@ def read(
     encoding: str | None = None,
     header: bool | Sequence[str] | None = None,
     sheet: str | None = None,
+    driver_cells: int = DRIVER_CELLS,
     progress: Callable[[str], None] | None = None,
 ) -> Table:
     """Read the published columns of a CSV, Parquet, Excel, SPSS, Stata or SAS file, a glob, or a frame.
@@ -55,10 +60,17 @@ def read(
     or the names of the columns; delimiter, encoding and header are found when not given. `sheet` names the sheet of an
     Excel file, which must be said where several hold values. `progress` is called with a word for each stage.
 
+    `driver_cells` is how many distinct combinations of published values may be held at once. A table with more is
+    counted where it is: Mondrian then finds its first cuts from summaries and the same classes as otherwise
+    (docs/scale.md).
+
     >>> sf.read(sf.datasets.adult_frame("test"), sf.Schema.load(sf.datasets.ADULT_SCHEMA))
     Table('adult', 8 attributes, confidential)
     """
-    table = _open(data, schema, delimiter=delimiter, encoding=encoding, header=header, sheet=sheet)
+    if driver_cells < 1:
+        raise ParameterError("driver_cells", driver_cells, "must be at least 1", hint=f"the default is {DRIVER_CELLS}")
+    form = {"delimiter": delimiter, "encoding": encoding, "header": header, "sheet": sheet}
+    table = _open(data, schema, driver_cells=driver_cells, progress=progress, **form)
     if progress is not None:
         progress("read")
     table.require()
@@ -86,12 +98,23 @@ def check(
         return list(error.problems)
 
 
-def _open(data: Any, schema: Schema, **options: Any) -> Table:
+def _open(
+    data: Any,
+    schema: Schema,
+    *,
+    driver_cells: int = DRIVER_CELLS,
+    progress: Callable[[str], None] | None = None,
+    **options: Any,
+) -> Table:
     if not isinstance(schema, Schema):
         raise ParameterError("schema", type(schema).__name__, "is not a Schema", hint="sf.Schema.load(path)")
     expected = [a.column or a.name for a in schema.attributes if a.role not in ("identifier", "other")]
     source = open_source(data, expected=expected, **options)
-    return Table(schema, Store(source, person=schema.person_columns, exact=schema.person_exact))
+    store = Store(source, person=schema.person_columns, exact=schema.person_exact)
+    store.driver_cells, store.progress = driver_cells, progress
+    table = Table(schema, store)
+    table.driver_cells = driver_cells
+    return table
 
 
 def _with_decimals(source: Source, attribute: Attribute) -> int:
@@ -113,7 +136,7 @@ class Table:
     (Table('adult', 8 attributes, confidential), 15060)
     """
 
-    __slots__ = ("_counts", "_derived", "_held", "_kept", "_store", "_surplus", "schema")
+    __slots__ = ("_counts", "_derived", "_engine", "_held", "_kept", "_store", "_surplus", "driver_cells", "schema")
 
     def __init__(self, schema: Schema, store: Store) -> None:
         self.schema = schema
@@ -123,6 +146,8 @@ class Table:
         self._held: np.ndarray | None = None
         self._surplus: int | None = None
         self._derived: list[Derived] | None = None
+        self._engine: Engine | None = None
+        self.driver_cells = DRIVER_CELLS
 
     def __repr__(self) -> str:
         return f"Table({self.schema.name!r}, {len(self.schema.published)} attributes, confidential)"
@@ -152,14 +177,17 @@ class Table:
     @property
     def rows(self) -> int:
         """How many rows there are, those left out not counted."""
-        weights = self._weights()
+        far, weights = self._far(), self._weights()
+        if far is not None:
+            return far.rows
         return self._lines() if weights is None else int(weights.sum())
 
     @property
     def left_out(self) -> int:
         """How many rows are left out because a value is missing where the schema says `suppress`."""
-        self.require()
         store = self._store
+        if self._far() is not None:
+            return store.left_out
         return (store.height if store.weights is None else int(store.weights.sum())) - self.rows - self.surplus
 
     @property
@@ -285,7 +313,7 @@ class Table:
         """Return a problem where many rows agree in every quasi-identifier, a day among them, more than by chance."""
         schema = self.schema
         days = [a for a in schema.quasi if isinstance(a.domain, Days) and a.domain.step == 1 and not a.domain.months]
-        if not days or schema.person or schema.unit != "person" or schema.rows_per_person > 1:
+        if not days or schema.person or schema.unit != "person" or schema.rows_per_person > 1 or not self.held:
             return []
         counts = self.counts([attribute.name for attribute in schema.quasi])
         most = more_than_by_chance(counts.codes, counts.weights)
@@ -319,9 +347,8 @@ class Table:
         file, schema = self._store.source or self._store.file, self.schema
         if file is None or schema.person or schema.copies_are_people or schema.rows_per_person > 1:
             return []
-        kinds = self.counts()  # rows that differ in what is published differ
-        if self.rows - len(kinds) <= COPIES_SHARE * self.rows:
-            return []
+        if self._far() is None and self.rows - len(self.counts()) <= COPIES_SHARE * self.rows:
+            return []  # rows that differ in what is published differ
         if self._store.copies is None:
             found = find_copies(file)
             self._store.copies = [] if found is None else [found.problem(self._store.name)]
@@ -351,13 +378,14 @@ class Table:
     def fingerprints(self) -> Fingerprints:
         """Count who is alone with what is always published unchanged, and rows with all columns. Confidential."""
         carried = tuple(attribute.name for attribute in self.schema.carried)
-        every, some = self.counts(), self.counts(carried) if carried else None
+        some = self.counts(carried) if carried else None
+        every = self.counts() if self._far() is None else None
         members = self.members(carried) if carried else None
         return Fingerprints(
             self.rows,
             unchanged=carried,
             alone=0 if some is None else lonely_rows(some.codes, some.weights),
-            alone_on_all=lonely_rows(every.codes, every.weights),
+            alone_on_all=None if every is None else lonely_rows(every.codes, every.weights),
             people=None if members is None else members.people,
             people_alone=None if members is None else lonely_people(members.person, members.line),
         )
@@ -397,20 +425,27 @@ class Table:
     ) -> Table:
         """Return the table in other roles; a column named in none becomes `other` and is not published."""
         schema = self.schema.with_roles(quasi=quasi, sensitive=sensitive, target=target)
-        grouped = self._store.weights is not None  # its lines are combinations of the columns asked for
+        grouped = self._store.weights is not None or self._store.engine is not None  # lines of the columns asked for
         if not grouped:
-            return Table(schema, self._store)
-        return Table(schema, Store(self._store.source, person=self._store.person, exact=self._store.exact))
+            table = Table(schema, self._store)
+            table.driver_cells = self.driver_cells
+            return table
+        store = Store(self._store.source, person=self._store.person, exact=self._store.exact)
+        store.driver_cells, table = self.driver_cells, Table(schema, store)
+        table.driver_cells = self.driver_cells
+        return table
 
     def counts(self, names: str | Sequence[str] | None = None) -> Counts:
         """Return how many rows share each combination of codes; `names` default to all published attributes."""
         wanted = self._names(names)
         if wanted not in self._counts:
-            self._counts[wanted] = self._count(wanted)
+            far = self._far()
+            self._counts[wanted] = self._count(wanted) if far is None else self._count_far(far, wanted)
         return self._counts[wanted]
 
     def codes(self, names: str | Sequence[str] | None = None) -> np.ndarray:
         """Return one row of int32 codes for each record, in file order (a database's rows: in code order)."""
+        self._refuse_far("each row")
         wanted = self._names(names)
         columns = self._columns(wanted)
         found = np.empty((len(columns[0]) if columns else self._lines(), len(wanted)), dtype=np.int32)
@@ -428,7 +463,7 @@ class Table:
 
     def take(self, rows: np.ndarray) -> Table:
         """Return the table of some rows, by their place (or a boolean mask); a row may be taken twice."""
-        self.require()
+        self._refuse_far("a part of the rows")
         rows = np.asarray(rows)
         if rows.dtype == bool and rows.shape != (self.rows,):
             raise ParameterError("rows", f"mask of shape {rows.shape}", f"must have {self.rows} entries")
@@ -453,7 +488,42 @@ class Table:
         store.problems = {name: self._store.problems[name] for name in names}
         return Table(self.schema, store)
 
+    @property
+    def engine(self) -> Engine | None:
+        """Where the rows are counted when there are more distinct ones than `driver_cells`; else None."""
+        far = self._far()
+        if far is not None:
+            return far
+        if self._engine is None and self.rows > self.driver_cells and len(self.counts()) > self.driver_cells:
+            self._engine = self._arrays()
+        return self._engine
+
+    @property
+    def held(self) -> bool:
+        """Whether rows, or their combinations, are held here; else `engine` counts them where they are."""
+        return self._far() is None
+
     # -- private --------------------------------------------------------------------------
+
+    def _far(self) -> Engine | None:
+        """Return the engine that has the rows, where they are not held here."""
+        self.require()
+        return self._store.engine
+
+    def _refuse_far(self, what: str) -> None:
+        """Raise where something needs the rows, and they are not held here."""
+        if self._far() is not None:
+            rule = f"the table has more distinct combinations, and {what} needs them at once"
+            raise ParameterError("driver_cells", self.driver_cells, rule, hint="raise it, or publish fewer columns")
+
+    def _arrays(self) -> Engine:
+        """Return the rows in memory as an engine."""
+        counts, members = self.counts(), self.members() if self.schema.several else None
+        if members is None:
+            again = batches_of(counts.codes, counts.weights)
+            return Batches(counts.names, sizes=counts.sizes, rows=counts.rows, again=again)
+        told = {"person": members.person, "line": members.line, "times": members.rows}
+        return ArraysOfPeople.of(counts.names, counts.sizes, counts.codes, counts.weights, **told)
 
     def _names(self, names: str | Sequence[str] | None) -> tuple[str, ...]:
         published = tuple(attribute.name for attribute in self.schema.published)
@@ -469,6 +539,8 @@ class Table:
     def _select(self) -> np.ndarray | None:
         """Places of the rows that stay, None when all do."""
         self.require()
+        if self._store.engine is not None:
+            self._surplus = 0
         if self._surplus is None:
             leaving = [a.name for a in self.schema.published if a.missing and a.missing.action == "suppress"]
             gone = np.zeros(self._store.height, dtype=bool)
@@ -516,6 +588,14 @@ class Table:
     def _weights(self) -> np.ndarray | None:
         self._select()
         return self._held
+
+    def _count_far(self, engine: Engine, wanted: tuple[str, ...]) -> Counts:
+        """Have the engine count some columns."""
+        found = engine.counts(wanted, self.driver_cells)
+        if found is None:
+            self._refuse_far(f"counting {', '.join(wanted)} together")
+        assert found is not None
+        return Counts.from_arrays(self.schema, wanted, found.codes, found.weight)
 
     def _count(self, wanted: tuple[str, ...]) -> Counts:
         columns = self._columns(wanted)

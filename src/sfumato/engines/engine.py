@@ -47,14 +47,28 @@ class Lines:
 
 @runtime_checkable
 class Engine(Protocol):
-    """Coded rows somewhere else: `names` and `sizes` of its columns, and how many rows there are."""
+    """Coded rows somewhere else."""
 
-    names: tuple[str, ...]
-    sizes: tuple[int, ...]
-    rows: int
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of its columns: the published attributes, quasi-identifiers first."""
+        ...
 
-    def counts(self, names: Sequence[str], limit: int) -> Lines | None:
-        """Return the distinct rows of some columns (part 0), or None where there are more than `limit`."""
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """How many codes each column has."""
+        ...
+
+    @property
+    def rows(self) -> int:
+        """How much weight all rows have."""
+        ...
+
+    def counts(self, names: Sequence[str], limit: int, parts: Parts | None = None) -> Lines | None:
+        """Return the distinct rows of some columns in each part (without parts: of the whole table, part 0).
+
+        None where there are more than `limit`.
+        """
         ...
 
     def pairs(self, parts: Parts, wanted: Sequence[tuple[int, int]]) -> Mapping[tuple[int, int], PairCounts]:
@@ -88,7 +102,10 @@ class PersonLines:
 class EngineOfPeople(Engine, Protocol):
     """An engine that knows who each row is about; people are numbered from 0 in any order, keys stay where they are."""
 
-    people: int
+    @property
+    def people(self) -> int:
+        """How many people there are."""
+        ...
 
     def shares(self) -> tuple[Engine, int]:
         """Return the same rows weighed by shares of people, and the whole that each person's shares add up to.

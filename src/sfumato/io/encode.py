@@ -29,12 +29,14 @@ from sfumato.schema import Attribute, Days, Edges, Grid, Values
 from sfumato.schema.formats import NumberForm, format_regex
 
 __all__ = [
+    "CELL_MARGIN",
     "Encoded",
     "cell_and_certainty",
     "cells_of",
     "code_type",
     "days_in",
     "exact_cells",
+    "exact_units",
     "first_look",
     "numbers_with_point",
     "settle",
@@ -43,7 +45,8 @@ __all__ = [
 ]
 
 _EXACT = Decimal(2**48)  # scaled units below which the float arithmetic is certain
-_MARGIN = 0.25  # of a scaled unit
+CELL_MARGIN = 0.25
+"""Of a scaled unit: how far a number may be off and its cell is still certain."""
 _EDGES_IN_LINE = 64
 _PADDED_LIMIT = 10_000
 _EPOCH_DAYS = 719_163  # date(1970, 1, 1).toordinal()
@@ -312,9 +315,14 @@ def cell_and_certainty(domain: Grid, x: Any) -> tuple[Any, Any]:
     unit = Decimal(10) ** domain.decimals
     scale, low, step = float(unit), float(domain.low * unit), float(domain.step * unit)
     scaled = x * scale + 0.5 - low
-    code = ((scaled - _MARGIN) / step).floor()
-    again = ((scaled + _MARGIN) / step).floor()
-    return code, (code == again) & (x.abs() < float(_EXACT / unit))
+    code = ((scaled - CELL_MARGIN) / step).floor()
+    again = ((scaled + CELL_MARGIN) / step).floor()
+    return code, (code == again) & (x.abs() < exact_units(domain))
+
+
+def exact_units(domain: Grid) -> float:
+    """Return the size below which float arithmetic places numbers with certainty."""
+    return float(_EXACT / Decimal(10) ** domain.decimals)
 
 
 def _in_range(attribute: Attribute, code: pl.Expr, below: pl.Expr, above: pl.Expr) -> pl.Expr:

@@ -16,10 +16,11 @@ from sfumato.io.errors import refused
 from sfumato.io.spark import Sql, by_bytes, collected, counted, is_spark, quoted
 from sfumato.schema import Grid
 
-__all__ = ["ROWS", "Grouped", "InMemory", "open_frame"]
+__all__ = ["KINDS", "ROWS", "Grouped", "InMemory", "open_frame"]
 
 _ONE_TYPE = {"string", "integer", "floating", "boolean", "empty"}
 ROWS = "__rows__"  # how many rows share the values of a line
+KINDS = "__kinds__"  # how many lines have so many rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,7 @@ class InMemory:
 
     frame: Any
 
-    def rows(self, names: Sequence[str], _cells: Mapping[str, Grid]) -> pl.DataFrame:
+    def rows(self, names: Sequence[str], _cells: Mapping[str, Grid], _limit: int | None = None) -> pl.DataFrame:
         """Return the named columns."""
         return pl.DataFrame([_series(self.frame[name]).alias(name) for name in names])
 
@@ -48,25 +49,36 @@ class Grouped:
 
     frame: Any
 
-    def rows(self, names: Sequence[str], cells: Mapping[str, Grid]) -> pl.DataFrame:
+    def rows(self, names: Sequence[str], cells: Mapping[str, Grid], limit: int | None = None) -> pl.DataFrame:
         """Return the distinct combinations of raw values and, in `ROWS`, how many rows have each.
 
-        Doubles of a column in `cells` become the middle of their cell first, so that few lines come back.
+        With a limit, at most one line more than it. Doubles of a column in `cells` become the middle of their cell
+        first, so that few lines come back.
         """
         types = self.frame.collect_schema()
         spark = self.frame.to_native()
         if is_spark(spark):
             doubles = [name for name in names if name in cells and types[name] == nw.Float64]
             written = {name: _middle_in_sql(quoted(name), cells[name]) for name in doubles}
-            return collected(counted(spark, names, written, ROWS))
+            lines = counted(spark, names, written, ROWS)
+            return collected(lines if limit is None else lines.limit(limit + 1))
         middles = [_middle(name, cells[name]) for name in names if name in cells and types[name] == nw.Float64]
         frame = self.frame.select(*names)
         query = (frame.with_columns(*middles) if middles else frame).group_by(*names).agg(nw.len().alias(ROWS))
+        query = query if limit is None else query.head(limit + 1)
         return _fetched(query).with_columns(pl.col(ROWS).cast(pl.Int64))  # Decimal or unsigned, by engine
 
     def height(self) -> int:
         """Return how many rows there are."""
         return int(_fetched(self.frame.select(nw.len())).item())
+
+    def spread(self, names: Sequence[str], *, known: bool) -> pl.DataFrame:
+        """Return how many combinations of values (`KINDS`) have how many rows (`ROWS`); `known`: no empty cells."""
+        frame = self.frame.select(*names)
+        frame = frame.drop_nulls() if known else frame
+        lines = frame.group_by(*names).agg(nw.len().alias(ROWS)).select(ROWS)
+        found = _fetched(lines.group_by(ROWS).agg(nw.len().alias(KINDS)))
+        return found.with_columns(pl.col(ROWS, KINDS).cast(pl.Int64))
 
 
 def _fetched(query: Any) -> pl.DataFrame:

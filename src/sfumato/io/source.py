@@ -12,15 +12,16 @@ from typing import Any, TypeVar
 import polars as pl
 
 from sfumato.errors import SfumatoError
+from sfumato.io.database import SCHEMES, SqlTable, open_database
 from sfumato.io.decode_cell import canonical_text
 from sfumato.io.dialect import CsvFile, guesses_of, line_numbers, open_csv
 from sfumato.io.errors import refused
 from sfumato.io.excel import Sheet, open_sheet
-from sfumato.io.frames import ROWS, Grouped, InMemory, open_frame
+from sfumato.io.frames import KINDS, ROWS, Grouped, InMemory, open_frame
 from sfumato.limits import engine_path
 from sfumato.schema import Grid
 
-__all__ = ["ROWS", "STATS", "Source", "guarded", "open_source", "slices", "stats_frame"]
+__all__ = ["KINDS", "ROWS", "STATS", "Source", "guarded", "open_source", "slices", "stats_frame"]
 
 
 # SPSS, Stata and SAS files, through pyreadstat: each cell as its value label, its number, its text or its day.
@@ -81,7 +82,7 @@ class Source:
     name: str
     _: KW_ONLY
     columns: tuple[str, ...]
-    frame: pl.LazyFrame | InMemory | Sheet | Grouped
+    frame: pl.LazyFrame | InMemory | Sheet | Grouped | SqlTable
     streaming: bool = True
     files: tuple[CsvFile, ...] = ()
 
@@ -98,7 +99,7 @@ class Source:
     @property
     def grouped(self) -> bool:
         """True when lines are combinations with a number of rows, in no order of their own."""
-        return isinstance(self.frame, Grouped)
+        return isinstance(self.frame, Grouped | SqlTable)
 
     @property
     def counted(self) -> int | None:
@@ -137,14 +138,19 @@ class Source:
         """Return the types of a frame's columns."""
         return guarded(self.name, lambda: dict(frame.collect_schema()))
 
-    def scan(self, columns: Sequence[str], cells: Mapping[str, Grid] | None = None) -> pl.LazyFrame:
+    def scan(
+        self, columns: Sequence[str], cells: Mapping[str, Grid] | None = None, limit: int | None = None
+    ) -> pl.LazyFrame:
         """Return a lazy frame of the named columns; of an engine that groups, with the number of rows in `ROWS`.
 
-        Such an engine may give the middle of a cell for any number of the cell in the columns `cells`.
+        Such an engine may give the middle of a cell for any number of the cell in the columns `cells`, and stops one
+        line after `limit`.
         """
         frame = self.frame
         if isinstance(frame, pl.LazyFrame):
             return frame.select(columns)
+        if isinstance(frame, Grouped | SqlTable):
+            return guarded(self.name, lambda: frame.rows(columns, cells or {}, limit)).lazy()
         return guarded(self.name, lambda: frame.rows(columns, cells or {})).lazy()
 
     def objects(self, column: str) -> list[Any] | None:
@@ -168,6 +174,12 @@ class Source:
         if not isinstance(frame, pl.LazyFrame):
             return guarded(self.name, frame.height)
         return self.same_rows(int(self.collect(frame.select(pl.len())).item()))
+
+    def spread(self, names: Sequence[str], *, known: bool = False) -> pl.DataFrame:
+        """Return how many combinations of values have how many rows, of an engine that groups: no value comes back."""
+        frame = self.frame
+        assert isinstance(frame, Grouped | SqlTable)
+        return guarded(self.name, lambda: frame.spread(names, known=known))
 
     def same_rows(self, read: int) -> int:
         """Return the number of rows read; raise when the count of the lines says another."""
@@ -211,6 +223,11 @@ def open_source(
 ) -> Source:
     """Open a path, a glob or a frame; `expected` are the columns a header is likely to name."""
     text = {"delimiter": delimiter, "encoding": encoding, "header": header}
+    if isinstance(data, str) and data.startswith(SCHEMES):
+        if sheet is not None or any(value is not None for value in text.values()):
+            raise refused("delimiter, encoding, header, sheet", "are for files", "omit them for a database")
+        table = open_database(data)
+        return Source(table.name, columns=table.columns, frame=table, streaming=False)
     if isinstance(data, str | PathLike):
         return _open_paths(_paths(fspath(data)), text, sheet, expected)
     if sheet is not None or any(value is not None for value in text.values()):

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from sfumato.kernels.anatomy import bucket_values
-from sfumato.kernels.conditions import size
+from sfumato.kernels.conditions import bind, size
 from sfumato.kernels.linkage import no_link, score
 from sfumato.kernels.merging import JoinAxis, UnitedClasses, join_rules, new_index, unite
-from sfumato.kernels.mondrian.layout import CutAttribute
+from sfumato.kernels.mondrian.layout import CutAttribute, lay_out, whole_box
 from sfumato.kernels.mondrian.partition import partition
+from sfumato.kernels.mondrian.summary import Summary, choose
 from sfumato.kernels.nearest import nearest
 
 __all__ = ["warm"]
@@ -20,10 +21,19 @@ def warm() -> None:
     codes = np.array([[0], [1]], np.int32)
     for cut in ("best", "widest"):
         partition(codes, np.array([1, 1]), [CutAttribute(2)], conditions=[size(1)], cut=cut)
+    _choose_none()
     bucket_values(np.array([2, 2], np.int64), 2)
     one, zero = np.ones(1, np.int64), np.zeros(1, np.int64)
     nearest(np.zeros((1, 1), np.int64), np.zeros((1, 1), np.int64), one, one, zero, np.array([0, 1]), zero, one)
     _unite_nothing()
+
+
+def _choose_none() -> None:
+    """One code, which no rule can cut."""
+    layout, one = lay_out([CutAttribute(1)]), np.ones(1, np.int64)
+    summary = Summary([np.zeros(1, np.int32)], weights=[one], pairs={}, sensitive={})
+    told = bind([size(1)], [], 1)
+    choose(summary, layout, [CutAttribute(1)], told, box=whole_box(layout), rule=0, uniformity_weight=0.0)
 
 
 def _unite_nothing() -> None:

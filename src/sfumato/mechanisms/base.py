@@ -10,7 +10,9 @@ from typing import Any, Protocol, runtime_checkable
 from sfumato.claims import Claim
 from sfumato.counts import Counts, Members, Table
 from sfumato.declare import parameters
+from sfumato.engines import Engine
 from sfumato.errors import ParameterError, SchemaError, SfumatoError
+from sfumato.limits import DRIVER_CELLS
 from sfumato.randomness import Entropy
 from sfumato.release import Release
 from sfumato.schema import Schema
@@ -118,6 +120,7 @@ class Gathered:
 
     Where a person may have several rows, `members` says who has which line of the first counts asked for; `surplus` is
     how many rows of people with more than the schema's `rows_per_person` are left out.
+    `engine` has the rows where there are more distinct ones than `driver_cells`, and the mechanism can work with that.
     """
 
     schema: Schema
@@ -127,6 +130,8 @@ class Gathered:
     surplus: int = 0
     members: Members | None = field(default=None, repr=False)
     progress: Progress | None = field(default=None, repr=False)
+    engine: Engine | None = field(default=None, repr=False)
+    driver_cells: int = DRIVER_CELLS
 
     def __getitem__(self, names: tuple[str, ...]) -> Counts:
         if names not in self.by_names:
@@ -222,6 +227,16 @@ def gather(mechanism: Mechanism, table: Table, *, progress: Progress | None = No
     refuse_guesses(mechanism, table)
     needs = mechanism.needs(schema)
     counting = schema.several and _says(mechanism, "counts_people")
+    if table.engine is not None and _says(mechanism, "cuts_far"):
+        return Gathered(
+            schema,
+            by_names={},
+            left_out=table.left_out,
+            surplus=table.surplus,
+            progress=progress,
+            engine=table.engine,
+            driver_cells=table.driver_cells,
+        )
     members = table.members(needs[0]) if counting else None
     if counting and members is None:
         rule = "the schema names a person, and the table does not say who its rows are about"

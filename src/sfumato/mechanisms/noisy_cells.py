@@ -25,7 +25,7 @@ import numpy as np
 
 from sfumato.claims import Claim
 from sfumato.counts import Counts, Cuts
-from sfumato.counts.counts import group_codes
+from sfumato.engines.grouping import group_codes
 from sfumato.errors import ParameterError, count_of
 from sfumato.exact import whole
 from sfumato.randomness import Entropy, sparse_noise

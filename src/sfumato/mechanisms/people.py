@@ -24,15 +24,13 @@ import numpy as np
 
 from sfumato.claims import MECHANISM_TOLERANCE, Requirement
 from sfumato.counts import Counts, Members
-from sfumato.errors import Infeasible, ParameterError, count_of
-from sfumato.kernels.conditions import MOST_ROWS
+from sfumato.engines.people import shares_of
+from sfumato.errors import Infeasible, count_of
 from sfumato.kernels.mondrian.partition import CutTree, Partition
 from sfumato.release import DeclaredPeople, ground_of
 from sfumato.schema import Attribute, Schema
 
 __all__ = ["capped_notes", "declared", "read_by", "satisfied", "settled", "shares", "too_few_people"]
-
-_WHOLE = 60  # parts of a vote, where there is room: 1 to 6 rows share it evenly
 
 
 def shares(members: Members, lines: int) -> tuple[np.ndarray, int]:
@@ -40,22 +38,7 @@ def shares(members: Members, lines: int) -> tuple[np.ndarray, int]:
 
     A person's whole is divided evenly among the person's lines, the remainder to the first of them.
     """
-    if not len(members.person):
-        return np.zeros(lines, np.int64), 1
-    _, person, many = np.unique(members.person, return_inverse=True, return_counts=True)
-    most, room = int(many.max()), MOST_ROWS // len(many)
-    if most > room:
-        rule = f"has up to {most} different rows, too many for {len(many)} people"
-        raise ParameterError("person", "a person", rule, hint="rows_per_person = m keeps at most m rows of each person")
-    whole = min(max(most, _WHOLE), room)
-    order = np.lexsort((members.line, person.reshape(-1)))
-    first = np.ones(len(order), bool)
-    first[1:] = person.reshape(-1)[order][1:] != person.reshape(-1)[order][:-1]
-    share = whole // many[person.reshape(-1)]
-    share[order[first]] += whole % many
-    weights = np.zeros(lines, np.int64)
-    np.add.at(weights, members.line, share)
-    return weights, whole
+    return shares_of(members.person, members.line, lines)
 
 
 def declared(
@@ -176,8 +159,14 @@ def _joined(table: Counts, parts: Partition, at: np.ndarray) -> Partition:
     leaf_of_node[nodes] = number
     weight = np.zeros(len(nodes), np.int64)
     np.add.at(weight, leaf, table.weights)
+    held = parts.held
+    if held is not None:
+        now = np.zeros(len(parts.weight), np.int64)
+        now[parts.leaf] = leaf
+        held = tuple(_joined_codes(now[old], codes) for old, codes in held)
     return replace(
         parts,
+        held=held,
         low=low[nodes][rank],
         high=high[nodes][rank],
         weight=weight,
@@ -191,6 +180,13 @@ def _joined(table: Counts, parts: Partition, at: np.ndarray) -> Partition:
             leaf=leaf_of_node,
         ),
     )
+
+
+def _joined_codes(leaf: np.ndarray, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return each pair of a leaf and a code once, in order."""
+    size = int(codes.max(initial=0)) + 1
+    keys = np.unique(leaf * size + codes)
+    return keys // size, keys % size
 
 
 def _boxes(parts: Partition, sizes: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:

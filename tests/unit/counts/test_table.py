@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from sfumato.counts import Counts, Table, check, read
-from sfumato.counts.counts import group_codes
+from sfumato.engines.grouping import group_codes
 from sfumato.errors import ParameterError, ReadError
 from sfumato.io.frames import Grouped
 from sfumato.schema import Schema

@@ -138,6 +138,12 @@ def publish_options(function: F) -> F:
             click.option("--undecided", is_flag=True, help="Publish columns whose role is still a question."),
             *_d_option(function),
             file_options,
+            click.option(
+                "--driver-cells",
+                type=WHOLE,
+                help="Distinct combinations of values held at once (20 million); of more, Mondrian finds its first"
+                " cuts where the rows are.",
+            ),
             json_option,
         )
     ):

@@ -20,7 +20,7 @@ from sfumato.cli.publish.words import (
     withheld,
     withheld_words,
 )
-from sfumato.visible import operand, shell_command
+from sfumato.visible import operand, shell_command, without_password
 
 if TYPE_CHECKING:
     from sfumato.claims import Claim
@@ -85,7 +85,8 @@ def _published(mechanism: Mechanism, schema: Any, options: dict[str, Any]) -> tu
     refuse_target("page", options["page"], endings=REPORT_ENDINGS)
     refuse_before_reading(mechanism, schema, saved=True, **saving)
     _refuse_waste(claim, options)
-    given = given_options(**{name: options[name] for name in ("delimiter", "encoding", "header", "sheet")})
+    form = ("delimiter", "encoding", "header", "sheet", "driver_cells")
+    given = given_options(**{name: options.get(name) for name in form})
     with NewFolder(options["output"]) as place, _mapping_file(options, place) as mapping:
         refuse_ledger_inside(options["ledger"], place)
         table = sf.read(options["data"], schema, **given)
@@ -198,7 +199,8 @@ def _say_undecided(schema: Any, options: dict[str, Any]) -> None:
 
     if undecided := schema.decisions():
         are = count_of(len(undecided), "decision of the schema is", "decisions of the schema are")
-        listed = shell_command(["sfumato", "check", operand(options["data"]), operand(options["schema"])])
+        data = operand(without_password(options["data"]))
+        listed = shell_command(["sfumato", "check", data, operand(options["schema"])])
         say(f"Warning: {are} open: {named_decisions(undecided)}. Each as a question: {listed}", error=True)
 
 

@@ -25,6 +25,7 @@ __all__ = [
     "HEAVY",
     "HIGH",
     "LOW",
+    "MOVING",
     "ON",
     "SET",
     "SOME",
@@ -39,9 +40,9 @@ __all__ = [
     "count_codes",
     "dense",
     "lay_out",
-    "new_box",
     "scratch",
     "sort_rows",
+    "whole_box",
 ]
 
 BOX, SET, EXTREMES = range(3)
@@ -60,6 +61,8 @@ WIDE_GAIN = 16
 """How many times the rows the counting must cost before it is."""
 WEIGHTS = 1 << 16
 """Weights that a tree holds one by one."""
+MOVING = 5
+"""Place in `Scratch.cut` of the attribute whose codes move, where a part is a summary."""
 
 Codes = npt.NDArray[np.int32]
 RowRecords = npt.NDArray[np.void]
@@ -116,10 +119,13 @@ class Scratch(NamedTuple):
     left: Codes  # and on the left of a cut
     seen: Codes
     sensitive: Ints  # sensitive counts of the part, of the left, of the right, one after another
-    cut: Ints  # attribute, position (-1: into children), suppressed side (-1: none); `WIDE_FROM`, `WIDE_GAIN`
+    cut: Ints  # attribute, position (-1: into children), suppressed side (-1: none); `WIDE_FROM`, `WIDE_GAIN`, `MOVING`
     wide: Ints  # attributes x columns: the trees of `mondrian_excess`
     trees: Ints
     heavy: Codes
+    moves: Ints  # of a summary: where the moves of a code begin; empty where a part has rows
+    to: Codes  # the place each move adds to; -1 - x: the sensitive count x
+    moved: Codes  # and how much
 
 
 def lay_out(attributes: Sequence[CutAttribute]) -> Layout:
@@ -156,9 +162,11 @@ def _check(number: int, attribute: CutAttribute) -> None:
             raise ParameterError(name, f"node {place}", "must be tiled by its children, in order")
 
 
-def new_box(attributes: int) -> RowRecords:
-    """Return room for one part's box."""
-    return np.zeros(attributes, dtype=list(_SIDE))
+def whole_box(layout: Layout) -> RowRecords:
+    """Return the box of a whole table: every code of every attribute, the root of every tree."""
+    box = np.zeros(len(layout.attribute), dtype=list(_SIDE))
+    box["high"], box["node"] = layout.attribute["codes"], layout.attribute["root"]
+    return box
 
 
 def scratch(attributes: Sequence[CutAttribute], rows: int, sensitive: int, weight: int) -> Scratch:
@@ -180,10 +188,13 @@ def scratch(attributes: Sequence[CutAttribute], rows: int, sensitive: int, weigh
         left=np.zeros(flat, dtype=np.int32),
         seen=np.zeros(dense, dtype=np.int32),
         sensitive=np.zeros(3 * sensitive, dtype=np.int64),
-        cut=np.array([0, 0, 0, WIDE_FROM, WIDE_GAIN], dtype=np.int64),
+        cut=np.array([0, 0, 0, WIDE_FROM, WIDE_GAIN, 0], dtype=np.int64),
         wide=wide,
         trees=np.zeros(4 * length * int(may.sum()), dtype=np.int64),
         heavy=np.empty(flat if may.any() else 0, dtype=np.int32),
+        moves=np.zeros(0, dtype=np.int64),
+        to=np.zeros(0, dtype=np.int32),
+        moved=np.zeros(0, dtype=np.int32),
     )
 
 

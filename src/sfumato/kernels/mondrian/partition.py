@@ -42,8 +42,8 @@ from sfumato.kernels.mondrian.layout import (
     Scratch,
     add_sensitive,
     lay_out,
-    new_box,
     scratch,
+    whole_box,
 )
 from sfumato.kernels.mondrian.sweep import choose_best, choose_widest, side_mass
 
@@ -51,16 +51,23 @@ __all__ = [
     "BEST",
     "LEAF",
     "NOBODY",
+    "RULES",
     "SPARING",
     "SUPPRESSED",
     "UNIFORMITY_WEIGHT",
     "WIDEST",
     "CutTree",
     "Grown",
+    "Inside",
     "Partition",
+    "box_order",
+    "choose_cut",
     "grow",
+    "leaf_costs",
     "partition",
     "partition_cost",
+    "refuse_whole",
+    "total_cost",
 ]
 
 
@@ -74,7 +81,7 @@ __all__ = [
 
 
 WIDEST, BEST, SPARING = range(3)
-_RULES = {"best": BEST, "sparing": SPARING, "widest": WIDEST}
+RULES = {"best": BEST, "sparing": SPARING, "widest": WIDEST}
 LEAF, SUPPRESSED = -1, -2  # in place of a node's attribute
 NOBODY = -1  # in place of a child: the interval holds no row
 
@@ -209,6 +216,20 @@ def _narrowable(t: Layout, c: Conditions, s: Scratch, part: Part) -> int:
 
 
 @inlined
+def choose_cut(t: Layout, c: Conditions, s: Scratch, part: Part, n: int, budget: int, rule: int, weight: float) -> bool:
+    """Write the cut that the rule takes of a part to `s.cut`; False where it stays whole."""
+    a = _narrowable(t, c, s, part)
+    if a >= 0:
+        s.cut[0], s.cut[1], s.cut[2] = a, t.attribute[a]["codes"] - 1 if t.attribute[a]["root"] < 0 else -1, -1
+        return True
+    if n < 2 * c.fewest and budget == 0:
+        return False
+    if rule == WIDEST:
+        return choose_widest(t, c, s, part, n)
+    return choose_best(t, c, s, part, n, budget, weight, rule == SPARING)
+
+
+@inlined
 def _split(rows: Codes, weights: Codes, start: int, end: int, a: int, position: int) -> int:
     """Move rows with a code below `position` to the front, in place; return where the others begin."""
     low, high = start, end - 1
@@ -258,14 +279,14 @@ def grow(
     weight: float,
     budget: int,
 ) -> Grown:
-    """Cut until no cut is allowed; `rows` and `weights` are reordered so that each leaf is a stretch."""
+    """Cut `box` until no cut is allowed; `rows` and `weights` are reordered so that each leaf is a stretch."""
     q, room = t.attribute.shape[0], 1024
     nodes = _new_nodes(room, q)
     child_low, child_node = np.zeros(room, dtype=np.int32), np.zeros(room, dtype=np.int64)
     stack = np.zeros(room, dtype=np.int64)
     nodes.end[0], nodes.budget[0] = rows.shape[0], budget
     for a in range(q):
-        nodes.high[0, a], nodes.node[0, a] = t.attribute[a]["codes"], t.attribute[a]["root"]
+        nodes.low[0, a], nodes.high[0, a], nodes.node[0, a] = box[a]["low"], box[a]["high"], box[a]["node"]
     used, children, waiting = 1, 0, 1
     while waiting > 0:
         waiting -= 1
@@ -276,15 +297,7 @@ def grow(
         part = Part(rows[start:end], weights[start:end], box)
         n = _observe(part.rows, part.weights, box)
         nodes.attribute[x] = LEAF
-        a = _narrowable(t, c, s, part)
-        if a >= 0:
-            s.cut[0], s.cut[1], s.cut[2] = a, t.attribute[a]["codes"] - 1 if t.attribute[a]["root"] < 0 else -1, -1
-        elif n < 2 * c.fewest and nodes.budget[x] == 0:
-            continue
-        elif rule == WIDEST:
-            if not choose_widest(t, c, s, part, n):
-                continue
-        elif not choose_best(t, c, s, part, n, nodes.budget[x], weight, rule == SPARING):
+        if not choose_cut(t, c, s, part, n, nodes.budget[x], rule, weight):
             continue
         a, position, spared = s.cut[0], s.cut[1], s.cut[2]
         parent_low, parent_high, parent = box[a]["low"], box[a]["high"], box[a]["node"]
@@ -366,6 +379,7 @@ class Partition:
     `leaf[i]` is row i's leaf, -1 where suppressed; `suppressed` counts rows; `suppressed_holds` says
     whether the suppressed rows together satisfy the conjunction (True where there are none). `reordered` lists the
     attributes that were cut in another order of their codes: there low and high are the ends of a set of codes.
+    `held`, where rows stand for several combinations, lists each leaf with each code it holds, by attribute.
     """
 
     low: Codes
@@ -377,6 +391,23 @@ class Partition:
     suppressed: int
     suppressed_holds: bool
     reordered: tuple[int, ...] = ()
+    held: tuple[tuple[Ints, Ints], ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Inside:
+    """One part of a larger table: the rows and overall counts of the whole, and the part's box (`layout.whole_box`)."""
+
+    rows: int
+    _: KW_ONLY
+    overall: list[Ints]
+    box: RowRecords
+
+
+def refuse_whole(conditions: Sequence[Condition], overall: list[Ints], rows: int) -> None:
+    """Raise where the whole table as one class does not satisfy the conditions."""
+    if not all_hold(conditions, overall, overall, rows):
+        raise Infeasible("the requirement", "none", "the whole table as one class does not satisfy it")
 
 
 def partition(
@@ -390,36 +421,38 @@ def partition(
     cut: Literal["best", "sparing", "widest"] = "best",
     uniformity_weight: float = UNIFORMITY_WEIGHT,
     max_suppressed: Fraction = Fraction(0),
+    inside: Inside | None = None,
 ) -> Partition:
     """Cut the table as long as every part satisfies all conditions.
 
     `codes` is rows x attributes, `weights` how many people share a row, `sensitive` rows x sensitive
     columns. With `max_suppressed` above 0 (not with the rule `widest`) a side of a cut that does not satisfy the
     conditions may be left out where that costs less than keeping it: at most that share of all rows, spent from the top
-    down.
+    down. With `inside` the rows are those of one part of a larger table, which satisfies the conditions.
     """
     table, counts, carried = _read(codes, weights, attributes, sensitive, sensitive_sizes)
-    if cut not in _RULES:
-        raise ParameterError("cut", cut, f"must be one of {', '.join(_RULES)}")
+    if cut not in RULES:
+        raise ParameterError("cut", cut, f"must be one of {', '.join(RULES)}")
     if not 0 <= max_suppressed < 1 or (max_suppressed and cut == "widest"):
         rule = "must be from 0 to below 1, and 0 for the widest cut"
         raise ParameterError("max_suppressed", max_suppressed, rule)
     rows = int(counts.sum())
     if all(condition.operation == SIZE for condition in conditions):
         carried, sensitive_sizes = carried[:, :0], ()
-    overall = _overall(carried, counts, sensitive_sizes)
-    bound = bind(conditions, overall, rows)
+    overall = _overall(carried, counts, sensitive_sizes) if inside is None else inside.overall[: len(sensitive_sizes)]
+    bound = bind(conditions, overall, rows if inside is None else inside.rows)
     layout = lay_out(attributes)
     if rows == 0:
         return _nothing(len(attributes))
-    if not all_hold(conditions, overall, overall, rows):
-        raise Infeasible("the requirement", "none", "the whole table as one class does not satisfy it")
+    if inside is None:
+        refuse_whole(conditions, overall, rows)
     working = np.concatenate([table, carried, np.arange(len(counts), dtype=np.int32)[:, None]], axis=1)
     moving = counts.astype(np.int32)
     room = scratch(attributes, len(counts), int(bound.offset[-1]), rows)
     budget = int(max_suppressed * rows)
-    rule, weight = _RULES[cut], float(uniformity_weight)
-    grown = grow(layout, bound, room, new_box(len(attributes)), working, moving, rule, weight, budget)
+    rule, weight = RULES[cut], float(uniformity_weight)
+    box = whole_box(layout) if inside is None else inside.box.copy()
+    grown = grow(layout, bound, room, box, working, moving, rule, weight, budget)
     return _result(_trimmed(grown), working[:, -1], counts, carried=carried, conditions=conditions, overall=overall)
 
 
@@ -431,10 +464,37 @@ def partition_cost(
     uniformity_weight: float = UNIFORMITY_WEIGHT,
 ) -> float:
     """Return what the rule `best` lowers, summed over all leaves; a suppressed row costs q (1 + weight)."""
+    width, excess = leaf_costs(found, codes, weights, attributes)
+    return total_cost(found.weight, width, excess, attributes, uniformity_weight, suppressed=found.suppressed)
+
+
+def total_cost(
+    weight: Ints,
+    width: Ints,
+    excess: Ints,
+    attributes: Sequence[CutAttribute],
+    uniformity_weight: float = UNIFORMITY_WEIGHT,
+    *,
+    suppressed: int = 0,
+) -> float:
+    """Add up the costs of leaves, in their order; `width` and `excess` are leaves x attributes."""
+    total = suppressed * len(attributes) * (1.0 + uniformity_weight)
+    for a, attribute in enumerate(attributes):
+        if attribute.size > 1:
+            wide, over = width[:, a], excess[:, a]
+            total += float(np.sum(weight * (wide - 1)) / (attribute.size - 1) + uniformity_weight * np.sum(over / wide))
+    return total
+
+
+def leaf_costs(
+    found: Partition, codes: npt.ArrayLike, weights: npt.ArrayLike, attributes: Sequence[CutAttribute]
+) -> tuple[Ints, Ints]:
+    """Return how many codes the label of each leaf has, and by how much codes exceed an even share, by attribute."""
     table, counts = np.asarray(codes, dtype=np.int64), np.asarray(weights, dtype=np.int64)
     inside, n = found.leaf >= 0, found.weight
     leaf, counts = found.leaf[inside].astype(np.int64), counts[inside]
-    total = found.suppressed * len(attributes) * (1.0 + uniformity_weight)
+    widths = np.ones((len(n), len(attributes)), np.int64)
+    excesses = np.zeros((len(n), len(attributes)), np.int64)
     for a, attribute in enumerate(attributes):
         if attribute.size == 1:
             continue
@@ -451,10 +511,9 @@ def partition_cost(
         }[attribute.label]
         if attribute.missing:
             width = np.where((code[last] == attribute.size - 1) & (last > first), attribute.size, width)
-        excess = np.zeros(len(n), dtype=np.int64)
-        np.add.at(excess, owner, np.maximum(0, held * width[owner] - n[owner]))
-        total += float(np.sum(n * (width - 1)) / (attribute.size - 1) + uniformity_weight * np.sum(excess / width))
-    return total
+        widths[:, a] = width
+        np.add.at(excesses[:, a], owner, np.maximum(0, held * width[owner] - n[owner]))
+    return widths, excesses
 
 
 def _read(
@@ -514,8 +573,7 @@ def _result(
 ) -> Partition:
     leaves = np.flatnonzero(grown.attribute == LEAF)
     low, high = grown.low[leaves], grown.high[leaves]
-    keys = np.stack([low, high], axis=2).reshape(len(leaves), -1)
-    rank = np.lexsort(keys.T[::-1])
+    rank = box_order(low, high)
     leaf_of_node = np.full(grown.attribute.size, -1, dtype=np.int32)
     leaf_of_node[leaves[rank]] = np.arange(leaves.size, dtype=np.int32)
     leaf = _assign(grown, leaf_of_node, numbers)
@@ -541,6 +599,13 @@ def _result(
         suppressed=lost,
         suppressed_holds=lost == 0 or all_hold(conditions, parts, overall, lost),
     )
+
+
+def box_order(low: Codes, high: Codes) -> Ints:
+    """Return boxes in their sorted order: by the ends of the first attribute, then of the next."""
+    keys = np.stack([low, high], axis=2).reshape(len(low), -1)
+    found: Ints = np.lexsort(keys.T[::-1])
+    return found
 
 
 def _assign(grown: Grown, leaf_of_node: Codes, numbers: Codes) -> Codes:

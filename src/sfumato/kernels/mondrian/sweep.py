@@ -29,6 +29,7 @@ from sfumato.kernels.mondrian.layout import (
     HEAVY,
     HIGH,
     LOW,
+    MOVING,
     ON,
     SET,
     SOME,
@@ -95,8 +96,13 @@ def held_back(t: Layout, c: Conditions, box: RowRecords, a: int) -> bool:
 
 
 @inlined
-def _weight_below(rows: Codes, weights: Codes, a: int, code: int) -> int:
+def _weight_below(s: Scratch, rows: Codes, weights: Codes, a: int, code: int) -> int:
     weight = np.int64(0)
+    if s.moves.size > 0:
+        for at in range(s.first[a], s.first[a + 1]):
+            if s.code[at] < code:
+                weight += s.whole[at]
+        return weight
     for i in range(rows.shape[0]):
         if rows[i, a] < code:
             weight += weights[i]
@@ -104,9 +110,15 @@ def _weight_below(rows: Codes, weights: Codes, a: int, code: int) -> int:
 
 
 @inlined
-def _median(rows: Codes, weights: Codes, seen: Codes, a: int, least: int, most: int, n: int) -> tuple[int, int, int]:
+def _median(s: Scratch, rows: Codes, weights: Codes, a: int, least: int, most: int, n: int) -> tuple[int, int, int]:
     """Return the median code of attribute a, the weight below it and the weight up to it."""
-    m, span = rows.shape[0], most - least + 1
+    m, span, seen = rows.shape[0], most - least + 1, s.seen
+    if s.moves.size > 0:
+        at, below = s.first[a], np.int64(0)
+        while 2 * (below + s.whole[at]) < n:
+            below += s.whole[at]
+            at += 1
+        return np.int64(s.code[at]), below, below + s.whole[at]
     if dense(span, m):
         for i in range(m):
             seen[rows[i, a] - least] += weights[i]
@@ -121,11 +133,11 @@ def _median(rows: Codes, weights: Codes, seen: Codes, a: int, least: int, most: 
     low, high = least, most  # few codes in a wide span: halve the span
     while low < high:
         middle = (low + high) // 2
-        if 2 * _weight_below(rows, weights, a, middle + 1) >= n:
+        if 2 * _weight_below(s, rows, weights, a, middle + 1) >= n:
             high = middle
         else:
             low = middle + 1
-    return low, _weight_below(rows, weights, a, low), _weight_below(rows, weights, a, low + 1)
+    return low, _weight_below(s, rows, weights, a, low), _weight_below(s, rows, weights, a, low + 1)
 
 
 @inlined
@@ -140,6 +152,12 @@ def _interval_holds(c: Conditions, s: Scratch, part: Part, a: int, low: int, hig
             n += weights[i]
             if half > 0:
                 add_sensitive(rows[i], q, weights[i], c.offset, sensitive, half)
+    for at in range(s.first[a], s.first[a + 1] if s.moves.size > 0 else s.first[a]):
+        if low <= s.code[at] < high:
+            n += s.whole[at]
+            for move in range(s.moves[at], s.moves[at + 1]):
+                if s.to[move] < 0:
+                    sensitive[half - 1 - s.to[move]] += s.moved[move]
     if n == 0:
         return True
     return n >= c.fewest and holds(c, n, sensitive[half : 2 * half], side_mass(c, part.box, a, low, high))
@@ -152,9 +170,9 @@ def _cut_median(t: Layout, c: Conditions, s: Scratch, part: Part, a: int, n: int
     apart = one["missing"] and side["most"] == one["codes"] - 1
     if apart:
         code = one["codes"] - 1
-        below, reached = _weight_below(rows, weights, a, code), n
+        below, reached = _weight_below(s, rows, weights, a, code), n
     else:
-        code, below, reached = _median(rows, weights, s.seen, a, side["least"], side["most"], n)
+        code, below, reached = _median(s, rows, weights, a, side["least"], side["most"], n)
     lower_first = apart or n - 2 * below <= 2 * reached - n
     for turn in range(1 if apart else 2):
         lower = lower_first == (turn == 0)
@@ -441,11 +459,44 @@ def _costs(
 
 
 @inlined
+def _move_codes(s: Scratch, sweeping: bool, begin: int, end: int) -> int:
+    """Do moves begin .. end of the moving attribute of a summary; return the weight that went to the left."""
+    first, half, a = s.first, s.sensitive.size // 3, s.cut[MOVING]
+    start, gone = s.moves[first[a]], np.int64(0)
+    for move in range(start + begin, start + end):
+        at, weight = s.to[move], s.moved[move]
+        if at < 0:
+            s.sensitive[half - 1 - at] += weight
+            continue
+        s.left[at] += weight
+        if first[a] <= at < first[a + 1]:
+            gone += weight
+        if sweeping:
+            b = 0
+            while at >= first[b + 1]:
+                b += 1
+            if s.wide[b, ON] == 1:
+                note_move(s, b, at, weight)
+    return gone
+
+
+@inlined
+def _line_up(part: Part, s: Scratch, a: int) -> None:
+    """Bring the rows, or the moves of a summary, into the order of attribute a's codes."""
+    if s.moves.size > 0:
+        s.cut[MOVING] = a
+    else:
+        sort_rows(s.place, part.rows.shape[0], a, s.first[a], s.first[a + 1], s.occurs, s.left, s.order)
+
+
+@inlined
 def _move(part: Part, s: Scratch, sweeping: bool, offset: Ints, begin: int, end: int) -> int:
     """Move rows order[begin:end] to the left; return their weight."""
     rows, weights, order, place, left, sensitive = part.rows, part.weights, s.order, s.place, s.left, s.sensitive
     q, half = place.shape[1], sensitive.size // 3
     moved = np.int64(0)
+    if s.moves.size > 0:
+        return _move_codes(s, sweeping, begin, end)
     for at in range(begin, end):
         i = order[at]
         weight = weights[i]
@@ -523,9 +574,9 @@ def _sweep_sparing(
     begin, end, one = first[a], first[a + 1], attribute[a]
     lost = attribute.shape[0] * (1.0 + weight)
     only = end - 2 if one["missing"] and code[end - 1] == one["codes"] - 1 else -1  # values | missing
-    sort_rows(s.place, part.rows.shape[0], a, begin, end, s.occurs, left, s.order)
+    _line_up(part, s, a)
     _clear(left, first[attribute.shape[0]], s.sensitive)
-    begin_sweep(s, attribute.shape[0], a, part.rows.shape[0])
+    begin_sweep(s, attribute.shape[0], a, s.order.size if s.moves.size > 0 else part.rows.shape[0])
     n_left, row = np.int64(0), np.int64(0)
     for at in range(begin, end - 1):
         n_left += _move(part, s, True, c.offset, row, row + s.occurs[at])
@@ -577,9 +628,9 @@ def _sweep_cuts(
     begin, end, one = first[a], first[a + 1], attribute[a]
     lost = attribute.shape[0] * (1.0 + weight)  # what a suppressed row costs: every label *, nothing known
     only = end - 2 if one["missing"] and code[end - 1] == one["codes"] - 1 else -1  # values | missing
-    sort_rows(s.place, part.rows.shape[0], a, begin, end, s.occurs, left, s.order)
+    _line_up(part, s, a)
     _clear(left, first[attribute.shape[0]], s.sensitive)
-    begin_sweep(s, attribute.shape[0], a, part.rows.shape[0])
+    begin_sweep(s, attribute.shape[0], a, s.order.size if s.moves.size > 0 else part.rows.shape[0])
     n_left, row = np.int64(0), np.int64(0)
     for at in range(begin, end - 1):
         n_left += _move(part, s, True, c.offset, row, row + s.occurs[at])
@@ -630,7 +681,7 @@ def _try_children(
     """
     attribute, box, first, code, left, whole = t.attribute, part.box, s.first, s.code, s.left, s.whole
     parent, half = t.node[box[a]["node"]], s.sensitive.size // 3
-    sort_rows(s.place, part.rows.shape[0], a, first[a], first[a + 1], s.occurs, left, s.order)
+    _line_up(part, s, a)
     cost, rows, row, at = 0.0, 0.0, np.int64(0), first[a]
     for x in range(parent["child"], parent["last_child"]):
         node = t.node[t.child[x]]
@@ -664,9 +715,10 @@ def choose_best(
     `sparing`: the cut with the largest product of what it saves and the rows it leaves to spare.
     """
     first, sensitive, q = s.first, s.sensitive, t.attribute.shape[0]
-    count_codes(part.rows, part.weights, part.box, first, s.code, s.place, s.order, s.seen, s.occurs, s.whole)
-    for at in range(sensitive.size // 3):
-        sensitive[at] = 0
+    if s.moves.size == 0:
+        count_codes(part.rows, part.weights, part.box, first, s.code, s.place, s.order, s.seen, s.occurs, s.whole)
+        for at in range(sensitive.size // 3):
+            sensitive[at] = 0
     for i in range(part.rows.shape[0] if c.offset.size > 1 else 0):
         add_sensitive(part.rows[i], q, part.weights[i], c.offset, sensitive, 0)
     for a in range(q):  # missing leaves first: once its rows are scattered over parts, it never can

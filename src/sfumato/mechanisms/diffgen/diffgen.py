@@ -26,8 +26,8 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from sfumato.claims import Claim, Neighbours, PureDP
-from sfumato.counts.counts import packed
 from sfumato.declare import Rational, declare, hold, parameter, to_json
+from sfumato.engines.grouping import packed
 from sfumato.errors import ParameterError
 from sfumato.exact import Number, fraction, number_to_json, whole
 from sfumato.ledger.cost import Budget

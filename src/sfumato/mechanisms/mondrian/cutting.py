@@ -29,10 +29,14 @@ __all__ = [
     "CutRule",
     "NominalCuts",
     "contrasting_order",
+    "cut_axes",
     "cut_table",
     "in_codes",
     "in_order",
     "in_units",
+    "is_free",
+    "least_people",
+    "order_by_contrast",
     "out_of_order",
     "unit_edges",
 ]
@@ -113,16 +117,22 @@ def contrasting_order(
     the last: the sum over sensitive codes of |count x N - n x overall|, divided by the rows of the two. Ties go to the
     lowest code. Missing stays last; None where nothing would change.
     """
-    values = axis.size - axis.missing
-    if not 2 < values <= MOST_REORDERED:
-        return None
-    own = np.bincount(codes, weights=weights, minlength=axis.size)[:values].astype(np.int64)
-    total = int(weights.sum())
-    surplus = []
+    tables = []
     for column in sensitive.T:
-        counts = np.zeros((axis.size, int(column.max()) + 1), np.int64)
+        counts = np.zeros((axis.size, int(column.max(initial=0)) + 1), np.int64)
         np.add.at(counts, (codes, column), weights)
-        surplus.append(counts[:values] * total - own[:, None] * counts.sum(axis=0))
+        tables.append(counts)
+    return order_by_contrast(axis, tables)
+
+
+def order_by_contrast(axis: CutAttribute, tables: Sequence[np.ndarray]) -> np.ndarray | None:
+    """Return the order of `contrasting_order`, from the counts of (code, sensitive code) in each sensitive column."""
+    values = axis.size - axis.missing
+    if not 2 < values <= MOST_REORDERED or not tables:
+        return None
+    own = tables[0].sum(axis=1)[:values]
+    total = int(tables[0].sum())
+    surplus = [counts[:values] * total - own[:, None] * counts.sum(axis=0) for counts in tables]
     left = [int(code) for code in np.flatnonzero(own)]
     found: list[int] = []
     while left:
@@ -137,7 +147,7 @@ def contrasting_order(
     return None if (np.diff(order) == 1).all() else order
 
 
-def _is_free(attribute: Attribute, axis: CutAttribute) -> bool:
+def is_free(attribute: Attribute, axis: CutAttribute) -> bool:
     """Say whether an attribute's classes are sets of values that need not be neighbours."""
     return axis.label == SET and attribute.kind == "nominal" and not axis.nodes
 
@@ -255,12 +265,7 @@ def cut_table(
         hint = 'give a column role = "quasi"'
         raise ParameterError("quasi", "none", "a partition needs at least one quasi-identifier", hint=hint)
     # A model of linkability counts days, so that beside it dates are cut anywhere.
-    edges = [unit_edges(attribute) if levels and asked is None else None for attribute in quasi]
-    # Codes under a mask are cut at its nodes, so that a label reads 50*** and does not list the codes between two.
-    cuts: list[NominalCuts] = ["nodes" if levels and attribute.masked else nominal for attribute in quasi]
-    axes = [
-        _axis(attribute, ends, nominal=at, tight=tight) for attribute, ends, at in zip(quasi, edges, cuts, strict=True)
-    ]
+    axes, edges = cut_axes(quasi, nominal=nominal, tight=tight, levels=levels, units=levels and asked is None)
     places = [table.names.index(attribute.name) for attribute in sensitive]
     if members is not None:
         options = _Options(axes, edges=edges, places=places, cut=cut)
@@ -283,7 +288,7 @@ def cut_table(
             in_units(np.ascontiguousarray(codes[:, : len(quasi)]), edges),
             weights,
             axes,
-            free=[_is_free(attribute, axis) for attribute, axis in zip(quasi, axes, strict=True)],
+            free=[is_free(attribute, axis) for attribute, axis in zip(quasi, axes, strict=True)],
             conditions=conditions,
             sensitive=np.ascontiguousarray(codes[:, places]),
             sensitive_sizes=[attribute.size for attribute in sensitive],
@@ -294,6 +299,19 @@ def cut_table(
             return _spread(in_codes(found, edges), stays), left_out
         left_out = found.suppressed
         stays[np.flatnonzero(stays)[found.leaf < 0]] = False
+
+
+def cut_axes(
+    quasi: Sequence[Attribute], *, nominal: NominalCuts, tight: bool, levels: bool, units: bool
+) -> tuple[list[CutAttribute], list[np.ndarray | None]]:
+    """Return how each quasi-identifier is cut, and the first code of each unit of dates that are cut in units."""
+    edges = [unit_edges(attribute) if units else None for attribute in quasi]
+    # Codes under a mask are cut at its nodes, so that a label reads 50*** and does not list the codes between two.
+    cuts: list[NominalCuts] = ["nodes" if levels and attribute.masked else nominal for attribute in quasi]
+    axes = [
+        _axis(attribute, ends, nominal=at, tight=tight) for attribute, ends, at in zip(quasi, edges, cuts, strict=True)
+    ]
+    return axes, edges
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,7 +328,7 @@ def _cut_by_people(table: Counts, requirement: Requirement, members: Members, op
     weights, whole = shares(members, len(table.weights))
     sensitive = table.schema.sensitive
     overall = [_histogram(table.codes[:, at], weights, table.schema[table.names[at]].size) for at in options.places]
-    least = [_least_people(part) for part in requirement.parts]
+    least = [least_people(part) for part in requirement.parts]
     sizes: list[Condition] = [compiled_size(max([1, *least]) * whole)]
     full = [*sizes, *compile_requirement(requirement, sensitive, overall, whole)]
     if int(weights.sum()) and int(weights.sum()) < max([1, *least]) * whole:
@@ -338,7 +356,7 @@ def _cut_by_people(table: Counts, requirement: Requirement, members: Members, op
     return settled(table, members, replace(found, weight=rows), requirement) if len(table.weights) else found
 
 
-def _least_people(part: Requirement) -> int:
+def least_people(part: Requirement) -> int:
     """How many people a class needs at least to satisfy a part."""
     match part:
         case KAnonymity() | AlphaK():

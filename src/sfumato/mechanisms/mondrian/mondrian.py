@@ -39,6 +39,7 @@ from sfumato.mechanisms.base import Gathered, Plan, Stage
 from sfumato.mechanisms.conditions import refuse_no_requirement, refuse_spellings
 from sfumato.mechanisms.mondrian.cutting import CutRule, NominalCuts, cut_table
 from sfumato.mechanisms.mondrian.to_release import released
+from sfumato.mechanisms.mondrian.two_phases import cut_far
 from sfumato.randomness import Entropy
 from sfumato.release import Release
 from sfumato.schema import Schema
@@ -71,6 +72,7 @@ class Mondrian:
 
     name: ClassVar[str] = "mondrian"
     counts_people: ClassVar[bool] = True
+    cuts_far: ClassVar[bool] = True
 
     requirement: Requirement = parameter("What every class must satisfy.", example=KAnonymity(10) & TCloseness("0.2"))
     _: KW_ONLY
@@ -137,6 +139,8 @@ class Mondrian:
 
     def apply(self, counts: Gathered, entropy: Entropy) -> Release:
         """Cut, label, and carry the sensitive and target counts of each class."""
+        if counts.engine is not None:
+            return self._apply_far(counts)
         table, members = counts.published, counts.members
         if members is not None:
             self._refuse_with_people()
@@ -160,6 +164,40 @@ class Mondrian:
             mechanism=self.to_json(),
             members=members,
             surplus=counts.surplus,
+        )
+
+    def _apply_far(self, counts: Gathered) -> Outcome:
+        """Cut a table that is too large to hold; the boxes are the same (see `two_phases`)."""
+        assert counts.engine is not None
+        by_people = counts.schema.several
+        if by_people:
+            self._refuse_with_people()
+        if self.max_suppressed:
+            rule = "needs all distinct rows at once, and there are more than driver_cells"
+            raise ParameterError(
+                "max_suppressed", self.max_suppressed, rule, hint="leave it at 0, or raise driver_cells"
+            )
+        found = cut_far(
+            counts.engine,
+            counts.schema,
+            self.requirement,
+            limit=counts.driver_cells,
+            cut=self.cut,
+            nominal=self.nominal,
+            tight=self.tight,
+            by_people=by_people,
+        )
+        return released(
+            found.table,
+            found.parts,
+            tight=self.tight,
+            left_out=counts.left_out,
+            suppressed_out=0,
+            claim=self.claim(counts.schema),
+            mechanism=self.to_json(),
+            members=found.members,
+            surplus=counts.surplus,
+            far=True,
         )
 
     def _refuse_with_people(self) -> None:

@@ -18,7 +18,7 @@ from sfumato.release import Release, Residence, assemble
 from sfumato.schema import Attribute, Labels, Schema, Values
 from sfumato.schema.labels import Intervals, merged
 
-__all__ = ["labels_of", "released"]
+__all__ = ["labels_of", "released", "tree_recoding"]
 
 TIGHT = "labels are the values that occur in a class (sets, and the smallest and largest of numbers), read off the data"
 
@@ -34,8 +34,11 @@ def released(
     mechanism: dict[str, Any],
     members: Members | None = None,
     surplus: int = 0,
+    far: bool = False,
 ) -> Release:
     """Build the release of a partition. Rows with leaf -1 form the suppressed group, rows with -2 are left out.
+
+    Of a `far` table the lines are (leaf, carried codes), so that nobody knows which combination landed where.
 
     With `members`, who has which row, the people of each class are declared beside it.
     """
@@ -77,7 +80,8 @@ def released(
     )
     home = np.where(stays, number[np.maximum(group, 0)], -1).astype(np.int32)
     recoding = tree_recoding(parts.tree, tuple(a.name for a in schema.quasi)).with_groups(number)
-    return replace(release, residence=Residence(table.names, table.codes, home, table.weights), recoding=recoding)
+    residence = None if far else Residence(table.names, table.codes, home, table.weights)
+    return replace(release, residence=residence, recoding=recoding)
 
 
 def _by_list(quasi: Sequence[Attribute], parts: Partition) -> tuple[str, ...]:
@@ -114,7 +118,8 @@ def labels_of(
     """Return the distinct labels of one attribute and the label id of each leaf (the suppressed group last)."""
     low, high = parts.low[:, at].astype(np.int64), parts.high[:, at].astype(np.int64)
     if tight:
-        sets = _tight_sets(attribute, table.codes[:, at], parts.leaf, len(parts.weight))
+        held = (parts.leaf, table.codes[:, at]) if parts.held is None else parts.held[at]
+        sets = _tight_sets(attribute, held[1], held[0], len(parts.weight))
         if (ends := unit_edges(attribute)) is not None:
             sets = [tuple(_whole_units(low, high, ends) for low, high in known) for known in sets]
         return Labels.from_sets(attribute, [*sets, ((0, attribute.size),)] if with_root else sets)

@@ -27,8 +27,8 @@ import numpy as np
 
 from sfumato.claims import Claim, Neighbours, PureDP
 from sfumato.counts import Cuts
-from sfumato.counts.counts import group_codes, packed
 from sfumato.declare import Rational, declare, parameter, to_json
+from sfumato.engines.grouping import group_codes, packed
 from sfumato.errors import ParameterError
 from sfumato.ledger.cost import Budget
 from sfumato.mechanisms.base import Gathered, Plan, Stage

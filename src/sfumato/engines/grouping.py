@@ -1,0 +1,119 @@
+"""Group rows of codes: one line for each combination that occurs, in lexicographic order, with its weight."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+
+__all__ = ["Tally", "group_codes", "packed"]
+
+_SORTED = 1 << 22  # rows up to which sorting the keys beats a hash table
+_MERGED = 1 << 20  # lines that wait before they are added up
+_DENSE = 1 << 22  # cells for which a table of all combinations is faster than a hash
+
+
+def packed(columns: Sequence[np.ndarray], sizes: Sequence[int]) -> np.ndarray:
+    """Return one int64 key a row, ordered as the rows are; the product of the sizes must stay below 2^63."""
+    key = np.zeros(len(columns[0]), dtype=np.int64)
+    for column, size in zip(columns, sizes, strict=True):
+        key *= size
+        key += column
+    return key
+
+
+def group_codes(
+    columns: Sequence[np.ndarray], sizes: Sequence[int], *, rows: int, weights: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the distinct rows (m x q int32, lexicographic) and their weights (int64)."""
+    if not columns:
+        total = rows if weights is None else int(weights.sum())
+        return np.zeros((int(total > 0), 0), np.int32), np.full(int(total > 0), total, np.int64)
+    if not len(columns[0]):
+        return np.zeros((0, len(sizes)), np.int32), np.zeros(0, np.int64)
+    cells = math.prod(sizes)
+    if cells >= 1 << 62:
+        return _by_columns(columns, weights)
+    key = packed(columns, sizes)
+    keys, sums = _dense(key, cells, weights) if cells <= min(_DENSE, 16 * rows + 64) else _sparse(key, weights)
+    codes = np.empty((len(keys), len(sizes)), dtype=np.int32)
+    for at in range(len(sizes) - 1, -1, -1):
+        keys, codes[:, at] = np.divmod(keys, sizes[at])
+    return codes, sums
+
+
+def _dense(key: np.ndarray, cells: int, weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+    if weights is None:
+        table = np.bincount(key, minlength=cells)
+    else:
+        table = np.zeros(cells, dtype=np.int64)
+        np.add.at(table, key, weights)
+    keys = np.flatnonzero(table)
+    return keys, table[keys].astype(np.int64)
+
+
+def _sparse(key: np.ndarray, weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+    if weights is None and len(key) <= _SORTED:
+        key = np.sort(key)
+        first = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]]))
+        return key[first], np.diff(np.append(first, len(key)))
+    if weights is None:
+        found = pl.DataFrame({"key": key}).group_by("key").len("weight")
+    else:
+        found = pl.DataFrame({"key": key, "weight": weights}).group_by("key").agg(pl.col("weight").sum())
+    found = found.sort("key")
+    return found["key"].to_numpy(), found["weight"].cast(pl.Int64).to_numpy()
+
+
+def _by_columns(columns: Sequence[np.ndarray], weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+    names = [str(at) for at in range(len(columns))]
+    frame = pl.DataFrame(dict(zip(names, columns, strict=True)))
+    if weights is None:
+        found = frame.group_by(names).len("weight")
+    else:
+        found = frame.with_columns(weight=pl.Series(weights)).group_by(names).agg(pl.col("weight").sum())
+    found = found.sort(names)
+    codes = np.column_stack([found[name].to_numpy() for name in names]).astype(np.int32)
+    return np.ascontiguousarray(codes), found["weight"].cast(pl.Int64).to_numpy()
+
+
+class Tally:
+    """Adds up weights by combination of codes, batch by batch; what it holds follows the combinations, not the rows."""
+
+    def __init__(self, sizes: Sequence[int]) -> None:
+        self.sizes = tuple(sizes)
+        self._codes = np.zeros((0, len(self.sizes)), np.int32)
+        self._weights = np.zeros(0, np.int64)
+        self._waiting: list[tuple[np.ndarray, np.ndarray]] = []
+        self._lines = 0  # of what waits
+
+    def add(self, columns: Sequence[np.ndarray], weights: np.ndarray | None = None) -> None:
+        """Add a batch of rows, one array for each column."""
+        if not columns or not len(columns[0]):
+            return
+        self._waiting.append(group_codes(columns, self.sizes, rows=len(columns[0]), weights=weights))
+        self._lines += len(self._waiting[-1][1])
+        if self._lines > max(len(self._weights), _MERGED):
+            self._merge()
+
+    def result(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the distinct rows (m x q int32, lexicographic) and their weights (int64)."""
+        if self._waiting:
+            self._merge()
+        return self._codes, self._weights
+
+    def exceeds(self, limit: int) -> bool:
+        """Whether there are more than `limit` combinations so far; what waits is added up only where it could be."""
+        if len(self._weights) + self._lines > limit and self._waiting:
+            self._merge()
+        return len(self._weights) > limit
+
+    def _merge(self) -> None:
+        codes = np.concatenate([self._codes, *(codes for codes, _ in self._waiting)])
+        weights = np.concatenate([self._weights, *(weights for _, weights in self._waiting)])
+        self._waiting, self._lines = [], 0
+        columns = [np.ascontiguousarray(codes[:, at]) for at in range(codes.shape[1])]
+        del codes
+        self._codes, self._weights = group_codes(columns, self.sizes, rows=len(weights), weights=weights)

@@ -1,0 +1,138 @@
+"""Tables of a database server: GROUP BY is sent to it, counts come back.
+
+An address is `postgresql://user@host/database#table`, as libpq has it, and the table after `#`. It may hold a password,
+so it is never kept in a name, an error, a log or a manifest: what is said of such a table is the table's name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from decimal import Decimal
+from typing import Any
+
+import polars as pl
+
+from sfumato.io.encode import CELL_MARGIN, exact_units
+from sfumato.io.errors import refused
+from sfumato.io.frames import KINDS, ROWS
+from sfumato.schema import Grid
+
+__all__ = ["SCHEMES", "SqlTable", "fetch", "open_database", "quoted"]
+
+SCHEMES = ("postgresql://", "postgres://")
+_PLAIN = {  # PostgreSQL's types that polars has as they are; every other is read as its text
+    *("smallint", "integer", "bigint", "real", "double precision", "boolean", "date"),
+    *("timestamp without time zone", "timestamp with time zone"),
+}
+
+
+def quoted(name: str) -> str:
+    """Return a name as SQL has it."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def fetch(address: str, statement: str) -> pl.DataFrame:
+    """Run one statement on a connection of its own and return what it gives."""
+    from adbc_driver_postgresql import dbapi
+
+    with dbapi.connect(address) as connection, connection.cursor() as cursor:
+        cursor.execute(statement)
+        return pl.DataFrame(cursor.fetch_arrow_table())
+
+
+@dataclass(frozen=True, slots=True)
+class SqlTable:
+    """A table of a PostgreSQL server: it answers GROUP BY, never SELECT of rows."""
+
+    name: str
+    _: KW_ONLY
+    table: str  # as SQL has it
+    kinds: Mapping[str, str]  # PostgreSQL's type of each column
+    address: str = field(repr=False)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        return tuple(self.kinds)
+
+    def run(self, statement: str) -> pl.DataFrame:
+        """Run one statement; what the server says of an error is not passed on, it may quote values."""
+        try:
+            return fetch(self.address, statement)
+        except Exception as error:  # noqa: BLE001  (the driver's errors hold the address and values)
+            raise _unanswered(self.name, error) from None
+
+    def cell(self, name: str) -> str:
+        """Return the SQL of a column's cells; texts are compared by their bytes."""
+        if self.kinds[name] in _PLAIN:
+            return quoted(name)
+        return f'CAST({quoted(name)} AS TEXT) COLLATE "C"'
+
+    def rows(self, names: Sequence[str], cells: Mapping[str, Grid], limit: int | None = None) -> pl.DataFrame:
+        """Return the distinct combinations of raw values and, in `ROWS`, how many rows have each.
+
+        With a limit, at most one line more than it. Doubles of a column in `cells` become the middle of their cell.
+        """
+        middles = {name: self._middle(name, cells[name]) for name in names if name in cells and self._double(name)}
+        chosen = [f"{middles.get(name, self.cell(name))} AS {quoted(name)}" for name in names]
+        places = ", ".join(str(at + 1) for at in range(len(names)))
+        query = f"SELECT {', '.join([*chosen, f'COUNT(*) AS {quoted(ROWS)}'])} FROM {self.table}"
+        query += f" GROUP BY {places}" if names else ""
+        query += f" LIMIT {limit + 1}" if limit is not None else ""
+        return self.run(query).with_columns(pl.col(ROWS).cast(pl.Int64))
+
+    def height(self) -> int:
+        """Return how many rows there are."""
+        return int(self.run(f"SELECT COUNT(*) AS n FROM {self.table}")["n"].item())
+
+    def spread(self, names: Sequence[str], *, known: bool) -> pl.DataFrame:
+        """Return how many combinations of values (`KINDS`) have how many rows (`ROWS`); `known`: no empty cells."""
+        listed = ", ".join(self.cell(name) for name in names)
+        filled = " AND ".join(f"{quoted(name)} IS NOT NULL" for name in names) if known else "TRUE"
+        lines = f"SELECT COUNT(*) AS n FROM {self.table} WHERE {filled} GROUP BY {listed}"
+        found = self.run(f"SELECT n AS {quoted(ROWS)}, COUNT(*) AS {quoted(KINDS)} FROM ({lines}) AS lines GROUP BY n")
+        return found.with_columns(pl.col(ROWS, KINDS).cast(pl.Int64))
+
+    def _double(self, name: str) -> bool:
+        return self.kinds[name] == "double precision"
+
+    def _middle(self, name: str, grid: Grid) -> str:
+        """Replace a number by the middle of its cell where that is certain (see `encode.cell_and_certainty`)."""
+        x, unit = quoted(name), Decimal(10) ** grid.decimals
+        low, step = float(grid.low * unit), float(grid.step * unit)
+        scaled = f"({x} * {float(unit)!r}::float8 + 0.5 - {low!r}::float8)"
+        code = f"floor(({scaled} - {CELL_MARGIN!r}) / {step!r}::float8)"
+        again = f"floor(({scaled} + {CELL_MARGIN!r}) / {step!r}::float8)"
+        inside = f"{x} >= {float(grid.low)!r}::float8 AND {x} < {float(grid.high)!r}::float8 AND {code} = {again}"
+        sure = f"{inside} AND {code} < {grid.size} AND abs({x}) < {exact_units(grid)!r}::float8"
+        middle = f"({code} + 0.5) * {float(grid.step)!r}::float8 + {float(grid.low)!r}::float8"
+        return f"CASE WHEN {sure} THEN {middle} ELSE {x} END"
+
+
+def open_database(address: str) -> SqlTable:
+    """Open `postgresql://...#table` or `...#schema.table`."""
+    where, _, name = address.partition("#")
+    if not name:
+        raise refused("the database", "no table is named", "postgresql://user@host/database#table")
+    try:
+        import adbc_driver_postgresql  # noqa: F401
+    except ModuleNotFoundError:
+        raise refused(name, "needs the postgresql extra", "pip install 'sfumato[postgresql]'") from None
+    shown = ".".join(quoted(part) for part in name.split("."))
+    told = SqlTable(name, table=shown, kinds={}, address=where)
+    literal = "'" + shown.replace("'", "''") + "'"
+    found = told.run(
+        "SELECT CAST(a.attname AS TEXT) AS name, pg_catalog.format_type(a.atttypid, NULL) AS kind "
+        f"FROM pg_catalog.pg_attribute a WHERE a.attrelid = to_regclass({literal}) "
+        "AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum"
+    )
+    if not found.height:
+        raise refused(name, "no such table, or none of its columns may be seen", "check its name and your rights")
+    return SqlTable(name, table=shown, kinds=dict(found.iter_rows()), address=where)
+
+
+def _unanswered(name: str, error: Any) -> Any:
+    kind = type(error).__name__
+    hint = "check the address, that the server answers, and that you may read the table; nothing was written"
+    return refused(name, f"the database did not answer ({kind})", hint)
