@@ -14,7 +14,7 @@ ARGUMENTS = {"bench_partition.py": ["--large"]}
 def main() -> None:
     environment = {**os.environ, "PYTHONPATH": str(HERE)}
     failed = []
-    for path in [*sorted(HERE.glob("bench_*.py")), HERE / "mondrian_kernel.py"]:
+    for path in [HERE / "scale.py", *sorted(HERE.glob("bench_*.py")), HERE / "mondrian_kernel.py"]:
         print(f"\n=== {path.name} ===", flush=True)
         done = subprocess.run([sys.executable, str(path), *ARGUMENTS.get(path.name, [])], env=environment, check=False)
         if done.returncode:

@@ -104,7 +104,7 @@ def _derived_far(table: Table, engine: Engine) -> list[Derived]:
         for follows, known in itertools.product((True, False), quasi):
             one, other, weight = counts[known].first, counts[known].second, counts[known].weight
             pair = (one, other) if follows else (other, one)
-            if told(*pair, weight) > 1 - _DIFFER:
+            if explained_share(*pair, weight) > 1 - _DIFFER:
                 part = np.arange(size) if follows else _most_frequent(other, one, weight, size)
                 found.append(Derived(name, known=(known,), follows=follows, part=part))
                 break

@@ -166,7 +166,7 @@ class Mondrian:
             surplus=counts.surplus,
         )
 
-    def _apply_far(self, counts: Gathered) -> Outcome:
+    def _apply_far(self, counts: Gathered) -> Release:
         """Cut a table that is too large to hold; the boxes are the same (see `two_phases`)."""
         assert counts.engine is not None
         by_people = counts.schema.several
