@@ -14,7 +14,7 @@ from sfumato.kernels import conditions as sc
 from sfumato.kernels.mondrian import summary as summaries
 from sfumato.kernels.mondrian.layout import BOX, EXTREMES, SET, CutAttribute, lay_out, whole_box
 from sfumato.kernels.mondrian.partition import RULES, partition
-from sfumato.kernels.mondrian.summary import Summary, choose
+from sfumato.kernels.mondrian.summary import PartSummary, choose
 from sfumato.mechanisms.mondrian import two_phases
 from sfumato.schema import Schema
 
@@ -22,7 +22,7 @@ QUIET = settings(max_examples=30, deadline=None, suppress_health_check=list(Heal
 TREE = ((0, 6, (1, 2, 3)), (0, 2, (4, 5)), (2, 5, (6, 7)), (5, 6, ()), (0, 1, ()), (1, 2, ()), (2, 4, ()), (4, 5, ()))
 
 
-def summarize(codes, weights, sensitive) -> Summary:
+def summarize(codes, weights, sensitive) -> PartSummary:
     """The counts of rows, slowly: every pair of columns by a dictionary."""
 
     def pairs(one, other):
@@ -35,7 +35,7 @@ def summarize(codes, weights, sensitive) -> Summary:
 
     q = codes.shape[1]
     one_way = [pairs(codes[:, a], codes[:, a]) for a in range(q)]
-    return Summary(
+    return PartSummary(
         [codes_.astype(np.int32) for codes_, _, _ in one_way],
         weights=[weight for _, _, weight in one_way],
         pairs={(a, b): pairs(codes[:, a], codes[:, b]) for a in range(q) for b in range(a + 1, q)},
@@ -88,7 +88,7 @@ def both_cuts(table, name, rule):
     layout = lay_out(attributes)
     overall = [] if name == "k" else [counts]
     told = summarize(codes, weights, sensitive)
-    told = told if overall else Summary(told.codes, weights=told.weights, pairs=told.pairs, sensitive={})
+    told = told if overall else PartSummary(told.codes, weights=told.weights, pairs=told.pairs, sensitive={})
     bound = sc.bind(conditions, overall, int(weights.sum()))
     box = whole_box(layout)
     cut = choose(told, layout, attributes, bound, box=box, rule=RULES[rule], uniformity_weight=0.3)

@@ -49,7 +49,7 @@ from sfumato.release.tables import COUNT, GROUP
 from sfumato.schema import Attribute, Labels, Schema
 from sfumato.visible import visible
 
-__all__ = ["Container", "Opened", "open_container"]
+__all__ = ["Container", "OpenedFile", "open_container"]
 
 _TYPES = "ARROW:schema"  # the types of the columns, which every writer of Parquet keeps
 _STOPS = (
@@ -60,7 +60,7 @@ _DISTINCT = 0.99  # of the values of a column that numbers rows
 
 
 @dataclass(frozen=True)
-class Opened:
+class OpenedFile:
     """A file row by row: the label or code of each published column, the columns beside, and what else it carries."""
 
     path: Path
@@ -100,7 +100,7 @@ def _holds(table: Labels, label: np.ndarray, codes: np.ndarray) -> np.ndarray:
     return np.asarray(found)
 
 
-def open_container(path: Path, schema: Schema) -> Opened:
+def open_container(path: Path, schema: Schema) -> OpenedFile:
     """Read a file, or the file of a folder of ours that holds the quasi-identifiers, in the order of its rows."""
     notes = list(_manifest_notes(path)) if path.is_dir() else []
     file = _data_file(path, schema) if path.is_dir() else path
@@ -120,7 +120,7 @@ def open_container(path: Path, schema: Schema) -> Opened:
         notes += _metadata_notes(file)
         unused, more = _dictionaries(file, schema, columns)
         notes += more
-    return Opened(file, labels=labels, beside=beside, unused=unused, notes=tuple(notes))
+    return OpenedFile(file, labels=labels, beside=beside, unused=unused, notes=tuple(notes))
 
 
 def _data_file(folder: Path, schema: Schema) -> Path:
@@ -292,7 +292,7 @@ class _Side:
         return cls(place, codes[place])
 
 
-def _keys(file: Opened) -> Iterator[np.ndarray]:
+def _keys(file: OpenedFile) -> Iterator[np.ndarray]:
     """Columns beside the table that number its rows: the place in the original each of them names."""
     for column in file.beside.values():
         numbers = column.cast(pl.Int64, strict=False)
@@ -303,7 +303,7 @@ def _keys(file: Opened) -> Iterator[np.ndarray]:
 
 
 def _placed(
-    file: Opened,
+    file: OpenedFile,
     sides: list[_Side],
     names: tuple[str, ...],
     what: str,
@@ -324,7 +324,7 @@ def _placed(
     return _Trial(what, targets=found[0], controls=found[1] if found[1:] else None, chance=chance, hit=hit)
 
 
-def _in_dictionaries(file: Opened, sides: list[_Side], names: tuple[str, ...]) -> _Trial:
+def _in_dictionaries(file: OpenedFile, sides: list[_Side], names: tuple[str, ...]) -> _Trial:
     found = [
         np.any([np.isin(side.codes[:, names.index(name)], codes) for name, codes in file.unused.items()], axis=0)
         if file.unused

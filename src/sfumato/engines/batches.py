@@ -17,7 +17,7 @@ from dataclasses import KW_ONLY, dataclass, field
 import numpy as np
 
 from sfumato.engines.engine import Engine, Finish, Lines, PairCounts, PersonLines, finish_here
-from sfumato.engines.grouping import Tally, packed
+from sfumato.engines.grouping import CodeTally, packed
 from sfumato.engines.parts import Parts
 from sfumato.engines.people import shares_of
 
@@ -71,7 +71,7 @@ class Batches:
         return finish_here(self, parts, work, limit)
 
     def _added(self, places: Sequence[int], parts: Parts, limit: int | None) -> Lines | None:
-        tally = Tally([max(parts.number, 1), *(self.sizes[at] for at in places)])
+        tally = CodeTally([max(parts.number, 1), *(self.sizes[at] for at in places)])
         read = sorted({*places} | _asked_of(parts))
         for columns, weights in self.again(read):
             found = dict(zip(read, columns, strict=True))
@@ -100,7 +100,7 @@ class _Pairs:
     def __init__(self, parts: int, one: int, other: int) -> None:
         self.sizes = (max(parts, 1), one, other)
         self.table = np.zeros(math.prod(self.sizes), np.int64) if math.prod(self.sizes) <= _DENSE else None
-        self.tally = Tally(self.sizes)
+        self.tally = CodeTally(self.sizes)
 
     def add(self, part: np.ndarray, one: np.ndarray, other: np.ndarray, weights: np.ndarray | None) -> None:
         if self.table is None:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-__all__ = ["Tally", "group_codes", "packed"]
+__all__ = ["CodeTally", "group_codes", "packed"]
 
 _SORTED = 1 << 22  # rows up to which sorting the keys beats a hash table
 _MERGED = 1 << 20  # lines that wait before they are added up
@@ -79,7 +79,7 @@ def _by_columns(columns: Sequence[np.ndarray], weights: np.ndarray | None) -> tu
     return np.ascontiguousarray(codes), found["weight"].cast(pl.Int64).to_numpy()
 
 
-class Tally:
+class CodeTally:
     """Adds up weights by combination of codes, batch by batch; what it holds follows the combinations, not the rows."""
 
     def __init__(self, sizes: Sequence[int]) -> None:

@@ -19,7 +19,7 @@ import polars as pl
 from sfumato.engines.batches import Batch, Batches
 from sfumato.engines.coding import code_frame, column_of, refuse_types
 from sfumato.engines.engine import Engine
-from sfumato.engines.grouping import Tally
+from sfumato.engines.grouping import CodeTally
 from sfumato.engines.sql import coded_by_dictionary
 from sfumato.errors import Problem
 from sfumato.io.database import SqlTable, quoted
@@ -59,7 +59,7 @@ def stream(
     """Go through a file once, a batch at a time; keep its lines as long as there are at most `limit` of them."""
     columns = list(dict.fromkeys(column_of(attribute) for attribute in attributes))
     refuse_types(attributes, source.types(source.scan(columns)))
-    tally: Tally | None = Tally([attribute.size + _BELOW for attribute in attributes])
+    tally: CodeTally | None = CodeTally([attribute.size + _BELOW for attribute in attributes])
     wrong: dict[str, dict[int, int]] = {attribute.name: {} for attribute in attributes}
     texts: dict[str, dict[int, set[str]]] = {attribute.name: {} for attribute in attributes}
     rows = left_out = 0

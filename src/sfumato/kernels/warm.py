@@ -10,7 +10,7 @@ from sfumato.kernels.linkage import no_link, score
 from sfumato.kernels.merging import JoinAxis, UnitedClasses, join_rules, new_index, unite
 from sfumato.kernels.mondrian.layout import CutAttribute, lay_out, whole_box
 from sfumato.kernels.mondrian.partition import partition
-from sfumato.kernels.mondrian.summary import Summary, choose
+from sfumato.kernels.mondrian.summary import PartSummary, choose
 from sfumato.kernels.nearest import nearest
 
 __all__ = ["warm"]
@@ -31,7 +31,7 @@ def warm() -> None:
 def _choose_none() -> None:
     """One code, which no rule can cut."""
     layout, one = lay_out([CutAttribute(1)]), np.ones(1, np.int64)
-    summary = Summary([np.zeros(1, np.int32)], weights=[one], pairs={}, sensitive={})
+    summary = PartSummary([np.zeros(1, np.int32)], weights=[one], pairs={}, sensitive={})
     told = bind([size(1)], [], 1)
     choose(summary, layout, [CutAttribute(1)], told, box=whole_box(layout), rule=0, uniformity_weight=0.0)
 

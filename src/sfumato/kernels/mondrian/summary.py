@@ -23,7 +23,7 @@ from sfumato.kernels.conditions import Conditions
 from sfumato.kernels.mondrian.layout import Codes, CutAttribute, Layout, Part, RowRecords, Scratch, scratch
 from sfumato.kernels.mondrian.partition import WIDEST, choose_cut
 
-__all__ = ["Cut", "Entries", "Summary", "choose"]
+__all__ = ["Cut", "Entries", "PartSummary", "choose"]
 
 # mypy: disable-error-code="arg-type"
 
@@ -32,7 +32,7 @@ Entries = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class PartSummary:
     """The one-way counts of a part's attributes, and of pairs: two attributes, or an attribute and a sensitive column.
 
     `codes[a]` are those that occur, rising, `weights[a]` their weight. `pairs[a, b]`, a < b, is needed by every rule
@@ -66,7 +66,7 @@ def _decide(t: Layout, c: Conditions, s: Scratch, part: Part, n: int, rule: int,
 
 
 def choose(
-    summary: Summary,
+    summary: PartSummary,
     layout: Layout,
     attributes: Sequence[CutAttribute],
     conditions: Conditions,
@@ -87,7 +87,9 @@ def choose(
     return Cut(int(room.cut[0]), position=int(room.cut[1]))
 
 
-def _filled(summary: Summary, attributes: Sequence[CutAttribute], conditions: Conditions, *, pairs: bool) -> Scratch:
+def _filled(
+    summary: PartSummary, attributes: Sequence[CutAttribute], conditions: Conditions, *, pairs: bool
+) -> Scratch:
     """Return the counts of a part as the compiled rules keep them, and what moves with each code of each attribute."""
     offset, sizes = conditions.offset, [len(codes) for codes in summary.codes]
     first = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)

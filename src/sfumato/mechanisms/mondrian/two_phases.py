@@ -41,7 +41,7 @@ from sfumato.kernels.mondrian.partition import (
     refuse_whole,
     total_cost,
 )
-from sfumato.kernels.mondrian.summary import Cut, Entries, Summary, choose
+from sfumato.kernels.mondrian.summary import Cut, Entries, PartSummary, choose
 from sfumato.mechanisms.conditions import compile_requirement, refuse_infeasible
 from sfumato.mechanisms.mondrian.cutting import (
     CutRule,
@@ -198,7 +198,7 @@ class _Top:
     weight: list[int]
     attribute: list[int] = field(default_factory=lambda: [-1])
     children: list[list[tuple[int, int]]] = field(default_factory=lambda: [[]])  # (low, node)
-    whole: dict[int, Summary] = field(default_factory=dict)
+    whole: dict[int, PartSummary] = field(default_factory=dict)
     fitting: list[int] = field(default_factory=list)
 
     def tree(self, leaf: Mapping[int, int]) -> CutTree:
@@ -295,7 +295,7 @@ def far_partition(
     return _finished(far, top, places, conditions, rule, sensitive, bound_to, with_costs, with_held)
 
 
-def _cut_node(top: _Top, node: int, cut: Cut, summary: Summary, nodes: RowRecords, child: np.ndarray) -> list[int]:
+def _cut_node(top: _Top, node: int, cut: Cut, summary: PartSummary, nodes: RowRecords, child: np.ndarray) -> list[int]:
     """Add the children of a cut to the tree; return those with rows."""
     a, box = cut.attribute, top.boxes[node]
     parent = int(box[a]["node"])
@@ -337,7 +337,9 @@ def _too_large(far: FarTable, top: _Top, places: _Places, added: Sequence[int]) 
     return [node for node, _ in large], [many for _, many in large]
 
 
-def _summaries(far: FarTable, parts: Parts, places: _Places, sensitive: Sequence[int], *, pairs: bool) -> list[Summary]:
+def _summaries(
+    far: FarTable, parts: Parts, places: _Places, sensitive: Sequence[int], *, pairs: bool
+) -> list[PartSummary]:
     """Ask for the counts of all parts at once; return the summary of each, in places."""
     q = far.quasi
     between = [(a, b) for a in range(q) for b in range(a + 1, q)] if pairs else []
@@ -348,7 +350,7 @@ def _summaries(far: FarTable, parts: Parts, places: _Places, sensitive: Sequence
     for number in range(parts.number):
         one = [_placed(places, a, None, split[a, a][number]) for a in range(q)]
         made.append(
-            Summary(
+            PartSummary(
                 [codes.astype(np.int32) for codes, _, _ in one],
                 weights=[weight for _, _, weight in one],
                 pairs={(a, b): _placed(places, a, b, split[a, b][number]) for a, b in between},
@@ -513,7 +515,7 @@ def _whole_parts(
 
 
 def _costs_of(
-    summary: Summary, axes: Sequence[CutAttribute], low: np.ndarray, high: np.ndarray
+    summary: PartSummary, axes: Sequence[CutAttribute], low: np.ndarray, high: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return what a leaf costs, from its one-way counts: as `leaf_costs` has it of rows."""
     width, excess = np.ones((1, len(axes)), np.int64), np.zeros((1, len(axes)), np.int64)
