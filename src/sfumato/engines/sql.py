@@ -33,7 +33,7 @@ __all__ = ["MOST_VALUES", "SqlEngine", "coded_by_dictionary"]
 MOST_VALUES = 200_000
 """Distinct values of one column that are sent to a server as a list."""
 
-Run = Callable[[str], pl.DataFrame]
+RunStatement = Callable[[str], pl.DataFrame]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class SqlEngine:
     sizes: tuple[int, ...]
     rows: int
     coded: str = field(repr=False)
-    run: Run = field(repr=False)
+    run: RunStatement = field(repr=False)
 
     def counts(self, names: Sequence[str], limit: int, parts: Parts | None = None) -> Lines | None:
         """Group by some columns; one line more than the limit is asked for, to know whether there are more."""
@@ -121,7 +121,7 @@ def coded_by_dictionary(
     name: str,
     table: str,
     cells: Mapping[str, str],
-    run: Run,
+    run: RunStatement,
 ) -> Dictionary:
     """Return an engine over a table: `cells` has the SQL of each attribute's column, `run` runs a statement."""
     chosen, joins, problems, leaving = [], [], {}, []
@@ -165,7 +165,7 @@ _UNKNOWN = -99  # the code of a cell that no dictionary has
 _ROUND = "read a view that rounds it, or raise driver_cells"
 
 
-def _counted(run: Run, query: str) -> int:
+def _counted(run: RunStatement, query: str) -> int:
     return int(run(f"SELECT COUNT(*) AS n FROM ({query}) AS counted")["n"].item())
 
 

@@ -23,7 +23,7 @@ from sfumato.kernels.conditions import Conditions
 from sfumato.kernels.mondrian.layout import Codes, CutAttribute, Layout, Part, RowRecords, Scratch, scratch
 from sfumato.kernels.mondrian.partition import WIDEST, choose_cut
 
-__all__ = ["Cut", "Entries", "PartSummary", "choose"]
+__all__ = ["Entries", "PartCut", "PartSummary", "choose"]
 
 # mypy: disable-error-code="arg-type"
 
@@ -52,7 +52,7 @@ class PartSummary:
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class PartCut:
     """A cut of one attribute below `position`, or of its node into children (-1)."""
 
     attribute: int
@@ -74,7 +74,7 @@ def choose(
     box: RowRecords,
     rule: int,
     uniformity_weight: float,
-) -> Cut | None:
+) -> PartCut | None:
     """Return the cut that a rule takes of a part with this summary and box, or None where it stays whole."""
     side = box.copy()
     side["least"] = [codes[0] for codes in summary.codes]
@@ -84,7 +84,7 @@ def choose(
     part = Part(none, np.zeros(0, np.int32), side)
     if not _decide(layout, conditions, room, part, summary.weight, rule, float(uniformity_weight)):
         return None
-    return Cut(int(room.cut[0]), position=int(room.cut[1]))
+    return PartCut(int(room.cut[0]), position=int(room.cut[1]))
 
 
 def _filled(

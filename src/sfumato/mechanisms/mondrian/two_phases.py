@@ -41,7 +41,7 @@ from sfumato.kernels.mondrian.partition import (
     refuse_whole,
     total_cost,
 )
-from sfumato.kernels.mondrian.summary import Cut, Entries, PartSummary, choose
+from sfumato.kernels.mondrian.summary import Entries, PartCut, PartSummary, choose
 from sfumato.mechanisms.conditions import compile_requirement, refuse_infeasible
 from sfumato.mechanisms.mondrian.cutting import (
     CutRule,
@@ -59,7 +59,7 @@ from sfumato.schema import Schema
 
 __all__ = ["FarTable", "cut_far", "far_partition"]
 
-Rule = Literal["best", "sparing", "widest"]
+KernelRule = Literal["best", "sparing", "widest"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +141,7 @@ class PartWork:
     _: KW_ONLY
     places: _Places
     conditions: tuple[Condition, ...]
-    rule: Rule
+    rule: KernelRule
     rows: int
     overall: tuple[np.ndarray, ...]
     sensitive: tuple[int, ...]
@@ -257,7 +257,7 @@ def far_partition(
     conditions: Sequence[Condition],
     overall: Sequence[np.ndarray],
     *,
-    rule: Rule,
+    rule: KernelRule,
     orders: Sequence[np.ndarray | None],
     with_costs: bool,
     with_held: bool,
@@ -295,7 +295,9 @@ def far_partition(
     return _finished(far, top, places, conditions, rule, sensitive, bound_to, with_costs, with_held)
 
 
-def _cut_node(top: _Top, node: int, cut: Cut, summary: PartSummary, nodes: RowRecords, child: np.ndarray) -> list[int]:
+def _cut_node(
+    top: _Top, node: int, cut: PartCut, summary: PartSummary, nodes: RowRecords, child: np.ndarray
+) -> list[int]:
     """Add the children of a cut to the tree; return those with rows."""
     a, box = cut.attribute, top.boxes[node]
     parent = int(box[a]["node"])
@@ -390,7 +392,7 @@ def _finished(
     top: _Top,
     places: _Places,
     conditions: Sequence[Condition],
-    rule: Rule,
+    rule: KernelRule,
     sensitive: Sequence[int],
     overall: Sequence[np.ndarray],
     with_costs: bool,
@@ -633,7 +635,7 @@ def _cheapest_far(
     none: list[np.ndarray | None] = [None] * far.quasi
     used_up = cut != "widest" and any(condition.operation != SIZE for condition in conditions)
 
-    def cut_by(rule: Rule, orders: Sequence[np.ndarray | None]) -> FarPartition:
+    def cut_by(rule: KernelRule, orders: Sequence[np.ndarray | None]) -> FarPartition:
         return far_partition(far, conditions, overall, rule=rule, orders=orders, with_costs=used_up, with_held=tight)
 
     found = cut_by(cut, none)
