@@ -115,7 +115,8 @@ def _published(mechanism: Mechanism, schema: Any, options: dict[str, Any]) -> tu
         made(_saved(options))
         if options["page"] is not None:
             published = sf.Release.load(options["output"])  # as anyone reads it: nothing else is on the page
-            sf.report(None, options["page"], audience="public", release=published, folder=options["output"])
+            folder = os.path.basename(os.path.normpath(options["output"]))
+            sf.report(None, options["page"], audience="public", release=published, folder=folder)
         beside = _looked_back(release, earlier, table, options, warnings) if paid else tried[0]
         if mapping is not None:
             with mapping.filled() as file:
