@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from warnings import catch_warnings, simplefilter
 
@@ -115,8 +116,8 @@ def _published(mechanism: Mechanism, schema: Any, options: dict[str, Any]) -> tu
         made(_saved(options))
         if options["page"] is not None:
             published = sf.Release.load(options["output"])  # as anyone reads it: nothing else is on the page
-            folder = os.path.basename(os.path.normpath(options["output"]))
-            sf.report(None, options["page"], audience="public", release=published, folder=folder)
+            name = Path(options["output"]).name
+            sf.report(None, options["page"], audience="public", release=published, folder=name)
         beside = _looked_back(release, earlier, table, options, warnings) if paid else tried[0]
         if mapping is not None:
             with mapping.filled() as file:
