@@ -20,6 +20,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 import python_calamine
+from tests.claims.light_xls import write_xls
 from tests.claims.light_xlsx import write_xlsx
 from tests.spark_sessions import frame_of, local, sail
 
@@ -131,6 +132,10 @@ def as_excel(rows, folder):
     return write_xlsx(folder / "t.xlsx", {"people": [NAMES, *rows]})
 
 
+def as_old_excel(rows, folder):
+    return write_xls(folder / "t.xls", {"people": [NAMES, *rows]})
+
+
 def typed_frame(rows) -> pl.DataFrame:
     columns = list(zip(*rows, strict=True))
     return pl.DataFrame(
@@ -164,6 +169,7 @@ MIXED = {
     "csv": as_csv,
     "csv.gz": as_gz,
     "excel": as_excel,
+    "old excel": as_old_excel,
     "pandas objects": lambda rows, _: pd.DataFrame(rows, columns=NAMES, dtype=object),
     "pandas as it guesses": lambda rows, _: pd.DataFrame(rows, columns=NAMES),
     "pandas categories": as_categories,
@@ -237,7 +243,7 @@ def test_each_row_alone_is_the_row_in_a_frame_of_spark(tmp_path) -> None:
     assert no_row_depends_on_another(tmp_path, 12, 4, ways) == 12
 
 
-@pytest.mark.parametrize("way", ["excel", "pandas objects"])
+@pytest.mark.parametrize("way", ["excel", "old excel", "pandas objects"])
 def test_cells_of_objects_mean_what_the_oracle_says(tmp_path, way: str) -> None:
     """Each cell of every column, among all the others, has the code it has by itself."""
     for name in NAMES:
@@ -245,7 +251,7 @@ def test_cells_of_objects_mean_what_the_oracle_says(tmp_path, way: str) -> None:
         at = NAMES.index(name)
         rows = [[cell if place == at else "x" for place in range(len(NAMES))] for cell in kept]
         found = [row[at] for row in codes(ALL[way](rows, tmp_path))]
-        numbers = [float(cell) if way == "excel" and type(cell) is int else cell for cell in kept]
+        numbers = [float(cell) if "excel" in way and type(cell) is int else cell for cell in kept]
         assert found == [code_of(SCHEMA[name], cell) for cell in numbers], name
 
 

@@ -8,6 +8,7 @@ from fractions import Fraction
 import pytest
 
 import sfumato as sf
+from sfumato.claims import ConcentratedDP
 from sfumato.cli.main import main
 from sfumato.ledger import Ledger
 
@@ -72,7 +73,17 @@ def test_command_and_library_say_the_same(run):
     _, out, _ = run("ledger", "ledger.db")
     for text in ("spent, add-or-remove-one: epsilon 1/3", "together, counted for replace-one: epsilon 7/6", "reserved"):
         assert text in out
-    assert "limit: epsilon 2, left: epsilon 5/6" in out
+    assert "limit: epsilon 2, left: epsilon 5/6\n    left is counted for replace-one\n" in out
+
+
+def test_what_is_left_beside_a_concentrated_release_is_counted_by_sums(run):
+    book = Ledger("ledger.db")
+    book.limit("patients", 2, "1/1000")
+    book.reserve("patients", sf.Claim(sf.PureDP("1/2"), neighbours=ADD), "a").spend()
+    assert "left is counted" not in run("ledger", "ledger.db")[1]
+    book.reserve("patients", sf.Claim(ConcentratedDP.within(1, delta="1/10000"), neighbours=ADD), "b").spend()
+    _, out, _ = run("ledger", "ledger.db")
+    assert "left: epsilon 0.5 (delta 0.0009)\n    left is counted by plain sums, as limits are kept\n" in out
 
 
 def test_the_listing_fits_into_80_columns(run):

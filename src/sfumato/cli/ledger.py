@@ -115,11 +115,19 @@ def _print(totals: list[Totals], entries: list[Entry], limits: list[LimitSet]) -
         limit = "none set" if total.limit is None else f"epsilon {total.limit}"
         left = "" if total.left is None else f", left: epsilon {total.left}"
         say(f"  limit: {limit}{left}")
+        if left and (ways := _counted(total)):
+            say(f"    left is counted {ways}")
         for changed in limits:
             if changed.population == total.population and changed.before is not None:
                 when = changed.at[:16].replace("T", " ")
                 verb = "raised" if changed.raised else "set"
                 say(f"    {verb} from epsilon {changed.before} to epsilon {changed.cost}, {when}")
+
+
+def _counted(total: Totals) -> str:
+    """Say how what is left is counted, where there is more than one way."""
+    ways = [f"for {total.relation}"] if len(total.spent) > 1 else []
+    return ", ".join([*ways, *(["by plain sums, as limits are kept"] if total.combined.concentrated else [])])
 
 
 def _lines(entry: Entry) -> list[str]:

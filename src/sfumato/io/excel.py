@@ -11,7 +11,8 @@ Checked   tests/claims/test_rows_are_read_by_themselves.py::test_each_row_alone_
           tests/unit/io/test_excel.py::test_cells_mean_what_they_say
           tests/unit/io/test_excel.py::test_a_cell_in_the_last_corner_is_refused
           tests/unit/io/test_excel.py::test_cells_without_a_result_are_refused_by_their_address
-Silent on errors in .xls files: there they are empty cells. In .xlsb files errors of every sheet are refused.
+          tests/unit/io/test_xls.py::test_cells_without_a_result_are_refused_by_their_address
+Silent on .xlsb files, in which an error of any sheet is refused, and formulas without a result are empty cells.
 
 The first row with a value names the columns. A file in which several sheets hold values is refused unless one is
 named. A sheet is held as a rectangle by the library, so one whose cells lie farther apart than `CELLS_LIMIT` cells is
@@ -39,6 +40,7 @@ from sfumato.errors import count_of
 from sfumato.io.decode_cell import canonical_text
 from sfumato.io.dialect import title_like, title_refused
 from sfumato.io.errors import refused
+from sfumato.io.xls import CONTAINER, ContainerError, OldWorkbook
 from sfumato.limits import engine_path, most_unpacked
 from sfumato.schema import Grid
 
@@ -110,7 +112,7 @@ def open_sheet(path: Path, name: str | None) -> Sheet:
         raise refused(path.name, rule, f"name the one to read: sheet={filled[0]!r} (--sheet)")
     if not filled:
         raise refused(path.name, "holds no values", "give a sheet with a row of column names and rows below it")
-    _check_results(path, filled[0])
+    _check_results(path, filled[0], [sheet.name for sheet in book.sheets_metadata])
     return _sheet(path, enumerate(found[filled[0]].iter_rows(), 1))
 
 
@@ -145,14 +147,15 @@ def _listed(names: Sequence[str]) -> str:
 # -- cells that hold no result -------------------------------------------------------------------
 
 
-def _check_results(path: Path, name: str) -> None:
+def _check_results(path: Path, name: str, sheets: Sequence[str]) -> None:
     """Refuse a sheet with errors, or formulas whose result was not stored: both would be read as empty cells."""
-    if not zipfile.is_zipfile(path):
-        return
     try:
-        with zipfile.ZipFile(path) as archive:
-            cells = list(_without_result(archive, name))
-    except (*_DAMAGED_ZIP, KeyError, ET.ParseError):
+        if _archived(path):
+            with zipfile.ZipFile(path) as archive:
+                cells = list(_without_result(archive, name))
+        else:
+            cells = list(OldWorkbook.of(path.read_bytes()).without_result(sheets.index(name)))
+    except (*_DAMAGED_ZIP, KeyError, ET.ParseError, ContainerError):
         raise refused(path.name, "cannot be read: the file is damaged or protected", "save it again") from None
     if cells:
         told = _listed([f"{_letters(column)}{row}" for row, column in cells])
@@ -245,9 +248,11 @@ def _tag_of(name: str) -> str:
 
 def _check_size(path: Path) -> None:
     """Refuse a file whose cells lie so far apart that the rectangle around them does not fit in memory."""
-    if not zipfile.is_zipfile(path):
-        return  # an .xls sheet has at most 65,536 rows of 256 cells
     try:
+        if not _archived(path):
+            for corner in OldWorkbook.of(path.read_bytes()).extents():
+                _check_corner(path, *corner)
+            return
         with zipfile.ZipFile(path) as archive:
             _check_unpacked(path, archive)
             for part in archive.infolist():
@@ -261,8 +266,14 @@ def _check_size(path: Path) -> None:
                     with archive.open(part) as file:
                         corner = _corner(iter(lambda file=file: file.read(_BLOCK), b""))  # type: ignore[misc]
                     _check_corner(path, *corner)
-    except (*_DAMAGED_ZIP, ET.ParseError):
+    except (*_DAMAGED_ZIP, ET.ParseError, ContainerError):
         raise refused(path.name, "cannot be read: the file is damaged or protected", "save it again") from None
+
+
+def _archived(path: Path) -> bool:
+    """Whether a file is a zip archive; an .xls file may hold one, which is none of its sheets."""
+    with path.open("rb") as file:
+        return file.read(len(CONTAINER)) != CONTAINER and zipfile.is_zipfile(path)
 
 
 def _check_unpacked(path: Path, archive: zipfile.ZipFile) -> None:

@@ -138,8 +138,11 @@ def parse_toml(text: str, where: str) -> tuple[dict[str, Any], list[Problem]]:
         return {}, [Problem(where, "is nested too deep", "a schema has [attribute.NAME] tables only")]
 
 
-def read_file(data: Mapping[str, Any]) -> tuple[SchemaFile | None, dict[str, AttributeFile], list[Problem]]:
+def read_file(data: Any) -> tuple[SchemaFile | None, dict[str, AttributeFile], list[Problem]]:
     """Check the shape of a schema; return the file (or None), the attributes of a right shape, all problems."""
+    if not isinstance(data, Mapping):
+        rule = f"must be a mapping, as a TOML file holds it, and is {type(data).__name__}"
+        return None, {}, [Problem("schema", rule, "tomllib.loads reads a text, Schema.load a file")]
     try:
         file = SchemaFile.model_validate(data)
     except ValidationError as error:

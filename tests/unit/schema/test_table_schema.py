@@ -52,6 +52,12 @@ def test_load(schema):
     assert "Age" not in schema
 
 
+@pytest.mark.parametrize("given", [TEXT, None, [], ["name"], 5, b"name"])
+def test_what_is_no_mapping_is_refused_with_a_way_to_make_one(given):
+    with pytest.raises(SchemaError, match=r"schema: must be a mapping.*tomllib\.loads reads a text"):
+        Schema.parse(given)
+
+
 def test_an_unknown_attribute_is_a_parameter_error(schema):
     with pytest.raises(ParameterError, match="attribute = shoe: is not in the schema"):
         schema["shoe"]
