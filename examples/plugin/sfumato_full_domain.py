@@ -45,7 +45,7 @@ class FullDomain:
     def claim(self, schema: Schema) -> Claim:
         """Promise k-anonymity."""
         requirement = KAnonymity(self.k)
-        notes = requirement_notes(requirement, rows_per_person=schema.rows_per_person, unit=schema.unit)
+        notes = requirement_notes(requirement, schema)
         return Claim(requirement, silent_on=notes, unit=schema.unit)
 
     def needs(self, schema: Schema) -> list[tuple[str, ...]]:

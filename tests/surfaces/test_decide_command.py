@@ -9,6 +9,7 @@ import tomllib
 import pytest
 
 from sfumato.cli.main import main
+from sfumato.schema import Schema
 
 TEXT = """# a comment that stays
 name = "t"
@@ -67,6 +68,43 @@ def test_what_cannot_be_meant_is_asked_again(schema, monkeypatch, capsys):
     assert code == 0
     assert "role = king" in said.err
     assert tomllib.loads(text)["attribute"]["age"]["role"] == "sensitive"
+
+
+DRAFTED = """name = "t"
+decide = ["rows_per_person: who is a row about?", "rows_per_person: is a row a person or a household?"]
+[attribute.mrn]
+role = "other"
+"""
+KEYED = """name = "t"
+person = "mrn"
+decide = ["rows_per_person: are all rows kept?", "person: does mrn say who a row is about?"]
+[attribute.mrn]
+role = "identifier"
+"""
+
+
+@pytest.mark.parametrize(
+    ("draft", "answers", "held", "unit", "left"),
+    [
+        (DRAFTED, ["", "", "", "", "", ""], {}, "row", 2),  # Enter answers nothing, however often
+        (DRAFTED, ["1", "yes"], {"rows_per_person": 1}, "person", 0),
+        (DRAFTED, ["1", "", "", ""], {"rows_per_person": 1}, "row", 1),
+        (DRAFTED, ["rows"], {}, "row", 0),
+        (DRAFTED, ["mrn", "2"], {"person": "mrn", "rows_per_person": 2}, "person", 0),
+        (DRAFTED, ["0", "-1", "everybody", "s"], {}, "row", 2),
+        (KEYED, ["", "", "", ""], {"person": "mrn"}, "row", 1),
+        (KEYED, ["", "yes"], {"person": "mrn"}, "person", 0),
+        (KEYED, ["", "rows"], {}, "row", 0),
+    ],
+)
+def test_who_a_row_is_about_is_never_assumed(schema, monkeypatch, capsys, draft, answers, held, unit, left):
+    schema.write_text(draft, "utf-8")
+    code, _, text = asked(schema, monkeypatch, capsys, *answers)
+    found = tomllib.loads(text)
+    assert code == 0
+    assert {key: found[key] for key in ("person", "rows_per_person") if key in found} == held
+    assert len(found.get("decide", [])) == left
+    assert Schema.parse(found).unit == unit
 
 
 def test_json_lists_and_asks_nothing(schema, capsys):

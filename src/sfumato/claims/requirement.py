@@ -17,8 +17,8 @@ from __future__ import annotations
 import json
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Literal, TypeAlias
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
@@ -27,7 +27,18 @@ from sfumato.claims.ground import Ground
 from sfumato.declare import declare, hold, parameter, to_json
 from sfumato.errors import ParameterError
 
-__all__ = ["Conjunction", "Found", "Requirement", "Unit", "check_each", "requirement_notes", "vacuous_notes"]
+if TYPE_CHECKING:
+    from sfumato.schema import Schema
+
+__all__ = [
+    "Conjunction",
+    "Found",
+    "Requirement",
+    "Unit",
+    "check_each",
+    "requirement_notes",
+    "vacuous_notes",
+]
 
 Unit: TypeAlias = Literal["person", "row"]
 """What a claim counts: people, where the schema decides who they are, else rows."""
@@ -317,55 +328,52 @@ def vacuous_notes(requirement: Requirement) -> tuple[str, ...]:
     return tuple(f"anything by {part}: every table satisfies it" for part in requirement.parts if part.vacuous)
 
 
-def requirement_notes(
-    requirement: Requirement,
-    *,
-    sensitive: Sequence[str] = (),
-    target: Sequence[str] = (),
-    missing: Sequence[str] = (),
-    rows_per_person: int = 1,
-    unit: Unit = "row",
-    several: bool = False,
-) -> tuple[str, ...]:
-    """Return what the requirement does not cover, for these sensitive attributes and rows per person.
-
-    `missing` names the sensitive attributes that may lack a value. `unit` is what the claim counts; `several` says that
-    people were counted by a key and may have several rows.
-    """
+def requirement_notes(requirement: Requirement, schema: Schema) -> tuple[str, ...]:
+    """Return what the requirement does not cover, for a table so described."""
     notes: list[str] = list(vacuous_notes(requirement))
     labels = {part.label for part in requirement.parts}
-    counted = "people" if unit == "person" else "rows"
+    sensitive = [attribute.name for attribute in schema.sensitive]
+    counted, most = "people" if schema.unit == "person" else "rows", schema.rows_per_person
     if requirement.reads_sensitive and len(sensitive) > 1:
         names = ", ".join(sensitive)
         notes.append(f"{names} are each checked separately; their combinations in a class are promised nothing")
-    if several:
+    if schema.several:
         notes += _of_several(requirement)
-    elif rows_per_person > 1:
+    elif most > 1:
         if labels & {"k-anonymity", "alpha-k-anonymity"}:
             notes.append(
-                f"a person may have {rows_per_person} rows, so k people are counted as k x {rows_per_person} rows"
-                if unit == "person"
-                else f"it is not decided how many rows a person has; k rows are counted as k x {rows_per_person}"
+                f"a person may have {most} rows, so k people are counted as k x {most} rows"
+                if schema.unit == "person"
+                else f"it is not decided how many rows a person has; k rows are counted as k x {most}"
             )
         if requirement.reads_sensitive:
-            notes.append(
-                f"shares of sensitive values count rows, and one person may own {rows_per_person} rows of a class"
-            )
-    if unit == "row":
-        notes.append("who the rows are about: it is not decided how many rows one person has, so rows are counted")
-    if target:
+            notes.append(f"shares of sensitive values count rows, and one person may own {most} rows of a class")
+    notes += _people_notes(schema)
+    if target := [attribute.name for attribute in schema.role("target")]:
         names = ", ".join(target)
         notes.append(
             f"{names}: published without being made coarser, it may be one and the same in a class, and who knows it "
             "learns more"
         )
-    if missing and requirement.reads_sensitive:
-        names = ", ".join(missing)
-        notes.append(f"who lacks {names}: missing counts as a value of its own, so the known ones may be all alike")
+    if requirement.reads_sensitive:
+        missing = [attribute.name for attribute in schema.sensitive if attribute.missing_code is not None]
+        if missing:
+            names = ", ".join(missing)
+            notes.append(f"who lacks {names}: missing counts as a value of its own, so the known ones may be all alike")
+        if any(attribute.kind == "nominal" for attribute in schema.sensitive):
+            notes.append("values that mean nearly the same: each value that the schema lists counts as a different one")
     if labels == {"k-anonymity"}:
         notes.append(f"what the {counted} of one class have in common: sensitive values are not looked at")
     notes.append("what a reader knows from elsewhere, including other releases of the same data")
     return tuple(notes)
+
+
+def _people_notes(schema: Schema) -> tuple[str, ...]:
+    """Return whose word it is that rows are people, where no key of a person was counted."""
+    if schema.unit == "row":
+        rows = "it is not decided how many rows one person has, so rows are counted"
+        return (f"who the rows are about: {rows}, and several may be one person's",)
+    return (f"people with {schema.trusted}, and the file cannot show it",) if schema.trusted else ()
 
 
 def _of_several(requirement: Requirement) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["decide"]
 
+_TRIES = 3  # answers that cannot be meant, after which a question is left open
 _PUBLIC = " public"  # behind a range or a list: it is publicly known, not read off the data
 
 
@@ -27,7 +29,8 @@ def decide(schema: str, as_json: bool) -> None:
     """Ask the open questions of a drafted schema one by one; each answer is written into the file at once.
 
     Enter keeps what the draft proposes, s skips the question, q stops. Any other answer is the value to write, as in
-    the file: sensitive, [18, 95], %d.%m.%Y. A range that is publicly known is written as [18, 95] public.
+    the file: sensitive, [18, 95], %d.%m.%Y. A range that is publicly known is written as [18, 95] public. Who a row is
+    about is never assumed: the answer is 1, a larger number of rows, the name of a column, or rows.
 
     Example: sfumato decide patients.toml
     """
@@ -85,8 +88,11 @@ def _asked(text: str, one: Decision, place: str) -> str | None:
     say("")
     say(f"{place}  {one.attribute or 'the table'}: {one.topic}", style="bold")
     say(one.question, wrap=True)
-    while True:
-        say(f"{now + '. ' if now else ''}Enter keeps it, s skips, q stops, or type another value:")
+    ways = "Enter keeps it, s skips, q stops, or type another value:"
+    if _of_unit(one, held):
+        ways = "Type the answer; s skips, q stops:"
+    for _ in range(_TRIES):
+        say(f"{now + '. ' if now else ''}{ways}")
         typed = sys.stdin.readline()
         if not typed or typed.strip() == "q":
             return None
@@ -96,14 +102,23 @@ def _asked(text: str, one: Decision, place: str) -> str | None:
             return _answered(text, one, typed.strip())
         except SfumatoError as error:
             say(f"Error: {error}", error=True)
+    say("Left open.")
+    return text
+
+
+def _of_unit(one: Decision, held: Mapping[str, Any]) -> bool:
+    """Whether a question asks who a row is about, which no draft can know; beside a key only how many rows are kept."""
+    return not one.attribute and (one.topic == "person" or (one.topic == "rows_per_person" and "person" not in held))
 
 
 def _answered(text: str, one: Decision, typed: str) -> str:
     """Return the file with an answer; one that cannot be meant raises."""
-    from sfumato.drafting import answered, decisions, with_roles
+    from sfumato.drafting import answered, decisions, keys_of, with_roles, with_unit
     from sfumato.errors import ParameterError
 
     decision = next(left for left in decisions(text) if _key(left) == _key(one))
+    if _of_unit(one, keys_of(text, one.attribute)):
+        return with_unit(text, decision, typed)
     if not typed:
         return answered(text, decision)
     if one.topic == "role":

@@ -9,6 +9,7 @@ from sfumato.drafting.decisions import (
     keys_of,
     with_attributes,
     with_roles,
+    with_unit,
 )
 from sfumato.drafting.draft import Look, draft, look_at
 from sfumato.drafting.profile import Preview, Profile, preview, profiles
@@ -29,4 +30,5 @@ __all__ = [
     "profiles",
     "with_attributes",
     "with_roles",
+    "with_unit",
 ]

@@ -33,6 +33,10 @@ __all__ = ["Look", "draft", "look_at", "toml_text"]
 _BARE = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
 _FROM_DATA = {"range", "values", "hierarchy", "groups", "intervals", "edges"}
 _WIDTH, _COMMENT = 100, 110
+_WHO = (
+    "rows_per_person: who is a row about? 1 if each row is a different person, m if nobody has more than m rows, the "
+    "name of the column that says who, or rows if rows are not people or nobody knows"
+)
 _ROWS = (
     "# rows = 1000  # about how many rows there are, if that is publicly known (one digit, then zeros): never the\n"
     "# number counted here. Differentially private tables that would be mostly noise are refused by it"
@@ -77,9 +81,9 @@ def toml_text(
 
 
 def _who(person: str) -> tuple[str, ...]:
-    """Propose who a row is about; beside a key `rows_per_person` would drop rows, so that it is a comment there."""
+    """Propose who a row is about; never that each row is a person, which nothing in a file can show."""
     if not person:
-        return ("rows_per_person = 1  # every promise counts people by it",)
+        return ("# rows_per_person = 1  # says that each row is a different person; without it promises speak of rows",)
     return (
         f"person = {_quoted(person)}  # who a row is about: promises count its values",
         "# rows_per_person = 1  # keeps at most that many rows of each person; differentially private methods need it",
@@ -97,7 +101,7 @@ def _of_the_table(seen: TableFacts, person: str, households: Sequence[str], coun
         "population: who are the rows about? every table about the same people needs the same name",
     ]
     if not person:
-        asked.append("rows_per_person: how many rows has one person at most?")
+        asked.append(_WHO)
         asked += [f"rows_per_person: is a row a person or a household? {name} names households" for name in households]
         asked += [
             f"rows_per_person: is each row one person, or is {name} the number of people? then write a row for each "

@@ -55,8 +55,8 @@ def mapping(release: Release) -> pl.DataFrame:
 
     home = release.residence
     if home is None:
-        hint = "only a release made in this session knows where its rows went"
-        raise ParameterError("release", release.schema.name, "has no residence", hint=hint)
+        hint = "only a release just made by a method that generalizes or groups rows has one"
+        raise ParameterError("release", release.schema.name, "does not know which row got which label", hint=hint)
     width = len(release.quasi)
     stays = home.group >= 0
     keys = np.column_stack([home.codes[stays][:, :width], home.group[stays]])

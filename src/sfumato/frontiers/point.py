@@ -99,7 +99,7 @@ class Point:
     attributes: Mapping[str, Any] = field(default_factory=dict, repr=False)
     published: str = field(default="", repr=False)  # a hash of the published tables, nothing where it is drawn
     alone: str = field(default="", repr=False)  # how many classes hold one person, nothing where none does
-    people: int | None = None  # in the smallest class; None where rows are not people
+    people: int | None = None  # in the smallest class, or rows (`counted`); None where no class holds records
     risks: Mapping[str, Spread] = field(default_factory=dict, repr=False)  # every privacy axis, the point's own too
     attacks: Mapping[str, Any] = field(default_factory=dict, repr=False)  # what the attack of an axis found, in words
     answers: Mapping[str, Spread] = field(default_factory=dict, repr=False)  # error of the tables a policy asks for
@@ -127,6 +127,11 @@ class Point:
         """Python that makes the mechanism."""
         return python_of(self.mechanism)
 
+    @property
+    def counted(self) -> tuple[str, str]:
+        """What its classes hold, one of it and several: people where the schema decides who they are, else rows."""
+        return ("person", "people") if self.claim.get("unit") == "person" else ("row", "rows")
+
     def to_json(self) -> dict[str, Any]:
         """Return a plain mapping; the bound stands apart from what was measured."""
         return {
@@ -143,6 +148,7 @@ class Point:
             "answers": {name: one.to_json() for name, one in self.answers.items()},
             "typical": dict(self.typical),
             "people": self.people,
+            "counted": self.counted[1],
             "attributes": dict(self.attributes),
             "proved_bound": self.bound,
             "drew": self.drew,

@@ -104,7 +104,7 @@ class Breach:
 class Policy:
     """Lines that a recommended release keeps. Without arguments: at least 5 people in every class.
 
-    at_least   {"k": 11}: people in the smallest class, where records are published in classes.
+    at_least   {"k": 11}: people in the smallest class (rows, where the schema does not decide who they are).
     at_most    {"inference": "0.02"}: the largest acceptable figure on an axis of the frontier.
     answer     ["age x region within 10 %"]: tables of counts that must come out right.
 
@@ -161,7 +161,8 @@ class Policy:
         """Return the lines that a release does not keep."""
         found = []
         if point.people is not None and point.people < self.k:
-            shown = f"a class of {'one person' if point.people <= 1 else f'{point.people} people'}"
+            single, several = point.counted
+            shown = f"a class of {f'one {single}' if point.people <= 1 else f'{point.people} {several}'}"
             line = f"k at least {self.k}"
             found.append(Breach(line, asked=self.k, found=point.people, shown=shown))
         for name, limit in self.limits.items():
@@ -215,7 +216,7 @@ class Policy:
         """Say what k means for this release."""
         if point.people is None:
             return "k does not apply: its rows are not people."
-        return f"Its smallest class holds {count_of(point.people, 'person', 'people')}."
+        return f"Its smallest class holds {count_of(point.people, *point.counted)}."
 
 
 def _axis(name: str) -> str:

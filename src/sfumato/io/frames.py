@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -97,6 +98,7 @@ def open_frame(data: Any) -> tuple[tuple[str, ...], pl.LazyFrame | InMemory | Gr
     if pandas_names is not None:
         data = data.copy(deep=False)
         data.columns = list(pandas_names)
+        data = _with_index(data)
     elif hasattr(data, "column_names") and isinstance(data.column_names, list):
         _check_names([str(name) for name in data.column_names])
     try:
@@ -161,6 +163,21 @@ def _pandas_names(data: Any) -> tuple[str, ...] | None:
     names = tuple(str(name) for name in data.columns)
     _check_names(names)
     return names
+
+
+def _with_index(data: Any) -> Any:
+    """Return a pandas frame with what its index says as columns: the key of a person often stands there.
+
+    Levels with a name, and one without where it repeats; numbers that are different in every row say nothing.
+    """
+    index = data.index
+    told = [name for name in index.names if name is not None] if index.nlevels > 1 or index.name is not None else []
+    if not told and index.is_unique:
+        return data.reset_index(drop=True)
+    free = next(name for at in itertools.count() if (name := f"index_{at}" if at else "index") not in data.columns)
+    names = [free if name is None else str(name) for name in index.names]
+    _check_names([*names, *map(str, data.columns)])
+    return data.set_axis(index.set_names(names)).reset_index()
 
 
 def _series(column: Any) -> pl.Series:

@@ -64,16 +64,8 @@ class Anatomy:
             hint = "choose it with with_roles(sensitive=...)"
             raise ParameterError("sensitive", names, "Anatomy needs exactly one sensitive attribute", hint=hint)
         requirement = LDiversity(self.l)
-        names_of = [attribute.name for attribute in schema.sensitive]
         refuse_spellings(requirement, schema)
-        notes = requirement_notes(
-            requirement,
-            sensitive=names_of,
-            target=[attribute.name for attribute in schema.role("target")],
-            missing=[attribute.name for attribute in schema.sensitive if attribute.missing_code is not None],
-            rows_per_person=schema.rows_per_person,
-            unit=schema.unit,
-        )
+        notes = requirement_notes(requirement, schema)
         return Claim(requirement, silent_on=(MEMBERSHIP, IMPOSSIBLE, *notes), unit=schema.unit)
 
     def needs(self, schema: Schema) -> list[tuple[str, ...]]:

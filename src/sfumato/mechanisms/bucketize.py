@@ -67,16 +67,8 @@ class Bucketize:
 
     def claim(self, schema: Schema) -> Claim:
         """Promise the requirement for every group."""
-        names = [attribute.name for attribute in schema.sensitive]
         refuse_spellings(self.requirement, schema)
-        notes = requirement_notes(
-            self.requirement,
-            sensitive=names,
-            target=[attribute.name for attribute in schema.role("target")],
-            missing=[attribute.name for attribute in schema.sensitive if attribute.missing_code is not None],
-            rows_per_person=schema.rows_per_person,
-            unit=schema.unit,
-        )
+        notes = requirement_notes(self.requirement, schema)
         return Claim(self.requirement, silent_on=(MEMBERSHIP, IMPOSSIBLE, *notes), unit=schema.unit)
 
     def needs(self, schema: Schema) -> list[tuple[str, ...]]:

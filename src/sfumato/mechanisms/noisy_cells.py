@@ -291,8 +291,8 @@ def silences(schema: Schema, *, concentrated: bool = False) -> tuple[str, ...]:
     found = [f"replacing {whose} by another, which {costs}", "how long it took to make"]
     if schema.unit == "row":
         found.append("people with several rows: it is not decided how many rows one person has, so a row is protected")
-    if schema.cap is None and schema.rows_per_person > 1:
-        found.append(f"people with more than {schema.rows_per_person} rows; the budget of a row is a part of theirs")
+    elif schema.trusted:
+        found.append(f"people with {schema.trusted}, and nothing enforces it")
     if any(a.missing is not None and a.missing.action == "suppress" for a in schema.published):
         found.append("rows left out because a value is missing: not even their number is published")
     return tuple(found)

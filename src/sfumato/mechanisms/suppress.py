@@ -48,15 +48,7 @@ class Suppress:
         """Promise 0-closeness; without a sensitive attribute there is nothing to be close to."""
         if not schema.sensitive:
             return Claim(KAnonymity(1), silent_on=("anything: no attribute is declared sensitive",), unit=schema.unit)
-        notes = requirement_notes(
-            TCloseness(0),
-            sensitive=[attribute.name for attribute in schema.sensitive],
-            target=[attribute.name for attribute in schema.role("target")],
-            missing=[attribute.name for attribute in schema.sensitive if attribute.missing_code is not None],
-            rows_per_person=schema.rows_per_person,
-            unit=schema.unit,
-            several=schema.several,
-        )
+        notes = requirement_notes(TCloseness(0), schema)
         silences = ("what the overall distribution tells", "who is in the table", *notes)
         return Claim(TCloseness(0), silent_on=silences, unit=schema.unit)
 

@@ -61,13 +61,7 @@ class TopDown:
     def claim(self, schema: Schema) -> Claim:
         """Promise k-anonymity."""
         requirement = KAnonymity(self.k)
-        notes = requirement_notes(
-            requirement,
-            target=[a.name for a in schema.role("target")],
-            rows_per_person=schema.rows_per_person,
-            unit=schema.unit,
-            several=schema.several,
-        )
+        notes = requirement_notes(requirement, schema)
         return Claim(requirement, silent_on=notes, unit=schema.unit)
 
     def needs(self, schema: Schema) -> list[tuple[str, ...]]:

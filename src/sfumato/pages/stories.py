@@ -315,12 +315,13 @@ def release_story(
         "risks": {name: _risk(name, point) for name in point.risks},
         "attacks": [_attack(name, found) for name, found in point.attacks.items()],
         "people": "" if point.people is None else f"{point.people:,}",
+        "counted": point.counted,
         "price": price_of(point),
         "typical": dict(point.typical),
         "breaks": list(map(str, breaks)),
         "columns": [_column(one) for one in panel.get("columns", ())],
         "associations": _associations(panel.get("associations", ())),
-        "identity": _identity(panel.get("identity", {})),
+        "identity": _identity(panel.get("identity", {}), point.counted),
         "classes": [
             {**one, "share": f"{one['share']:.0%}" if "share" in one else ""} for one in panel.get("classes", ())
         ],
@@ -406,11 +407,11 @@ def _associations(pairs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
-def _identity(found: Mapping[str, Any]) -> dict[str, Any]:
+def _identity(found: Mapping[str, Any], counted: tuple[str, str]) -> dict[str, Any]:
     """How likely a person's row is found, in percent."""
     if not found:
         return {}
-    below = [f"{count_of(int(n), 'person', 'people')} in classes below {k}" for k, n in found["below"].items() if n]
+    below = [f"{count_of(int(n), *counted)} in classes below {k}" for k, n in found["below"].items() if n]
     return {
         "highest": f"{100 * float(found['highest']):.3g} %",
         "average": f"{100 * float(found['average']):.2g} %",
@@ -468,7 +469,7 @@ def plotted(
             "high": point.utility.high,
             "text": spread(point.utility),
         },
-        "people": "" if point.people is None else count_of(point.people, "person", "people"),
+        "people": "" if point.people is None else count_of(point.people, *point.counted),
         "typical": price_of(point).partition(". ")[0].removeprefix("In two-way tables a ").removesuffix("."),
         "attacked": len(point.privacy.values) == 1,
         "breaks": "; ".join(map(str, breaks)),
@@ -698,8 +699,9 @@ def _recommendation(
         "lost": chosen.lost,
         "typical": dict(point.typical),
         "people": "" if point.people is None else f"{point.people:,}",
+        "counted": point.counted,
         "attacks": [_attack(name, found) for name, found in point.attacks.items()],
-        "identity": _identity(point.panel.get("identity", {})),
+        "identity": _identity(point.panel.get("identity", {}), point.counted),
         "classes": [
             {**one, "share": f"{one['share']:.0%}" if "share" in one else ""}
             for one in point.panel.get("classes", ())[:3]

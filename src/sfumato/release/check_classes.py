@@ -51,6 +51,9 @@ _NUMBER = re.compile(r"0|[1-9]\d*", re.ASCII)
 Texts: TypeAlias = tuple[list[str | None], np.ndarray]
 """The distinct texts of a column, and the place of each row's text among them."""
 
+_ON_TRUST = "rows are counted as people, as the publisher declares; the file does not show who is who"
+_IN_ROWS = "rows are counted; how many of them are about one person is not stated"
+
 
 @dataclass(slots=True)
 class Examined:
@@ -192,6 +195,8 @@ def _weighed(
         rule = "a person may have several rows, and no table says how many people each class holds"
         hint = "verify the folder as it was saved, with its table of people"
         examined.problems.append(Problem(PEOPLE, rule, hint))
+    elif asked is not None and not schema.person:
+        examined.notes.append(_ON_TRUST if schema.trusted else _IN_ROWS)
     if asked is None or examined.problems:
         return examined
     examined.exposed = _classes_of_one(sizes if stated is None else stated.classes, schema, keyed=stated is not None)

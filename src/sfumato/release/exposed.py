@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sfumato.claims import Requirement
+from sfumato.claims.requirement import Unit
 from sfumato.errors import count_of
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ class Exposed:
     most: int = 1
     word: str = "class"
     keyed: bool = False
+    unit: Unit = "person"
 
     def __bool__(self) -> bool:
         """Whether anybody can be singled out, or a value linked, by the class alone."""
@@ -60,7 +62,7 @@ class Exposed:
             return ""
         if self.most > 1:
             return f"{self.among(self.single)} there may be one person only: they have at most {self.most} rows"
-        return f"{self.among(self.single)} there is one person only"
+        return f"{self.among(self.single)} there is one {self.unit} only"
 
     def one_value(self) -> list[str]:
         """Say for each sensitive attribute in how many classes all have one value; nothing where none does."""

@@ -271,7 +271,8 @@ class Release:
         word = "group" if self.form == "buckets" else "class"
         declared = self.people is not None and all(name in self.people.values for name in alike)
         single = int((kept & (people <= most)).sum())
-        return Exposed(int(kept.sum()), single=single, alike=alike, most=most, word=word, keyed=declared)
+        unit = self.schema.unit
+        return Exposed(int(kept.sum()), single=single, alike=alike, most=most, word=word, keyed=declared, unit=unit)
 
     def _one_value(self, attribute: Attribute) -> np.ndarray:
         """Say of each group whether all of it has one value: everybody, where the people with each are declared."""

@@ -192,7 +192,10 @@ _ROLES = {
     "sensitive": "sensitive; ",
     "target": "what a learner may predict; ",
 }
-_COUNTED = "counted together with the other columns; the counts carry noise"
+_NOT_COPIED = {  # what is said of every column where rows are no records
+    "cells": "counted together with the other columns; the counts carry noise",
+    "synthetic": "drawn from a model; no cell is copied from a record or made coarser",
+}
 _UNNAMED = re.compile(r"\((?:part \d+|other)\)_*")
 _CALENDAR = (  # names of levels, what a reader sees and what it means
     (re.compile(r"\d{4}"), "- `2020` any day of that year"),
@@ -262,7 +265,7 @@ def dictionary(release: Release, files: Mapping[str, PublishedTable], *, counts:
     lines += [*_made(release.mechanism), ""]
     lines += ["## Columns", ""]
     for attribute in schema.attributes:
-        lines += _column(attribute, _COUNTED if release.form == "cells" else _role(attribute))
+        lines += _column(attribute, _NOT_COPIED.get(release.form) or _role(attribute))
     lines += _added(release, counts=counts)
     lines += ["## How to read a cell", "", *_reading(schema.attributes)]
     if any(name.endswith(".csv") for name in files):

@@ -380,6 +380,8 @@ def _file(path: Path, schema: Schema, requirement: Requirement, *, groups: str |
     ]
     examined = examine_rows(schema, frame, columns, requirement, groups=groups, count=counts)
     problems += [] if counts is not None else _uncounted(schema, columns, examined.texts)
+    if not examined.rows and not examined.problems:
+        problems.append(Problem(path.name, "has no rows: there is nothing to check", "give the table as published"))
     unread = label_problems(schema, examined.texts)
     # Unknown values have no rank, and nobody can tell whether two of them are one value in two spellings.
     needed = {attribute.where for attribute in schema.carried if attribute.ordered}

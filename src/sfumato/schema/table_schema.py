@@ -170,6 +170,15 @@ class Schema:
         return "person" if self.rows_stated and not asked & _UNIT_KEYS else "row"
 
     @property
+    def trusted(self) -> str:
+        """Whose rows are not counted as theirs where rows are called people on somebody's word; empty elsewhere."""
+        if self.person or self.unit == "row":
+            return ""
+        if self.rows_per_person == 1:
+            return "several rows: the publisher declares that each row is a different person"
+        return f"more than {self.rows_per_person} rows: the publisher declares that nobody has more"
+
+    @property
     def cap(self) -> int | None:
         """At most how many rows of each person reading keeps; None where it keeps all."""
         return self.rows_per_person if self.person and self.rows_stated else None

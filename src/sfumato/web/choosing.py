@@ -370,6 +370,7 @@ def _point(one: Mapping[str, Any], best: Any) -> dict[str, Any]:
         "utility": one["utility"]["mean"],
         "best": one["number"] == best,
         "people": one.get("people"),
+        "counted": one.get("counted", "rows"),
     }
 
 

@@ -112,8 +112,13 @@ def person(form: Fields) -> Edit:
         keys["population"] = population
     if names:
         keys |= {"person": names[0] if len(names) == 1 else names, "rows_per_person": most if rows == "most" else None}
-    else:
+    elif one(form, "unit") == "person":
         keys |= {"person": None, "rows_per_person": most or 1}
+    elif one(form, "unit") == "row":
+        keys |= {"person": None, "rows_per_person": None}
+    else:
+        hint = "a column, each row is a different person, or rows are not people"
+        raise ParameterError("unit", "nothing", "must say who a row is about", hint=hint)
     public = whole(form, "public_rows")
     keys["rows"] = public
     closed = ["population", "rows_per_person", "person"] if population else ["rows_per_person", "person"]

@@ -17,7 +17,6 @@ from sfumato.claims import (
     ProbabilisticDP,
     PureDP,
     TCloseness,
-    requirement_notes,
 )
 from sfumato.errors import ParameterError
 
@@ -33,7 +32,7 @@ DP = Claim(
 )
 EVERY = [
     DP,
-    Claim(KAnonymity(10) & TCloseness(0.2), silent_on=requirement_notes(KAnonymity(10))),
+    Claim(KAnonymity(10) & TCloseness(0.2), silent_on=("who the rows are about", "the rest")),
     Claim(ApproxDP(4.6, delta=1e-5), neighbours=Neighbours.ONE_ORIGIN),
     Claim(ProbabilisticDP(4.6, delta=1e-5), neighbours=Neighbours.REPLACE_ONE),
     Claim(Linkable(4, alpha=0.8, base=KAnonymity(10))),

@@ -27,6 +27,7 @@ from sfumato.claims import (
     requirement_notes,
 )
 from sfumato.errors import ParameterError
+from sfumato.schema import Schema
 
 EVERY = [
     KAnonymity(3),
@@ -322,18 +323,39 @@ def test_each_attribute_has_its_own_ground():
     assert check_each(half, table, overall, grounds={"wage": Ground.ordered()}).tolist() == [True, True, True]
 
 
+def described_table(**keys):
+    columns = {
+        "age": {"role": "quasi", "kind": "numeric", "range": [0, 9]},
+        "illness": {"role": "sensitive", "values": ["flu", "gout"], "missing": "category"},
+        "income": {"role": "sensitive", "kind": "numeric", "range": [0, 9]},
+        "paid": {"role": "target", "values": ["yes", "no"]},
+    }
+    return Schema.parse({"name": "t", "attribute": columns, **keys})
+
+
 def test_notes_say_what_is_separate_and_what_rows_mean():
-    notes = " ".join(
-        requirement_notes(
-            KAnonymity(2) & LDiversity(2), sensitive=["illness", "income"], rows_per_person=3, unit="person"
-        )
-    )
+    notes = " ".join(requirement_notes(KAnonymity(2) & LDiversity(2), described_table(rows_per_person=3)))
     assert "illness, income are each checked separately" in notes
     assert "k x 3 rows" in notes
     assert "one person may own 3 rows" in notes
-    plain = " ".join(requirement_notes(KAnonymity(2), sensitive=["illness", "income"]))
+    plain = " ".join(requirement_notes(KAnonymity(2), described_table()))
     assert "separately" not in plain
     assert "sensitive values are not looked at" in plain
+
+
+def test_notes_say_whose_word_it_is_that_rows_are_people():
+    declared = "the publisher declares that each row is a different person, and the file cannot show it"
+    for keys, said, unsaid in (
+        ({"rows_per_person": 1}, declared, "several may be one person's"),
+        ({"rows_per_person": 4}, "more than 4 rows: the publisher declares that nobody has more", declared),
+        ({}, "rows are counted, and several may be one person's", "declares"),
+        ({"rows_per_person": 1, "decide": ["rows_per_person: who?"]}, "rows are counted", "declares"),
+        ({"person": "mrn"}, "how many rows a person has", "declares"),
+        ({"person": "mrn", "rows_per_person": 1}, "from elsewhere", "declares"),
+    ):
+        notes = " ".join(requirement_notes(KAnonymity(2), described_table(**keys)))
+        assert said in notes
+        assert unsaid not in notes
 
 
 # --- numbers at which floats and int64 give out ----------------------------------------------
@@ -382,7 +404,10 @@ def test_what_every_table_satisfies_is_vacuous(void, kept):
 
 
 def test_notes_tell_of_missing_values_and_targets():
-    said = " ".join(requirement_notes(LDiversity(2), sensitive=["illness"], target=["paid"], missing=["illness"]))
+    said = " ".join(requirement_notes(LDiversity(2), described_table()))
     assert "who lacks illness: missing counts as a value of its own" in said
     assert "paid: published without being made coarser" in said
-    assert "who lacks" not in " ".join(requirement_notes(KAnonymity(2), missing=["illness"]))  # it looks at no value
+    assert "each value that the schema lists counts as a different one" in said
+    plain = " ".join(requirement_notes(KAnonymity(2), described_table()))  # it looks at no value
+    assert "who lacks" not in plain
+    assert "counts as a different one" not in plain

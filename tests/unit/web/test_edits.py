@@ -90,10 +90,20 @@ def test_the_person_is_never_published():
 
 
 def test_one_row_each_or_at_most_some():
-    held = tomllib.loads(edits.person({"person": [""], "rows": ["most"], "most": ["3"], "population": ["p"]})(TEXT))
+    held = tomllib.loads(
+        edits.person({"person": [""], "unit": ["person"], "rows": ["most"], "most": ["3"], "population": ["p"]})(TEXT)
+    )
     assert (held["rows_per_person"], held["population"], held.get("person")) == (3, "p", None)
     with pytest.raises(sf.ParameterError):
         edits.person({"person": ["id"], "rows": ["most"], "most": ["0"]})
+
+
+def test_that_a_row_is_a_person_is_never_assumed():
+    form = {"person": [""], "rows": ["most"], "most": ["1"], "population": ["p"]}
+    with pytest.raises(sf.ParameterError, match="must say who a row is about"):
+        edits.person(form)
+    held = tomllib.loads(edits.person({**form, "unit": ["row"]})(TEXT))
+    assert not {"person", "rows_per_person", "decide"} & held.keys()
 
 
 def test_a_column_without_a_domain_is_described_when_it_is_to_be_published():

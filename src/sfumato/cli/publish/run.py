@@ -24,9 +24,9 @@ from sfumato.cli.publish.words import (
 from sfumato.visible import operand, shell_command, without_password
 
 if TYPE_CHECKING:
-    from sfumato.claims import Claim
     from sfumato.mechanisms import Mechanism
     from sfumato.release import Release
+    from sfumato.schema import Schema
 
 __all__ = ["run"]
 
@@ -85,7 +85,7 @@ def _published(mechanism: Mechanism, schema: Any, options: dict[str, Any]) -> tu
     claim, saving = mechanism.claim(schema), _saving(options)
     refuse_target("page", options["page"], endings=REPORT_ENDINGS)
     refuse_before_reading(mechanism, schema, saved=True, **saving)
-    _refuse_waste(claim, options)
+    _refuse_waste(mechanism, schema, options)
     form = ("delimiter", "encoding", "header", "sheet", "driver_cells")
     given = given_options(**{name: options.get(name) for name in form})
     with NewFolder(options["output"]) as place, _mapping_file(options, place) as mapping:
@@ -93,7 +93,7 @@ def _published(mechanism: Mechanism, schema: Any, options: dict[str, Any]) -> tu
         table = sf.read(options["data"], schema, **given)
         earlier = _earlier(mechanism, schema, options)
         warnings = [*budget_warnings(claim, schema, options["ledger"]), *list_warnings(mechanism, schema)]
-        warnings += [*plan_warnings(mechanism, schema), *table_warnings(table)]
+        warnings += [*plan_warnings(mechanism, schema), *table_warnings(table, claim)]
         if earlier == []:
             known = schema.population or schema.name
             warnings.append(
@@ -246,12 +246,15 @@ def _progress(*, shown: bool) -> Any:
 # What only the command takes: the mapping, and earlier releases to compare with.
 
 
-def _refuse_waste(claim: Claim, options: dict[str, Any]) -> None:
+def _refuse_waste(mechanism: Mechanism, schema: Schema, options: dict[str, Any]) -> None:
     """Refuse before anything is read or spent what could not be done afterwards."""
     import sfumato as sf
 
-    if options["mapping"] is not None and claim.kind == "proved":
+    if options["mapping"] is not None and mechanism.claim(schema).kind == "proved":
         rule = "a differentially private release has none: its counts are drawn, no row got a label"
+        raise sf.ParameterError("mapping", options["mapping"], rule, hint="omit --mapping")
+    if options["mapping"] is not None and any(known.name in withheld(mechanism, schema) for known in schema.quasi):
+        rule = "this method does not read the quasi-identifiers: every row gets the same labels"
         raise sf.ParameterError("mapping", options["mapping"], rule, hint="omit --mapping")
     if options["against"] and options.get("d", 4) < 1:
         raise sf.ParameterError("d", options["d"], "must be at least 1", hint="--d 4")

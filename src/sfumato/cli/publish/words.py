@@ -65,20 +65,25 @@ def plan_warnings(mechanism: Mechanism, schema: Schema) -> list[str]:
     return [note.removeprefix(WARNING).rstrip(".") for note in mechanism.plan(schema).notes if note.startswith(WARNING)]
 
 
-def table_warnings(table: Any) -> list[str]:
-    """Warn of rows that are left out, of published columns that look like free text, and of what may be a key."""
+def table_warnings(table: Any, claim: Claim) -> list[str]:
+    """Warn of rows that are left out, of published columns that look like free text, and of what may be a key.
+
+    What was counted in the rows is marked beside a claim that does not cover it.
+    """
     from sfumato.errors import count_of
     from sfumato.schema.checks import looks_like_free_text
 
-    found = []
+    found, seen = [], []
     if table.surplus:
         most = count_of(table.schema.rows_per_person, "row")
-        found.append(f"{count_of(table.surplus, 'row is', 'rows are')} left out: at most {most} of each person is kept")
+        seen.append(f"{count_of(table.surplus, 'row is', 'rows are')} left out: at most {most} of each person is kept")
     texts = [a.name for a in table.schema.published if looks_like_free_text(getattr(a.domain, "names", ()))]
     if texts:
-        how = "looks like free text, in which names may stand" if len(texts) == 1 else "look like free text"
-        found.append(f"{', '.join(texts)} {how}: its values are published. Read them, or give the role other")
-    return found + [f"{one.path} {one.rule}; {one.hint}" for one in (*table.suspected_keys(), *table.unclear())]
+        told = "looks like free text, in which names may stand" if len(texts) == 1 else "look like free text"
+        found.append(f"{', '.join(texts)} {told}: its values are published. Read them, or give the role other")
+    seen += [f"{one.path} {one.rule}; {one.hint}" for one in (*table.suspected_keys(), *table.unclear())]
+    mark = "confidential, not covered by the claim: " if claim.kind == "proved" else ""
+    return [*found, *(f"{mark}{one}" for one in seen)]
 
 
 def size_rows(release: Release) -> list[tuple[str, Any]]:

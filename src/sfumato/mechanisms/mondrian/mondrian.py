@@ -115,15 +115,7 @@ class Mondrian:
         """Promise the requirement for every published class; linkability beside it is an estimate."""
         checked, asked = split_linkability(self.requirement)
         refuse_spellings(self.requirement, schema, linkability=asked is not None)
-        notes = requirement_notes(
-            self.requirement,
-            sensitive=[attribute.name for attribute in schema.sensitive],
-            target=[attribute.name for attribute in schema.role("target")],
-            missing=[attribute.name for attribute in schema.sensitive if attribute.missing_code is not None],
-            rows_per_person=schema.rows_per_person,
-            unit=schema.unit,
-            several=schema.several,
-        )
+        notes = requirement_notes(self.requirement, schema)
         if asked is not None:
             return Claim(asked.linkable(checked), silent_on=(*asked.notes(), *notes), unit=schema.unit)
         return Claim(self.requirement, silent_on=notes, unit=schema.unit)
