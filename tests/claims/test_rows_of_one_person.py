@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime as dt
 from itertools import pairwise
 
@@ -10,7 +11,7 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.counts import agreement
+from sfumato.counts import agreement, copies
 
 BIRTH = {"role": "quasi", "kind": "date", "range": ["1940-01-01", "2015-01-01"]}
 SEX = {"role": "quasi", "values": ["F", "M"]}
@@ -69,6 +70,62 @@ def test_a_birthday_with_initials_is_refused(seed):
         sf.publish(read, K5)
 
 
+AGE = {"role": "quasi", "kind": "numeric", "range": [18, 90]}
+TOWN = {"role": "quasi", "values": [f"t{at}" for at in range(40)]}
+
+
+def waves(seed=1, kinds=4, left=1.0):
+    """A trial: 200 people of an age and a sex that others share, a row for each visit that was not missed."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for _ in range(200):
+        age, sex = int(rng.integers(18, 78)), "FM"[rng.integers(0, 2)]
+        stays = [visit for visit in range(kinds) if rng.random() < left]
+        rows += [(age, sex, f"week {visit}", "abcd"[rng.integers(0, 4)]) for visit in stays]
+    frame = pl.DataFrame(rows, schema=["age", "sex", "visit", "ill"], orient="row")
+    return table(frame, age=AGE, sex=SEX, ill=ILL)
+
+
+def prescriptions(seed=1, most=8):
+    """Up to `most` rows of each of 350 people, on days that differ; nothing says whose they are."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for _ in range(350):
+        age, sex, town = int(rng.integers(18, 78)), "FM"[rng.integers(0, 2)], f"t{rng.integers(0, 40)}"
+        often = int(rng.integers(min(2, most), most + 1))
+        rows += [(age, sex, town, day(rng), "abcd"[rng.integers(0, 4)]) for _ in range(often)]
+    frame = pl.DataFrame(rows, schema=["age", "sex", "town", "dispensed", "ill"], orient="row")
+    return table(frame, age=AGE, sex=SEX, town=TOWN, ill=ILL)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_waves_of_people_who_look_alike_are_refused(seed):
+    read = waves(seed)
+    assert paths(read) == ["visit"]
+    with pytest.raises(sf.SchemaError, match="as if every person had 4 rows"):
+        sf.publish(read, K5)
+    assert paths(waves(seed, kinds=2)) == []  # cases and their controls look so too
+    assert paths(waves(seed, left=0.5)) == []  # not found: most have missed a visit
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_rows_that_agree_in_every_quasi_identifier_are_refused(seed):
+    read = prescriptions(seed)
+    with pytest.raises(sf.SchemaError, match="rows agree in every quasi-identifier, far more often than by chance"):
+        sf.publish(read, K5)
+    assert any("far more often" in problem.rule for problem in read.remarks())
+    said = dataclasses.replace(read.schema, copies_are_people=True)
+    assert sf.Table.from_codes(said, read.codes()).alike() == []
+    assert prescriptions(seed, most=1).alike() == []
+
+
+def test_tables_of_people_with_one_row_each_agree_no_more_than_by_chance():
+    adult, census = sf.datasets.adult("test"), sf.datasets.census(5000)
+    for read in (adult, census):
+        for quasi in ([a.name for a in read.schema.quasi], [a.name for a in read.schema.quasi][:2]):
+            assert read.with_roles(quasi=quasi).alike() == []
+
+
 @pytest.mark.parametrize("seed", range(10))
 def test_people_with_one_row_each_are_not_refused(seed):
     """Visits on days of one year with what the calendar tells of them, pairs that were matched, days of a clinic."""
@@ -120,7 +177,14 @@ def test_chance_is_exact():
 def test_mutants_are_caught(monkeypatch):
     with monkeypatch.context() as mutant:
         mutant.setattr(agreement, "_apart_by_chance", lambda *_: 1.0)
+        mutant.setattr(agreement, "_balanced", lambda *_: 0)
         assert paths(marks()) != ["subject"]
     with monkeypatch.context() as mutant:
-        mutant.setattr(agreement, "told", lambda *_, **__: 0.0)
+        mutant.setattr(agreement, "_balanced", lambda *_: 0)
+        assert paths(waves()) == []
+    with monkeypatch.context() as mutant:
+        mutant.setattr(copies, "_TIMES_ALIKE", 10**6)
+        assert prescriptions().alike() == []
+    with monkeypatch.context() as mutant:
+        mutant.setattr(agreement, "explained_share", lambda *_, **__: 0.0)
         assert paths(visits()) == []

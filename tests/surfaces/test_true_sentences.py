@@ -168,3 +168,55 @@ def test_an_index_that_says_nothing_is_no_column(index) -> None:
     plain = sf.read(pl.DataFrame(frame.to_dict("list")), Schema.parse(tomllib.loads(PEOPLE)))
     assert np.array_equal(table.codes(), plain.codes())
     assert isinstance(table, Table)
+
+
+PEOPLE_NAMED = ("Anna Becker", "Jan de Vries", "Rosa Klein", "Tom Smit")
+
+
+def named_jobs(source):
+    rng = np.random.default_rng(7)
+    jobs = rng.choice(["nurse", "clerk", "cleaner", "teacher"], 400).astype(object)
+    for at, name in enumerate(PEOPLE_NAMED):
+        jobs[at * 23] = f"assistant of {name}"
+    frame = pl.DataFrame({"age": rng.integers(20, 60, 400), "job": jobs.tolist(), "ill": rng.choice(ILLS, 400)})
+    columns = tomllib.loads(PEOPLE)["attribute"]
+    described = {"role": "quasi", "values": sorted(set(jobs)), "source": source}
+    schema = {"age": columns["age"], "job": described, "ill": columns["ill"]}
+    return sf.read(frame, Schema.parse({"name": "t", "rows_per_person": 1, "attribute": schema}))
+
+
+@pytest.mark.parametrize("mechanism", [sf.Mondrian(sf.KAnonymity(5)), sf.Bucketize(sf.LDiversity(2))], ids=str)
+def test_rare_values_that_read_like_names_are_not_spelt_in_labels(tmp_path, mechanism) -> None:
+    """They were published with a warning by the command, and without a word by the library."""
+    release = sf.publish(named_jobs("data"), mechanism)
+    with pytest.raises(sf.SfumatoError, match="job: 4 values that 3 rows or fewer have are spelt out"):
+        release.save(tmp_path / "out")
+    with pytest.raises(sf.SfumatoError, match="are spelt out in labels"):
+        sf.publish(named_jobs("data"), mechanism, save_to=tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+    release.save(tmp_path / "yes", allow_text=True)
+    sf.publish(named_jobs("public"), mechanism).save(tmp_path / "public")
+
+
+def test_labels_that_do_not_spell_them_are_no_reason_to_refuse(tmp_path) -> None:
+    release = sf.publish(named_jobs("data"), sf.Mondrian(sf.KAnonymity(5), nominal="nodes"))
+    release.save(tmp_path / "out")
+    assert not any(name in (tmp_path / "out" / "manifest.json").read_text() for name in PEOPLE_NAMED)
+
+
+def test_verify_names_classes_of_one_whatever_was_promised(desk, tmp_path) -> None:
+    code, _ = desk("publish", "mondrian", "d.csv", "people.toml", "--t", "0.4", "--format", "csv", "-o", "out")
+    assert code == 0
+    rows = pl.read_csv(tmp_path / "out" / "data.csv", infer_schema=False)
+    alone = rows.group_by("age", "town").len().filter(pl.col("len") == 1).height
+    code, printed = desk("verify", "out")
+    assert code == 0
+    assert alone
+    assert f"in {alone} of " in printed
+    assert "there is one person only" in printed
+
+
+def test_suppressed_columns_are_said_to_be_stars(desk) -> None:
+    _, printed = desk("publish", "suppress", "d.csv", "people.toml", "-o", "out")
+    assert "Not told by this method, * in every row: age, town." in printed
+    assert "target" not in printed

@@ -5,6 +5,7 @@ Claim     A column is reported only if at least nine in ten of its values that r
           quasi-identifiers (in all of them; or in more of them than not and all but two at most, numbers within a
           tenth of their range), which rows put together at random would do in one case of ten at most; or if
           rows that agree in every quasi-identifier never agree in it, nine groups in ten, where chance gives a quarter
+          at most, or if these groups hold each of its values equally often, nine in ten, where chance gives a quarter
           at most; or if it is a day whose rows agree in a column of many values, and that repeats ten times as often as
           days put anywhere between the first and the last do.
 Because   the chance that m random rows agree is counted exactly: the sum of C(n_v, m) / C(n, m) over combinations v.
@@ -16,6 +17,7 @@ Checked   tests/claims/test_agreement.py::test_a_key_in_any_role_is_refused
           tests/claims/test_agreement.py::test_mutants_are_caught
           tests/claims/test_rival_keys.py::test_a_second_key_whose_rows_agree_is_refused
           tests/claims/test_rows_of_one_person.py::test_one_row_for_each_subject_is_refused
+          tests/claims/test_rows_of_one_person.py::test_waves_of_people_who_look_alike_are_refused
           tests/claims/test_rows_of_one_person.py::test_a_birthday_with_initials_is_refused
 Silent on keys of which hardly any repeats, and on tables with fewer than two quasi-identifiers that agree. The first
           20,000 rows are looked at.
@@ -29,6 +31,7 @@ from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 import polars as pl
+from scipy.special import gammaln
 
 from sfumato.counts.derived import explained_share
 from sfumato.errors import Problem, count_of
@@ -58,11 +61,8 @@ _NEAR, _CHANCE, _LITTLE, _ENOUGH_PAIRS = 0.1, 0.1, 1 / 3, 10
 _PREFIX = r"^(.*[\p{L}\p{N}].*)[/\-_.\s]+[\p{L}\p{N}]+$"
 _DIFFERENT, _MIXED, _MIXED_SHARE = 2, 5, 0.01  # columns that differ; keys, or their share, that are no mistake
 _ENDING = 3  # characters at the end of a key of rows that may number the rows of a person
-_KINDS, _APART, _FOLLOWS = (
-    50,
-    0.25,
-    0.75,
-)  # values of a column of subjects; chance that none agree; what follows
+_KINDS, _APART, _FOLLOWS = 50, 0.25, 0.75  # values of a column of subjects; chance that none agree; what follows
+_WAVES = 3  # values from which equal numbers of each are waves; two are often cases and their matched controls
 _LARGEST = 30  # rows of a value, beyond which the chance of agreement is counted as that of so many
 
 
@@ -194,7 +194,36 @@ def _one_row_for_each(rows: _Rows, quasi: Sequence[str], wanted: Sequence[str], 
                 f"one for each value: up to {groups.most} rows, and rows_per_person is {schema.rows_per_person}"
             )
             return [Problem(_where(schema, name), rule, key_hint([name]), rows=groups.most)]
+        if (kinds := _balanced(column, groups)) > schema.rows_per_person:
+            rule = (
+                "among rows that agree in every quasi-identifier each of its values is as frequent as any other, as if "
+                f"every person had {kinds} rows, and rows_per_person is {schema.rows_per_person}"
+            )
+            return [Problem(_where(schema, name), rule, key_hint([name]), rows=kinds)]
     return []
+
+
+def _balanced(column: np.ndarray, groups: _Groups) -> int:
+    """Return how many values a column has where nearly all groups hold each of them equally often, else 0.
+
+    So look waves of people who share their quasi-identifiers: each of m people has a row for each value. By chance a
+    group of m rows of each of v values is so with probability (m v)! / (m!^v) times the product of the shares^m.
+    """
+    kinds = int(column.max(initial=0)) + 1
+    owner = np.repeat(np.arange(len(groups.sizes)), groups.sizes)
+    table = np.zeros((len(groups.sizes), kinds), np.int64)
+    np.add.at(table, (owner, column[groups.order]), 1)
+    equal = (table == table[:, :1]).all(axis=1)
+    if kinds < _WAVES or len(equal) < _COMBINATIONS or equal.mean() < _AGREE:
+        return 0
+    shares = np.log(np.bincount(column, minlength=kinds) / len(column)).sum()
+    times = groups.sizes // kinds
+    chance = np.where(
+        groups.sizes % kinds == 0,
+        np.exp(gammaln(groups.sizes + 1) - kinds * gammaln(times + 1) + times * shares),
+        0.0,
+    )
+    return kinds if chance.mean() <= _APART else 0
 
 
 def _same_day(rows: _Rows, schema: Schema, wanted: Sequence[str]) -> list[Problem]:

@@ -3,7 +3,8 @@
 Source    Ours. The tree of pairs is that of Chow & Liu, IEEE Trans. Inf. Theory 14(3), 1968.
 Claim     Copies are reported only where they are many (more than 5 % of the rows, and 20 different rows that occur
           again) and there are more than 100 times as many pairs of equal rows as there would be if each column
-          depended on one other column at most.
+          depended on one other column at most. Rows that agree in every quasi-identifier are reported where there are
+          ten times as many pairs of them, and 20 combinations that occur again.
 Because   the chance that two rows agree in every column is then the product of the chances that they agree in one
           column given that they agree in the column which says most about it; both are counted on pairs of rows that
           are not copies, so that copies do not excuse themselves. A column in which all different rows differ is left
@@ -11,6 +12,7 @@ Because   the chance that two rows agree in every column is then the product of 
 Checked   tests/claims/test_copies.py::test_ordinary_tables_with_equal_rows_are_not_reported
           tests/claims/test_copies.py::test_copied_rows_are_reported
           tests/claims/test_copies.py::test_mutants_are_caught
+          tests/claims/test_rows_of_one_person.py::test_rows_that_agree_in_every_quasi_identifier_are_refused
 Silent on copies in which one cell was changed, copies that one column alone tells from other rows,
           and on whether the copies are one person: only a steward can tell. Of more rows than are held (30 million)
           those with every n-th hash are looked at, copies with one another.
@@ -31,7 +33,7 @@ from sfumato.io.encode import supported
 from sfumato.io.source import KINDS, ROWS, Source, slices
 from sfumato.limits import HELD_ROWS
 
-__all__ = ["COPIES_SHARE", "Copies", "beyond_chance", "find_copies", "row_kinds"]
+__all__ = ["COPIES_SHARE", "Copies", "alike_beyond_chance", "beyond_chance", "find_copies", "row_kinds"]
 
 COPIES_SHARE: Final = Fraction(1, 20)
 """More of the rows than this share may not be copies of another, where chance cannot explain them."""
@@ -39,6 +41,7 @@ COPIES_SHARE: Final = Fraction(1, 20)
 _KINDS = 20  # different rows that occur again: fewer may be one common answer, such as an empty questionnaire
 _DIFFERENT = 100  # different rows by which chance can be judged
 _TIMES = 100  # as many pairs as chance gives that are still taken for chance
+_TIMES_ALIKE = 10  # the same, of rows that agree in the quasi-identifiers alone; public tables of people reach 7
 _SAMPLE, _COLUMNS = 2_000, 40  # different rows and columns by which chance is judged
 _ALONE = 0.95  # different values for each different row, from which a column is left out of account
 _ENOUGH = 8  # pairs of rows that agree in a column, from which another column is said to depend on it
@@ -130,8 +133,26 @@ def _copies_there(source: Source) -> Copies | None:
     return Copies(rows - len(times), rows=rows) if beyond_chance(codes, cells[ROWS].to_numpy(), times) else None
 
 
-def beyond_chance(codes: Sequence[np.ndarray], weights: np.ndarray, times: np.ndarray) -> bool:
-    """Whether rows occur again more often than chance explains.
+def alike_beyond_chance(codes: np.ndarray, times: np.ndarray) -> int:
+    """Return the most rows that agree in every quasi-identifier, 0 where chance may explain that rows agree.
+
+    codes  the combinations that occur, a row each; times  how often each does. Ten times as many pairs of rows agree as
+    would if each column depended on one other: so it is where people have several rows and nothing says whose they are.
+    """
+    if int((times > 1).sum()) < _KINDS or len(times) < _DIFFERENT:
+        return 0
+    key = np.zeros(len(codes), np.uint64)
+    for column in codes.T:
+        key = (key ^ column.astype(np.uint64)) * _MIX
+        key ^= key >> np.uint64(29)
+    kept = np.argsort(key, kind="stable")[:_SAMPLE]  # an order that has nothing to do with what the rows are
+    columns = [codes[kept, at].astype(np.int64) for at in range(codes.shape[1])]
+    far = beyond_chance(columns, times[kept], times, most=_TIMES_ALIKE)
+    return int(times.max()) if far else 0
+
+
+def beyond_chance(codes: Sequence[np.ndarray], weights: np.ndarray, times: np.ndarray, *, most: int = _TIMES) -> bool:
+    """Whether rows occur again more than `most` times as often as chance explains.
 
     codes  columns of a sample of different rows; weights  how often each of these occurs; times  the same of all rows.
     """
@@ -140,7 +161,7 @@ def beyond_chance(codes: Sequence[np.ndarray], weights: np.ndarray, times: np.nd
     values = [len(np.unique(column)) for column in codes]
     chosen = sorted((at for at in range(len(codes)) if values[at] < _ALONE * len(weights)), key=lambda at: -values[at])
     informed = [codes[at] for at in chosen[:_COLUMNS]]
-    return len(informed) > 1 and observed > _TIMES * _chance(informed, weights) * rows * (rows - 1) / 2
+    return len(informed) > 1 and observed > most * _chance(informed, weights) * rows * (rows - 1) / 2
 
 
 def _chance(codes: Sequence[np.ndarray], weights: np.ndarray) -> float:

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from sfumato.counts.agreement import mixed_keys, more_than_by_chance, rival_keys, suspected_keys
-from sfumato.counts.copies import COPIES_SHARE, find_copies
+from sfumato.counts.copies import COPIES_SHARE, alike_beyond_chance, find_copies
 from sfumato.counts.counts import Counts, checked_names
 from sfumato.counts.derived import Derived, derived_columns
 from sfumato.counts.people import (
@@ -281,7 +281,7 @@ class Table:
         hint = 'read its values; role = "other" keeps it out of a release'
         named = {name: rows_with_names(values) for name, values in self._carried_values().items()}
         found = [Problem(schema[name].where, names_rule(rows), hint, rows=rows) for name, rows in named.items() if rows]
-        found += self._rounded() + self._same_days() + self.unclear()
+        found += self._rounded() + (self._same_days() or self.alike()) + self.unclear()
         found += [one.problem(schema[one.column].where) for one in self.derived()]
         return found + schema.alike_spellings([attribute.name for attribute in schema.sensitive])
 
@@ -354,9 +354,33 @@ class Table:
             self._store.copies = [] if found is None else [found.problem(self._store.name)]
         return self._store.copies
 
+    def alike(self) -> list[Problem]:
+        """Return a problem where rows agree in every quasi-identifier far more often than by chance.
+
+        Only where rows are called people on somebody's word, each row a different one.
+        """
+        schema = self.schema
+        if schema.rows_per_person > 1 or not schema.trusted or schema.copies_are_people or len(schema.quasi) < 2:
+            return []
+        if not self.held:
+            return []
+        counts = self.counts([attribute.name for attribute in schema.quasi])
+        most = alike_beyond_chance(counts.codes, counts.weights)
+        if not most:
+            return []
+        rule = (
+            f"up to {most} rows agree in every quasi-identifier, far more often than by chance, as several rows of one "
+            "person do"
+        )
+        hint = (
+            "name the `person`, or delete rows_per_person: promises then speak of rows; copies_are_people = true where "
+            "they are different people"
+        )
+        return [Problem(self._store.name, rule, hint, rows=most)]
+
     def refuse_copies(self) -> None:
         """Raise where a claim would count copies of rows as people. Never for a claim that is proved: it is a veto."""
-        problems = self.copies() if self.schema.unit == "person" else []
+        problems = (self.copies() or self.alike()) if self.schema.unit == "person" else []
         if problems:
             raise SchemaError(problems)
 

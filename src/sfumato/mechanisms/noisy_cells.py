@@ -278,10 +278,13 @@ def public_inputs(schema: Schema) -> tuple[str, ...]:
     # A property guessed from rows is refused before (`refuse_guesses`): one row could change how the others are read.
     written = "delimiter, encoding and header of the input, stated or fixed by its first line"
     found = (*(f"domain and hierarchy of {attribute.name}" for attribute in schema.published), written)
+    if schema.trusted:
+        rows = count_of(schema.rows_per_person, "row")
+        return (*found, f"that nobody has more than {rows}, which is declared and not enforced")
     if schema.cap is None:
         return found
-    rows = count_of(schema.cap, "row")
-    return (*found, f"that at most {rows} of each person is kept, by a fixed rule that reads that person's rows alone")
+    rows = count_of(schema.cap, "row of each person is", "rows of each person are")
+    return (*found, f"that at most {rows} kept, by a fixed rule that reads that person's rows alone")
 
 
 def silences(schema: Schema, *, concentrated: bool = False) -> tuple[str, ...]:
@@ -336,8 +339,8 @@ def _noise_notes(cells: int, decided: Decided, drawn: int) -> tuple[str, ...]:
     notes = (*([exact] if exact else []), note + noise_alone(cells, decided.epsilon, decided.threshold))
     if 2 * rows < drawn:
         return notes
-    mostly = f"most of these rows are expected to be noise and not records: {drawn:,} rows, of which about {rows:,.3g}"
-    return (f"{mostly} from noise alone; ask for fewer cells, or a larger epsilon", *notes)
+    mostly = f"most of these rows are expected to be noise and not records: {drawn:,} rows, where noise alone"
+    return (f"{mostly} gives about {rows:,.3g}; ask for fewer cells, or a larger epsilon", *notes)
 
 
 def decoded(where: np.ndarray, radix: Sequence[int]) -> list[np.ndarray]:

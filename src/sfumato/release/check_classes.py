@@ -226,6 +226,10 @@ def _weighed(
             findings.append(Finding(part, attribute=name, found=found, holds=bool(good.all()), offending=offending))
     if exact is not None and anonymity_parts(asked):
         examined.notes.append("k people are people with the same quasi-identifiers, which these tables publish exactly")
+    alone = int((stated.classes == 1).sum() if stated is not None else ((sizes > 0) & (sizes == 1)).sum())
+    if alone:
+        one = "person" if schema.unit == "person" else "row"
+        examined.notes.append(f"in {alone:,} of {count_of(number, 'class', 'classes')} there is one {one} only")
     examined.findings = tuple(findings)
     examined.offending, examined.offending_rows = int(bad.sum()), int(sizes[bad].sum())
     return examined

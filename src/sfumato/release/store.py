@@ -57,7 +57,7 @@ from sfumato.release.release import Release
 from sfumato.release.tables import COUNT, GROUP, PublishedTable, free_name, published_frames
 from sfumato.release.workbook import write_workbook
 from sfumato.schema import KNOWN, MISSING, ROOT, Attribute, Days, Edges, Grid, Labels, Schema, Values
-from sfumato.schema.checks import refuse_free_text
+from sfumato.schema.checks import rare_texts, refuse_free_text, refuse_rare_text
 from sfumato.schema.domain import decimal_text
 from sfumato.version import __version__
 from sfumato.visible import code_span, markdown
@@ -706,6 +706,24 @@ def _refuse_text(release: Release) -> None:
                 text: many for text, many in zip(attribute.domain.names, rows, strict=False) if many
             }
     refuse_free_text(columns)
+    for place, attribute in enumerate(release.quasi):
+        if isinstance(attribute.domain, Values) and attribute.source != "public":
+            refuse_rare_text(attribute.name, _spelt(release, place, attribute.domain))
+
+
+def _spelt(release: Release, place: int, domain: Values) -> list[str]:
+    """Return the values of a quasi-identifier that labels spell out, hardly any row has, and look like text."""
+    home, table = release.residence, release.boxes.tables[place]
+    if home is None or table.attribute.name not in home.names:
+        return []
+    codes = home.codes[:, home.names.index(table.attribute.name)]
+    rows = np.bincount(codes, weights=home.weight, minlength=len(domain.names)).astype(np.int64).tolist()
+    rare = rare_texts({text: many for text, many in zip(domain.names, rows, strict=False) if many})
+    if not rare:
+        return []
+    used = np.unique(release.boxes.labels[:, place]).tolist()
+    parts = {part for at in used for part in table.name(at).split(" | ")}
+    return [text for text in rare if text in parts]
 
 
 def refuse_form(release: Release, *, counts: bool) -> None:

@@ -24,8 +24,10 @@ __all__ = [
     "looks_like_free_text",
     "names_rule",
     "plain_spelling",
+    "rare_texts",
     "read_same",
     "refuse_free_text",
+    "refuse_rare_text",
     "rising_problems",
     "rows_with_names",
     "same_problems",
@@ -177,6 +179,31 @@ def refuse_free_text(published: Mapping[str, Mapping[str, int]]) -> None:
         rows = rows_with_names(values)
         if rows:
             raise ReleaseError(f"{name} {names_rule(rows)}", hint=hint)
+
+
+def rare_texts(values: Mapping[str, int]) -> list[str]:
+    """Return the values of hardly any row that look like names, or like what somebody wrote; none where they are few.
+
+    `values` says how many rows have each.
+    """
+    rare = [text for text, rows in values.items() if rows <= _RARE]
+    found = [text for text in rare if len(text.split()) >= _WORDS or len(text) > _LONG or _is_name(text)]
+    return found if len(found) >= _SEVERAL else []
+
+
+def refuse_rare_text(name: str, texts: Sequence[str]) -> None:
+    """Raise where labels of a column spell out several `rare_texts`."""
+    if len(texts) < _SEVERAL:
+        return
+    rule = (
+        f"{name}: {len(texts)} values that {_RARE} rows or fewer have are spelt out in labels, and look like names or "
+        "like what somebody wrote freely"
+    )
+    hint = (
+        "gather them in groups (groups, hierarchy, same), give the role other, or say yes with allow_text=True "
+        "(--allow-text)"
+    )
+    raise ReleaseError(rule, hint=hint)
 
 
 def names_rule(rows: int) -> str:

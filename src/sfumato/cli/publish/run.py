@@ -24,6 +24,7 @@ from sfumato.cli.publish.words import (
 from sfumato.visible import operand, shell_command, without_password
 
 if TYPE_CHECKING:
+    from sfumato.claims import Claim
     from sfumato.mechanisms import Mechanism
     from sfumato.release import Release
     from sfumato.schema import Schema

@@ -112,7 +112,9 @@ def withheld_words(mechanism: Mechanism, schema: Schema) -> list[str]:
     by_role = [name for name in found if schema[name].role in ("identifier", "other")]
     others = [name for name in found if name not in by_role]
     lines = [f"Not published, by role: {', '.join(by_role)}."] if by_role else []
-    if others:
+    if others and mechanism.claim(schema).kind == "checked":
+        lines.append(f"Not told by this method, * in every row: {', '.join(others)}.")
+    elif others:
         lines.append(f"Not published by this method, which counts the target alone: {', '.join(others)}.")
     return lines
 
