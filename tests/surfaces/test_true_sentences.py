@@ -43,6 +43,7 @@ def desk(tmp_path, monkeypatch, capsys):
     return run
 
 
+LEDGER = ("--ledger", "ledger.db")
 DECLARED = "rows are counted as people, as the publisher declares; the file does not show who is who"
 
 
@@ -84,7 +85,9 @@ def test_numbers_counted_in_the_rows_are_marked_beside_a_proved_claim(desk, tmp_
     schema = KEYED.replace('role = "sensitive"', 'role = "target"') if method[0] == "target-rows" else KEYED
     (tmp_path / "s.toml").write_text(schema)
     name, *more = method
-    code, printed = desk("publish", name, "k.csv", "s.toml", "--epsilon", 1, *more, "--allow-noise", "-o", "out")
+    code, printed = desk(
+        "publish", name, "k.csv", "s.toml", "--epsilon", 1, *more, *LEDGER, "--allow-noise", "-o", "out"
+    )
     assert code == 0, printed
     assert "Warning: confidential, not covered by the claim: 150 rows are left out" in printed
     assert "150" not in (tmp_path / "out" / "dictionary.md").read_text()
@@ -97,7 +100,7 @@ def test_a_checked_release_tells_its_number_without_a_mark(desk) -> None:
 
 
 def test_synthetic_columns_are_neither_published_as_they_are_nor_made_coarser(desk, tmp_path) -> None:
-    code, _ = desk("publish", "marginals", "d.csv", "people.toml", "--epsilon", 1, "-o", "out")
+    code, _ = desk("publish", "marginals", "d.csv", "people.toml", "--epsilon", 1, *LEDGER, "-o", "out")
     assert code == 0
     told = (tmp_path / "out" / "dictionary.md").read_text()
     assert told.count("drawn from a model; no cell is copied from a record or made coarser") == 3
@@ -108,7 +111,7 @@ def test_synthetic_columns_are_neither_published_as_they_are_nor_made_coarser(de
 
 def test_what_a_stage_spends_is_called_by_its_name(desk) -> None:
     for dry in ((), ("--dry-run",)):
-        output = dry or ("-o", "out")
+        output = dry or (*LEDGER, "-o", "out")
         code, printed = desk("publish", "marginals", "d.csv", "people.toml", "--epsilon", 1, "--delta", "1e-6", *output)
         assert code == 0
         assert "Spends rho " in printed
