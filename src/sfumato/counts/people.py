@@ -38,6 +38,7 @@ __all__ = [
     "Members",
     "People",
     "alike_problem",
+    "bare_keys",
     "blank_problem",
     "contact_like",
     "counting_columns",
@@ -218,6 +219,11 @@ def read_people(columns: Sequence[pl.Series], weights: np.ndarray | None = None)
     nined = np.logical_and.reduce(nines)
     found = {"blank": missing, "worded": worded, "nines": int(nined.sum() if weights is None else weights[nined].sum())}
     return People(ids, digest=_digests(texts, ids, rows), alike=_alike(plain), **found)
+
+
+def bare_keys(columns: Sequence[pl.Series]) -> list[pl.Series]:
+    """Return texts of keys, cell by cell, without all in which keys that are refused as alike may differ."""
+    return [_bare(_folded(text)) for text in columns]
 
 
 def _folded(keys: pl.Series) -> pl.Series:

@@ -1,0 +1,187 @@
+"""Spark answers as the table in memory does: classic on two threads, and Connect on a Sail server.
+
+The ordinary tier has one test of classic Spark, so that one Java machine is started; the rest runs on Sail.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+from tests.spark_sessions import Sail, frame_of, sail
+
+import sfumato as sf
+from sfumato.counts.people_in_spark import spark_people
+from sfumato.engines import Parts
+from sfumato.engines.batches import ArraysOfPeople, Batches, batches_of
+from sfumato.engines.spark import spark_engine
+from sfumato.schema import Schema
+
+PLAIN = {
+    "name": "visits",
+    "source": "public",
+    "attribute": {
+        "age": {"role": "quasi", "kind": "numeric", "range": [0, 90]},
+        "weight": {"role": "quasi", "kind": "numeric", "range": ["0", "120"], "step": "0.5", "missing": "suppress"},
+        "town": {"role": "quasi", "hierarchy": {"North": ["a", "b"], "South": ["c", "d"]}},
+        "seen": {"role": "quasi", "kind": "date", "range": ["2020-01-01", "2024-01-01"], "missing": "category"},
+        "ill": {"role": "sensitive", "values": ["flu", "cold", "asthma", "gout"]},
+    },
+}
+KEYED = {**PLAIN, "person": "mrn"}
+SCHEMA, OF_PEOPLE = Schema.parse(PLAIN), Schema.parse(KEYED)
+CAPPED = Schema.parse({**KEYED, "rows_per_person": 2})
+
+
+def visits(rows: int, seed: int = 1) -> pl.DataFrame:
+    """Rows of people, several each; some without a weight, some without a day."""
+    rng = np.random.default_rng(seed)
+    days = pl.Series(rng.integers(0, 1461, rows)).cast(pl.Int32) + 18262
+    ill = np.where(rng.random(rows) < 0.5, rng.integers(0, 2, rows), rng.integers(0, 4, rows))
+    return pl.DataFrame(
+        {
+            "mrn": [f"P{number:05d}" for number in rng.integers(0, max(rows // 2, 1), rows)],
+            "age": rng.integers(0, 90, rows),
+            "weight": pl.Series(rng.integers(0, 240, rows) / 2).scatter(np.arange(0, rows, 41), None),
+            "town": pl.Series(["abcd"[at] for at in rng.integers(0, 4, rows)]),
+            "seen": days.cast(pl.Date).scatter(np.arange(0, rows, 37), None),
+            "ill": pl.Series([PLAIN["attribute"]["ill"]["values"][at] for at in ill]),
+        }
+    )
+
+
+def some_parts() -> Parts:
+    """Three parts, one of which is not asked for."""
+    cut = {"position": [40, 0, 2, 0, 0], "left": [1, 0, 3, 0, 0], "right": [2, 0, 4, 0, 0]}
+    arrays = {name: np.array(values) for name, values in cut.items()}
+    return Parts(np.array([0, -1, 2, -1, -1]), **arrays, part=np.array([-1, 0, -1, 1, -1]), rows=(1, 1))
+
+
+def whole_part(part: int, codes: np.ndarray, weights: np.ndarray) -> dict[str, np.ndarray]:
+    order = np.lexsort(codes.T[::-1])
+    return {"codes": codes[order], "weights": weights[order], "part": np.array([part])}
+
+
+def broken_work(part: int, codes: np.ndarray, weights: np.ndarray) -> dict[str, np.ndarray]:
+    raise ValueError(f"a cell of {part} is SECRET")
+
+
+def in_order(lines) -> list:
+    rows = zip(lines.part.tolist(), lines.codes.tolist(), lines.weight.tolist(), strict=True)
+    return sorted(rows)
+
+
+def pairs_in_order(found) -> list:
+    columns = (found.part, found.first, found.second, found.weight)
+    return sorted(zip(*(column.tolist() for column in columns), strict=True))
+
+
+def arrays_of(schema: Schema, frame: pl.DataFrame):
+    table = sf.read(frame, schema)
+    counts, members = table.counts(), table.members()
+    if members is None:
+        again = batches_of(counts.codes, counts.weights)
+        return table, Batches(counts.names, sizes=counts.sizes, rows=counts.rows, again=again)
+    told = {"person": members.person, "line": members.line, "times": members.rows}
+    return table, ArraysOfPeople.of(counts.names, counts.sizes, counts.codes, counts.weights, **told)
+
+
+def answers_agree(found, expected) -> None:
+    """Every question of the protocol has the answer that arrays in memory give."""
+    parts = some_parts()
+    assert (found.names, found.sizes, found.rows) == (expected.names, expected.sizes, expected.rows)
+    for asked in (None, parts):
+        names = ["town", "ill"]
+        assert in_order(found.counts(names, 10**6, asked)) == in_order(expected.counts(names, 10**6, asked))
+    assert found.counts(["age"], 5) is None
+    assert in_order(found.lines(parts)) == in_order(expected.lines(parts))
+    wanted = [(0, 0), (0, 4), (3, 2)]
+    ours, theirs = found.pairs(parts, wanted), expected.pairs(parts, wanted)
+    for pair in wanted:
+        assert pairs_in_order(ours[pair]) == pairs_in_order(theirs[pair])
+    ours, theirs = (dict(engine.finish(parts, whole_part, 10**6)) for engine in (found, expected))
+    assert sorted(ours) == sorted(theirs) == [0, 1]
+    for part, arrays in theirs.items():
+        for name, array in arrays.items():
+            assert np.array_equal(ours[part][name], array)
+            assert ours[part][name].dtype == array.dtype
+
+
+def engine_agrees(session, rows: int) -> None:
+    frame = visits(rows)
+    table, expected = arrays_of(SCHEMA, frame)
+    found = spark_engine(frame_of(session, frame).repartition(3), SCHEMA)
+    answers_agree(found, expected)
+    assert found.left_out == table.left_out > 0
+
+
+def people_agree(session, schema: Schema, rows: int) -> None:
+    frame = visits(rows)
+    table, expected = arrays_of(schema, frame)
+    found = spark_people(frame_of(session, frame).repartition(3), schema)
+    assert (found.rows, found.left_out, found.surplus) == (table.rows, table.left_out, table.surplus)
+    assert found.people == expected.people == table.people
+    parts = some_parts()
+    assert in_order(found.lines(parts)) == in_order(expected.lines(parts))
+    (ours, whole), (theirs, same) = found.shares(), expected.shares()
+    assert whole == same
+    assert in_order(ours.lines(parts)) == in_order(theirs.lines(parts))
+    assert whose(found.members(parts)) == whose(expected.members(parts))
+
+
+def whose(members) -> list:
+    """The lines of each person, whatever people are numbered by."""
+    of: dict[int, list] = {}
+    rows = zip(members.person, members.part.tolist(), members.codes.tolist(), members.rows.tolist(), strict=True)
+    for person, *line in rows:
+        of.setdefault(int(person), []).append(line)
+    return sorted(sorted(lines) for lines in of.values())
+
+
+def test_spark_and_sail_answer_as_arrays_do() -> None:
+    engine_agrees(sail(), 400)
+
+
+@pytest.mark.parametrize("schema", [OF_PEOPLE, CAPPED], ids=["all rows", "two rows each"])
+def test_people_in_spark_are_those_in_memory(schema: Schema) -> None:
+    people_agree(sail(), schema, 400)
+
+
+def test_a_worker_tells_no_cell() -> None:
+    """An error on a worker says its kind: what other libraries quote of the rows stays there, in logs too."""
+    server = Sail()
+    found = spark_engine(frame_of(server.session(), visits(50)), SCHEMA)
+    with pytest.raises(sf.ReadError) as error:
+        list(found.finish(some_parts(), broken_work, 10**6))
+    assert "SECRET" not in str(error.value)
+    server.stop()
+    assert "SECRET" not in server.log.read_text()
+
+
+def test_cells_without_a_code_are_refused_as_in_a_file() -> None:
+    frame = visits(60).with_columns(
+        pl.when(pl.int_range(60) < 3).then(pl.lit("SECRET")).otherwise("town").alias("town"),
+        pl.when(pl.int_range(60) < 2).then(999).otherwise("age").alias("age"),
+    )
+    with pytest.raises(sf.ReadError) as expected:
+        sf.read(frame, SCHEMA)
+    with pytest.raises(sf.ReadError) as found:
+        spark_engine(frame_of(sail(), frame), SCHEMA)
+    assert [(p.path, p.rule, p.rows, p.values) for p in found.value.problems] == [
+        (p.path, p.rule, p.rows, p.values) for p in expected.value.problems
+    ]
+    assert "SECRET" not in str(found.value)
+
+
+@pytest.mark.parametrize(
+    ("keys", "schema"),
+    [(["", "P1", "P1"], OF_PEOPLE), (["unknown", "P1", "P2"], OF_PEOPLE), (["P-1", "p1", "P2"], OF_PEOPLE)],
+    ids=["no key", "a word", "written alike"],
+)
+def test_keys_are_refused_as_in_a_file(keys: list[str], schema: Schema) -> None:
+    frame = visits(3).with_columns(pl.Series("mrn", keys), weight=1.0)
+    with pytest.raises(sf.ReadError) as expected:
+        sf.read(frame, schema)
+    with pytest.raises(sf.ReadError) as found:
+        spark_people(frame_of(sail(), frame), schema)
+    assert [p.rule for p in found.value.problems] == [p.rule for p in expected.value.problems]
