@@ -54,9 +54,12 @@ class Sail:
     def session(self) -> Any:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
+            from pyspark.sql.connect.client.retries import DefaultPolicy
             from pyspark.sql.connect.session import SparkSession
 
-            return SparkSession.builder.remote(self.address).create()
+            session = SparkSession.builder.remote(self.address).create()
+            session.client.set_retry_policies([DefaultPolicy(max_retries=2)])
+            return session
 
     def stop(self) -> None:
         self._process.kill()
@@ -75,14 +78,14 @@ def sail() -> Any:
 
 @cache
 def local() -> Any:
-    """Return a session of Spark on two threads of this machine, started once; needs Java."""
+    """Return a session of Spark on two threads here, started once; needs Java. A task is tried three times."""
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         from pyspark.sql import SparkSession
 
-        chosen = SparkSession.builder.master("local[2]").appName("tests")
+        chosen = SparkSession.builder.master("local[2,3]").appName("tests")
         for name, value in {
             "spark.driver.bindAddress": "127.0.0.1",
             "spark.driver.host": "127.0.0.1",

@@ -15,6 +15,7 @@ from sfumato.counts.people_in_spark import spark_people
 from sfumato.engines import Parts
 from sfumato.engines.batches import ArraysOfPeople, Batches, batches_of
 from sfumato.engines.spark import spark_engine
+from sfumato.io import frames
 from sfumato.schema import Schema
 
 PLAIN = {
@@ -185,3 +186,80 @@ def test_keys_are_refused_as_in_a_file(keys: list[str], schema: Schema) -> None:
     with pytest.raises(sf.ReadError) as found:
         spark_people(frame_of(sail(), frame), schema)
     assert [p.rule for p in found.value.problems] == [p.rule for p in expected.value.problems]
+
+
+# -- releases -----------------------------------------------------------------------------------
+
+
+def same_release(found: sf.Release, expected: sf.Release) -> None:
+    assert np.array_equal(found.boxes.labels, expected.boxes.labels)
+    assert np.array_equal(found.boxes.weight, expected.boxes.weight)
+    assert found.frame().equals(expected.frame())
+    assert str(found.claim) == str(expected.claim)
+
+
+METHODS = {
+    "k": (SCHEMA, sf.Mondrian(sf.KAnonymity(8))),
+    "k and l": (SCHEMA, sf.Mondrian(sf.KAnonymity(8) & sf.LDiversity(2))),
+    "k and t": (SCHEMA, sf.Mondrian(sf.KAnonymity(8) & sf.TCloseness("0.3"))),
+    "people": (OF_PEOPLE, sf.Mondrian(sf.KAnonymity(8))),
+    "two rows each": (CAPPED, sf.Mondrian(sf.KAnonymity(8) & sf.LDiversity(2))),
+    "diffgen": (SCHEMA, sf.DiffGen(2, specializations=4)),
+}
+
+
+def released(frame, schema: Schema, mechanism, folder) -> sf.Release:
+    """Publish with a seed and save; the folder must verify, unless it was drawn: then it is a rehearsal."""
+    allowed = {"allow_rehearsal": True, "allow_fingerprints": True, "allow_noise": True, "allow_unaccounted": True}
+    table = sf.read(frame, schema)
+    release = sf.publish(table, mechanism, seed=7, save_to=folder, allow_derived=True, **allowed)
+    assert sf.verify(folder).holds is not release.claim.rehearsal
+    return release
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_same_release_in_memory_and_on_sail(method: str, tmp_path) -> None:
+    schema, mechanism = METHODS[method]
+    frame = visits(500).drop("mrn") if schema is SCHEMA else visits(500)
+    expected = released(frame, schema, mechanism, tmp_path / "memory")
+    found = released(frame_of(sail(), frame), schema, mechanism, tmp_path / "sail")
+    same_release(found, expected)
+
+
+# -- what is stopped in the middle ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("job", range(3))
+def test_a_server_that_stops_leaves_no_folder_and_spends_nothing(job: int, tmp_path, monkeypatch) -> None:
+    """The server is stopped before the first, the second, ... job of a publication."""
+    server, done = Sail(), []
+    ledger = tmp_path / "ledger.db"
+    real = frames.collected
+
+    def stopping(frame):
+        if len(done) == job:
+            server.stop()
+        done.append(frame)
+        return real(frame)
+
+    frame = frame_of(server.session(), visits(120))
+    monkeypatch.setattr(frames, "collected", stopping)
+    before = {path.name for path in tmp_path.iterdir()}
+    failed = None
+    try:
+        table = sf.read(frame, CAPPED)
+        sf.publish(table, sf.NoisyTable(2), ledger=ledger, save_to=tmp_path / "out", allow_noise=True)
+    except sf.SfumatoError as error:
+        failed = str(error)
+    finally:
+        server.stop()
+    entries = [entry.state for entry in sf.Ledger(ledger).entries()] if ledger.exists() else []
+    if failed is None:  # all that was needed had been counted: the release is whole and paid for
+        assert len(done) <= job
+        assert sf.verify(tmp_path / "out").holds
+        assert entries == ["spent"]
+    else:
+        assert len(done) == job + 1
+        assert "cannot be read" in failed
+        assert {path.name for path in tmp_path.iterdir()} - before <= {"ledger.db"}
+        assert "spent" not in entries

@@ -25,6 +25,8 @@ __all__ = [
     "DECIMAL",
     "WHOLE",
     "completed_by",
+    "engine_of",
+    "engine_options",
     "file_options",
     "given_options",
     "json_option",
@@ -78,6 +80,33 @@ def file_options(function: F) -> F:
     ):
         function = option(function)
     return function
+
+
+def engine_options(function: F) -> F:
+    """Where the data is read and counted."""
+    for option in (
+        click.option("--remote", help="With --engine spark: a Spark Connect server, such as sc://localhost:15002."),
+        click.option("--master", help="With --engine spark: a cluster, or this machine: local[2]."),
+        click.option(
+            "--engine",
+            type=click.Choice(["spark"]),
+            help="Read and count with Spark: Parquet, or CSV with a header line; the path is one the cluster can read.",
+        ),
+    ):
+        function = option(function)
+    return function
+
+
+def engine_of(options: dict[str, Any]) -> Any:
+    """Return the session of Spark that was asked for, or None."""
+    if options["engine"] is None:
+        for name in ("master", "remote"):
+            if options[name] is not None:
+                raise ParameterError(name, options[name], "is for Spark", hint="add --engine spark")
+        return None
+    from sfumato.engines.spark import spark_session
+
+    return spark_session(master=options["master"], remote=options["remote"])
 
 
 def given_options(**options: Any) -> dict[str, Any]:

@@ -52,13 +52,15 @@ def read(
     header: bool | Sequence[str] | None = None,
     sheet: str | None = None,
     driver_cells: int = DRIVER_CELLS,
+    engine: Any = None,
     progress: Callable[[str], None] | None = None,
 ) -> Table:
     """Read the published columns of a CSV, Parquet, Excel, SPSS, Stata or SAS file, a glob, or a frame.
 
     Raises one `ReadError` that names every column and rule in the way. `header` is True, False
     or the names of the columns; delimiter, encoding and header are found when not given. `sheet` names the sheet of an
-    Excel file, which must be said where several hold values. `progress` is called with a word for each stage.
+    Excel file, which must be said where several hold values. `engine` is a session of Spark: the path, Parquet or CSV
+    with a header line, is then read by it. `progress` is called with a word for each stage.
 
     `driver_cells` is how many distinct combinations of published values may be held at once. A table with more is
     counted where it is: Mondrian then finds its first cuts from summaries and the same classes as otherwise
@@ -70,7 +72,7 @@ def read(
     if driver_cells < 1:
         raise ParameterError("driver_cells", driver_cells, "must be at least 1", hint=f"the default is {DRIVER_CELLS}")
     form = {"delimiter": delimiter, "encoding": encoding, "header": header, "sheet": sheet}
-    table = _open(data, schema, driver_cells=driver_cells, progress=progress, **form)
+    table = _open(data, schema, driver_cells=driver_cells, progress=progress, engine=engine, **form)
     if progress is not None:
         progress("read")
     table.require()

@@ -29,7 +29,7 @@ from sfumato.errors import Problem, ReadError
 from sfumato.io.decode_cell import LEFT_OUT
 from sfumato.io.errors import cell_problems
 from sfumato.io.source import guarded
-from sfumato.io.spark import by_bytes, collected, quiet, quoted
+from sfumato.io.spark import by_bytes, collected, quiet, quoted, spark_session
 from sfumato.schema import Attribute, Schema
 
 __all__ = [
@@ -51,6 +51,7 @@ __all__ = [
     "require_codes",
     "rows_of",
     "spark_engine",
+    "spark_session",
     "totals",
 ]
 

@@ -11,13 +11,14 @@ from typing import Any, TypeVar
 
 import polars as pl
 
-from sfumato.errors import SfumatoError
+from sfumato.errors import ParameterError, SfumatoError
 from sfumato.io.database import SCHEMES, SqlTable, open_database
 from sfumato.io.decode_cell import canonical_text
 from sfumato.io.dialect import CsvFile, guesses_of, line_numbers, open_csv
 from sfumato.io.errors import refused
 from sfumato.io.excel import Sheet, open_sheet
 from sfumato.io.frames import KINDS, ROWS, Grouped, InMemory, open_frame
+from sfumato.io.spark import is_session, spark_frame
 from sfumato.limits import engine_path
 from sfumato.schema import Grid
 
@@ -219,21 +220,43 @@ def open_source(
     encoding: str | None = None,
     header: bool | Sequence[str] | None = None,
     sheet: str | None = None,
+    engine: Any = None,
     expected: Sequence[str] = (),
 ) -> Source:
-    """Open a path, a glob or a frame; `expected` are the columns a header is likely to name."""
+    """Open a path, a glob or a frame; `expected` are the columns a header is likely to name.
+
+    `engine` is a session of Spark, which then opens the path.
+    """
     text = {"delimiter": delimiter, "encoding": encoding, "header": header}
     if isinstance(data, str) and data.startswith(SCHEMES):
         if sheet is not None or any(value is not None for value in text.values()):
             raise refused("delimiter, encoding, header, sheet", "are for files", "omit them for a database")
         table = open_database(data)
         return Source(table.name, columns=table.columns, frame=table, streaming=False)
+    if engine is not None:
+        return _open_in_spark(data, engine, text, sheet)
     if isinstance(data, str | PathLike):
         return _open_paths(_paths(fspath(data)), text, sheet, expected)
     if sheet is not None or any(value is not None for value in text.values()):
         raise refused("delimiter, encoding, header, sheet", "are for files", "omit them for a frame")
     columns, frame = guarded(_FRAME, lambda: open_frame(data))
     return Source(_FRAME, columns=columns, frame=frame, streaming=isinstance(data, pl.LazyFrame))
+
+
+def _open_in_spark(data: Any, session: Any, text: dict[str, Any], sheet: str | None) -> Source:
+    """Open a path that Spark finds; it has a header line where it is a CSV, and nothing is guessed."""
+    if not is_session(session):
+        hint = "spark = SparkSession.builder.getOrCreate()"
+        raise ParameterError("engine", type(session).__name__, "is not a session of Spark", hint=hint)
+    if not isinstance(data, str | PathLike):
+        raise ParameterError("engine", "a session", "opens paths", hint="a frame of Spark is read without it")
+    if sheet is not None or text["header"] not in (None, True):
+        raise refused("header, sheet", "are not for Spark", "give Parquet, or a CSV with a header line")
+    path = str(fspath(data))
+    frame = spark_frame(path, session, delimiter=text["delimiter"], encoding=text["encoding"])
+    name = Path(path).name or path
+    columns, opened = guarded(name, lambda: open_frame(frame))
+    return Source(name, columns=columns, frame=opened)
 
 
 def _paths(text: str | bytes) -> list[Path]:

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import contextlib
 import re
+import socket
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -17,16 +19,35 @@ import polars as pl
 from sfumato.errors import ParameterError, SfumatoError, count_of
 from sfumato.io.errors import refused
 
-__all__ = ["Sql", "by_bytes", "collected", "counted", "is_spark", "quiet", "quoted", "spark_frame", "spark_session"]
+__all__ = [
+    "Sql",
+    "by_bytes",
+    "collected",
+    "counted",
+    "is_session",
+    "is_spark",
+    "quiet",
+    "quoted",
+    "spark_frame",
+    "spark_session",
+]
 
 _NEEDS = "pip install 'sfumato[spark]'"
 _BROKEN = "_corrupt_record"
-_REMOTE = re.compile(r"sc://[^\s/]+(/.*)?")
+_REMOTE = re.compile(r"sc://(\[[^\]\s]+\]|[^\s/:]+)(?::(\d{1,5}))?(?:/.*)?")
+_PORT = 15002  # of Spark Connect, where none is given
+_SECONDS = 10  # for a server to answer at all
+_RETRIES = 6  # a few seconds: by default Spark waits ten minutes for a server that is gone
 
 
 def is_spark(frame: Any) -> bool:
     """True for a DataFrame of pyspark, classic or Connect."""
     return type(frame).__module__.startswith("pyspark.sql") and hasattr(frame, "mapInArrow")
+
+
+def is_session(value: Any) -> bool:
+    """True for a session of Spark, classic or Connect."""
+    return type(value).__module__.startswith("pyspark.sql") and hasattr(value, "createDataFrame")
 
 
 def quoted(name: str) -> str:
@@ -149,14 +170,18 @@ def spark_session(*, master: str | None = None, remote: str | None = None) -> An
     if (master is None) == (remote is None):
         hint = "--master local[2], or --remote sc://host:15002"
         raise ParameterError("engine", "spark", "needs a master or a remote server, one of them", hint=hint)
-    if remote is not None and not _REMOTE.fullmatch(remote):
-        raise ParameterError("remote", remote, "must begin with sc://", hint="sc://localhost:15002")
+    found = None if remote is None else _REMOTE.fullmatch(remote)
+    if remote is not None and found is None:
+        raise ParameterError("remote", remote, "must be sc://host:port", hint="sc://localhost:15002")
     try:
+        if found is not None:
+            address = (found[1].strip("[]"), int(found[2] or _PORT))
+            socket.create_connection(address, timeout=_SECONDS).close()
         with quiet():
             if remote is not None:
                 from pyspark.sql.connect.session import SparkSession as Remote
 
-                return Remote.builder.remote(remote).getOrCreate()
+                return _impatient(Remote.builder.remote(remote).getOrCreate())
             from pyspark.sql import SparkSession
 
             plain = SparkSession.builder.master(master).config("spark.ui.showConsoleProgress", "false")
@@ -169,6 +194,14 @@ def spark_session(*, master: str | None = None, remote: str | None = None) -> An
         raise refused(str(where), f"Spark cannot be reached ({type(error).__name__})", hint) from None
 
 
+def _impatient(session: Any) -> Any:
+    """Have a session give up in seconds when its server is gone: nothing is lost by asking again."""
+    from pyspark.sql.connect.client.retries import DefaultPolicy
+
+    session.client.set_retry_policies([DefaultPolicy(max_retries=_RETRIES)])
+    return session
+
+
 def spark_frame(path: str, session: Any, *, delimiter: str | None = None, encoding: str | None = None) -> Any:
     """Open Parquet or CSV with Spark, where it finds the path; every column of a CSV is text.
 
@@ -176,13 +209,15 @@ def spark_frame(path: str, session: Any, *, delimiter: str | None = None, encodi
     Lines with more or fewer cells than the header are refused when they are read.
     """
     name = path.rstrip("/").rpartition("/")[2]
+    here = Path(path)
+    path = str(here.resolve()) if "://" not in path and here.exists() else path  # a server starts from another folder
     try:
         with quiet():
             if _is_parquet(path):
                 return session.read.parquet(path)
             form = {"header": True, "sep": delimiter or ",", "encoding": encoding or "utf-8", "multiLine": True}
             form |= {"quote": '"', "escape": '"', "inferSchema": False}
-            names = session.read.csv(path, **form).columns
+            names = _header(session.read.csv(path, **form), name)
             told = ", ".join(f"{quoted(column)} STRING" for column in names)
             _refuse_ragged(session, path, told, form, name)
             return session.read.csv(path, schema=told, **form, mode="FAILFAST")
@@ -191,6 +226,13 @@ def spark_frame(path: str, session: Any, *, delimiter: str | None = None, encodi
     except Exception as error:  # noqa: BLE001
         rule = f"cannot be opened by Spark ({type(error).__name__})"
         raise refused(name, rule, "give a path that the cluster can read: Parquet, or CSV with a header") from None
+
+
+def _header(frame: Any, name: str) -> list[str]:
+    """Return the names of the columns; some servers see an absent file as one without columns."""
+    if not frame.columns:
+        raise refused(name, "no such file, or it is empty", "give a path that the cluster can read")
+    return list(frame.columns)
 
 
 def _refuse_ragged(session: Any, path: str, told: str, form: dict[str, Any], name: str) -> None:

@@ -17,6 +17,7 @@ import click
 
 from sfumato.cli.options import (
     WHOLE,
+    engine_options,
     file_options,
     json_option,
     parameter_option,
@@ -144,6 +145,7 @@ def publish_options(function: F) -> F:
                 help="Distinct combinations of values held at once (20 million); of more, Mondrian finds its first"
                 " cuts where the rows are.",
             ),
+            engine_options,
             json_option,
         )
     ):

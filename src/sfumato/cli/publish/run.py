@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from warnings import catch_warnings, simplefilter
 
-from sfumato.cli.options import given_options, named_decisions, refuse_target, table_of
+from sfumato.cli.options import engine_of, given_options, named_decisions, refuse_target, table_of
 from sfumato.cli.output import emit, made, say, say_lines, show_table
 from sfumato.cli.publish.words import (
     WARNING,
@@ -91,7 +91,7 @@ def _published(mechanism: Mechanism, schema: Any, options: dict[str, Any]) -> tu
     given = given_options(**{name: options.get(name) for name in form})
     with NewFolder(options["output"]) as place, _mapping_file(options, place) as mapping:
         refuse_ledger_inside(options["ledger"], place)
-        table = sf.read(options["data"], schema, **given)
+        table = sf.read(options["data"], schema, engine=engine_of(options), **given)
         earlier = _earlier(mechanism, schema, options)
         warnings = [*budget_warnings(claim, schema, options["ledger"]), *list_warnings(mechanism, schema)]
         warnings += [*plan_warnings(mechanism, schema), *table_warnings(table, claim)]
