@@ -54,12 +54,12 @@ class Sail:
     def session(self) -> Any:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            from pyspark.sql.connect.client.retries import DefaultPolicy
             from pyspark.sql.connect.session import SparkSession
 
+            from sfumato.io.spark import impatient
+
             session = SparkSession.builder.remote(self.address).create()
-            session.client.set_retry_policies([DefaultPolicy(max_retries=2)])
-            return session
+            return impatient(session, 2)
 
     def stop(self) -> None:
         self._process.kill()
@@ -107,5 +107,9 @@ def frame_of(session: Any, frame: Any) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         if not frame.height:  # Spark takes the types from a row
-            return session.createDataFrame(frame.clear(1).to_arrow()).limit(0)
+            return frame_of(session, frame.clear(1)).limit(0)
+        if session.version.startswith("3."):  # takes no Arrow
+            path = Path(tempfile.mkdtemp(prefix="spark-")) / "frame.parquet"
+            frame.write_parquet(path)
+            return session.read.parquet(str(path))
         return session.createDataFrame(frame.to_arrow())

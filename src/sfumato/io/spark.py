@@ -24,6 +24,7 @@ __all__ = [
     "by_bytes",
     "collected",
     "counted",
+    "impatient",
     "is_session",
     "is_spark",
     "quiet",
@@ -181,7 +182,7 @@ def spark_session(*, master: str | None = None, remote: str | None = None) -> An
             if remote is not None:
                 from pyspark.sql.connect.session import SparkSession as Remote
 
-                return _impatient(Remote.builder.remote(remote).getOrCreate())
+                return impatient(Remote.builder.remote(remote).getOrCreate(), _RETRIES)
             from pyspark.sql import SparkSession
 
             plain = SparkSession.builder.master(master).config("spark.ui.showConsoleProgress", "false")
@@ -194,11 +195,14 @@ def spark_session(*, master: str | None = None, remote: str | None = None) -> An
         raise refused(str(where), f"Spark cannot be reached ({type(error).__name__})", hint) from None
 
 
-def _impatient(session: Any) -> Any:
-    """Have a session give up in seconds when its server is gone: nothing is lost by asking again."""
-    from pyspark.sql.connect.client.retries import DefaultPolicy
-
-    session.client.set_retry_policies([DefaultPolicy(max_retries=_RETRIES)])
+def impatient(session: Any, retries: int) -> Any:
+    """Have a Connect session give up in seconds when its server is gone: nothing is lost by asking again."""
+    try:
+        from pyspark.sql.connect.client.retries import DefaultPolicy
+    except ImportError:  # 3.5
+        session.client._retry_policy["max_retries"] = retries  # noqa: SLF001
+        return session
+    session.client.set_retry_policies([DefaultPolicy(max_retries=retries)])
     return session
 
 
