@@ -34,6 +34,23 @@ SCHEMA, OF_PEOPLE = Schema.parse(PLAIN), Schema.parse(KEYED)
 CAPPED = Schema.parse({**KEYED, "rows_per_person": 2})
 
 
+def engine_in(session, frame: pl.DataFrame, schema: Schema = SCHEMA):
+    """The engine of a Spark frame of several partitions; raises what reading raises."""
+    problems, engine = spark_engine(frame_of(session, frame).repartition(3), schema.published)
+    if any(problems.values()):
+        raise sf.ReadError(problem for found in problems.values() for problem in found)
+    return engine
+
+
+def people_in(session, frame: pl.DataFrame, schema: Schema):
+    rules = {"cap": schema.cap, "exact": schema.person_exact}
+    spread = frame_of(session, frame).repartition(3)
+    problems, wrong, engine = spark_people(spread, schema.published, schema.person_columns, **rules)
+    if wrong or any(problems.values()):
+        raise sf.ReadError([*wrong, *(problem for found in problems.values() for problem in found)])
+    return engine
+
+
 def visits(rows: int, seed: int = 1) -> pl.DataFrame:
     """Rows of people, several each; some without a weight, some without a day."""
     rng = np.random.default_rng(seed)
@@ -111,7 +128,7 @@ def answers_agree(found, expected) -> None:
 def engine_agrees(session, rows: int) -> None:
     frame = visits(rows)
     table, expected = arrays_of(SCHEMA, frame)
-    found = spark_engine(frame_of(session, frame).repartition(3), SCHEMA)
+    found = engine_in(session, frame)
     answers_agree(found, expected)
     assert found.left_out == table.left_out > 0
 
@@ -119,7 +136,7 @@ def engine_agrees(session, rows: int) -> None:
 def people_agree(session, schema: Schema, rows: int) -> None:
     frame = visits(rows)
     table, expected = arrays_of(schema, frame)
-    found = spark_people(frame_of(session, frame).repartition(3), schema)
+    found = people_in(session, frame, schema)
     assert (found.rows, found.left_out, found.surplus) == (table.rows, table.left_out, table.surplus)
     assert found.people == expected.people == table.people
     parts = some_parts()
@@ -151,7 +168,7 @@ def test_people_in_spark_are_those_in_memory(schema: Schema) -> None:
 def test_a_worker_tells_no_cell() -> None:
     """An error on a worker says its kind: what other libraries quote of the rows stays there, in logs too."""
     server = Sail()
-    found = spark_engine(frame_of(server.session(), visits(50)), SCHEMA)
+    found = engine_in(server.session(), visits(50))
     with pytest.raises(sf.ReadError) as error:
         list(found.finish(some_parts(), broken_work, 10**6))
     assert "SECRET" not in str(error.value)
@@ -167,7 +184,7 @@ def test_cells_without_a_code_are_refused_as_in_a_file() -> None:
     with pytest.raises(sf.ReadError) as expected:
         sf.read(frame, SCHEMA)
     with pytest.raises(sf.ReadError) as found:
-        spark_engine(frame_of(sail(), frame), SCHEMA)
+        engine_in(sail(), frame)
     assert [(p.path, p.rule, p.rows, p.values) for p in found.value.problems] == [
         (p.path, p.rule, p.rows, p.values) for p in expected.value.problems
     ]
@@ -184,7 +201,7 @@ def test_keys_are_refused_as_in_a_file(keys: list[str], schema: Schema) -> None:
     with pytest.raises(sf.ReadError) as expected:
         sf.read(frame, schema)
     with pytest.raises(sf.ReadError) as found:
-        spark_people(frame_of(sail(), frame), schema)
+        people_in(sail(), frame, schema)
     assert [p.rule for p in found.value.problems] == [p.rule for p in expected.value.problems]
 
 

@@ -44,23 +44,23 @@ from sfumato.engines.spark import (
     kept_there,
     mapped,
     numbers,
+    problems_of,
     raw_columns,
     refusals,
-    require_codes,
     rows_of,
     totals,
 )
-from sfumato.errors import ReadError
+from sfumato.errors import Problem
 from sfumato.io.source import guarded
 from sfumato.io.spark import collected, quiet
-from sfumato.schema import Attribute, Schema
+from sfumato.schema import Attribute
 
 __all__ = ["SparkPeople", "spark_people"]
 
 _WHERE = "the frame"
 _BUCKET = 100_000  # lines of people that a worker should have at once
 _FEWEST = 8
-_TOLD = ("people", "most", "blank", "worded", "nines", "alike")
+_TOLD = ("blank", "worded", "nines", "alike")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,53 +96,49 @@ class SparkPeople(SparkEngine):
         return PersonLines(person, codes=codes.reshape(-1, len(columns)), rows=rows, part=part.astype(np.int32))
 
 
-def spark_people(frame: Any, schema: Schema) -> SparkPeople:
-    """Return the engine of a Spark frame whose rows are about people with keys.
+def spark_people(
+    frame: Any, attributes: Sequence[Attribute], keys: Sequence[str], *, cap: int | None, exact: bool
+) -> tuple[dict[str, list[Problem]], list[Problem], SparkPeople]:
+    """Return the problems of cells by attribute, those of keys, and the engine of a frame whose rows are about people.
 
-    Raises one `ReadError` with every problem of keys and cells, as reading a file does.
+    `keys` are the columns of a person's key, `cap` is how many rows of each stay, `exact` is the schema's word that
+    keys that are written alike are different people. Where keys have problems, the engine has no rows.
     """
-    attributes, keys = tuple(schema.published), schema.person_columns
     columns, texts = code_columns(len(attributes)), [f"k{at}" for at in range(len(keys))]
     raw = raw_columns(frame, [*(column_of(attribute) for attribute in attributes), *keys])
     told = ", ".join(["h int", *(f"{name} string" for name in texts), *(f"{name} int" for name in columns)])
     with quiet():
-        keyed = raw.mapInArrow(Guarded(_Keying(attributes, tuple(keys))), f"{told}, {ROWS} bigint")
+        keyed = raw.mapInArrow(Guarded(_Keying(tuple(attributes), tuple(keys))), f"{told}, {ROWS} bigint")
     every = kept_there(totals(keyed, ["h", *texts, *columns]))
     lines = int(guarded(_WHERE, every.count))
     buckets = max(_FEWEST, lines // _BUCKET)
     placed = every.selectExpr(f"CAST(pmod(h, {buckets}) AS INT) AS b", *texts, *columns, ROWS)
-    # As for a file: what is wrong with keys, then with cells.
-    before = guarded(_WHERE, lambda: collected(by_key(placed, "b", _Looking(tuple(texts)), _stats())))
-    blank, worded, nines, alike = (int(before[name].sum()) for name in _TOLD[2:])
-    problems = blank_problem(keys, blank, worded)
-    if not schema.person_exact:
-        problems += alike_problem(alike) + nines_problem(nines)
-    if problems:
-        raise ReadError(problems)
+    seen = guarded(_WHERE, lambda: collected(by_key(placed, "b", _Looking(tuple(texts)), _stats())))
+    blank, worded, nines, alike = (int(seen[name].sum()) for name in _TOLD)
+    wrong = blank_problem(keys, blank, worded)
+    wrong += [] if exact else alike_problem(alike) + nines_problem(nines)
     width = len(columns)
-    require_codes(raw, attributes, refusals(every.selectExpr(*columns, ROWS), width))
-    total = int(guarded(_WHERE, lambda: rows_of(every)))
-    stays = placed.filter(f"NOT ({any_negative(width)})")
+    problems = problems_of(raw, attributes, refusals(every.selectExpr(*columns, ROWS), width))
+    stays = placed.filter(f"NOT ({any_negative(width)})" if not blank else "FALSE")
     shape = ", ".join(["b int", "i int", *(f"{name} int" for name in columns), f"{ROWS} bigint", "m int", "f int"])
-    numbering = _Numbering(tuple(texts), tuple(columns), schema.cap)
-    held = kept_there(by_key(stays, "b", numbering, shape))
-    after = guarded(_WHERE, lambda: collected(held.groupBy("b").max("i", "m").toDF("b", "last", "most")))
+    held = kept_there(by_key(stays, "b", _Numbering(tuple(texts), tuple(columns), cap), shape))
+    ends = guarded(_WHERE, lambda: collected(held.groupBy("b").max("i", "m").toDF("b", "last", "most")))
     people = np.zeros(buckets, np.int64)
-    people[after["b"].to_numpy()] = after["last"].to_numpy() + 1
-    rows = int(guarded(_WHERE, lambda: rows_of(held)))
-    left_out = total - int(guarded(_WHERE, lambda: rows_of(stays)))
-    return SparkPeople(
+    people[ends["b"].to_numpy()] = ends["last"].to_numpy() + 1
+    rows, kept, total = (guarded(_WHERE, lambda lines=lines: rows_of(lines)) for lines in (held, stays, every))  # type: ignore[misc]
+    engine = SparkPeople(
         tuple(attribute.name for attribute in attributes),
         sizes=tuple(attribute.size for attribute in attributes),
         rows=rows,
         frame=kept_there(totals(held.selectExpr(*columns, ROWS), columns)),
-        left_out=left_out,
+        left_out=total - kept,
         held=held,
         offsets=tuple((np.cumsum(people) - people).tolist()),
         people=int(people.sum()),
-        most=int(after["most"].max() or 0),  # type: ignore[arg-type]
-        surplus=total - left_out - rows,
+        most=int(ends["most"].max() or 0),  # type: ignore[arg-type]
+        surplus=kept - rows,
     )
+    return problems, wrong, engine
 
 
 def _stats() -> str:
@@ -199,9 +195,7 @@ class _Looking:
 
         found = framed(table)
         people = read_people([found[name] for name in self.texts], found[ROWS].to_numpy())
-        seen = {"people": len(people.digest), "most": 0, "blank": people.blank, "worded": people.worded}
-        seen |= {"nines": people.nines, "alike": people.alike}
-        return pa.table({name: pa.array([seen[name]], pa.int64()) for name in _TOLD})
+        return pa.table({name: pa.array([getattr(people, name)], pa.int64()) for name in _TOLD})
 
 
 @dataclass(frozen=True, slots=True)

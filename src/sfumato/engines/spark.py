@@ -25,12 +25,12 @@ from sfumato.engines.batches import Batch, Batches
 from sfumato.engines.coding import code_frame, column_of
 from sfumato.engines.engine import Finish, Lines, PairCounts
 from sfumato.engines.parts import Parts
-from sfumato.errors import Problem, ReadError
+from sfumato.errors import Problem
 from sfumato.io.decode_cell import LEFT_OUT
 from sfumato.io.errors import cell_problems
 from sfumato.io.source import guarded
 from sfumato.io.spark import by_bytes, collected, quiet, quoted, spark_session
-from sfumato.schema import Attribute, Schema
+from sfumato.schema import Attribute
 
 __all__ = [
     "PART",
@@ -46,9 +46,9 @@ __all__ = [
     "kept_there",
     "mapped",
     "numbers",
+    "problems_of",
     "raw_columns",
     "refusals",
-    "require_codes",
     "rows_of",
     "spark_engine",
     "spark_session",
@@ -113,22 +113,23 @@ class SparkEngine:
         return guarded(_WHERE, lambda: collected(frame))
 
 
-def spark_engine(frame: Any, schema: Schema) -> SparkEngine:
-    """Return the engine of a Spark frame: its published columns coded by the workers, equal rows as one line.
+def spark_engine(frame: Any, attributes: Sequence[Attribute]) -> tuple[dict[str, list[Problem]], SparkEngine]:
+    """Return every problem of the cells by attribute, and the engine: coded by the workers, equal rows as one line.
 
-    Raises one `ReadError` with every problem of the cells, as reading a file does.
+    Where there are problems, the engine has the rows without any.
     """
-    attributes = tuple(schema.published)
     raw = raw_columns(frame, [column_of(attribute) for attribute in attributes])
     width = len(attributes)
-    every = kept_there(totals(mapped(raw, Coding(attributes), code_columns(width)), code_columns(width)))
-    require_codes(raw, attributes, refusals(every, width))
-    left_out = int(guarded(_WHERE, lambda: rows_of(every.filter(any_negative(width)))))
-    lines = every.filter(f"NOT ({any_negative(width)})") if left_out else every
-    rows = int(guarded(_WHERE, lambda: rows_of(lines)))
+    coding = Coding(tuple(attributes))
+    every = kept_there(totals(mapped(raw, coding, code_columns(width)), code_columns(width)))
+    refused = refusals(every, width)
+    problems = problems_of(raw, attributes, refused)
+    without = guarded(_WHERE, lambda: rows_of(every.filter(any_negative(width))))
+    lines = every.filter(f"NOT ({any_negative(width)})") if without else every
+    rows = guarded(_WHERE, lambda: rows_of(lines))
     names = tuple(attribute.name for attribute in attributes)
     sizes = tuple(attribute.size for attribute in attributes)
-    return SparkEngine(names, sizes=sizes, rows=rows, frame=lines, left_out=left_out)
+    return problems, SparkEngine(names, sizes=sizes, rows=rows, frame=lines, left_out=without)
 
 
 def raw_columns(frame: Any, names: Sequence[str]) -> Any:
@@ -206,14 +207,16 @@ def refusals(every: Any, width: int) -> dict[tuple[int, int], int]:
     return {(at, code): rows for at, code, rows in found.iter_rows() if code != LEFT_OUT}
 
 
-def require_codes(raw: Any, attributes: Sequence[Attribute], refused: Mapping[tuple[int, int], int]) -> None:
-    """Raise one error with every problem of the cells; the values behind them are fetched only now."""
+def problems_of(
+    raw: Any, attributes: Sequence[Attribute], refused: Mapping[tuple[int, int], int]
+) -> dict[str, list[Problem]]:
+    """Return what is wrong with cells, by attribute; the values behind it are fetched only where there are any."""
+    found: dict[str, list[Problem]] = {attribute.name: [] for attribute in attributes}
     if not refused:
-        return
+        return found
     with quiet():
         told = raw.mapInArrow(Guarded(_Offending(tuple(attributes))), "at int, code int, value string")
     texts = guarded(_WHERE, lambda: collected(told.distinct().limit(_VALUES)))
-    problems: list[Problem] = []
     for at, attribute in enumerate(attributes):
         kinds = {code: rows for (place, code), rows in refused.items() if place == at}
         values = {
@@ -221,8 +224,8 @@ def require_codes(raw: Any, attributes: Sequence[Attribute], refused: Mapping[tu
             for code in kinds
         }
         codes, rows = np.array([*kinds], np.int64), np.array([*kinds.values()], np.int64)
-        problems += cell_problems(attribute, codes, rows, values)
-    raise ReadError(problems)
+        found[attribute.name] = cell_problems(attribute, codes, rows, values)
+    return found
 
 
 # What runs on workers. Each is a plain value that can be pickled; none of them says a cell in an error.
