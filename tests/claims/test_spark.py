@@ -16,6 +16,7 @@ from sfumato.engines import Parts
 from sfumato.engines.batches import ArraysOfPeople, Batches, batches_of
 from sfumato.engines.spark import spark_engine
 from sfumato.io import frames
+from sfumato.io.spark import collected
 from sfumato.schema import Schema
 
 PLAIN = {
@@ -280,3 +281,42 @@ def test_a_server_that_stops_leaves_no_folder_and_spends_nothing(job: int, tmp_p
         assert "cannot be read" in failed
         assert {path.name for path in tmp_path.iterdir()} - before <= {"ledger.db"}
         assert "spent" not in entries
+
+
+# -- releases in Spark ---------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def a_release() -> sf.Release:
+    return sf.publish(sf.read(visits(300).drop("mrn"), SCHEMA), sf.Mondrian(sf.KAnonymity(8)))
+
+
+def test_a_release_is_a_frame_of_spark_when_asked(a_release) -> None:
+    found = collected(a_release.frame(engine=sail()))
+    expected = a_release.frame()
+    assert found.columns == expected.columns
+    assert found.sort(pl.all()).equals(expected.sort(pl.all()))
+    with pytest.raises(sf.ParameterError, match="is not a session of Spark"):
+        a_release.frame(engine="spark")
+
+
+@pytest.mark.parametrize("form", ["parquet", "csv"])
+def test_a_worker_writes_the_same_folder(form: str, a_release, tmp_path) -> None:
+    a_release.save(tmp_path / "here", format=form, allow_fingerprints=True)
+    a_release.save(tmp_path / "there", format=form, allow_fingerprints=True, engine=sail())
+    names = sorted(path.name for path in (tmp_path / "here").iterdir())
+    assert sorted(path.name for path in (tmp_path / "there").iterdir()) == names
+    for name in names:
+        assert (tmp_path / "there" / name).read_bytes() == (tmp_path / "here" / name).read_bytes(), name
+    assert sf.verify(tmp_path / "there").holds
+
+
+def test_a_folder_that_spark_cannot_write_is_not_there(a_release, tmp_path) -> None:
+    server = Sail()
+    session = server.session()
+    server.stop()
+    with pytest.raises(sf.ReleaseError, match="was not written by Spark"):
+        a_release.save(tmp_path / "out", allow_fingerprints=True, engine=session)
+    assert list(tmp_path.iterdir()) == []
+    a_release.save(tmp_path / "out", allow_fingerprints=True)
+    assert sf.verify(tmp_path / "out").holds

@@ -24,6 +24,7 @@ __all__ = [
     "by_bytes",
     "collected",
     "counted",
+    "frame_in",
     "impatient",
     "is_session",
     "is_spark",
@@ -164,6 +165,16 @@ def _framed(table: Any) -> pl.DataFrame:
     found = pl.from_arrow(table)
     assert isinstance(found, pl.DataFrame)
     return found
+
+
+def frame_in(session: Any, frame: pl.DataFrame) -> Any:
+    """Return a frame of numbers without nulls as a frame of Spark."""
+    with quiet():
+        if not frame.height:
+            told = ", ".join(f"{quoted(name)} BIGINT" for name in frame.columns)
+            return session.createDataFrame([], told)
+        arrow = frame.to_arrow()
+        return session.createDataFrame(arrow.to_pandas() if session.version.startswith("3.") else arrow)
 
 
 def spark_session(*, master: str | None = None, remote: str | None = None) -> Any:

@@ -318,19 +318,25 @@ class Release:
             exact=self.practically_exact,
         )
 
-    def frame(self) -> Any:
+    def frame(self, *, engine: Any = None) -> Any:
         """Return the table the public gets; for buckets the exact quasi-identifiers with their group.
 
-        A release of a pandas frame gives a pandas frame, any other a polars frame.
+        A release of a pandas frame gives a pandas frame, any other a polars frame. With `engine`, a session of Spark,
+        it is a frame of Spark whose rows its workers expand.
         """
-        found = self.frames()["data"]
-        return found.to_pandas() if self.backend == "pandas" else found
+        found = self.frames(engine=engine)["data"]
+        return found.to_pandas() if self.backend == "pandas" and engine is None else found
 
-    def frames(self, *, counts: bool = False) -> dict[str, pl.DataFrame]:
+    def frames(self, *, counts: bool = False, engine: Any = None) -> dict[str, Any]:
         """Return every published table by name; with `counts` as `save(counts=True)` writes them."""
         from sfumato.release.tables import published_frames
 
-        return {name: table.expanded() for name, table in published_frames(self, counts=counts).items()}
+        tables = published_frames(self, counts=counts)
+        if engine is not None:
+            from sfumato.release.in_spark import spark_frame_of
+
+            return {name: spark_frame_of(table, engine) for name, table in tables.items()}
+        return {name: table.expanded() for name, table in tables.items()}
 
     def save(
         self,
@@ -344,6 +350,7 @@ class Release:
         allow_text: bool = False,
         allow_derived: bool = False,
         allow_repeated: bool = False,
+        engine: Any = None,
     ) -> None:
         """Write data, manifest and dictionary into a new folder, all or nothing; note it in the ledger.
 
@@ -355,6 +362,7 @@ class Release:
         the classes do not keep what is required, unless `allow_derived=True`; where its ledger knows another saved
         release of the same people whose promise does not compose, unless `allow_repeated=True`. A release under
         differential privacy is refused without a ledger, unless `allow_unaccounted=True`; never for what was drawn.
+        With `engine`, a session of Spark, a worker writes the tables, into a folder that it sees under the same path.
         """
         from sfumato.release.store import save
 
@@ -363,6 +371,7 @@ class Release:
             folder,
             format=format,
             counts=counts,
+            engine=engine,
             allow_rehearsal=allow_rehearsal,
             allow_unaccounted=allow_unaccounted,
             allow_fingerprints=allow_fingerprints,

@@ -81,6 +81,7 @@ __all__ = [
     "refuse_unsavable",
     "save",
     "save_or_keep",
+    "write_table",
 ]
 
 
@@ -470,6 +471,7 @@ def save(
     *,
     format: Format = "parquet",  # noqa: A002
     counts: bool = False,
+    engine: Any = None,
     **allowed: Unpack[Allowed],
 ) -> None:
     """Write data, manifest and dictionary into a new folder, all or nothing; note it in the release's ledger.
@@ -485,18 +487,23 @@ def save(
         note = None if account is None else (lambda: account.intends(place.target, place.partial))
         ledger = None if account is None else account.file
         with place.filled(keep=paid, before_naming=note, ledger=ledger) as partial:
-            _fill(release, partial, format, counts=counts)
+            _fill(release, partial, format, counts=counts, engine=engine)
         if account is not None:
             with suppress(ParameterError):  # a folder that was meant and is there counts as saved all the same
                 account.saved(place.target)
 
 
-def _fill(release: Release, partial: Path, format: Format, *, counts: bool) -> None:  # noqa: A002
+def _fill(release: Release, partial: Path, format: Format, *, counts: bool, engine: Any = None) -> None:  # noqa: A002
     """Write every file; the manifest comes last, so that a folder with a manifest is whole."""
     published = published_frames(release, counts=counts)
     tables = {f"{name}.{format}": (name, table) for name, table in published.items()}
     for file, (_, table) in tables.items():
-        _write(table, partial / file, format)
+        if engine is None:
+            write_table(table, partial / file, format)
+        else:
+            from sfumato.release.in_spark import write_in_spark
+
+            write_in_spark(table, partial / file, format, engine)
     text = dictionary(release, {file: table for file, (_, table) in tables.items()}, counts=counts)
     (partial / DICTIONARY).write_text(text, encoding="utf-8", newline="\n")
     files = [
@@ -744,7 +751,7 @@ def _no_counts() -> ParameterError:
     return ParameterError("counts", "given", rule, hint="omit counts (--counts)")
 
 
-def _write(table: PublishedTable, file: Path, format: Format) -> None:  # noqa: A002
+def write_table(table: PublishedTable, file: Path, format: Format) -> None:  # noqa: A002
     """Stream a table to a file; the expanded rows are never held whole."""
     try:
         if format == "csv":
