@@ -226,22 +226,32 @@ METHODS = {
 }
 
 
-def released(frame, schema: Schema, mechanism, folder) -> sf.Release:
+def released(table: sf.Table, mechanism, folder) -> sf.Release:
     """Publish with a seed and save; the folder must verify, unless it was drawn: then it is a rehearsal."""
     allowed = {"allow_rehearsal": True, "allow_fingerprints": True, "allow_noise": True, "allow_unaccounted": True}
-    table = sf.read(frame, schema)
     release = sf.publish(table, mechanism, seed=7, save_to=folder, allow_derived=True, **allowed)
     assert sf.verify(folder).holds is not release.claim.rehearsal
     return release
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_the_same_release_in_memory_and_on_sail(method: str, tmp_path) -> None:
+def released_alike(session, method: str, cells: int, folder) -> None:
     schema, mechanism = METHODS[method]
     frame = visits(500).drop("mrn") if schema is SCHEMA else visits(500)
-    expected = released(frame, schema, mechanism, tmp_path / "memory")
-    found = released(frame_of(sail(), frame), schema, mechanism, tmp_path / "sail")
+    near = sf.read(frame, schema)
+    far = sf.read(frame_of(session, frame), schema, driver_cells=cells)
+    assert (far.rows, far.left_out, far.surplus, far.people) == (near.rows, near.left_out, near.surplus, near.people)
+    assert far.held is (cells > 500)
+    ours, theirs = far.fingerprints(), near.fingerprints()
+    assert (ours.alone, ours.people, ours.people_alone) == (theirs.alone, theirs.people, theirs.people_alone)
+    expected = released(near, mechanism, folder / "memory")
+    found = released(far, mechanism, folder / f"spark{cells}")
     same_release(found, expected)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("cells", [10**6, 60], ids=["one phase", "two phases"])
+def test_the_same_boxes_in_memory_and_on_spark(method: str, cells: int, tmp_path) -> None:
+    released_alike(sail(), method, cells, tmp_path)
 
 
 # -- what is stopped in the middle ---------------------------------------------------------------

@@ -84,6 +84,15 @@ class SparkPeople(SparkEngine):
         lines = kept_there(totals(mapped(self.held, _Sharing(columns, whole), columns), columns))
         return SparkEngine(self.names, sizes=self.sizes, rows=self.people * whole, frame=lines), whole
 
+    def lonely(self, names: Sequence[str]) -> int:
+        """Return how many people have a combination of some columns that nobody else has."""
+        columns = [f"c{self.names.index(name)}" for name in names]
+        who = "CAST(b AS BIGINT) * 4294967296 + i"
+        each = self.held.selectExpr(*columns, f"{who} AS who", f"-({who}) AS less").distinct()
+        ends = each.groupBy(*columns).max("who", "less").toDF(*columns, "most", "least")
+        alone = ends.filter("most = -least").selectExpr("most").distinct()
+        return int(guarded(_WHERE, alone.count))
+
     def members(self, parts: Parts) -> PersonLines:
         """Return who has which line of the parts asked for."""
         columns = code_columns(len(self.names))

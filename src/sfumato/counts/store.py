@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -12,7 +13,7 @@ from sfumato.counts.people import People, alike_problem, blank_problem, nines_pr
 from sfumato.counts.stray_rows import header_again, header_problems
 from sfumato.engines import Engine
 from sfumato.engines.coding import column_of, plain_texts, refuse_types
-from sfumato.engines.opened import Opened, engine_of, is_large, stream
+from sfumato.engines.opened import Opened, engine_of, is_large, spark_of, stream
 from sfumato.errors import Problem, count_of
 from sfumato.io.decode_cell import ASK
 from sfumato.io.dialect import guesses_of
@@ -51,6 +52,8 @@ class Store:
         self.driver_cells = DRIVER_CELLS
         self.engine: Engine | None = None  # has the rows where there are more combinations than that
         self.left_out = 0  # of such a table
+        self.cap: int | None = None  # at most so many rows of a person stay, where such a table is read
+        self.wrong_keys: list[Problem] = []  # of such a table
         self.progress: Callable[[str], None] | None = None
 
     @classmethod
@@ -76,7 +79,7 @@ class Store:
             return missing
         if not attributes and not self.problems and self.source is not None and not self.person:
             self.height = self.source.height()
-        keyless = bool(self.person) and self.people is None and self.source is not None
+        keyless = bool(self.person) and self.people is None and self.engine is None and self.source is not None
         if keyless or any(attribute.name not in self.problems for attribute in attributes):
             if self.source is None:
                 absent = [attribute for attribute in attributes if attribute.name not in self.problems]
@@ -92,7 +95,7 @@ class Store:
     def _key_problems(self) -> list[Problem]:
         """Return what is wrong with the keys of people."""
         if self.people is None:
-            return []
+            return self.wrong_keys
         alike = [] if self.exact else alike_problem(self.people.alike) + nines_problem(self.people.nines)
         return blank_problem(self.person, self.people.blank, self.people.worded) + alike
 
@@ -117,8 +120,12 @@ class Store:
             return
         if self._opened(source, present):
             return
-        limit = None if self.person else self.driver_cells
+        spark = spark_of(source)
+        limit = None if self.person and spark is None else self.driver_cells
         read = _encode(source, present, keys, limit)
+        if read is None and self.person:
+            self._keep_people(spark, present)
+            return
         if read is None:
             self._keep(engine_of(source, present))
             return
@@ -149,6 +156,13 @@ class Store:
         """Keep what is known of a table whose rows are elsewhere."""
         self.problems |= found.problems
         self.engine, self.left_out = found.engine, found.left_out
+
+    def _keep_people(self, frame: Any, attributes: Sequence[Attribute]) -> None:
+        """Keep what is known of a table of people in Spark."""
+        from sfumato.counts.people_in_spark import spark_people
+
+        found, self.wrong_keys, engine = spark_people(frame, attributes, self.person, cap=self.cap, exact=self.exact)
+        self._keep(Opened(found, engine=engine, left_out=engine.left_out))
 
 
 def _encode(

@@ -23,6 +23,7 @@ from sfumato.counts.people import (
     repeated_keys,
     rows_kept,
 )
+from sfumato.counts.people_in_spark import SparkPeople
 from sfumato.counts.store import Store
 from sfumato.counts.stray_rows import stray_rows
 from sfumato.counts.unclear_cells import unclear_cells
@@ -113,7 +114,7 @@ def _open(
     expected = [a.column or a.name for a in schema.attributes if a.role not in ("identifier", "other")]
     source = open_source(data, expected=expected, **options)
     store = Store(source, person=schema.person_columns, exact=schema.person_exact)
-    store.driver_cells, store.progress = driver_cells, progress
+    store.driver_cells, store.progress, store.cap = driver_cells, progress, schema.cap
     table = Table(schema, store)
     table.driver_cells = driver_cells
     return table
@@ -206,11 +207,16 @@ class Table:
     @property
     def people(self) -> int | None:
         """How many people the rows are about; None where the schema does not say who they are."""
+        far = self._far()
+        if isinstance(far, SparkPeople):
+            return far.people
         ids = self._people()
         return None if ids is None else len(np.unique(ids))
 
     def persons(self) -> np.ndarray | None:
         """Return the number of each record's person, in the order of `codes()`; None where the schema names none."""
+        if self.schema.person:
+            self._refuse_far("who each row is about")
         ids = self._people()
         weights = self._weights()
         if ids is None or weights is None:
@@ -221,6 +227,8 @@ class Table:
 
     def members(self, names: str | Sequence[str] | None = None) -> Members | None:
         """Return who has which line of `counts(names)`; None where the schema does not name a person."""
+        if self.schema.person:
+            self._refuse_far("who has which row")
         ids = self._people()
         if ids is None:
             return None
@@ -405,15 +413,20 @@ class Table:
         """Count who is alone with what is always published unchanged, and rows with all columns. Confidential."""
         carried = tuple(attribute.name for attribute in self.schema.carried)
         some = self.counts(carried) if carried else None
-        every = self.counts() if self._far() is None else None
-        members = self.members(carried) if carried else None
+        far = self._far()
+        every = self.counts() if far is None else None
+        members = self.members(carried) if carried and far is None else None
+        people = None if members is None else members.people
+        alone = None if members is None else lonely_people(members.person, members.line)
+        if carried and isinstance(far, SparkPeople):
+            people, alone = far.people, far.lonely(carried)
         return Fingerprints(
             self.rows,
             unchanged=carried,
             alone=0 if some is None else lonely_rows(some.codes, some.weights),
             alone_on_all=None if every is None else lonely_rows(every.codes, every.weights),
-            people=None if members is None else members.people,
-            people_alone=None if members is None else lonely_people(members.person, members.line),
+            people=people,
+            people_alone=alone,
         )
 
     def derived(self) -> list[Derived]:
@@ -457,7 +470,7 @@ class Table:
             table.driver_cells = self.driver_cells
             return table
         store = Store(self._store.source, person=self._store.person, exact=self._store.exact)
-        store.driver_cells, table = self.driver_cells, Table(schema, store)
+        store.driver_cells, store.cap, table = self.driver_cells, self._store.cap, Table(schema, store)
         table.driver_cells = self.driver_cells
         return table
 
@@ -566,7 +579,7 @@ class Table:
         """Places of the rows that stay, None when all do."""
         self.require()
         if self._store.engine is not None:
-            self._surplus = 0
+            self._surplus = getattr(self._store.engine, "surplus", 0)
         if self._surplus is None:
             leaving = [a.name for a in self.schema.published if a.missing and a.missing.action == "suppress"]
             gone = np.zeros(self._store.height, dtype=bool)

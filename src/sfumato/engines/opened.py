@@ -5,13 +5,14 @@ Claim     Rows left out, problems and codes are those of the same table in memor
 Because   every cell is coded by the same rules (`coding.code_frame`), and what is wrong is counted over all rows.
 Checked   tests/claims/test_engines_agree.py::test_every_engine_gives_the_release_of_the_table_in_memory
           tests/claims/test_engines_agree.py::test_problems_are_the_same_in_a_stream
-Silent on tables keyed by person, whose rows are held.
+Silent on tables keyed by person, whose rows are held, except in Spark (`counts.people_in_spark`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -27,10 +28,11 @@ from sfumato.io.decode_cell import LEFT_OUT
 from sfumato.io.errors import cell_problems, refused
 from sfumato.io.frames import Grouped
 from sfumato.io.source import Source, guarded
+from sfumato.io.spark import is_spark
 from sfumato.limits import HELD_ROWS
 from sfumato.schema import Attribute
 
-__all__ = ["Opened", "engine_of", "is_large", "stream"]
+__all__ = ["Opened", "engine_of", "is_large", "spark_of", "stream"]
 
 _BATCH = 1 << 20  # rows of a file that are coded at once
 _BELOW = -LEFT_OUT  # negative codes are no codes, and this is the lowest
@@ -134,6 +136,12 @@ def _coded_batches(source: Source, attributes: Sequence[Attribute]) -> Callable[
     return again
 
 
+def spark_of(source: Source) -> Any:
+    """Return the Spark frame of a source, or None."""
+    native = source.frame.frame.to_native() if isinstance(source.frame, Grouped) else None
+    return native if is_spark(native) else None
+
+
 def engine_of(source: Source, attributes: Sequence[Attribute]) -> Opened:
     """Return the engine of a table that answers GROUP BY and has more combinations than may be held."""
     frame = source.frame
@@ -150,6 +158,11 @@ def engine_of(source: Source, attributes: Sequence[Attribute]) -> Opened:
             return found
 
         return _by_dictionary(source, attributes, "sfumato_rows", cells, run)
+    if is_spark(native):
+        from sfumato.engines.spark import spark_engine
+
+        problems, engine = spark_engine(native, attributes)
+        return Opened(problems, engine=engine, left_out=engine.left_out)
     rule = "has more combinations than driver_cells, and its library has no engine here"
     raise refused(source.name, rule, "raise driver_cells, or write it as Parquet and read that")
 
