@@ -7,7 +7,7 @@ export NUMBA_NUM_THREADS ?= 2
 export OMP_NUM_THREADS ?= 2
 export POLARS_MAX_THREADS ?= 2
 
-.PHONY: demo test check claims bench papers docs pages sizes lint warm clean
+.PHONY: demo test check claims bench papers docs pages sizes lint spark35 warm clean
 
 $(STAMP): constraints.txt pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
@@ -33,6 +33,13 @@ check: lint warm
 
 claims: lint warm
 	$(BIN)/python -m pytest -n 2
+
+# The tests of Spark on pyspark 3.5, which is installed beside .venv, outside the checkout.
+SPARK35 ?= $(HOME)/.cache/sfumato/spark35
+spark35: warm
+	@test -d $(SPARK35)/pyspark || $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps \
+		--target $(SPARK35) 'pyspark==3.5.9' 'py4j==0.10.9.7' 'pandas==2.3.3' pytz tzdata
+	PYTHONPATH=$(SPARK35) $(BIN)/python -m pytest -W ignore tests/claims/test_spark.py
 
 bench: warm
 	$(BIN)/python benchmarks/run.py

@@ -40,7 +40,7 @@ def spark_frame_of(table: PublishedTable, session: Any) -> Any:
         return _distinct(table, session).mapInArrow(Guarded(_Expanding(_texts_only(table))), told)
 
 
-def write_in_spark(table: PublishedTable, file: Path, form: Literal["parquet", "csv"], session: Any) -> None:
+def write_in_spark(table: PublishedTable, file: Path, form: Literal["parquet", "csv", "xlsx"], session: Any) -> None:
     """Have a worker write a published table to a file that the driver sees as well."""
     work = _Writing(_texts_only(table), str(file), form)
     try:
@@ -103,7 +103,7 @@ class _Writing:
 
     table: PublishedTable
     file: str
-    form: Literal["parquet", "csv"]
+    form: Literal["parquet", "csv", "xlsx"]
 
     def __call__(self, found: Any) -> Any:
         import pyarrow as pa

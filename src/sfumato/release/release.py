@@ -27,7 +27,6 @@ from sfumato.schema.fingerprints import Fingerprints, lonely_rows
 from sfumato.visible import notebook
 
 if TYPE_CHECKING:
-    import polars as pl
     from scipy.sparse import csr_matrix
 
     from sfumato.release.atomic import NewFolder
