@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -259,3 +260,26 @@ def test_what_summaries_cannot_decide_is_refused(mechanism, name):
         sf.publish(table, mechanism)
     assert caught.value.name == name
     assert "driver_cells" in str(caught.value)
+
+
+def rows_read(rows: int) -> int:
+    """How many rows an engine goes through until a table is cut, parts holding a quarter of it."""
+    table = rows_of(schema_of(person=False, levels=True), rows, 4)
+    table.driver_cells = rows // 4
+    engine, read = table.engine, []
+
+    def counted(places):
+        for columns, weights in engine.again(places):
+            read.append(len(weights))
+            yield columns, weights
+
+    table._engine = replace(engine, again=counted)
+    sf.publish(table, sf.Mondrian(sf.KAnonymity(5), cut="widest"))
+    return sum(read)
+
+
+def test_doubling_the_rows_doubles_the_work():
+    """The passes over a table follow how often it must be halved, not its rows."""
+    small, large = rows_read(600), rows_read(1200)
+    assert small > 600
+    assert large <= 2.5 * small
