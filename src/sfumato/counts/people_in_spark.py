@@ -34,12 +34,9 @@ from sfumato.engines.people import whole_of
 from sfumato.engines.spark import (
     PART,
     ROWS,
-    Guarded,
     SparkEngine,
     any_negative,
-    by_key,
     code_columns,
-    framed,
     gathered,
     kept_there,
     mapped,
@@ -53,6 +50,7 @@ from sfumato.engines.spark import (
 from sfumato.errors import Problem
 from sfumato.io.source import guarded
 from sfumato.io.spark import collected, quiet
+from sfumato.io.spark_workers import Guarded, by_key, framed
 from sfumato.schema import Attribute
 
 __all__ = ["SparkPeople", "spark_people"]

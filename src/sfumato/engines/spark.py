@@ -30,18 +30,16 @@ from sfumato.io.decode_cell import LEFT_OUT
 from sfumato.io.errors import cell_problems
 from sfumato.io.source import guarded
 from sfumato.io.spark import by_bytes, collected, quiet, quoted, spark_session
+from sfumato.io.spark_workers import Guarded, by_key, framed
 from sfumato.schema import Attribute
 
 __all__ = [
     "PART",
     "ROWS",
     "Coding",
-    "Guarded",
     "SparkEngine",
     "any_negative",
-    "by_key",
     "code_columns",
-    "framed",
     "gathered",
     "kept_there",
     "mapped",
@@ -160,15 +158,6 @@ def totals(frame: Any, keys: Sequence[str]) -> Any:
     return summed.toDF(*keys, ROWS)
 
 
-def by_key(frame: Any, key: str, work: Callable[[Any], Any], told: str) -> Any:
-    """Give all lines of equal key to one worker, as an Arrow table; it returns one with the columns of `told`."""
-    with quiet():
-        groups = frame.groupBy(key)
-        if hasattr(groups, "applyInArrow"):
-            return groups.applyInArrow(_of_arrow(work), told)
-        return groups.applyInPandas(_of_pandas(work), told)  # Spark 3.5
-
-
 def kept_there(frame: Any) -> Any:
     """Have Spark keep the coded lines, where it can: else workers code the rows for each question anew."""
     with quiet():
@@ -231,65 +220,12 @@ def problems_of(
 # What runs on workers. Each is a plain value that can be pickled; none of them says a cell in an error.
 
 
-class WorkerError(RuntimeError):
-    """Something failed on a worker; says what kind of error, and nothing of the rows."""
-
-
-def hidden(error: Exception) -> WorkerError:
-    return WorkerError(f"a worker of sfumato failed ({type(error).__name__})")
-
-
-@dataclass(frozen=True, slots=True)
-class Guarded:
-    """Runs work on batches; an error leaves without the cells that other libraries quote."""
-
-    work: Callable[[Iterable[Any]], Iterator[Any]]
-
-    def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
-        """Run it."""
-        try:
-            yield from self.work(batches)
-        except Exception as error:  # noqa: BLE001
-            raise hidden(error) from None
-
-
-def _of_arrow(work: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Return work on the Arrow table of a part as a function of one argument: Spark counts them."""
-
-    def made(table):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202  (Spark reads types as instructions)
-        try:
-            return work(table)
-        except Exception as error:  # noqa: BLE001
-            raise hidden(error) from None
-
-    return made
-
-
-def _of_pandas(work: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Return work on the pandas frame of a part, as Spark 3.5 gives it."""
-    run = _of_arrow(work)
-
-    def made(frame):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-        import pyarrow as pa
-
-        return run(pa.Table.from_pandas(frame, preserve_index=False)).to_pandas()
-
-    return made
-
-
 def numbers(columns: Mapping[str, np.ndarray], weights: np.ndarray) -> Any:
     """Return a batch of keys (int32) and rows (int64)."""
     import pyarrow as pa
 
     arrays = {name: pa.array(np.ascontiguousarray(column), pa.int32()) for name, column in columns.items()}
     return pa.RecordBatch.from_pydict({**arrays, ROWS: pa.array(np.ascontiguousarray(weights), pa.int64())})
-
-
-def framed(data: Any) -> pl.DataFrame:
-    """Return an Arrow batch or table as a polars frame."""
-    found = pl.from_arrow(data)
-    assert isinstance(found, pl.DataFrame)
-    return found
 
 
 def gathered(batches: Iterable[Any]) -> Iterator[pl.DataFrame]:

@@ -22,9 +22,9 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
-from sfumato.engines.spark import Guarded, by_key, framed
 from sfumato.errors import ParameterError, ReleaseError, SfumatoError
 from sfumato.io.spark import collected, frame_in, is_session, quiet, quoted
+from sfumato.io.spark_workers import Guarded, by_key, framed
 from sfumato.release.files import digest
 from sfumato.release.tables import Column, PublishedTable
 
