@@ -52,7 +52,7 @@ def small_table(seed: int, rows: int | None = None) -> Table:
 def publish(table, mechanism, seed=1):
     schema = table.schema
     counts = {names: table.counts(list(names)) for names in mechanism.needs(schema)}
-    return mechanism.apply(Gathered(schema, by_names=counts), Entropy.seeded(seed)).release
+    return mechanism.apply(Gathered(schema, by_names=counts), Entropy.seeded(seed))
 
 
 def random_release(table: Table, seed: int, kind: str):

@@ -184,7 +184,7 @@ def test_the_amounts_given_to_draws_add_up(kind, person, monkeypatch):
     spy = Spy(random.Random(1))
     monkeypatch.setattr("sfumato.mechanisms.diffgen.diffgen.Drawn", lambda _: spy)
     schema = tiny_schema(rows_per_person=person)
-    release = mechanism.apply(gathered(mechanism, schema, [(0, 0, 0, 0), (3, 2, 1, 1)]), sf.Entropy.system()).release
+    release = mechanism.apply(gathered(mechanism, schema, [(0, 0, 0, 0), (3, 2, 1, 1)]), sf.Entropy.system())
     total = sum(epsilon for epsilon, *_ in spy.seen) + sum(handed)
     trace = dict(release.claim.trace)
     assert len(handed) == 1
@@ -211,7 +211,7 @@ def test_order_of_rows_and_no_rows_change_nothing_but_counts(kind):
     frames = []
     for _ in range(3):
         rng.shuffle(rows)
-        frames.append(mechanism.apply(gathered(mechanism, HOLES, rows), sf.Entropy.seeded(5)).release.frame())
+        frames.append(mechanism.apply(gathered(mechanism, HOLES, rows), sf.Entropy.seeded(5)).frame())
     assert frames[0].equals(frames[1])
     assert frames[0].equals(frames[2])
     for few in ([], [(2, 3, 3, 1)]):

@@ -105,7 +105,7 @@ def tiny_schema_attributes():
 def test_the_trace_sums_to_epsilon(seed, kind, epsilon):
     mechanism = diffgen(kind, epsilon)
     counts, _ = random_pair(mechanism, seed)
-    release = mechanism.apply(counts, sf.Entropy.seeded(seed)).release
+    release = mechanism.apply(counts, sf.Entropy.seeded(seed))
     assert sum(spent for _, spent in release.claim.trace) == Fraction(epsilon)
     planned, spent = dict(mechanism.claim(counts.schema).trace), dict(release.claim.trace)
     assert all(spent[stage] <= planned.get(stage, 0) for stage in spent if stage not in ("counts", "unspent"))
@@ -118,7 +118,7 @@ def test_unspent_steps_go_to_the_counts_but_not_in_the_paper():
     for paper in (False, True):
         mechanism = sf.DiffGen(1, specializations=2, paper=paper)
         table = gathered(mechanism, schema, [(0, 1), (2, 0)])
-        trace = dict(mechanism.apply(table, sf.Entropy.seeded(1)).release.claim.trace)
+        trace = dict(mechanism.apply(table, sf.Entropy.seeded(1)).claim.trace)
         if paper:
             assert trace == {"selections": Fraction(1, 4), "counts": Fraction(1, 2), "unspent": Fraction(1, 4)}
         else:
@@ -172,9 +172,9 @@ def test_scores_in_cells_are_those_of_the_refined_table():
 def test_chunks_of_cells_change_nothing(monkeypatch):
     mechanism = diffgen("cells")
     counts, _ = random_pair(mechanism, 11, most=9)
-    whole = mechanism.apply(counts, sf.Entropy.seeded(4)).release
+    whole = mechanism.apply(counts, sf.Entropy.seeded(4))
     monkeypatch.setattr("sfumato.mechanisms.diffgen.growth.CHUNK", 1)
-    parts = mechanism.apply(counts, sf.Entropy.seeded(4)).release
+    parts = mechanism.apply(counts, sf.Entropy.seeded(4))
     assert whole.frame().equals(parts.frame())
 
 
