@@ -157,7 +157,7 @@ def main() -> None:
         "adult6": lambda: adult(few),
         "adult8": adult,
         "adult": lambda: adult(wide),
-        "census": lambda: census(asked.data),
+        "census6": lambda: census(asked.data),
     }
     found = []
     with tempfile.TemporaryDirectory() as folder:
