@@ -7,7 +7,7 @@ import tomllib
 import pytest
 
 import sfumato as sf
-from sfumato.drafting import answered, changed, decisions, keys_of, with_attribute, with_roles
+from sfumato.drafting import answered, changed, decisions, keys_of, with_attributes, with_roles
 from sfumato.schema import Schema
 
 DRAFT = """# keep this
@@ -106,7 +106,7 @@ def test_none_deletes_a_key_and_groups_replace_values():
 
 
 def test_one_column_can_be_described_anew():
-    text = with_attribute(DRAFT, "post code", '[attribute."post code"]\nrole = "sensitive"\nvalues = ["a"]\n')
+    text = with_attributes(DRAFT, {"post code": '[attribute."post code"]\nrole = "sensitive"\nvalues = ["a"]\n'})
     assert keys_of(text, "post code") == {"role": "sensitive", "values": ["a"]}
     assert keys_of(text, "age") == keys_of(DRAFT, "age")
 
