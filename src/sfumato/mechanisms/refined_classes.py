@@ -110,9 +110,9 @@ def seen_by_key(table: Table, release: Release) -> SeenByKey | None:
     kept = counted.classes > 0
     if release.suppressed_group is not None:
         kept[release.suppressed_group] = False
-    in_common = {a.name: int((kept & counted.in_common(a.name, a.size)).sum()) for a, _ in held}
+    alike = {a.name: int((kept & counted.alike(a.name, a.size)).sum()) for a, _ in held}
     alone = table.fingerprints()
-    return SeenByKey(counted.everyone, people_alone=alone.people_alone, in_common=in_common)
+    return SeenByKey(counted.everyone, people_alone=alone.people_alone, alike=alike)
 
 
 def _by_rows(release: Release) -> _Lines:

@@ -66,7 +66,7 @@ class DeclaredPeople:
         group, code, people = self.values[name]
         return csr_matrix((people, (group, code)), shape=(len(self.classes), size), dtype=np.int64)
 
-    def in_common(self, name: str, size: int) -> np.ndarray:
+    def alike(self, name: str, size: int) -> np.ndarray:
         """Say of each group whether one value of an attribute is that of everybody in it."""
         most = np.asarray(self.histogram(name, size).max(axis=1).todense()).ravel()
         found: np.ndarray = most == self.classes

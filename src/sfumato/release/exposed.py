@@ -81,7 +81,7 @@ def class_warnings(release: Release) -> tuple[str, ...]:
     exposed, asked = release.exposed(), release.claim.promise
     warnings = [f"{alone}. Ask for k as well (--k)"] if (alone := exposed.alone()) else []
     if isinstance(asked, Requirement) and not asked.reads_sensitive:
-        seen = exposed.alike if release.seen_by_key is None else release.seen_by_key.in_common
+        seen = exposed.alike if release.seen_by_key is None else release.seen_by_key.alike
         what = "all rows have one value" if release.seen_by_key is None else "everybody has one value in common"
         of = {name: f"{exposed.among(number)} {what}" for name, number in seen.items()}
         return (*warnings, *(f"nothing is promised of {name}, and {all_}. {_ASK_BOTH}" for name, all_ in of.items()))

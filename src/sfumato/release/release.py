@@ -165,14 +165,14 @@ class Summary:
 class SeenByKey:
     """Confidential: what the key of a person shows and the rows do not. In memory only, never saved.
 
-    `people_alone` have carried values that nobody else has. `in_common` is, by sensitive attribute, the number of
+    `people_alone` have carried values that nobody else has. `alike` is, by sensitive attribute, the number of
     classes in which one value is that of everybody.
     """
 
     people: int
     _: KW_ONLY
     people_alone: int | None
-    in_common: Mapping[str, int]
+    alike: Mapping[str, int]
 
 
 @dataclass(frozen=True)
@@ -276,7 +276,7 @@ class Release:
     def _one_value(self, attribute: Attribute) -> np.ndarray:
         """Say of each group whether all of it has one value: everybody, where the people with each are declared."""
         if self.people is not None and attribute.name in self.people.values:
-            return self.people.in_common(attribute.name, attribute.size)
+            return self.people.alike(attribute.name, attribute.size)
         found: np.ndarray = np.diff(self.groups.histogram(attribute.name).indptr) == 1
         return found
 
