@@ -216,8 +216,8 @@ def test_order_of_rows_and_no_rows_change_nothing_but_counts(kind):
     assert frames[0].equals(frames[2])
     for few in ([], [(2, 3, 3, 1)]):
         made = mechanism.apply(gathered(mechanism, HOLES, few), sf.Entropy.system())
-        assert made.release.left_out is None
-        assert made.release.residence is None
+        assert made.left_out is None
+        assert made.residence is None
         assert [len(codes) for codes in made.recoding.labels] == [3, 4, 4]  # every code, whether or not it occurs
 
 
