@@ -5,16 +5,18 @@ from __future__ import annotations
 import numpy as np
 
 from sfumato.errors import ParameterError
-from sfumato.kernels.conditions import MOST_ROWS
 
-__all__ = ["shares_of", "whole_of"]
+__all__ = ["MOST_SHARES", "shares_of", "whole_of"]
+
+MOST_SHARES = 2**31 - 1
+"""What a cut can count in all, `kernels.conditions.MOST_ROWS`: said again, because a verifier imports no kernel."""
 
 _WHOLE = 60  # parts of a vote, where there is room: 1 to 6 rows share it evenly
 
 
 def whole_of(people: int, most: int) -> int:
     """Return the whole that each of so many people has, where none has more than `most` different rows."""
-    room = MOST_ROWS // people
+    room = MOST_SHARES // people
     if most > room:
         rule = f"has up to {most} different rows, too many for {people} people"
         raise ParameterError("person", "a person", rule, hint="rows_per_person = m keeps at most m rows of each person")
