@@ -12,21 +12,50 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
+from sfumato.release.release import Release
 from sfumato.release.tables import free_name
-from sfumato.schema import MISSING, ROOT, Attribute, Days, Domain, Edges, Grid, Tree, Values, label_name, parse_label
+from sfumato.schema import (
+    MISSING,
+    ROOT,
+    Attribute,
+    Days,
+    Domain,
+    Edges,
+    Grid,
+    Schema,
+    Tree,
+    Values,
+    label_name,
+    parse_label,
+)
 from sfumato.schema.from_toml import default_tree
 from sfumato.schema.hierarchies import half_open, interval_name
 from sfumato.schema.labels import Intervals, merged
 
-__all__ = ["public_part"]
+__all__ = ["public_part", "public_schema"]
 
 _OTHER = "(other)"
 _ANY = "(any)"
 _ESCAPE = re.compile(r"\\([\\|])")
 _Part = tuple[int, int]
+
+
+def public_schema(release: Release) -> Schema:
+    """Return the schema as a reader of the release may know it: published attributes only."""
+    boxes, carried = release.boxes, release.groups.carried
+    known = []
+    for at, table in enumerate(boxes.tables):
+        used = np.unique(boxes.labels[boxes.weight > 0, at])
+        known.append(public_part(table.attribute, [table.intervals(int(label)) for label in used]))
+    for at, attribute in enumerate(carried.attributes):
+        codes = np.unique(carried.codes[:, at]).tolist()
+        known.append(public_part(attribute, [((code, code + 1),) for code in codes], exact=True))
+    unsaid: dict[str, Any] = {"decide": (), "not_person": (), "person_exact": False, "copies_are_people": False}
+    return replace(release.schema, attributes=tuple(known), **unsaid)
 
 
 def public_part(attribute: Attribute, said: Iterable[Intervals], *, exact: bool = False) -> Attribute:

@@ -52,7 +52,7 @@ from sfumato.release.manifest import (
     plain_parameters,
     read_manifest,
 )
-from sfumato.release.redact import public_part
+from sfumato.release.redact import public_schema
 from sfumato.release.release import Release
 from sfumato.release.tables import COUNT, GROUP, PublishedTable, free_name, published_frames
 from sfumato.release.workbook import write_workbook
@@ -75,7 +75,6 @@ __all__ = [
     "load",
     "manifest_of",
     "public_recoding",
-    "public_schema",
     "refuse_beforehand",
     "refuse_form",
     "refuse_unsavable",
@@ -170,20 +169,6 @@ def manifest_of(release: Release, files: tuple[FileEntry, ...], *, counts: bool 
     if recoding is not None:
         data["recoding"] = recoding
     return data
-
-
-def public_schema(release: Release) -> Schema:
-    """Return the schema as a reader of the release may know it: published attributes only."""
-    boxes, carried = release.boxes, release.groups.carried
-    known = []
-    for at, table in enumerate(boxes.tables):
-        used = np.unique(boxes.labels[boxes.weight > 0, at])
-        known.append(public_part(table.attribute, [table.intervals(int(label)) for label in used]))
-    for at, attribute in enumerate(carried.attributes):
-        codes = np.unique(carried.codes[:, at]).tolist()
-        known.append(public_part(attribute, [((code, code + 1),) for code in codes], exact=True))
-    unsaid: dict[str, Any] = {"decide": (), "not_person": (), "person_exact": False, "copies_are_people": False}
-    return replace(release.schema, attributes=tuple(known), **unsaid)
 
 
 # dictionary.md: the release in plain words, for whoever opens the folder. Says nothing the manifest may not say.
