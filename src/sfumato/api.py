@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from os import PathLike
 from typing import Any, Literal
@@ -149,33 +150,34 @@ def publish(
         allow_undecided=allow_undecided,
         allow_void=allow_void,
     )
-    if save_to is None:
-        return _published(table, mechanism, seed, ledger, progress)
-    if before_saving is not None:
-        claim.refuse_veto("before_saving")
-    if claim.kind != "proved":
-        if not allow_fingerprints:
-            table.fingerprints().require()
-        if not allow_text:
-            table.refuse_free_text()
-    with save_to if isinstance(save_to, NewFolder) else NewFolder(save_to) as place:
-        refuse_ledger_inside(ledger, place)
-        release = _published(table, mechanism, seed, ledger, progress)
+    with closing(table):  # one snapshot of a database for the whole of it
+        if save_to is None:
+            return _published(table, mechanism, seed, ledger, progress)
         if before_saving is not None:
-            _looked_at(release, before_saving)
-        save_or_keep(
-            release,
-            place,
-            format=format,
-            counts=counts,
-            allow_rehearsal=allow_rehearsal,
-            allow_unaccounted=allow_unaccounted,
-            allow_fingerprints=allow_fingerprints,
-            allow_text=allow_text,
-            allow_derived=allow_derived,
-            allow_repeated=allow_repeated,
-        )
-    return release
+            claim.refuse_veto("before_saving")
+        if claim.kind != "proved":
+            if not allow_fingerprints:
+                table.fingerprints().require()
+            if not allow_text:
+                table.refuse_free_text()
+        with save_to if isinstance(save_to, NewFolder) else NewFolder(save_to) as place:
+            refuse_ledger_inside(ledger, place)
+            release = _published(table, mechanism, seed, ledger, progress)
+            if before_saving is not None:
+                _looked_at(release, before_saving)
+            save_or_keep(
+                release,
+                place,
+                format=format,
+                counts=counts,
+                allow_rehearsal=allow_rehearsal,
+                allow_unaccounted=allow_unaccounted,
+                allow_fingerprints=allow_fingerprints,
+                allow_text=allow_text,
+                allow_derived=allow_derived,
+                allow_repeated=allow_repeated,
+            )
+        return release
 
 
 def _refuse_frame(table: Any) -> None:

@@ -31,6 +31,7 @@ from sfumato.engines import Engine
 from sfumato.engines.batches import ArraysOfPeople, Batches, batches_of
 from sfumato.engines.grouping import group_codes
 from sfumato.errors import ParameterError, Problem, ReadError, SchemaError, count_of
+from sfumato.io.database import SqlTable
 from sfumato.io.decode_cell import LEFT_OUT
 from sfumato.io.encode import numbers_with_point
 from sfumato.io.errors import guessed_reading
@@ -76,7 +77,10 @@ def read(
     table = _open(data, schema, driver_cells=driver_cells, progress=progress, engine=engine, **form)
     if progress is not None:
         progress("read")
-    table.require()
+    try:
+        table.require()
+    finally:
+        table.close()
     return table
 
 
@@ -434,6 +438,12 @@ class Table:
         if self._derived is None:
             self._derived = derived_columns(self)
         return self._derived
+
+    def close(self) -> None:
+        """End the connection to a database, where there is one; the next question opens another."""
+        frame = None if self._store.source is None else self._store.source.frame
+        if isinstance(frame, SqlTable):
+            frame.session.close()
 
     def refuse_free_text(self) -> None:
         """Raise where a sensitive or target column looks like free text: names of people may stand in it."""

@@ -46,6 +46,8 @@ class Batches:
 
     def pairs(self, parts: Parts, wanted: Sequence[tuple[int, int]]) -> Mapping[tuple[int, int], PairCounts]:
         """Add to one table for each pair: in place where it is small, else by the pairs that occur."""
+        if not wanted:
+            return {}
         tables = {pair: _Pairs(parts.number, self.sizes[pair[0]], self.sizes[pair[1]]) for pair in wanted}
         read = sorted({place for pair in wanted for place in pair} | _asked_of(parts))
         for columns, weights in self.again(read):
@@ -72,11 +74,10 @@ class Batches:
 
     def _added(self, places: Sequence[int], parts: Parts, limit: int | None) -> Lines | None:
         tally = CodeTally([max(parts.number, 1), *(self.sizes[at] for at in places)])
-        read = sorted({*places} | _asked_of(parts))
+        read = sorted({*places} | _asked_of(parts)) or [0]  # of no column nobody could say how many rows there are
         for columns, weights in self.again(read):
             found = dict(zip(read, columns, strict=True))
-            length = len(columns[0]) if columns else len(weights) if weights is not None else 0
-            part = parts.of([found.get(at, np.zeros(0)) for at in range(len(self.names))], length)
+            part = parts.of([found.get(at, np.zeros(0)) for at in range(len(self.names))], len(columns[0]))
             known = part >= 0
             kept = [part, *(found[at] for at in places)]
             kept = kept if known.all() else [column[known] for column in kept]

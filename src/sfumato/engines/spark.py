@@ -80,6 +80,8 @@ class SparkEngine:
 
     def pairs(self, parts: Parts, wanted: Sequence[tuple[int, int]]) -> Mapping[tuple[int, int], PairCounts]:
         """Count all pairs in one job."""
+        if not wanted:
+            return {}
         keys = ["pair", PART, "a", "b"]
         found = self._fetched(self._summed(_Pairing(self.names, self.sizes, parts, tuple(wanted)), keys))
         tables = {}

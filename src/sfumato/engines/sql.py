@@ -4,10 +4,13 @@ Source    Ours.
 Claim     Every cell has the code that it has in a file, and what comes back is counts: distinct values of one column,
           pairs of codes, lines of codes, each with a number of rows.
 Because   the distinct values of each column are coded here, by the rules for files, and sent back as a list of (text of
-          the value, code) that the server joins; a cell's text is that of its value, so equal texts are equal cells.
+          the value, code) that the server joins, each text once; a text that stands for cells of two codes is refused,
+          and the joined rows are as many as the table has.
 Checked   tests/claims/test_engines_agree.py::test_every_engine_gives_the_release_of_the_table_in_memory
           tests/claims/test_engines_agree.py::test_nothing_but_counts_leaves_the_server
-Silent on rows that change between two statements: their number is compared, not what they say.
+          tests/claims/test_engines_agree.py::test_values_of_one_text_are_counted_once
+Silent on rows that change between two statements: PostgreSQL answers those of one release from one snapshot; for
+          other servers the mechanism compares what it fetched with the summaries (`mechanisms.mondrian.two_phases`).
 Cost      one GROUP BY for each column, one with GROUPING SETS for each level of cuts, one for each set of parts.
 """
 
@@ -55,6 +58,8 @@ class SqlEngine:
 
     def pairs(self, parts: Parts, wanted: Sequence[tuple[int, int]]) -> Mapping[tuple[int, int], PairCounts]:
         """Group by every pair at once, with GROUPING SETS."""
+        if not wanted:
+            return {}
         used = sorted({place for pair in wanted for place in pair})
         sets = [f"(part, {', '.join(f'c{at}' for at in sorted({*pair}))})" for pair in wanted]
         chosen = ", ".join(f"c{at}" for at in used)
@@ -89,6 +94,7 @@ class SqlEngine:
             f"SELECT {chosen}, COUNT(*) AS n FROM ({self._parted(parts)}) AS parted WHERE part >= 0 GROUP BY {chosen}"
         )
         found = self.run(query if limit is None else f"{query} LIMIT {limit + 1}")
+        self._refuse_unknown(found, places)
         codes = np.zeros((found.height, len(places)), np.int32)
         for at, place in enumerate(places):
             codes[:, at] = found[f"c{place}"].to_numpy()
@@ -124,7 +130,7 @@ def coded_by_dictionary(
     run: RunStatement,
 ) -> Dictionary:
     """Return an engine over a table: `cells` has the SQL of each attribute's column, `run` runs a statement."""
-    chosen, joins, problems, leaving = [], [], {}, []
+    chosen, joins, problems, leaving, totals = [], [], {}, [], set[int]()
     for at, attribute in enumerate(attributes):
         cell = cells[attribute.name]
         found = run(
@@ -138,16 +144,22 @@ def coded_by_dictionary(
         values = found["value"].alias(attribute.column or attribute.name).to_frame()
         (coded,) = code_frame([attribute], values)
         problems[attribute.name] = cell_problems(attribute, coded.codes, weights, coded.offending)
-        known = [(text, int(code)) for text, code in zip(found["text"], coded.codes, strict=True) if text is not None]
-        none = [int(code) for text, code in zip(found["text"], coded.codes, strict=True) if text is None]
-        listed = ", ".join(f"({_text(text)}, {code})" for text, code in known) or "(NULL, 0)"
-        joins.append(f"LEFT JOIN (VALUES {listed}) AS d{at}(v, c) ON CAST({cell} AS TEXT) = CAST(d{at}.v AS TEXT)")
-        missing = none[0] if none else _UNKNOWN
-        chosen.append(f"CASE WHEN {cell} IS NULL THEN {missing} ELSE COALESCE(d{at}.c, {_UNKNOWN}) END AS c{at}")
+        known, missing = _codes_of_texts(found["text"].to_list(), coded.codes, name, attribute)
+        listed = ", ".join(f"({_text(text)}, {code})" for text, code in known.items()) or "(NULL, 0)"
+        value, code = f"sfumato_value_{at}", f"sfumato_code_{at}"  # beside the table's own columns in one join
+        joins.append(
+            f"LEFT JOIN (VALUES {listed}) AS d{at}({value}, {code}) ON CAST({cell} AS TEXT) = CAST({value} AS TEXT)"
+        )
+        chosen.append(f"CASE WHEN {cell} IS NULL THEN {missing} ELSE COALESCE({code}, {_UNKNOWN}) END AS c{at}")
+        totals.add(int(weights.sum()))
         leaving += [f"c{at} = {LEFT_OUT}"] if (coded.codes == LEFT_OUT).any() else []
     coded_rows = f"SELECT {', '.join(chosen)} FROM {table} {' '.join(joins)}"
     rows = partial(_counted, run)
     every = rows(coded_rows)
+    if {*totals, every} != {rows(f"SELECT 1 AS one FROM {table}")}:
+        raise refused(
+            name, "has changed since it was first read, or its rows cannot be told from each other", "read it again"
+        )
     if leaving:
         coded_rows = f"SELECT * FROM ({coded_rows}) AS kept WHERE NOT ({' OR '.join(leaving)})"
     stay = rows(coded_rows) if leaving else every
@@ -163,6 +175,21 @@ def coded_by_dictionary(
 
 _UNKNOWN = -99  # the code of a cell that no dictionary has
 _ROUND = "read a view that rounds it, or raise driver_cells"
+
+
+def _codes_of_texts(
+    texts: Sequence[str | None], codes: np.ndarray, name: str, attribute: Attribute
+) -> tuple[dict[str, int], int]:
+    """Return the code of each text and that of no value; raise where one text stands for values of two codes."""
+    found: dict[str, int] = {}
+    missing = _UNKNOWN
+    for text, code in zip(texts, codes.tolist(), strict=True):
+        if text is None:
+            missing = code
+        elif found.setdefault(text, code) != code:
+            rule = f"writes different values of {attribute.column or attribute.name} as one text"
+            raise refused(name, rule, "read a view that rounds the column, or raise driver_cells")
+    return found, missing
 
 
 def _counted(run: RunStatement, query: str) -> int:

@@ -1,12 +1,14 @@
 """Tables of a database server: GROUP BY is sent to it, counts come back.
 
 An address is `postgresql://user@host/database#table`, as libpq has it, and the table after `#`. It may hold a password,
-so it is never kept in a name, an error, a log or a manifest: what is said of such a table is the table's name.
+so it is never kept in a name, an error, a log or a manifest: what is said of such a table is the table's name. All
+statements of one call of the library are answered from one snapshot.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field
 from decimal import Decimal
 from typing import Any
@@ -18,7 +20,7 @@ from sfumato.io.errors import refused
 from sfumato.io.frames import KINDS, ROWS
 from sfumato.schema import Grid
 
-__all__ = ["SCHEMES", "SqlTable", "fetch", "open_database", "quoted"]
+__all__ = ["SCHEMES", "Session", "SqlTable", "fetch", "open_database", "quoted"]
 
 SCHEMES = ("postgresql://", "postgres://")
 _PLAIN = {  # PostgreSQL's types that polars has as they are; every other is read as its text
@@ -32,13 +34,64 @@ def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def fetch(address: str, statement: str) -> pl.DataFrame:
-    """Run one statement on a connection of its own and return what it gives."""
-    from adbc_driver_postgresql import dbapi
+_SESSION = (  # one snapshot for all statements, and texts of values that are exact and the same everywhere
+    "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY",
+    "SET extra_float_digits = 3",
+    "SET DateStyle = 'ISO, YMD'",
+    "SET TimeZone = 'UTC'",
+    "SET standard_conforming_strings = on",
+)
 
-    with dbapi.connect(address) as connection, connection.cursor() as cursor:
-        cursor.execute(statement)
-        return pl.DataFrame(cursor.fetch_arrow_table())
+
+class Session:
+    """One connection, opened at the first statement: until it is closed, every statement sees the table as it was then.
+
+    `sf.read` and `sf.publish` close it when they end, because an open snapshot keeps the table from being changed by
+    its owner. The address may hold a password, so a session is never copied to another process or written.
+    """
+
+    def __init__(self, address: str) -> None:
+        self._address = address
+        self._connection: Any = None
+
+    def __repr__(self) -> str:
+        return "Session()"
+
+    def __reduce__(self) -> Any:
+        hint = "use workers=0, or raise driver_cells so that the counts are held"
+        raise refused("the database", "a connection cannot be given to another process", hint)
+
+    def __del__(self) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the connection."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            with suppress(Exception):
+                connection.close()
+
+    def run(self, statement: str) -> pl.DataFrame:
+        """Run one statement and return what it gives."""
+        from adbc_driver_postgresql import dbapi
+
+        try:
+            if self._connection is None:
+                self._connection = dbapi.connect(self._address)
+                for setting in _SESSION:
+                    with self._connection.cursor() as cursor:
+                        cursor.execute(setting)
+            with self._connection.cursor() as cursor:
+                cursor.execute(statement)
+                return pl.DataFrame(cursor.fetch_arrow_table())
+        except BaseException:
+            self.close()
+            raise
+
+
+def fetch(session: Session, statement: str) -> pl.DataFrame:
+    """Run one statement: the only place from which anything is sent to a server."""
+    return session.run(statement)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +102,7 @@ class SqlTable:
     _: KW_ONLY
     table: str  # as SQL has it
     kinds: Mapping[str, str]  # PostgreSQL's type of each column
-    address: str = field(repr=False)
+    session: Session = field(repr=False, compare=False)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -59,7 +112,7 @@ class SqlTable:
     def run(self, statement: str) -> pl.DataFrame:
         """Run one statement; what the server says of an error is not passed on, it may quote values."""
         try:
-            return fetch(self.address, statement)
+            return fetch(self.session, statement)
         except Exception as error:  # noqa: BLE001  (the driver's errors hold the address and values)
             raise _unanswered(self.name, error) from None
 
@@ -112,15 +165,17 @@ class SqlTable:
 
 def open_database(address: str) -> SqlTable:
     """Open `postgresql://...#table` or `...#schema.table`."""
-    where, _, name = address.partition("#")
-    if not name:
-        raise refused("the database", "no table is named", "postgresql://user@host/database#table")
+    where, _, name = address.rpartition("#")
+    if not where or not name or any(sign in name for sign in "@/:?"):
+        hint = "postgresql://user@host/database#table; a # in a password is written %23"
+        raise refused("the database", "no table is named after the last #", hint)
     try:
         import adbc_driver_postgresql  # noqa: F401
     except ModuleNotFoundError:
         raise refused(name, "needs the postgresql extra", "pip install 'sfumato[postgresql]'") from None
     shown = ".".join(quoted(part) for part in name.split("."))
-    told = SqlTable(name, table=shown, kinds={}, address=where)
+    session = Session(where)
+    told = SqlTable(name, table=shown, kinds={}, session=session)
     literal = "'" + shown.replace("'", "''") + "'"
     found = told.run(
         "SELECT CAST(a.attname AS TEXT) AS name, pg_catalog.format_type(a.atttypid, NULL) AS kind "
@@ -129,10 +184,13 @@ def open_database(address: str) -> SqlTable:
     )
     if not found.height:
         raise refused(name, "no such table, or none of its columns may be seen", "check its name and your rights")
-    return SqlTable(name, table=shown, kinds=dict(found.iter_rows()), address=where)
+    return SqlTable(name, table=shown, kinds=dict(found.iter_rows()), session=session)
 
 
 def _unanswered(name: str, error: Any) -> Any:
     kind = type(error).__name__
-    hint = "check the address, that the server answers, and that you may read the table; nothing was written"
+    hint = (
+        "check the address, that the server answers, and that you may read the table; then read it again. Nothing was "
+        "written"
+    )
     return refused(name, f"the database did not answer ({kind})", hint)

@@ -235,6 +235,11 @@ def open_source(
         return Source(table.name, columns=table.columns, frame=table, streaming=False)
     if engine is not None:
         return _open_in_spark(data, engine, text, sheet)
+    if isinstance(data, str) and (
+        "password=" in data or "://" in data
+    ):  # it may hold a password: nothing of it is said
+        hint = "give a file, or postgresql://user@host/database#table"
+        raise refused("data", "is an address of a kind that is not read", hint)
     if isinstance(data, str | PathLike):
         return _open_paths(_paths(fspath(data)), text, sheet, expected)
     if sheet is not None or any(value is not None for value in text.values()):

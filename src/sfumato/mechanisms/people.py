@@ -21,6 +21,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_matrix
 
 from sfumato.claims import MECHANISM_TOLERANCE, Requirement
 from sfumato.counts import Counts, Members
@@ -30,7 +31,16 @@ from sfumato.kernels.mondrian.partition import CutTree, Partition
 from sfumato.release import DeclaredPeople, ground_of
 from sfumato.schema import Attribute, Schema
 
-__all__ = ["capped_notes", "declared", "read_by", "satisfied", "settled", "shares", "too_few_people"]
+__all__ = [
+    "capped_notes",
+    "declared",
+    "read_by",
+    "satisfied",
+    "satisfied_by_rows",
+    "settled",
+    "shares",
+    "too_few_people",
+]
 
 
 def shares(members: Members, lines: int) -> tuple[np.ndarray, int]:
@@ -104,6 +114,28 @@ def satisfied(
         for attribute in sensitive:
             table, overall = people.histogram(attribute.name, attribute.size), people.overall[attribute.name]
             good &= part.check(table, overall, ground=ground_of(attribute), **given)
+    return good
+
+
+def satisfied_by_rows(
+    requirement: Requirement,
+    place: np.ndarray,
+    weight: np.ndarray,
+    number: int,
+    held: Sequence[tuple[Attribute, np.ndarray]],
+    rows_per_person: int,
+) -> np.ndarray:
+    """Whether each group satisfies the requirement, counted in rows; `place` is the group of each line."""
+    good = np.ones(number, bool)
+    size = np.bincount(place, weights=weight, minlength=number).astype(np.int64)
+    for part in requirement.parts:
+        if not part.reads_sensitive:
+            good &= part.check(size[:, None], rows_per_person=rows_per_person)
+            continue
+        for attribute, codes in held:
+            table = csr_matrix((weight, (place, codes)), shape=(number, attribute.size), dtype=np.int64)
+            overall = np.asarray(table.sum(axis=0)).ravel()
+            good &= part.check(table, overall, ground=ground_of(attribute), rows_per_person=rows_per_person)
     return good
 
 

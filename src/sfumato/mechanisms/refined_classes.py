@@ -16,15 +16,13 @@ from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
-from scipy.sparse import csr_matrix
 
 from sfumato.claims import VERIFY_TOLERANCE, Requirement
 from sfumato.counts import Members, Table
 from sfumato.counts.derived import DERIVED_HINT, Derived
 from sfumato.errors import ReleaseError, count_of
-from sfumato.mechanisms.people import declared, satisfied
-from sfumato.release import Release, SeenByKey, ground_of
-from sfumato.schema import Attribute
+from sfumato.mechanisms.people import declared, satisfied, satisfied_by_rows
+from sfumato.release import Release, SeenByKey
 
 __all__ = ["RefinedClasses", "refined_classes", "seen_by_key"]
 
@@ -96,7 +94,7 @@ def refined_classes(table: Table, release: Release, columns: Sequence[Derived]) 
         people = declared(lines.members, place, number, held)
         good = satisfied(asked, people, [attribute for attribute, _ in held], tolerance=VERIFY_TOLERANCE)
     else:
-        good = _satisfied(asked, place, lines.weight, number, held, release.schema.rows_per_person)
+        good = satisfied_by_rows(asked, place, lines.weight, number, held, release.schema.rows_per_person)
     return RefinedClasses(int(size[~good & (size > 0)].sum()), among=release.rows, columns=found, requirement=asked)
 
 
@@ -130,25 +128,3 @@ def _by_people(table: Table, release: Release) -> _Lines | None:
     group = np.zeros(len(counts), np.int64) if home is None else home.group.astype(np.int64)
     places = [names.index(attribute.name) for attribute in release.carried]
     return _Lines(counts.codes[:, places], group=group, weight=counts.weights, members=members)
-
-
-def _satisfied(
-    requirement: Requirement,
-    place: np.ndarray,
-    weight: np.ndarray,
-    number: int,
-    held: Sequence[tuple[Attribute, np.ndarray]],
-    rows_per_person: int,
-) -> np.ndarray:
-    """Whether each part of a class satisfies the requirement, counted in rows."""
-    good = np.ones(number, bool)
-    size = np.bincount(place, weights=weight, minlength=number).astype(np.int64)
-    for part in requirement.parts:
-        if not part.reads_sensitive:
-            good &= part.check(size[:, None], rows_per_person=rows_per_person)
-            continue
-        for attribute, codes in held:
-            table = csr_matrix((weight, (place, codes)), shape=(number, attribute.size), dtype=np.int64)
-            overall = np.asarray(table.sum(axis=0)).ravel()
-            good &= part.check(table, overall, ground=ground_of(attribute), rows_per_person=rows_per_person)
-    return good

@@ -54,7 +54,7 @@ from sfumato.mechanisms.mondrian.cutting import (
     out_of_order,
 )
 from sfumato.mechanisms.mondrian.to_release import tree_recoding
-from sfumato.mechanisms.people import settled
+from sfumato.mechanisms.people import satisfied_by_rows, settled
 from sfumato.schema import Schema
 
 __all__ = ["FarTable", "cut_far", "far_partition"]
@@ -148,11 +148,14 @@ class PartWork:
     sensitive_sizes: tuple[int, ...]
     sizes: tuple[int, ...]
     boxes: tuple[RowRecords, ...]
+    weights: tuple[int, ...]
     with_costs: bool
     with_held: bool
 
     def __call__(self, part: int, codes: np.ndarray, weights: np.ndarray) -> dict[str, np.ndarray]:
         """Return the part's boxes, cuts and carried counts."""
+        if int(weights.sum()) != self.weights[part]:
+            raise _changed()
         q = len(self.axes)
         order = np.lexsort(codes.T[::-1])  # leaves do not depend on it, but the order of nodes does
         codes, weights = codes[order], weights[order]
@@ -412,6 +415,7 @@ def _finished(
         sensitive_sizes=tuple(engine.sizes[at] for at in sensitive),
         sizes=engine.sizes,
         boxes=tuple(top.boxes[node] for node in top.fitting),
+        weights=tuple(int(top.weight[node]) for node in top.fitting),
         with_costs=with_costs,
         with_held=with_held,
     )
@@ -423,7 +427,7 @@ def _finished(
     high = np.concatenate([piece["high"] for _, piece in pieces])
     weight = np.concatenate([piece["weight"] for _, piece in pieces])
     if int(weight.sum()) != engine.rows:
-        raise refused("the table", "has changed since it was first read", "read it again")
+        raise _changed()
     rank = box_order(low, high)
     number = np.empty(len(rank), np.int32)
     number[rank] = np.arange(len(rank), dtype=np.int32)
@@ -453,6 +457,11 @@ def _finished(
         codes=codes,
         weights=np.concatenate([piece["carried_weight"] for _, piece in pieces]),
     )
+    for at, column in zip(sensitive, overall, strict=True):
+        counted = np.zeros(engine.sizes[at], np.int64)
+        np.add.at(counted, codes[:, at], table.weights)
+        if not np.array_equal(counted, column):
+            raise _changed()
     found = Partition(
         low[rank],
         high=high[rank],
@@ -466,6 +475,19 @@ def _finished(
     ends = sorted([*top.fitting, *top.whole])
     every = top.parts(ends, places, engine.names, [top.weight[node] for node in ends])
     return FarPartition(table, parts=places.back(found), cost=cost, top=every)
+
+
+def _refuse_unsatisfied(schema: Schema, requirement: Requirement, found: FarPartition) -> None:
+    """Raise where a leaf does not satisfy the requirement: cuts were decided from counts that are no longer true."""
+    table, leaf = found.table, found.parts.leaf.astype(np.int64)
+    held = [(a, table.codes[:, table.names.index(a.name)]) for a in schema.sensitive]
+    good = satisfied_by_rows(requirement, leaf, table.weights, len(found.parts.weight), held, schema.rows_per_person)
+    if not good.all():
+        raise _changed()
+
+
+def _changed() -> Exception:
+    return refused("the table", "has changed since it was first read", "read it again")
 
 
 def _renumbered(
@@ -606,6 +628,7 @@ def cut_far(
         conditions = compile_requirement(requirement, schema.sensitive, overall, schema.rows_per_person)
         free = [is_free(attribute, axis) for attribute, axis in zip(schema.quasi, axes, strict=True)]
         found = _cheapest_far(far, conditions, overall, cut=cut, free=free, tight=tight)
+        _refuse_unsatisfied(schema, requirement, found)
         return CutFar(found.table, parts=found.parts)
     most = max([1, *(least_people(part) for part in requirement.parts)])
     if weighed.rows < most * whole:
