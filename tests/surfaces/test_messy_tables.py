@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import json
+import tomllib
 from collections import Counter, defaultdict
 from pathlib import Path
 
@@ -81,6 +82,29 @@ def alike_but_missing(messy, truth):
     return found
 
 
+def alone_with(messy):
+    """How many people have a combination of the columns published unchanged that nobody else has."""
+    names = [attribute.name for attribute in sf.Schema.parse(tomllib.loads(messy.schema)).carried]
+    whose = defaultdict(set)
+    for row in messy.rows:
+        whose[tuple(row.cells[name] for name in names)].add(row.person)
+    return len({person for people in whose.values() if len(people) == 1 for person in people})
+
+
+def with_one_value(messy, truth):
+    """In how many classes everybody has some value, by attribute."""
+    found = set()
+    for name in messy.sensitive:
+        common = 0
+        for rows in truth.values():
+            holders = defaultdict(set)
+            for row in rows:
+                holders[row.cells[name]].add(row.person)
+            common += max(map(len, holders.values())) == len({row.person for row in rows})
+        found.add(common)
+    return found
+
+
 def forms(messy, smallest=None, released=None, truth=None):
     """What a sentence with a number about people may say, and when it is true."""
     people = len(messy.people)
@@ -97,6 +121,14 @@ def forms(messy, smallest=None, released=None, truth=None):
         (
             r"in ([\d,]+) of ([\d,]+) classes everyone whose .* is known has the same",
             lambda n, of: n in alike_but_missing(messy, truth) and of == len(truth),
+        ),
+        (
+            r"^([\d,]+) of ([\d,]+) people (?:is|are) alone with",
+            lambda n, of: (n, of) == (alone_with(messy), people),
+        ),
+        (
+            r"[Ii]n ([\d,]+) of ([\d,]+) classes everybody has one value of",
+            lambda n, of: n in with_one_value(messy, truth) and of == len(truth),
         ),
         (r"k-anonymity: every class has at least k people", lambda: True),
         (r"at most (\d+) rows? of each person (?:is|are) kept", lambda n: n == messy.cap),
@@ -200,6 +232,12 @@ def test_a_frontier_says_nothing_false_about_people(messy, tmp_path):
         str(point.mechanism): point.summary.get("fewest people in a class") for point in front.points if point.summary
     }
     assert all(least is None or least >= K for least in fewest.values())
+    for point in front.points:  # the smallest class of each release, by the truth
+        if isinstance(point.mechanism, sf.Mondrian):
+            sf.mapping(sf.publish(table, point.mechanism)).write_csv("mapping.csv")
+            held = [len({row.person for row in rows}) for rows in classes(messy, "mapping.csv").values()]
+            assert point.people == min(held)
+            assert point.counted == ("person", "people")
     told = [line for line in false_sentences(texts, forms(messy, 10**9)) if line.startswith("false")]
     assert told == []
     worst = {name: value for point in front.points for name, value in point.attributes.get("privacy", {}).items()}
