@@ -375,7 +375,7 @@ def test_a_release_is_a_frame_of_spark_when_asked(a_release) -> None:
         a_release.frame(engine="spark")
 
 
-@pytest.mark.parametrize("form", ["parquet", "csv"])
+@pytest.mark.parametrize("form", ["parquet", "csv", "xlsx"])
 def test_a_worker_writes_the_same_folder(form: str, a_release, tmp_path) -> None:
     a_release.save(tmp_path / "here", format=form, allow_fingerprints=True)
     a_release.save(tmp_path / "there", format=form, allow_fingerprints=True, engine=sail())

@@ -13,6 +13,7 @@ Silent on where the workers' disks are: a folder is written where the driver and
 from __future__ import annotations
 
 import os
+import shutil
 import socket
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -52,7 +53,7 @@ def write_in_spark(table: PublishedTable, file: Path, form: Literal["parquet", "
         hint = "save without an engine: this process then writes the folder"
         raise ReleaseError(f"{file.name} was not written by Spark ({type(error).__name__})", hint=hint) from None
     for left in file.parent.glob(f".{file.name}.*"):  # of a task that was stopped and run again
-        left.unlink()
+        shutil.rmtree(left)
     if not file.is_file() or wrote != [digest(file)]:
         hint = "name a folder that this process and the workers share, or save without an engine"
         raise ReleaseError(f"{file.name} is not where it was to be written", hint=hint)
@@ -111,8 +112,11 @@ class _Writing:
         from sfumato.release.store import write_table
 
         file = Path(self.file)
-        partial = file.with_name(f".{file.name}.{socket.gethostname()}.{os.getpid()}")
+        own = file.with_name(f".{file.name}.{socket.gethostname()}.{os.getpid()}")
+        own.mkdir(exist_ok=True)
+        partial = own / file.name
         write_table(_with_rows(self.table, framed(found)), partial, self.form)
         wrote = digest(partial)
         partial.replace(file)
+        own.rmdir()
         return pa.table({"sha256": pa.array([wrote], pa.string())})

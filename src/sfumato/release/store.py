@@ -762,9 +762,8 @@ def _lazy(table: PublishedTable) -> pl.LazyFrame:
         # a sink asks for everything: no projection, predicate or limit is pushed down
         yield from table.batches(_BATCH)
 
-    if not table.rows:
-        return table.at(np.zeros(0, np.int64)).lazy()
-    return register_io_source(io_source=batches, schema=table.at(np.zeros(0, np.int64)).schema)
+    none = table.at(np.zeros(0, np.int64))
+    return register_io_source(io_source=batches, schema=none.schema) if table.rows else none.lazy()
 
 
 def load(folder: str | PathLike[str], *, schema: Schema | None = None) -> Release:
