@@ -182,7 +182,7 @@ def publish(
 
 def _refuse_frame(table: Any) -> None:
     """Say what is missing where rows are given without what they mean."""
-    if isinstance(table, Table):
+    if isinstance(getattr(table, "schema", None), Schema):
         return
     rule = "is not a table that has been read: rows alone do not say which column is what"
     hint = (

@@ -42,7 +42,15 @@ ONE = sf.Claim(sf.PureDP(1), neighbours=sf.Neighbours.ADD_OR_REMOVE_ONE)
 SCHEMA = sf.Schema.parse(
     {"name": "people", "source": "public", "attribute": {"sex": {"role": "sensitive", "values": ["f", "m"]}}}
 )
-TABLE: Any = SimpleNamespace(schema=SCHEMA, left_out=0, surplus=0, guesses=(), refuse_repeated_keys=lambda: None)
+TABLE: Any = SimpleNamespace(
+    schema=SCHEMA,
+    left_out=0,
+    surplus=0,
+    guesses=(),
+    refuse_repeated_keys=lambda: None,
+    close=lambda: None,
+    engine=None,
+)
 NOTHING = np.zeros(0, np.int64)
 OURS = (str(Path(book.__file__).parent), api.__file__, __file__)
 STORES = tuple(str(Path(folder.__file__).with_name(f"{name}.py")) for name in ("folder", "partial", "store", "release"))

@@ -119,7 +119,7 @@ def told_right() -> bool:
             "patient_id repeats: 40 values, up to 9 rows each" in nine,
             "# patient_id: 40 values, up to 10 rows each" in ten,  # said, but rather the key of a clinic
             "\nperson = " not in ten,
-            "rows_per_person: how many rows has one person at most?" in ten,
+            "rows_per_person: who is a row about?" in ten,
             "rows each" not in drafted(1),
             "up to 2 rows each" in drafted(2, blank=30),  # rows without a key are nobody's
             "up to 3 rows each" in drafted(3, name="Patientennummer"),

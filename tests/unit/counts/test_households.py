@@ -41,7 +41,7 @@ def test_draft_and_check_ask_whether_a_row_is_a_person_or_a_household(tmp_path, 
     schema.write_text(text)
     assert sf.Schema.load(schema).unit == "row"  # until it is decided
     lines = [line for line in text.splitlines() if "rows_per_person:" not in line and "population:" not in line]
-    lines = [line.replace("rows_per_person = 1 ", f"rows_per_person = {each} ") for line in lines]
+    lines = [f"rows_per_person = {each}", *lines]  # nothing is proposed: who a row is about is for a person to say
     schema.write_text("\n".join(lines))
     assert sf.Schema.load(schema).unit == "person"
     told = json.loads(CliRunner().invoke(app, ["check", str(path), str(schema), "--json"]).stdout)

@@ -206,6 +206,8 @@ def uncountable(table):
         refuse_repeated_keys=lambda: None,
         refuse_copies=lambda: None,
         refuse_suspected_keys=lambda: None,
+        close=lambda: None,
+        engine=None,
     )
 
 
@@ -252,6 +254,8 @@ def test_the_population_is_the_schemas(book, table):
         refuse_repeated_keys=lambda: None,
         refuse_copies=lambda: None,
         refuse_suspected_keys=lambda: None,
+        close=lambda: None,
+        engine=None,
     )
     sf.publish(unnamed, sf.Suppress(), ledger=book)
     assert [entry.population for entry in book.entries()] == ["patients", "clinic"]
