@@ -50,6 +50,8 @@ TABLE: Any = SimpleNamespace(
     refuse_repeated_keys=lambda: None,
     close=lambda: None,
     engine=None,
+    held=True,
+    backend="polars",
 )
 NOTHING = np.zeros(0, np.int64)
 OURS = (str(Path(book.__file__).parent), api.__file__, __file__)

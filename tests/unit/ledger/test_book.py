@@ -208,6 +208,8 @@ def uncountable(table):
         refuse_suspected_keys=lambda: None,
         close=lambda: None,
         engine=None,
+        held=True,
+        backend="polars",
     )
 
 
@@ -256,6 +258,8 @@ def test_the_population_is_the_schemas(book, table):
         refuse_suspected_keys=lambda: None,
         close=lambda: None,
         engine=None,
+        held=True,
+        backend="polars",
     )
     sf.publish(unnamed, sf.Suppress(), ledger=book)
     assert [entry.population for entry in book.entries()] == ["patients", "clinic"]
