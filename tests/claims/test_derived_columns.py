@@ -205,7 +205,7 @@ def test_a_mutant_that_does_not_split_is_caught(monkeypatch):
     assert derived_columns(scored(noisy)) == []
     monkeypatch.undo()
     assert derived_columns(scored(noisy)) != []
-    monkeypatch.setattr(apart, "_satisfied", lambda *_: np.ones(10_000, bool)[: _[3]])
+    monkeypatch.setattr(apart, "satisfied_by_rows", lambda *_: np.ones(10_000, bool)[: _[3]])
     assert refined_classes(table, release, columns).rows == 0
 
 
