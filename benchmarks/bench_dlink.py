@@ -172,8 +172,8 @@ def calibration(title, table, repeats) -> None:
             found = calibrate(table, robust, model="resampled", repeats=repeats, victims=1000)
             figures = (found.same_region.rate, found.released.rate)
             print(f"{f'robust, k_other={people}':24}{'resampled':>16}{figures[0]:14.4f}{figures[1]:16.4f}")
-        except sf.Infeasible as told:
-            print(f"robust, k_other = {people}: {told}")
+        except sf.Infeasible as error:
+            print(f"robust, k_other = {people}: {error}")
 
 
 def main() -> None:

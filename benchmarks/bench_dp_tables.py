@@ -262,9 +262,9 @@ def features(labels: np.ndarray, tables: Sequence[Any]) -> np.ndarray:
 
 def scores(chance: np.ndarray, truth: np.ndarray) -> Scores:
     """Return how well chances of the classes tell the truth; of two classes also the area under the curve."""
-    told = chance.argmax(axis=1)
-    each = [float((told[truth == one] == one).mean()) for one in np.unique(truth)]
-    found = {"accuracy": float((told == truth).mean()), "balanced": float(np.mean(each))}
+    target = chance.argmax(axis=1)
+    each = [float((target[truth == one] == one).mean()) for one in np.unique(truth)]
+    found = {"accuracy": float((target == truth).mean()), "balanced": float(np.mean(each))}
     if chance.shape[1] == 2 and len(each) == 2:
         found["auc"] = float(roc_auc_score(truth, chance[:, 1]))
     return found
@@ -273,29 +273,29 @@ def scores(chance: np.ndarray, truth: np.ndarray) -> Scores:
 def learnt(
     labels: np.ndarray,
     tables: Sequence[Any],
-    told: np.ndarray,
+    target: np.ndarray,
     weight: np.ndarray,
     asked: np.ndarray,
     truth: np.ndarray,
 ) -> dict[str, Scores]:
     """Return the scores of each learner on rows of labels with a class and a weight."""
-    classes = int(max(told.max(initial=0), truth.max())) + 1
-    if len(np.unique(told)) < 2:
-        chance = np.tile(np.eye(classes)[told[0] if len(told) else 0], (len(truth), 1))
+    classes = int(max(target.max(initial=0), truth.max())) + 1
+    if len(np.unique(target)) < 2:
+        chance = np.tile(np.eye(classes)[target[0] if len(target) else 0], (len(truth), 1))
         return {"constant": scores(chance, truth)}
     seen, new = features(labels, tables), features(asked, tables)
     tree = DecisionTreeClassifier(min_weight_fraction_leaf=0.002, criterion="entropy", max_depth=10, random_state=0)
-    least = max(20, len(told) // 500)
+    least = max(20, len(target) // 500)
     boosting = HistGradientBoostingClassifier(max_iter=60, max_leaf_nodes=15, min_samples_leaf=least, random_state=0)
     found = {}
     for name, learner in (("tree", tree), ("boosting", boosting)):
-        learner.fit(seen, told, sample_weight=weight)
+        learner.fit(seen, target, sample_weight=weight)
         chance = np.zeros((len(truth), classes))
         chance[:, learner.classes_] = learner.predict_proba(new)
         found[name] = scores(chance, truth)
-    odds = np.tile(np.log(np.bincount(told, weights=weight, minlength=classes) + 1), (len(asked), 1))
+    odds = np.tile(np.log(np.bincount(target, weights=weight, minlength=classes) + 1), (len(asked), 1))
     for at, table in enumerate(tables):
-        key = labels[:, at].astype(np.int64) * classes + told
+        key = labels[:, at].astype(np.int64) * classes + target
         counted = np.bincount(key, weights=weight, minlength=len(table) * classes).reshape(-1, classes) + 0.5
         odds += np.log(counted / counted.sum(axis=0))[asked[:, at]]
     return {**found, "naive Bayes": scores(softmax(odds, axis=1), truth)}
@@ -331,10 +331,10 @@ def _place(labels: Any, codes: np.ndarray) -> np.ndarray:
     return order[np.clip(np.searchsorted(low[order], codes, side="right") - 1, 0, len(low) - 1)]
 
 
-def ceiling(schema: sf.Schema, learn: np.ndarray, told: np.ndarray, asked: np.ndarray, truth: np.ndarray) -> Scores:
+def ceiling(schema: sf.Schema, learn: np.ndarray, target: np.ndarray, asked: np.ndarray, truth: np.ndarray) -> Scores:
     """Return the scores without privacy."""
     tables = [sf.schema.Labels.of_codes(attribute) for attribute in schema.quasi]
-    return best(learnt(learn, tables, told, np.ones(len(told)), asked, truth))
+    return best(learnt(learn, tables, target, np.ones(len(target)), asked, truth))
 
 
 def interval(values: Sequence[float]) -> tuple[float, float]:

@@ -1,25 +1,18 @@
-"""Partition-based releases against the rivals' figures, and end to end against polars doing the same I/O.
+"""Partition-based releases of Adult against the rivals' figures: classes, NCP, query errors.
 
-python benchmarks/bench_partition.py [--large]     (--large adds the 10M-row census run)
+python benchmarks/bench_partition.py
 """
 
 from __future__ import annotations
 
-import resource
-import shutil
-import sys
-import tempfile
 import time
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
-import polars as pl
 from partition_scorer import score
 
 import sfumato as sf
 from sfumato.counts import Table
-from sfumato.datasets import adult_frame, census_frame
 
 QUASI = ["age", "workclass", "education", "marital-status", "race", "sex"]
 # Adult, k = 10, all run with one scorer: (tool, classes, NCP, query error)
@@ -97,83 +90,11 @@ def quality() -> None:
     print(f"  sfumato {name:40s} {found.classes:6d} {found.ncp:7.4f} {found.query_error:8.4f}")
 
 
-def resampled_adult(rows: int, seed: int = 1) -> pl.DataFrame:
-    """Adult resampled with small changes: ages moved by up to two years."""
-    rng = np.random.default_rng(seed)
-    frame = adult_frame().select([*QUASI, "occupation"])
-    drawn = frame[rng.integers(0, frame.height, rows)]
-    moved = np.clip(drawn["age"].to_numpy() + rng.integers(-2, 3, rows), 17, 90)
-    return drawn.with_columns(pl.Series("age", moved))
-
-
-def floor(source: Path, target: Path, columns: list[str]) -> None:
-    """Polars doing the same I/O: scan, group by the same columns, write the output columns."""
-    scan = pl.scan_csv(source) if source.suffix == ".csv" else pl.scan_parquet(source)
-    scan.select(columns).group_by(columns).agg(pl.len()).collect()
-    frame = scan.select(columns).collect()
-    frame.write_csv(target) if target.suffix == ".csv" else frame.write_parquet(target)
-
-
-def timed(work) -> tuple[float, float]:
-    cpu, wall = time.process_time(), time.perf_counter()
-    work()
-    return time.process_time() - cpu, time.perf_counter() - wall
-
-
-def end_to_end(
-    name: str, source: Path, schema: sf.Schema, kind: str, folder: Path, *, tries: int = 3
-) -> dict[str, float]:
-    columns = [attribute.name for attribute in schema.published]
-    floors = [timed(lambda: floor(source, folder / f"floor.{kind}", columns)) for _ in range(tries)]
-    base = min(floors)[0]
-    found = {"floor": base}
-    print(f"\n{name}: floor {base:.2f} s CPU")
-    for cut in ("widest", "best"):
-        results = []
-        for turn in range(tries):
-            out = folder / f"out-{cut}-{turn}"
-
-            def work(out: Path = out, cut: str = cut) -> None:
-                table = sf.read(source, schema)
-                sf.publish(table, sf.Mondrian(sf.KAnonymity(10), cut=cut)).save(out, format=kind)
-
-            results.append(timed(work)[0])
-            shutil.rmtree(out)
-        found[cut] = min(results)
-        target = {"widest": 3, "best": 6}[cut]
-        print(f"  {cut:7s} {found[cut]:.2f} s CPU, {found[cut] / base:.2f} x the floor (target {target})")
-    print(f"  peak memory so far {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20:.2f} GB")
-    return found
-
-
 def main() -> None:
     start = time.process_time()
     sf.publish(sf.datasets.adult(), sf.Mondrian(sf.KAnonymity(10)))
     print(f"imports, compiled kernels and a first release: {time.process_time() - start:.1f} s CPU")
     quality()
-    folder = Path(tempfile.mkdtemp())
-    try:
-        adult = sf.datasets.adult().with_roles(sensitive="occupation", target=[]).schema
-        resampled_adult(1_000_000).write_csv(folder / "adult.csv")
-        end_to_end(
-            "Adult resampled to 1M rows, CSV to CSV (ARX warm 2.3 s)", folder / "adult.csv", adult, "csv", folder
-        )
-        census = sf.datasets.census(1000).schema
-        grown = {}
-        for rows in (100_000, 1_000_000, *([10_000_000] if "--large" in sys.argv else [])):
-            census_frame(rows, 0).write_parquet(folder / f"census-{rows}.parquet")
-            grown[rows] = end_to_end(
-                f"census {rows} rows, Parquet", folder / f"census-{rows}.parquet", census, "parquet", folder, tries=2
-            )
-        if 10_000_000 in grown:
-            small, large = grown[1_000_000], grown[10_000_000]
-            print(
-                "\nfrom 1M to 10M rows: floor x{:.1f}, widest x{:.1f}, best x{:.1f}".format(
-                    *(large[k] / small[k] for k in ("floor", "widest", "best"))
-                )
-            )
-    finally:
-        shutil.rmtree(folder)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""Pages of the web app on Adult, on a table of 40 questions and on a million rows: CPU time of a page and memory.
+"""Pages of the web app on Adult, 40 questions, a million rows and codes of five digits: CPU time of a page, memory.
 
-python benchmarks/bench_web.py [adult|survey|million]
+python benchmarks/bench_web.py [adult|survey|million|codes]
 
 Each table is served by a process of its own. "First look" is the time from the upload until the columns and the danger
 light are there; a page is the least of five requests, in CPU seconds of the server.
@@ -53,7 +53,19 @@ def million(rows: int = 1_000_000) -> pl.DataFrame:
     )
 
 
-TABLES = {"adult": sf.datasets.adult_frame, "survey": survey, "million": million}
+def codes(rows: int = 20_000) -> pl.DataFrame:
+    rng = np.random.default_rng(6)
+    return pl.DataFrame(
+        {
+            "nr": np.arange(rows),
+            "post": [f"{code:05}" for code in rng.choice(rng.integers(0, 100_000, 2_000), rows)],
+            "age": rng.integers(18, 90, rows),
+            "illness": rng.choice([f"illness {at}" for at in range(12)], rows),
+        }
+    )
+
+
+TABLES = {"adult": sf.datasets.adult_frame, "survey": survey, "million": million, "codes": codes}
 
 
 def client(folder: Path) -> TestClient:

@@ -1,9 +1,10 @@
 """Growth from 100,000 rows on: CPU and peak memory beside polars doing the same reading, grouping and writing.
 
-python benchmarks/scale.py [--rows 100000 1000000 10000000] [--keep FOLDER]     (100000000 when asked)
+python benchmarks/scale.py [--rows 100000 1000000 10000000] [--work floor widest] [--keep FOLDER]
 
-Each figure is taken in a process of its own. Results are appended to benchmarks/results/scale.json, and the growth
-curve is drawn to docs/images/growth.svg. Five quasi-identifiers and a sensitive column, Parquet in and out, k = 10.
+Each figure is taken in a process of its own; a part of `run.py`. Five quasi-identifiers and a sensitive column,
+Parquet in and out, k = 10. Results are appended to benchmarks/results/scale.json, and the curve of growth is drawn to
+docs/images/growth.svg.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -71,8 +73,8 @@ def make(folder: Path, rows: int) -> Path:
     return place
 
 
-def one(work: str, place: Path) -> None:
-    """Do one piece of work in this process and print its figures as JSON."""
+def done(work: str, place: Path) -> dict:
+    """Do one piece of work in this process and return its figures."""
     target = Path(tempfile.mkdtemp(dir=place.parent))
     if work != "floor":
         import sfumato as sf
@@ -82,13 +84,13 @@ def one(work: str, place: Path) -> None:
         if work == "diffgen":
             mechanism = sf.DiffGen(1, specializations=15)
         sf.publish(sf.read(chunk(2000, 1), schema), sf.Mondrian(sf.KAnonymity(10)))  # load what is compiled
-    started, begun, told = time.process_time(), time.perf_counter(), {}
+    started, begun, about = time.process_time(), time.perf_counter(), {}
     if work == "floor":
         names = ["age", *SIZES, "ill"]
         scan = pl.scan_parquet(place / "*.parquet").select(names)
         lines = scan.group_by(names).agg(pl.len()).collect(engine="streaming")
         scan.sink_parquet(target / "out.parquet")
-        told = {"lines": lines.height}
+        about = {"lines": lines.height}
     else:
         cells = (
             {"driver_cells": max(10_000, int(place.name.removeprefix("rows-")) // 20)} if work == "two phases" else {}
@@ -97,23 +99,17 @@ def one(work: str, place: Path) -> None:
         method = table.with_roles(quasi=["age", *SIZES], target="ill") if work == "diffgen" else table
         options = {"seed": 1, "allow_rehearsal": True, "counts": True} if work == "diffgen" else {}
         release = sf.publish(method, mechanism, save_to=target / "out", **options)
-        told = {"classes": len(release.boxes), "phases": 2 if work != "diffgen" and table.engine is not None else 1}
+        about = {"classes": len(release.boxes), "phases": 2 if work != "diffgen" and table.engine is not None else 1}
     used = time.process_time() - started
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     shutil.rmtree(target)
-    print(
-        json.dumps(
-            {"cpu": round(used, 2), "wall": round(time.perf_counter() - begun, 2), "peak_mb": round(peak)} | told
-        )
-    )
+    return {"cpu": round(used, 2), "wall": round(time.perf_counter() - begun, 2), "peak_mb": round(peak)} | about
 
 
-def run(work: str, place: Path) -> dict:
-    command = [sys.executable, __file__, "--one", work, str(place)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        return {"failed": done.stderr.strip().splitlines()[-1][:200]}
-    return json.loads(done.stdout)
+def run(_: str, command: list[str]) -> dict | None:
+    """Run a process that prints JSON; None where it fails."""
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    return None if ended.returncode else json.loads(ended.stdout)
 
 
 def draw(history: list[dict]) -> None:
@@ -137,6 +133,39 @@ def draw(history: list[dict]) -> None:
     chart.save(str(CURVE))
 
 
+def grow(
+    rows: Sequence[int],
+    folder: Path,
+    *,
+    work: Sequence[str] = WORK,
+    run: Callable[[str, list[str]], dict | None] = run,
+    keep: bool = False,
+) -> None:
+    """Measure each piece of work at each size, remember and draw it."""
+    history = json.loads(RESULTS.read_text()) if RESULTS.exists() else []
+    print(
+        f"\n{'Growth, 5 quasi-identifiers, Parquet':44s} {'CPU s':>8s} {'x floor':>8s} {'peak MB':>8s} {'wall s':>8s}"
+    )
+    for many in rows:
+        place, floor = make(folder, many), None
+        for name in work:
+            found = run(f"{name}, {many:,} rows", [sys.executable, __file__, "--one", name, str(place)])
+            if found is None:
+                print(f"  {f'{name}, {many:,} rows':42s} not measured")
+                continue
+            found |= {"work": name, "rows": many, "day": time.strftime("%Y-%m-%d")}
+            floor = found if name == "floor" else floor
+            if floor is not None:
+                found["ratio"] = round(found["cpu"] / max(floor["cpu"], 0.01), 2)
+            history.append(found)
+            RESULTS.write_text(json.dumps(history, indent=1) + "\n")
+            figures = f"{found['cpu']:8.2f} {found.get('ratio', 0):8.2f} {found['peak_mb']:8d} {found['wall']:8.1f}"
+            print(f"  {f'{name}, {many:,} rows':42s} {figures}", flush=True)
+        if not keep:
+            shutil.rmtree(place)
+    draw(history)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--rows", nargs="*", type=int, default=[100_000, 1_000_000, 10_000_000])
@@ -145,27 +174,10 @@ def main() -> None:
     parser.add_argument("--one", nargs=2)
     given = parser.parse_args()
     if given.one:
-        one(given.one[0], Path(given.one[1]))
+        print(json.dumps(done(given.one[0], Path(given.one[1]))))
         return
     folder = given.keep or Path(tempfile.mkdtemp(prefix="sfumato-scale-"))
-    history = json.loads(RESULTS.read_text()) if RESULTS.exists() else []
-    print("\nGrowth                     rows    CPU s   ratio   wall s   peak MB")
-    for rows in given.rows:
-        place, floor = make(folder, rows), None
-        for work in given.work:
-            found = run(work, place) | {"work": work, "rows": rows, "day": time.strftime("%Y-%m-%d")}
-            floor = found if work == "floor" else floor
-            if floor and "cpu" in found and "cpu" in floor:
-                found["ratio"] = round(found["cpu"] / max(floor["cpu"], 0.01), 2)
-            history.append(found)
-            RESULTS.write_text(json.dumps(history, indent=1) + "\n")
-            shown = found.get("failed") or (
-                f"{found['cpu']:8.2f} {found.get('ratio', 0):7.2f} {found['wall']:8.1f} {found['peak_mb']:9d}"
-            )
-            print(f"  {work:12s} {rows:14,d} {shown}", flush=True)
-        if given.keep is None:
-            shutil.rmtree(place)
-    draw(history)
+    grow(given.rows, folder, work=given.work, keep=given.keep is not None)
 
 
 if __name__ == "__main__":

@@ -103,10 +103,10 @@ def score(folder: Path) -> None:
         random_queries(codes, np.ones(len(codes)), sizes, queries=1000, seed=seed, numeric=numeric) for seed in range(5)
     ]
     for tool in ("anonypy", "anjana"):
-        told = json.loads((folder / f"{tool}.json").read_text("utf-8"))
-        weight = np.array([row[-1] for row in told["classes"]], float)
+        answer = json.loads((folder / f"{tool}.json").read_text("utf-8"))
+        weight = np.array([row[-1] for row in answer["classes"]], float)
         sets = [
-            np.array([_holds(row[at], domains[at], name) for row in told["classes"]]) for at, name in enumerate(QUASI)
+            np.array([_holds(row[at], domains[at], name) for row in answer["classes"]]) for at, name in enumerate(QUASI)
         ]
         lost = len(codes) - weight.sum()
         penalty = sum((weight * (held.sum(1) - 1)).sum() / (held.shape[1] - 1) for held in sets) / len(QUASI)
@@ -114,7 +114,7 @@ def score(folder: Path) -> None:
         errors = np.mean([np.median(query_errors(sets, np.append(weight, lost), work)) for work in works])
         print(
             f"{tool}: {len(weight)} classes, suppressed {lost / len(codes):.1%}, "
-            f"NCP {(penalty + lost) / len(codes):.4f}, median query error {errors:.4f}, {told['spent']:.1f} CPU s"
+            f"NCP {(penalty + lost) / len(codes):.4f}, median query error {errors:.4f}, {answer['spent']:.1f} CPU s"
         )
 
 

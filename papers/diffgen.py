@@ -226,9 +226,8 @@ def _by_specializations(figure: Figure) -> list[tuple[float, float]]:
 # How well a tree learnt from a release of Adult tells the income of people it has not seen.
 #
 # Source    Mohammed, Chen, Fung & Yu, KDD 2011, section 5, Data Quality and Comparison.
-# Claim     CA is the share of test rows told rightly by a tree that saw the release alone; the test rows are recoded
-# by
-#           the release's own cuts. BA is that of the same tree on the raw rows, LA that of always telling
+# Claim     CA is the share of test rows that a tree which saw the release alone predicts rightly; test rows are recoded
+#           by the release's own cuts. BA is that of the same tree on the raw rows, LA that of always predicting
 #           the larger class.
 # Because   the learner is one function for all; it gets one weighted line for each published cell and class.
 # Checked   tests/unit/papers/test_verdicts.py::test_tree_on_raw_adult

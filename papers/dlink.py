@@ -95,7 +95,7 @@ def _floor(victims: list[int]) -> float:
 
 
 def _ratio(numerator: float, denominator: float, floor: float = 0.0) -> float:
-    """How many times larger; a denominator below the floor could not be told from it."""
+    """How many times larger; a denominator below the floor could not be distinguished from it."""
     numerator, denominator = max(numerator, floor), max(denominator, floor)
     if denominator > 0:
         return numerator / denominator

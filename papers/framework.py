@@ -88,39 +88,39 @@ class Judged:
 def near(printed: float, ours: float, *, within: float, factor: float = 2.0) -> Judged:
     """A printed number: agrees within an absolute tolerance, same shape within a factor, else differs."""
     off = abs(ours - printed)
-    told = f"{_text(off)} from the printed {_text(printed)}; agrees within {_text(within)}"
+    because = f"{_text(off)} from the printed {_text(printed)}; agrees within {_text(within)}"
     if off <= within * (1 + 1e-9):
-        return Judged("agrees", because=told)
+        return Judged("agrees", because=because)
     ratio = ours / printed if printed else float("inf")
     if ratio > 0 and max(ratio, 1 / ratio) <= factor:
-        return Judged("same shape", because=f"{told}, same shape within a factor {_text(factor)}")
-    return Judged("differs", because=f"{told}; ours is {_text(ratio)} times the printed number")
+        return Judged("same shape", because=f"{because}, same shape within a factor {_text(factor)}")
+    return Judged("differs", because=f"{because}; ours is {_text(ratio)} times the printed number")
 
 
 def at_least(printed: float, ours: float, *, zero: float = 0.0) -> Judged:
     """The paper says "at least": agrees from the printed number on, same shape above `zero`, else differs."""
-    told = f"ours {_text(ours)}, the paper at least {_text(printed)}"
+    because = f"ours {_text(ours)}, the paper at least {_text(printed)}"
     if ours >= printed:
-        return Judged("agrees", because=told)
+        return Judged("agrees", because=because)
     return Judged(
-        "same shape" if ours > zero else "differs", because=f"{told}; the direction needs above {_text(zero)}"
+        "same shape" if ours > zero else "differs", because=f"{because}; the direction needs above {_text(zero)}"
     )
 
 
 def at_most(printed: float, ours: float, *, factor: float = 1.25) -> Judged:
     """The paper says "at most": agrees up to the printed number, same shape up to a factor, else differs."""
-    told = f"ours {_text(ours)}, the paper at most {_text(printed)}"
+    because = f"ours {_text(ours)}, the paper at most {_text(printed)}"
     if ours <= printed:
-        return Judged("agrees", because=told)
+        return Judged("agrees", because=because)
     word: Word = "same shape" if ours <= factor * printed else "differs"
-    return Judged(word, because=f"{told}; same shape up to {_text(factor * printed)}")
+    return Judged(word, because=f"{because}; same shape up to {_text(factor * printed)}")
 
 
 def less(smaller: float, larger: float, *, factor: float = 1.0) -> Judged:
     """The paper says that one of our numbers is below another (up to a factor); no number is printed."""
-    told = f"{_text(smaller)} against {_text(larger)}"
-    told += f", up to a factor {_text(factor)}" if factor != 1 else ""
-    return Judged("same shape" if smaller <= factor * larger else "differs", because=told)
+    because = f"{_text(smaller)} against {_text(larger)}"
+    because += f", up to a factor {_text(factor)}" if factor != 1 else ""
+    return Judged("same shape" if smaller <= factor * larger else "differs", because=because)
 
 
 def trend(points: Points) -> float:
@@ -134,8 +134,8 @@ def direction(points: Points, wanted: Literal["rises", "falls"]) -> Judged:
     """The paper says that a curve rises or falls."""
     tau = trend(points)
     right = tau if wanted == "rises" else -tau
-    told = f"rank correlation of y with x {tau:+.2f} over {len(points)} points; {wanted} needs {_CLEAR} that way"
-    return Judged("same shape" if right >= _CLEAR else "differs", because=told)
+    because = f"rank correlation of y with x {tau:+.2f} over {len(points)} points; {wanted} needs {_CLEAR} that way"
+    return Judged("same shape" if right >= _CLEAR else "differs", because=because)
 
 
 def vanishes(points: Points) -> Judged:
@@ -145,15 +145,15 @@ def vanishes(points: Points) -> Judged:
     """
     values = [y for _, y in sorted(points)]
     end, rises = values[-1], sum(max(b - a, 0.0) for a, b in pairwise(values))
-    told = f"from {_text(values[0])} to {_text(end)}, rising by {_text(rises)} in all"
+    because = f"from {_text(values[0])} to {_text(end)}, rising by {_text(rises)} in all"
     gone = values[0] > 0 and max(end, rises) <= _LITTLE * values[0]
-    return Judged("same shape" if gone else "differs", because=f"{told}; needs a tenth of the start for both")
+    return Judged("same shape" if gone else "differs", because=f"{because}; needs a tenth of the start for both")
 
 
 def inside(printed: float, low: float, high: float, *, of: str) -> Judged:
     """A number that depends on what is not printed: it must lie where some reading of that could put it."""
-    told = f"{_text(printed)} must lie between {_text(low)} and {_text(high)} ({of})"
-    return Judged("same shape" if low <= printed <= high else "differs", because=told)
+    because = f"{_text(printed)} must lie between {_text(low)} and {_text(high)} ({of})"
+    return Judged("same shape" if low <= printed <= high else "differs", because=because)
 
 
 def hump(points: Points) -> Judged:
@@ -162,8 +162,8 @@ def hump(points: Points) -> Judged:
     values = [y for _, y in ordered]
     top = int(np.argmax(values))
     inside = 0 < top < len(values) - 1
-    told = f"largest at x = {_text(ordered[top][0])}, ends {_text(values[0])} and {_text(values[-1])}"
-    return Judged("same shape" if inside else "differs", because=told)
+    because = f"largest at x = {_text(ordered[top][0])}, ends {_text(values[0])} and {_text(values[-1])}"
+    return Judged("same shape" if inside else "differs", because=because)
 
 
 def below(lower: Points, upper: Points, *, share: float = 0.75, slack: float = 0.0) -> Judged:
@@ -175,16 +175,16 @@ def below(lower: Points, upper: Points, *, share: float = 0.75, slack: float = 0
     if not places:
         return Judged("differs", because="the curves cover no common range of x")
     right = int(np.sum(low <= high + slack))
-    told = f"below at {right} of {len(places)} places; needs {share:.0%}"
-    return Judged("same shape" if right >= share * len(places) else "differs", because=told)
+    because = f"below at {right} of {len(places)} places; needs {share:.0%}"
+    return Judged("same shape" if right >= share * len(places) else "differs", because=because)
 
 
 def related(pairs: Points, *, least: float = _CLEAR) -> Judged:
     """The paper says that two figures show one pattern: rank correlation (Spearman) of the paired numbers."""
     first, second = (np.argsort(np.argsort([pair[at] for pair in pairs])) for at in (0, 1))
     found = float(np.corrcoef(first, second)[0, 1]) if len(pairs) > 1 else 0.0
-    told = f"rank correlation {found:+.2f} over {len(pairs)} releases; needs {least}"
-    return Judged("same shape" if found >= least else "differs", because=told)
+    because = f"rank correlation {found:+.2f} over {len(pairs)} releases; needs {least}"
+    return Judged("same shape" if found >= least else "differs", because=because)
 
 
 def together(*judged: Judged) -> Judged:

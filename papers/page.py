@@ -140,13 +140,13 @@ def figure_chart(
     colour = alt.Color(
         "curve:N", title=None, sort=names, scale=alt.Scale(domain=names, range=[colours[name] for name in names])
     )
-    told = [alt.Tooltip("curve:N"), alt.Tooltip("x:Q", format=".4~g"), alt.Tooltip("y:Q", format=".4~g")]
+    tooltips = [alt.Tooltip("curve:N"), alt.Tooltip("x:Q", format=".4~g"), alt.Tooltip("y:Q", format=".4~g")]
     layers = []
     for kind in ("level", "line", "dots"):
         rows = [row for curve in figure.curves if curve.kind == kind for row in _rows(curve, figure)]
         if not rows:
             continue
-        base = alt.Chart(alt.Data(values=rows)).encode(x=x, y=y, color=colour, tooltip=told)
+        base = alt.Chart(alt.Data(values=rows)).encode(x=x, y=y, color=colour, tooltip=tooltips)
         if kind == "level":
             layers.append(base.mark_line(strokeDash=[4, 4], strokeWidth=1.4))
             continue

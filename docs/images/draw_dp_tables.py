@@ -92,7 +92,7 @@ def picture(lines: list[dict[str, Any]]) -> str:
 
 def rows(lines: list[dict[str, Any]], kind: str, methods: tuple[str, ...]) -> list[str]:
     """Return a table in Markdown: one line for each table and method."""
-    told = [f"| table (rows, predictors; splits) | {kind} | 0.1 | 0.25 | 0.5 | 1 |", "|---|---|---:|---:|---:|---:|"]
+    lines = [f"| table (rows, predictors; splits) | {kind} | 0.1 | 0.25 | 0.5 | 1 |", "|---|---|---:|---:|---:|---:|"]
     for table in dict.fromkeys(line["table"] for line in lines):
         about = next(line for line in lines if line["table"] == table)
         mark = {"held out": "*", "new": "**"}.get(about["held"], "").replace("*", "\\*")
@@ -101,11 +101,11 @@ def rows(lines: list[dict[str, Any]], kind: str, methods: tuple[str, ...]) -> li
             found = [figure(lines, table, who, epsilon, kind) for epsilon in EPSILONS]
             if all(found):
                 cells = " | ".join(f"{one[0]:.3f} ± {one[1]:.3f}" for one in found if one)
-                told.append(f"| {name} | {NAMES[who].split(':')[0]} | {cells} |")
+                lines.append(f"| {name} | {NAMES[who].split(':')[0]} | {cells} |")
                 name = ""
         top = figure(lines, table, "ceiling", "none", kind)
-        told.append(f"| | ceiling | {top[0]:.3f} | | | |" if top else "")
-    return told
+        lines.append(f"| | ceiling | {top[0]:.3f} | | | |" if top else "")
+    return lines
 
 
 def main() -> None:

@@ -78,12 +78,12 @@ def mark(method: str, x: float, y: float, kind: str = "") -> str:
     filled = f'fill="{COLOURS[method]}"'
     if method == "DiffGen":
         filled = f'fill="none" stroke="{COLOURS[method]}" stroke-width="2"'
-    told = filled + (f' class="{kind}"' if kind else "")
+    style = filled + (f' class="{kind}"' if kind else "")
     if method == "Mondrian":
-        return f'<circle cx="{x}" cy="{y}" r="5" {told}/>'
+        return f'<circle cx="{x}" cy="{y}" r="5" {style}/>'
     if method == "Buckets":
-        return f'<rect x="{x - 4.6:.1f}" y="{y - 4.6:.1f}" width="9.2" height="9.2" {told}/>'
-    return f'<path d="M{x},{y - 6.4:.1f}l5.4,6.4l-5.4,6.4l-5.4,-6.4z" {told}/>'
+        return f'<rect x="{x - 4.6:.1f}" y="{y - 4.6:.1f}" width="9.2" height="9.2" {style}/>'
+    return f'<path d="M{x},{y - 6.4:.1f}l5.4,6.4l-5.4,6.4l-5.4,-6.4z" {style}/>'
 
 
 def words(x: float, y: float, text: str, *, anchor: str = "start", kind: str = "") -> str:

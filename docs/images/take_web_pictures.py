@@ -15,7 +15,9 @@ from pathlib import Path
 from playwright.sync_api import sync_playwright
 
 HERE = Path(__file__).parent
-PAGES = ("file", "person", "describe", "policy", "compare", "inspect", "publish", "again")
+PAGES = ("start", "file", "person", "describe", "column", "policy", "compare", "inspect", "publish", "attacks", "again")
+FROM = {"column": "describe", "inspect": "compare", "attacks": "publish"}  # pages that are reached from another one
+CLICKED = {"column": "li.role-quasi h2 a >> nth=1", "inspect": "text=Inspect it", "attacks": "text=Attack it"}
 
 
 def main(workspace: str, project: str) -> None:
@@ -34,12 +36,12 @@ def main(workspace: str, project: str) -> None:
             for scheme in ("light", "dark"):
                 page = browser.new_page(viewport={"width": 1200, "height": 800}, color_scheme=scheme)
                 page.goto(address)
+                page.wait_for_url(lambda url: "token" not in url)
                 for name in PAGES:
-                    if name == "inspect":  # the recommended release
-                        page.goto(f"{home}/p/{project}/compare")
-                        page.click("text=Inspect it")
-                    else:
-                        page.goto(f"{home}/p/{project}/{name}")
+                    page.goto(f"{home}/" if name == "start" else f"{home}/p/{project}/{FROM.get(name, name)}")
+                    if name in CLICKED:
+                        page.click(CLICKED[name])
+                        page.wait_for_load_state()
                     page.wait_for_selector('[data-wait="yes"]', state="detached")
                     page.screenshot(path=HERE / f"web-{name}-{scheme}.png")
             browser.close()

@@ -35,6 +35,7 @@ __all__ = [
     "SchemaError",
     "SfumatoError",
     "count_of",
+    "in_percent",
     "sentence",
 ]
 
@@ -64,6 +65,11 @@ def sentence(text: str) -> str:
 def count_of(number: int | str, one: str, many: str = "") -> str:
     """Return a number with its noun: `1 row`, `2 rows`; `many` where the plural is not made with an s."""
     return f"{number} {one if str(number) == '1' else many or one + 's'}"
+
+
+def in_percent(share: float, digits: int = 0) -> str:
+    """Return a share in percent, with a space before the sign: `79 %`."""
+    return f"{100 * share:.{digits}f} %"
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,7 @@ __all__ = [
     "LEAVES",
     "MANIFEST_BYTES",
     "MASK_CODES",
+    "PAIRED_COLUMNS",
     "POPULATIONS",
     "POPULATIONS_OF_ONE",
     "POPULATION_TABLES",
@@ -112,6 +113,9 @@ POPULATION_TABLES = 200_000
 
 POPULATIONS_OF_ONE = 1_000_000
 """Populations that name a single attribute; more are refused."""
+
+PAIRED_COLUMNS = 60
+"""Columns whose two-way tables a frontier counts; of a table with more, the carried ones and the first others."""
 
 _NUMBER = re.compile(r"[-+]?(?:\d+/\d+|(?:\d+\.?\d*|\.\d+)(?:[eE]([-+]?\d+))?)", re.ASCII)
 

@@ -256,16 +256,16 @@ def points(top: Path) -> dict[str, dict[str, Any]]:
 def left_behind(place: Path) -> dict[str, Any]:
     """Say what is accounted, what is on the disk, what `--against ledger.db` would do, and what can be finished."""
     ledger, out = place / "ledger.db", place / "out"
-    told: dict[str, Any] = {"drawn": (place / "drawn").stat().st_size, "spent": spent(ledger), "named": out.exists()}
-    told["whole before"] = any((one / "manifest.json").exists() for one in place.glob(".out.partial-*"))
-    told["looks back"] = looks_back(ledger)
+    answer: dict[str, Any] = {"drawn": (place / "drawn").stat().st_size, "spent": spent(ledger), "named": out.exists()}
+    answer["whole before"] = any((one / "manifest.json").exists() for one in place.glob(".out.partial-*"))
+    answer["looks back"] = looks_back(ledger)
     partial.remove_stale(place)  # what the next save in this place does first
     for left in place.glob(".out.partial-*"):
         finish(left)
-    told["whole after"] = out.exists() and whole(out)
-    told["looks back after"] = looks_back(ledger)
-    told["leftovers"] = sorted(one.name for one in place.iterdir() if one.name.startswith("."))
-    return told
+    answer["whole after"] = out.exists() and whole(out)
+    answer["looks back after"] = looks_back(ledger)
+    answer["leftovers"] = sorted(one.name for one in place.iterdir() if one.name.startswith("."))
+    return answer
 
 
 def looks_back(ledger: Path) -> str:

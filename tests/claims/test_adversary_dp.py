@@ -252,7 +252,7 @@ def test_a_guessed_reading_is_refused(tmp_path):
     (tmp_path / "z.csv").write_bytes(text.partition(b"\n")[2].replace(b",", b";"))
     names = {"header": ("town", "y")}
     for mechanism in (sf.DiffGen(1, specializations=1), sf.NoisyTable(1)):
-        assert any("encoding" in told for told in mechanism.claim(schema).public_inputs)
+        assert any("encoding" in answer for answer in mechanism.claim(schema).public_inputs)
         sf.publish(sf.read(tmp_path / "x.csv", schema), mechanism)
         sf.publish(sf.read(tmp_path / "y.csv", schema, encoding="latin-1"), mechanism)
         sf.publish(sf.read(tmp_path / "z.csv", schema, delimiter=";", **names), mechanism)
@@ -344,22 +344,22 @@ def made(tmp_path_factory):
 
 
 def claim(**changes):
-    return lambda told, _: told["claim"].update(changes)
+    return lambda answer, _: answer["claim"].update(changes)
 
 
 def without(name):
-    return lambda told, _: told["claim"].pop(name)
+    return lambda answer, _: answer["claim"].pop(name)
 
 
-def cheaper(told, _):
-    told["claim"] |= {"promise": {"kind": "pure-dp", "epsilon": "1/10"}, "trace": [["counts", "1/10"]]}
+def cheaper(answer, _):
+    answer["claim"] |= {"promise": {"kind": "pure-dp", "epsilon": "1/10"}, "trace": [["counts", "1/10"]]}
 
 
 def row_of(text):
-    def change(told, files):
+    def change(answer, files):
         head, *lines = files["data.csv"].decode().splitlines()
         files["data.csv"] = "\n".join([head, *sorted([*lines, text]), ""]).encode()
-        told["files"]["data.csv"] |= {"sha256": hashlib.sha256(files["data.csv"]).hexdigest(), "rows": len(lines) + 1}
+        answer["files"]["data.csv"] |= {"sha256": hashlib.sha256(files["data.csv"]).hexdigest(), "rows": len(lines) + 1}
 
     return change
 
@@ -373,23 +373,23 @@ CRAFTED = {
     "trace short": claim(trace=[["counts", "1"]]),
     "trace below 0": claim(trace=[["cuts", "4"], ["counts", "-1"]]),
     "cheaper than it was": cheaper,
-    "epsilon of the mechanism is not a number": lambda told, _: told["mechanism"].update(epsilon=["3"]),
-    "rows left out": lambda told, _: told.update(left_out=7),
-    "domain off the data": lambda told, _: told["schema"]["attributes"][1].update(source="data"),
+    "epsilon of the mechanism is not a number": lambda answer, _: answer["mechanism"].update(epsilon=["3"]),
+    "rows left out": lambda answer, _: answer.update(left_out=7),
+    "domain off the data": lambda answer, _: answer["schema"]["attributes"][1].update(source="data"),
     "outside the domain": row_of("Plumber,*,Y"),
     "no class": row_of("*,*,Z"),
     "a raw row": row_of("Engineer,34,Y"),
-    "cuts unreadable": lambda told, _: told["recoding"].update(labels=[1]),
+    "cuts unreadable": lambda answer, _: answer["recoding"].update(labels=[1]),
 }
 
 
 @pytest.mark.parametrize("name", ["untouched", *CRAFTED])
 def test_crafted_manifests_fail(name, made, tmp_path):
     files = dict(made)
-    told = json.loads(files["manifest.json"])
+    answer = json.loads(files["manifest.json"])
     if name in CRAFTED:
-        CRAFTED[name](told, files)
-    files["manifest.json"] = json.dumps(told).encode()
+        CRAFTED[name](answer, files)
+    files["manifest.json"] = json.dumps(answer).encode()
     for file, content in files.items():
         (tmp_path / file).write_bytes(content)
     if name == "cuts unreadable":

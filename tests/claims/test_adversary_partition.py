@@ -375,11 +375,11 @@ def _true(release: Any, table: Any, classes: list, carried: list[str]) -> None:
             for box in boxes
         )
     for at, name in enumerate(carried):
-        told = sum((tables[at] for _, tables in classes), Counter())
+        answer = sum((tables[at] for _, tables in classes), Counter())
         kept = Counter()
         for codes, many in zip(home.codes[stays], home.weight[stays], strict=True):
             kept[table.schema[name].text(int(codes[width + at]))] += int(many)
-        assert told == kept
+        assert answer == kept
 
 
 MONDRIANS = [
@@ -565,12 +565,12 @@ def test_columns_we_add_never_replace_an_attribute(mechanism: Any) -> None:
     table = read(SMALL, LINES)
     release = run(mechanism, gather(mechanism, table), Entropy.seeded(1))
     assert {"group", 'a "b"'} <= set(generalize(release, table).columns)
-    told = mapping(release)
-    assert set(told["group"]) == {"0", "1", "2", "3"}
-    assert told["rows_"].sum() == len(LINES)
+    answer = mapping(release)
+    assert set(answer["group"]) == {"0", "1", "2", "3"}
+    assert answer["rows_"].sum() == len(LINES)
     if release.form == "buckets":
         assert generalize(release, table)["group"].to_list() == [line["group"] for line in LINES]
-        assert "group_" in told.columns
+        assert "group_" in answer.columns
 
 
 def test_the_note_counts_only_rows_that_did_not_fit() -> None:

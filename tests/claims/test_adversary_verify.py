@@ -72,16 +72,16 @@ def manifest(folder):
 
 def mend(folder, change=None, **files):
     """Write the manifest again with true hashes, rows and columns; `files` lists more files."""
-    told = manifest(folder)
-    told["files"] |= {name.replace("__", "."): entry for name, entry in files.items()}
-    for name, entry in told["files"].items():
+    answer = manifest(folder)
+    answer["files"] |= {name.replace("__", "."): entry for name, entry in files.items()}
+    for name, entry in answer["files"].items():
         entry["sha256"] = hashlib.sha256((folder / name).read_bytes()).hexdigest()
         if entry.get("table") and name.endswith(".csv"):
             frame = pl.read_csv((folder / name).read_bytes(), infer_schema=False)
             entry |= {"rows": len(frame), "columns": frame.columns}
     if change is not None:
-        change(told)
-    (folder / "manifest.json").write_text(json.dumps(told))
+        change(answer)
+    (folder / "manifest.json").write_text(json.dumps(answer))
     return folder
 
 
@@ -188,8 +188,8 @@ def test_a_folder_whose_name_is_a_pattern(tmp_path, form):
     bad = saved(tmp_path, Mondrian(KAnonymity(1)), form=form)
     bad.rename(tmp_path / "out[1]")
     bad = tmp_path / "out[1]"
-    told, other = manifest(bad), manifest(tmp_path / "out1")
-    (bad / "manifest.json").write_text(json.dumps(told | {"claim": other["claim"]}))
+    answer, other = manifest(bad), manifest(tmp_path / "out1")
+    (bad / "manifest.json").write_text(json.dumps(answer | {"claim": other["claim"]}))
     assert fails(bad)
     assert len(Release.load(bad).groups) > len(Release.load(tmp_path / "out1").groups)
 
@@ -204,8 +204,8 @@ def test_links_lead_out_of_the_folder(folder, tmp_path):
 
 
 def role(name, new):
-    def change(told):
-        attributes = told["schema"]["attributes"]
+    def change(answer):
+        attributes = answer["schema"]["attributes"]
         for attribute in attributes:
             if attribute["name"] == name:
                 attribute["role"] = new
@@ -214,8 +214,8 @@ def role(name, new):
 
 
 def without(name):
-    def change(told):
-        told["schema"]["attributes"] = [a for a in told["schema"]["attributes"] if a["name"] != name]
+    def change(answer):
+        answer["schema"]["attributes"] = [a for a in answer["schema"]["attributes"] if a["name"] != name]
 
     return change
 
@@ -248,8 +248,8 @@ def test_another_distance_than_the_stewards(tmp_path, kind):
     """Ranks make near what the steward holds to be equally far: emd shrinks."""
     folder = saved(tmp_path, Mondrian(TCloseness("0.3", distance="emd")))
 
-    def change(told):
-        for attribute in told["schema"]["attributes"]:
+    def change(answer):
+        for attribute in answer["schema"]["attributes"]:
             if attribute["name"] == "ill":
                 attribute["kind"] = kind
 
@@ -258,8 +258,8 @@ def test_another_distance_than_the_stewards(tmp_path, kind):
 
 
 def test_a_domain_the_steward_does_not_know(folder):
-    def change(told):
-        for attribute in told["schema"]["attributes"]:
+    def change(answer):
+        for attribute in answer["schema"]["attributes"]:
             if attribute["name"] == "ill":
                 attribute["domain"]["values"] = ["fever", *attribute["domain"]["values"]]
 
@@ -268,11 +268,11 @@ def test_a_domain_the_steward_does_not_know(folder):
     assert fails(folder, schema=SCHEMA)
 
 
-def test_a_key_told_twice(folder):
+def test_a_key_given_twice(folder):
     """One reader takes the first claim, another the last."""
-    told = manifest(folder)
-    strong = json.dumps(told["claim"] | {"promise": KAnonymity(1000).to_json()})
-    text = json.dumps(told)
+    answer = manifest(folder)
+    strong = json.dumps(answer["claim"] | {"promise": KAnonymity(1000).to_json()})
+    text = json.dumps(answer)
     (folder / "manifest.json").write_text('{"claim": ' + strong + ", " + text[1:])
     assert fails(folder)
 
@@ -292,8 +292,8 @@ MANGLED = {
 
 @pytest.mark.parametrize("name", MANGLED)
 def test_a_claim_that_is_none(folder, name):
-    def change(told):
-        told["claim"]["promise"] = MANGLED[name]
+    def change(answer):
+        answer["claim"]["promise"] = MANGLED[name]
 
     assert fails(mend(folder, change))
 
@@ -318,33 +318,33 @@ def test_rows_added_by_hand(folder, name):
     with (folder / "data.csv").open("a") as file:
         file.write(ROWS[name])
 
-    def change(told):
-        told["files"]["data.csv"] |= {
+    def change(answer):
+        answer["files"]["data.csv"] |= {
             "sha256": hashlib.sha256((folder / "data.csv").read_bytes()).hexdigest(),
-            "rows": told["files"]["data.csv"]["rows"] + ROWS[name].count("\n"),
+            "rows": answer["files"]["data.csv"]["rows"] + ROWS[name].count("\n"),
         }
 
-    told = manifest(folder)
-    change(told)
-    (folder / "manifest.json").write_text(json.dumps(told))
+    answer = manifest(folder)
+    change(answer)
+    (folder / "manifest.json").write_text(json.dumps(answer))
     assert fails(folder)
 
 
 def test_two_columns_of_one_name(folder):
     text = (folder / "data.csv").read_text().replace("age,job", "age,age,job").replace("\n", "\n3,")
     (folder / "data.csv").write_text(text.removesuffix("\n3,") + "\n")
-    told = manifest(folder)
-    told["files"]["data.csv"]["sha256"] = hashlib.sha256((folder / "data.csv").read_bytes()).hexdigest()
-    (folder / "manifest.json").write_text(json.dumps(told))
+    answer = manifest(folder)
+    answer["files"]["data.csv"]["sha256"] = hashlib.sha256((folder / "data.csv").read_bytes()).hexdigest()
+    (folder / "manifest.json").write_text(json.dumps(answer))
     assert fails(folder)
 
 
 def parquet(tmp_path, change, mechanism=None):
     folder = saved(tmp_path, mechanism, form="parquet")
     change(pl.read_parquet(folder / "data.parquet")).write_parquet(folder / "data.parquet")
-    told = manifest(folder)
-    told["files"]["data.parquet"]["sha256"] = hashlib.sha256((folder / "data.parquet").read_bytes()).hexdigest()
-    (folder / "manifest.json").write_text(json.dumps(told))
+    answer = manifest(folder)
+    answer["files"]["data.parquet"]["sha256"] = hashlib.sha256((folder / "data.parquet").read_bytes()).hexdigest()
+    (folder / "manifest.json").write_text(json.dumps(answer))
     return folder
 
 
@@ -383,7 +383,7 @@ def test_two_tables_in_the_same_order_are_one_table(buckets, table):
     assert fails(buckets)
 
 
-def test_values_of_a_group_told_one_by_one(tmp_path):
+def test_values_of_a_group_listed_one_by_one(tmp_path):
     """The same for a group in which several people have the same values."""
     mechanism = Bucketize(LDiversity(2, kind="distinct"))
     one = table().with_roles(quasi=["age", "job"], sensitive=["ill"])
@@ -393,8 +393,8 @@ def test_values_of_a_group_told_one_by_one(tmp_path):
     groups = pl.read_csv((tmp_path / "out" / "groups.csv").read_bytes(), infer_schema=False)
     assert set(groups["count"]) - {"1"}
     assert verify(mend(tmp_path / "out")).holds
-    told = pl.all().repeat_by(pl.col("count").cast(int)).explode()
-    rewrite(tmp_path / "out", lambda frame: frame.select(told).with_columns(count=pl.lit("1")), "groups.csv")
+    answer = pl.all().repeat_by(pl.col("count").cast(int)).explode()
+    rewrite(tmp_path / "out", lambda frame: frame.select(answer).with_columns(count=pl.lit("1")), "groups.csv")
     assert fails(tmp_path / "out")
 
 
@@ -431,13 +431,13 @@ def test_groups_are_numbers_and_nothing_else(buckets):
 
 def test_buckets_read_as_classes(buckets):
     """Two tables declared as one: the exact rows are no classes of four."""
-    mend(buckets, lambda told: told.update(form="generalized"))
+    mend(buckets, lambda answer: answer.update(form="generalized"))
     assert fails(buckets)
 
 
 def test_a_verdict_tells_no_cell(folder):
     rewrite(folder, lambda frame: first_class(frame, "ill", ["SECRET-1", "SECRET-2"]))
     verdict = verify(folder)
-    told = f"{verdict} {verdict!r} {json.dumps(verdict.to_json())}"
+    answer = f"{verdict} {verdict!r} {json.dumps(verdict.to_json())}"
     assert not verdict.holds
-    assert "SECRET" not in told
+    assert "SECRET" not in answer

@@ -37,7 +37,7 @@ def people(seed=3, number=250, most=9):
     return frame.sample(fraction=1, shuffle=True, seed=seed)
 
 
-def told(frame, described):
+def answer(frame, described):
     """What check warns of or refuses, by column."""
     problems = sf.check(frame, described)
     return problems or list(sf.read(frame, described).remarks())
@@ -79,7 +79,7 @@ def test_a_hint_proposes_no_number_read_off_the_data():
 
 def refused(frame, described):
     """Warned of in check, refused where a claim counts people, not refused where it is proved or counts rows."""
-    found = told(frame, described)
+    found = answer(frame, described)
     with pytest.raises(sf.SchemaError, match="as the rows of one person do"):
         sf.publish(sf.read(frame, described), K5)
     return found
@@ -95,7 +95,7 @@ def test_a_key_whose_people_grow_older_is_refused():
     year = {"year": {"role": "quasi", "kind": "numeric", "range": [2010, 2030]}}
     assert [problem.path for problem in refused(frame, schema(year))] == ["ref"]
     for said in ({"not_person": ["ref"]}, {"rows_per_person": 9}, {"person": "ref"}):
-        assert not told(frame, schema(**said))
+        assert not answer(frame, schema(**said))
 
 
 def test_a_key_in_two_columns_is_refused():
@@ -106,8 +106,8 @@ def test_a_key_in_two_columns_is_refused():
     found = refused(frame, schema())
     assert [problem.path for problem in found] == ["clinic"]
     assert 'person = ["clinic", "no"]' in found[0].hint
-    assert not told(frame, schema(not_person=["clinic"]))
-    assert not told(frame, schema(person=["clinic", "no"]))
+    assert not answer(frame, schema(not_person=["clinic"]))
+    assert not answer(frame, schema(person=["clinic", "no"]))
 
 
 @pytest.mark.parametrize("written", ["P{}/{}", "P{}-{}", "P{} {}", "{}{}"])
@@ -119,7 +119,7 @@ def test_a_key_of_rows_that_begins_with_the_person_is_refused(written):
     found = refused(frame, described)
     assert [problem.path for problem in found] == ["attribute.stay"]
     assert "column of its own" in found[0].hint
-    assert not told(frame, schema({"stay": {"role": "identifier"}}, not_person=["stay"]))
+    assert not answer(frame, schema({"stay": {"role": "identifier"}}, not_person=["stay"]))
 
 
 def test_claims_about_rows_and_proved_claims_are_not_refused_by_it():
@@ -229,13 +229,13 @@ def test_rows_that_agree_in_a_birth_date_and_all_else_are_warned_of(rows):
     people = pl.DataFrame(
         {"born": born, "sex": rng.choice(["F", "M"], 5000), "town": rng.choice(TOWNS, 5000)}
     ).with_columns(pl.col("born").cast(pl.Date).cast(pl.String))
-    frame = pl.concat([people] * rows).with_columns(stay=pl.int_range(pl.len()), illness=pl.lit("flu"))
+    frame = pl.concat([people] * rows).with_columns(entry=pl.int_range(pl.len()), illness=pl.lit("flu"))
     day = {"role": "quasi", "kind": "date", "range": ["1930-01-01", "2010-01-01"]}
     columns = {
         "born": day,
         **{name: QUASI[name] for name in ("sex", "town", "illness")},
-        "stay": {"role": "identifier"},
+        "entry": {"role": "identifier"},
     }
     described = sf.Schema.parse({"name": "t", "rows_per_person": 1, "attribute": columns})
-    found = told(frame, described)
+    found = answer(frame, described)
     assert [problem.path for problem in found] == ([] if rows == 1 else ["attribute.born"])

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from tests.claims.planted_people import drawn, made, planted
+from tests.claims.planted_people import PLANTED, drawn, made, planted
 
 import sfumato as sf
 from sfumato.attacks import REGISTRY, Attack, Knowledge, attack_all, mechanism_of
+from sfumato.attacks.shadow import Shadow
+from sfumato.counts import Table
 from sfumato.errors import ParameterError
 
 
@@ -30,9 +34,82 @@ def test_every_attack_is_run_or_says_why_not(mechanism):
     assert all(found.skipped.values())
     assert [gain.value for gain in found.gains] == sorted((gain.value for gain in found.gains), reverse=True)
     assert set(found.worst) <= {"identity", "inference", "membership"}
-    told = found.describe()
-    assert all(gain.sentence in told and gain.stops in told for gain in found.gains)
-    assert "not evidence" in told
+    answer = found.describe()
+    assert all(gain.sentence in answer and gain.stops in answer for gain in found.gains)
+    assert "not evidence" in answer
+
+
+PEOPLE = [
+    sf.Raw(),
+    sf.Suppress(),
+    sf.Mondrian(sf.KAnonymity(5) & sf.LDiversity("3/2")),
+    sf.Bucketize(sf.LDiversity(2)),
+    sf.Anatomy(2),
+    sf.TopDown(5),
+    sf.DiffGen(1, specializations=2),
+    sf.NoisyTable(1, cuts={"age": ["*"]}),
+    pytest.param(sf.DLink(sf.Mondrian(sf.KAnonymity(5)), d=2), marks=pytest.mark.full),  # a minute
+]
+
+
+def of_people(seed, people=120, most=3, cap=None):
+    """A table that names who each row is about; somebody has up to `most` rows."""
+    rng = np.random.default_rng(seed)
+    ids = np.repeat(np.arange(people), rng.integers(1, most + 1, people))
+    rows = drawn(seed, people)[ids]
+    rows[:, 2] = rng.integers(0, 4, len(ids))
+    schema = replace(PLANTED, person=("pid",), rows_per_person=cap or 1, rows_stated=cap is not None)
+    return Table.from_codes(schema, rows, people=ids.tolist())
+
+
+@pytest.mark.parametrize("mechanism", PEOPLE, ids=lambda one: type(one).__name__)
+@pytest.mark.parametrize("cap", [None, 1])
+def test_every_attack_runs_on_a_table_that_names_people(mechanism, cap):
+    table, control = of_people(1, cap=cap), of_people(2, cap=cap)
+    if isinstance(mechanism, sf.TopDown):
+        table, control = (one.with_roles(target="ill", sensitive=[]) for one in (table, control))
+    try:
+        release = made(table, mechanism)
+    except sf.SfumatoError:
+        assert cap is None  # a method that needs one row for each person says so
+        return
+    attacks = [Shadow(people=3, releases=8) if name == "shadow" else name for name in REGISTRY]
+    found = attack_all(release, table, control, attacks=attacks)
+    assert not [why for why in found.skipped.values() if why.startswith("it failed")]
+    assert "shadow" in {gain.attack for gain in found.gains}
+
+
+def test_a_person_is_in_a_shadow_release_with_all_rows_or_with_none(monkeypatch):
+    table, seen = of_people(1), []
+    true = Table.from_codes.__func__
+
+    def noted(cls, schema, codes, names=None, *, people=None):
+        seen.append(np.bincount(people, minlength=120))
+        return true(cls, schema, codes, names, people=people)
+
+    release = made(table, sf.Mondrian(sf.KAnonymity(5)))
+    monkeypatch.setattr(Table, "from_codes", classmethod(noted))
+    Shadow(people=5, releases=8).run([release], Knowledge(), table)
+    whole = np.bincount(table.persons(), minlength=120)
+    assert len(seen) == 8
+    assert all(((rows == 0) | (rows == whole)).all() for rows in seen)
+    assert any((rows == 0).any() for rows in seen)
+
+
+def test_one_attack_that_fails_takes_no_other_along(monkeypatch):
+    table, control = tables()
+
+    def fails(*_, **__):
+        raise ParameterError("people", "none", "each row needs one")
+
+    monkeypatch.setattr(Shadow, "run", fails)
+    release = made(table, sf.Mondrian(sf.KAnonymity(5)))
+    found = attack_all(release, table, control, attacks=["shadow", "inference"])
+    assert [gain.attack for gain in found.gains] == ["inference"]
+    assert found.skipped["shadow"].startswith("it failed: people = none: each row needs one")
+    assert "Not run: shadow (it failed" in found.describe()
+    with pytest.raises(ParameterError):  # nothing is left to say
+        attack_all(release, table, control, attacks=["shadow"])
 
 
 def test_two_releases_are_composed():

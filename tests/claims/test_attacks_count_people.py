@@ -2,13 +2,29 @@
 
 from __future__ import annotations
 
+import json
+import re
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.attacks import Identity, Inference, Knowledge, SinglingOut, attack_all, victims as victims_module
+from sfumato.attacks import (
+    REGISTRY,
+    Identity,
+    Inference,
+    Knowledge,
+    Shadow,
+    SinglingOut,
+    attack_all,
+    victims as victims_module,
+)
+from sfumato.attacks.base import PEOPLE
 from sfumato.attacks.singling_out import Predicates
+from sfumato.mechanisms.base import gather, run
+from sfumato.randomness import Entropy
 
 SCHEMA = sf.Schema.parse(
     {
@@ -108,3 +124,94 @@ def test_the_whole_suite_on_people_with_several_rows():
         if gain.attack in ("inference", "skewness", "identity", "learner", "definetti"):
             assert gain.targets.trials == table.people, gain.attack
             assert gain.controls.trials == control.people, gain.attack
+
+
+PLAIN = {
+    "name": "clinic",
+    "source": "public",
+    "attribute": {
+        "age": {"role": "quasi", "kind": "numeric", "range": [20, 80], "step": 1},
+        "town": {"role": "quasi", "kind": "nominal", "values": ["a", "b", "c", "d"]},
+        "ill": {"role": "sensitive", "kind": "nominal", "values": ["flu", "cold", "asthma", "gout"]},
+    },
+}
+UNITS = {  # what the schema says of its rows, and what an attack may call them
+    "undecided": ({}, "rows"),
+    "each row a person": ({"rows_per_person": 1}, "people"),
+    "at most three rows each, no key": ({"rows_per_person": 3}, "rows"),
+    "a question": ({"rows_per_person": 1, "decide": ["rows_per_person: how many rows has a person?"]}, "rows"),
+}
+
+
+def suites(unit):
+    """Every attack that fits, on partitions, buckets and a noisy table, two releases each."""
+    schema = sf.Schema.parse({**PLAIN, **UNITS[unit][0], "rows": 200})
+    rng = np.random.default_rng(5)
+    codes = np.column_stack([rng.integers(0, 60, 400), rng.integers(0, 4, 400), rng.integers(0, 4, 400)])
+    table, control = sf.holdout(sf.Table.from_codes(schema, codes), seed=1)
+    asked = [sf.Mondrian(k=5, l=2, tight=True), sf.Anatomy(l=2)]
+    asked += [] if schema.decide else [sf.NoisyTable(epsilon=1)]
+    entropy = Entropy.seeded(0)
+    made = [run(one, gather(one, table), entropy.child(str(at))) for at, one in enumerate(asked)]
+    again = run(sf.Mondrian(k=9), gather(sf.Mondrian(k=9), table), entropy)
+    attacks = [one for one in REGISTRY if one != "shadow"]
+    for releases, few in (([made[0]], control), ([made[1]], control.take(np.arange(120))), ([made[0], again], control)):
+        yield attack_all(releases, table, few, attacks=[*attacks, Shadow(releases=8, people=2)])
+    for release in made[2:]:
+        yield attack_all(release, table, control, attacks=["membership", "inference"])
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_no_sentence_says_people_where_rows_are_counted(unit):
+    counted, seen = UNITS[unit][1], set()
+    for suite in suites(unit):
+        for gain in suite.gains:
+            seen.add(gain.attack)
+            answer = gain.describe() + json.dumps(gain.to_json())
+            if counted == "rows":
+                assert not re.search(r"\b(people|persons?|everybody|somebody)\b", without_silences(answer)), answer
+            assert gain.whom.many in (counted, "cells", "rows"), gain.attack
+            assert gain.whom.many == gain.to_json()["counted"]
+        assert counted == "people" or "people" not in suite.describe()
+    assert seen >= {"identity", "inference", "membership", "singling-out", "linkage", "differencing", "composition"}
+    assert seen >= {"learner", "definetti", "foreground", "skewness", "downcoding", "downcoding-rows"}
+
+
+def without_silences(answer):
+    """What is said of the world at large is not a number of people."""
+    return answer.replace("it is not known how much of it is true of everybody", "")
+
+
+def test_a_mutant_sentence_about_people_is_caught(monkeypatch):
+    monkeypatch.setattr(victims_module, "whom", lambda *_, **__: PEOPLE)
+    with pytest.raises(AssertionError):
+        test_no_sentence_says_people_where_rows_are_counted("undecided")
+
+
+def test_a_key_in_question_is_not_a_person():
+    rows = [(f"p{at % 7}", 20 + at, "a", "flu", "x") for at in range(21)]
+    frame = pl.DataFrame(rows, schema=["mrn", "age", "ward", "ill", "drug"], orient="row")
+    asked = replace(SCHEMA, decide=("person: is mrn the key of a person?",))
+    for schema, trials, many in ((SCHEMA, 7, "people"), (asked, 21, "rows")):
+        table = sf.read(frame, schema)
+        found = Inference().run([exact(table)], Knowledge(attribute="ill"), table)
+        assert (found.targets.trials, found.whom.many) == (trials, many)
+        assert f"of the {many} in the table" in found.sentence
+
+
+def test_a_column_with_braces_in_its_name_is_said_as_it_is():
+    values = {**PLAIN["attribute"], "a{0}{}": PLAIN["attribute"]["ill"]}
+    del values["ill"]
+    schema = sf.Schema.parse({**PLAIN, "attribute": values, "rows_per_person": 1})
+    rng = np.random.default_rng(5)
+    codes = np.column_stack([rng.integers(0, 60, 100), rng.integers(0, 4, 100), rng.integers(0, 4, 100)])
+    table = sf.Table.from_codes(schema, codes)
+    found = Inference().run([sf.publish(table, sf.Mondrian(k=5))], EVERYTHING, table)
+    assert re.search(r"guesses a\{0\}\{\} of [\d.]+ % of the people in the table", found.sentence)
+
+
+def test_the_control_is_as_large_as_it_is_said_to_be():
+    table = visits([(f"p{at // 2}", at % 90, "a", "flu", "x") for at in range(120)])
+    control = visits([(f"q{at // 3}", at % 90, "b", "flu", "x") for at in range(60)])
+    found = SinglingOut().run([exact(table)], EVERYTHING, table, control)
+    assert "The control has 20 people, the table 60: " in found.describe()

@@ -7,8 +7,9 @@ import pytest
 from tests.claims.planted_people import PLANTED, drawn, made, planted
 
 import sfumato as sf
+import sfumato.attacks.learner as learner_module
 from sfumato.attacks import DeFinetti, Foreground, Inference, Knowledge, Learner
-from sfumato.attacks.definetti import fit_exchangeable
+from sfumato.attacks.definetti import Exchangeable, fit_exchangeable
 from sfumato.estimate import align
 
 EVERYTHING = Knowledge()
@@ -25,21 +26,60 @@ def test_a_learner_on_planted_tables():
     hidden = Learner().run([made(planted(rows), sf.Suppress())], EVERYTHING, planted(rows), planted(others))
     assert hidden.targets == hidden.baseline
     assert not hidden.better_than_baseline
-    # Values that are coins: what is told beyond chance is each person's own row.
+    # Values that are coins: what is learned beyond chance is each person's own row.
     rows, others = drawn(3, 400), drawn(4, 400)
     coins = Learner(model="tree").run([made(planted(rows), sf.Raw())], EVERYTHING, planted(rows), planted(others))
     assert coins.controls.interval[0] <= 0.25 <= coins.controls.interval[1]
 
 
-def test_a_learner_that_sees_the_controls_is_caught():
-    """A mutant that trains on the controls, too, gains nothing where an honest one does."""
-    rows, others = drawn(5, 300), drawn(6, 300)
-    rows[:, 0], others[:, 0] = np.arange(300), np.arange(300)
-    honest = made(planted(rows), sf.Raw())
-    mutant = made(planted(np.concatenate([rows, others])), sf.Raw())
-    gain = Inference().run([honest], EVERYTHING, planted(rows), planted(others)).value
-    assert gain > 0.3
-    assert abs(Inference().run([mutant], EVERYTHING, planted(rows), planted(others)).value) < 0.1
+def by_town(value):
+    """Twenty people of each town; `value` gives the illness of the one at a place among them."""
+    return planted([[at, town, value(town, at)] for town in range(20) for at in range(20)])
+
+
+def learned(others=None):
+    """What a learner gains where the towns of the table and of the others have unlike illnesses."""
+    table = by_town(lambda town, _: town % 4)
+    return Learner().run([made(table, sf.Raw())], EVERYTHING, table, others or by_town(lambda town, _: (town + 1) % 4))
+
+
+def test_a_learner_gains_what_its_rows_say():
+    everything = learned()
+    assert (everything.targets.rate, everything.controls.rate, everything.value) == (1.0, 0.0, 1.0)
+    assert everything.baseline.rate == 0.25
+    # Of the others half have the illness of their town in the table.
+    half = learned(by_town(lambda town, at: (town + at % 2) % 4))
+    assert (half.targets.rate, half.controls.rate) == (1.0, 0.5)
+    # In the table itself six of ten have it: the learner says it of everybody, and is right six times in ten.
+    mixed = by_town(lambda town, at: (town + (at % 5 > 2)) % 4)
+    between = Learner().run([made(mixed, sf.Raw())], Knowledge(("town",)), mixed)
+    assert between.targets.rate == 0.6
+
+
+LEARNER_MUTANTS = {
+    "asks about nobody in particular": ("row_features", lambda real: lambda *known: real(*known) * 0),
+    "mixes up the values": ("training_lines", lambda real: lambda view, codes: real(view, (codes + 1) % 4)),
+    "learns nothing": ("fit", lambda _: lambda *_, **__: lambda x: np.zeros(len(x), np.int64)),
+}
+
+
+@pytest.mark.parametrize("name", LEARNER_MUTANTS)
+def test_wrong_learners_are_caught(name, monkeypatch):
+    what, broken = LEARNER_MUTANTS[name]
+    monkeypatch.setattr(learner_module, what, broken(getattr(learner_module, what)))
+    with pytest.raises(AssertionError):
+        test_a_learner_gains_what_its_rows_say()
+
+
+def test_a_learner_that_sees_the_controls_is_caught(monkeypatch):
+    """A mutant that trains on the controls, and on them alone, tells them and not the targets."""
+    others = by_town(lambda town, _: (town + 1) % 4)
+    view = align(made(others, sf.Raw()), PLANTED, "ill")
+    real = learner_module.training_lines
+    monkeypatch.setattr(learner_module, "training_lines", lambda _, codes: real(view, codes))
+    assert learned().value == -1.0
+    with pytest.raises(AssertionError):
+        test_a_learner_gains_what_its_rows_say()
 
 
 def towns():
@@ -94,6 +134,29 @@ def test_definetti_beats_random_worlds_on_anatomy():
     assert learned.value > worlds.value
 
 
+def test_definetti_in_parts_is_definetti(monkeypatch):
+    """Groups that are dealt some at a time keep their numbers; a model learned from a part of them says so."""
+    from sfumato.attacks import definetti
+
+    table, control = sf.holdout(sf.datasets.adult(), seed=2)
+    release = made(table, sf.Anatomy(4))
+    view = align(release, table.schema, "occupation")
+    people = control.codes([a.name for a in view.quasi])[:3000].astype(np.int64)
+    whole = fit_exchangeable(view, rounds=2)
+    apart = Exchangeable(**{**vars(whole), "learned": len(view.weight) - 1})
+    monkeypatch.setattr(definetti, "_CELLS", 20_000)
+    assert apart.beliefs(people) == pytest.approx(whole.beliefs(people), abs=1e-12)
+    assert whole.notes() == ()
+    monkeypatch.setattr(definetti, "_CELLS", 100_000)
+    few = DeFinetti(rounds=3, most=4000)
+    learned = few.run([release], EVERYTHING, table, control)
+    assert learned.notes[0].startswith("The model was learned from 7,1")
+    monkeypatch.undo()
+    everything = few.run([release], EVERYTHING, table, control)
+    assert not any("learned from" in note for note in everything.notes)
+    assert learned.targets.rate == pytest.approx(everything.targets.rate, abs=0.02)
+
+
 def test_foreground_knowledge_is_the_first_round():
     table = towns()
     release = made(table, sf.Anatomy(2))
@@ -103,3 +166,20 @@ def test_foreground_knowledge_is_the_first_round():
     assert found.attack == found.by_attribute["ill"].attack == "foreground"
     worlds = Inference().run([release], EVERYTHING, table)
     assert worlds.targets.rate < found.targets.rate
+
+
+@pytest.mark.parametrize("kind", [DeFinetti, Foreground])
+def test_values_dealt_by_patterns_on_planted_tables(kind):
+    # Exact rows: everybody's town says their illness, of the others nobody's does.
+    table = by_town(lambda town, _: town % 4)
+    others = by_town(lambda town, _: (town + 1) % 4)
+    everything = kind().run([made(table, sf.Raw())], EVERYTHING, table, others)
+    assert (everything.targets.rate, everything.controls.rate) == (1.0, 0.0)
+    # One class: the guess of somebody who has seen the overall numbers, of which a quarter are right.
+    nothing = kind().run([made(table, sf.Suppress())], EVERYTHING, table, others)
+    assert nothing.targets.rate == nothing.controls.rate == nothing.baseline.rate == 0.25
+    assert not nothing.better_than_baseline
+    # Six of ten have the illness of their town.
+    mixed = by_town(lambda town, at: (town + (at % 5 > 2)) % 4)
+    between = kind().run([made(mixed, sf.Raw())], Knowledge(("town",)), mixed)
+    assert between.targets.rate == 0.6

@@ -151,7 +151,7 @@ def test_the_draw_is_fair() -> None:
 
 @pytest.mark.parametrize("requirement", [sf.KAnonymity(2), sf.AlphaK("1/2", k=2), sf.LDiversity(2) & sf.KAnonymity(2)])
 def test_buckets_are_never_called_k_anonymous(requirement: sf.claims.Requirement, tmp_path: Path) -> None:
-    """Issue 12, item 6: exact quasi-identifiers with frequency 1. Refused before data; an old claim does not verify."""
+    """Exact quasi-identifiers with frequency 1. Refused before data; an old claim does not verify."""
     with pytest.raises(sf.ParameterError, match="exact quasi-identifiers"):
         sf.Bucketize(requirement)
     with pytest.raises(sf.ParameterError, match="exact quasi-identifiers"):

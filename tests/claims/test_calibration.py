@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import sfumato as sf
+import sfumato.attacks.calibration as calibration
 from sfumato.attacks import Calibration, calibrate
 from sfumato.counts import Table
 
@@ -36,7 +38,7 @@ def people(rows=3000, seed=1) -> Table:
 def four_illnesses(rows=3000, seed=1) -> Table:
     """With d = 4 of 4 values there is no other subset to fall back on: the model has no slack."""
     ill = {"role": "sensitive", "values": ["s0", "s1", "s2", "s3"]}
-    told = {
+    answer = {
         "age": {"role": "quasi", "kind": "numeric", "range": [0, 40], "step": 1},
         "sex": {"role": "quasi", "kind": "nominal", "values": ["f", "m"]},
         "job": {"role": "quasi", "kind": "nominal", "values": list("abcdef")},
@@ -44,7 +46,7 @@ def four_illnesses(rows=3000, seed=1) -> Table:
     rng = np.random.default_rng(seed)
     sick = rng.choice(4, rows, p=[0.5, 0.3, 0.15, 0.05])
     codes = np.stack([rng.integers(0, 40, rows), rng.integers(0, 2, rows), rng.integers(0, 6, rows), sick], axis=1)
-    return Table.from_codes(sf.Schema.parse({"name": "four", "attribute": {**told, "ill": ill}}), codes)
+    return Table.from_codes(sf.Schema.parse({"name": "four", "attribute": {**answer, "ill": ill}}), codes)
 
 
 def test_rate_reaches_alpha_where_the_model_is_true() -> None:
@@ -87,11 +89,34 @@ def test_a_smaller_region_lowers_the_released_rate() -> None:
 
 def test_it_says_what_it_is_and_is_confidential() -> None:
     found = calibrate(people(800), sf.DLink(BASE, d=3, alpha=0.6), repeats=1, victims=100)
-    told = json.loads(json.dumps(found.to_json()))
-    assert told["confidential"]
-    assert told["same_region"]["trials"] > 0
+    answer = json.loads(json.dumps(found.to_json()))
+    assert answer["confidential"]
+    assert answer["same_region"]["trials"] > 0
     assert "no guarantee" in found.describe()
     again = calibrate(people(800), sf.DLink(BASE, d=3, alpha=0.6), repeats=1, victims=100)
     assert again == found
     with pytest.raises(sf.ParameterError, match="states no linkability"):
         calibrate(people(800), BASE)
+
+
+def keyed(table: Table) -> Table:
+    """The same rows, each with a person's key."""
+    schema = replace(table.schema, person=("pid",), rows_per_person=1, rows_stated=True)
+    return Table.from_codes(schema, table.codes(), people=range(table.rows))
+
+
+def test_a_key_of_people_with_one_row_each_changes_nothing() -> None:
+    """The other organisations' rows are of people, too; each of them has one, as stated."""
+    mechanism = sf.DLink(BASE, d=3, alpha=0.6)
+    plain = calibrate(people(800), mechanism, repeats=2, victims=200)
+    named = calibrate(keyed(people(800)), mechanism, repeats=2, victims=200)
+    assert (named.same_region, named.released) == (plain.same_region, plain.released)
+    assert named.released.trials == 400
+    for model in ("population", "resampled"):
+        assert calibrate(keyed(people(800)), mechanism, model=model, repeats=1, victims=50).released.trials == 50
+
+
+def test_other_tables_without_people_are_a_mutant_that_is_caught(monkeypatch) -> None:
+    monkeypatch.setattr(calibration, "_one_each", Table.from_codes)
+    with pytest.raises((AssertionError, sf.SfumatoError)):
+        test_a_key_of_people_with_one_row_each_changes_nothing()

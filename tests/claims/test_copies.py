@@ -1,4 +1,4 @@
-"""Issue 12: rows that are copies of one another are not several people, unless the steward says so."""
+"""Rows that are copies of one another are not several people, unless the steward says so."""
 
 from __future__ import annotations
 
@@ -142,9 +142,9 @@ def written(tmp_path, frame, text=SCHEMA):
 def test_check_warns_and_publish_refuses_until_the_steward_says_so(tmp_path):
     again = pl.concat([people(), people()[:200]])
     paths = written(tmp_path, again)
-    told = json.loads(CliRunner().invoke(app, ["check", *paths, "--json"]).stdout)
-    assert told["ok"]
-    assert "200 of 800 rows are copies of another row" in told["warnings"][0]["rule"]
+    stated = json.loads(CliRunner().invoke(app, ["check", *paths, "--json"]).stdout)
+    assert stated["ok"]
+    assert "200 of 800 rows are copies of another row" in stated["warnings"][0]["rule"]
     out = str(tmp_path / "out")
     asked = ["publish", "mondrian", *paths, "--k", "2", "-o", out, "--json"]
     refused = CliRunner().invoke(app, asked)

@@ -50,6 +50,49 @@ def test_rows_are_not_people_beside_a_number_of_people(name, role):
     assert not sf.check(frame, rows)
 
 
+NAMES = ["cases", "Personen", "Einwohner", "inhabitants", "N_OBS", "population", "patients", "wt", "hochrechnung"]
+
+
+@pytest.mark.parametrize("name", [*NAMES, "residents", "personnes", "habitantes", "abitanti", "inwoners"])
+def test_other_names_of_a_number_of_people(name):
+    assert "number of people a row stands for" in sf.check(cells(name), schema())[0].rule
+
+
+@pytest.mark.parametrize("name", ["num", "total", "number", "zzz"])
+@pytest.mark.parametrize("share", [1, 0.7])
+def test_a_cross_table_is_known_by_its_look(name, share):
+    frame = cells(name).sample(fraction=share, seed=1)
+    assert not sf.check(frame, schema())
+    table = sf.read(frame, schema())
+    (found,) = table.suspected_keys()
+    assert found.path == name
+    assert "as in a table of counts" in found.rule
+    with pytest.raises(sf.SchemaError, match="as in a table of counts"):
+        sf.publish(table, sf.Mondrian(sf.KAnonymity(5)))
+    assert not [one for one in sf.read(frame, schema(not_person=[name])).suspected_keys() if "table of" in one.rule]
+
+
+def test_people_with_a_whole_number_are_no_cross_table(monkeypatch):
+    rng = random.Random(3)
+    rows = [
+        (rng.randrange(18, 80), rng.choice("FM"), rng.choice(["flu", "gout", "none"]), rng.randrange(9))
+        for _ in range(400)
+    ]
+    frame = pl.DataFrame(rows, schema=["age", "sex", "illness", "zzz"], orient="row")
+    for some in (frame, frame.head(20)):  # twenty people may all differ
+        assert not sf.read(some, schema()).suspected_keys()
+    monkeypatch.setattr("sfumato.counts.people._NO_CHANCE", 0)
+    distinct = frame.unique(["age", "sex", "illness"]).head(20)
+    assert sf.read(distinct, schema()).suspected_keys()  # the mutant
+
+
+def test_no_hint_proposes_a_sensitive_column_as_person():
+    (found,) = sf.read(cells("zzz").drop("zzz"), schema()).suspected_keys()
+    assert found.path == "attribute.illness"
+    assert 'person = "' not in found.hint
+    assert "name the `person` in a column of its own" in found.hint
+
+
 @pytest.mark.parametrize("name", ["n", "Anzahl"])
 def test_a_draft_asks_whether_a_row_is_a_person(name):
     asked = " ".join(tomllib.loads(sf.draft(cells(name)))["decide"])

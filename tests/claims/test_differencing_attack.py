@@ -44,7 +44,7 @@ def test_planted_tables():
     assert found.controls.successes == 1  # one of them has c, too, and stands in the gap
     assert found.baseline.successes == 0  # the most frequent value is a
     assert found.attribute == "ill"
-    assert "3 people of the table in groups of fewer than 5" in found.notes[0]
+    assert "3 rows of the table in groups of fewer than 5" in found.notes[0]
     # The same cuts twice, or more people in the gap than that: nothing.
     for cuts in ([30], [20]):
         nothing = Differencing().run([pair[0], published(rows, cuts)], EVERYTHING, table, control)

@@ -38,8 +38,8 @@ def accuracy(release, test):
     seen = features(release.boxes.labels[box[carried.group]], release.boxes.tables)
     tree.fit(seen, carried.codes[:, 0], sample_weight=carried.weight)
     codes = test.codes([attribute.name for attribute in release.quasi])
-    told = tree.predict(features(release.recoding.route(codes), release.boxes.tables))
-    return float((told == test.codes(["income"])[:, 0]).mean())
+    answer = tree.predict(features(release.recoding.route(codes), release.boxes.tables))
+    return float((answer == test.codes(["income"])[:, 0]).mean())
 
 
 def mean_accuracy(mechanism, table, runs):

@@ -1,6 +1,6 @@
 """Are scores from the combinations that occur the same whole numbers as those from tables of all codes and classes?
 
-Issue 12, 11: `diffgen` died with MemoryError or OverflowError on 4 sensitive or 40 target columns.
+`diffgen` died with MemoryError or OverflowError on 4 sensitive or 40 target columns.
 """
 
 from __future__ import annotations

@@ -417,13 +417,13 @@ def test_certificate_covers_the_true_disclosure_probability(alpha, n):
 
 def test_theorem_44_covers_the_truth_where_it_speaks():
     # It is silent (says 1) on tables of a few people, so two blocks and more people are enumerated.
-    told = 0
+    answer = 0
     for n, alpha, epsilon in itertools.product((10, 16, 24), (F(2), F("3.5")), (F("1.2"), F(2))):
         found = certified_delta(n, 2, epsilon, alpha, rule="theorem44")
         if found < 1:
-            told += 1
+            answer += 1
             assert F(found) >= disclosure(all_laws(n, n, [alpha] * 2), exp_below(epsilon))
-    assert told >= 3
+    assert answer >= 3
     spoke = [(n, F(certified_delta(n, 40, 2, 1, rule="theorem44"))) for n in (12, 16)]
     for n, found in spoke:  # there exact tails stand in for enumeration
         assert F(certified_delta(n, 40, 2, 1, rule="pdp")) <= found < 1

@@ -11,7 +11,7 @@ import pytest
 from tests.claims.postgres import server
 
 import sfumato as sf
-from sfumato.engines import opened, sql
+from sfumato.engines import Parts, opened, sql
 from sfumato.io import database
 from sfumato.schema import Schema
 
@@ -320,3 +320,66 @@ def test_a_password_is_in_no_error_and_no_pickle(postgres):
         with pytest.raises(sf.ReadError) as caught:
             sf.read(address, schema_of())
         assert "hush" not in repr(caught.value) + str(caught.value)
+
+
+NAMED = ("__rows__", "a.b", " padded ", 'x"; DROP TABLE people; --', "sfumato_value_0")
+
+
+@pytest.mark.parametrize("cells", [10**6, 40], ids=["one phase", "two phases"])
+@pytest.mark.parametrize("where", ["duckdb", "postgresql"])
+def test_columns_of_any_name_are_read(where, cells, tmp_path, postgres, monkeypatch):
+    rng = np.random.default_rng(2)
+    frame = pl.DataFrame({name: rng.integers(0, 4, 160) for name in NAMED})
+    schema = Schema.parse(
+        {
+            "name": "people",
+            "source": "public",
+            "attribute": {name: {"role": "quasi", "kind": "numeric", "range": [0, 4]} for name in NAMED},
+        }
+    )
+    far = read(where, frame, schema, cells, folder=tmp_path, running=postgres, monkeypatch=monkeypatch)
+    found = sf.publish(far, sf.Mondrian(sf.KAnonymity(5)))
+    assert found.frame().equals(sf.publish(sf.read(frame, schema), sf.Mondrian(sf.KAnonymity(5))).frame())
+
+
+def test_tables_of_more_columns_than_grouping_has_bits(postgres):
+    """PostgreSQL tells at most 31 columns of a grouping apart, so that many columns are asked for in turns."""
+    names = [f"q{at}" for at in range(34)]
+    rng = np.random.default_rng(3)
+    frame = pl.DataFrame({name: rng.integers(0, 2, 60) for name in names})
+    attribute = {name: {"role": "quasi", "kind": "numeric", "range": [0, 2]} for name in names}
+    schema = Schema.parse({"name": "people", "source": "public", "attribute": attribute})
+    far = sf.read(load(postgres, frame, "wide"), schema, driver_cells=20)
+    assert far.engine is not None
+    wanted = [*((at, at) for at in range(34)), (0, 33), (5, 16), (14, 29), (31, 32)]
+    found = far.engine.pairs(Parts.whole(60), wanted)
+    assert set(found) == set(wanted)
+    for (a, b), mine in found.items():
+        counted = frame.group_by(*dict.fromkeys((names[a], names[b]))).len()
+        stated = zip(mine.first.tolist(), mine.second.tolist(), mine.weight.tolist(), strict=True)
+        assert sorted(stated) == sorted((row[0], row[-2], row[-1]) for row in counted.iter_rows())
+    far.close()
+
+
+def test_a_server_reads_a_long_chain_of_cuts(postgres):
+    cuts = 2000
+    inner = np.arange(0, 2 * cuts, 2)
+    attribute, position, left, right, part = (np.zeros(2 * cuts + 1, np.int64) for _ in range(5))
+    attribute[:], attribute[inner], position[inner] = -1, 0, np.arange(1, cuts + 1)
+    left[inner], right[inner], part[inner + 1], part[-1] = inner + 1, inner + 2, np.arange(cuts), cuts
+    chain = Parts(attribute, position=position, left=left, right=right, part=part, rows=(1,) * (cuts + 1))
+    session = database.Session(postgres.address("none").partition("#")[0])
+    found = session.run(f"SELECT {chain.sql(['a'])} AS part FROM generate_series(0, {cuts + 5}) AS t(a) ORDER BY a")
+    session.close()
+    assert found["part"].to_list() == [*range(cuts), *[cuts] * 6]
+
+
+def test_a_table_of_duckdb_may_have_any_name():
+    """Statements see the rows under a name of ours, which once was a name that a table can have."""
+    frame, schema = frame_of().drop("who"), schema_of()
+    connection = duckdb.connect()
+    connection.register("people", frame.to_arrow())
+    connection.execute("CREATE TABLE sfumato_rows AS SELECT * FROM people")
+    far = sf.read(connection.table("sfumato_rows"), schema, driver_cells=100)
+    assert far.counts(["town", "ill"]) == sf.read(frame, schema).counts(["town", "ill"])
+    assert ("sfumato_rows",) in connection.execute("SHOW TABLES").fetchall()

@@ -1,4 +1,4 @@
-"""Issue 12, item 7: columns that are published unchanged can be a fingerprint, and that is counted, said and asked."""
+"""Columns that are published unchanged can be a fingerprint, and that is counted, said and asked."""
 
 from __future__ import annotations
 
@@ -126,9 +126,9 @@ def test_a_draw_is_never_refused_for_what_was_drawn(tmp_path):
 def test_the_commands_say_it_and_ask(tmp_path):
     staff(tmp_path)
     run, files = CliRunner().invoke, [str(tmp_path / "d.csv"), str(tmp_path / "s.toml")]
-    told = run(app, ["check", *files])
-    assert "Warning: " in told.output
-    assert "are alone with" in told.output
+    answer = run(app, ["check", *files])
+    assert "Warning: " in answer.output
+    assert "are alone with" in answer.output
     assert json.loads(run(app, ["check", *files, "--json"]).output)["fingerprints"]["above"] is True
     out = str(tmp_path / "out")
     refused = run(app, ["publish", "mondrian", *files, "--k", "10", "-o", out])
@@ -196,8 +196,8 @@ def test_categories_of_several_words_need_no_yes_and_a_draw_is_not_refused(tmp_p
     table = remarked(tmp_path, ILLNESSES)
     sf.publish(table, sf.Mondrian(sf.KAnonymity(5)), save_to=tmp_path / "a")
     drawn = remarked(tmp_path, REMARKS)
-    told = {"seed": 1, "allow_rehearsal": True, "allow_noise": True}
-    assert sf.publish(drawn, sf.NoisyTable(1), save_to=tmp_path / "b", **told).claim.kind == "proved"
+    answer = {"seed": 1, "allow_rehearsal": True, "allow_noise": True}
+    assert sf.publish(drawn, sf.NoisyTable(1), save_to=tmp_path / "b", **answer).claim.kind == "proved"
 
 
 # -- mutants of the 5 % rule ----------------------------------------------------------------
@@ -295,3 +295,14 @@ def test_two_rows_a_person_do_not_hide_a_fingerprint(rows, tmp_path):
     release.save(tmp_path / "c", allow_fingerprints=True)
     assert any("100 of 100 people" in text for text in sf.Release.load(tmp_path / "c").claim.silent_on)
     assert sf.verify(tmp_path / "c").holds
+
+
+@pytest.mark.parametrize("span", [3, 2**31 - 1], ids=["one key", "keys numbered anew"])
+@pytest.mark.parametrize("ordered", [False, True])
+def test_lonely_rows_equal_a_count_by_hand(span, ordered):
+    rng = np.random.default_rng(5)
+    codes = rng.integers(0, 3, (200, 4)) * (span // 3)
+    codes = codes[np.lexsort(codes.T[::-1])] if ordered else codes
+    weights = rng.integers(0, 3, 200)
+    rows = [tuple(row) for row, many in zip(codes.tolist(), weights, strict=True) for _ in range(many)]
+    assert lonely_rows(codes, weights) == sum(rows.count(row) == 1 for row in set(rows)) > 0

@@ -103,7 +103,7 @@ def test_the_stages_promise_the_noise_that_is_drawn():
         [*(one.low[boxes.labels[where[carried.group], at]] for at, one in enumerate(boxes.tables)), carried.codes]
     )
     large = [(n, truth.get(tuple(cell), 0)) for cell, n in zip(cells.tolist(), carried.weight.tolist(), strict=True)]
-    off = [abs(told - n) for told, n in large if n >= 20]  # far above the threshold: no noise is cut off
+    off = [abs(answer - n) for answer, n in large if n >= 20]  # far above the threshold: no noise is cut off
     assert len(off) > 30
     assert np.mean(off) == pytest.approx(promised, rel=0.5)
     assert np.mean(off) != pytest.approx(promised / 4, rel=0.5)
@@ -122,6 +122,6 @@ def test_a_forecast_reads_no_data(monkeypatch):
 def test_only_differential_privacy_has_one(clinic):
     assert sf.plan(clinic.schema, sf.Mondrian(sf.KAnonymity(5))).forecast is None
     assert sf.plan(clinic.schema, sf.DiffGen(1), forecast=False).forecast is None
-    told = sf.plan(clinic.schema, sf.DiffGen(1)).forecast
-    assert told is not None
-    assert not told.declared
+    answer = sf.plan(clinic.schema, sf.DiffGen(1)).forecast
+    assert answer is not None
+    assert not answer.declared

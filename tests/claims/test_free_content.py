@@ -1,4 +1,4 @@
-"""Issue 13: a release folder holds what its manifest lists, and a manifest the keys we write; anything else fails."""
+"""A release folder holds what its manifest lists, and a manifest the keys we write; anything else fails."""
 
 from __future__ import annotations
 
@@ -41,22 +41,22 @@ def folder(made, tmp_path):
 
 def resealed(folder, change=None):
     """Write the manifest again with true hashes, after a change."""
-    told = json.loads((folder / "manifest.json").read_text())
-    for name, entry in told["files"].items():
+    answer = json.loads((folder / "manifest.json").read_text())
+    for name, entry in answer["files"].items():
         entry["sha256"] = hashlib.sha256((folder / name).read_bytes()).hexdigest()
     if change is not None:
-        change(told)
-    (folder / "manifest.json").write_text(json.dumps(told))
+        change(answer)
+    (folder / "manifest.json").write_text(json.dumps(answer))
     return folder
 
 
-def objects(told, path=()):
+def objects(answer, path=()):
     """Yield the path of every object of a manifest whose keys are ours; those of a mechanism are its own."""
-    if isinstance(told, dict):
+    if isinstance(answer, dict):
         yield path
-        items = [(key, value) for key, value in told.items() if path or key != "mechanism"]
+        items = [(key, value) for key, value in answer.items() if path or key != "mechanism"]
     else:
-        items = list(enumerate(told)) if isinstance(told, list) else []
+        items = list(enumerate(answer)) if isinstance(answer, list) else []
     for key, value in items:
         yield from objects(value, (*path, key))
 
@@ -83,10 +83,10 @@ def test_a_key_nobody_knows_is_refused_wherever_it_stands(folder):
     assert {(), ("schema",), ("claim",), ("claim", "promise"), ("files", "data.csv")} <= set(paths)
     for path in paths:
 
-        def change(told, path=path):
+        def change(answer, path=path):
             for key in path:
-                told = told[key]
-            told["people"] = "Ada Lovelace, flu"
+                answer = answer[key]
+            answer["people"] = "Ada Lovelace, flu"
 
         resealed(folder, change)
         assert refused(folder), path
@@ -97,7 +97,7 @@ def test_a_key_nobody_knows_is_refused_wherever_it_stands(folder):
 @pytest.mark.parametrize("key", ["created", "polars", "python", "sfumato"])
 def test_short_facts_are_no_place_for_a_text(folder, key):
     with pytest.raises(ReleaseError, match=key):
-        sf.verify(resealed(folder, lambda told: told.update({key: "Ada Lovelace, flu"})))
+        sf.verify(resealed(folder, lambda answer: answer.update({key: "Ada Lovelace, flu"})))
 
 
 @pytest.mark.parametrize("name", [".DS_Store", "Thumbs.db", "desktop.ini", "data.csv.gz", ".hidden", "notes.txt"])
@@ -126,18 +126,18 @@ def test_notes_in_a_parquet_file_fail(clinic, tmp_path):
 def test_a_cut_that_is_no_label_fails(folder):
     recoded = "recoding" in json.loads((folder / "manifest.json").read_text())
 
-    def change(told):
+    def change(answer):
         if recoded:
-            told["recoding"]["labels"]["town"].append("Ada Lovelace, flu")
+            answer["recoding"]["labels"]["town"].append("Ada Lovelace, flu")
 
     assert sf.verify(resealed(folder, change)).holds is not recoded
 
 
 def test_a_claim_read_by_itself_refuses_unknown_keys(clinic):
-    told = sf.publish(clinic, sf.Mondrian(sf.KAnonymity(5))).claim
-    assert type(told).from_json(told.to_json()) == told
+    answer = sf.publish(clinic, sf.Mondrian(sf.KAnonymity(5))).claim
+    assert type(answer).from_json(answer.to_json()) == answer
     with pytest.raises(ParameterError, match="note"):
-        type(told).from_json({**told.to_json(), "note": "x"})
+        type(answer).from_json({**answer.to_json(), "note": "x"})
 
 
 plain = st.recursive(
@@ -166,12 +166,12 @@ def test_a_dictionary_with_other_words_fails(folder, change):
 def test_words_follow_the_manifest(folder):
     """A note that is written into the manifest alone is missed in the dictionary."""
     assert sf.verify(folder).holds
-    assert not sf.verify(resealed(folder, lambda told: told["notes"].append("Nobody can be found."))).holds
+    assert not sf.verify(resealed(folder, lambda answer: answer["notes"].append("Nobody can be found."))).holds
 
 
 def test_a_dictionary_of_another_version_is_not_compared_and_that_is_said(folder):
     (folder / "dictionary.md").write_text("Other words.")
-    verdict = sf.verify(resealed(folder, lambda told: told.update(sfumato="0.0.1")))
+    verdict = sf.verify(resealed(folder, lambda answer: answer.update(sfumato="0.0.1")))
     assert verdict.holds
     assert any("another version" in note for note in verdict.notes)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -77,6 +78,50 @@ def test_drawn_rows_are_nobodys():
     release = sf.publish(counted, sf.NoisyTable("3", threshold=1), seed=0, allow_noise=True)
     found = Identity().run([release], Knowledge(), counted)
     assert found.targets.rate <= 1 / 10
+    assert found.details == {}  # no class of it is a class of people
+    assert "takes a drawn row that fits for it has a match for" in found.sentence
+    assert "none comes from a row of the table" in found.notes[0]
+
+
+def halves(seed: int, size: int = 200) -> tuple[Table, Table]:
+    """Two tables of 150 people of one population; about half of them are alone at their age."""
+    codes = np.column_stack([np.random.default_rng(seed).integers(0, size, 300), np.zeros(300, int)])
+    return Table.from_codes(SCHEMA, codes[:150]), Table.from_codes(SCHEMA, codes[150:])
+
+
+def drawn_like(rows: Table):
+    """These rows, published as if a model had drawn them."""
+    return replace(sf.publish(rows, sf.Raw(), seed=0), form="synthetic")
+
+
+def test_drawn_rows_fit_others_as_well():
+    """A model that knows the population and nobody of the table matches both alike: no gain, though many match."""
+    gains, rates, covered = [], [], 0
+    for seed in range(40):
+        inside, outside = halves(seed)
+        model, _ = halves(1000 + seed)
+        found = Identity().run([drawn_like(model)], Knowledge(), inside, outside)
+        gains.append(found.value)
+        rates.append(found.targets.rate)
+        covered += found.interval[0] <= 0 <= found.interval[1]
+    assert np.mean(rates) > 0.2
+    assert covered >= 34  # of 40 intervals of 95 %
+    assert abs(np.mean(gains)) < 3 * np.std(gains) / math.sqrt(len(gains)) + 1e-3
+
+
+def test_copied_rows_fit_the_people_they_were_copied_from():
+    """Whose rows are copied is matched as the prosecutor would, 1 / f; others where somebody is like them."""
+    inside, outside = halves(1)
+    found = Identity().run([drawn_like(inside)], Knowledge(), inside, outside)
+    mine = np.bincount(inside.codes(["age"])[:, 0], minlength=200)
+    others = mine[outside.codes(["age"])[:, 0]]
+    assert found.targets.successes == pytest.approx(np.count_nonzero(mine))
+    assert found.controls.successes == pytest.approx((1 / (others[others > 0] + 1)).sum())
+    assert found.interval[0] > 0.2
+    # Half of the rows copied, half drawn elsewhere: in between.
+    half = Table.from_codes(SCHEMA, np.concatenate([inside.codes()[:75], halves(2)[0].codes()[75:]]))
+    between = Identity().run([drawn_like(half)], Knowledge(), inside, outside)
+    assert 0.05 < between.value < found.value
 
 
 def test_buckets_are_exact_and_identify():
@@ -168,6 +213,18 @@ MUTANTS = {
         lambda real: lambda sizes: {**real(sizes), "mean": float((1 / sizes).mean())},
     ),
 }
+
+
+def test_a_mutant_without_controls_of_drawn_rows_is_caught(monkeypatch):
+    """One that calls every match of a control wrong finds a gain where there is none."""
+    real = identity_module._pointed_at
+
+    def broken(*known, beside=0.0):
+        return real(*known, beside=beside) * (0.0 if np.ndim(beside) else 1.0)
+
+    monkeypatch.setattr(identity_module, "_pointed_at", broken)
+    with pytest.raises(AssertionError):
+        test_drawn_rows_fit_others_as_well()
 
 
 @pytest.mark.parametrize("name", MUTANTS)

@@ -1,4 +1,4 @@
-"""Issue 12, item 8: one name for one population, one unit for one sum, and every limit leaves a trace."""
+"""One name for one population, one unit for one sum, and every limit leaves a trace."""
 
 from __future__ import annotations
 
@@ -117,8 +117,8 @@ def test_every_limit_leaves_a_trace(book, tmp_path):
     assert [(str(one.cost), one.raised) for one in book.limits("people")] == [("1", False), ("3", True), ("2", False)]
     done = CliRunner().invoke(app, ["ledger", str(tmp_path / "ledger.db")])
     assert "raised from epsilon 1 to epsilon 3" in done.output
-    told = json.loads(CliRunner().invoke(app, ["ledger", str(tmp_path / "ledger.db"), "--json"]).output)
-    assert [one["raised"] for one in told["limits"]] == [False, True, False]
+    answer = json.loads(CliRunner().invoke(app, ["ledger", str(tmp_path / "ledger.db"), "--json"]).output)
+    assert [one["raised"] for one in answer["limits"]] == [False, True, False]
     with closing(sqlite3.connect(tmp_path / "ledger.db")) as connection:
         for change in ("DELETE FROM limit_set", "UPDATE limit_set SET epsilon = '1'"):
             with pytest.raises(sqlite3.IntegrityError):
@@ -153,7 +153,7 @@ def test_a_cap_counts_the_count_column():
     )
     frame = pl.DataFrame({"who": ["x", "y"], "work": ["a", "b"], "home": ["a", "a"], "count": [1, 3]})
     options = {"person": "who", "unit": "person", "cap": 1}
-    with pytest.raises(sf.ReadError, match="1 people have more than 1 destinations, or two rows at one"):
+    with pytest.raises(sf.ReadError, match="1 person has two jobs or more at one destination"):
         read_flows(frame, geography, **options)
     assert read_flows(frame.with_columns(count=pl.lit(1)), geography, **options).table.rows == 2
     extra = pl.concat([frame.with_columns(count=pl.lit(1)), frame.with_columns(work=pl.lit("b"), count=pl.lit(0))])

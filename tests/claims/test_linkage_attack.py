@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from tests.claims.planted_people import PLANTED, drawn, made, planted
 
 import sfumato as sf
+import sfumato.attacks.linkage as linkage_module
 from sfumato.attacks import Knowledge, Linkage
 from sfumato.errors import ParameterError
 
@@ -58,6 +61,37 @@ def test_equals_the_slow_attack(mechanism):
         total += sum(int(boxes.weight[box]) for box in near[0] & near[1]) / (many[0] * many[1])
     found = Linkage().run([release], EVERYTHING, planted(rows))
     assert found.targets.successes == pytest.approx(total)
+
+
+def test_others_far_from_every_row_are_not_passed_over():
+    """Whoever no row holds is joined by the nearest rows: with a town of the table, by the rows of it."""
+    alone = planted([[10 * at, at, 0] for at in range(20)])
+    beside = planted([[10 * at + 3, at, 0] for at in range(20)])
+    assert Linkage().run([made(alone, sf.Raw())], EVERYTHING, alone, beside).controls.rate == 1.0
+
+
+def forgets_the_town(real):
+    """Look at the age in both files."""
+    return lambda view, people, halves: real(view, people, [halves[0], halves[0]])
+
+
+def counts_boxes(real):
+    """Take a box for a row."""
+    return lambda view, people, halves: real(replace(view, weight=np.ones_like(view.weight)), people, halves)
+
+
+def joins_anybody(real):
+    """Call it joined wherever both files find rows, the same or not."""
+    return lambda view, people, halves: np.ones_like(real(view, people, halves))
+
+
+@pytest.mark.parametrize("broken", [forgets_the_town, counts_boxes, joins_anybody])
+def test_wrong_mutants_are_caught(broken, monkeypatch):
+    monkeypatch.setattr(linkage_module, "_linked", broken(linkage_module._linked))
+    with pytest.raises(AssertionError):
+        test_planted_tables()
+    with pytest.raises(AssertionError):
+        test_equals_the_slow_attack(sf.Mondrian(sf.KAnonymity(4)))
 
 
 def test_halves_can_be_named():

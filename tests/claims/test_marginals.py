@@ -20,7 +20,7 @@ import sfumato as sf
 from sfumato.claims import ConcentratedDP, PureDP
 from sfumato.claims.concentrated import implies
 from sfumato.mechanisms.base import gather
-from sfumato.mechanisms.marginals import measuring
+from sfumato.mechanisms.marginals import draws as drawing, measuring
 from sfumato.mechanisms.marginals.draws import Concentrated, Pure
 from sfumato.randomness import (
     Entropy,
@@ -71,9 +71,9 @@ class Forced:
 
     def table(self, counts, budget):
         target = self.noisy[sum(step[0] == "table" for step in self.steps) % len(self.noisy)]
-        told = np.resize(np.asarray(target), counts.shape).astype(np.int64)
-        self.steps.append(("table", tuple((told - counts).reshape(-1).tolist()), budget))
-        return told
+        answer = np.resize(np.asarray(target), counts.shape).astype(np.int64)
+        self.steps.append(("table", tuple((answer - counts).reshape(-1).tolist()), budget))
+        return answer
 
     def choose(self, scores, budget, sensitivity):
         at = self.picks[sum(step[0] == "choose" for step in self.steps)] % len(scores)
@@ -160,10 +160,10 @@ def enumerated(levels):
 def two_columns(rows):
     import polars as pl
 
-    told = tomllib.loads(SCHEMA.format(person=""))
-    del told["attribute"]["a"]
+    answer = tomllib.loads(SCHEMA.format(person=""))
+    del answer["attribute"]["a"]
     data = pl.DataFrame([[str(v) for v in row] for row in rows], schema=["b", "c"], orient="row")
-    return gather(sf.Marginals(1), sf.read(data, sf.Schema.parse(told)))
+    return gather(sf.Marginals(1), sf.read(data, sf.Schema.parse(answer)))
 
 
 @pytest.mark.parametrize("levels", [(-6, 9), pytest.param((-6, 1, 9), marks=pytest.mark.full)], ids=["ends", "middle"])
@@ -334,7 +334,7 @@ def test_the_trace_is_exact(delta, workload):
     assert sum(step[2] for step in draws.steps) <= claim.currency[1]
     tables = sum(step[2] for step in draws.steps if step[0] == "table")
     trace = dict(claim.trace)
-    assert tables == trace["one-way tables"] + trace.get("pair tables", 0)
+    assert tables == trace["one-way tables"] + trace.get(measuring.LARGER, 0)
 
 
 def test_nothing_but_draws_reads_the_table():
@@ -358,5 +358,124 @@ def test_the_budget_of_a_choice_never_rounds_up():
 
 def test_rare_values_are_joined_by_the_noisy_table_alone():
     one = np.array([100.0, 2.0, -3.0, 90.0, 1.0])
-    assert measuring._grouped(one, 5.0, 190.0, in_order=False).tolist() == [0, 2, 2, 1, 2]
-    assert measuring._grouped(one, 5.0, 190.0, in_order=True).max() <= 2
+    assert measuring._grouped(one, 5.0, 190.0, 32, in_order=False).tolist() == [0, 2, 2, 1, 2]
+    assert measuring._grouped(one, 5.0, 190.0, 32, in_order=True).max() <= 2
+
+
+@pytest.fixture
+def always_triples(monkeypatch):
+    """Small worlds have too few rows for triples: let noise move as many as it likes."""
+    monkeypatch.setattr(measuring, "TRIPLE_NOISE", 1e9)
+
+
+@pytest.mark.usefixtures("always_triples")
+def test_triples_by_enumeration():
+    """Three binary columns: every table far below or far above its counts, in all combinations; six orders of pairs.
+
+    The cells that one row leaves alone add nothing to the loss, so one level for a table gives the extremes. Tables
+    cost their nine tenths of epsilon exactly, and with choices no transcript costs more than epsilon.
+    """
+    mechanism, (rows, extra) = sf.Marginals(1), WORLDS[1]
+    first, second = gathered(rows, mechanism), gathered([*rows, extra], mechanism)
+    largest, both = Decimal(0), {}
+    for levels in itertools.product((-6, 9), repeat=7):
+        tables, picks = [np.array([level]) for level in levels], (levels[0] % 3, levels[1] % 2)
+        steps = []
+        for counts in (first, second):
+            draws = Forced(Pure(None, person=1), tables, picks)
+            mechanism.measured(counts, draws, Entropy.seeded(1))
+            steps.append(draws.steps)
+        sizes = [len(step[1]) for step in steps[0] if step[0] == "table"]
+        assert sizes[-1] == 8  # the triple
+        largest = max(largest, abs(pure_loss(*steps)))
+        both[levels] = steps
+    assert Decimal("0.9") <= largest <= 1 + ROOM
+    assert max(abs(unshared(*steps)) for steps in both.values()) > 1
+
+
+def unshared(one, other):
+    """The mutant that gives triples their half and leaves pairs the whole."""
+    swapped = [
+        [(*s[:2], s[2] / (1 - measuring.TRIPLES)) if s[0] == "table" and len(s[1]) == 4 else s for s in steps]
+        for steps in (one, other)
+    ]
+    return pure_loss(*swapped)
+
+
+def four_columns(rows, mechanism):
+    import polars as pl
+
+    stated = tomllib.loads(SCHEMA.format(person=""))
+    stated["attribute"]["d"] = stated["attribute"]["a"]
+    data = pl.DataFrame([[str(v) for v in row] for row in rows], schema=["a", "b", "c", "d"], orient="row")
+    return gather(mechanism, sf.read(data, sf.Schema.parse(stated)))
+
+
+def of_triples(steps):
+    """The steps about triples: tables of eight cells, and choices whose scores weigh 1; those of pairs weigh 2."""
+    return [s for s in steps if (len(s[1]) == 8 if s[0] == "table" else s[3] == 1)]
+
+
+@pytest.mark.usefixtures("always_triples")
+def test_choices_of_triples_cost_what_they_draw_and_mutants_are_caught():
+    mechanism = sf.Marginals("3/2")
+    rng = np.random.default_rng(5)
+    worlds = [([(0, 0, 0, 0), (1, 1, 1, 1)], (1, 1, 0, 0)), ([(0, 1, 0, 1)] * 3 + [(1, 1, 1, 0)] * 2, (0, 1, 1, 1))]
+    found, moved = [], 0
+    for rows, extra in worlds:
+        first, second = four_columns(rows, mechanism), four_columns([*rows, extra], mechanism)
+        for _ in range(40):
+            tables = [rng.integers(-3, 7, 8) for _ in range(14)]
+            picks = tuple(rng.integers(0, 6, 16).tolist())
+            steps = []
+            for counts in (first, second):
+                draws = Forced(Pure(None, person=1), tables, picks)
+                mechanism.measured(counts, draws, Entropy.seeded(1))
+                steps.append(draws.steps)
+            assert abs(pure_loss(*steps)) <= Decimal("1.5") + ROOM
+            assert sum(step[2] for step in steps[0]) <= Fraction(3, 2)
+            found.append([of_triples(side) for side in steps])
+            for x, y in zip(*found[-1], strict=True):
+                if x[0] == "choose":
+                    gap = max(abs(a - b) for a, b in zip(x[1], y[1], strict=True))
+                    assert gap <= 1
+                    moved = max(moved, gap)
+    assert moved == 1
+    share = Decimal("1.5") * Decimal("0.05")  # half of the tenth for choices
+    spent = Decimal("1.5") * Decimal("0.4")  # and with the half of seven tenths for tables
+    assert max(abs(choices(*steps)) for steps in found) <= share + ROOM
+    assert max(abs(pure_loss(*steps)) for steps in found) <= spent + ROOM
+    assert max(abs(halved_sensitivity(*steps)) / 10 for steps in found) > share
+    assert max(abs(halved_noise(*steps)) for steps in found) > spent
+    assert max(abs(unpaid_choice(*steps)) for steps in found) > spent
+    stated = [[[s[1] for s in side if s[0] == "table"] for side in steps] for steps in found]
+    assert any(one != other for one, other in stated)  # without noise, a table of a triple tells them apart
+
+
+@pytest.mark.parametrize("person", [1, 3])
+def test_every_draw_has_the_noise_and_the_sensitivity_it_is_paid_for(person, monkeypatch):
+    """What the samplers are asked for: rates, variances and sensitivities that the budget pays for, on all counts."""
+    asked = []
+
+    def noise(scale, size, _stream):
+        asked.append(scale)
+        return np.arange(1, size + 1)
+
+    def choice(scores, epsilon, sensitivity, _stream):
+        asked.append((tuple(scores), epsilon, sensitivity))
+        return 1
+
+    for name, double in (("discrete_laplace", noise), ("discrete_gaussian", noise)):
+        monkeypatch.setattr(drawing, name, double)
+    for name in ("permute_and_flip", "exponential_choice"):
+        monkeypatch.setattr(drawing, name, choice)
+    counts, budget = np.array([[5, 0], [2, 1]]), Fraction(1, 8)
+    for kind in (Pure, Concentrated):
+        draws = kind(Entropy.seeded(1), person=person)
+        assert draws.table(counts, budget).tolist() == [[6, 2], [5, 5]]
+        assert draws.choose(np.array([4, 2]), budget, 7) == 1
+    rate, flip, variance, exponential = asked
+    assert rate * person == budget
+    assert flip == ((4, 2), budget, 7 * person)
+    assert Fraction(person**2) / (2 * variance) == budget
+    assert exponential == ((4, 2), 1, 7 * person)  # sqrt(8 / 8)

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.release.store import dictionary
+from sfumato.release.dictionary import dictionary
 from sfumato.schema import Schema
 
 CODES = [f"{a}0{b}{c}1" for a in (3, 5, 6) for b in range(4) for c in range(3)]

@@ -50,12 +50,14 @@ def test_planted_tables():
     everything = attacked(sf.Raw(), inside, outside)
     assert (everything.targets.rate, everything.controls.rate) == (1.0, 0.0)
     assert everything.details["auc"] == 1.0
+    assert set(everything.records.chance) == {1.0}  # of those it takes for members all are
     assert everything.details["hits at 0.01 false alarms"] == 1.0
     assert everything.details["hits at 0.001 false alarms"] is None  # of 200 others no thousandth can be seen
     assert "It tells 100 % of them at 1 false alarm in 100 (area under the curve 1.000)." in everything.notes
     nothing = attacked(sf.Suppress(), inside, outside)
     assert nothing.value == 0.0
     assert not nothing.better_than_baseline
+    assert set(nothing.records.chance) == {0.5}  # even odds stay even
     # Half of the others have a row that a member has, too.
     half = members([[a, 0] for a in ages if a % 4 < 2])
     between = attacked(sf.Raw(), inside, half)
@@ -109,6 +111,81 @@ def test_a_mutant_that_overspends_is_seen():
     assert found.details["epsilon at least"] > 1 > found.details["epsilon claimed"]
 
 
+def mean_gap(laws: list[list[Fraction]]) -> Fraction:
+    """The best attacker's hits on members minus false alarms on controls, exactly: one of m people is in, and known.
+
+    For each person the attacker says "in" at the outcomes where their law is above the mean of the others' laws.
+    """
+    m = len(laws)
+    total = Fraction()
+    for mine in laws:
+        others = [sum(column, -own) / (m - 1) for own, column in zip(mine, zip(*laws, strict=True), strict=True)]
+        total += sum((max(Fraction(), own - other) for own, other in zip(mine, others, strict=True)), Fraction())
+    return total / m
+
+
+def within(law, base, ratio) -> bool:
+    return all(other / ratio <= own <= other * ratio for own, other in zip(law, base, strict=True))
+
+
+@pytest.mark.parametrize("ratio", [2, 3, 5])
+def test_the_bound_holds_where_people_are_replaced(ratio):
+    """e^epsilon = ratio: the mean over people stays below the bound, a single pair need not, and the bound is reached.
+
+    Everybody marks an outcome of their own: e^epsilon as likely as without them, the rest e^-epsilon as likely.
+    """
+    bound = Fraction(ratio - 1, ratio + 1)
+    outcomes = ratio + 1
+    base = [Fraction(1, outcomes)] * outcomes
+    marked = [
+        [Fraction(ratio if at == own else Fraction(1, ratio), outcomes) for at in range(outcomes)]
+        for own in range(outcomes)
+    ]
+    assert all(sum(law) == 1 and within(law, base, ratio) for law in marked)
+    people = len(marked)
+    assert mean_gap(marked) == bound * people / (people - 1)
+    pair = sum(max(Fraction(), a - b) for a, b in zip(marked[0], marked[1], strict=True))
+    assert pair > bound
+    assert pair <= Fraction(ratio**2 - 1, ratio**2 + 1)
+    rng = np.random.default_rng(ratio)
+    for _ in range(200):  # laws at random, within the ratio of a base at random
+        weights = [int(one) for one in rng.integers(1, 9, 6)]
+        base = [Fraction(one, sum(weights)) for one in weights]
+        laws = []
+        for _ in range(int(rng.integers(2, 8))):
+            law = [
+                one * (ratio if high else Fraction(1, ratio))
+                for one, high in zip(base, rng.random(6) < 0.5, strict=True)
+            ]
+            over = sum(law)
+            # towards the base as far as the sum asks: between the law and one on the other side of it
+            other = [one * (Fraction(1, ratio) if over > 1 else ratio) for one in base]
+            share = (1 - sum(other)) / (over - sum(other)) if over != 1 else Fraction(1)
+            laws.append([share * a + (1 - share) * b for a, b in zip(law, other, strict=True)])
+        assert all(sum(law) == 1 and within(law, base, ratio) for law in laws)
+        assert mean_gap(laws) <= bound * len(laws) / (len(laws) - 1)
+
+
+def test_synthetic_rows_that_overspend_are_seen():
+    """Rows drawn with epsilon 2000 under a claim of 1/10: the attack by a score is above what the claim allows."""
+    rng = np.random.default_rng(5)
+    rows = np.column_stack([rng.permutation(400), rng.integers(0, 4, 400)])
+    table, control = members(rows[:200]), members(rows[200:])
+
+    def found(epsilon):
+        made = sf.Marginals(epsilon)
+        release = run(made, gather(made, table), Entropy.seeded(0))
+        lying = replace(release, claim=sf.Marginals("0.1").claim(SCHEMA))
+        return Membership().run([lying], EVERYTHING, table, control)
+
+    broken, honest = found("2000"), found("0.1")
+    assert broken.details["bound"] == honest.details["bound"] == pytest.approx(advantage_bound(0.1))
+    assert broken.interval[0] > broken.details["bound"] > honest.interval[0]
+    assert broken.notes[-1].endswith("its claim is broken.")
+    assert not any("broken" in note for note in honest.notes)
+    assert broken.details["epsilon at least"] > 0.1 >= honest.details["epsilon at least"]
+
+
 @pytest.mark.parametrize(
     "mechanism",
     [
@@ -144,7 +221,7 @@ def test_a_broken_attacker_is_caught(monkeypatch):
         test_the_known_law_reaches_the_bound("3")
 
 
-def test_without_a_control_only_the_hits_are_told():
+def test_without_a_control_only_the_hits_are_stated():
     table, _ = drawn(4, 200)
     for mechanism in (sf.Raw(), sf.NoisyTable("1", threshold=1)):
         found = attacked(mechanism, table, None)

@@ -1,6 +1,6 @@
 """Is a table that would be mostly noise refused by public numbers, and are these numbers right?
 
-Issue 12, 12: `noisy-table` published four cells where 5.26 empty ones were expected, as 223 rows of a person who does
+`noisy-table` published four cells where 5.26 empty ones were expected, as 223 rows of a person who does
 not exist.
 """
 
@@ -75,14 +75,14 @@ def test_a_table_of_noise_is_refused_before_anything_is_spent(mechanism, tmp_pat
     """The refusal knows the schema alone: the same for every table, the ledger untouched."""
     schema, book = wide(), tmp_path / "book.db"
     sf.Ledger(book).limit("wide", 10)
-    told = set()
+    answer = set()
     for rows in ([], [[0, 0, 0, 0]], [[1, 2, 3, 1]] * 5000):
         with pytest.raises(sf.ParameterError, match="noise alone would report about") as caught:
             sf.publish(Table.from_codes(schema, np.array(rows, np.int64).reshape(-1, 4)), mechanism, ledger=book)
-        told.add(str(caught.value))
-    assert len(told) == 1
+        answer.add(str(caught.value))
+    assert len(answer) == 1
     assert sf.Ledger(book).entries() == []
-    assert str(mechanism.plan(schema).refusal) in told
+    assert str(mechanism.plan(schema).refusal) in answer
 
 
 def test_an_explicit_yes_or_a_quiet_threshold_publishes():

@@ -107,7 +107,7 @@ def test_the_threshold_keeps_false_cells_few():
     assert threshold_for(10**9, Fraction(1), 3) == 3
 
 
-def test_nothing_but_the_class_is_carried_and_no_number_of_rows_is_told():
+def test_nothing_but_the_class_is_carried_and_no_number_of_rows_is_stated():
     schema = Schema.parse(
         {
             "name": "x",

@@ -98,12 +98,12 @@ def test_killed_between_any_two_steps_nothing_paid_is_lost_or_unseen(tmp_path):
     found = left_behind(tmp_path, 0, job="points")
     assert faults(found.values()) == {}
     assert list(found) == [f"{when} {step}" for step in STEPS for when in ("before", "after")]
-    told = {when: (one["drawn"], one["spent"], one["whole before"], one["named"]) for when, one in found.items()}
-    assert told["before reserve"] == (0, 0, False, False)
-    assert told["after reserve"] == told["before draw"] == (0, 1, False, False)
-    assert told["after draw"] == told["after spend"] == told["before partial"] == (1, 1, False, False)
-    assert told["after partial"] == told["after note"] == told["before rename"] == (1, 1, True, False)
-    assert told["after rename"] == told["before done"] == told["after done"] == (1, 1, False, True)
+    answer = {when: (one["drawn"], one["spent"], one["whole before"], one["named"]) for when, one in found.items()}
+    assert answer["before reserve"] == (0, 0, False, False)
+    assert answer["after reserve"] == answer["before draw"] == (0, 1, False, False)
+    assert answer["after draw"] == answer["after spend"] == answer["before partial"] == (1, 1, False, False)
+    assert answer["after partial"] == answer["after note"] == answer["before rename"] == (1, 1, True, False)
+    assert answer["after rename"] == answer["before done"] == answer["after done"] == (1, 1, False, True)
     # Before the folder has its name the look back refuses; as soon as it has, it is seen, noted as done or not.
     for when, one in found.items():
         named = when in ("after rename", "before done", "after done")

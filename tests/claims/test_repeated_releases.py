@@ -55,10 +55,10 @@ def test_what_is_no_second_release_of_the_same_people_is_saved(tmp_path):
     first.save(tmp_path / "one")
     first.save(tmp_path / "again", format="csv")  # the same release
     sf.publish(people("village"), K5, ledger=book, save_to=tmp_path / "other people")
-    told = {"allow_noise": True, "allow_rehearsal": True, "seed": 1}
-    sf.publish(people(), sf.NoisyTable(1), ledger=book, save_to=tmp_path / "drawn", **told)  # epsilon adds up
+    answer = {"allow_noise": True, "allow_rehearsal": True, "seed": 1}
+    sf.publish(people(), sf.NoisyTable(1), ledger=book, save_to=tmp_path / "drawn", **answer)  # epsilon adds up
     sf.publish(people(), K5, save_to=tmp_path / "without a ledger")
-    sf.publish(people("county"), sf.NoisyTable(1), ledger=book, save_to=tmp_path / "noise", **told)
+    sf.publish(people("county"), sf.NoisyTable(1), ledger=book, save_to=tmp_path / "noise", **answer)
     sf.publish(people("county"), K5, ledger=book, save_to=tmp_path / "after noise")
 
 

@@ -130,10 +130,10 @@ def test_people_who_move_are_not_reported_as_several() -> None:
 def test_a_missing_value_is_not_another_person() -> None:
     columns = COLUMNS.replace('values = ["F", "M"]', 'values = ["F", "M"]\nmissing = ["unknown"]')
     columns = columns.replace('values = ["a", "b", "c", "d"]', 'values = ["a", "b", "c", "d"]\nmissing = [""]')
-    told = f'name = "t"\nperson = "patient_id"\n[attribute.patient_id]\nrole = "identifier"\n{columns}'
+    answer = f'name = "t"\nperson = "patient_id"\n[attribute.patient_id]\nrole = "identifier"\n{columns}'
     second = pl.int_range(pl.len()) % 2 == 1
     lacking = _mixed(0).with_columns(
         sex=pl.when(second).then(pl.lit("unknown")).otherwise("sex"), town=pl.when(second).then(None).otherwise("town")
     )
-    table = sf.read(lacking, sf.Schema.parse(tomllib.loads(told)))
+    table = sf.read(lacking, sf.Schema.parse(tomllib.loads(answer)))
     assert not [one for one in table.remarks() if "several people" in one.rule]

@@ -326,7 +326,7 @@ def test_pandas_objects_of_several_types(cells) -> None:
         assert found == [code_of(schema["a"], cell) for cell in order]
 
 
-def test_a_database_that_takes_two_texts_for_one_is_told_not_to(tmp_path) -> None:
+def test_a_database_that_takes_two_texts_for_one_is_asked_not_to(tmp_path) -> None:
     schema = Schema.parse({"name": "t", "attribute": {"a": {"role": "quasi", "values": ["a", "A", "é", "e"]}}})
     connection = duckdb.connect(config={"default_collation": "nocase"})
     connection.execute("CREATE TABLE t (a VARCHAR COLLATE NOACCENT)")
@@ -335,7 +335,7 @@ def test_a_database_that_takes_two_texts_for_one_is_told_not_to(tmp_path) -> Non
 
 
 @pytest.mark.full
-def test_spark_is_told_not_to_take_two_texts_for_one() -> None:
+def test_spark_is_asked_not_to_take_two_texts_for_one() -> None:
     schema = Schema.parse({"name": "t", "attribute": {"a": {"role": "quasi", "values": ["a", "A", "é", "e"]}}})
     frame = local().sql("SELECT a COLLATE UNICODE_CI_AI AS a FROM VALUES ('a'), ('A'), ('a'), ('é'), ('e') AS t(a)")
     assert read(frame, schema).counts().weights.tolist() == [2, 1, 1, 1]

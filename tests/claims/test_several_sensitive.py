@@ -1,4 +1,4 @@
-"""Issue 12, item 9: of several sensitive attributes every figure is the worst, named, with all of them shown."""
+"""Of several sensitive attributes every figure is the worst, named, with all of them shown."""
 
 from __future__ import annotations
 
@@ -59,9 +59,9 @@ def test_privacy_loss_is_the_worst_of_all_sensitive_attributes(table, release):
     assert each["sex"].value < found.value / 2  # what the first in the schema would have shown
     assert {name: one.value for name, one in found.by_attribute.items()} == {n: one.value for n, one in each.items()}
     assert found.largest_ratio == max(one.largest_ratio for one in each.values())
-    told = found.measured().to_json()["details"]
-    assert told["attribute"] == "ill"
-    assert set(told["by_attribute"]) == set(told["largest_ratios"]) == {"sex", "ill", "pay"}
+    answer = found.measured().to_json()["details"]
+    assert answer["attribute"] == "ill"
+    assert set(answer["by_attribute"]) == set(answer["largest_ratios"]) == {"sex", "ill", "pay"}
 
 
 @pytest.mark.parametrize(
@@ -149,10 +149,10 @@ def test_the_commands_print_all_sensitive_attributes(table, tmp_path):
     data, where = str(tmp_path / "d.csv"), str(tmp_path / "s.toml")
     made = run(app, ["publish", "mondrian", data, where, "--k", "8", "-o", str(tmp_path / "out")])
     assert made.exit_code == 0, made.output
-    told = run(app, ["measure", data, where, str(tmp_path / "out")])
-    assert "privacy_loss is that of ill, the worst of 3 sensitive attributes: sex " in told.output
+    answer = run(app, ["measure", data, where, str(tmp_path / "out")])
+    assert "privacy_loss is that of ill, the worst of 3 sensitive attributes: sex " in answer.output
     records = tmp_path / "r.csv"
-    told = run(app, ["attack", "composition", str(tmp_path / "out"), "--victims", data, "--records", str(records)])
-    assert told.exit_code == 0, told.output
-    assert "given away most of 3 attributes" in told.output
+    answer = run(app, ["attack", "composition", str(tmp_path / "out"), "--victims", data, "--records", str(records)])
+    assert answer.exit_code == 0, answer.output
+    assert "given away most of 3 attributes" in answer.output
     assert {line.split(",")[1] for line in records.read_text().splitlines()[1:]} == {"sex", "ill", "pay"}

@@ -29,6 +29,12 @@ def test_planted_tables():
     nobody = SinglingOut(columns=3).run([made(pairs, sf.Raw())], EVERYTHING, pairs, outside)
     assert nobody.targets.successes == 0
     assert not nobody.better_than_baseline
+    # Half of the published rows are copies of people: their conditions hold for one person, most others for nobody.
+    rows, others = drawn(5, 300), drawn(6, 300)
+    copied = made(planted(np.concatenate([rows[:150], others[150:]])), sf.Raw())
+    between = SinglingOut(columns=3).run([copied], EVERYTHING, planted(rows), planted(drawn(7, 300)))
+    assert 0.3 < between.targets.rate < 0.7
+    assert between.interval[0] > 0
     # A release that says nothing gives no condition more than chance.
     blind = SinglingOut(columns=3).run([made(inside, sf.Suppress())], EVERYTHING, inside, outside)
     assert blind.value == pytest.approx(0, abs=0.25)

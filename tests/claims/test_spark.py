@@ -106,8 +106,8 @@ def arrays_of(schema: Schema, frame: pl.DataFrame):
     if members is None:
         again = batches_of(counts.codes, counts.weights)
         return table, Batches(counts.names, sizes=counts.sizes, rows=counts.rows, again=again)
-    told = {"person": members.person, "line": members.line, "times": members.rows}
-    return table, ArraysOfPeople.of(counts.names, counts.sizes, counts.codes, counts.weights, **told)
+    stated = {"person": members.person, "line": members.line, "times": members.rows}
+    return table, ArraysOfPeople.of(counts.names, counts.sizes, counts.codes, counts.weights, **stated)
 
 
 def answers_agree(found, expected) -> None:

@@ -96,3 +96,34 @@ def test_suppress_asks_only_for_what_it_carries(table: sf.Table) -> None:
     counts = Gathered(table.schema, by_names={names[0]: table.counts(names[0])})
     release = sf.Suppress().apply(counts, Entropy.seeded(1))
     assert release.groups.overall["illness"].tolist() == [3, 1, 2]
+
+
+def test_the_dictionary_says_what_suppress_does(table: sf.Table, tmp_path: Path) -> None:
+    """No cell of a quasi-identifier tells anything; what is carried is published as it is and stays in its row."""
+    release = sf.publish(table, sf.Suppress())
+    release.save(tmp_path / "out", allow_fingerprints=True)
+    answer = (tmp_path / "out" / "dictionary.md").read_text(encoding="utf-8")
+    assert "made coarser" not in answer.replace("without being made coarser", "")
+    assert "look alike" not in answer
+    assert "gathered in groups" not in answer
+    assert answer.count("not published: every cell is `*`") == len(release.quasi) == 2
+    assert release.frame().select([one.name for one in release.quasi]).unique().rows() == [("*", "*")]
+    assert answer.count("published as it is") == len(release.carried) == 2
+    together = "who knows some of them of a person may find the row, and read the others"
+    assert together in answer
+    one = table.with_roles(target=[])
+    sf.publish(one, sf.Suppress()).save(tmp_path / "one", allow_fingerprints=True)
+    assert together not in (tmp_path / "one" / "dictionary.md").read_text(encoding="utf-8")
+    assert sf.verify(tmp_path / "out").holds
+
+
+def test_a_dictionary_of_classes_does_not_say_that_columns_are_hidden(tmp_path: Path) -> None:
+    rows = pl.DataFrame({"age": [str(age) for age in range(20, 60)], "city": ["a", "b"] * 20, "ill": ["x", "y"] * 20})
+    kinds = {"age": {"kind": "numeric", "range": [0, 100]}, "city": {"values": ["a", "b"]}}
+    attributes = {name: {"role": "quasi", **kind} for name, kind in kinds.items()}
+    attributes["ill"] = {"role": "sensitive", "values": ["x", "y"]}
+    schema = sf.Schema.parse({"name": "t", "source": "public", "rows_per_person": 1, "attribute": attributes})
+    sf.publish(sf.read(rows, schema), sf.Mondrian(k=5)).save(tmp_path / "out", allow_derived=True)
+    answer = (tmp_path / "out" / "dictionary.md").read_text(encoding="utf-8")
+    assert "made coarser" in answer
+    assert "every cell" not in answer.partition("### city")[0]

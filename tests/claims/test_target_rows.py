@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 import pytest
@@ -12,11 +14,19 @@ import sfumato as sf
 from sfumato.attacks.audit import INFINITY, ROOM, WORK, Walk, laplace_counts, walked
 from sfumato.counts import Table
 from sfumato.mechanisms.base import gather
-from sfumato.mechanisms.target_rows import row_model, target_rows
+from sfumato.mechanisms.target_rows import corrections, row_model, target_rows
 from sfumato.randomness import discrete_laplace_pmf
 
 EPSILON = Fraction(1, 2)
 HIGH = 60  # an outcome above every count, so far that a table of it tells the classes apart
+
+
+chance = cache(discrete_laplace_pmf)
+
+
+def highest(stage):
+    """Corrections are measured in units of a row."""
+    return HIGH * (corrections.UNITS if stage.startswith("correction") else 1)
 
 
 class Transcripts(Walk):
@@ -29,10 +39,9 @@ class Transcripts(Walk):
         return self.taken(law)
 
     def noisy(self, counts, *, epsilon, stage):
-        found = [
-            self.entry([discrete_laplace_pmf(epsilon, out - int(count)) for out in (0, HIGH)]) for count in counts.flat
-        ]
-        return HIGH * np.array(found).reshape(counts.shape)
+        high = highest(stage)
+        found = [self.entry([chance(epsilon, out - int(count)) for out in (0, high)]) for count in counts.flat]
+        return high * np.array(found).reshape(counts.shape)
 
     def cells(self, number, occupied, *, epsilon, threshold):
         held = dict(zip(*(part.tolist() for part in occupied), strict=True))
@@ -84,17 +93,42 @@ WORLDS = [
 
 
 def known_for(kind, monkeypatch):
-    """Nothing is cut; cells alone; cells and tables; and a number of rows that is paid for and decides which."""
+    """Nothing is cut; cells alone; cells and tables; a number of rows that is paid for and decides which; corrections.
+
+    With corrections: after a cut; by one attribute, chosen of two; and by two, one after the other.
+    """
     if kind == "both":
         monkeypatch.setattr(target_rows, "FLAT", 1)
+    if kind.startswith("corrected"):
+        monkeypatch.setattr(corrections, "STRATA", ())  # three entries for each value, so that all can be walked
+    if kind in ("corrected by one of two", "corrected by two"):
+        monkeypatch.setattr(target_rows, "affordable_cuts", lambda _: 0)
+        many = {"corrected by one of two": 1, "corrected by two": 2}[kind]
+        monkeypatch.setattr(target_rows, "affordable_corrections", lambda _, **__: many)
+        return schema(20_000, values=3 - many, columns=2)  # of one value each, where there are two tables to walk
     if kind == "counted":
         monkeypatch.setattr(target_rows, "FEW", 1)
         monkeypatch.setattr(target_rows, "information", lambda _, rows: max(rows, 0))
-    return schema({"tables": 10, "cells": 10_000, "both": 10_000, "counted": None}[kind])
+    return schema({"tables": 10, "cells": 10_000, "both": 10_000, "corrected": 20_000, "counted": None}[kind])
 
 
-SOME = [*(("tables", *world) for world in WORLDS), *(("cells", *world) for world in WORLDS), ("counted", *WORLDS[0])]
-REST = [("both", *world) for world in WORLDS] + [("counted", *world) for world in WORLDS[1:]]
+WIDER = [
+    ([], (0, 1, 1)),
+    ([(1, 1, 0)], (1, 0, 1)),  # one score falls, the other rises
+    ([(0, 1, 1)], (0, 1, 1)),
+    ([(0, 1, 1)], (1, 0, 0)),
+    ([(0, 1, 1), (1, 1, 0)], (0, 1, 0)),
+]
+CHOSEN = [("corrected by one of two", *world) for world in WIDER]
+SOME = [*(("tables", *world) for world in WORLDS), *(("cells", *world) for world in WORLDS), ("counted", *WORLDS[0]),
+        CHOSEN[0]]  # fmt: skip
+REST = (
+    [("corrected", *world) for world in WORLDS]
+    + CHOSEN[1:]
+    + [("corrected by two", [(0, 0, 1)], (0, 0, 0))]
+    + [("both", *world) for world in WORLDS]
+    + [("counted", *world) for world in WORLDS[1:]]
+)
 
 
 def keeps_its_epsilon(kind, rows, more, monkeypatch):
@@ -121,6 +155,7 @@ def test_the_whole_mechanism_keeps_its_epsilon_at_length(kind, rows, more, monke
         ("cells", {"selections", "counts"}),
         ("both", {"selections", "counts", "tables", "model"}),
         ("counted", {"rows", "selections", "counts", "tables", "model"}),
+        ("corrected", {"selections", "counts", "attributes", "corrections"}),
     ],
 )
 def test_the_worlds_take_every_path(kind, expected, monkeypatch):
@@ -131,7 +166,7 @@ def test_the_worlds_take_every_path(kind, expected, monkeypatch):
 
 
 @pytest.mark.parametrize("rows", [None, 10, 5_000, 1_000_000])
-@pytest.mark.parametrize(("values", "columns"), [(2, 3), (40, 2), (3, 0)])
+@pytest.mark.parametrize(("values", "columns"), [(2, 3), (40, 2), (40, 7), (3, 0)])
 def test_the_trace_sums_to_epsilon(rows, values, columns):
     known = schema(rows, values, columns)
     rng = np.random.default_rng(1)
@@ -155,7 +190,7 @@ class NoNoise(Transcripts):
 
     def noisy(self, counts, *, epsilon, stage):
         laws = [[Decimal(int((out > 0) == (count > 0))) for out in (0, HIGH)] for count in counts.flat]
-        return HIGH * np.array([self.entry(one) for one in laws]).reshape(counts.shape)
+        return highest(stage) * np.array([self.entry(one) for one in laws]).reshape(counts.shape)
 
 
 class UnpaidModel(Transcripts):
@@ -186,6 +221,59 @@ def test_mutants_are_caught(mutant):
     assert any(loss(sf.TargetRows(EPSILON), known, rows, more, mutant) > allowed for rows, more in WORLDS)
 
 
+def exceeds(monkeypatch, walk=Transcripts, worlds=tuple(WIDER)):
+    known = known_for("corrected by one of two", monkeypatch)
+    allowed = Decimal("0.5") + ROOM
+    return any(loss(sf.TargetRows(EPSILON), known, rows, more, walk) > allowed for rows, more in worlds)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("mutant", [HalfTheNoise, NoNoise, UnpaidModel])
+def test_mutants_of_corrections_are_caught(mutant, monkeypatch):
+    assert exceeds(monkeypatch, mutant)
+
+
+@pytest.mark.full
+def test_a_choice_of_attributes_at_half_its_sensitivity_is_caught(monkeypatch):
+    """Nearly all of the budget is for the choice, and the new row raises one score as it lowers the other."""
+    one, most = Fraction(1, 100), Fraction(97, 100)
+    shares = {"selections": one, "counts": one, "attributes": most, "corrections": one}
+    monkeypatch.setattr(target_rows, "CORRECTED", shares)
+    world = ([(1, 1, 0)] * 50, (0, 1, 1))
+    assert not exceeds(monkeypatch, worlds=[world])
+    half = replace(corrections.RESIDUAL, sensitivity=corrections.UNITS // 2)
+    monkeypatch.setattr(target_rows, "RESIDUAL", half)
+    assert exceeds(monkeypatch, worlds=[world])
+
+
+def test_a_correction_in_which_a_row_counts_for_more_than_one_is_caught(monkeypatch):
+    true = corrections.measured
+
+    def whole_rows_settled(value, many, odds, *, second, weight):
+        off, settled = true(value, many, odds, second=second, weight=weight)
+        return off, settled + off.sum(axis=1)[:, None]
+
+    monkeypatch.setattr(target_rows, "measured", whole_rows_settled)
+    assert exceeds(monkeypatch, worlds=WIDER[:1])
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_one_row_moves_a_correction_by_one_row_at_most(seed):
+    """Whatever the odds are: non-negative whole numbers that come to one row's units; a score by no more."""
+    rng = np.random.default_rng(seed)
+    value, second, weight = rng.integers(0, 5, 40), rng.random(40) < 0.4, np.ones(40, np.int64)
+    odds = rng.choice([1e-12, 0.1, 0.5, 1.0, 3.0, 1e12, *rng.random(5)], 40)
+    before, score = np.zeros((5, 2 + len(corrections.STRATA) + 1), np.int64), 0
+    for n in range(1, 41):
+        said = {"second": second[:n], "weight": weight[:n]}
+        after = np.hstack(corrections.measured(value[:n], 5, odds[:n], **said))
+        assert (after >= before).all()
+        assert (after - before).sum() == corrections.UNITS
+        moved = corrections.left_over(value[:n], 5, odds[:n], **said)
+        assert abs(moved - score) <= corrections.UNITS
+        before, score = after, moved
+
+
 def test_a_count_that_is_not_paid_for_is_caught(monkeypatch):
     monkeypatch.setattr(target_rows, "FEW", 1)
     monkeypatch.setattr(target_rows, "information", lambda _, rows: max(rows, 0))
@@ -199,7 +287,7 @@ def test_a_count_that_is_not_paid_for_is_caught(monkeypatch):
 
 def test_a_score_that_one_row_moves_too_far_is_caught(monkeypatch):
     true = row_model.correct_rows
-    monkeypatch.setattr(target_rows, "correct_rows", lambda *told: 40 * true(*told))
+    monkeypatch.setattr(target_rows, "correct_rows", lambda *answer: 40 * true(*answer))
     allowed = Decimal("0.5") + ROOM
     assert any(loss(sf.TargetRows(EPSILON), schema(10), rows, more) > allowed for rows, more in WORLDS)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tomllib
+
 import polars as pl
 import pytest
 
@@ -118,3 +120,53 @@ def test_a_value_named_missing_is_not_the_mark_of_no_value():
 
     assert plain_spelling("missing") != plain_spelling("(missing)")
     assert plain_spelling("missing") == plain_spelling("Missing.")
+
+
+ILLS = ["fracture", "fractures", "Asthma bronch.", "Asthma bronchiale", "I21.9", "I219", "hepatitis A", "hepatitis B"]
+
+
+def ills(number=800):
+    return [ILLS[at * 7 // 3 % len(ILLS)] for at in range(number)]
+
+
+def test_a_draft_asks_about_values_that_may_be_one(tmp_path):
+    """Diversity counts each listed value, so a person is asked; the question itself names no value."""
+    frame = pl.DataFrame({"age": [at * 37 // 7 % 90 for at in range(800)], "diagnosis": ills()})
+    text = sf.draft(frame)
+    drafted = sf.Schema.parse(tomllib.loads(text))["diagnosis"]
+    asked = [one for one in drafted.decide if one.startswith("same: may 3 pairs of values be spellings of one")]
+    assert len(asked) == 1
+    assert not any(value in question for question in drafted.decide for value in ILLS[2:])
+    for one, other in zip(ILLS[0:6:2], ILLS[1:6:2], strict=True):
+        assert f"one value? {one} and {other}" in text
+    assert "hepatitis A and hepatitis B" not in text
+
+
+SAME = {"fracture": ["fractures"], "Asthma bronchiale": ["Asthma bronch."], "I21.9": ["I219"]}
+MERGED = ["fracture", "Asthma bronchiale", "I21.9", "hepatitis A", "hepatitis B"]
+
+
+def test_check_says_it_until_same_closes_it():
+    loose = {"diagnosis": {"role": "sensitive", "values": ILLS}}
+    read = table(loose, {"diagnosis": ills()})
+    said = [one for one in read.schema.remarks() if one.count == 3]
+    assert "3 pairs of values differ in a letter, an ending, an abbreviation" in said[0].rule
+    assert not any(value in str(said[0]) for value in ILLS)
+    closed = table({"diagnosis": {"role": "sensitive", "values": MERGED, "same": SAME}}, {"diagnosis": ills()})
+    assert not [one for one in closed.schema.remarks() if "differ in a letter" in one.rule]
+
+
+def test_diversity_does_not_count_what_is_said_to_be_the_same(tmp_path):
+    """Two spellings in a class are two values where nobody said that they are one, and one where somebody did."""
+    spelt = [("fracture", "fractures")[at % 2] for at in range(200)]
+    apart = table({"diagnosis": {"role": "sensitive", "values": ILLS}}, {"diagnosis": spelt})
+    same = table({"diagnosis": {"role": "sensitive", "values": MERGED, "same": SAME}}, {"diagnosis": spelt})
+    two = sf.Mondrian(sf.LDiversity(2))
+    assert sf.publish(apart, two).summary().classes > 0
+    with pytest.raises(sf.Infeasible):
+        sf.publish(same, two)
+    published = pl.DataFrame({"age": ["*"] * 200, "sex": ["*"] * 200, "diagnosis": spelt})
+    published.write_csv(tmp_path / "foreign.csv")
+    for read, holds in ((apart, True), (same, False)):
+        verdict = sf.verify(tmp_path / "foreign.csv", schema=read.schema, requirement=sf.LDiversity(2))
+        assert verdict.holds is holds

@@ -383,7 +383,7 @@ def test_groups_of_a_bare_file(tmp_path):
 
 @pytest.mark.parametrize("other", ["Flu", "flu ", " FLU", "f l u", "influenza", "{flu, ulcer}"])
 def test_two_spellings_of_one_value_are_not_diversity(tmp_path, other):
-    """Issue 12, item 8: a class of one value written in two ways, or of a text that the schema does not know."""
+    """A class of one value written in two ways, or of a text that the schema does not know."""
     rows = [{"age": "[0-10)", "illness": text, "job": "*"} for text in ("flu", other)]
     pl.DataFrame(rows).write_csv(tmp_path / "t.csv", quote_style="always")
     verdict = verify(tmp_path / "t.csv", schema=SCHEMA, requirement=LDiversity(2, kind="distinct"))
@@ -422,7 +422,6 @@ def test_two_listed_spellings_of_one_value_are_not_diversity_of_our_own_folder(t
 
 @pytest.mark.parametrize("name", [".DS_Store", "Thumbs.db", "desktop.ini"])
 def test_what_is_named_like_a_system_file_is_not_skipped(tmp_path, name):
-    """Issue 12, item 8."""
     release_of(CLAIM).save(tmp_path / "out")
     (tmp_path / "out" / name).write_bytes(b"x")
     assert verify(tmp_path / "out").holds is False

@@ -1,7 +1,7 @@
 """A release under differential privacy is never withheld by what the data say of it, and no failure after a draw asks
 the data.
 
-Issue 12, A2: `--against X --refuse` on a differentially private method lost 10.7 under a claim of 0.1.
+`--against X --refuse` on a differentially private method lost 10.7 under a claim of 0.1.
 """
 
 from __future__ import annotations

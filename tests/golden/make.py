@@ -515,14 +515,14 @@ def _requirements() -> Files:
         sf.ProbabilisticDP("1/2", delta="1/1000"),
         sf.ConcentratedDP("1/100", epsilon="7/10", delta="1e-6"),
     ]
-    told = [{"kind": type(one).__name__, "json": one.to_json(), "shown": str(one)} for one in promises]
+    stated = [{"kind": type(one).__name__, "json": one.to_json(), "shown": str(one)} for one in promises]
     claims = [
         sf.Claim(both),
         sf.Claim(sf.PureDP(1), neighbours=sf.Neighbours.ADD_OR_REMOVE_ONE),
         sf.Claim(sf.ApproxDP(1, delta="1e-6"), neighbours=sf.Neighbours.REPLACE_ONE),
     ]
     return {
-        "promises.json": as_json(told),
+        "promises.json": as_json(stated),
         "claims.json": as_json([claim.to_json() for claim in claims]),
         "neighbours.json": as_json([relation.value for relation in sf.Neighbours]),
     }
@@ -625,13 +625,13 @@ def _attacks() -> Files:
         found[f"composition-{prior}"] = sf.attacks.composition(
             [first, second], drawn.shared, d=2, control=drawn.only[0], prior=prior
         )
-    told = {f"{name}.json": as_json(value.to_json()) for name, value in found.items()}
+    stated = {f"{name}.json": as_json(value.to_json()) for name, value in found.items()}
     rows = sf.attacks.overlap_experiment(
         source, {"k": sf.Mondrian(sf.KAnonymity(4))}, size=40, overlap=[10, 20], d=2, queries=20, controls=20, seed=SEED
     )
-    told["overlap.json"] = as_json([row.to_json() for row in rows])
+    stated["overlap.json"] = as_json([row.to_json() for row in rows])
     audits = [_audited(sf.NoisyTable("7/3")), _audited(sf.DiffGen(1, specializations=1))]
-    return told | {"exact-audit.json": as_json(audits)}
+    return stated | {"exact-audit.json": as_json(audits)}
 
 
 # -- frontiers and pages -----------------------------------------------------------------------
@@ -650,7 +650,7 @@ def _frontier_case(schema: str) -> None:
         found = front(schema)
         most = 1.1 * min(point.privacy.mean for point in found.efficient_without_buckets)
         free = sf.Policy({"k": 1})
-        told = {
+        stated = {
             "knee": found.recommend().to_json(),
             "privacy": found.recommend(free, privacy_loss=most).to_json(),
             "utility": found.recommend(utility_loss=0.5).to_json(),
@@ -660,7 +660,7 @@ def _frontier_case(schema: str) -> None:
         return {
             "frontier.json": as_json(found.to_json()),
             "labels.json": as_json(labels),
-            "recommended.json": as_json(told),
+            "recommended.json": as_json(stated),
         }
 
     @case(f"pages/steward-{schema}")
@@ -712,7 +712,7 @@ def answer(command: str) -> dict[str, Any]:
     return {"command": command, "exit": code, "printed": json.loads(text)}
 
 
-def _told(*calls: str) -> Files:
+def _answers(*calls: str) -> Files:
     return {f"{at}.json": as_json(answer(call)) for at, call in enumerate(calls, 1)}
 
 
@@ -721,7 +721,7 @@ def _commands(name: str, *calls: str) -> None:
     def made() -> Files:
         for needed in re.findall(r"release-([\w.-]+)", " ".join(calls)):
             saved(needed)
-        return _told(*calls)
+        return _answers(*calls)
 
 
 SEEDED = f"--format csv --seed {SEED} --allow-rehearsal --allow-fingerprints"
@@ -741,7 +741,7 @@ def _publish_case(method: str, flags: str) -> None:
     @case(f"commands/publish-{method}")
     def made() -> Files:
         asked = f"publish {method} members.csv {flags}"
-        told = answer(f"{asked} {SEEDED} -o out-{method}")
+        stated = answer(f"{asked} {SEEDED} -o out-{method}")
         written = desk() / f"out-{method}"
         manifest = json.loads((written / "manifest.json").read_text("utf-8"))
         kept = {
@@ -753,7 +753,7 @@ def _publish_case(method: str, flags: str) -> None:
             if file.suffix == ".csv"
         }
         return {
-            "published.json": as_json(told),
+            "published.json": as_json(stated),
             "manifest.json": as_json(kept),
             "tables.json": as_json(hashes),
             "plan.json": as_json(answer(f"{asked} --dry-run")),
@@ -785,10 +785,10 @@ def _attack() -> Files:
     victims = "--victims members.csv"
     ours = f"attack composition release-mondrian release-mondrian.tight {victims} --control others.csv"
     anyones = f"attack composition release-mondrian/data.csv release-mondrian.emd {victims} --schema members.toml"
-    told = _told(
+    stated = _answers(
         f"{ours} --schema members.toml --d 3 --records records.csv", f"{anyones} --attribute ill --prior overall"
     )
-    return told | {"records.csv": (desk() / "records.csv").read_text("utf-8")}
+    return stated | {"records.csv": (desk() / "records.csv").read_text("utf-8")}
 
 
 _commands(
@@ -834,12 +834,12 @@ def brief_text(text: str) -> str:
 @case("commands/frontier")
 def _frontier_command() -> Files:
     asked = "frontier members.csv {} --repeats 1 --workers 0 --keep kept --preset {}"
-    told = {
+    stated = {
         "buckets": asked.format("members.toml", "tradeoff-buckets"),  # nothing that may be recommended
         "membership": asked.format("members.toml", "tradeoff-buckets --membership-public --privacy-loss 0.2"),
         "diffgen": asked.format("target.toml", "diffgen -o front.md --public public.md"),
     }
-    found = {f"{name}.json": as_json(answer(call)) for name, call in told.items()}
+    found = {f"{name}.json": as_json(answer(call)) for name, call in stated.items()}
     return found | page(desk() / "front.md") | page(desk() / "public.md")
 
 
@@ -858,25 +858,25 @@ def explained() -> list[str]:
 def _synthesize() -> Files:
     given = "synthesize flows.csv --geography blocks.csv --epsilon 4.6 --delta 1e-5"
     asked = f"{given} --by tract --bands 2,5 --weights 4,2,1 --format csv --seed {SEED} --allow-rehearsal -o out-flows"
-    told = {"published.json": as_json(answer(f"{asked} --map map.html"))}
-    told["plan.json"] = as_json(answer(f"{given} --keep 0.2 --dry-run"))
-    told["person.json"] = as_json(answer(f"{given} --unit person --cap 2 --dry-run"))
-    return told | folder(desk() / "out-flows") | page(desk() / "map.html")
+    stated = {"published.json": as_json(answer(f"{asked} --map map.html"))}
+    stated["plan.json"] = as_json(answer(f"{given} --keep 0.2 --dry-run"))
+    stated["person.json"] = as_json(answer(f"{given} --unit person --cap 2 --dry-run"))
+    return stated | folder(desk() / "out-flows") | page(desk() / "map.html")
 
 
 @case("commands/apply")
 def _apply() -> Files:
     saved("topdown")
-    told = answer("apply release-topdown others.csv -o applied.csv --schema target.toml")
-    return {"1.json": as_json(told), "applied.csv": (desk() / "applied.csv").read_text("utf-8")}
+    stated = answer("apply release-topdown others.csv -o applied.csv --schema target.toml")
+    return {"1.json": as_json(stated), "applied.csv": (desk() / "applied.csv").read_text("utf-8")}
 
 
 @case("commands/mapping-and-against")
 def _mapping() -> Files:
     saved("mondrian.tight")
     asked = "publish mondrian members.csv members.toml --k 6 --mapping mapping.csv --against release-mondrian.tight"
-    told = answer(f"{asked} --d 2 {SEEDED} -o out-mapping")
-    return {"1.json": as_json(told), "mapping.csv": (desk() / "mapping.csv").read_text("utf-8")}
+    stated = answer(f"{asked} --d 2 {SEEDED} -o out-mapping")
+    return {"1.json": as_json(stated), "mapping.csv": (desk() / "mapping.csv").read_text("utf-8")}
 
 
 @case("commands/ledger")
@@ -891,8 +891,8 @@ def _ledger() -> Files:
         ),
         1,
     ):
-        told = answer(f"{asked} {SEEDED} --ledger book.db -o out-book-{at}")
-        found[f"published-{at}.json"] = as_json(told)
+        stated = answer(f"{asked} {SEEDED} --ledger book.db -o out-book-{at}")
+        found[f"published-{at}.json"] = as_json(stated)
     found["listed.json"] = as_json(answer("ledger book.db"))
     with contextlib.closing(sqlite3.connect(desk() / "book.db")) as book:
         book.row_factory = sqlite3.Row

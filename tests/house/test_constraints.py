@@ -62,10 +62,10 @@ def test_constraints_are_sorted_and_name_a_package_once():
 def test_notice_names_what_pages_embed():
     import vl_convert
 
-    told = (ROOT / "NOTICE").read_text("utf-8")
+    answer = (ROOT / "NOTICE").read_text("utf-8")
     for name in ("Vega", "Vega-Lite", "Vega-Embed", "D3", "vl-convert"):
-        assert re.search(rf"^  {re.escape(name)}\b", told, re.MULTILINE), name
-    assert vl_convert.get_vega_version() in told
-    assert vl_convert.get_vega_embed_version() in told
-    assert vl_convert.get_vegalite_versions()[-1] in told
-    assert vl_convert.__version__.partition(".post")[0] in told
+        assert re.search(rf"^  {re.escape(name)}\b", answer, re.MULTILINE), name
+    assert vl_convert.get_vega_version() in answer
+    assert vl_convert.get_vega_embed_version() in answer
+    assert vl_convert.get_vegalite_versions()[-1] in answer
+    assert vl_convert.__version__.partition(".post")[0] in answer

@@ -67,28 +67,28 @@ def test_json_holds_no_row(desk, capsys):
     assert (
         asked(desk, "out", "--control", desk / "others.csv", "--json", "--attack", "inference", "--knows", "town") == 0
     )
-    told = json.loads(capsys.readouterr().out)
-    assert [one["attack"] for one in told["attacks"]] == ["inference"]
-    assert told["confidential"] is True
-    assert told["attacks"][0]["targets"]["trials"] == 200
-    assert "records" not in told["attacks"][0]
+    answer = json.loads(capsys.readouterr().out)
+    assert [one["attack"] for one in answer["attacks"]] == ["inference"]
+    assert answer["confidential"] is True
+    assert answer["attacks"][0]["targets"]["trials"] == 200
+    assert "records" not in answer["attacks"][0]
 
 
 def test_anyones_file(desk, capsys):
     data = pl.read_csv(desk / "data.csv").with_columns(age=pl.lit("*"))
     data.write_csv(desk / "theirs.csv")
     assert asked(desk, "theirs.csv", "--control", desk / "others.csv", "--json") == 0
-    told = json.loads(capsys.readouterr().out)
-    assert {"identity", "inference", "membership"} <= {one["attack"] for one in told["attacks"]}
+    answer = json.loads(capsys.readouterr().out)
+    assert {"identity", "inference", "membership"} <= {one["attack"] for one in answer["attacks"]}
 
 
 def test_without_a_control_and_with_a_rehearsal(desk, capsys):
     assert asked(desk) == 0
     assert "cannot be separated from what is true of everybody" in " ".join(capsys.readouterr().out.split())
     assert asked(desk, "out", "--again", "--json") == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["rehearsed"] is True
-    assert told["controlled"] is True
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["rehearsed"] is True
+    assert answer["controlled"] is True
 
 
 def test_an_attack_nobody_knows(desk, capsys):

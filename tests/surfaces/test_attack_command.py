@@ -75,7 +75,7 @@ def test_the_paper_by_command(desk, capsys):
     assert command("attack", "composition", *files, "--control", desk / "one_b.csv") == 0
     said = capsys.readouterr().out
     assert "Exactly one value left: 50.00 %" in said
-    assert "People who are not in all releases" in said
+    assert "that are not in all releases" in said
 
 
 def test_folders_by_command(desk, capsys):

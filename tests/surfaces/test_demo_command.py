@@ -71,8 +71,8 @@ def test_the_public_page_names_the_folder_that_is_beside_it(made, monkeypatch):
     monkeypatch.chdir(folder / "some where")
     assert json.loads(run(*shlex.split(check)[1:], "--json"))["ok"]
     monkeypatch.chdir(folder)
-    told = next(line for line in text.splitlines() if "sfumato verify" in line)
-    assert json.loads(run(*shlex.split(told.partition(": ")[2])[1:], "--json"))["ok"]
+    answer = next(line for line in text.splitlines() if "sfumato verify" in line)
+    assert json.loads(run(*shlex.split(answer.partition(": ")[2])[1:], "--json"))["ok"]
 
 
 def test_that_membership_is_public_is_said_first(made):
@@ -108,9 +108,9 @@ def test_without_being_asked_the_demo_publishes_no_exact_quasi_identifiers(tmp_p
     monkeypatch.setattr(sf, "sweep", lambda *parts, **grid: both if grid else sweep(*parts))
     text = run("demo", "--quick", "-o", "out")
     assert "Recommended: Mondrian k-anonymity(5) & t-closeness(0.15)" in text
-    told = " ".join(text.split())
-    assert "1 bucket release was left out of this recommendation: it publishes everybody's exact" in told
-    assert "It would not have been recommended instead" in told  # anyone can tell who is in it: the membership gain
+    answer = " ".join(text.split())
+    assert "1 bucket release was left out of this recommendation: it publishes everybody's exact" in answer
+    assert "It would not have been recommended instead" in answer  # anyone can tell who is in it: the membership gain
     assert sf.Release.load(tmp_path / "out" / "release").form == "generalized"
     page, public = ((tmp_path / "out" / name).read_text() for name in ("report.html", "public.html"))
     assert "sfumato demo --quick -o out" in page

@@ -60,17 +60,17 @@ def command(capsys, *arguments):
 def test_command_and_library_agree(files, capsys) -> None:
     out = files / "out"
     asked = ("--k", 5, "--d", 4, "--alpha", "0.8", "-o", out, "--json")
-    code, told = command(capsys, "publish", "dlink", files / "data.csv", files / "schema.toml", *asked)
+    code, stated = command(capsys, "publish", "dlink", files / "data.csv", files / "schema.toml", *asked)
     assert code == 0
-    answer = json.loads(told.out)
+    answer = json.loads(stated.out)
     assert answer["claim"]["promise"]["kind"] == "linkable"
     table = sf.read(files / "data.csv", sf.Schema.load(files / "schema.toml"))
     release = sf.publish(table, sf.DLink(sf.Mondrian(sf.KAnonymity(5)), d=4, alpha=0.8))
     assert answer["summary"] == release.summary().to_json()
     assert sf.Release.load(out).frame().equals(release.frame())
-    code, told = command(capsys, "verify", out, "--json")
+    code, stated = command(capsys, "verify", out, "--json")
     assert code == 0
-    assert json.loads(told.out)["kind"] == "estimate"
+    assert json.loads(stated.out)["kind"] == "estimate"
 
 
 @pytest.mark.parametrize(
@@ -88,19 +88,19 @@ def test_command_and_library_agree(files, capsys) -> None:
 def test_every_option_reaches_the_mechanism(files, capsys, more) -> None:
     given = [files / word if word.endswith(".csv") else word for word in more]
     paths = (files / "data.csv", files / "schema.toml")
-    code, told = command(
+    code, stated = command(
         capsys, "publish", "dlink", *paths, "--k", 5, "--d", 3, "--alpha", "0.6", *given, "-o", files / "out", "--json"
     )
-    assert code == 0, told
-    assert json.loads(told.out)["claim"]["promise"]["d"] == 3
+    assert code == 0, stated
+    assert json.loads(stated.out)["claim"]["promise"]["d"] == 3
 
 
 def test_unreachable_is_exit_3_and_bad_input_2(files, capsys) -> None:
     paths = (files / "data.csv", files / "schema.toml", "-o", files / "out")
-    code, told = command(capsys, "publish", "dlink", *paths, "--k", 5, "--others", 3)
+    code, stated = command(capsys, "publish", "dlink", *paths, "--k", 5, "--others", 3)
     assert code == 3
-    assert "cannot be reached" in told.err
+    assert "cannot be reached" in stated.err
     assert command(capsys, "publish", "dlink", *paths, "--k", 5, "--alpha", 2)[0] == 2
-    code, told = command(capsys, "publish", "dlink", *paths, "--k", 5, "--dry-run")
+    code, stated = command(capsys, "publish", "dlink", *paths, "--k", 5, "--dry-run")
     assert code == 0
-    assert "not a guarantee" in told.out
+    assert "not a guarantee" in stated.out

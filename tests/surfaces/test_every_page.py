@@ -64,10 +64,10 @@ def test_pages_of_every_mechanism(name, ending, clinic, with_target, tmp_path):
         if ending == "json":
             json.loads(text)
     if ending != "json":
-        told = words(public)
+        answer = words(public)
         shown = str(release.claim.promise).replace("&", "&amp;")
-        assert shown in told.replace("\\", "")
-        assert ("suppressed" in told) is (release.form != "cells")
+        assert shown in answer.replace("\\", "")
+        assert ("suppressed" in answer) is (release.form != "cells")
 
 
 @pytest.mark.parametrize("audience", ["steward", "public"])

@@ -49,8 +49,8 @@ def test_counts_that_are_practically_exact_are_said_to_be(method, files, tmp_pat
     done = CliRunner().invoke(app, ["publish", method[0], *files, *asked, "-o", str(out)])
     assert done.exit_code == 0, done.exception
     assert f"Warning: at epsilon 10 {EXACT}" in " ".join(done.stderr.split())
-    told, written = " ".join(done.output.split()), " ".join((out / "dictionary.md").read_text().split())
-    for text in (told, written):
+    answer, written = " ".join(done.output.split()), " ".join((out / "dictionary.md").read_text().split())
+    for text in (answer, written):
         assert EXACT in text
         assert "do not add up" not in text
         assert "need not be a person" not in text

@@ -59,14 +59,14 @@ def test_classes_of_one_person_or_one_value_are_said_under_any_requirement(asked
     done = CliRunner().invoke(app, ["publish", asked[0], *files, *asked[1:], "-o", str(out)])
     assert done.exit_code == 0, done.exception
     exposed = sf.Release.load(out).exposed()
-    told = " ".join(done.output.split())
+    answer = " ".join(done.output.split())
     assert exposed.single
     assert exposed.alike["illness"] >= exposed.single
-    assert f"Warning: in {exposed.single:,} of {exposed.classes:,}" in told
-    assert "there is one person only" in told
-    assert f"in {exposed.alike['illness']:,} of" in told
-    assert "all rows have one value of illness" in told
-    assert "Only the link to illness is hidden" not in told
+    assert f"Warning: in {exposed.single:,} of {exposed.classes:,}" in answer
+    assert "there is one person only" in answer
+    assert f"in {exposed.alike['illness']:,} of" in answer
+    assert "all rows have one value of illness" in answer
+    assert "Only the link to illness is hidden" not in answer
     dictionary = " ".join((out / "dictionary.md").read_text().split())
     assert "so that several records look alike" not in dictionary
     assert "whose is whose" not in dictionary
@@ -144,7 +144,7 @@ def test_a_value_that_everybody_of_a_class_has_is_said_though_rows_differ(asked,
     command = ["publish", "mondrian", *files, *asked, "--format", "csv", "-o", str(out)]
     done = CliRunner().invoke(app, command)
     assert done.exit_code == 0, done.output
-    told = " ".join(done.output.split())
+    answer = " ".join(done.output.split())
     classes = [label.strip("[)").split("-") for label in pl.read_csv(out / "data.csv")["age"].unique()]
     everybody = 0
     for low, *high in classes:
@@ -153,8 +153,8 @@ def test_a_value_that_everybody_of_a_class_has_is_said_though_rows_differ(asked,
         people = inside["employee"].n_unique()
         everybody += max(inside.group_by("illness").agg(pl.col("employee").n_unique())["employee"]) == people
     assert everybody
-    assert f"in {everybody} of {len(classes)} classes everybody has one value" in told
-    assert "in 0 of" not in told
+    assert f"in {everybody} of {len(classes)} classes everybody has one value" in answer
+    assert "in 0 of" not in answer
 
 
 def test_a_count_of_rows_alone_would_not_see_it(tmp_path) -> None:
@@ -185,3 +185,57 @@ def test_the_library_and_the_verifier_name_classes_of_one_person(tmp_path) -> No
         warnings.simplefilter("error")
         hidden.save(tmp_path / "c")
     assert "Warning" not in str(sf.verify(tmp_path / "c"))
+
+
+def _regular(rows: int = 40, others: int = 1) -> pl.DataFrame:
+    """Four towns of `rows` people: in one all but `others` have gout, elsewhere illnesses alternate."""
+    ill = ["gout"] * (rows - others) + ["flu"] * others + ["flu", "none"] * (3 * rows // 2)
+    return pl.DataFrame(
+        {"age": [30] * 4 * rows, "town": [town for town in "abcd" for _ in range(rows)], "illness": ill}
+    )
+
+
+def test_classes_that_nearly_agree_are_stated_with_true_numbers(tmp_path) -> None:
+    """One other value among forty hides nobody, and a count of classes of one value would not see it."""
+    schema = sf.Schema.parse(tomllib.loads(SCHEMA))
+    release = sf.publish(sf.read(_regular(), schema), sf.Mondrian(k=40))
+    assert release.summary().classes == 4
+    said = "in 1 of 4 classes of 20 rows or more at least 95 % of the rows have one value of illness: 40 of 160 rows"
+    assert sum(said in one for one in release.warnings()) == 1
+    release.save(tmp_path / "out")
+    assert any(said in note for note in sf.verify(tmp_path / "out").notes)
+    release.frame().write_csv(tmp_path / "bare.csv")
+    bare = sf.verify(tmp_path / "bare.csv", schema=schema, requirement=sf.KAnonymity(40))
+    assert any(said in note for note in bare.notes)
+    three = sf.publish(sf.read(_regular(others=3), schema), sf.Mondrian(k=40))  # 37 of 40
+    assert not any("at least 95 %" in one for one in three.warnings())
+    few = sf.publish(sf.read(_regular(rows=10, others=0), schema), sf.Mondrian(k=10))  # chance does that
+    assert not any("at least 95 %" in one for one in few.warnings())
+
+
+def test_a_mutant_that_asks_for_less_is_caught(tmp_path, monkeypatch) -> None:
+    from sfumato.release import exposed
+
+    monkeypatch.setattr(exposed, "_NEARLY", (9, 10))
+    with pytest.raises(AssertionError):
+        test_classes_that_nearly_agree_are_stated_with_true_numbers(tmp_path)
+
+
+def test_a_value_that_nearly_everybody_has_is_no_news() -> None:
+    frame = _regular(rows=100).with_columns(illness=pl.Series(["none"] * 395 + ["flu"] * 5))
+    release = sf.publish(sf.read(frame, sf.Schema.parse(tomllib.loads(SCHEMA))), sf.Mondrian(k=100))
+    assert not any("at least 95 %" in one for one in release.warnings())
+
+
+def test_the_verifier_says_where_missing_is_the_only_second_value(tmp_path) -> None:
+    values = ["flu", None] * 10 + ["flu", "gout", None] * 10
+    rows = pl.DataFrame({"age": [30] * 20 + [60] * 30, "town": ["a"] * 50, "illness": values})
+    schema = sf.Schema.parse(tomllib.loads(f'{SCHEMA}\nmissing = [""]'))
+    release = sf.publish(sf.read(rows, schema), sf.Mondrian(sf.KAnonymity(5) & sf.LDiversity(2, kind="distinct")))
+    said = "in 1 of 2 classes everyone whose illness is known has the same"
+    said += "; a missing value counts as a value of its own"
+    assert said in release.warnings()
+    release.save(tmp_path / "out", format="csv")
+    assert f"Warning: {said}" in sf.verify(tmp_path / "out").notes
+    bare = sf.verify(tmp_path / "out" / "data.csv", schema=schema, requirement=sf.LDiversity(2, kind="distinct"))
+    assert f"Warning: {said}" in bare.notes

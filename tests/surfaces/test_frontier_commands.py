@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
+import resource
 import subprocess
 import sys
-import time
 from math import log
 
 import polars as pl
@@ -121,7 +121,7 @@ def test_buckets_are_recommended_only_when_asked_for(clinic, clinic_files, tmp_p
     assert ("left out of the recommendation" in (tmp_path / "p.md").read_text()) == (not public)
 
 
-def test_the_policy_is_kept_and_its_price_told(clinic, clinic_files, tmp_path, monkeypatch):
+def test_the_policy_is_kept_and_its_price_stated(clinic, clinic_files, tmp_path, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
     asked = ("--at-least", "k=11", "--at-most", "inference=0.5", "--answer", "age x ill within 90 %")
     fast = ("--repeats", 1, "--workers", 0, "--keep", tmp_path / "kept")
@@ -139,10 +139,10 @@ def test_the_policy_is_kept_and_its_price_told(clinic, clinic_files, tmp_path, m
 
 def test_where_nothing_keeps_the_policy_the_closest_release_is_named(clinic_files, tmp_path):
     asked = ("--at-least", "k=601", "--at-most", "proved=0", "--preset", "diffgen")
-    with pytest.raises(Infeasible) as told:
+    with pytest.raises(Infeasible) as stated:
         run("frontier", *clinic_files, *asked, "--repeats", 1, "--workers", 0, "-o", tmp_path / "r.md")
-    assert told.value.best.startswith("DiffGen epsilon=0.1")
-    assert "proved bound at most 0: it has 0.05" in told.value.why
+    assert stated.value.best.startswith("DiffGen epsilon=0.1")
+    assert "proved bound at most 0: it has 0.05" in stated.value.why
     assert "Policy: k at least 601; proved bound at most 0." in (tmp_path / "r.md").read_text()
 
 
@@ -176,22 +176,30 @@ def test_demo_compares_publishes_verifies_and_never_overwrites(tmp_path):
     assert "the claim holds" in text
 
 
+def cpu_seconds() -> tuple[float, float]:
+    """CPU seconds of this process and of its processes that have ended: what the work takes on an idle machine."""
+    own, ended = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return own.ru_utime + own.ru_stime, ended.ru_utime + ended.ru_stime
+
+
 @pytest.mark.full
 def test_the_32_releases_of_figure_2_in_a_minute():
     quasi = ("age", "workclass", "education", "marital-status", "race", "sex")
     adult = sf.datasets.adult().with_roles(quasi=quasi, sensitive="occupation", target=())
-    started = time.perf_counter()
+    own, workers = cpu_seconds()
     front = sf.frontier(adult, "tradeoff", workers=2, progress=False)
-    assert time.perf_counter() - started < 60
+    own, workers = (now - before for now, before in zip(cpu_seconds(), (own, workers), strict=True))
+    assert workers > 0  # they have ended, so that their time is known
+    assert own + workers < 60
     assert len(front.points) == 32
     assert front.failed == ()
 
 
 @pytest.mark.full
 def test_the_demo_takes_less_than_two_minutes(tmp_path):
-    started = time.perf_counter()
+    before = sum(cpu_seconds())
     answer = json.loads(run("demo", "--json", "-o", tmp_path / "out"))
-    assert time.perf_counter() - started < 120
+    assert sum(cpu_seconds()) - before < 120
     assert answer["releases"] == 52
     assert answer["recommendation"]["label"] == "Mondrian t-closeness(0.15)"
     assert answer["recommendation"]["bucket"]["label"] == "Bucketize t-closeness(0.15)"

@@ -47,7 +47,7 @@ PRINTS_ON_STDERR = {"an error", "a wrong option"}
 
 
 def run(folder, shell, words):
-    """Run a command with its streams as the shell is told, `$@` being the command."""
+    """Run a command with its streams as the shell is asked, `$@` being the command."""
     script = f'{shell}\nexit "${{code:-$?}}"'
     command = ["bash", "-c", script, "bash", sys.executable, "-m", "sfumato", *words]
     environment = {name: value for name, value in os.environ.items() if name != "SFUMATO_DEBUG"}
@@ -79,7 +79,7 @@ def opened(kind, tmp_path):
 
 
 def run_here(folder, words, tmp_path, monkeypatch, **streams):
-    """Run a command in this process with the real descriptors 0, 1 and 2 as told; return its code and its words.
+    """Run a command in this process with the real descriptors 0, 1 and 2 as given; return its code and its words.
 
     streams  for stdin, stdout and stderr "full", "gone", "closed", or the name of another stream to go where it goes.
     """

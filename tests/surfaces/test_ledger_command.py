@@ -47,12 +47,12 @@ def test_publish_enters_and_the_command_lists(run, tmp_path):
     code, _, error = run("publish", "suppress", "d.csv", "s.toml", "-o", "out", "--ledger", "ledger.db")
     assert (code, error) == (0, "")
     code, out, _ = run("ledger", "ledger.db", "--json")
-    told = json.loads(out)
+    answer = json.loads(out)
     assert code == 0
-    assert [(entry["population"], entry["state"], entry["saved"]) for entry in told["entries"]] == [
+    assert [(entry["population"], entry["state"], entry["saved"]) for entry in answer["entries"]] == [
         ("patients", "spent", ["out"])
     ]
-    assert told["entries"][0]["epsilon"] is None
+    assert answer["entries"][0]["epsilon"] is None
     code, out, _ = run("ledger", "ledger.db")
     assert code == 0
     assert "suppress" in out
@@ -66,10 +66,10 @@ def test_command_and_library_say_the_same(run):
     book.reserve("patients", sf.Claim(sf.PureDP("1/3"), neighbours=ADD), "a").spend()
     book.reserve("patients", sf.Claim(sf.PureDP("1/2"), neighbours=REPLACE), "b")
     _, out, _ = run("ledger", "ledger.db", "--json", "--population", "patients")
-    told = json.loads(out)
-    assert told["populations"] == [book.totals("patients").to_json()]
-    assert told["entries"] == [entry.to_json() for entry in book.entries()]
-    assert told["populations"][0]["combined"]["epsilon"] == "7/6"
+    answer = json.loads(out)
+    assert answer["populations"] == [book.totals("patients").to_json()]
+    assert answer["entries"] == [entry.to_json() for entry in book.entries()]
+    assert answer["populations"][0]["combined"]["epsilon"] == "7/6"
     _, out, _ = run("ledger", "ledger.db")
     for text in ("spent, add-or-remove-one: epsilon 1/3", "together, counted for replace-one: epsilon 7/6", "reserved"):
         assert text in out
@@ -125,7 +125,7 @@ def test_limits_parts_and_open_reservations(run):
         ("ledger.db", "--resolve", "1"),
     ],
 )
-def test_wrong_input_is_told_and_makes_no_ledger(run, tmp_path, wrong):
+def test_wrong_input_is_stated_and_makes_no_ledger(run, tmp_path, wrong):
     code, out, _ = run("ledger", *wrong, "--json")
     assert code == 2
     assert "Traceback" not in out

@@ -21,7 +21,7 @@ from sfumato.commuting.measures import pairs_of
 CHROMIUM = shutil.which("chromium")
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
 DRAWN = "document.querySelectorAll('[data-chart]:not([data-drawn])').length === 0"
-HOMES = "#map path[aria-label*='synthetic people']"
+HOMES = "#map path[aria-label*='synthetic jobs']"
 needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed (apt-get install chromium)")
 
 
@@ -65,7 +65,7 @@ def test_the_largest_destinations_are_shown_as_far_as_pairs_fit(world):
     assert sum(len(line["at"]) for line in few.pairs) <= 300
     people = [line["people"] for line in few.destinations]
     assert people == sorted(people, reverse=True)
-    assert few.shown_people == sum(people)
+    assert few.shown_rows == sum(people)
     assert len(map_data(release, geography, most=1).destinations) == 1
 
 

@@ -181,8 +181,8 @@ def test_a_name_that_cannot_be_taken_leaves_a_release_that_can_be_finished(noisy
 
 def published(to, ledger, requirement):
     table = sf.read("d.csv", sf.Schema.load("s.toml"))
-    told = {"allow_fingerprints": True, "allow_repeated": True}
-    return sf.publish(table, sf.Mondrian(requirement), ledger=ledger, save_to=to, **told)
+    answer = {"allow_fingerprints": True, "allow_repeated": True}
+    return sf.publish(table, sf.Mondrian(requirement), ledger=ledger, save_to=to, **answer)
 
 
 def test_a_folder_at_a_meant_name_is_no_release_of_another_entry(desk, monkeypatch, capsys):
@@ -277,8 +277,8 @@ def test_a_spent_entry_whose_folder_is_unknown_refuses_until_a_person_says_where
         with pytest.raises(SystemExit) as stopped:
             main(["ledger", "ledger.db", *options])
         assert stopped.value.code == 0
-    told = capsys.readouterr().out
-    assert "never saved: looked at, then deleted" in told
+    answer = capsys.readouterr().out
+    assert "never saved: looked at, then deleted" in answer
     assert release.claim.accounted
     assert noisy("-o", "next", "--against", "ledger.db")[0] == 0
 

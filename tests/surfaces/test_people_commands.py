@@ -107,8 +107,8 @@ def test_rows_are_called_rows_until_the_unit_is_decided(folder, capsys):
     assert "people" not in said
     assert "at least 5 rows" in said
     decided(folder, "rows_per_person = 7")
-    run(capsys, "publish", "mondrian", "d.csv", "s.toml", "--k", "5", "-o", "told", "--format", "csv")
-    assert "at least 5 people" in (folder / "told" / "dictionary.md").read_text()
+    run(capsys, "publish", "mondrian", "d.csv", "s.toml", "--k", "5", "-o", "stated", "--format", "csv")
+    assert "at least 5 people" in (folder / "stated" / "dictionary.md").read_text()
 
 
 def test_an_open_question_about_the_unit_keeps_it_open(folder, capsys):
@@ -157,10 +157,10 @@ def test_differential_privacy_with_a_cap(folder, capsys):
     code, text = run(capsys, *words, "out")
     assert code == 0, text
     assert run(capsys, "verify", "out")[0] == 0
-    told = (folder / "out" / "dictionary.md").read_text()
-    assert "at most 2 rows of each person" in told
-    assert "presence of one person" in told
-    assert not (folder / "out" / "people.parquet").exists()  # how many people there are is not told
+    answer = (folder / "out" / "dictionary.md").read_text()
+    assert "at most 2 rows of each person" in answer
+    assert "presence of one person" in answer
+    assert not (folder / "out" / "people.parquet").exists()  # how many people there are is not stated
 
 
 def test_keys_of_other_things_are_left_alone(folder, capsys):
@@ -234,8 +234,8 @@ def test_what_k_alone_leaves_open_is_said(folder: Path, capsys) -> None:
     pl.read_csv("d.csv", schema_overrides={"MRN": pl.String}).with_columns(illness=pl.lit("flu")).write_csv("same.csv")
     with pytest.raises(SystemExit):
         main(["publish", "mondrian", "same.csv", "s.toml", "--k", "5", "-o", "out"])
-    told = capsys.readouterr().out
-    assert "Warning: nothing is promised of illness" in told
+    answer = capsys.readouterr().out
+    assert "Warning: nothing is promised of illness" in answer
 
 
 def test_a_missing_value_that_is_the_only_other_one_is_said(folder: Path, capsys) -> None:
@@ -246,5 +246,5 @@ def test_a_missing_value_that_is_the_only_other_one_is_said(folder: Path, capsys
     seen.with_columns(illness=known).write_csv("half.csv")
     with pytest.raises(SystemExit):
         main(["publish", "mondrian", "half.csv", "s.toml", "--k", "5", "--l", "1.1", "-o", "out"])
-    told = capsys.readouterr().out
-    assert "classes everyone whose illness is known has the same; a missing value counts" in told
+    answer = capsys.readouterr().out
+    assert "classes everyone whose illness is known has the same; a missing value counts" in answer

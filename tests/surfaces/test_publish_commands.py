@@ -74,8 +74,8 @@ def test_it_prints_five_released_rows_and_where_a_column_tells_nothing(files: tu
     lines = done.stdout.splitlines()
     at = next(place for place, line in enumerate(lines) if line.split() == frame.columns)
     assert [line.split()[-1:] in (["no"], ["yes"]) for line in lines[at + 1 : at + 7]] == [True] * 5 + [False]
-    told = " ".join(lines[at:]).partition("tells nothing (*): ")[2]
-    shares = dict(part.split()[:2] for part in told.partition("%.")[0].split(", "))
+    answer = " ".join(lines[at:]).partition("tells nothing (*): ")[2]
+    shares = dict(part.split()[:2] for part in answer.partition("%.")[0].split(", "))
     for name in ("age", "city"):
         assert float(shares[name]) == pytest.approx(100 * (frame[name] == "*").mean(), rel=0.01)
     text = page.read_text("utf-8")
@@ -90,7 +90,7 @@ def test_a_release_that_tells_nothing_of_a_column_says_so(files: tuple[str, str]
 
 
 @pytest.mark.parametrize("command", [["check"], ["publish", "suppress"], ["frontier"]])
-def test_swapped_arguments_are_told(command: list[str], files: tuple[str, str]) -> None:
+def test_swapped_arguments_are_stated(command: list[str], files: tuple[str, str]) -> None:
     done = CliRunner().invoke(app, [*command, *reversed(files)], standalone_mode=False)
     assert "the data file comes first, the schema second" in f"{done.output} {done.exception}"
 

@@ -105,16 +105,16 @@ def test_errors_are_messages(files, capsys, method, flags, message):
     assert not (files / "out").exists()
 
 
-def test_noise_is_told_and_nobody_is_called_suppressed(files, capsys):
+def test_noise_is_stated_and_nobody_is_called_suppressed(files, capsys):
     asked = ("publish", "noisy-table", files / "data.csv", files / "schema.toml", "--epsilon", "1", "-o", files / "out")
     code, said = command(capsys, *asked, "--ledger", files / "ledger.db")
     assert code == 0
     assert "small ones are not reported" in said.out
     assert "suppressed" not in said.out
-    told = (files / "out" / "dictionary.md").read_text("utf-8")
-    assert "the counts carry noise" in told
-    assert "published as it is" not in told
-    assert "null" not in told
+    stated = (files / "out" / "dictionary.md").read_text("utf-8")
+    assert "the counts carry noise" in stated
+    assert "published as it is" not in stated
+    assert "null" not in stated
 
 
 def test_a_missing_account_is_refused_and_one_without_a_limit_is_a_warning(files, capsys):
@@ -149,7 +149,7 @@ def test_what_a_method_does_not_carry_is_named_with_its_reason(files, capsys):
     assert json.loads(said.out)["not_published"] == ["ill"]
 
 
-def test_noise_that_passes_for_people_is_told_before_and_after(files, capsys):
+def test_noise_that_passes_for_people_is_stated_before_and_after(files, capsys):
     asked = ("publish", "noisy-table", files / "data.csv", files / "schema.toml", "--epsilon", "1/20")
     _, said = command(capsys, *asked, "--dry-run")
     assert "expected to hold nobody: noise alone" in said.out
@@ -165,7 +165,7 @@ def test_noise_that_passes_for_people_is_told_before_and_after(files, capsys):
     assert "expected to hold nobody" in (files / "out" / "dictionary.md").read_text("utf-8")
 
 
-def test_parameters_that_were_compared_are_told_in_the_claim(files, capsys):
+def test_parameters_that_were_compared_are_stated_in_the_claim(files, capsys):
     words = ("publish", "noisy-table", files / "data.csv", files / "schema.toml", "--epsilon", "1", "--json")
     words += ("--ledger", files / "ledger.db")
     silences = []

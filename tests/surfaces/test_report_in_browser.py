@@ -144,8 +144,8 @@ def test_the_privacy_axis_is_switched(opened, attacked):
         assert page.locator("figcaption p[data-axis]:visible").count() == 1
         for point in attacked.on(axis.name).points:
             if not point.failed:
-                told = page.locator(f"#frontier-chart a[data-number='{point.number}']").get_attribute("aria-label")
-                assert f"{axis.words} {point.risks[axis.name].mean:.4g}" in told
+                answer = page.locator(f"#frontier-chart a[data-number='{point.number}']").get_attribute("aria-label")
+                assert f"{axis.words} {point.risks[axis.name].mean:.4g}" in answer
     page.keyboard.press("ArrowRight")  # a group of radio buttons is one stop; arrows go through it
     page.wait_for_selector(f"#frontier-chart[data-drawn={attacked.axes[0].name}]")
 
@@ -309,9 +309,9 @@ def test_a_count_is_asked(opened, clinic, attacked):
         page.wait_for_timeout(50)
         names = list(choice)
         true = exact.counts(*names)[tuple(choice.values())] if names else clinic.rows
-        told = read.counts(*names)[tuple(choice.values())] if names else clinic.rows
+        answer = read.counts(*names)[tuple(choice.values())] if names else clinic.rows
         assert float(page.inner_text("#true").replace(",", "")) == true
-        assert float(page.inner_text("#told").replace(",", "")) == pytest.approx(told, abs=0.5)
+        assert float(page.inner_text("#estimated").replace(",", "")) == pytest.approx(answer, abs=0.5)
 
 
 def test_the_public_page_counts_from_what_is_published_alone(opened, clinic, files):
@@ -322,7 +322,7 @@ def test_the_public_page_counts_from_what_is_published_alone(opened, clinic, fil
     assert set(held) == {"asked"}
     release = sf.publish(clinic, sf.Mondrian(sf.KAnonymity(20)))
     expected = read_tables(release).counts("town")[1]
-    assert float(page.inner_text("#told").replace(",", "")) == pytest.approx(expected, abs=0.5)
+    assert float(page.inner_text("#estimated").replace(",", "")) == pytest.approx(expected, abs=0.5)
 
 
 @pytest.mark.parametrize("name", ["steward.html", "public.html"])
@@ -344,9 +344,9 @@ def test_the_public_page_says_what_is_in_the_file_and_whom_to_ask(opened, attack
     assert "Recommended" not in text
     for point in attacked.points:
         for risk in point.risks.values():
-            told = f"{risk.mean:.4g}"
-            if len(told) > 5:  # a shorter one may be a parameter of the sweep
-                assert told not in text
+            answer = f"{risk.mean:.4g}"
+            if len(answer) > 5:  # a shorter one may be a parameter of the sweep
+                assert answer not in text
 
 
 def test_nothing_is_good_enough_names_the_closest_release(opened, attacked):

@@ -143,6 +143,29 @@ def test_a_worker_killed_by_its_number_is_replaced_and_the_sweep_goes_on(sweep, 
     assert not any("stopped" in file.read_text() for file in (tmp_path / "kept").glob("*.json"))
 
 
+WITH_A_THREAD = """
+import atexit, importlib, os, signal, sys, threading, time
+main = importlib.import_module("sfumato.cli.main")
+
+def work(*_, **__):
+    threading.Thread(target=time.sleep, args=(60,)).start()  # Python would wait for it
+    os.kill(os.getpid(), signal.Signals(int(sys.argv[1])))
+    time.sleep(60)
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+atexit.register(print, "temporary folders are removed")
+main.app.main = work
+main.main()
+"""
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_a_stopped_command_tidies_up_and_waits_for_no_thread(number, code):
+    command = [sys.executable, "-c", WITH_A_THREAD, str(int(number))]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=50, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (code, "temporary folders are removed\n", "Stopped.\n")
+
+
 DROPPED = """
 import importlib, os, signal, sys, time
 main = importlib.import_module("sfumato.cli.main")

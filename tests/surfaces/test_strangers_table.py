@@ -121,10 +121,10 @@ def test_an_unfinished_draft_is_refused_or_published_with_a_warning(folder: Path
     )
     assert found is not None
     assert "population, rows_per_person, Mitgliedsnr (role), Alter (role, missing, range)" in found[2]
-    code, told = run(capsys, *asked, "-o", "hasty2", "--json", "--undecided")
+    code, answer = run(capsys, *asked, "-o", "hasty2", "--json", "--undecided")
     code, checked = run(capsys, "check", "members.csv", "members.toml", "--json")
-    assert int(found[1]) == json.loads(told)["undecided"] == len(json.loads(checked)["decisions"])
-    assert json.loads(told)["decisions"] == json.loads(checked)["decisions"]
+    assert int(found[1]) == json.loads(answer)["undecided"] == len(json.loads(checked)["decisions"])
+    assert json.loads(answer)["decisions"] == json.loads(checked)["decisions"]
     _, screen = run(capsys, "check", "members.csv", "members.toml")
     assert f"Open decisions ({found[1]})" in screen
     decided = re.sub(r'"role: [^"]*",?', "", (folder / "members.toml").read_text(encoding="utf-8"))
@@ -176,8 +176,8 @@ def test_a_file_is_published_as_it_is_written(folder: Path, capsys) -> None:
     assert (code, "598 rows fit the schema" in text) == (0, True)
     run(capsys, "publish", "mondrian", "members.csv", "dates.toml", "--k", "10", "-o", "out", "--format", "csv")
     assert run(capsys, "verify", "out")[0] == 0
-    told = (folder / "out" / "dictionary.md").read_text(encoding="utf-8")
-    assert told.count("a cell may begin or end between these levels") == 1  # Alter has levels, Eintritt has none
+    answer = (folder / "out" / "dictionary.md").read_text(encoding="utf-8")
+    assert answer.count("a cell may begin or end between these levels") == 1  # Alter has levels, Eintritt has none
     assert re.search(r"\[20\d\d-\d\d-\d\d\.\.", (folder / "out" / "data.csv").read_text(encoding="utf-8"))
 
 
@@ -261,8 +261,8 @@ def test_thousands_of_values_are_counted_rightly_and_not_all_printed(folder: Pat
     assert line.endswith(f"and {distinct - 20} more")
     assert 'write them as 2024-05-31, say how the file writes them (format = "%d.%m.%Y"' in text
     assert "The values above are from your file: confidential." in text
-    _, told = run(capsys, "check", "members.csv", "dates.toml", "--json")
-    assert re.search(r"\d\d\.\d\d\.20", told.replace("31.12.2024", "")) is None  # the hint's own example
+    _, answer = run(capsys, "check", "members.csv", "dates.toml", "--json")
+    assert re.search(r"\d\d\.\d\d\.20", answer.replace("31.12.2024", "")) is None  # the hint's own example
 
 
 def test_values_outside_are_named_with_every_way_out(folder: Path, capsys) -> None:

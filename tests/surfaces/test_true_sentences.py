@@ -59,12 +59,12 @@ def test_every_page_speaks_of_what_was_decided_and_says_whose_word_it_is(desk, t
     code, bare = desk("verify", "out/data.csv", "--schema", f"{schema}.toml", "--k", 5)
     assert code == 0
     assert (DECLARED in bare) == people
-    told = (tmp_path / "out" / "dictionary.md").read_text() + sf.explain(sf.Release.load("out").claim)
-    assert ("Every class holds at least 5 people" in told) == people
-    assert ("Every class holds at least 5 rows" in told) != people
+    answer = (tmp_path / "out" / "dictionary.md").read_text() + sf.explain(sf.Release.load("out").claim)
+    assert ("Every class holds at least 5 people" in answer) == people
+    assert ("Every class holds at least 5 rows" in answer) != people
     whose = "the publisher declares that each row is a different person, and the file cannot show it"
-    assert (told.count(whose) == 2) == people
-    assert ("several may be one person's" in told) != people
+    assert (answer.count(whose) == 2) == people
+    assert ("several may be one person's" in answer) != people
     table = sf.read("d.csv", Schema.load(f"{schema}.toml"))
     front = sf.frontier(table, sf.sweep(sf.Mondrian, k=[3, 25]), workers=0, progress=False)
     for kind in ("html", "md"):
@@ -102,10 +102,10 @@ def test_a_checked_release_tells_its_number_without_a_mark(desk) -> None:
 def test_synthetic_columns_are_neither_published_as_they_are_nor_made_coarser(desk, tmp_path) -> None:
     code, _ = desk("publish", "marginals", "d.csv", "people.toml", "--epsilon", 1, *LEDGER, "-o", "out")
     assert code == 0
-    told = (tmp_path / "out" / "dictionary.md").read_text()
-    assert told.count("drawn from a model; no cell is copied from a record or made coarser") == 3
-    assert "published as it is" not in told
-    assert "made coarser where" not in told
+    answer = (tmp_path / "out" / "dictionary.md").read_text()
+    assert answer.count("drawn from a model; no cell is copied from a record or made coarser") == 3
+    assert "published as it is" not in answer
+    assert "made coarser where" not in answer
     assert desk("verify", "out")[0] == 0
 
 
@@ -221,5 +221,5 @@ def test_verify_names_classes_of_one_whatever_was_promised(desk, tmp_path) -> No
 
 def test_suppressed_columns_are_said_to_be_stars(desk) -> None:
     _, printed = desk("publish", "suppress", "d.csv", "people.toml", "-o", "out")
-    assert "Not told by this method, * in every row: age, town." in printed
+    assert "Not published by this method, * in every row: age, town." in printed
     assert "target" not in printed

@@ -63,11 +63,25 @@ def served(folder):
 
 
 @pytest.fixture(scope="module")
+def space(tmp_path_factory):
+    """One server for the module: its folder and its address."""
+    folder = tmp_path_factory.mktemp("web") / "space"
+    with served(folder) as (address, _):
+        yield folder, address
+
+
+@pytest.fixture(scope="module")
 def browser():
     with sync_playwright() as playwright:
         found = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
         yield found
         found.close()
+
+
+def let_in(page, address):
+    """Open the printed address: a page that leads to the first one."""
+    page.goto(address)
+    page.wait_for_url(lambda url: "token" not in url)
 
 
 @contextmanager
@@ -88,7 +102,7 @@ def watched(browser, address, **context):
     page.set_default_timeout(WAIT)
     page.on("console", lambda message: message.type in ("error", "warning") and faults.append(message.text))
     page.on("pageerror", lambda error: faults.append(str(error)))
-    page.goto(address)
+    let_in(page, address)
     yield page
     held.close()
     assert faults == []
@@ -99,36 +113,42 @@ def settled(page):
     expect(page.locator('[data-wait="yes"]')).to_have_count(0, timeout=WAIT)
 
 
+def sent(page, button):
+    """Click a button that sends a form, and wait for the page that answers: the one before it is gone."""
+    with page.expect_navigation():
+        button.click()
+
+
 def answered_all(page):
     """Answer every question on Describe as proposed, one click each."""
     for _ in range(80):
-        waiting = page.locator(".question button")
-        if not waiting.count():
+        settled(page)
+        if "No question is open" in page.locator(".lead").inner_text():
             return
-        waiting.first.click()
-        page.wait_for_load_state()
+        sent(page, page.locator(".question button").first)
     raise AssertionError("questions stay open")
 
 
-def project_of(folder):
-    (found,) = (folder / "projects").iterdir()
+def project_of(folder, name):
+    (found,) = (folder / "projects").glob(f"{name}-*")
     return found
 
 
-def test_a_messy_file_becomes_a_release_that_its_command_makes_again(browser, tmp_path):
+def test_a_messy_file_becomes_a_release_that_its_command_makes_again(browser, space, tmp_path):
     (tmp_path / "klinik.csv").write_bytes(messy())
-    space = tmp_path / "space"
-    with served(space) as (address, _), watched(browser, address) as page:
+    folder, address = space
+    with watched(browser, address) as page:
         page.set_input_files("#pick", tmp_path / "klinik.csv")
         page.wait_for_url("**/file")
         settled(page)
         expect(page.locator("main")).to_contain_text("261 rows, 6 columns")
-        expect(page.locator("table")).to_contain_text("Köln")
+        expect(page.locator("table").first).to_contain_text("Köln")
+        read_another_way(page)
         page.click("text=Next: who is a row?")
         settled(page)
         expect(page.locator(".facts")).to_contain_text("1 row is a copy")
         page.select_option("#who", "Nummer")
-        page.check('input[name=rows][value="most"]')
+        page.check('input[name=rows][value="one"]')
         page.fill("#population", "klinik")
         page.click("text=Save and describe the columns")
         page.wait_for_url("**/describe*")
@@ -136,12 +156,11 @@ def test_a_messy_file_becomes_a_release_that_its_command_makes_again(browser, tm
 
         roles = {"Alter": "quasi", "Geschlecht": "quasi", "Ort": "quasi", "Gewicht": "other", "Diagnose": "sensitive"}
         for name, role in roles.items():
-            page.click(f'li.column[data-name="{name}"] .roles button[value={role}]')
-            page.wait_for_load_state()
+            sent(page, page.locator(f'li.column[data-name="{name}"] .roles button[value={role}]'))
         grouped_by_hand(page)
+        arx_file_out_and_in(page, tmp_path)
         page.click("text=All columns")
         answered_all(page)
-        settled(page)
         expect(page.locator(".lead")).to_contain_text("No question is open")
         expect(page.locator(".light")).to_contain_text("one person alone")
 
@@ -178,9 +197,10 @@ def test_a_messy_file_becomes_a_release_that_its_command_makes_again(browser, tm
         expect(page.locator("main")).to_contain_text("release-1")
 
         base = inspected.split("/inspect")[0]
+        attacked(page, base)
         accessible(browser, address, pages_of(base, inspected))
 
-    made = project_of(space)
+    made = project_of(folder, "klinik")
     assert sf.verify(made / "releases" / "release-1").holds
     again = tmp_path / "other" / "projects" / made.name
     shutil.copytree(made, again, ignore=shutil.ignore_patterns("releases", "runs", "kept"))
@@ -210,12 +230,49 @@ def grouped_by_hand(page):
     page.keyboard.type("Rhein")
     page.keyboard.press("Enter")
     expect(page.locator('.bin[data-group="Rhein"] .value')).to_have_count(2)
+    settled(page)
     page.locator('.value[data-value="Neuss"]').drag_to(page.locator('.bin[data-group="Rhein"]'))
     expect(page.locator('.bin[data-group="Rhein"] .value')).to_have_count(3)
+    settled(page)
     page.locator('.value[data-value="Neuss"]').drag_to(page.locator('.bin[data-group=""]'))
     expect(page.locator('.bin[data-group="Rhein"] .value')).to_have_count(2)
     page.click("text=Undo the last change")
     expect(page.locator('.bin[data-group="Rhein"] .value')).to_have_count(3)
+
+
+def read_another_way(page):
+    """Decimal commas read as points are not numbers, and the page says so at once; then back."""
+    weights = page.get_by_label("How Gewicht is read")
+    expect(weights).to_have_value("number ,")
+    weights.select_option("number .")
+    expect(page.locator("#readings tr", has_text="Gewicht")).to_contain_text("not read")
+    settled(page)
+    page.get_by_label("How Gewicht is read").select_option("number ,")
+    expect(page.locator("#readings tr", has_text="Gewicht")).not_to_contain_text("not read")
+    settled(page)
+
+
+def arx_file_out_and_in(page, folder):
+    """The groups leave as an ARX file, which comes back as the hierarchy; then the groups are had back."""
+    with page.expect_download() as given:
+        page.click("text=Download as an ARX hierarchy")
+    given.value.save_as(folder / "ort.csv")
+    assert "Köln;Rhein;*" in (folder / "ort.csv").read_text("utf-8").splitlines()
+    page.set_input_files("#arx", folder / "ort.csv")
+    expect(page.get_by_role("region", name="Hierarchy")).to_contain_text("Rhein")
+    page.click("text=Undo the last change")
+    expect(page.locator('.bin[data-group="Rhein"] .value')).to_have_count(3)
+
+
+def attacked(page, base):
+    """Every attack that fits is made on the release, from its page."""
+    page.goto(f"{base}/publish")
+    page.click("text=Attack it")
+    page.click('main form button:text-is("Attack")')
+    page.wait_for_selector(".attacks li", timeout=WAIT)
+    reported = page.locator(".attacks").inner_text()
+    assert "guesses Diagnose" in reported
+    assert "identity" in reported
 
 
 def counted(page):
@@ -225,8 +282,8 @@ def counted(page):
     page.select_option("[name=where-Ort]", label="Aachen")
     page.click("#count button")
     expect(page.locator("#count .numbers b")).to_have_count(3)
-    told = int(page.locator("#count .numbers b").nth(1).inner_text())
-    assert told == sum(b";Aachen;" in line for line in messy().splitlines()[:-1])
+    stated = int(page.locator("#count .numbers b").nth(1).inner_text())
+    assert stated == sum(b";Aachen;" in line for line in messy().splitlines()[:-1])
 
 
 def compared(page):
@@ -239,6 +296,7 @@ def compared(page):
     page.wait_for_selector(".running")
     settled(page)
     expect(page.locator(".choice .kind")).to_have_text("Recommended")
+    assert "--preset tradeoff-readings" in page.locator("#command").inner_text()
     assert page.locator("table tbody tr").count() > 5
     assert page.locator(".picture circle").count() > 5
     assert "people" in page.locator(".ranked li").first.inner_text()
@@ -250,22 +308,28 @@ def pages_of(base, inspected):
     return [inspected, f"{inspected}?ask=yes", *(f"{base}/{name}" for name in (*names, *more))]
 
 
+TRIED = set()  # addresses that axe has seen
+
+
 def accessible(browser, address, pages):
-    """No page has a serious or critical violation; the light and the dark one are tried in turn."""
+    """No page has a serious or critical violation; in the dark the colours are tried again."""
     found = []
-    for scheme in ("light", "dark"):
-        context = browser.new_context(bypass_csp=True, color_scheme=scheme)
-        page = context.new_page()
-        page.goto(address)
-        for where in [page.url, *(pages if scheme == "light" else pages[3:10:3])]:
-            page.goto(where)
-            seen = Axe().run(page).response
+    context = browser.new_context(bypass_csp=True)
+    page = context.new_page()
+    let_in(page, address)
+    for where in [page.url, *pages]:
+        page.emulate_media(color_scheme="light")
+        page.goto(where)
+        TRIED.add(urlsplit(where).path)
+        for scheme, options in (("light", {}), ("dark", {"runOnly": ["color-contrast"]})):
+            page.emulate_media(color_scheme=scheme)
+            seen = Axe().run(page, options=options).response
             assert seen["passes"]
             for fault in seen["violations"]:
                 if fault["impact"] in ("serious", "critical"):
                     targets = [node["target"] for node in fault["nodes"][:3]]
                     found.append((scheme, urlsplit(where).path, fault["id"], targets))
-        context.close()
+    context.close()
     assert found == []
 
 
@@ -300,27 +364,37 @@ def sampled(address, name):
     return base
 
 
-def test_every_sample_and_a_broken_file_are_shown_without_a_fault(browser, tmp_path):
+def test_every_sample_and_a_broken_file_are_shown_without_a_fault(browser, space, tmp_path):
     (tmp_path / "broken.csv").write_bytes(b'a;b\n1;2\n3;"4\n5;6\n')
-    with served(tmp_path / "space") as (address, _):
-        home = address.partition("/?")[0]
-        pages = [
-            f"{home}{sampled(address, name)}/{page}" for name, page in (("visits", "describe"), ("commuting", "map"))
-        ]
-        with watched(browser, address) as page:
-            page.set_input_files("#pick", tmp_path / "broken.csv")
-            page.wait_for_url("**/file")
-            settled(page)
-            expect(page.locator("[role=alert]:visible")).to_be_visible()
-            expect(page.locator("main")).to_contain_text("Read it another way")
-            broken = page.url
-            for width in (1440, 1024, 800):
-                page.set_viewport_size({"width": width, "height": 900})
-                for where in [f"{home}/", *pages]:
-                    page.goto(where)
-                    wide = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
-                    assert page.evaluate(wide) <= 0, (width, where)
-        accessible(browser, address, [broken, *pages])
+    _, address = space
+    home = address.partition("/?")[0]
+    pages = [f"{home}{sampled(address, name)}/{page}" for name, page in (("visits", "describe"), ("commuting", "map"))]
+    with watched(browser, address) as page:
+        page.set_input_files("#pick", tmp_path / "broken.csv")
+        page.wait_for_url("**/file")
+        settled(page)
+        expect(page.locator("[role=alert]:visible")).to_be_visible()
+        expect(page.locator("main")).to_contain_text("Read it another way")
+        broken = page.url
+        for width in (1440, 1024, 800):
+            page.set_viewport_size({"width": width, "height": 900})
+            for where in [f"{home}/", *pages, pages[0].replace("describe", "file")]:
+                page.goto(where)
+                wide = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+                assert page.evaluate(wide) <= 0, (width, where)
+    accessible(browser, address, [broken, *pages])
+
+
+def test_axe_has_seen_every_page_there_is(tmp_path):
+    """After the tests above: each address that shows a page of ours was among those they tried."""
+    from sfumato.web.app import created
+
+    if not TRIED:
+        pytest.fail("run this file as a whole: the pages are tried by the tests above")
+    alone = ("/static/", "/runs/", "/pages/", "/releases/", "hierarchy.csv", ".json")  # files, and data of pages
+    for route in created(tmp_path, hosts=frozenset()).routes:
+        if "GET" in route.methods and not any(part in route.path for part in alone):
+            assert any(route.path_regex.fullmatch(path) for path in TRIED), route.path
 
 
 def peak(pid):
@@ -347,11 +421,46 @@ def test_an_upload_is_streamed_to_the_disk(tmp_path, size):
 
 
 def test_a_killed_server_goes_on_where_it_was(tmp_path):
+    form = {"content-type": "application/x-www-form-urlencoded"}
     with served(tmp_path / "space") as (address, pid):
-        base = sampled(address, "patients")
+        base = sampled(address, "adult")
         before = json.loads(asked(address, "GET", f"{base}/describe.json")[2])
+        assert asked(address, "POST", f"{base}/compare", b"preset=private", **form)[0] == 303
         os.kill(pid, signal.SIGKILL)
     with served(tmp_path / "space") as (address, _):
         after = json.loads(asked(address, "GET", f"{base}/describe.json")[2])
         assert after["toml"] == before["toml"]
         assert after["look"] == before["look"]
+        run = json.loads(asked(address, "GET", f"{base}/compare.json")[2])["run"]
+        assert run["state"] == "running"  # it is a process of its own
+        for step, state in (("cancel", "cancelled"), ("resume", "running"), ("cancel", "cancelled")):
+            asked(address, "POST", f"{base}/runs/{run['name']}/{step}", b"", **form)
+            assert json.loads(asked(address, "GET", f"{base}/compare.json")[2])["run"]["state"] == state
+
+
+def test_ctrl_c_ends_the_server_although_a_file_is_being_read(tmp_path):
+    data = tmp_path / "space" / "projects" / "endless" / "data"
+    data.mkdir(parents=True)
+    os.mkfifo(data / "pipe.csv")  # whoever reads it waits for ever
+    about = {"title": "pipe.csv", "file": "pipe.csv", "options": {}}
+    (data.parent / "project.json").write_text(json.dumps(about))
+    (data.parent / "schema.toml").write_text("[attribute]\n")
+    # A shell that runs tests in the background ignores SIGINT. Not set in a fork, which brings what other tests loaded.
+    heard = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+    command = [sys.executable, "-c", f"{heard}; from sfumato.cli import main; main()"]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen([*command, "serve", str(tmp_path / "space"), "--json"], text=True, **pipes) as process:
+        text = ""
+        while not text.rstrip().endswith("}"):
+            text += process.stdout.readline()
+        assert asked(json.loads(text)["address"], "GET", "/p/endless/file.json")[0] == 200
+        time.sleep(0.2)
+        begun = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        try:
+            code = process.wait(30)
+        finally:
+            process.kill()
+        print(f"ended after {time.monotonic() - begun:.2f} s")
+        assert code == 130
+        assert process.stderr.read().strip() == "Stopped."

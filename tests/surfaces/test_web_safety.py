@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+from pathlib import Path
 
 import pytest
 from starlette.testclient import TestClient
 
+from sfumato.errors import ParameterError
 from sfumato.web.app import COOKIE, created
+from sfumato.web.workspace import Workspace
 
 HOST = "127.0.0.1:8765"
 HOME = {"origin": f"http://{HOST}", "sec-fetch-site": "same-origin"}
@@ -37,12 +41,68 @@ def project(web, body=b"name,age\nann,30\nbob,31\n", name="a.csv"):
 def test_the_printed_address_lets_in_and_the_cookie_is_kept_from_other_sites(app):
     web = client(app, token="")
     answer = web.get("/", params={"token": "t0ken"})
-    assert answer.status_code == 303
+    assert answer.status_code == 200
     cookie = answer.headers["set-cookie"].lower()
     assert "httponly" in cookie
     assert "samesite=strict" in cookie
-    assert "token" not in answer.headers["location"]
+    assert '<meta http-equiv="refresh" content="0; url=/">' in answer.text
+    assert "t0ken" not in answer.text
     assert web.get("/").status_code == 200
+
+
+def test_a_path_with_the_token_leads_nowhere_else(app):
+    for path in ("//evil.example/x", "/\\evil.example/x", '/"><script>'):
+        answer = client(app, token="").get(f"http://{HOST}{path}", params={"token": "t0ken"})
+        assert answer.status_code == 200
+        assert 'content="0; url=/' in answer.text
+        assert "url=//" not in answer.text
+        assert "url=/\\" not in answer.text
+        assert "<script" not in answer.text
+
+
+def test_the_token_is_in_no_command_that_others_can_see(tmp_path, monkeypatch):
+    """Any user of the machine sees the words of a browser's command: they name a file that only we can read."""
+    from sfumato.web import serve as module
+
+    said, opened = [], []
+
+    def open_page(address):
+        page = Path(address.removeprefix("file://"))
+        opened.append((address, page.read_text(), page.stat().st_mode & 0o777))
+
+    monkeypatch.setattr(module.webbrowser, "open", open_page)
+    monkeypatch.setattr(module.uvicorn.Server, "run", lambda *_, **__: None)
+    module.serve(tmp_path / "space", ready=said.append, browser=True)
+    token = said[0].partition("token=")[2]
+    assert len(token) > 30
+    assert token not in opened[0][0]
+    assert f'url={said[0]}"' in opened[0][1]
+    assert opened[0][2] == 0o600
+    assert not (tmp_path / "space" / "open.html").exists()
+
+
+def test_a_workspace_is_closed_to_others(tmp_path):
+    tmp_path.chmod(0o755)
+    made = Workspace.opened(tmp_path / "new" / "space").folder
+    assert [oct(one.stat().st_mode & 0o777) for one in (made, made / "projects")] == ["0o700", "0o700"]
+    (tmp_path / "open").mkdir()
+    (tmp_path / "open").chmod(0o777)
+    with pytest.raises(ParameterError, match="can be changed by other users"):
+        Workspace.opened(tmp_path / "open")
+    (tmp_path / "linked").mkdir(0o700)
+    (tmp_path / "linked" / "projects").symlink_to(made / "projects")
+    with pytest.raises(ParameterError, match="is not a folder"):
+        Workspace.opened(tmp_path / "linked")
+
+
+def test_a_workspace_of_another_user_is_refused(tmp_path, monkeypatch):
+    (tmp_path / "theirs").mkdir(0o700)
+    if os.geteuid() == 0:
+        os.chown(tmp_path / "theirs", 65534, 65534)
+    else:
+        monkeypatch.setattr(os, "geteuid", lambda: 65534)
+    with pytest.raises(ParameterError, match="another user"):
+        Workspace.opened(tmp_path / "theirs")
 
 
 @pytest.mark.parametrize("token", ["", "t0ke", "t0ken2", "\u00e9"])

@@ -41,14 +41,14 @@ def mechanism_of(described: Mapping[str, Any]) -> Mechanism:
 
 def _made_again(kind: Any, described: Mapping[str, Any]) -> Mechanism:
     """Fill the fields of a mechanism; one that holds another, or a promise of its own, has it described inside."""
-    told = {key: value for key, value in described.items() if key != "name"}
-    inner = told.pop("linkability", {})
+    fields = {key: value for key, value in described.items() if key != "name"}
+    inner = fields.pop("linkability", {})
     if inner.get("population", "the table itself") != "the table itself":
         raise KeyError("population")
-    told |= {key: value for key, value in inner.items() if key not in ("kind", "population")}
-    if isinstance(told.get("requirement"), Mapping):
-        told["requirement"] = requirement_from_json(told["requirement"])
-    if isinstance(told.get("base"), Mapping):
-        told["base"] = mechanism_of(told["base"])
-    found: Mechanism = kind(**told)
+    fields |= {key: value for key, value in inner.items() if key not in ("kind", "population")}
+    if isinstance(fields.get("requirement"), Mapping):
+        fields["requirement"] = requirement_from_json(fields["requirement"])
+    if isinstance(fields.get("base"), Mapping):
+        fields["base"] = mechanism_of(fields["base"])
+    found: Mechanism = kind(**fields)
     return found

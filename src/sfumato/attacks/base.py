@@ -32,13 +32,17 @@ from sfumato.release import Release
 from sfumato.visible import visible
 
 __all__ = [
+    "CELLS",
     "FITS",
+    "PEOPLE",
+    "ROWS",
     "Attack",
     "Exposure",
     "Fit",
     "Gain",
     "Harm",
     "Knowledge",
+    "Whom",
     "joined_words",
     "percent",
 ]  # fmt: skip
@@ -52,7 +56,7 @@ class Knowledge:
     """What the attacker knows of a person, and what they want to know.
 
     `known` are quasi-identifiers, all of them unless named; `attribute` is the secret, every sensitive one unless
-    named, and then the worst is told. `population` is a list of people of whom the table is a part.
+    named, and then the worst is shown. `population` is a list of people of whom the table is a part.
     """
 
     known: tuple[str, ...] | None = None
@@ -105,6 +109,21 @@ class Attack(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Whom:
+    """What the targets of an attack are called: people only where each of them is a different person."""
+
+    one: str
+    _: KW_ONLY
+    many: str
+    others: str
+
+
+PEOPLE = Whom("person", many="people", others="others")
+ROWS = Whom("row", many="rows", others="other rows")
+CELLS = Whom("cell", many="cells", others="cells of other rows")
+
+
 @dataclass(frozen=True)
 class Exposure:
     """A line for each kind of target: what is known of them, how many there are, and how the attack fared.
@@ -120,7 +139,7 @@ class Exposure:
     chance: np.ndarray = field(repr=False)
 
     def __repr__(self) -> str:
-        return f"Exposure({len(self)} kinds of people, confidential)"
+        return f"Exposure({len(self)} kinds of targets, confidential)"
 
     def __len__(self) -> int:
         return len(self.weight)
@@ -135,7 +154,7 @@ class Exposure:
         return float(self.chance[order[min(place, len(order) - 1)]])
 
     def worst(self, most: int = 10) -> np.ndarray:
-        """Return the lines of the most exposed people, worst first."""
+        """Return the lines of the most exposed targets, worst first."""
         return np.lexsort((self.weight, -self.chance))[:most]
 
 
@@ -157,17 +176,24 @@ def percent(share: float) -> str:
     return "none" if math.isnan(share) else f"{_short(100 * share)} %"
 
 
+def _filled(text: str, share: str) -> str:
+    """Put a percentage in its place; names of columns before it may hold braces."""
+    before, _, after = text.rpartition("{}")
+    return f"{before}{share}{after}"
+
+
 def _short(number: float) -> str:
     return f"{number:.1f}".removesuffix(".0") if abs(number) >= 0.05 else "0"
 
 
 @dataclass(frozen=True)
 class Gain:
-    """How well an attack did on people in the table, on others, and against a guess without the release.
+    """How well an attack did on what is in the table, on others, and against a guess without the release.
 
-    `holds` says what the attacker has, `hit` and `miss` what they do, each with a place for a percentage: "guesses
-    diagnosis of {} of the people in the table", "of {} of others". Of several sensitive attributes `attribute` is the
-    one given away most, and `by_attribute` holds each. Computed from the original: confidential.
+    `holds` says what the attacker has, `hit` and `miss` what they do, each with a place for a percentage, the last
+    `{}`: "guesses diagnosis of {} of the people in the table", "of {} of others". `whom` says what the rates count.
+    Of several sensitive attributes `attribute` is the one given away most, and `by_attribute` holds each. Computed
+    from the original: confidential.
     """
 
     attack: str
@@ -181,6 +207,7 @@ class Gain:
     hit: str
     miss: str
     stops: str
+    whom: Whom
     attribute: str | None = None
     notes: tuple[str, ...] = ()
     details: Mapping[str, Any] = field(default_factory=dict)
@@ -209,18 +236,23 @@ class Gain:
 
     @property
     def better_than_baseline(self) -> bool:
-        """Whether the attack beats a guess without the release by more than chance explains."""
+        """Whether the attack beats a guess without the release by more than chance explains.
+
+        Who says "in" without looking says it of others as often: membership is measured against them.
+        """
+        if self.axis == "membership" and self.controls is not None:
+            return self.interval[0] > 0
         return difference(self.targets, self.baseline)[1][0] > 0
 
     @property
     def sentence(self) -> str:
         """Say what the attacker gains."""
-        said = f"An attacker who {self.holds} {self.hit.format(percent(self.targets.rate))}"
+        said = f"An attacker who {self.holds} {_filled(self.hit, percent(self.targets.rate))}"
         if self.controls is None:
             return f"{said}. Without a control it is not known how much of it is true of everybody."
         low, high = self.interval
         points = f"{_short(100 * self.value)} points [{_short(100 * low)}, {_short(100 * high)}]"
-        return f"{said} and {self.miss.format(percent(self.controls.rate))}: gain {points}."
+        return f"{said} and {_filled(self.miss, percent(self.controls.rate))}: gain {points}."
 
     def to_json(self) -> dict[str, Any]:
         """Return a plain mapping without records."""
@@ -234,6 +266,7 @@ class Gain:
             "baseline": self.baseline.to_json(),
             "better_than_baseline": self.better_than_baseline,
             "most_exposed": json_number(self.most_exposed),
+            "counted": self.whom.many,
             "attribute": self.attribute,
             "by_attribute": {name: one.to_json() for name, one in self.by_attribute.items()}
             if len(self.by_attribute) > 1

@@ -10,6 +10,7 @@ Because   rows are drawn from the population model itself, so the first differs 
 Checked   tests/claims/test_calibration.py::test_rate_reaches_alpha_where_the_model_is_true
           tests/claims/test_calibration.py::test_a_model_with_wrong_frequencies_is_caught
           tests/claims/test_calibration.py::test_a_smaller_region_lowers_the_released_rate
+          tests/claims/test_calibration.py::test_a_key_of_people_with_one_row_each_changes_nothing
 Silent on people other than those drawn, and on populations other than the simulated one.
 Cost      one release for each repetition.
 """
@@ -32,7 +33,7 @@ from sfumato.mechanisms import DLink, Mechanism, Mondrian
 from sfumato.mechanisms.base import gather, run
 from sfumato.randomness import Entropy
 from sfumato.release import Release
-from sfumato.schema import Attribute, Population
+from sfumato.schema import Attribute, Population, Schema
 
 __all__ = ["Calibration", "calibrate"]
 
@@ -114,12 +115,17 @@ def calibrate(
         drawn = _draw(table, asked, codes, rows, model, stream.child("rows"))
         region.append(_same_region(ours, table, codes[chosen], drawn, promise.d))
         held = np.concatenate([drawn[len(chosen) :], codes[chosen]])
-        made = run(theirs, gather(theirs, Table.from_codes(table.schema, held, names)), stream.child("theirs"))
-        who = Table.from_codes(table.schema, codes[chosen], names)
+        made = run(theirs, gather(theirs, _one_each(table.schema, held, names)), stream.child("theirs"))
+        who = _one_each(table.schema, codes[chosen], names)
         found = composition([ours, made], who, d=promise.d, reading="residence")
         kept = np.min([one.records.left for one in found.by_attribute.values()], axis=0)
         left.append(Share(int((kept >= promise.d).sum()), trials=len(chosen)))
     return Calibration(promise, same_region=_sum(region), released=_sum(left), model=model, repeats=many)
+
+
+def _one_each(schema: Schema, codes: np.ndarray, names: tuple[str, ...]) -> Table:
+    """Return a table in which each row is another person's: nobody knows how many rows people have elsewhere."""
+    return Table.from_codes(schema, codes, names, people=range(len(codes)) if schema.person else None)
 
 
 def _asked(mechanism: Mechanism) -> Linkability | None:

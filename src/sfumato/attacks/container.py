@@ -32,8 +32,8 @@ from typing import ClassVar
 import numpy as np
 import polars as pl
 
-from sfumato.attacks.base import FITS, Exposure, Fit, Gain, Harm, Knowledge
-from sfumato.attacks.victims import MOST, known_names, one_release, one_row_each, same_codes, share_of
+from sfumato.attacks.base import FITS, Exposure, Fit, Gain, Harm, Knowledge, Whom
+from sfumato.attacks.victims import MOST, known_names, one_release, one_row_each, same_codes, share_of, whom
 from sfumato.counts import Table
 from sfumato.declare import Whole, declare, parameter
 from sfumato.errors import NotComparable, SfumatoError, count_of
@@ -239,7 +239,7 @@ class Container:
             file = open_container(release.source, targets.schema)
         except (SfumatoError, *DAMAGED):
             raise NotComparable(f"{release.source.name} cannot be read row by row.") from None
-        names = tuple(file.labels)
+        names, counted = tuple(file.labels), whom(targets)
         if controls is not None:
             same_codes(controls, targets, names)
         entropy = Entropy.seeded(seed).child(self.name)
@@ -247,9 +247,9 @@ class Container:
                  for table, which in ((targets, "targets"), (controls, "controls")) if table is not None]  # fmt: skip
         view = align_boxes(release, targets.schema.with_roles(quasi=known))
         trials = [
-            _placed(file, sides, names, "order", np.arange(file.rows), targets.rows, entropy),
-            *(_placed(file, sides, names, "leftover", key, targets.rows, entropy) for key in _keys(file)),
-            _in_dictionaries(file, sides, names),
+            _placed(file, sides, names, "order", np.arange(file.rows), targets, entropy),
+            *(_placed(file, sides, names, "leftover", key, targets, entropy) for key in _keys(file)),
+            _in_dictionaries(file, sides, names, counted),
             *_extremes(view, sides, names, targets),
         ]
         best = max(trials, key=lambda trial: trial.gap)
@@ -270,7 +270,8 @@ class Container:
             ),
             holds="has the file and knows in which order the original was kept",
             hit=best.hit,
-            miss="{} of others",
+            miss=f"{{}} of {counted.others}",
+            whom=counted,
             stops=_STOPS,
             notes=file.notes,
             details={"trial": best.what, **found},
@@ -308,10 +309,11 @@ def _placed(
     names: tuple[str, ...],
     what: str,
     key: np.ndarray,
-    total: int,
+    table: Table,
     entropy: Entropy,
 ) -> _Trial:
-    """Point at the row whose number is the person's place; an order says nothing where rows are missing."""
+    """Point at the row whose number is the target's place; an order says nothing where rows are missing."""
+    total, counted = table.rows, whom(table)
     row_of = np.full(max(total, 1), -1, np.int64)
     if what != "order" or file.rows == total:
         inside = (key >= 0) & (key < total)
@@ -320,11 +322,11 @@ def _placed(
     mixed = entropy.child("chance").permutation(len(sides[0].place))
     chance = file.holds(row_of[sides[0].place[mixed]], sides[0].codes, names)
     by = "the order of the rows" if what == "order" else "a column that numbers the rows"
-    hit = f"finds the row of {{}} of the people in the table by {by}"
+    hit = f"finds the row of {{}} of the {counted.many} in the table by {by}"
     return _Trial(what, targets=found[0], controls=found[1] if found[1:] else None, chance=chance, hit=hit)
 
 
-def _in_dictionaries(file: OpenedFile, sides: list[_Side], names: tuple[str, ...]) -> _Trial:
+def _in_dictionaries(file: OpenedFile, sides: list[_Side], names: tuple[str, ...], counted: Whom) -> _Trial:
     found = [
         np.any([np.isin(side.codes[:, names.index(name)], codes) for name, codes in file.unused.items()], axis=0)
         if file.unused
@@ -336,12 +338,13 @@ def _in_dictionaries(file: OpenedFile, sides: list[_Side], names: tuple[str, ...
         targets=found[0],
         controls=found[1] if found[1:] else None,
         chance=np.zeros(len(found[0]), bool),
-        hit="reads a value of {} of the people in the table in a dictionary of the file, though no row shows it,",
+        hit=f"reads in a dictionary of the file, though in no row, a value of {{}} of the {counted.many} in the table",
     )
 
 
 def _extremes(view: View, sides: list[_Side], names: tuple[str, ...], targets: Table) -> Iterator[_Trial]:
     """Ends of the outermost labels that no hierarchy and no range explains, and that are somebody's value."""
+    many = whom(targets).many
     for at, table in enumerate(view.tables):
         attribute = table.attribute
         used = np.unique(view.labels[view.weight > 0, at])
@@ -368,5 +371,5 @@ def _extremes(view: View, sides: list[_Side], names: tuple[str, ...], targets: T
                 targets=found[0],
                 controls=found[1] if found[1:] else None,
                 chance=np.zeros(len(found[0]), bool),
-                hit=f"reads the exact {attribute.name} of {{}} of the people in the table, the most extreme ones,",
+                hit=f"reads the exact {attribute.name} of {{}} of the {many} in the table, the most extreme ones,",
             )

@@ -6,6 +6,7 @@ Claim     P(y_j | s) is read off the release as its readers do (every value of a
 Because   an analyst would find the same patterns: they are what the release is published for. It is one round of
           `definetti.py`, which goes on until the patterns fit the dealing.
 Checked   tests/claims/test_attribute_attacks.py::test_foreground_knowledge_is_the_first_round
+          tests/claims/test_attribute_attacks.py::test_values_dealt_by_patterns_on_planted_tables
 Silent on patterns of several columns together.
 """
 

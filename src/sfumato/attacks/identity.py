@@ -4,14 +4,19 @@ Source    El Emam, Guide to the De-Identification of Personal Health Information
           uses); `uniqueness.py` for population uniques.
 Claim     The attacker knows the quasi-identifiers of a person who is in the table and points at one of the rows whose
           labels hold them, at random: of w rows the right one with chance 1 / w, of somebody with r rows there with
-          r / w. Where rows are drawn, none of them is a person's; then 1 / max(w, people of the table there).
+          r / w. A guess about somebody who is not in the table is wrong.
           Prosecutor: 1 / f of the class of f rows, highest, mean and share above a threshold. Journalist: 1 / F, F
-          the people of the population there. Marketer: the mean of f / F over classes, weighted by rows. A guess about
-          somebody who is not in the table is wrong.
+          the people of the population there. Marketer: the mean of f / F over classes, weighted by rows.
+          Where rows are drawn (cells, synthetic), none of them is anybody's: the attacker takes one that fits for the
+          person's, and a match counts 1 / max(w, n), n the people of the table there with the person. Controls are
+          matched in the same way, as if they were in the table. The risks of classes are not shown.
 Because   all rows of a class are alike in what is known; classes are the distinct combinations of labels, and the
-          suppressed rows are none.
+          suppressed rows are none. A drawn row fits somebody by the model alone as often as somebody else like them;
+          only a model that took its rows from the people in the table fits those more often.
 Checked   tests/claims/test_identity_attack.py::test_two_hundred_rows_worked_out_by_hand
           tests/claims/test_identity_attack.py::test_planted_tables
+          tests/claims/test_identity_attack.py::test_drawn_rows_fit_others_as_well
+          tests/claims/test_identity_attack.py::test_copied_rows_fit_the_people_they_were_copied_from
           tests/claims/test_identity_attack.py::test_wrong_mutants_are_caught
           tests/claims/test_attacks_count_people.py::test_a_class_of_one_persons_rows_hides_nobody
 Silent on what else is published beside the labels: sensitive values may identify (see `singling-out`).
@@ -25,7 +30,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sfumato.attacks.base import FITS, Exposure, Fit, Gain, Harm, Knowledge, joined_words
+from sfumato.attacks.base import FITS, PEOPLE, ROWS, Exposure, Fit, Gain, Harm, Knowledge, Whom, joined_words
 from sfumato.attacks.uniqueness import dankar, pitman, snb, zayatz
 from sfumato.attacks.victims import (
     MOST,
@@ -36,6 +41,7 @@ from sfumato.attacks.victims import (
     same_codes,
     share_of,
     victims,
+    whom,
 )
 from sfumato.counts import Table
 from sfumato.counts.recoding import row_ids
@@ -46,10 +52,17 @@ from sfumato.measures.proportions import Share
 from sfumato.mechanisms import Progress
 from sfumato.randomness import Entropy
 from sfumato.release import Release
+from sfumato.release.manifest import COUNTED_FORMS
 
 __all__ = ["Identity", "class_sizes", "journalist_risk", "prosecutor_risk"]
 
 AT_RISK = 0.2  # a record in a class of fewer than five
+_STOPS = "larger classes (k-anonymity with a larger k), coarser or fewer quasi-identifiers"
+_STOPS_DRAWN = "fewer or coarser quasi-identifiers, or a smaller epsilon"
+_NOBODYS = (
+    "Rows of this release are drawn, and none comes from a row of the table: a match counts as one in n where n rows "
+    "of either fit alike. Only the gain over others comes from being in the table."
+)
 
 
 def class_sizes(release: Release) -> np.ndarray:
@@ -128,20 +141,23 @@ class Identity:
         seed: int = 0,
         progress: Progress | None = None,
     ) -> Gain:
-        """Point at a row for each target; with `knowledge.population` the journalist's risks are told, too."""
+        """Point at a row for each target; with `knowledge.population` the journalist's risks are shown, too."""
         release = one_release(releases)
         known = known_names(knowledge, targets.schema)
         entropy = Entropy.seeded(seed).child(self.name)
         view = align_boxes(release, targets.schema.with_roles(quasi=known))
+        drawn = release.form in COUNTED_FORMS
+        there = _rows_there(view, targets, known) if drawn else None
         people, own = _with_own_rows(view, targets, known, entropy.child("targets"), self.most)
-        rows = _matching(view, people.codes, view.weight)
-        if release.form in ("cells", "synthetic"):
-            rows = np.where(rows > 0, np.maximum(rows, _people_there(view, targets, known, people.codes)), 0)
-        chance = np.minimum(1.0, np.divide(own, rows, where=rows > 0, out=np.zeros(len(rows))))
+        chance = _pointed_at(view, people, own, there)
         found = None
         if controls is not None:
             same_codes(controls, targets, known)
             found = Share(0, trials=min(controls.rows if controls.people is None else controls.people, self.most))
+        if controls is not None and there is not None:
+            others, theirs = _with_own_rows(view, controls, known, entropy.child("controls"), self.most)
+            found = share_of(_pointed_at(view, others, theirs, there, beside=theirs), others.weight)
+        holds, hit, miss = _words(known, people.whom, several=targets.schema.several, drawn=drawn)
         return Gain(
             self.name,
             axis="identity",
@@ -149,11 +165,13 @@ class Identity:
             controls=found,
             baseline=Share(people.people / max(1, release.rows), trials=people.people),
             records=Exposure(people.names, codes=people.codes, weight=people.weight, success=chance, chance=chance),
-            holds=f"knows {joined_words(known)} and that the person is there",
-            hit=f"points at {'a' if targets.schema.several else 'the'} right row of {{}} of the people in the table",
-            miss="of {} of others, who have none",
-            stops="larger classes (k-anonymity with a larger k), coarser or fewer quasi-identifiers",
-            details=self._risks(release, view, knowledge),
+            holds=holds,
+            hit=hit,
+            miss=miss,
+            whom=people.whom,
+            stops=_STOPS_DRAWN if drawn else _STOPS,
+            notes=(_NOBODYS,) if drawn else (),
+            details={} if drawn else self._risks(release, view, knowledge),
         )
 
     def _risks(self, release: Release, view: View, knowledge: Knowledge) -> dict[str, Any]:
@@ -175,6 +193,46 @@ class Identity:
         return found
 
 
+def _words(known: tuple[str, ...], whom: Whom, *, several: bool, drawn: bool) -> tuple[str, str, str]:
+    """What the attacker has and does, of people or of rows."""
+    if drawn:
+        mine = "it" if whom is ROWS else "theirs"
+        return (
+            f"knows {joined_words(known)} of a {whom.one} and takes a drawn row that fits for {mine}",
+            f"has a match for {{}} of the {whom.many} in the table",
+            f"for {{}} of {whom.others}",
+        )
+    if whom is ROWS:
+        return (
+            f"knows {joined_words(known)} of a row and that it is there",
+            "points at it for {} of the rows in the table",
+            "for {} of other rows, which are not there",
+        )
+    return (
+        f"knows {joined_words(known)} and that the person is there",
+        f"points at {'a' if several else 'the'} right row of {{}} of the people in the table",
+        "of {} of others, who have none",
+    )
+
+
+def _pointed_at(
+    view: View,
+    people: Victims,
+    own: np.ndarray,
+    there: np.ndarray | None,
+    *,
+    beside: np.ndarray | float = 0.0,
+) -> np.ndarray:
+    """How likely the attacker points at a row of each person; `there` are the table's rows in each box of drawn ones.
+
+    `beside` are rows of people who are not in the table, counted as if they were.
+    """
+    rows = _matching(view, people.codes, view.weight)
+    if there is not None:
+        rows = np.where(rows > 0, np.maximum(rows, _matching(view, people.codes, there) + beside), 0)
+    return np.asarray(np.minimum(1.0, np.divide(own, rows, where=rows > 0, out=np.zeros(len(rows)))))
+
+
 def _matching(view: View, codes: np.ndarray, weight: np.ndarray) -> np.ndarray:
     """Rows of all boxes that hold each person."""
     person, box = holding_boxes(view, codes)
@@ -185,7 +243,7 @@ def _with_own_rows(
     view: View, targets: Table, known: tuple[str, ...], entropy: Entropy, most: int
 ) -> tuple[Victims, np.ndarray]:
     """People and how many rows of their own lie in the boxes that hold the row they are attacked by."""
-    persons = targets.persons() if targets.schema.several else None
+    persons = targets.persons() if targets.schema.several and whom(targets) is PEOPLE else None
     if persons is None:
         people = victims(targets, known, entropy=entropy, most=most)
         return people, np.ones(len(people.codes))
@@ -202,16 +260,15 @@ def _with_own_rows(
     same = csr_matrix((np.ones(len(codes)), (persons, np.arange(len(codes)))), shape=shape)
     by_box = same @ held[place.reshape(-1)]  # rows of each person in each box
     own = np.asarray(by_box[persons[rows]].multiply(held[place.reshape(-1)[rows]]).sum(axis=1)).reshape(-1)
-    people = Victims(known, codes=codes[rows], weight=np.ones(len(rows), np.int64), known=len(known))
+    people = Victims(known, codes=codes[rows], weight=np.ones(len(rows), np.int64), known=len(known), whom=PEOPLE)
     return people, np.maximum(own, 1.0)
 
 
-def _people_there(view: View, targets: Table, known: tuple[str, ...], codes: np.ndarray) -> np.ndarray:
-    """How many people of the table the boxes that hold each person hold."""
+def _rows_there(view: View, targets: Table, known: tuple[str, ...]) -> np.ndarray:
+    """How many rows of the table each box holds."""
     counts = targets.counts(known)
     person, box = holding_boxes(view, counts.codes.astype(np.int64))
-    inside = np.bincount(box, weights=counts.weights[person], minlength=len(view.weight))
-    return _matching(view, codes, inside)
+    return np.bincount(box, weights=counts.weights[person], minlength=len(view.weight))
 
 
 def _by_class(release: Release, view: View, codes: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -16,7 +16,7 @@ Silent on what a learner finds across classes (`learner`), and on which values a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar
 
@@ -42,9 +42,9 @@ from sfumato.measures.proportions import Share
 from sfumato.mechanisms import Progress
 from sfumato.randomness import Entropy
 from sfumato.release import Release
-from sfumato.schema import Attribute
+from sfumato.schema import Attribute, Schema
 
-__all__ = ["Guesses", "Inference", "carries", "guessed", "inference_gain"]
+__all__ = ["Guesser", "Guesses", "Inference", "carries", "guess_secrets", "guessed", "in_parts", "inference_gain"]
 
 STOPS = "fewer or coarser quasi-identifiers, t-closeness for this attribute, or differential privacy"
 _TIE = 1e-9
@@ -97,49 +97,37 @@ class Inference:
         seed: int = 0,
         progress: Progress | None = None,
     ) -> Gain:
-        """Guess the values of targets and controls; of several sensitive attributes the worst is told."""
-        release = one_release(releases)
-        known = known_names(knowledge, targets.schema)
-        names = secrets(release, targets.schema, knowledge)
-        entropy = Entropy.seeded(seed).child(self.name)
+        """Guess the values of targets and controls; of several sensitive attributes the worst is shown."""
 
-        def one(name: str) -> Gain:
-            schema = targets.schema.with_roles(quasi=known, sensitive=name)
+        def guesser(release: Release, schema: Schema, name: str) -> Guesser:
             view = align(release, schema, name)
             groups = _alike(view.attribute, self.similar)
 
-            def attack(table: Table, which: str) -> Guesses:
-                people = victims(table, known, [name], entropy=entropy.child(which), most=self.most)
-                return _in_parts(
-                    people,
-                    view.values,
-                    lambda part: guessed(
-                        part,
-                        *inferred(view, part.quasi),
-                        overall=view.overall,
-                        groups=groups,
-                        ruled_out=self.ruled_out,
-                        risen=self.risen,
-                    ),
+            def guess(part: Victims) -> Guesses:
+                return guessed(
+                    part,
+                    *inferred(view, part.quasi),
+                    overall=view.overall,
+                    groups=groups,
+                    ruled_out=self.ruled_out,
+                    risen=self.risen,
                 )
 
-            if controls is not None:
-                same_codes(controls, targets, (*known, name))
-            return inference_gain(
-                self.name,
-                attack(targets, "targets"),
-                None if controls is None else attack(controls, "controls"),
+            return Guesser(
+                lambda people: in_parts(people, view.values, guess),
                 overall=view.overall,
                 groups=groups,
-                known=known,
-                attribute=name,
-                ruled_out=self.ruled_out,
-                risen=self.risen,
-                homogeneous=True,
-                guesses=self._guesses(),
+                said={
+                    "ruled_out": self.ruled_out,
+                    "risen": self.risen,
+                    "homogeneous": True,
+                    "guesses": self._guesses(),
+                },
             )
 
-        return worst_attribute(names, one)
+        return guess_secrets(
+            self.name, guesser, releases, knowledge, targets, controls, entropy=Entropy.seeded(seed), most=self.most
+        )
 
     def _guesses(self) -> str:
         """What is done, with a place for the attribute."""
@@ -196,7 +184,7 @@ def guessed(
     return Guesses(people, success=guess == truth, chance=chance, certain=certain, usual=share[guess])
 
 
-def _in_parts(people: Victims, values: int, attack: Callable[[Victims], Guesses]) -> Guesses:
+def in_parts(people: Victims, values: int, attack: Callable[[Victims], Guesses]) -> Guesses:
     """Attack some people at a time, so that a belief in each of many values fits into memory."""
     step = max(1, _ENTRIES // max(1, values))
     found = [
@@ -210,6 +198,55 @@ def _in_parts(people: Victims, values: int, attack: Callable[[Victims], Guesses]
         certain=np.concatenate([part.certain for part in found]),
         usual=np.concatenate([part.usual for part in found if part.usual is not None]),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Guesser:
+    """How an attack guesses one attribute of people, and what `inference_gain` is to say of it."""
+
+    guess: Callable[[Victims], Guesses]
+    _: KW_ONLY
+    overall: np.ndarray
+    groups: np.ndarray
+    said: Mapping[str, Any]
+
+
+def guess_secrets(
+    attack: str,
+    guesser: Callable[[Release, Schema, str], Guesser],
+    releases: Sequence[Release],
+    knowledge: Knowledge,
+    targets: Table,
+    controls: Table | None,
+    *,
+    entropy: Entropy,
+    most: int = MOST,
+) -> Gain:
+    """Guess each sensitive attribute of targets and controls by the same rule; the one given away most comes first."""
+    release = one_release(releases)
+    known = known_names(knowledge, targets.schema)
+    drawn = entropy.child(attack)
+
+    def one(name: str) -> Gain:
+        rule = guesser(release, targets.schema.with_roles(quasi=known, sensitive=name), name)
+
+        def guesses(table: Table, which: str) -> Guesses:
+            return rule.guess(victims(table, known, [name], entropy=drawn.child(which), most=most))
+
+        if controls is not None:
+            same_codes(controls, targets, (*known, name))
+        return inference_gain(
+            attack,
+            guesses(targets, "targets"),
+            None if controls is None else guesses(controls, "controls"),
+            overall=rule.overall,
+            groups=rule.groups,
+            known=known,
+            attribute=name,
+            **rule.said,
+        )
+
+    return worst_attribute(secrets(release, targets.schema, knowledge), one)
 
 
 def inference_gain(
@@ -239,7 +276,7 @@ def inference_gain(
         baseline = share_of(targets.usual, people.weight)
     else:
         even = (overall / max(1, overall.sum()))[None, :]
-        baseline = _in_parts(
+        baseline = in_parts(
             people,
             len(overall),
             lambda part: guessed(
@@ -262,9 +299,10 @@ def inference_gain(
             people.names, codes=people.codes, weight=people.weight, success=targets.success, chance=targets.chance
         ),
         holds=knows,
-        hit=f"{guesses.format(attribute)} of {{}} of the people in the table",
-        miss="of {} of others",
+        hit=f"{guesses.format(attribute)} of {{}} of the {people.whom.many} in the table",
+        miss=f"of {{}} of {people.whom.others}",
         stops=stops,
+        whom=people.whom,
         attribute=attribute,
         notes=notes,
         details={

@@ -2,11 +2,13 @@
 
 Source    Cormode, "Personal privacy vs population privacy: learning to attack anonymization", KDD 2011; target and
           control: Giomi et al., PoPETs 2023.
-Claim     Success is a value told rightly by a learner that saw the release alone. What it tells about the controls is
+Claim     Success is a value predicted by a learner that saw the release alone. What it says of the controls is
           what it learned of everybody; the gain is what their own rows add for the targets.
 Because   targets and controls are drawn from one table, and only the targets' rows are in the release: for each of them
           a control stands for the same learner trained without the row.
 Checked   tests/claims/test_attribute_attacks.py::test_a_learner_on_planted_tables
+          tests/claims/test_attribute_attacks.py::test_a_learner_gains_what_its_rows_say
+          tests/claims/test_attribute_attacks.py::test_wrong_learners_are_caught
           tests/claims/test_attribute_attacks.py::test_a_learner_that_sees_the_controls_is_caught
 Silent on learners that generalize less or more than this one.
 """
@@ -20,8 +22,8 @@ from typing import ClassVar
 import numpy as np
 
 from sfumato.attacks.base import Fit, Gain, Harm, Knowledge
-from sfumato.attacks.inference import Guesses, carries, inference_gain
-from sfumato.attacks.victims import MOST, known_names, one_release, same_codes, secrets, victims, worst_attribute
+from sfumato.attacks.inference import Guesser, Guesses, carries, guess_secrets
+from sfumato.attacks.victims import MOST, Victims
 from sfumato.counts import Table
 from sfumato.declare import Whole, declare, parameter
 from sfumato.estimate import align, row_features
@@ -30,6 +32,7 @@ from sfumato.measures.learners import ModelName, fit
 from sfumato.mechanisms import Progress
 from sfumato.randomness import Entropy
 from sfumato.release import Release
+from sfumato.schema import Schema
 
 __all__ = ["Learner"]
 
@@ -63,31 +66,18 @@ class Learner:
         progress: Progress | None = None,
     ) -> Gain:
         """Train once for each sensitive attribute; guess targets and controls."""
-        release = one_release(releases)
-        known = known_names(knowledge, targets.schema)
-        entropy = Entropy.seeded(seed).child(self.name)
 
-        def one(name: str) -> Gain:
-            schema = targets.schema.with_roles(quasi=known, sensitive=name)
+        def guesser(release: Release, schema: Schema, name: str) -> Guesser:
             view = align(release, schema, name)
             learned = fit(self.model, training_lines(view, np.arange(view.values)), seed=seed)
 
-            def attack(table: Table, which: str) -> Guesses:
-                people = victims(table, known, [name], entropy=entropy.child(which), most=self.most)
+            def guess(people: Victims) -> Guesses:
                 success = learned(row_features(release, schema, people.quasi)) == people.secret
                 return Guesses(people, success=success, chance=success.astype(np.float64), certain=success)
 
-            if controls is not None:
-                same_codes(controls, targets, (*known, name))
-            return inference_gain(
-                self.name,
-                attack(targets, "targets"),
-                None if controls is None else attack(controls, "controls"),
-                overall=view.overall,
-                groups=np.arange(view.values),
-                known=known,
-                attribute=name,
-                holds=f" and trains a learner ({self.model}) on the release",
-            )
+            said = {"holds": f" and trains a learner ({self.model}) on the release"}
+            return Guesser(guess, overall=view.overall, groups=np.arange(view.values), said=said)
 
-        return worst_attribute(secrets(release, targets.schema, knowledge), one)
+        return guess_secrets(
+            self.name, guesser, releases, knowledge, targets, controls, entropy=Entropy.seeded(seed), most=self.most
+        )

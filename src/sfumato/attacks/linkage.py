@@ -4,11 +4,12 @@ Source    Article 29 Working Party, Opinion 05/2014; protocol: Giomi et al., PoP
 Claim     For each person the attacker looks for the published row nearest to what the first file says, and to what the
           second says, at random among equally near ones, and joins the two where it is the same row. Of rows A and B at
           the least distances, of which C are in both, that happens with chance C / (A B).
-Because   rows of a box are alike, so that boxes are compared and count with their rows.
+Because   rows with the same labels are alike, so that they are compared once and count with their number.
 Checked   tests/claims/test_linkage_attack.py::test_planted_tables
           tests/claims/test_linkage_attack.py::test_equals_the_slow_attack
+          tests/claims/test_linkage_attack.py::test_wrong_mutants_are_caught
 Silent on more than one neighbour, and on which columns stand in which file: they are dealt out in turn unless named.
-Cost      people x boxes x columns.
+Cost      people x distinct boxes x columns.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from sfumato.attacks.victims import Victims, known_names, one_release, same_code
 from sfumato.counts import Table
 from sfumato.declare import Whole, declare, parameter
 from sfumato.errors import NotComparable, ParameterError
-from sfumato.estimate import View, align_boxes, nearest_boxes
+from sfumato.estimate import View, align_boxes, distinct_boxes, nearest_boxes
 from sfumato.measures.proportions import Share
 from sfumato.mechanisms import Progress
 from sfumato.randomness import Entropy
@@ -73,7 +74,7 @@ class Linkage:
             hint = f"some, not all, of {', '.join(names)}"
             raise ParameterError("first", ", ".join(one), "must be some of the known columns", hint=hint)
         entropy = Entropy.seeded(seed).child(self.name)
-        view = align_boxes(release, targets.schema.with_roles(quasi=names))
+        view = distinct_boxes(align_boxes(release, targets.schema.with_roles(quasi=names)))
         halves = [[names.index(name) for name in part] for part in (one, other)]
         people = victims(targets, names, entropy=entropy.child("targets"), most=self.most)
         chance = _linked(view, people, halves)
@@ -90,8 +91,9 @@ class Linkage:
             baseline=Share(people.people / max(1, release.rows), trials=people.people),
             records=Exposure(people.names, codes=people.codes, weight=people.weight, success=chance, chance=chance),
             holds=f"has one file with {joined_words(one)} and another with {joined_words(other)}",
-            hit="joins the two rows of {} of the people in the table",
-            miss="of {} of others",
+            hit=f"joins what the two files say of {{}} of the {people.whom.many} in the table",
+            miss=f"of {{}} of {people.whom.others}",
+            whom=people.whom,
             stops="fewer columns together, larger classes, or differential privacy",
         )
 

@@ -4,15 +4,23 @@ Source    Homer et al., PLoS Genetics 2008; advantage as the gap of two rates: Y
           on other people than those counted: Jagielski, Ullman & Oprea, NeurIPS 2020.
 Claim     The attacker knows the person's whole published row. Where the law of the counts is known (noisy cells), they
           also know every other row and use the likelihood ratio: the best test there is; each cell is one trial. Else
-          the score is est(s | y), or that beside what independent columns would give, whichever told members better
+          the score is est(s | y), or that beside what independent columns would give, whichever found members better
           among the people not counted. Gain = hits - false alarms; under epsilon-differential privacy it is at most
           (e^epsilon - 1) / (e^epsilon + 1).
 Because   the discrete Laplace ratio is e^epsilon at or above the count with the person, e^-epsilon below. The bound is
           the largest gap of two probabilities whose ratios stay within e^epsilon both for an event and for its
-          complement; "epsilon at least" turns the two rates into a lower bound beside the claimed one. Threshold and
-          score are chosen on one half of the people and counted on the other.
+          complement. It is about one person who is added or removed. Controls replace targets instead, and for one
+          pair the gap may reach tanh(epsilon); on average over who is replaced by whom it may not: given the rest T,
+          let P_x be the law of the release of T and x, P_0 that of T. The gap is m / (m - 1) times the mean of
+          P_x(A_x) - Q(A_x), Q the mean of the P_x over the m people left. At each outcome P_x / P_0 lies within
+          [e^-epsilon, e^epsilon] and has mean r = Q / P_0; its mean deviation is largest with all weight at the two
+          ends, which is concave in r, and r is 1 on average: tanh(epsilon / 2) again. m is the controls and one; a
+          delta adds 2 delta at most. "epsilon at least" turns the two rates into a lower bound beside the claimed
+          one. Threshold and score are chosen on one half of the people and counted on the other.
 Checked   tests/claims/test_membership_attack.py::test_the_known_law_reaches_the_bound
           tests/claims/test_membership_attack.py::test_a_mutant_that_overspends_is_seen
+          tests/claims/test_membership_attack.py::test_the_bound_holds_where_people_are_replaced
+          tests/claims/test_membership_attack.py::test_synthetic_rows_that_overspend_are_seen
           tests/claims/test_membership_attack.py::test_planted_tables
           tests/claims/test_membership_attack.py::test_scores_equal_the_definition
 Silent on better attackers where the law is not known (see `shadow`); cells of one release share their cuts.
@@ -29,7 +37,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sfumato.attacks.audit import clopper_pearson
-from sfumato.attacks.base import FITS, Exposure, Fit, Gain, Harm, Knowledge
+from sfumato.attacks.base import CELLS, FITS, PEOPLE, Exposure, Fit, Gain, Harm, Knowledge
 from sfumato.attacks.roc import curve_of
 from sfumato.attacks.victims import MOST, Victims, known_names, one_release, same_codes, share_of, victims
 from sfumato.counts import Cuts, Table
@@ -45,7 +53,7 @@ from sfumato.release import Release
 
 __all__ = ["Membership", "advantage_bound", "audited", "epsilon_seen", "joint_view", "stated_bound"]
 
-STOPS = "differential privacy, or a release of a random part of the people that does not say whom"
+STOPS = "differential privacy, or a release of a random part of the table that does not say which"
 
 
 def advantage_bound(epsilon: float) -> float:
@@ -212,16 +220,17 @@ def _by_score(release: Release, people: list[Victims], scores: list[np.ndarray],
             best, which, threshold = gap, score, at
     says = [part[:, which] >= threshold for part in scores]
     counted = [part[1] for part in halves]
+    alarms = share_of(says[1], counted[1])
     whole = _curve(scores, which, [part.weight for part in people])
     details: dict[str, Any] = {
-        "score": ("rows expected at the person's point", "beside independent columns")[which],
+        "score": ("rows expected at the point", "beside independent columns")[which],
         **whole.figures(),
     }
     return _gain(
         replace(inside, weight=counted[0]),
         says[0],
-        share_of(says[1], counted[1]),
-        _chance(scores[0][:, 0]),
+        alarms,
+        _believed(says[0], share_of(says[0], counted[0]), alarms),
         details={**details, **stated_bound(release)},
         notes=(whole.sentence(),),
     )
@@ -242,6 +251,12 @@ def _rate(success: np.ndarray, weight: np.ndarray) -> float:
     return float(np.dot(success, weight) / max(1, weight.sum()))
 
 
+def _believed(says: np.ndarray, hits: Share, alarms: Share) -> np.ndarray:
+    """What an answer makes of even odds that somebody is in: of those with the same answer, the share who are."""
+    yes, no = hits.rate + alarms.rate, 2 - hits.rate - alarms.rate
+    return np.where(says, hits.rate / yes if yes > 0 else 0.5, (1 - hits.rate) / no if no > 0 else 0.5)
+
+
 def _chance(expected: np.ndarray) -> np.ndarray:
     """How sure the release is that a row is at the person's point: certain from one expected row on."""
     return np.asarray(np.minimum(1.0, expected))
@@ -255,7 +270,7 @@ def _by_law(release: Release, targets: Table, controls: Table | None) -> Gain:
     names = tuple(attribute.name for attribute in (*release.quasi, *release.carried))
     cells, counts = _cells(release, targets, names)
     noisy = _reported(release, cells)
-    inside = Victims(names, codes=cells, weight=np.ones(len(cells), np.int64), known=len(release.quasi))
+    inside = Victims(names, codes=cells, weight=np.ones(len(cells), np.int64), known=len(release.quasi), whom=CELLS)
     success = noisy >= counts
     found = None
     details: dict[str, Any] = {
@@ -338,6 +353,7 @@ def _gain(
     pooled = targets.successes + (0 if controls is None else controls.successes)
     trials = targets.trials + (0 if controls is None else controls.trials)
     rate = pooled / trials if controls is not None and trials else 1 / 2
+    row = "a person's whole row" if people.whom is PEOPLE else "a whole row"
     gain = Gain(
         Membership.name,
         axis="membership",
@@ -345,10 +361,13 @@ def _gain(
         controls=controls,
         baseline=Share(rate * targets.trials, trials=targets.trials),
         records=Exposure(people.names, codes=people.codes, weight=people.weight, success=success, chance=chance),
-        holds="knows a person's whole row and every other row" if others_known else "knows a person's whole row",
-        hit="takes {} of the people in the table for members",
-        miss="{} of others",
+        holds=f"knows {row} and every other row" if others_known else f"knows {row}",
+        hit=f"takes {{}} of the {people.whom.many} in the table for members"
+        if people.whom is not CELLS
+        else "says of {} of the cells with rows of the table that the row is in it",
+        miss=f"{'of ' if people.whom is CELLS else ''}{{}} of {people.whom.others}",
         stops=STOPS,
+        whom=people.whom,
         notes=tuple(filter(None, notes)),
         details=details,
     )

@@ -23,8 +23,8 @@ from typing import ClassVar
 import numpy as np
 
 from sfumato.attacks.base import Fit, Gain, Harm, Knowledge
-from sfumato.attacks.inference import Guesses, carries, guessed, inference_gain
-from sfumato.attacks.victims import known_names, one_release, same_codes, secrets, victims, worst_attribute
+from sfumato.attacks.inference import Guesser, Guesses, carries, guess_secrets, guessed
+from sfumato.attacks.victims import Victims, known_names
 from sfumato.counts import Table
 from sfumato.declare import MaybeRational, Whole, declare, parameter
 from sfumato.estimate import View, align, holding_boxes, inferred
@@ -32,6 +32,7 @@ from sfumato.exact import number_from_json
 from sfumato.mechanisms import Progress
 from sfumato.randomness import Entropy
 from sfumato.release import Release
+from sfumato.schema import Schema
 
 __all__ = ["Minimality", "believed"]
 
@@ -127,40 +128,32 @@ class Minimality:
         progress: Progress | None = None,
     ) -> Gain:
         """Work out the small classes; read the others. Targets must be everybody in the table."""
-        release = one_release(releases)
-        known = known_names(knowledge, targets.schema)
-        largest = self._largest(release) or Fraction(1, 2)
-        entropy = Entropy.seeded(seed).child(self.name)
-        everybody = targets.counts(known)
+        everybody = targets.counts(known_names(knowledge, targets.schema))
 
-        def one(name: str) -> Gain:
-            view = align(release, targets.schema.with_roles(quasi=known, sensitive=name), name)
+        def guesser(release: Release, schema: Schema, name: str) -> Guesser:
+            view = align(release, schema, name)
+            largest = self._largest(release) or Fraction(1, 2)
             worked = self._classes(view, everybody.codes.astype(np.int64), everybody.weights, largest)
 
-            def attack(table: Table, which: str) -> Guesses:
-                people = victims(table, known, [name], entropy=entropy.child(which))
+            def guess(people: Victims) -> Guesses:
                 beliefs, held = inferred(view, people.quasi)
                 for line, point in enumerate(map(tuple, people.quasi.tolist())):
                     if point in worked:
                         beliefs[line] = worked[point]
                 return guessed(people, beliefs, held, overall=view.overall)
 
-            if controls is not None:
-                same_codes(controls, targets, (*known, name))
-            return inference_gain(
-                self.name,
-                attack(targets, "targets"),
-                None if controls is None else attack(controls, "controls"),
+            return Guesser(
+                guess,
                 overall=view.overall,
                 groups=np.arange(view.values),
-                known=known,
-                attribute=name,
-                holds=" of everybody, and how the method cuts",
-                stops="a method that does not cut wherever it may, or a requirement that also holds for parts",
-                details={"people in classes worked out exactly": len(worked)},
+                said={
+                    "holds": " of every row, and how the method cuts",
+                    "stops": "a method that does not cut wherever it may, or a requirement that also holds for parts",
+                    "details": {"kinds of rows in classes worked out exactly": len(worked)},
+                },
             )
 
-        return worst_attribute(secrets(release, targets.schema, knowledge), one)
+        return guess_secrets(self.name, guesser, releases, knowledge, targets, controls, entropy=Entropy.seeded(seed))
 
     def _classes(
         self, view: View, codes: np.ndarray, weight: np.ndarray, largest: Fraction

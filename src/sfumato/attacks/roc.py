@@ -41,7 +41,7 @@ class Curve:
         return float(np.sum(np.diff(x) * (y[1:] + y[:-1]) / 2))
 
     def hits_at(self, false_alarms: float) -> float:
-        """Return the share of members told at no more than this share of false alarms."""
+        """Return the share of members found at no more than this share of false alarms."""
         if not self.others[-1]:
             return float("nan")
         allowed = self.others <= false_alarms * self.others[-1]
@@ -60,11 +60,11 @@ class Curve:
         }
 
     def sentence(self) -> str:
-        """Say how many members are told at few false alarms; nothing of too few others."""
-        told = [
+        """Say how many members are found at few false alarms; nothing of too few others."""
+        shares = [
             f"{percent(hits)} of them at 1 false alarm in {round(1 / rate):,}" for rate, hits in self._few().items()
         ]
-        return f"It tells {joined_words(told)} (area under the curve {self.auc:.3f})." if told else ""
+        return f"It tells {joined_words(shares)} (area under the curve {self.auc:.3f})." if shares else ""
 
     def best(self) -> float:
         """Return the threshold from which on hits exceed false alarms most, the highest of equals."""

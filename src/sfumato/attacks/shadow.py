@@ -3,13 +3,15 @@
 Source    Shokri et al., S&P 2017; each person in or out by a coin in every run: Carlini et al., S&P 2022; vulnerable
           records first: Meeus et al., ESORICS 2023.
 Claim     The people whom the release holds most alone are put into or left out of each of `releases` shadow tables by a
-          coin; the rest of each is drawn from targets and controls. For each person score and threshold are chosen on
-          one half of the runs and counted on the other; hits are runs with them, false alarms runs without. The curve
-          pools the people, each score measured from that person's threshold in that person's spread.
-Because   given the rest, being in is the only thing that differs between the runs, so that it alone can be told.
-Checked   tests/claims/test_shadow_attack.py::test_planted_people_are_told_and_hidden_ones_are_not
+          coin, with all their rows; the rest of each, people by people, is drawn from targets and controls. For each
+          person score and threshold are chosen on one half of the runs and counted on the other; hits are runs with
+          them, false alarms runs without. The curve pools the people, each score measured from that person's threshold
+          in that person's spread.
+Because   given the rest, being in is the only thing that differs between the runs, so that nothing else can be learned.
+Checked   tests/claims/test_shadow_attack.py::test_planted_people_are_found_and_hidden_ones_are_not
           tests/claims/test_shadow_attack.py::test_a_mutant_that_never_leaves_anybody_out_is_caught
           tests/claims/test_shadow_attack.py::test_the_most_exposed_people_are_tried_first
+          tests/claims/test_attack_suite.py::test_a_person_is_in_a_shadow_release_with_all_rows_or_with_none
 Silent on everybody else: the rates are those of the most exposed people, and of releases like this one, not of it.
 Cost      one release for each shadow table.
 """
@@ -23,7 +25,7 @@ from typing import ClassVar
 import numpy as np
 
 from sfumato.attacks.again import mechanism_of
-from sfumato.attacks.base import FITS, Exposure, Fit, Gain, Harm, Knowledge
+from sfumato.attacks.base import FITS, ROWS, Exposure, Fit, Gain, Harm, Knowledge
 from sfumato.attacks.membership import audited, joint_view, stated_bound
 from sfumato.attacks.roc import curve_of
 from sfumato.attacks.victims import Victims, known_names, one_release, same_codes, victims
@@ -85,20 +87,28 @@ class Shadow:
         exposed = _exposed(release, targets, known, carried, self.people)
         names = tuple(attribute.name for attribute in targets.schema.published)
         pool = np.concatenate([table.codes(names) for table in (targets, controls) if table is not None])
+        whose = _whose(targets, controls)
         alike = [names.index(name) for name in exposed.names]
-        rows_in = targets.codes(names)
-        mine = rows_in[[np.flatnonzero((rows_in[:, alike] == line).all(axis=1))[0] for line in exposed.codes]]
+        rows_in, of = targets.codes(names), whose[: targets.rows]
+        who = of[[np.flatnonzero((rows_in[:, alike] == line).all(axis=1))[0] for line in exposed.codes]].tolist()
+        first = [who.index(person) for person in who]  # a person who is exposed by two rows has one coin
+        away = np.isin(whose, who)
         for line in exposed.codes:  # nobody like them is left in the pool
-            pool = pool[~(pool[:, alike] == line).all(axis=1)]
-        scores = np.zeros((self.releases, len(mine), 2))
-        inside = np.zeros((self.releases, len(mine)), bool)
+            away |= (pool[:, alike] == line).all(axis=1)
+        pool, whose = pool[~away], whose[~away]
+        rows_of = [np.flatnonzero(of == person) for person in who]
+        scores = np.zeros((self.releases, len(who), 2))
+        inside = np.zeros((self.releases, len(who)), bool)
         for at in range(self.releases):
             if progress is not None:
                 progress(at / self.releases, "shadow releases")
             stream = entropy.child(str(at))
-            inside[at] = stream.child("coins").below_many(2, len(mine)).astype(bool)
-            rest = pool[stream.child("rows").permutation(len(pool))[: targets.rows]]
-            rows = Table.from_codes(targets.schema, np.concatenate([rest, mine[inside[at]]]), names)
+            inside[at] = stream.child("coins").below_many(2, len(who)).astype(bool)[first]
+            rest = _by_people(whose, stream.child("rows"))[: targets.rows]
+            mine = [rows_of[one] for one in np.flatnonzero(inside[at]) if first[one] == one]
+            put = np.concatenate([np.zeros(0, np.int64), *mine])
+            people = np.concatenate([whose[rest], of[put]]).tolist() if targets.schema.person else None
+            rows = Table.from_codes(targets.schema, np.concatenate([pool[rest], rows_in[put]]), names, people=people)
             made = run(mechanism, gather(mechanism, rows), stream.child("release"))
             scores[at] = joint_view(made, schema, carried).scores(exposed)
         return self._gain(release, exposed, scores, inside)
@@ -139,14 +149,34 @@ class Shadow:
             controls=Share(int(alarms.sum()), trials=int(without.sum())),
             baseline=Share(float(pooled * runs.sum()), trials=int(runs.sum())),
             records=Exposure(exposed.names, codes=exposed.codes, weight=runs, success=rate, chance=rate),
-            holds=f"knows the rows of the {len(exposed.codes)} most exposed people and the mechanism",
+            holds=f"knows {len(exposed.codes)} of the most exposed rows and the mechanism",
             hit="tells {} of the releases they are in",
             miss="takes {} of those they are not in for such",
-            stops="differential privacy, or leaving out people who are alone with what is published",
+            stops="differential privacy, or leaving out rows that are alone with what is published",
+            whom=ROWS,
             notes=tuple(filter(None, [curve.sentence()])),
             details={"shadow releases": len(scores), **curve.figures(), **stated_bound(release)},
         )
         return audited(found) if "bound" in found.details else found
+
+
+def _whose(targets: Table, controls: Table | None) -> np.ndarray:
+    """Return the person of each row of the targets, then of the controls, who are others; each row's own where none."""
+    found: list[np.ndarray] = []
+    for table in (targets, controls):
+        if table is not None:
+            persons = table.persons()
+            ids = np.arange(table.rows) if persons is None else persons
+            found.append(ids + (int(found[0].max(initial=-1)) + 1 if found else 0))
+    return np.concatenate(found)
+
+
+def _by_people(whose: np.ndarray, entropy: Entropy) -> np.ndarray:
+    """Return the places of rows, the people in a random order and the rows of each together."""
+    known, place = np.unique(whose, return_inverse=True)
+    turn = np.empty(len(known), np.int64)
+    turn[entropy.permutation(len(known))] = np.arange(len(known))
+    return np.argsort(turn[place.reshape(-1)], kind="stable")
 
 
 def _beyond(scores: np.ndarray, seen: np.ndarray, threshold: float) -> np.ndarray:
@@ -173,4 +203,6 @@ def _exposed(release: Release, targets: Table, known: tuple[str, ...], carried: 
     wide = np.bincount(person, weights=np.sum(logs, axis=0), minlength=len(people.codes))
     thin = wide - np.log(np.maximum(there, 1e-9))
     order = np.lexsort((-thin, people.weight))[:most]
-    return Victims(people.names, codes=people.codes[order], weight=people.weight[order], known=people.known)
+    return Victims(
+        people.names, codes=people.codes[order], weight=people.weight[order], known=people.known, whom=people.whom
+    )

@@ -13,7 +13,7 @@ Checked   tests/claims/test_singling_out.py::test_planted_tables
           tests/claims/test_singling_out.py::test_conditions_are_counted_as_defined
           tests/claims/test_singling_out.py::test_wrong_mutants_are_caught
 Silent on cleverer conditions. Where targets and controls differ in number, the chance to meet exactly one differs, too.
-Cost      conditions x distinct rows x columns.
+Cost      conditions x (distinct rows + distinct boxes) x columns.
 """
 
 from __future__ import annotations
@@ -24,11 +24,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.attacks.base import FITS, Exposure, Fit, Gain, Harm, Knowledge
-from sfumato.attacks.victims import known_names, one_release, same_codes
+from sfumato.attacks.base import FITS, PEOPLE, ROWS, Exposure, Fit, Gain, Harm, Knowledge, Whom
+from sfumato.attacks.victims import known_names, one_release, same_codes, whom
 from sfumato.counts import Counts, Table
 from sfumato.declare import Whole, declare, parameter
-from sfumato.estimate import Regions, View, align, align_boxes, estimate
+from sfumato.errors import count_of
+from sfumato.estimate import Regions, View, align, align_boxes, distinct_boxes, estimate
 from sfumato.measures.proportions import Share
 from sfumato.mechanisms import Progress
 from sfumato.randomness import Entropy
@@ -73,7 +74,7 @@ class Predicates:
 
     def met_by_one(self, table: Table) -> np.ndarray:
         """Return whether exactly one person meets each condition, by one row or several."""
-        persons = table.persons() if table.schema.several else None
+        persons = table.persons() if table.schema.several and whom(table) is PEOPLE else None
         if persons is None:
             return np.asarray(self.met_by(table.counts(self.names)) == 1)
         codes, sizes = table.codes(self.names), [table.schema[name].size for name in self.names]
@@ -131,12 +132,14 @@ class SinglingOut:
         view = align(release, schema, linked[0]) if linked else align_boxes(release, schema)
         if linked and not view.one_box_each:  # in buckets the values are not linked to rows
             linked = []
+        if not linked:
+            view = distinct_boxes(view)
         columns = (*names, *linked)
         if controls is not None:
             same_codes(controls, targets, columns)
         kept = self._found(view, columns, schema, linked=bool(linked), generator=generator)
         blind = _blind(columns, schema, self.columns, max(1, len(kept)), generator)
-        success = kept.met_by_one(targets)
+        success, counted = kept.met_by_one(targets), whom(targets)
         among = "one column" if self.columns == 1 else f"up to {self.columns} columns"
         return Gain(
             self.name,
@@ -152,10 +155,11 @@ class SinglingOut:
                 chance=success.astype(np.float64),
             ),
             holds=f"has the release and writes {len(kept):,} conditions on {among}",
-            hit="singles out one person of the table by {} of them",
-            miss="one of others by {}",
-            stops="coarser values where few people are (rare values, extremes), or differential privacy",
-            notes=_sizes(targets, controls),
+            hit=f"singles out one {counted.one} of the table by {{}} of them",
+            miss=f"one of {counted.others} by {{}}",
+            stops=f"coarser values where few {counted.many} are (rare values, extremes), or differential privacy",
+            whom=counted,
+            notes=_sizes(targets, controls, counted),
         )
 
     def _found(
@@ -175,12 +179,18 @@ class SinglingOut:
         return Predicates(columns, low=low[kept], high=high[kept])
 
 
-def _sizes(targets: Table, controls: Table | None) -> tuple[str, ...]:
-    if controls is None or 0.9 <= controls.rows / max(1, targets.rows) <= 1.1:
+def _sizes(targets: Table, controls: Table | None, counted: Whom) -> tuple[str, ...]:
+    if controls is None:
         return ()
-    return (
-        f"The control has {controls.rows:,} people, the table {targets.rows:,}: to be alone is likelier among fewer.",
-    )
+    inside, outside = (_how_many(table, counted) for table in (targets, controls))
+    if 0.9 <= outside / max(1, inside) <= 1.1:
+        return ()
+    control = count_of(outside, counted.one, counted.many)
+    return (f"The control has {control}, the table {inside:,}: to be alone is likelier among fewer.",)
+
+
+def _how_many(table: Table, counted: Whom) -> int:
+    return table.rows if counted is ROWS or table.people is None else table.people
 
 
 def _conditions(

@@ -1,13 +1,15 @@
 """Every attack that fits, on one release or several, ranked by what the attacker gains.
 
 Source    Ours; the protocol is that of base.py.
-Claim     Every registered attack is run that fits the releases, or is listed with the reason why not; the gains are
-          ranked, the largest first. Without controls nothing is called a gain, unless the mechanism is given: then half
-          of the people are published anew, and the other half are the controls of that release.
+Claim     Every registered attack is run that fits the releases, or is listed with the reason why not; one that fails is
+          listed too. The gains are ranked, the largest first. Without controls nothing is called a gain, unless the
+          mechanism is given: then half of the people are published anew, and the other half are the controls of that
+          release.
 Because   what is true of everybody is found out about people in no release, too, and only they can show it.
 Checked   tests/claims/test_attack_suite.py::test_every_attack_is_run_or_says_why_not
           tests/claims/test_attack_suite.py::test_without_a_control_nothing_is_called_a_gain
           tests/claims/test_attack_suite.py::test_a_rehearsal_makes_its_own_controls
+          tests/claims/test_attack_suite.py::test_one_attack_that_fails_takes_no_other_along
 Silent on attacks that are not registered. A rehearsal is another release than the one asked about, of half the people.
 """
 
@@ -38,11 +40,11 @@ __all__ = ["Suite", "attack_all"]
 _SMALL = 20_000  # rows up to which attacks marked small-only are run unasked
 _LOOKED_AT = 500  # people whose closest published row is looked for
 NOT_EVIDENCE = (
-    "A published row that lies close to a person says nothing of how it came to be there: a table of random rows can "
-    "lie closer than one that copies a few people exactly, and those few do not move a median."
+    "A published row that lies close to one of the table says nothing of how it came to be there: a table of random "
+    "rows can lie closer than one that copies a few rows exactly, and those few do not move a median."
 )
 NO_CONTROL = (
-    "No control was given: the rates below cannot be separated from what is true of everybody. Give people who are not "
+    "No control was given: the rates below cannot be separated from what is true of everybody. Give rows that are not "
     "in the release (control), or let the mechanism be run again on half of the table (again)."
 )
 
@@ -93,7 +95,7 @@ class Suite:
         if not self.controlled:
             found.append(NO_CONTROL)
         if self.rehearsed:
-            found.append("Rehearsed: the mechanism was run on half of the people, and the other half are the controls.")
+            found.append("Rehearsed: the mechanism was run on half of the table, and the other half are the controls.")
         if self.distances:
             said = ", ".join(f"{name} {far:.3g}" for name, far in self.distances.items())
             found.append(f"Distance to the closest published row, median ({said}): not evidence. {NOT_EVIDENCE}")
@@ -138,6 +140,7 @@ def attack_all(
     known = knowledge or Knowledge()
     chosen = _chosen(attacks)
     gains, skipped = [], {}
+    failed: SfumatoError | None = None
     for at, (name, attack) in enumerate(chosen.items()):
         if progress is not None:
             progress(at / len(chosen), name)
@@ -149,6 +152,11 @@ def attack_all(
             gains.append(attack.run(made, known, table, control, seed=seed))
         except NotComparable as error:
             skipped[name] = str(error).rstrip(".")
+        except SfumatoError as error:  # the others are still worth having
+            skipped[name] = f"it failed: {error}".rstrip(".")
+            failed = failed or error
+    if failed is not None and not gains:
+        raise failed
     if progress is not None:
         progress(1.0, "done")
     return Suite(
@@ -197,7 +205,7 @@ def _distances(
     if not (view.weight > 0).any():
         return {}
     found = {}
-    for name, people in (("people in the table", table), ("others", control)):
+    for name, people in (("in the table", table), ("others", control)):
         if people is not None:
             drawn = victims(people, known, entropy=Entropy.seeded(seed).child(name), most=_LOOKED_AT)
             far = np.repeat(nearest_boxes(view, drawn.codes)[2], drawn.weight)

@@ -2,10 +2,13 @@
 
 Source    Ours.
 Claim     Each person of a table is attacked by one row, whether they have one row or many.
-Because   where the schema names a person, one row of each is drawn; sentences about attacks speak of people.
+Because   where the schema names a person, one row of each is drawn. A sentence speaks of people where each row that is
+          attacked is a different person, by a key or because the schema says so; else of rows.
 Checked   tests/claims/test_attacks_count_people.py::test_rates_are_of_people
           tests/claims/test_attacks_count_people.py::test_a_mutant_that_counts_rows_is_caught
-Silent on people whom no key names: there each row counts as a person.
+          tests/claims/test_attacks_count_people.py::test_no_sentence_says_people_where_rows_are_counted
+          tests/claims/test_attacks_count_people.py::test_a_mutant_sentence_about_people_is_caught
+Silent on a schema that says falsely that each row is a different person.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ from dataclasses import KW_ONLY, dataclass, field
 
 import numpy as np
 
-from sfumato.attacks.base import Gain, Knowledge
+from sfumato.attacks.base import PEOPLE, ROWS, Gain, Knowledge, Whom
 from sfumato.counts import Table
 from sfumato.errors import NotComparable, ParameterError
 from sfumato.estimate import measured_attributes
@@ -27,7 +30,7 @@ from sfumato.schema import Schema
 
 __all__ = [
     "MOST", "Victims", "known_names", "one_release", "one_row_each", "same_codes", "secrets", "share_of",
-    "victims", "worst_attribute",
+    "victims", "whom", "worst_attribute",
 ]  # fmt: skip
 
 MOST = 25_000  # people on each side; more make an interval narrower than anybody reads
@@ -35,13 +38,14 @@ MOST = 25_000  # people on each side; more make an interval narrower than anybod
 
 @dataclass(frozen=True)
 class Victims:
-    """Distinct people: codes of what is known, of the secret (or of all that is carried), and how many there are."""
+    """Distinct targets: codes of what is known, of the secret (or of all that is carried), and how many there are."""
 
     names: tuple[str, ...]
     _: KW_ONLY
     codes: np.ndarray = field(repr=False)
     weight: np.ndarray = field(repr=False)
     known: int
+    whom: Whom
 
     @property
     def quasi(self) -> np.ndarray:
@@ -65,7 +69,22 @@ def victims(
     """Return the people of a table, or as many of them at random as are attacked at most, each by one of their rows."""
     rows = one_row_each(table, entropy, most)
     counts = (table if rows is None else table.take(rows)).counts((*known, *secrets))
-    return Victims(counts.names, codes=counts.codes.astype(np.int64), weight=counts.weights, known=len(known))
+    return Victims(
+        counts.names, codes=counts.codes.astype(np.int64), weight=counts.weights, known=len(known), whom=whom(table)
+    )
+
+
+def whom(table: Table, *, all_rows: bool = False) -> Whom:
+    """Return what `victims` of a table are, or with `all_rows` its rows: people only where each is a different one."""
+    schema = table.schema
+    if schema.unit != "person":
+        return ROWS
+    if not schema.several:
+        return PEOPLE if schema.rows_per_person == 1 else ROWS
+    persons = table.persons()
+    if persons is None or (all_rows and len(np.unique(persons)) < len(persons)):
+        return ROWS
+    return PEOPLE
 
 
 def one_row_each(table: Table, entropy: Entropy, most: int = MOST) -> np.ndarray | None:
@@ -74,7 +93,7 @@ def one_row_each(table: Table, entropy: Entropy, most: int = MOST) -> np.ndarray
     Where the schema names a person who may have several rows, a share of these rows is a share of people.
     """
     rows = None
-    if table.schema.several and (persons := table.persons()) is not None:
+    if table.schema.several and whom(table) is PEOPLE and (persons := table.persons()) is not None:
         order = entropy.child("rows of a person").permutation(len(persons))
         rows = np.sort(order[np.unique(persons[order], return_index=True)[1]])
     many = table.rows if rows is None else len(rows)

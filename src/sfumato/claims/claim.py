@@ -68,8 +68,8 @@ _SENTENCES = {
         "whether somebody took part is not protected."
     ),
     Neighbours.ONE_ORIGIN: (
-        "The tables differ in the origin of one unit (where one worker lives). Destinations, and how many "
-        "go to each, are public: who took part, and where they go, is not protected."
+        "The tables differ in where one person lives: in the origin of each row of that person. Destinations, and how "
+        "many rows each has, are public: who took part, and where they go, is not protected."
     ),
 }
 _ROWS = {
@@ -79,6 +79,10 @@ _ROWS = {
     ),
     Neighbours.REPLACE_ONE: (
         "The tables differ in what one row says. The number of rows is public: whether a row is there is not protected."
+    ),
+    Neighbours.ONE_ORIGIN: (
+        "The tables differ in the origin of one row. Destinations, and how many rows each has, are public: "
+        "which rows there are, and their destinations, is not protected."
     ),
 }
 

@@ -9,7 +9,7 @@ Because   for every alpha > 1, rho-zCDP implies (e, delta)-DP with e = alpha rho
           alpha, with correctly rounded logarithms and a slack above all roundings, and rounded up.
 Checked   tests/unit/claims/test_concentrated.py::test_conversion_is_that_of_the_paper_and_never_below
           tests/unit/claims/test_concentrated.py::test_the_gaussian_itself_is_within_the_conversion
-          tests/unit/claims/test_concentrated.py::test_wrong_conversions_are_told_apart
+          tests/unit/claims/test_concentrated.py::test_wrong_conversions_are_distinguished
 Silent on the smallest epsilon a particular mechanism has: the conversion holds for every rho-zCDP mechanism.
 """
 

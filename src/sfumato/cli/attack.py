@@ -108,10 +108,12 @@ def _show(found: Suite) -> None:
     rows = []
     for gain in found.gains:
         low, high = gain.interval
-        told = f"{100 * gain.value:.1f} [{100 * low:.1f}, {100 * high:.1f}]" if gain.controls is not None else "unknown"
+        points = (
+            f"{100 * gain.value:.1f} [{100 * low:.1f}, {100 * high:.1f}]" if gain.controls is not None else "unknown"
+        )
         others = "" if gain.controls is None else percent(gain.controls.rate)
         about = gain.attribute or ""
-        rows.append((gain.attack, about, told, percent(gain.targets.rate), others, percent(gain.baseline.rate)))
+        rows.append((gain.attack, about, points, percent(gain.targets.rate), others, percent(gain.baseline.rate)))
     show_table(rows, heads=("attack", "about", "gain, points", "in the table", "others", "guess"), right=(2, 3, 4, 5))
     say_lines(f"\n{found.describe()}")
 

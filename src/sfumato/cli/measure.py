@@ -85,7 +85,7 @@ def _show(found: Mapping[str, Measured]) -> None:
     for name, figure in found.items():
         each = figure.details.get("by_attribute", {})
         if len(each) > 1:
-            told = ", ".join(f"{attribute} {float(value):.6g}" for attribute, value in each.items())
+            values = ", ".join(f"{attribute} {float(value):.6g}" for attribute, value in each.items())
             many = f"the worst of {len(each)} sensitive attributes"
-            say(f"{name} is that of {figure.details['attribute']}, {many}: {told}.")
+            say(f"{name} is that of {figure.details['attribute']}, {many}: {values}.")
     say("Computed from the original: confidential.")

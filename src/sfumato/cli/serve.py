@@ -38,9 +38,9 @@ def serve(workspace: str, port: int, no_browser: bool, upload_limit: int | None,
             return
         say(f"Open {address}")
         say("Ctrl-C ends it.", style="dim")
-        if not no_browser:
-            import webbrowser
 
-            webbrowser.open(address)
+    def stopped() -> None:
+        say("Stopped.", error=True)
 
-    start(workspace, port=port, upload_limit=upload_limit, ready=ready)
+    browser = not no_browser and not as_json
+    start(workspace, port=port, upload_limit=upload_limit, ready=ready, browser=browser, stopped=stopped)

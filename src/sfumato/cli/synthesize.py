@@ -43,8 +43,12 @@ class _Numbers(click.ParamType):  # type: ignore[type-arg]
 )
 @click.option("--destination", help="Column of destinations (default: w_geocode, destination or work).")
 @click.option("--origin", help="Column of origins (default: h_geocode, origin or home).")
-@click.option("--count", help="Column of counts (default: S000, count or people; else each line is one).")
+@click.option("--count", help="Column of counts (default: S000, count or people; else each line is one job).")
 @click.option("--person", help="Column of identities, to check the cap with.")
+@click.option(
+    "--person-exact", is_flag=True, help="Keys that differ only in how they are written are different people."
+)
+@click.option("--ignore", multiple=True, help="Column that holds neither counts nor keys of people; may be repeated.")
 @click.option(
     "--unit", type=click.Choice(["job", "person"]), default="job", show_default=True, help="What is protected."
 )
@@ -78,7 +82,7 @@ class _Numbers(click.ParamType):  # type: ignore[type-arg]
 def synthesize(**options: Any) -> None:
     """Draw synthetic origins for every destination and save them with their claim.
 
-    Destinations and their totals are public; where people come from is the secret.
+    Destinations and how many jobs each has are public; where people come from is the secret.
 
     Example: sfumato synthesize od.csv.gz --geography xwalk.csv.gz --epsilon 4.6 --delta 1e-5 --ledger l.db -o out/
     """
@@ -96,9 +100,20 @@ def synthesize(**options: Any) -> None:
         raise sf.ParameterError("output", "nothing", "a folder to write is needed", hint="-o out/, or --dry-run")
     saving = {name: options[name] for name in ("seed", "ledger", "allow_rehearsal", "allow_unaccounted", "counts")}
     saving["format"] = options["file_format"]
-    schema = geography.schema(population=options["population"], rows_per_person=options["cap"] or 1)
+    schema = geography.schema(population=options["population"], rows_per_person=options["cap"])
     refuse_before_reading(mechanism, schema, saved=True, **saving)
-    columns = ("destination", "origin", "count", "person", "unit", "cap", "unknown", "population")
+    columns = (
+        "destination",
+        "origin",
+        "count",
+        "person",
+        "person_exact",
+        "ignore",
+        "unit",
+        "cap",
+        "unknown",
+        "population",
+    )
     named = {name: options[name] for name in columns}
     with NewFolder(options["output"]) as place, _map_file(options, place) as page:
         refuse_ledger_inside(options["ledger"], place)
@@ -166,7 +181,7 @@ def _number(name: str, text: str, kind: type[float | int]) -> Any:
 def _show_plan(mechanism: Synthesize, geography: Geography, options: dict[str, Any]) -> None:
     import sfumato as sf
 
-    schema = geography.schema(population=options["population"], rows_per_person=options["cap"] or 1)
+    schema = geography.schema(population=options["population"], rows_per_person=options["cap"])
     plan, claim = sf.plan(schema, mechanism, forecast=False), mechanism.claim(schema)
     if options["as_json"]:
         emit({"ok": True, "plan": plan.to_json(), "claim": claim.to_json()})
@@ -208,6 +223,8 @@ def _prior(release: Release, mechanism: Synthesize) -> tuple[float, str]:
 
 
 def _show(release: Release, mechanism: Synthesize, options: dict[str, Any], warnings: list[str]) -> None:
+    from sfumato.commuting.lines import counted
+
     summary = release.summary()
     share, drawn = _prior(release, mechanism)
     verifying = shell_command(["sfumato", "verify", operand(options["output"])])
@@ -224,7 +241,8 @@ def _show(release: Release, mechanism: Synthesize, options: dict[str, Any], warn
         }
         emit({**answer, "map": options["map_file"]})
         return
-    rows = [("pairs", summary.classes), (f"synthetic {options['unit']}s", summary.rows)]
+    rows_are = counted(options["unit"], release.schema.rows_per_person)
+    rows = [("pairs", summary.classes), (f"synthetic {rows_are}", summary.rows)]
     table_of("Synthetic commuting patterns", [("claim", release.claim.promise), *rows])
     for note in release.notes:
         say(f"  {note}.")

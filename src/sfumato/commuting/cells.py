@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from sfumato.arrays import Floats, Ints
 from sfumato.commuting.bounds import Stratum
 from sfumato.commuting.geography import Geography
+from sfumato.commuting.lines import COUNTS, jobs_of_lines, places
 from sfumato.commuting.urn import KEEP_BITS, WordSource, keep_probability
 from sfumato.errors import ParameterError, Problem, ReadError
 from sfumato.io.source import open_source
@@ -187,7 +188,7 @@ class Uniform:
 _LIKELY = {
     "destination": ("w_{level}", "w_geocode", "destination", "work"),
     "origin": ("h_{level}", "h_geocode", "origin", "home"),
-    "count": ("S000", "count", "people", "jobs", "commuters"),
+    "count": COUNTS,
 }
 
 
@@ -225,10 +226,11 @@ class OlderFlows:
             if found is None:
                 raise ReadError(Problem(what, f"no column for the {what} of older flows", f"name it: {what}=..."))
             columns.append(found)
-        frame = source.read(columns).select(
-            pl.col(columns[0]).cast(pl.String).str.strip_chars(),
-            pl.col(columns[1]).cast(pl.String).str.strip_chars(),
-            pl.col(columns[2]).cast(pl.Int64, strict=False),
+        cells = source.read(columns)
+        frame = cells.select(
+            places(cells[columns[0]]),
+            places(cells[columns[1]]),
+            jobs_of_lines(cells, columns[2]).alias(columns[2]),
         )
         wrong = frame.filter(pl.any_horizontal(pl.all().is_null()) | (pl.col(columns[2]) < 0)).height
         if wrong:
@@ -406,7 +408,7 @@ class Shape:
         if self.max_distance is not None:
             texts.append(f"origins beyond {self.max_distance:g} miles are `elsewhere`")
         if self.coarsen is not None:
-            texts.append(f"cells are regions ({self.coarsen}); people are placed inside by public density")
+            texts.append(f"cells are regions ({self.coarsen}); homes are placed inside by public density")
         if self.far is not None:
             texts.append(f"beyond {self.far[0]:g} miles cells are regions ({self.far[1]})")
         return tuple(texts)

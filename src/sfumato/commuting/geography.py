@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -176,8 +176,11 @@ class Geography:
             found = np.where(found < 0, codes, found)
         return found.astype(np.int64)
 
-    def schema(self, *, name: str = "commuting", population: str = "", rows_per_person: int = 1) -> Schema:
-        """Return the schema of flows between these places: destination and origin, both public lists."""
+    def schema(self, *, name: str = "commuting", population: str = "", rows_per_person: int | None = None) -> Schema:
+        """Return the schema of flows between these places: destination and origin, both public lists.
+
+        Without `rows_per_person` a row is a job, and nothing is said about people.
+        """
         attributes = []
         for column, more in (("destination", ()), ("origin", (ELSEWHERE,))):
             domain = Values((*self.codes, *more))
@@ -187,7 +190,10 @@ class Geography:
                     column, role="quasi", kind="nominal", domain=domain, tree=tree, column=column, source="public"
                 )
             )
-        return Schema(tuple(attributes), name=name, population=population or name, rows_per_person=rows_per_person)
+        schema = Schema(tuple(attributes), name=name, population=population or name)
+        if rows_per_person is None:
+            return schema
+        return replace(schema, rows_per_person=rows_per_person, rows_stated=True)
 
     def miles(self, destinations: Ints, origins: Ints) -> Floats:
         """Return the distance of each pair of codes; `elsewhere` has none (NaN)."""

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from sfumato.arrays import Ints
 from sfumato.commuting.flows import Flows
 from sfumato.commuting.geography import Geography
+from sfumato.commuting.lines import counted
 from sfumato.commuting.measures import Pairs, pairs_of
 from sfumato.commuting.synthesize import Synthesize
 from sfumato.exact import whole
@@ -33,7 +34,7 @@ _KINDS = {"synthetic": _HOME, "original": "@line"}
 _CHOSEN = "datum.destination === chosen"
 _LISTED = 25  # destinations in the list beside the map
 _MAP = 560  # pixels, width and height of the map; the page makes it smaller where there is less space
-_AREAS = (16.0, 220.0)  # square pixels, of one person and of most people
+_AREAS = (16.0, 220.0)  # square pixels, of one row and of most rows
 _EARTH = 3958.8  # miles, radius
 _LENGTHS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)  # miles, of the scale
 
@@ -51,8 +52,8 @@ def map_page(data: MapData) -> str:
     where = "original beside synthetic" if data.confidential else "synthetic"
     few = f"the {len(data.destinations):,} largest of {data.total_destinations:,} destinations"
     shown = few if len(data.destinations) < data.total_destinations else f"all {data.total_destinations:,} destinations"
-    people = f"{data.shown_people:,} of {data.total_people:,} people"
-    what = f"Where the people of each destination live ({where}): {shown}, {people}."
+    rows = f"{data.shown_rows:,} of {data.total_rows:,} {data.counted}"
+    what = f"Homes of each destination ({where}): {shown}, {rows}."
     return rendered(
         "map.html.j2",
         data=data,
@@ -74,12 +75,12 @@ def map_page(data: MapData) -> str:
 
 
 def _most(data: MapData) -> int:
-    """People of the largest pair: the upper end of the scale of sizes, the same for every destination."""
+    """Rows of the largest pair: the upper end of the scale of sizes, the same for every destination."""
     return max((people for line in data.pairs for people in line["people"]), default=0)
 
 
 def _sizes(data: MapData) -> list[dict[str, Any]]:
-    """Return the circles of the legend: one person, most people, and the middle."""
+    """Return the circles of the legend: one row, most rows, and the middle."""
     most = _most(data)
     low, high = _AREAS
     shown = sorted({1, (1 + most) // 2, most} - {0}) if most else []
@@ -143,8 +144,8 @@ def _scale(alt: Any, data: MapData) -> list[Any]:
     """A bar of the map's scale, correct in the middle of the map."""
     mile = _pixels(data) / (_EARTH * math.cos(_middle(data)))
     miles = max((length for length in _LENGTHS if length * mile <= _MAP / 4), default=_LENGTHS[0])
-    told = "format(datum.length / zoom, '.2~g') + (datum.length / zoom == 1 ? ' mile' : ' miles')"
-    base = alt.Chart(alt.Data(values=[{"length": miles}])).transform_calculate(miles=told)
+    text = "format(datum.length / zoom, '.2~g') + (datum.length / zoom == 1 ? ' mile' : ' miles')"
+    base = alt.Chart(alt.Data(values=[{"length": miles}])).transform_calculate(miles=text)
     left, low = 14.0, _MAP - 14.0
     bar = base.mark_rule(strokeWidth=3, color="@ink").encode(
         x=alt.value(left), x2=alt.value(left + miles * mile), y=alt.value(low)
@@ -172,13 +173,16 @@ def _map(alt: Any, data: MapData) -> Any:
             longitude="lon:Q",
             latitude="lat:Q",
             size=alt.Size("people:Q", scale=areas, legend=None),
-            tooltip=[alt.Tooltip("origin:N"), alt.Tooltip("people:Q", title="synthetic people")],
+            tooltip=[alt.Tooltip("origin:N"), alt.Tooltip("people:Q", title=f"synthetic {data.counted}")],
         )
     )
-    told = [alt.Tooltip("name:N", title="destination"), alt.Tooltip("people:Q", title="people (public)", format=",")]
-    told += [alt.Tooltip("prior:N", title="drawn from the prior")] if data.prior is not None else []
+    tooltips = [
+        alt.Tooltip("name:N", title="destination"),
+        alt.Tooltip("people:Q", title=f"{data.counted} (public)", format=","),
+    ]
+    tooltips += [alt.Tooltip("prior:N", title="drawn from the prior")] if data.prior is not None else []
     point = {"filled": True, "shape": "diamond", "color": _WORK, "clip": True}
-    place = {"longitude": "lon:Q", "latitude": "lat:Q", "tooltip": told}
+    place = {"longitude": "lon:Q", "latitude": "lat:Q", "tooltip": tooltips}
     works = (
         alt.Chart(alt.NamedData("destinations"), name="works")
         .mark_point(size=40, opacity=0.45, cursor="pointer", **point)
@@ -200,9 +204,12 @@ def _list(alt: Any, data: MapData) -> Any:
         .mark_bar(cursor="pointer", color=_WORK)
         .encode(
             y=alt.Y("name:N", sort="-x", title=None, axis=alt.Axis(labelFontSize=10, ticks=False, labelLimit=220)),
-            x=alt.X("people:Q", title="people (public)", axis=alt.Axis(tickCount=4)),
+            x=alt.X("people:Q", title=f"{data.counted} (public)", axis=alt.Axis(tickCount=4)),
             opacity=alt.condition(_CHOSEN, alt.value(1), alt.value(0.45)),
-            tooltip=[alt.Tooltip("name:N", title="destination"), alt.Tooltip("people:Q", format=",")],
+            tooltip=[
+                alt.Tooltip("name:N", title="destination"),
+                alt.Tooltip("people:Q", title=data.counted, format=","),
+            ],
         )
         .properties(width="container", height=alt.Step(14))
     )
@@ -223,13 +230,17 @@ def _bars(alt: Any, data: MapData) -> Any:
                 axis=alt.Axis(ticks=False),
             ),
             yOffset=alt.YOffset("kind:N", sort=kinds, scale=alt.Scale(domain=kinds)),
-            x=alt.X("people:Q", title="people", axis=alt.Axis(tickCount=4)),
+            x=alt.X("people:Q", title=data.counted, axis=alt.Axis(tickCount=4)),
             color=alt.Color(
                 "kind:N",
                 scale=alt.Scale(domain=kinds, range=[_KINDS[kind] for kind in kinds]),
                 legend=alt.Legend(title=None, orient="top", columns=2) if len(kinds) > 1 else None,
             ),
-            tooltip=["kind:N", alt.Tooltip("band:N", title="miles"), alt.Tooltip("people:Q", format=",")],
+            tooltip=[
+                "kind:N",
+                alt.Tooltip("band:N", title="miles"),
+                alt.Tooltip("people:Q", title=data.counted, format=","),
+            ],
         )
         .properties(width="container", height=150)
     )
@@ -320,13 +331,14 @@ class MapData:
     confidential: bool
     rehearsal: bool
     total_destinations: int
-    total_people: int
-    shown_people: int
+    total_rows: int
+    shown_rows: int
+    counted: str  # what rows are: jobs, or people where each has one
     counties: dict[str, Any] = field(repr=False)
     destinations: list[dict[str, Any]] = field(repr=False)
     origins: list[dict[str, Any]] = field(repr=False)
     pairs: list[dict[str, Any]] = field(repr=False)
-    prior: float | None  # share of all origins that are drawn from the prior, where the method told it
+    prior: float | None  # share of all origins that are drawn from the prior, where the method states it
     histogram: list[dict[str, Any]] = field(repr=False)
     box: tuple[float, float, float, float]  # west, south, east, north of what is shown
     bands: tuple[str, ...]
@@ -372,8 +384,9 @@ def map_data(
         confidential=original is not None,
         rehearsal=release.claim.rehearsal,
         total_destinations=len(totals),
-        total_people=int(drawn[2].sum()),
-        shown_people=int(people.sum()),
+        total_rows=int(drawn[2].sum()),
+        shown_rows=int(people.sum()),
+        counted=counted(release.claim.unit, release.schema.rows_per_person),
         counties=county_shapes(box),
         box=box,
         destinations=[

@@ -1,8 +1,8 @@
 """How well synthetic commuting patterns keep the real ones: distances, short commutes, false pairs, regional flows.
 
 Source    Machanavajjhala et al., ICDE 2008, sec. VI: average commute distance by destination (figures 1-4).
-Claim     Each figure is the stated average or share over all people of the original and of the release, exactly as
-          counted; people whose origin is `elsewhere` have no distance and are left out of distances on both sides.
+Claim     Each figure is the stated average or share over all rows of the original and of the release, exactly as
+          counted; rows whose origin is `elsewhere` have no distance and are left out of distances on both sides.
 Because   averages are sums of count times distance over sums of counts, by destination.
 Checked   tests/unit/commuting/test_commuting_measures.py::test_average_distances_by_hand
           tests/unit/commuting/test_commuting_measures.py::test_false_pairs_and_regional_flows_by_hand
@@ -133,7 +133,7 @@ def commute_distances(
 def distance_shares(
     original: Table | Pairs, release: Release | Pairs, places: Places, bands: Sequence[float]
 ) -> dict[str, list[float]]:
-    """Return the share of people in each distance band, beyond the last and `elsewhere`, for both."""
+    """Return the share of rows in each distance band, beyond the last and `elsewhere`, for both."""
     edges = np.asarray(bands, dtype=np.float64)
     result = {}
     for name, flows in (("original", original), ("synthetic", release)):
@@ -146,7 +146,7 @@ def distance_shares(
 
 
 def fictitious_people(original: Table | Pairs, release: Release | Pairs) -> Measured:
-    """Return the share of synthetic people on pairs where nobody real commutes."""
+    """Return the share of synthetic rows on pairs that the original does not have."""
     real, drawn = pairs_of(original), pairs_of(release)
     size = int(max(real[1].max(initial=0), drawn[1].max(initial=0))) + 1
     false = ~np.isin(drawn[0] * size + drawn[1], real[0] * size + real[1])
@@ -154,7 +154,7 @@ def fictitious_people(original: Table | Pairs, release: Release | Pairs) -> Meas
     return Measured(
         float(drawn[2][false].sum() / people) if people else 0.0,
         unit="share",
-        formula="synthetic people whose (destination, origin) has no real person / synthetic people",
+        formula="synthetic rows whose (destination, origin) no row of the original has / synthetic rows",
         details={"pairs": float(false.mean()) if false.size else 0.0},
     )
 
@@ -183,7 +183,7 @@ def regional_flows(
 
 
 def prior_people(mechanism: Synthesize, schema: Schema, destinations: Ints, n: Ints) -> Measured:
-    """Return how many people the prior adds to a destination on average, before and after shrinking. Public."""
+    """Return how many rows the prior adds to a destination on average, before and after shrinking. Public."""
     asked, origins = mechanism.asked, schema[mechanism.origin].size
     groups = mechanism.prior.groups(destinations)
     before, after, cells = np.zeros(n.size), np.zeros(n.size), np.zeros(n.size, dtype=np.int64)
@@ -196,7 +196,7 @@ def prior_people(mechanism: Synthesize, schema: Schema, destinations: Ints, n: I
         cells[members] = view.k
     return Measured(
         float(before.mean()) if n.size else 0.0,
-        unit="people",
+        unit="rows",
         formula="mean over destinations of |alpha|, the prior sample size",
         confidential=False,
         details={

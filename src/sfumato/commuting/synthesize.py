@@ -28,6 +28,7 @@ from sfumato.claims import ApproxDP, Claim, Neighbours, ProbabilisticDP, PureDP,
 from sfumato.commuting.bounds import Rule, Stratum, log_above
 from sfumato.commuting.cells import Cells, Prior, Uniform
 from sfumato.commuting.flows import Unit
+from sfumato.commuting.lines import counted
 from sfumato.commuting.prior import (
     certified_delta,
     epsilon_parts,
@@ -67,11 +68,11 @@ def _read_prior(given: Any) -> Any:
 
 @declare
 class Synthesize:
-    """Draw as many synthetic origins for each destination as it has people.
+    """Draw as many synthetic origins for each destination as it has rows.
 
-    `rule` certifies the prior; `prior` is its public shape. `unit` says what one row is: a job, or a person, who
-    then has up to the schema's `rows_per_person` rows, each at another destination. `mass` is what shrinking the
-    domain may add to epsilon beyond ln(1/keep). The default claim is about one job.
+    `rule` certifies the prior; `prior` is its public shape. `unit` says what is protected: a job, which is one
+    row, or a person, who has up to the schema's `rows_per_person` rows, each at another destination. `mass` is
+    what shrinking the domain may add to epsilon beyond ln(1/keep). The default claim is about one job.
 
     >>> mechanism = sf.Synthesize("4.6", "1e-5")
     >>> mechanism.epsilon, mechanism.rule
@@ -152,8 +153,8 @@ class Synthesize:
     def _public(self, schema: Schema) -> tuple[str, ...]:
         places = schema[self.origin].size
         return (
-            f"the list of all {places} {self.origin} codes, those without people included",
-            f"which {self.destination}s there are and how many {self.unit}s each has",
+            f"the list of all {places} {self.origin} codes, those without rows included",
+            f"which {self.destination}s there are and how many {self._counted(schema)} each has",
             *self.prior.describe(),
             "epsilon, delta and the rule that certified the prior",
         )
@@ -169,10 +170,17 @@ class Synthesize:
             "other releases about the same people",
         )
 
+    def _counted(self, schema: Schema) -> str:
+        """What rows are called: a person may have several jobs."""
+        return counted(self.unit, schema.rows_per_person)
+
     def _rows(self, schema: Schema) -> int:
         if self.unit == "job" and schema.rows_per_person > 1:
             rule = f"the schema says that a person has up to {schema.rows_per_person} rows"
             raise ParameterError("unit", self.unit, rule, hint='unit="person" composes over them')
+        if self.unit == "person" and schema.unit != "person":
+            hint = 'read_flows(..., unit="person", cap=1) for a file of primary jobs (--unit person --cap 1)'
+            raise ParameterError("unit", self.unit, "nobody said how many rows a person has", hint=hint)
         return schema.rows_per_person
 
     def _check(self, schema: Schema) -> None:
@@ -205,7 +213,7 @@ class Synthesize:
         again = ", and draws anew what is not gamma-good" if self.accept_reject else ""
         does = f"draws n(d) synthetic origins for each {self.destination}{again}"
         stages.append(Stage("synthesis", does=does, budget=times * asked.epsilon))
-        stages.append(Stage("placing", does="places people inside their cell by public density; free"))
+        stages.append(Stage("placing", does="places homes inside their cell by public density; free"))
         return Plan(tuple(stages), notes=self._public(schema))
 
     # -- what is done ----------------------------------------------------------------------
@@ -239,7 +247,7 @@ class Synthesize:
             drawn.append((destinations[members[pairs[0]]], pairs[1], pairs[2]))
             laws += used
         columns = [np.concatenate(column) for column in zip(*drawn, strict=True)] if drawn else [_EMPTY] * 3
-        return self._release(schema, columns, claim, self._notes(laws))
+        return self._release(schema, columns, claim, self._notes(laws, self._counted(schema)))
 
     def _release(self, schema: Schema, columns: list[Ints], claim: Claim, notes: tuple[str, ...]) -> Release:
         where, origins, people = columns
@@ -266,7 +274,7 @@ class Synthesize:
         return release
 
     def prior_shares(self, schema: Schema, destinations: Ints, n: Ints) -> Floats:
-        """Return for each destination the expected share of its origins that come from the prior, not from its people.
+        """Return for each destination the expected share of its origins that come from the prior, not from its rows.
 
         A function of public numbers: n(d), the cells, epsilon and delta. Where the prior is shrunk it is the largest
         share there can be.
@@ -280,7 +288,7 @@ class Synthesize:
             shares[inside] = added / (added + n[inside])
         return shares
 
-    def _notes(self, laws: list[tuple[Certified, int]]) -> tuple[str, ...]:
+    def _notes(self, laws: list[tuple[Certified, int]], rows: str) -> tuple[str, ...]:
         """Figures beside the claim, all functions of public numbers: n(d), the cells, epsilon, delta."""
         if not laws:
             return ()
@@ -299,7 +307,7 @@ class Synthesize:
         return (
             f"{many} destinations; between {min(sizes)} and {max(sizes)} public cells of origins for each",
             f"least alpha between {float(min(alphas)):.6g} and {float(max(alphas)):.6g}",
-            f"the prior adds {added:.1f} people to a destination on average, {after:.1f} after shrinking",
+            f"the prior adds {added:.1f} {rows} to a destination on average, {after:.1f} after shrinking",
             disclosing,
         )
 

@@ -16,6 +16,9 @@ Checked   tests/claims/test_agreement.py::test_a_key_in_any_role_is_refused
           tests/claims/test_agreement.py::test_ordinary_columns_are_not_reported
           tests/claims/test_agreement.py::test_mutants_are_caught
           tests/claims/test_rival_keys.py::test_a_second_key_whose_rows_agree_is_refused
+          tests/claims/test_key_of_visits.py::test_a_key_of_visits_named_as_person_is_refused
+          tests/claims/test_key_of_visits.py::test_ordinary_keys_are_not_refused
+          tests/claims/test_key_of_visits.py::test_mutants_are_caught
           tests/claims/test_rows_of_one_person.py::test_one_row_for_each_subject_is_refused
           tests/claims/test_rows_of_one_person.py::test_waves_of_people_who_look_alike_are_refused
           tests/claims/test_rows_of_one_person.py::test_a_birthday_with_initials_is_refused
@@ -46,6 +49,7 @@ __all__ = [
     "key_hint",
     "mixed_keys",
     "more_than_by_chance",
+    "parted_keys",
     "rival_keys",
     "shares_alike",
     "suspected_keys",
@@ -59,8 +63,10 @@ _REPEATED_ROWS = 20  # one row in so many has a value that repeats
 _MISSED, _MANY_REPEATED, _FEW_ROWS = 2, 20, 10  # of a key whose people change: columns, values and rows a value
 _NEAR, _CHANCE, _LITTLE, _ENOUGH_PAIRS = 0.1, 0.1, 1 / 3, 10
 _PREFIX = r"^(.*[\p{L}\p{N}].*)[/\-_.\s]+[\p{L}\p{N}]+$"
+_SUFFIX = r"^[\p{L}\p{N}]+[/\-_.\s]+(.*[\p{L}\p{N}].*)$"
 _DIFFERENT, _MIXED, _MIXED_SHARE = 2, 5, 0.01  # columns that differ; keys, or their share, that are no mistake
-_ENDING = 3  # characters at the end of a key of rows that may number the rows of a person
+_ENDING = 3  # characters at either end of a key of rows that may number the rows of a person
+_SORTED = 0.5  # the share of parts that agree with the next one, from which keys number a sorted list
 _KINDS, _APART, _FOLLOWS = 50, 0.25, 0.75  # values of a column of subjects; chance that none agree; what follows
 _WAVES = 3  # values from which equal numbers of each are waves; two are often cases and their matched controls
 _LARGEST = 30  # rows of a value, beyond which the chance of agreement is counted as that of so many
@@ -132,8 +138,11 @@ def agreeing_columns(source: Source, schema: Schema, columns: Iterable[str]) -> 
     for name in wanted:
         others = [other for other in quasi if other != name]
         published = any(name in (a.name, a.column) for a in schema.published)
-        if name in rows.codes and _agrees(rows, _Groups.of(rows.codes[name]), others, schema, apart=published):
-            return [_worded([name], _Groups.of(rows.codes[name]).most, schema, "every other" if published else "every")]
+        if name not in rows.codes:
+            continue
+        groups = _Groups.of(rows.codes[name])
+        if _agrees(rows, groups, others, schema.rows_per_person, apart=published):
+            return [_worded([name], groups.most, schema, "every other" if published else "every")]
     return []
 
 
@@ -159,15 +168,15 @@ def suspected_keys(source: Source, schema: Schema) -> list[Problem]:
             return [_worded([name], groups[name].most, schema, f"{agreed} of {len(others)}", nearly=" or nearly agree")]
     carried = {a.column or a.name for a in schema.published}
     free = [name for name in wanted if name not in carried]
-    for name in free:
-        for what, part in _parts(rows, groups[name], name):
-            if _agrees(rows, part, quasi, schema, apart=True):
-                return [_worded([name], part.most, schema, "every", what)]
+    for name in (one for one in free if not groups[one].repeats(rows.height, 1)):
+        for what, texts, neighbours in _parts(rows.texts[name]):
+            if _same_part(rows, part := _numbered(texts), quasi, schema.rows_per_person, neighbours=neighbours):
+                return [_worded([name], _Groups.of(part).most, schema, "every", what)]
     some = [name for name in free if 2 * len(groups[name].first) <= rows.height and len(groups[name].first) > 1]
     for one, other in list(itertools.combinations(some, 2))[:_PAIRS]:
         joint = _Groups.of(_joint([rows.codes[one], rows.codes[other]]))
-        own = [at for at in quasi if not any(_told_by(rows, groups[name], at) for name in (one, other))]
-        if _agrees(rows, joint, quasi, schema) and _two_apart(rows, joint, own):
+        own = [at for at in quasi if not any(_follows_from(rows, groups[name], at) for name in (one, other))]
+        if _agrees(rows, joint, quasi, schema.rows_per_person) and _two_apart(rows, joint, own):
             return [_worded([one, other], joint.most, schema, "every")]
     return _one_row_for_each(rows, quasi, wanted, schema) or _same_day(rows, schema, wanted)
 
@@ -193,14 +202,22 @@ def _one_row_for_each(rows: _Rows, quasi: Sequence[str], wanted: Sequence[str], 
                 "rows that agree in every quasi-identifier hardly ever agree in it, as several rows of one person do, "
                 f"one for each value: up to {groups.most} rows, and rows_per_person is {schema.rows_per_person}"
             )
-            return [Problem(_where(schema, name), rule, key_hint([name]), rows=groups.most)]
+            return [Problem(_where(schema, name), rule, _several_hint(name, schema), rows=groups.most)]
         if (kinds := _balanced(column, groups)) > schema.rows_per_person:
             rule = (
                 "among rows that agree in every quasi-identifier each of its values is as frequent as any other, as if "
                 f"every person had {kinds} rows, and rows_per_person is {schema.rows_per_person}"
             )
-            return [Problem(_where(schema, name), rule, key_hint([name]), rows=kinds)]
+            return [Problem(_where(schema, name), rule, _several_hint(name, schema), rows=kinds)]
     return []
+
+
+def _several_hint(name: str, schema: Schema) -> str:
+    """Say what to write for a column that tells the rows of a person apart: what is published is nobody's key."""
+    hint = key_hint([name])
+    if name in {a.column or a.name for a in schema.published}:
+        return f"name the `person` in a column of its own; {hint.partition('; ')[2]}"
+    return hint
 
 
 def _balanced(column: np.ndarray, groups: _Groups) -> int:
@@ -326,11 +343,46 @@ def rival_keys(source: Source, schema: Schema, keys: Sequence[str]) -> list[Prob
     return []
 
 
+def parted_keys(source: Source, schema: Schema) -> list[Problem]:
+    """Return a problem where a part of the declared `person` is a person's key, and the whole one of visits or rows.
+
+    Judged on one row of each key: whether keys that share that part agree in every quasi-identifier.
+    """
+    person = list(schema.person_columns)
+    quasi = [name for name in _quasi(schema) if name not in person]
+    rows = _first_rows(source, quasi, person) if person and not schema.person_exact else None
+    if rows is None or not all(name in rows.codes for name in person):
+        return []
+    once = _Groups.of(_joint([rows.codes[name] for name in person])).first
+    kept = _Rows(
+        {name: column[once] for name, column in rows.codes.items()},
+        texts={name: text.gather(once) for name, text in rows.texts.items()},
+        height=len(once),
+    )
+    for name in person:
+        others = [kept.codes[other] for other in person if other != name]
+        for what, texts, neighbours in _parts(kept.texts[name]):
+            part = _joint([_numbered(texts), *others])
+            if not _same_part(kept, part, quasi, 1, neighbours=neighbours):
+                continue
+            most = _Groups.of(part).most
+            rule = (
+                f"repeats ({what}), and keys that share that part agree in every quasi-identifier, as the visits of "
+                f"one person do: up to {most} keys, each counted as a person"
+            )
+            hint = (
+                "put that part into a column of its own and name it in `person`; person_exact = true says that each "
+                "key is a different person"
+            )
+            return [Problem(_where(schema, name), rule, hint, count=most)]
+    return []
+
+
 def mixed_keys(source: Source, schema: Schema) -> list[Problem]:
     """Return a problem where several keys of the declared `person` seem to stand for different people.
 
     By keys whose rows disagree in two quasi-identifiers that are neither numbers nor dates; a missing value agrees with
-    every other. A few such keys are mistakes of a file.
+    every other, and so do two spellings of one value. A few such keys are mistakes of a file.
     """
     named = {a.name: a.column or a.name for a in schema.attributes}
     person = [named.get(name, name) for name in schema.person]
@@ -344,7 +396,8 @@ def mixed_keys(source: Source, schema: Schema) -> list[Problem]:
         return []
     differ = np.zeros(len(groups.sizes), np.int64)
     for attribute, name in zip(stable, quasi, strict=True):
-        text = rows.texts[name].str.to_lowercase()
+        spelt = {other.lower(): value.lower() for other, value in attribute.same.items()}
+        text = rows.texts[name].str.to_lowercase().replace(spelt)
         gone = [] if attribute.missing is None else [one.lower() for one in attribute.missing.texts]
         column = _numbered(text.set(text.is_in(gone), None)).astype(float)
         column[column < 0] = np.nan
@@ -418,15 +471,31 @@ def _text(column: pl.Series) -> pl.Series:
     return text.set(text == "", None)
 
 
-def _parts(rows: _Rows, groups: _Groups, name: str) -> Iterator[tuple[str, _Groups]]:
-    """Yield the rows by a first part of their cell, where the whole cells hardly repeat, and what that part is."""
-    if groups.repeats(rows.height, 1):
-        return
-    text = rows.texts[name]
-    yield "the part of it before its last sign", _Groups.of(_numbered(text.str.extract(_PREFIX, 1)))
+def _parts(text: pl.Series) -> Iterator[tuple[str, pl.Series, bool]]:
+    """Yield parts of the cells that may name a person, what each is, and whether neighbours in its order may share it.
+
+    The part before the last sign or after the first, and all but a few characters at the end or at the beginning. A
+    cell without a sign is its own part.
+    """
+    yield "the part of it before its last sign", text.str.extract(_PREFIX, 1).fill_null(text), True
+    yield "the part of it after its first sign", text.str.extract(_SUFFIX, 1).fill_null(text), True
     for cut in range(1, _ENDING + 1):
-        what = f"all but its last {'character' if cut == 1 else f'{cut} characters'}"
-        yield what, _Groups.of(_numbered(text.str.extract(rf"^(.+).{{{cut}}}$", 1)))
+        what = "character" if cut == 1 else f"{cut} characters"
+        yield f"all but its last {what}", text.str.extract(rf"^(.+).{{{cut}}}$", 1), False
+        yield f"all but its first {what}", text.str.extract(rf"^.{{{cut}}}(.+)$", 1), False
+
+
+def _same_part(rows: _Rows, part: np.ndarray, quasi: Sequence[str], least: int, *, neighbours: bool) -> bool:
+    """Whether rows whose keys share a part agree in every quasi-identifier.
+
+    Numbers in the order of a sorted list share their first digits with rows that agree. There the next part in order
+    agrees as well: without `neighbours` such a list is no evidence.
+    """
+    groups = _Groups.of(part)
+    if not _agrees(rows, groups, quasi, least, apart=True):
+        return False
+    next_to = _joint([rows.codes[name] + 1 for name in quasi])[groups.first]
+    return neighbours or float((next_to[1:] == next_to[:-1]).mean()) < _SORTED
 
 
 def _numbered(text: pl.Series) -> np.ndarray:
@@ -446,12 +515,12 @@ def _joint(columns: Sequence[np.ndarray]) -> np.ndarray:
     return key
 
 
-def _agrees(rows: _Rows, groups: _Groups, others: Sequence[str], schema: Schema, *, apart: bool = False) -> bool:
+def _agrees(rows: _Rows, groups: _Groups, others: Sequence[str], least: int, *, apart: bool = False) -> bool:
     """Whether nearly all values that repeat agree in every one of `others`.
 
     With `apart` two of these must say little about each other: one published column may follow from another.
     """
-    if not others or groups.most <= schema.rows_per_person or not groups.repeats(rows.height, _REPEATED):
+    if not others or groups.most <= least or not groups.repeats(rows.height, _REPEATED):
         return False
     joint = _joint([rows.codes[name] + 1 for name in others])
     if len(np.unique(joint)) < _COMBINATIONS or float((groups.spread(joint) == 0).mean()) < _AGREE:
@@ -520,7 +589,7 @@ def more_than_by_chance(codes: np.ndarray, weights: np.ndarray) -> int:
     return int(again.max()) if found * _CHANCE > alike * rows * (rows - 1) else 0
 
 
-def _told_by(rows: _Rows, groups: _Groups, name: str) -> bool:
+def _follows_from(rows: _Rows, groups: _Groups, name: str) -> bool:
     """Whether a column follows from the key of the groups alone, as a town does from a postcode."""
     return not len(groups.sizes) or float((groups.spread(rows.codes[name]) == 0).mean()) >= _AGREE
 
@@ -529,12 +598,12 @@ def _two_apart(rows: _Rows, groups: _Groups, names: Sequence[str]) -> bool:
     """Whether two columns say little about each other, judged on one row of each value."""
     once = {name: rows.codes[name][groups.first] for name in names}
     return any(
-        _told(once[one], once[other]) < _LITTLE and _told(once[other], once[one]) < _LITTLE
+        _share_known(once[one], once[other]) < _LITTLE and _share_known(once[other], once[one]) < _LITTLE
         for one, other in itertools.combinations(names, 2)
     )
 
 
-def _told(one: np.ndarray, other: np.ndarray) -> float:
+def _share_known(one: np.ndarray, other: np.ndarray) -> float:
     """Return how much agreeing in one column raises the chance of agreeing in the other, of what is left to raise."""
     pairs = len(one) * (len(one) - 1) / 2
     same = _pairs(one)

@@ -4,16 +4,22 @@ Source    Ours. The tree of pairs is that of Chow & Liu, IEEE Trans. Inf. Theory
 Claim     Copies are reported only where they are many (more than 5 % of the rows, and 20 different rows that occur
           again) and there are more than 100 times as many pairs of equal rows as there would be if each column
           depended on one other column at most. Rows that agree in every quasi-identifier are reported where there are
-          ten times as many pairs of them, and 20 combinations that occur again.
+          ten times as many pairs of them, and 20 combinations that occur again. A join is reported where nearly all
+          combinations occur a multiple of m times, and chance would have it so once in a billion tables.
 Because   the chance that two rows agree in every column is then the product of the chances that they agree in one
           column given that they agree in the column which says most about it; both are counted on pairs of rows that
           are not copies, so that copies do not excuse themselves. A column in which all different rows differ is left
           out of account: of a list of towns with their counties, nobody can tell copies from people of one town.
+          Were the number of times left to chance, one combination in m would occur a multiple of m times.
 Checked   tests/claims/test_copies.py::test_ordinary_tables_with_equal_rows_are_not_reported
           tests/claims/test_copies.py::test_copied_rows_are_reported
           tests/claims/test_copies.py::test_mutants_are_caught
+          tests/claims/test_joined_rows.py::test_a_join_that_repeats_rows_is_refused
+          tests/claims/test_joined_rows.py::test_ordinary_tables_are_not_reported
+          tests/claims/test_joined_rows.py::test_mutants_are_caught
           tests/claims/test_rows_of_one_person.py::test_rows_that_agree_in_every_quasi_identifier_are_refused
-Silent on copies in which one cell was changed, copies that one column alone tells from other rows,
+Silent on joins that repeat some rows more often than others,
+          on copies in which one cell was changed, copies that one column alone tells from other rows,
           and on whether the copies are one person: only a steward can tell. Of more rows than are held (30 million)
           those with every n-th hash are looked at, copies with one another.
 """
@@ -27,13 +33,23 @@ from typing import Final
 
 import numpy as np
 import polars as pl
+from scipy.stats import binom
 
+from sfumato.engines.grouping import group_codes
 from sfumato.errors import Problem, count_of
 from sfumato.io.encode import supported
 from sfumato.io.source import KINDS, ROWS, Source, slices
 from sfumato.limits import HELD_ROWS
 
-__all__ = ["COPIES_SHARE", "Copies", "alike_beyond_chance", "beyond_chance", "find_copies", "row_kinds"]
+__all__ = [
+    "COPIES_SHARE",
+    "Copies",
+    "alike_beyond_chance",
+    "beyond_chance",
+    "find_copies",
+    "row_kinds",
+    "shared_multiple",
+]
 
 COPIES_SHARE: Final = Fraction(1, 20)
 """More of the rows than this share may not be copies of another, where chance cannot explain them."""
@@ -45,6 +61,9 @@ _TIMES_ALIKE = 10  # the same, of rows that agree in the quasi-identifiers alone
 _SAMPLE, _COLUMNS = 2_000, 40  # different rows and columns by which chance is judged
 _ALONE = 0.95  # different values for each different row, from which a column is left out of account
 _ENOUGH = 8  # pairs of rows that agree in a column, from which another column is said to depend on it
+_MULTIPLES, _NEARLY, _BY_CHANCE = range(12, 1, -1), 0.95, 1e-9  # multiples looked for, their share and its chance
+_CASES = 3  # a multiple from which a column may tell the rows apart; two are often cases and their matched controls
+_LOOKED_AT = 100_000  # combinations by which multiples are judged where a column is left out
 _ROW, _OFTEN = "\0row", "\0times"
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 
@@ -79,17 +98,20 @@ def row_kinds(source: Source, names: Sequence[str]) -> tuple[np.ndarray, np.ndar
         frame = (
             source.scan(names).select(kind.alias("hash")).with_row_index("place").filter(pl.col("hash") % every == 0)
         )
-        return _times(source.collect(frame))
+        kept = source.collect(frame)
+        return _times(kept["hash"].to_numpy(), kept["place"].to_numpy())
     hashes = np.zeros(0, np.uint64)
     for part, frame in slices(source, names):
         found = source.collect(frame.select(pl.struct(part).hash())).to_series().to_numpy()
         hashes = found if not len(hashes) else hashes * _MIX + found  # wraps round, as hashes do
-    return _times(pl.DataFrame({"hash": hashes}).with_row_index("place"))
+    return _times(hashes, np.arange(len(hashes)))
 
 
-def _times(rows: pl.DataFrame) -> tuple[np.ndarray, np.ndarray]:
-    kinds = rows.group_by("hash").agg(rows=pl.len(), place=pl.col("place").first()).sort("hash")
-    return kinds["rows"].to_numpy().astype(np.int64), kinds["place"].to_numpy().astype(np.int64)
+def _times(hashes: np.ndarray, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    order = np.argsort(hashes)
+    ordered = hashes[order]
+    first = np.flatnonzero(np.concatenate([np.ones(min(len(ordered), 1), bool), ordered[1:] != ordered[:-1]]))
+    return np.diff(np.append(first, len(ordered))), places[order[first]].astype(np.int64)
 
 
 def find_copies(source: Source) -> Copies | None:
@@ -149,6 +171,57 @@ def alike_beyond_chance(codes: np.ndarray, times: np.ndarray) -> int:
     columns = [codes[kept, at].astype(np.int64) for at in range(codes.shape[1])]
     far = beyond_chance(columns, times[kept], times, most=_TIMES_ALIKE)
     return int(times.max()) if far else 0
+
+
+def shared_multiple(codes: np.ndarray, times: np.ndarray, least: int = 1) -> tuple[int, tuple[int, ...], bool] | None:
+    """Return (m, columns, all): combinations of these columns occur a multiple of m times, all or nearly all of them.
+
+    codes  the combinations that occur, a row each; times  how often each does. One column, and what follows from it,
+    may be left out: a join tells the rows apart by what it joined. None where no m above `least` is found.
+    """
+    width = codes.shape[1]
+    found = _multiple(times, max(2, least + 1))
+    if found:
+        return (*found[:1], tuple(range(width)), found[1])
+    tried: set[tuple[int, ...]] = set()
+    odd = (np.arange(1, width + 1, dtype=np.uint64) * _MIX) | np.uint64(1)
+    hashes, every = (codes.astype(np.uint64) * odd).sum(axis=1, dtype=np.uint64), -(-len(codes) // _LOOKED_AT)
+    for at in range(min(width, _COLUMNS)):
+        follow = _following(codes, at)
+        for gone in ({at}, {at, *follow}):
+            kept = tuple(one for one in range(width) if one not in gone)
+            if len(kept) < 2 or kept in tried:
+                continue
+            tried.add(kept)
+            part = hashes - sum((codes[:, one].astype(np.uint64) * odd[one] for one in gone), np.uint64(0))
+            some = (part * _MIX >> np.uint64(32)) % np.uint64(max(every, 1)) == 0  # combinations with all their rows
+            columns = [codes[some, one] for one in kept]
+            sizes = [int(column.max(initial=0)) + 1 for column in columns]
+            _, again = group_codes(columns, sizes, rows=int(some.sum()), weights=times[some])
+            found = _multiple(again, max(_CASES, least + 1))
+            if found:
+                return (found[0], kept, found[1])
+    return None
+
+
+def _multiple(times: np.ndarray, least: int) -> tuple[int, bool] | None:
+    """Return the largest m of which nearly all numbers are multiples, more than by chance, and whether all are."""
+    for m in (one for one in _MULTIPLES if one >= least):
+        hits = int((times % m == 0).sum())
+        if hits >= _NEARLY * len(times) and binom.sf(hits - 1, len(times), 1 / m) < _BY_CHANCE:
+            return m, hits == len(times)
+    return None
+
+
+def _following(codes: np.ndarray, at: int) -> set[int]:
+    """Return the columns that follow from one, judged on the first combinations, where its values repeat there."""
+    some = codes[:_SAMPLE].astype(np.int64)
+    values = len(np.unique(some[:, at]))
+    if 2 * values > len(some):
+        return set()
+    others = [one for one in range(codes.shape[1]) if one != at]
+    span = int(some.max(initial=0)) + 1
+    return {one for one in others if len(np.unique(some[:, at] * span + some[:, one])) == values}
 
 
 def beyond_chance(codes: Sequence[np.ndarray], weights: np.ndarray, times: np.ndarray, *, most: int = _TIMES) -> bool:

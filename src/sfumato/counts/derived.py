@@ -3,10 +3,12 @@
 Source    Ours; the measure is Goodman & Kruskal's tau (JASA 49, 1954), with pairs of different rows.
 Claim     A column is reported only if two rows that agree in what it is compared with (or are neighbours in its order)
           differ in the column less than a quarter as often as any two rows do, and chance would make 20 of them differ.
+          It is reported as loosely related, with numbers of rows or people, if they differ less than half as often.
 Because   both shares are counted exactly over pairs of different rows: a value that occurs once is no evidence.
 Checked   tests/claims/test_derived_columns.py::test_equals_a_count_over_all_pairs
           tests/claims/test_derived_columns.py::test_independent_columns_are_not_reported
           tests/claims/test_derived_columns.py::test_a_score_of_the_age_is_refused
+          tests/claims/test_derived_columns.py::test_a_loose_relation_is_stated_with_true_numbers
 Silent on functions of three and more quasi-identifiers, on single values that tell (a husband is a man), on tables of
           less than about 20 rows. Of large tables every n-th combination is looked at; of tables that are not held
           (driver_cells), functions of two quasi-identifiers are not.
@@ -28,11 +30,14 @@ from sfumato.errors import Problem
 if TYPE_CHECKING:
     from sfumato.counts.table import Table
 
-__all__ = ["Derived", "derived_columns", "explained_share"]
+__all__ = ["Derived", "LooseRelation", "derived_columns", "explained_share", "related_columns"]
 
 _DIFFER, _EXPECTED = 0.25, 20  # how often rows that agree may differ, of what any two do; rows that chance would part
 _LINES, _PAIR_LINES = 1 << 16, 1 << 14  # combinations looked at, for one quasi-identifier and for two
 _IN_PAIRS = 12  # quasi-identifiers that are tried two by two
+_LOOSE = 0.5  # how often rows that agree may differ in a loosely related column, of what any two do
+_TOGETHER = 20  # rows at least that are next to each other in an order and count as agreeing in it
+_SURE = 0.95  # share of the rows that agree, from which on their value is as good as known
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +66,91 @@ class Derived:
         if not self.follows:
             rule = f"{said}: published unchanged, it says again what is made coarser"
         return Problem(where, rule, DERIVED_HINT)
+
+
+@dataclass(frozen=True, slots=True)
+class LooseRelation:
+    """A carried column that a quasi-identifier tells of many: of `right` of `total` rows or people (`many`).
+
+    `right` have the most frequent value of those who agree with them in the quasi-identifier, `usual` that of all;
+    `sure` belong to those of whom at least 95 % have one value, 20 or more of them. Confidential.
+    """
+
+    column: str
+    _: KW_ONLY
+    known: str
+    right: int
+    usual: int
+    sure: int
+    total: int
+    many: str
+
+    def problem(self, where: str) -> Problem:
+        """Return it as something to look at before publishing."""
+        rule = (
+            f"{self.known} tells much of {self.column}, which is published unchanged: {self.right:,} of {self.total:,} "
+            f"{self.many} have the most frequent {self.column} of those with nearly the same {self.known}, and "
+            f"{self.usual:,} that of all; {self.sure:,} {self.many} are among at least {_TOGETHER} of whom "
+            f"{100 * _SURE:.0f} % or more have one {self.column}"
+        )
+        return Problem(where, rule, DERIVED_HINT)
+
+
+def related_columns(table: Table, known: Sequence[Derived]) -> list[LooseRelation]:
+    """Return the carried columns that one quasi-identifier tells of many, the closest of each; not those in `known`."""
+    schema = table.schema
+    refused = {one.column for one in known}
+    carried = [attribute.name for attribute in schema.carried if attribute.name not in refused]
+    if not schema.quasi or not carried:
+        return []
+    far = not table.held and table.engine is not None
+    every, times = (np.zeros((0, 0), np.int64), np.zeros(0, np.int64)) if far else _lines(table)
+    place = {attribute.name: at for at, attribute in enumerate(schema.published)}
+    alone = schema.unit == "person" and (table.persons() is not None if schema.several else schema.rows_per_person == 1)
+    found = []
+    for name in carried:
+        best: tuple[float, str, np.ndarray, np.ndarray, np.ndarray] | None = None
+        for one in schema.quasi:
+            if far and table.engine is not None:
+                at = {column: number for number, column in enumerate(table.engine.names)}
+                pair = (at[one.name], at[name])
+                counts = table.engine.pairs(Parts.whole(table.engine.rows), [pair])[pair]
+                lines = counts.first, counts.second, counts.weight
+            else:
+                lines = every[:, place[one.name]], every[:, place[name]], times
+            groups = _runs(lines[0], lines[2], one.values.size) if one.ordered else lines[0]
+            share = explained_share(groups, lines[1], lines[2], neighbours=False)
+            if share > _LOOSE and (best is None or share > best[0]):
+                best = share, one.name, groups, lines[1], lines[2]
+        if best is not None:
+            _, which, groups, column, weight = best
+            right, usual, sure = _people_determined(groups, column, weight)
+            total, many = int(weight.sum()), "people" if alone else "rows"
+            found.append(LooseRelation(name, known=which, right=right, usual=usual, sure=sure, total=total, many=many))
+    return found
+
+
+def _runs(codes: np.ndarray, weights: np.ndarray, size: int) -> np.ndarray:
+    """Number runs of codes of at least 20 rows each, in their order; codes from `size` on (missing) are their own."""
+    rows = np.bincount(codes, weights=weights, minlength=size)
+    run, held, place = 0, 0.0, np.zeros(len(rows), np.int64)
+    for code in range(size):
+        place[code], held = run, held + rows[code]
+        if held >= _TOGETHER:
+            run, held = run + 1, 0.0
+    place[size:] = run + 1 + np.arange(len(rows) - size)
+    found: np.ndarray = place[codes]
+    return found
+
+
+def _people_determined(groups: np.ndarray, column: np.ndarray, weights: np.ndarray) -> tuple[int, int, int]:
+    """Return rows with the most frequent value of their group, of all, and rows of groups that nearly agree."""
+    cells, many = _cells(groups, column, weights)
+    group = np.cumsum(np.r_[False, cells[1:, 0] != cells[:-1, 0]])
+    most, rows = np.zeros(int(group.max(initial=-1)) + 1), np.bincount(group, weights=many)
+    np.maximum.at(most, group, many)
+    sure = (rows >= _TOGETHER) & (most >= _SURE * rows)
+    return int(most.sum()), int(np.bincount(cells[:, 1], weights=many).max(initial=0)), int(rows[sure].sum())
 
 
 DERIVED_HINT = 'role = "quasi" makes it coarser too, role = "other" leaves it out'

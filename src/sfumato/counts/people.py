@@ -18,17 +18,19 @@ Silent on keys that are wrong: two people under one key count as one, a person u
 from __future__ import annotations
 
 import hashlib
+import math
 import re
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 
 import numpy as np
 import polars as pl
 
-from sfumato.counts.agreement import agreeing_columns, key_hint
+from sfumato.counts.agreement import agreeing_columns, key_hint, suspected_keys
 from sfumato.engines.grouping import packed
 from sfumato.errors import Problem, count_of
 from sfumato.io.decode_cell import canonical_text
+from sfumato.io.encode import supported
 from sfumato.io.source import KINDS, ROWS, Source
 from sfumato.schema import Schema
 from sfumato.schema.word_hints import NO_VALUE, holds_counts, means_none, named_like_counts, tokens
@@ -42,18 +44,24 @@ __all__ = [
     "blank_problem",
     "contact_like",
     "counting_columns",
+    "crossed_counts",
     "crowded_problem",
     "household_like",
     "key_columns",
     "key_like",
+    "keys_beside",
     "nines_problem",
     "other_keys",
     "read_people",
     "repeated_keys",
     "rows_kept",
+    "visit_like",
 ]
 
-_KEYS = {"id", "ids", "ssn", "mrn", "nhs", "uuid", "guid", "passport", "email", "iban", "patient", "person", "pid"}
+_KEYS = {
+    *("id", "ids", "ssn", "mrn", "nhs", "uuid", "guid", "passport", "email", "iban", "patient", "person", "pid"),
+    *("bsn", "svnr", "steuerid", "dni", "nif", "nir", "cedula", "matricule", "matricola", "identifiant"),
+}
 _NUMBERS = {"no", "nr", "num", "number", "key", "ref", "reference", "code"}
 _WHOM = {
     *(
@@ -105,9 +113,36 @@ _CONTACTS = {
     *("phone", "telephone", "tel", "telefon", "telefono", "telefoon", "mobile", "cell", "handy", "portable", "movil"),
     *("email", "mail", "emails", "correo", "courriel"),
 }
+_VISITS = {
+    *("visit", "visits", "encounter", "encounters", "episode", "episodes", "admission", "admissions", "stay", "stays"),
+    *("appointment", "consultation", "hospitalisation", "hospitalization", "referral", "claim", "prescription"),
+    *("besuch", "aufenthalt", "behandlung", "aufnahme", "fall", "fallnr", "fallnummer", "fallid", "rezept", "termin"),
+    *("visite", "sejour", "hospitalisation", "consultation", "ordonnance", "visita", "episodio", "ingreso", "cita"),
+    *("ricovero", "ricetta", "receta", "opname", "bezoek", "consult", "recept"),
+}
+_NO_VISITS = {
+    *("date", "day", "time", "year", "type", "kind", "count", "status", "reason", "length", "days", "cost", "amount"),
+    *(
+        "datum",
+        "tag",
+        "uhrzeit",
+        "art",
+        "grund",
+        "dauer",
+        "kosten",
+        "tipo",
+        "motivo",
+        "fecha",
+        "data",
+        "motif",
+        "duree",
+    ),
+}
 _NO_HOUSEHOLDS = {"name", "names", "nom", "email", "mail", "ip", "mac", "web", "url", "size", "type", "status"}
 
 _CROWD = 20  # a key with so many times the rows of most keys, and more than one row in so many, is looked at
+_FIRST_ROWS, _NO_CHANCE = 20_000, 20  # rows looked at; chance is exp(-20) at most
+_AGAIN = 20  # a key of which fewer than one row in so many has a key that repeats may be one of rows
 _OFTEN = 10  # rows a value, from which an identifier is rather that of a clinic than of a person
 
 _POINT_ZERO = r"^([+-]?\d+)\.0*$"  # how programs that took a whole number for a decimal write it
@@ -134,6 +169,12 @@ class People:
     worded: int = 0
     nines: int = 0
     alike: int = 0
+
+    def of_rows(self, weights: np.ndarray | None) -> bool:
+        """Whether hardly any key has a second row, so that it may be one of rows."""
+        known = self.ids >= 0
+        rows = np.bincount(self.ids[known], weights=None if weights is None else weights[known])
+        return bool(len(rows)) and rows[rows > 1].sum() * _AGAIN < rows.sum()
 
     def at(self, rows: np.ndarray) -> People:
         """Return the people of some rows."""
@@ -188,8 +229,8 @@ def _texts(column: pl.Series) -> pl.Series:
         return column.cast(pl.String)
     if column.dtype != pl.String:
         column = pl.Series(column.name, [canonical_text(value) for value in column.to_list()], dtype=pl.String)
-    told = column.str.strip_chars().str.replace(_POINT_ZERO, "$1")
-    return told.set(told == "", None)
+    texts = column.str.strip_chars().str.replace(_POINT_ZERO, "$1")
+    return texts.set(texts == "", None)
 
 
 def read_people(columns: Sequence[pl.Series], weights: np.ndarray | None = None) -> People:
@@ -275,8 +316,8 @@ def _digests(texts: Sequence[pl.Series], ids: np.ndarray, rows: np.ndarray) -> n
         if person < 0 or rows[person] < 2:
             continue
         cells = [str(text[place]).encode() for text in texts]
-        told = b"".join(b"%d:%b" % (len(cell), cell) for cell in cells)
-        found[person] = int.from_bytes(hashlib.blake2b(told, digest_size=8, person=b"sfumato rows").digest(), "little")
+        text = b"".join(b"%d:%b" % (len(cell), cell) for cell in cells)
+        found[person] = int.from_bytes(hashlib.blake2b(text, digest_size=8, person=b"sfumato rows").digest(), "little")
     return found
 
 
@@ -294,13 +335,16 @@ def blank_problem(columns: Sequence[str], blank: int, worded: int = 0) -> list[P
     return [Problem("person", rule, hint, rows=blank)]
 
 
-def nines_problem(nines: int) -> list[Problem]:
+_EXACT = "person_exact = true in the schema"
+
+
+def nines_problem(nines: int, exact: str = _EXACT) -> list[Problem]:
     """Return a problem when the key of rows is a long number of nines, as it is written for no key."""
     if not nines:
         return []
     has = count_of(nines, "row has", "rows have")
     rule = f"{has} a key of nines only, such as 999999, which is often written where the key is not known"
-    hint = "give each row the key of its person, or write person_exact = true in the schema where it is a key"
+    hint = f"give each row the key of its person, or write {exact} where it is a key"
     return [Problem("person", rule, hint, rows=nines)]
 
 
@@ -316,13 +360,13 @@ def crowded_problem(people: People, weights: np.ndarray | None) -> list[Problem]
     return [Problem("person", rule, hint, rows=most)]
 
 
-def alike_problem(alike: int) -> list[Problem]:
+def alike_problem(alike: int, exact: str = _EXACT) -> list[Problem]:
     """Return a problem when keys differ only in how they are written: nobody can say how many people they are."""
     if not alike:
         return []
     differ = f"{alike} keys differ from another only in case, blanks, punctuation or leading zeros"
     rule = f"{differ}; one person would be counted as several"
-    hint = "write each key in one way in the file, or person_exact = true in the schema where they are different people"
+    hint = f"write each key in one way in the file, or {exact} where they are different people"
     return [Problem("person", rule, hint, count=alike)]
 
 
@@ -382,6 +426,16 @@ def household_like(name: str) -> bool:
     return bool(words & _HOUSEHOLDS) and not words & _NO_HOUSEHOLDS
 
 
+def visit_like(name: str) -> bool:
+    """Whether the name of a column suggests that it identifies visits, stays or claims: a person has several.
+
+    >>> visit_like("encounter_id"), visit_like("admission_date")
+    (True, False)
+    """
+    words = tokens(name)
+    return bool(words & _VISITS) and not words & _NO_VISITS
+
+
 def counting_columns(source: Source, schema: Schema) -> list[Problem]:
     """Return a problem for each column that may say how many people a row stands for, where rows are called people.
 
@@ -407,6 +461,43 @@ def counting_columns(source: Source, schema: Schema) -> list[Problem]:
     return found
 
 
+def crossed_counts(source: Source, schema: Schema) -> list[Problem]:
+    """Return a problem for a column of whole numbers beside combinations that never occur twice, as in a cross table.
+
+    Of n people in P combinations two agree unless chance, at most exp(-n^2 / 2P), has it otherwise. Judged on the first
+    rows. `not_person` says that it counts something else.
+    """
+    if schema.person or schema.unit != "person" or schema.rows_per_person > 1 or source.grouped:
+        return []
+    published = {attribute.column or attribute.name: attribute for attribute in schema.published}
+    named = {attribute.column or attribute.name: attribute.name for attribute in schema.attributes}
+    frame = source.collect(source.scan(source.columns).head(_FIRST_ROWS))
+    for column in frame.columns:
+        if {column, named.get(column, column)} & set(schema.not_person) or not supported(frame[column].dtype):
+            continue
+        if column in published and published[column].role == "quasi":
+            continue
+        others = [name for name in published if name != column and name in frame.columns]
+        if not others or not all(supported(frame[name].dtype) for name in others):
+            continue
+        cells = math.prod(frame[name].n_unique() for name in others)
+        if frame.height**2 <= 2 * cells * _NO_CHANCE or frame.select(others).n_unique() < frame.height:
+            continue
+        texts = _texts(frame[column]).drop_nulls()
+        if texts.n_unique() < len(texts) and holds_counts(column, texts.unique().to_list()):
+            rule = (
+                "holds whole numbers, and no two rows agree in the other published columns, as in a table of counts: "
+                "each row is counted as one person"
+            )
+            hint = (
+                "write a row for each person (none for 0) and leave it out; "
+                f'not_person = ["{column}"] where each row is one person and it counts something else'
+            )
+            where = published[column].where if column in published else column
+            return [Problem(where, rule, hint)]
+    return []
+
+
 def other_keys(source: Source, schema: Schema) -> list[str]:
     """Return the columns that look like keys of people and are named neither in `person` nor in `not_person`."""
     said = {attribute.column or attribute.name: attribute for attribute in schema.attributes}
@@ -419,6 +510,33 @@ def other_keys(source: Source, schema: Schema) -> list[str]:
         if any(map(key_like, named)) or (known is not None and known.role == "identifier"):
             found.append(column)
     return found
+
+
+def keys_beside(source: Source, schema: Schema) -> list[Problem]:
+    """Return what is wrong where the declared `person` is a key of rows: it may be that of visits or of cells.
+
+    To name a column that hardly repeats is to call each row a person. What tells otherwise by the rows tells it here.
+    """
+    person = {*schema.person, *schema.person_columns}
+    passed = tuple({*schema.not_person, *person})
+    flat = replace(schema, person=(), person_exact=False, rows_per_person=1, rows_stated=True, not_person=passed)
+    named = {a.column or a.name: a.name for a in schema.attributes}
+    others = [name for name in source.columns if not {name, named.get(name, name)} & {*passed}]
+    found = (
+        counting_columns(source, flat)
+        or crossed_counts(source, flat)
+        or agreeing_columns(source, flat, others)
+        or suspected_keys(source, flat)
+    )
+    keys = ", ".join(schema.person)
+    return [
+        replace(
+            one,
+            rule=one.rule.replace("rows_per_person is 1", f"{keys}, which `person` names, hardly repeats"),
+            hint="; ".join(part for part in one.hint.split("; ") if not part.startswith("rows_per_person")),
+        )
+        for one in found
+    ]
 
 
 def repeated_keys(source: Source, schema: Schema, known_rows: dict[str, int]) -> list[Problem]:
@@ -448,10 +566,10 @@ def repeated_keys(source: Source, schema: Schema, known_rows: dict[str, int]) ->
         if not most:
             unknown.append(column)
         if most > schema.rows_per_person:
-            told = "" if schema.rows_stated else ", which nobody has decided"
+            undecided = "" if schema.rows_stated else ", which nobody has decided"
             rule = (
                 f"looks like the key of a person and repeats: up to {most} rows have the same value, and "
-                f"rows_per_person is {schema.rows_per_person}{told}"
+                f"rows_per_person is {schema.rows_per_person}{undecided}"
             )
             hint = key_hint([column], published=known in schema.published)
             problems.append(Problem(known.where if known is not None else column, rule, hint, rows=most))

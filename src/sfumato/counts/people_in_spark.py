@@ -94,9 +94,11 @@ class SparkPeople(SparkEngine):
     def members(self, parts: Parts) -> PersonLines:
         """Return who has which line of the parts asked for."""
         columns = code_columns(len(self.names))
-        told = ", ".join([f"{PART} int", "person bigint", *(f"{name} int" for name in columns), f"{ROWS} bigint"])
+        columns_ddl = ", ".join(
+            [f"{PART} int", "person bigint", *(f"{name} int" for name in columns), f"{ROWS} bigint"]
+        )
         with quiet():
-            frame = self.held.mapInArrow(Guarded(_Membership(columns, self.offsets, parts)), told)
+            frame = self.held.mapInArrow(Guarded(_Membership(columns, self.offsets, parts)), columns_ddl)
         found = guarded(_WHERE, lambda: collected(frame))
         codes = np.column_stack([found[name].to_numpy() for name in columns]).astype(np.int32)
         person, rows, part = (found[name].to_numpy() for name in ("person", ROWS, PART))
@@ -113,9 +115,9 @@ def spark_people(
     """
     columns, texts = code_columns(len(attributes)), [f"k{at}" for at in range(len(keys))]
     raw = raw_columns(frame, [*(column_of(attribute) for attribute in attributes), *keys])
-    told = ", ".join(["h int", *(f"{name} string" for name in texts), *(f"{name} int" for name in columns)])
+    columns_ddl = ", ".join(["h int", *(f"{name} string" for name in texts), *(f"{name} int" for name in columns)])
     with quiet():
-        keyed = raw.mapInArrow(Guarded(_Keying(tuple(attributes), tuple(keys))), f"{told}, {ROWS} bigint")
+        keyed = raw.mapInArrow(Guarded(_Keying(tuple(attributes), tuple(keys))), f"{columns_ddl}, {ROWS} bigint")
     every = kept_there(totals(keyed, ["h", *texts, *columns]))
     lines = int(guarded(_WHERE, every.count))
     buckets = max(_FEWEST, lines // _BUCKET)
@@ -185,8 +187,8 @@ def _hashes(texts: Sequence[pl.Series]) -> np.ndarray:
     """Return 31 bits for each key, equal for keys that are written alike."""
     bare = pl.DataFrame([text.alias(str(at)) for at, text in enumerate(bare_keys(texts))]).fill_null("")
     distinct = bare.unique()
-    told = [zlib.crc32("\0".join(row).encode()) & 0x7FFFFFFF for row in distinct.iter_rows()]
-    found = bare.join(distinct.with_columns(pl.Series("h", told, dtype=pl.Int32)), on=bare.columns, how="left")
+    keyed = [zlib.crc32("\0".join(row).encode()) & 0x7FFFFFFF for row in distinct.iter_rows()]
+    found = bare.join(distinct.with_columns(pl.Series("h", keyed, dtype=pl.Int32)), on=bare.columns, how="left")
     hashes: np.ndarray = found["h"].to_numpy()
     return hashes
 
@@ -229,9 +231,9 @@ class _Numbering:
         many = np.bincount(ids)[ids[order]]
         arrays = {"b": np.full(len(order), found["b"][0]), "i": ids[order]}
         arrays |= {name: column[order] for name, column in zip(self.columns, codes, strict=True)}
-        told = {name: pa.array(array, pa.int32()) for name, array in arrays.items()}
-        told[ROWS] = pa.array(stay[order], pa.int64())
-        return pa.table({**told, "m": pa.array(many, pa.int32()), "f": pa.array(first.astype(np.int32), pa.int32())})
+        columns = {name: pa.array(array, pa.int32()) for name, array in arrays.items()}
+        columns[ROWS] = pa.array(stay[order], pa.int64())
+        return pa.table({**columns, "m": pa.array(many, pa.int32()), "f": pa.array(first.astype(np.int32), pa.int32())})
 
 
 @dataclass(frozen=True, slots=True)

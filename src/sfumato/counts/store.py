@@ -14,13 +14,13 @@ from sfumato.counts.stray_rows import header_again, header_problems
 from sfumato.engines import Engine
 from sfumato.engines.coding import column_of, plain_texts, refuse_types
 from sfumato.engines.opened import Opened, engine_of, is_large, spark_of, stream
-from sfumato.errors import Problem, count_of
+from sfumato.errors import Problem, ReadError, count_of
 from sfumato.io.decode_cell import ASK
 from sfumato.io.dialect import guesses_of
 from sfumato.io.encode import Encoded, exact_cells, first_look, settle, settle_objects
 from sfumato.io.errors import cell_problems, missing_columns, refused
 from sfumato.io.source import ROWS, Source, guarded
-from sfumato.limits import DRIVER_CELLS
+from sfumato.limits import DRIVER_CELLS, HELD_ROWS
 from sfumato.schema import Attribute, Grid
 
 __all__ = ["Store"]
@@ -121,9 +121,15 @@ class Store:
         if self._opened(source, present):
             return
         spark = spark_of(source)
-        limit = None if self.person and spark is None else self.driver_cells
+        limit = self.driver_cells
+        if self.person and spark is None:
+            limit = max(limit, HELD_ROWS)
+            if is_large(source) and source.height() > limit:
+                raise _too_many_to_key(source, limit)
         read = _encode(source, present, keys, limit)
         if read is None and self.person:
+            if spark is None:
+                raise _too_many_to_key(source, limit)
             self._keep_people(spark, present)
             return
         if read is None:
@@ -163,6 +169,16 @@ class Store:
 
         found, self.wrong_keys, engine = spark_people(frame, attributes, self.person, cap=self.cap, exact=self.exact)
         self._keep(Opened(found, engine=engine, left_out=engine.left_out))
+
+
+def _too_many_to_key(source: Source, limit: int) -> ReadError:
+    """Return the error for a table keyed by person that would not fit: who has which row is known only here."""
+    rule = (
+        f"names the person of each row, and has {source.height():,} rows: who has which row is held here, of at most "
+        f"{limit:,} rows (of a database: different rows)"
+    )
+    hint = "read it with Spark, which counts people where the rows are, or allow more: driver_cells (--driver-cells)"
+    return refused(source.name, rule, hint)
 
 
 def _encode(

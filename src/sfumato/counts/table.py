@@ -9,19 +9,22 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from sfumato.counts.agreement import mixed_keys, more_than_by_chance, rival_keys, suspected_keys
-from sfumato.counts.copies import COPIES_SHARE, alike_beyond_chance, find_copies
+from sfumato.counts.agreement import mixed_keys, more_than_by_chance, parted_keys, rival_keys, suspected_keys
+from sfumato.counts.copies import COPIES_SHARE, alike_beyond_chance, find_copies, shared_multiple
 from sfumato.counts.counts import Counts, checked_names
-from sfumato.counts.derived import Derived, derived_columns
+from sfumato.counts.derived import Derived, derived_columns, related_columns
 from sfumato.counts.people import (
     Members,
     People,
+    crossed_counts,
     crowded_problem,
     household_like,
+    keys_beside,
     other_keys,
     read_people,
     repeated_keys,
     rows_kept,
+    visit_like,
 )
 from sfumato.counts.people_in_spark import SparkPeople
 from sfumato.counts.store import Store
@@ -276,27 +279,42 @@ class Table:
             hint = "delete what is not about anybody from the file"
             found.append(Problem(self._store.name, str(stray), hint, rows=stray.rows))
         schema = self.schema
-        names = {a.name: {a.name, a.column or a.name} for a in schema.role("identifier")}
-        asked = [
-            name for name, both in names.items() if any(map(household_like, both)) and not both & {*schema.not_person}
-        ]
-        if schema.unit == "person" and not schema.person:
-            rule = "is named like a household: is a row a person or a household? Every promise counts rows as people"
-            hint = "`not_person` says that it identifies something else; `person` names who a row is about"
-            found += [Problem(schema[name].where, rule, hint) for name in asked]
         crowded = [] if self._store.people is None else crowded_problem(self._store.people, self._store.weights)
         file = source or self._store.file
         mixed = [] if file is None or not schema.person else mixed_keys(file, schema)
-        return found + crowded + mixed + self.suspected_keys() + self.copies() + self._values_to_read()
+        keys = self.suspected_keys() + self.copies()
+        if schema.unit == "person" and not schema.person:
+            known = {problem.path for problem in keys}
+            found += [problem for problem in self._other_units() if problem.path not in known]
+        return found + crowded + mixed + keys + self._values_to_read(joined=not keys)
 
-    def _values_to_read(self) -> list[Problem]:
-        """Return what is to be looked at in values that are published as they are."""
+    def _other_units(self) -> list[Problem]:
+        """Return the identifiers that are named like households or visits, where rows are counted as people."""
+        schema, found = self.schema, []
+        for attribute in schema.role("identifier"):
+            names = {attribute.name, attribute.column or attribute.name}
+            if names & {*schema.not_person}:
+                continue
+            if any(map(household_like, names)):
+                what = "a household: is a row a person or a household?"
+            elif any(map(visit_like, names)):
+                what = "visits: can one person have several?"
+            else:
+                continue
+            rule = f"is named like {what} Every promise counts rows as people"
+            hint = "`not_person` says that it identifies something else; `person` names who a row is about"
+            found.append(Problem(attribute.where, rule, hint))
+        return found
+
+    def _values_to_read(self, *, joined: bool) -> list[Problem]:
+        """Return what is to be looked at in values that are published as they are, and in rows that agree in them."""
         schema = self.schema
         hint = 'read its values; role = "other" keeps it out of a release'
         named = {name: rows_with_names(values) for name, values in self._carried_values().items()}
         found = [Problem(schema[name].where, names_rule(rows), hint, rows=rows) for name, rows in named.items() if rows]
-        found += self._rounded() + (self._same_days() or self.alike()) + self.unclear()
+        found += self._rounded() + self._alike_rows(joined=joined) + self.unclear()
         found += [one.problem(schema[one.column].where) for one in self.derived()]
+        found += self.related()
         return found + schema.alike_spellings([attribute.name for attribute in schema.sensitive])
 
     def unclear(self) -> list[Problem]:
@@ -309,17 +327,24 @@ class Table:
         """Return a problem for columns that may be the key of a person, judged by rows that agree, whatever their name.
 
         Only where the schema says that rows are people. Where it names their key (`person`), another key-like column
-        is one if its rows agree as those of a person do while those of the named key do not.
+        is one if its rows agree as those of a person do while those of the named key do not, and a part of the key is
+        one if the keys that share it do. A named key that hardly repeats silences nothing: each row is a person then.
         """
         self.require()
         file, schema = self._store.source or self._store.file, self.schema
         if file is None or schema.unit != "person":
             return []
-        return rival_keys(file, schema, other_keys(file, schema)) if schema.person else suspected_keys(file, schema)
+        if not schema.person:
+            return crossed_counts(file, schema) or suspected_keys(file, schema)
+        found = rival_keys(file, schema, other_keys(file, schema)) or parted_keys(file, schema)
+        people = self._store.people
+        if found or people is None or not people.of_rows(self._store.weights):
+            return found
+        return keys_beside(file, schema)
 
     def refuse_suspected_keys(self) -> None:
         """Raise where rows may be counted as people that are not. Never for a claim that is proved: it is a veto."""
-        problems = self.suspected_keys()
+        problems = self.suspected_keys() or self.joined()
         if problems:
             raise SchemaError(problems)
 
@@ -392,6 +417,35 @@ class Table:
         )
         return [Problem(self._store.name, rule, hint, rows=most)]
 
+    def joined(self) -> list[Problem]:
+        """Return a problem where combinations of published columns occur a multiple of times, as after a join.
+
+        Only where rows are called people on somebody's word.
+        """
+        schema = self.schema
+        if not schema.trusted or schema.copies_are_people or not self.held:
+            return []
+        counts = self.counts()
+        found = shared_multiple(counts.codes, counts.weights, schema.rows_per_person)
+        if found is None:
+            return []
+        times, columns, every = found
+        *first, last = (counts.names[at] for at in columns)
+        names = f"{', '.join(first)} and {last}" if first else last
+        rule = (
+            f"{'every' if every else 'nearly every'} combination of {names} occurs a multiple of {times} times, as "
+            "after a join that repeats rows: people would be counted several times"
+        )
+        hint = (
+            "join by a key that is unique in the other table, or name the `person`; copies_are_people = true where "
+            "each row is a different person"
+        )
+        return [Problem(self._store.name, rule, hint, count=times)]
+
+    def _alike_rows(self, *, joined: bool) -> list[Problem]:
+        """Return the first reason to take several rows for one person's."""
+        return self._same_days() or self.alike() or (self.joined() if joined else [])
+
     def refuse_copies(self) -> None:
         """Raise where a claim would count copies of rows as people. Never for a claim that is proved: it is a veto."""
         problems = (self.copies() or self.alike()) if self.schema.unit == "person" else []
@@ -438,6 +492,10 @@ class Table:
         if self._derived is None:
             self._derived = derived_columns(self)
         return self._derived
+
+    def related(self) -> list[Problem]:
+        """Return a problem for each carried column of which a quasi-identifier tells much, with numbers."""
+        return [one.problem(self.schema[one.column].where) for one in related_columns(self, self.derived())]
 
     def close(self) -> None:
         """End the connection to a database, where there is one; the next question opens another."""
@@ -571,8 +629,8 @@ class Table:
         if members is None:
             again = batches_of(counts.codes, counts.weights)
             return Batches(counts.names, sizes=counts.sizes, rows=counts.rows, again=again)
-        told = {"person": members.person, "line": members.line, "times": members.rows}
-        return ArraysOfPeople.of(counts.names, counts.sizes, counts.codes, counts.weights, **told)
+        whose = {"person": members.person, "line": members.line, "times": members.rows}
+        return ArraysOfPeople.of(counts.names, counts.sizes, counts.codes, counts.weights, **whose)
 
     def _names(self, names: str | Sequence[str] | None) -> tuple[str, ...]:
         published = tuple(attribute.name for attribute in self.schema.published)

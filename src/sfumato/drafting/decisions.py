@@ -24,6 +24,7 @@ __all__ = [
     "changed",
     "decisions",
     "keys_of",
+    "text_of",
     "with_attributes",
     "with_roles",
     "with_unit",
@@ -106,6 +107,12 @@ def keys_of(text: str, attribute: str = "") -> dict[str, Any]:
     """Return the keys of a column, or of the table, as plain Python values."""
     found = _table_of(_parsed(text), attribute).unwrap()
     return {str(key): value for key, value in found.items() if key != "attribute"}
+
+
+def text_of(text: str, attribute: str) -> str:
+    """Return the part of a schema file that describes one column, as it is written."""
+    written: str = _table_of(_parsed(text), attribute).as_string()
+    return written.strip()
 
 
 def _close(table: Any, places: Iterable[int]) -> None:

@@ -12,7 +12,7 @@ from os import PathLike, fspath
 from typing import Any
 
 from sfumato.counts.agreement import SAME_PERSON, UNLIKE, shares_alike
-from sfumato.counts.people import contact_like, household_like, key_like
+from sfumato.counts.people import contact_like, household_like, key_like, visit_like
 from sfumato.counts.stray_rows import header_problems
 from sfumato.drafting.columns import ColumnFacts, column_facts
 from sfumato.drafting.roles import Proposal, proposals, proposed
@@ -75,7 +75,7 @@ def toml_text(
         f"population = {_quoted(name)}  # the ledger adds up what is published about it",
         *_who(person),
         _ROWS,
-        f"decide = {_questions(_of_the_table(seen, person, _households(proposals), counting))}",
+        f"decide = {_questions(_of_the_table(seen, person, _other_units(proposals), counting))}",
     ]
     return "\n".join(parts) + "\n" + "".join(_table(proposal) for proposal in proposals)
 
@@ -90,11 +90,19 @@ def _who(person: str) -> tuple[str, ...]:
     )
 
 
-def _households(proposals: Sequence[Proposal]) -> list[str]:
-    return [one.name for one in proposals if one.role == "identifier" and household_like(one.name)]
+def _other_units(proposals: Sequence[Proposal]) -> list[str]:
+    """Return what to ask of identifiers that are named like households or visits."""
+    names = [one.name for one in proposals if one.role == "identifier"]
+    homes = [f"is a row a person or a household? {name} names households" for name in names if household_like(name)]
+    visits = [
+        f"can one person have several rows? {name} names visits"
+        for name in names
+        if visit_like(name) and not household_like(name)
+    ]
+    return [f"rows_per_person: {question}" for question in (*homes, *visits)]
 
 
-def _of_the_table(seen: TableFacts, person: str, households: Sequence[str], counting: Sequence[str]) -> tuple[str, ...]:
+def _of_the_table(seen: TableFacts, person: str, units: Sequence[str], counting: Sequence[str]) -> tuple[str, ...]:
     known = next((one for one in seen.repeated if one.name == person), None)
     repeats = f" {person} repeats: {count_of(known.values, 'value')}, up to {known.most} rows each" if known else ""
     asked = [
@@ -102,7 +110,7 @@ def _of_the_table(seen: TableFacts, person: str, households: Sequence[str], coun
     ]
     if not person:
         asked.append(_WHO)
-        asked += [f"rows_per_person: is a row a person or a household? {name} names households" for name in households]
+        asked += units
         asked += [
             f"rows_per_person: is each row one person, or is {name} the number of people? then write a row for each "
             f"person; else not_person = [{_quoted(name)}]"
@@ -181,7 +189,7 @@ def _array(items: list[str]) -> str:
 
 
 _COLUMNS = 50_000  # docs/limits.md
-_CLOSE = 0.2  # shares of rows that are alike are told apart from this difference on
+_CLOSE = 0.2  # shares of rows that are alike are distinguished from this difference on
 _ROWS_EACH = 10  # an identifier with more rows a value is rather that of a clinic than of a person
 
 

@@ -22,6 +22,7 @@ __all__ = ["Bar", "Preview", "Profile", "preview", "profiles"]
 
 _BARS, _BINS = 12, 20
 _CELL = 80  # letters of a cell that a preview shows
+_TEXTS = 6  # cells that are not read, shown as they are
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +76,7 @@ class Profile:
     bars: tuple[Bar, ...] = field(default=(), repr=False)
     rest: int = 0  # rows of values that no bar shows
     unread: str = ""  # the lines of cells that are not read in a column of numbers or dates
+    unread_texts: tuple[str, ...] = field(default=(), repr=False)
     repeats: str = ""
     why: tuple[str, ...] = ()
 
@@ -90,6 +92,7 @@ class Profile:
             "bars": [[bar.label, bar.rows] for bar in self.bars],
             "rest": self.rest,
             "unread": self.unread,
+            "unread_texts": list(self.unread_texts),
             "repeats": self.repeats,
             "why": list(self.why),
         }
@@ -134,6 +137,7 @@ def profiles(look: Look) -> list[Profile]:
                 bars=tuple(bars),
                 rest=rest,
                 unread=look.seen.unread.get(column.name, ""),
+                unread_texts=column.unread[:_TEXTS] if column.name in look.seen.unread else (),
                 repeats=repeated.get(column.name, ""),
                 why=proposal.why,
             )

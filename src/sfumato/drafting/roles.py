@@ -15,7 +15,8 @@ from sfumato.drafting.infer_formats import spoken
 from sfumato.drafting.table import Related, Repeated, TableFacts
 from sfumato.errors import count_of
 from sfumato.schema import Role
-from sfumato.schema.checks import are_categories, looks_like_free_text
+from sfumato.schema.checks import are_categories, looks_like_free_text, plain_spelling
+from sfumato.schema.near_values import near_pairs
 from sfumato.schema.word_hints import both, code_like, reason, suggested
 
 __all__ = ["Proposal", "proposals", "proposed", "public_looking"]
@@ -26,9 +27,15 @@ _FREE = (
 )
 _WORDY = "role: is it free text? it may hold names: then other;"
 _SAME = (
-    'same: do values that differ only in case mean the same? then same = { m = ["M", "male"] }, and `values` or '
-    "`groups` without those spellings"
+    "same: do values that differ only in case, accents or punctuation mean the same? then same = { m = "
+    '["M", "male"] }, and `values` or `groups` without those spellings'
 )
+_NEAR = (
+    "same: may {} be spellings of one value (the comment at `values` names them)? then same = "
+    '{{ fracture = ["fractures"] }}, and `values` or `groups` without those spellings; each value counts as another '
+    "one otherwise"
+)
+_NAMED = 5  # pairs of values that a comment names
 _MASK = (
     "mask: do the first digits mean the wider area? cells then read 50***; list the codes there are in `values`, where "
     "that list is public"
@@ -180,8 +187,11 @@ def _described(column: ColumnFacts, role: Role) -> Proposal | None:
         return None
     grouped = role == "quasi" and len(column.texts) > 2
     decide = ("groups: which values are alike? without groups a value is kept or becomes *",) if grouped else ()
-    alike = (_SAME,) if _spelt_twice(column.texts) else ()
-    lines = [("values", list(column.texts), "every value of the file; add what may occur and is not in it")]
+    near = near_pairs(column.texts)
+    alike: tuple[str, ...] = (_SAME,) if _spelt_twice(column.texts) else ()
+    alike += (_NEAR.format(count_of(len(near), "pair of values", "pairs of values")),) if near else ()
+    named = "".join(f"; one value? {one} and {other}" for one, other in near[:_NAMED])
+    lines = [("values", list(column.texts), f"every value of the file; add what may occur and is not in it{named}")]
     return Proposal(
         column.name,
         role=role,
@@ -192,8 +202,8 @@ def _described(column: ColumnFacts, role: Role) -> Proposal | None:
 
 
 def _spelt_twice(texts: Sequence[str]) -> bool:
-    """True where two values differ only in upper case or in the blanks between words."""
-    return len({" ".join(text.casefold().split()) for text in texts}) < len(texts)
+    """True where two values differ only in case, blanks, accents or punctuation: a claim would count two."""
+    return len(set(map(plain_spelling, texts))) < len(texts)
 
 
 def _missing(column: ColumnFacts) -> list[tuple[str, Any, str]]:

@@ -125,12 +125,12 @@ def _related(source: Source, columns: Sequence[ColumnFacts], repeated: Sequence[
     if whom is not None:
         sample = sample.unique(subset=[whom], keep="first", maintain_order=True)
     years = _years(sample, wanted)
-    told = {frozenset((pair.first, pair.second)) for pair in years}
+    dated = {frozenset((pair.first, pair.second)) for pair in years}
     codes = {name: _numbered(sample[name]) for name in names}
     common = {name: _commonest(codes[name]) for name in names}
     found: dict[tuple[str, str], bool] = {}
     for one, other in itertools.permutations(names, 2):
-        if frozenset((one, other)) not in told and common[other] <= _COMMON:
+        if frozenset((one, other)) not in dated and common[other] <= _COMMON:
             few = _tells(codes[one][:_FEW], codes[other][:_FEW], _ROUGHLY, enough=0)
             found[one, other] = few and _tells(codes[one], codes[other], _AGREE, enough=_ENOUGH)
     mutual = {pair for pair, holds in found.items() if holds and found.get((pair[1], pair[0]))}

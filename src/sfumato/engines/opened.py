@@ -151,13 +151,15 @@ def engine_of(source: Source, attributes: Sequence[Attribute]) -> Opened:
     assert isinstance(frame, Grouped)
     native = frame.frame.to_native()
     if type(native).__module__.partition(".")[0] == "duckdb":
-        cells = {attribute.name: quoted(column_of(attribute)) for attribute in attributes}
+        cells = {attribute.name: quoted(frame.name_inside(column_of(attribute))) for attribute in attributes}
+
+        rows = f"sfumato_rows_{id(native)}"  # a name that no table of the database has
 
         def run(statement: str) -> pl.DataFrame:
-            found: pl.DataFrame = guarded(source.name, lambda: native.query("sfumato_rows", statement).pl())
+            found: pl.DataFrame = guarded(source.name, lambda: native.query(rows, statement).pl())
             return found
 
-        return _by_dictionary(source, attributes, "sfumato_rows", cells, run)
+        return _by_dictionary(source, attributes, rows, cells, run)
     if is_spark(native):
         from sfumato.engines.spark import spark_engine
 

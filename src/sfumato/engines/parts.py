@@ -1,9 +1,10 @@
 """Parts of a table: the top cuts as a walk of binary nodes that any engine can follow.
 
 Source    Ours: a cut tree as data (counts/recoding.py), its nodes of many children split into binary ones.
-Claim     `Parts.of`, the SQL of `Parts.sql` and the expression of `Parts.expression` give every row the same part.
+Claim     `Parts.of` and the SQL of `Parts.sql` give every row the same part.
 Because   each is the same walk: an attribute, a position, the part at the end.
-Checked   tests/unit/engines/test_parts.py::test_arrays_sql_and_expressions_give_the_same_parts
+Checked   tests/unit/engines/test_parts.py::test_arrays_and_sql_give_the_same_parts
+          tests/unit/engines/test_parts.py::test_a_long_chain_of_cuts_is_not_nested
 Silent on codes outside the domain.
 """
 
@@ -11,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
 
 import numpy as np
 
@@ -113,44 +113,47 @@ class Parts:
     def of(self, columns: Sequence[np.ndarray], length: int) -> np.ndarray:
         """Return the part of each row of codes (int32), -1 where it is not asked for."""
         found = np.full(length, -1, np.int32)
+        asked = self._asked()
         waiting = [(0, np.arange(length))]
         while waiting:
             node, rows = waiting.pop()
             if self.attribute[node] < 0:
                 found[rows] = self.part[node]
-            elif self._asked(node):
+            elif asked[node]:
                 below = columns[self.attribute[node]][rows] < self.position[node]
                 waiting += [(int(self.left[node]), rows[below]), (int(self.right[node]), rows[~below])]
         return found
 
     def sql(self, columns: Sequence[str]) -> str:
-        """Return a CASE expression over columns that hold codes (names as SQL has them), or a number."""
-        return str(self._written(0, lambda at, position: f"{columns[at]} < {position}", _case))
+        """Return a CASE expression over columns that hold codes (names as SQL has them), or a number.
 
-    def expression(self, columns: Sequence[Any], when: Any) -> Any:
-        """Return the part as an expression of any library, `when(condition, value if so, value if not)`."""
-        return self._written(0, lambda at, position: columns[at] < position, when)
+        The side with more parts goes on in the same CASE: a chain of cuts, however long, is not nested, and a server
+        that bounds the depth of an expression reads it.
+        """
+        return self._case(0, self._asked(), columns)
 
-    def _written(self, node: int, below: Any, when: Any) -> Any:
-        if self.attribute[node] < 0:
-            return int(self.part[node])
-        if not self._asked(node):
-            return -1
-        told = below(int(self.attribute[node]), int(self.position[node]))
-        sides = (self._written(int(side), below, when) for side in (self.left[node], self.right[node]))
-        return when(told, *sides)
+    def _case(self, node: int, asked: np.ndarray, columns: Sequence[str]) -> str:
+        cases = []
+        while self.attribute[node] >= 0 and asked[node]:
+            left, right = int(self.left[node]), int(self.right[node])
+            column, position = columns[self.attribute[node]], int(self.position[node])
+            node = left if asked[left] > asked[right] else right
+            if left != right:
+                sign, other = (">=", right) if node == left else ("<", left)
+                cases.append(f"WHEN {column} {sign} {position} THEN {self._case(other, asked, columns)}")
+        last = int(self.part[node]) if self.attribute[node] < 0 else -1
+        return f"CASE {' '.join(cases)} ELSE {last} END" if cases else str(last)
 
-    def _asked(self, node: int) -> bool:
-        """Whether any part below a node is asked for."""
-        waiting = [node]
+    def _asked(self) -> np.ndarray:
+        """Return how many parts that are asked for lie below each node; two cuts may lead to one node."""
+        number = np.zeros(len(self.attribute), np.int64)
+        waiting, done = [0], set[int]()
         while waiting:
-            at = waiting.pop()
-            if self.attribute[at] >= 0:
-                waiting += [int(self.left[at]), int(self.right[at])]
-            elif self.part[at] >= 0:
-                return True
-        return False
-
-
-def _case(told: str, so: object, otherwise: object) -> str:
-    return f"CASE WHEN {told} THEN {so} ELSE {otherwise} END"
+            node = waiting[-1]
+            below = set() if self.attribute[node] < 0 else {int(self.left[node]), int(self.right[node])}
+            if open_ := below - done:
+                waiting += open_
+                continue
+            number[node] = sum(number[side] for side in below) if below else self.part[node] >= 0
+            done.add(waiting.pop())
+        return number

@@ -147,9 +147,9 @@ def code_columns(width: int) -> list[str]:
 
 def mapped(frame: Any, work: Callable[[Iterable[Any]], Iterator[Any]], keys: Sequence[str]) -> Any:
     """Send batches of a frame through workers; they return keys (int) and how many rows have them."""
-    told = ", ".join([*(f"{key} int" for key in keys), f"{ROWS} bigint"])
+    columns_ddl = ", ".join([*(f"{key} int" for key in keys), f"{ROWS} bigint"])
     with quiet():
-        return frame.mapInArrow(Guarded(work), told)
+        return frame.mapInArrow(Guarded(work), columns_ddl)
 
 
 def totals(frame: Any, keys: Sequence[str]) -> Any:
@@ -171,8 +171,8 @@ def kept_there(frame: Any) -> Any:
 
 def rows_of(frame: Any) -> int:
     """Return how many rows the lines of a frame stand for."""
-    told = collected(frame.selectExpr(f"CAST(COALESCE(SUM({ROWS}), 0) AS BIGINT) AS {ROWS}"))
-    return int(told[ROWS].item())
+    total = collected(frame.selectExpr(f"CAST(COALESCE(SUM({ROWS}), 0) AS BIGINT) AS {ROWS}"))
+    return int(total[ROWS].item())
 
 
 def any_negative(width: int) -> str:
@@ -206,8 +206,8 @@ def problems_of(
     if not refused:
         return found
     with quiet():
-        told = raw.mapInArrow(Guarded(_Offending(tuple(attributes))), "at int, code int, value string")
-    texts = guarded(_WHERE, lambda: collected(told.distinct().limit(_VALUES)))
+        offending = raw.mapInArrow(Guarded(_Offending(tuple(attributes))), "at int, code int, value string")
+    texts = guarded(_WHERE, lambda: collected(offending.distinct().limit(_VALUES)))
     for at, attribute in enumerate(attributes):
         kinds = {code: rows for (place, code), rows in refused.items() if place == at}
         values = {
@@ -286,11 +286,11 @@ class _Offending:
         import pyarrow as pa
 
         for found in gathered(batches):
-            told: list[tuple[int, int, str]] = []
+            lines: list[tuple[int, int, str]] = []
             for at, column in enumerate(code_frame(self.attributes, found)):
-                told += [(at, code, text) for code, texts in column.offending.items() for text in texts]
+                lines += [(at, code, text) for code, texts in column.offending.items() for text in texts]
             types = {"at": pa.int32(), "code": pa.int32(), "value": pa.string()}
-            arrays = {name: pa.array([line[place] for line in told], types[name]) for place, name in enumerate(types)}
+            arrays = {name: pa.array([line[place] for line in lines], types[name]) for place, name in enumerate(types)}
             yield pa.RecordBatch.from_pydict(arrays)
 
 

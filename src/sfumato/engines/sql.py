@@ -57,9 +57,15 @@ class SqlEngine:
         return None if len(found.weight) > limit else found
 
     def pairs(self, parts: Parts, wanted: Sequence[tuple[int, int]]) -> Mapping[tuple[int, int], PairCounts]:
-        """Group by every pair at once, with GROUPING SETS."""
-        if not wanted:
-            return {}
+        """Group by every pair at once, with GROUPING SETS; tables of many columns in several statements."""
+        used = sorted({place for pair in wanted for place in pair})
+        block = {place: at // (_GROUPED // 2) for at, place in enumerate(used)} if len(used) > _GROUPED else {}
+        statements: dict[tuple[int, ...], list[tuple[int, int]]] = {}
+        for pair in wanted:
+            statements.setdefault(tuple(sorted(block.get(place, 0) for place in pair)), []).append(pair)
+        return {pair: found for some in statements.values() for pair, found in self._pairs(parts, some).items()}
+
+    def _pairs(self, parts: Parts, wanted: Sequence[tuple[int, int]]) -> dict[tuple[int, int], PairCounts]:
         used = sorted({place for pair in wanted for place in pair})
         sets = [f"(part, {', '.join(f'c{at}' for at in sorted({*pair}))})" for pair in wanted]
         chosen = ", ".join(f"c{at}" for at in used)
@@ -130,7 +136,7 @@ def coded_by_dictionary(
     run: RunStatement,
 ) -> Dictionary:
     """Return an engine over a table: `cells` has the SQL of each attribute's column, `run` runs a statement."""
-    chosen, joins, problems, leaving, totals = [], [], {}, [], set[int]()
+    selected, chosen, joins, problems, leaving, totals = [], [], [], {}, [], set[int]()
     for at, attribute in enumerate(attributes):
         cell = cells[attribute.name]
         found = run(
@@ -146,20 +152,17 @@ def coded_by_dictionary(
         problems[attribute.name] = cell_problems(attribute, coded.codes, weights, coded.offending)
         known, missing = _codes_of_texts(found["text"].to_list(), coded.codes, name, attribute)
         listed = ", ".join(f"({_text(text)}, {code})" for text, code in known.items()) or "(NULL, 0)"
-        value, code = f"sfumato_value_{at}", f"sfumato_code_{at}"  # beside the table's own columns in one join
-        joins.append(
-            f"LEFT JOIN (VALUES {listed}) AS d{at}({value}, {code}) ON CAST({cell} AS TEXT) = CAST({value} AS TEXT)"
-        )
-        chosen.append(f"CASE WHEN {cell} IS NULL THEN {missing} ELSE COALESCE({code}, {_UNKNOWN}) END AS c{at}")
+        selected.append(f"{cell} AS k{at}")  # names of ours alone: the table may have a column of any name
+        joins.append(f"LEFT JOIN (VALUES {listed}) AS d{at}(v{at}, i{at}) ON CAST(k{at} AS TEXT) = CAST(v{at} AS TEXT)")
+        chosen.append(f"CASE WHEN k{at} IS NULL THEN {missing} ELSE COALESCE(i{at}, {_UNKNOWN}) END AS c{at}")
         totals.add(int(weights.sum()))
         leaving += [f"c{at} = {LEFT_OUT}"] if (coded.codes == LEFT_OUT).any() else []
-    coded_rows = f"SELECT {', '.join(chosen)} FROM {table} {' '.join(joins)}"
+    named = f"SELECT {', '.join(selected)} FROM {table}"
+    coded_rows = f"SELECT {', '.join(chosen)} FROM ({named}) AS named {' '.join(joins)}"
     rows = partial(_counted, run)
     every = rows(coded_rows)
     if {*totals, every} != {rows(f"SELECT 1 AS one FROM {table}")}:
-        raise refused(
-            name, "has changed since it was first read, or its rows cannot be told from each other", "read it again"
-        )
+        raise refused(name, "has changed since it was first read, or its rows cannot be distinguished", "read it again")
     if leaving:
         coded_rows = f"SELECT * FROM ({coded_rows}) AS kept WHERE NOT ({' OR '.join(leaving)})"
     stay = rows(coded_rows) if leaving else every
@@ -173,6 +176,7 @@ def coded_by_dictionary(
     return Dictionary(engine, left_out=every - stay, problems=problems)
 
 
+_GROUPED = 30  # columns of one statement: GROUPING of PostgreSQL has at most 31 bits
 _UNKNOWN = -99  # the code of a cell that no dictionary has
 _ROUND = "read a view that rounds it, or raise driver_cells"
 

@@ -1,6 +1,14 @@
 """What a reader infers from a release: counts of a region, distribution for a person, features for a learner."""
 
-from sfumato.estimate.alignment import View, align, align_boxes, exact_view, measured_attribute, measured_attributes
+from sfumato.estimate.alignment import (
+    View,
+    align,
+    align_boxes,
+    distinct_boxes,
+    exact_view,
+    measured_attribute,
+    measured_attributes,
+)
 from sfumato.estimate.features import Columns, feature_columns, features, row_features
 from sfumato.estimate.maxent import (
     Buckets,
@@ -48,6 +56,7 @@ __all__ = [
     "cells_of",
     "count",
     "coverages",
+    "distinct_boxes",
     "estimate",
     "estimates",
     "exact_tables",

@@ -8,13 +8,14 @@ value by value, or by its name. An attribute the release lacks is `*` everywhere
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sfumato.counts import Counts
+from sfumato.counts.recoding import row_ids
 from sfumato.errors import NotComparable
 from sfumato.release import Release
 from sfumato.schema import Attribute, Labels, Schema, Values, label_name, parse_label
@@ -116,6 +117,28 @@ def align_boxes(release: Release, schema: Schema) -> View:
 
     weight = release.groups.weight[:, None]
     return _aligned(release, schema, schema.quasi[0], lambda: csr_matrix(weight))
+
+
+def distinct_boxes(view: View) -> View:
+    """Return a view in which boxes with the same labels are one, whatever their groups; rows are all it counts.
+
+    For readers to whom rows with the same labels are alike: a million rows in buckets have few kinds.
+    """
+    from scipy.sparse import csr_matrix
+
+    which = row_ids(view.labels.astype(np.int64))
+    first = np.unique(which, return_index=True)[1]
+    if len(first) == len(which):
+        return view
+    weight = np.bincount(which, weights=view.weight, minlength=len(first)).astype(np.int64)
+    return replace(
+        view,
+        labels=view.labels[first],
+        weight=weight,
+        group=np.arange(len(first), dtype=np.int32),
+        group_weight=weight,
+        histogram=csr_matrix(weight[:, None]),
+    )
 
 
 def _aligned(release: Release, schema: Schema, wanted: Attribute, histogram: Callable[[], csr_matrix]) -> View:

@@ -229,7 +229,7 @@ def _proved(release: Release) -> Measured:
 
 
 def _gained(gain: Gain, targets: Table, name: str) -> Measured:
-    """An attack's result as a figure, with its sentence and the kinds of people it exposes most."""
+    """An attack's result as a figure, with its sentence and the kinds of rows it exposes most."""
     records = gain.records
     known = [targets.schema[column] for column in records.names]
     who = [
@@ -243,6 +243,7 @@ def _gained(gain: Gain, targets: Table, name: str) -> Measured:
     details: dict[str, Any] = {
         "attack": gain.attack,
         "sentence": gain.sentence,
+        "counted": gain.whom.many,
         "stops": gain.stops,
         "interval": [float(end) for end in gain.interval],
         "most_exposed": json_number(gain.most_exposed),
@@ -270,7 +271,7 @@ def axis_of(given: Any) -> Axis:
 
 
 def can_be_sent(axis: Axis) -> bool:
-    """Whether another process can be told the measure: functions of a notebook or a script cannot."""
+    """Whether the measure can be sent to another process: functions of a notebook or a script cannot."""
     inner = axis.measure
     while isinstance(inner, partial):
         inner = inner.func

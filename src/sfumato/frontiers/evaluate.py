@@ -15,7 +15,7 @@ from sfumato.counts import Table
 from sfumato.errors import SfumatoError
 from sfumato.estimate import ExactTables, ReadTables
 from sfumato.frontiers.axes import Axis
-from sfumato.frontiers.panel import classes_of, panel_of, people_of, tables_of, typical_count
+from sfumato.frontiers.panel import at_least, classes_of, panel_of, people_of, tables_of, typical_count
 from sfumato.frontiers.point import Point
 from sfumato.frontiers.policy import WantedTable, answer_error
 from sfumato.measures import Measured, proved_bound
@@ -69,7 +69,7 @@ def name_together(points: tuple[Point, ...]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What every worker is told once: the table, the axes, how often to repeat what draws, what must be answered.
+    """What every worker receives once: the table, the axes, how often to repeat what draws, what must be answered.
 
     Attacks need people who are not in the release: `targets` is the half of the people that is published for them,
     `controls` the other half.
@@ -161,6 +161,7 @@ def _measured(task: Task, mechanism: Mechanism) -> dict[str, Any]:
         "answers": {one.name: [found[one.name] for found in answers] for one in task.answers},
         "typical": typical_count(exact, read),
         "people": None if people is None or not len(people) else int(people[classes_of(first)].min(initial=1 << 62)),
+        "at_least": people is not None and at_least(first),
         "axes": {place: _said(runs[0][place]) for place in ("privacy", "utility", *named.values())},
         "attributes": {
             "privacy": _by_attribute([run["privacy"] for run in runs]),

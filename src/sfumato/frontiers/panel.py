@@ -15,6 +15,7 @@ import numpy as np
 from sfumato.counts import Table
 from sfumato.errors import SfumatoError
 from sfumato.estimate import ExactTables, ReadTables, association, exact_tables, measured_attributes, read_tables
+from sfumato.limits import PAIRED_COLUMNS
 from sfumato.measures import Measured, Workload, measure, query_error, workload
 from sfumato.measures.base import remembered
 from sfumato.release import Release
@@ -25,8 +26,10 @@ __all__ = [
     "SELECTIVITIES",
     "asked_of",
     "asked_truth",
+    "at_least",
     "classes_of",
     "group_sizes",
+    "paired_columns",
     "panel_of",
     "people_of",
     "sample_rows",
@@ -62,7 +65,7 @@ def panel_of(table: Table, release: Release, known: Mapping[str, Measured]) -> d
         "sample": sample_rows(release) if release.savable else {"columns": [], "rows": []},
         "columns": columns_of(exact, read),
         "associations": associations_of(exact, read),
-        "identity": identity_of(release),
+        "identity": identity_of(table, release),
         "classes": riskiest_classes(release),
         "beside": rows_beside(release) if release.savable else {"columns": [], "rows": []},
         "asked": asked_of(release) if release.savable else {},
@@ -181,15 +184,24 @@ def columns_of(exact: ExactTables, read: ReadTables) -> list[dict[str, Any]]:
     return found
 
 
+def paired_columns(exact: ExactTables) -> list[str]:
+    """Return the columns whose two-way tables are counted: all, or the carried ones and the first others."""
+    names = list(exact.bins)
+    if len(names) <= PAIRED_COLUMNS:
+        return names
+    first = sorted(names, key=lambda name: exact.bins[name].attribute.role == "quasi")[:PAIRED_COLUMNS]
+    return [name for name in names if name in set(first)]
+
+
 def associations_of(exact: ExactTables, read: ReadTables) -> list[dict[str, Any]]:
-    """Cramér's V of every two columns, in the table and as the release tells it."""
+    """Cramér's V of every two of `paired_columns`, in the table and as the release tells it."""
     return [
         {
             "pair": [one, other],
             "before": round(association(exact.counts(one, other)), 4),
             "after": round(association(read.counts(one, other)), 4),
         }
-        for one, other in combinations(exact.bins, 2)
+        for one, other in combinations(paired_columns(exact), 2)
     ]
 
 
@@ -197,19 +209,22 @@ def typical_count(exact: ExactTables, read: ReadTables) -> dict[str, Any]:
     """Say how far a typical count is off: the median relative error of the cells of all two-way tables of its size.
 
     The size is the same for every release of a table: the median cell of at least 10 rows, as 1, 2 or 5 times a power
-    of 10; cells of half to twice that size are taken. Nothing where the table has none.
+    of 10; cells of half to twice that size are taken. Nothing where the table has none. Where there are more columns
+    than are paired, `columns` says how many were.
     """
-    pairs: list[tuple[str, ...]] = [*combinations(exact.bins, 2)] or [(name,) for name in exact.bins]
+    paired = paired_columns(exact)
+    pairs: list[tuple[str, ...]] = [*combinations(paired, 2)] or [(name,) for name in paired]
     true = np.concatenate([exact.counts(*pair).reshape(-1) for pair in pairs])
     large = true[true >= _ENOUGH]
     if not len(large):
         return {}
     size = min(_STEPS, key=lambda step: abs(np.log(step / np.median(large))))
     near = (true >= max(size / 2, 1)) & (true <= 2 * size)
-    told = np.concatenate([read.counts(*pair).reshape(-1) for pair in pairs])
-    wrong = np.abs(told[near] - true[near]) / true[near]
+    released = np.concatenate([read.counts(*pair).reshape(-1) for pair in pairs])
+    wrong = np.abs(released[near] - true[near]) / true[near]
     share = float(np.median(wrong)) if len(wrong) else 0.0
-    return {"count": int(size), "off": share * size, "share": share, "cells": int(near.sum())}
+    found = {"count": int(size), "off": share * size, "share": share, "cells": int(near.sum())}
+    return found if len(paired) == len(exact.bins) else {**found, "columns": len(paired)}
 
 
 # Who is exposed by the classes they are in.
@@ -234,19 +249,45 @@ def classes_of(release: Release) -> np.ndarray:
     return np.flatnonzero(kept)
 
 
-def identity_of(release: Release) -> dict[str, Any]:
+def at_least(release: Release) -> bool:
+    """Whether `people_of` is a lower bound: a person may have several rows, and nothing says whose they are."""
+    return release.people is None and release.schema.rows_per_person > 1
+
+
+def identity_of(table: Table, release: Release) -> dict[str, Any]:
     """Return how likely it is to find a person's row: at worst, on average, and how many people are in small classes.
 
-    For someone known to be in the table (the prosecutor): 1 / people of the class. Nothing where rows are not people.
+    For someone known to be in the table (the prosecutor): 1 / people of the class, of the smallest one where a person
+    is in several. Where the people of a class are known at least only, chances are upper bounds (`at_most`), and who is
+    in a small class is not known. Nothing where rows are not people.
     """
     people, kept = people_of(release), classes_of(release)
     if people is None or not len(kept) or release.form != "generalized":
         return {}
     sizes = np.maximum(people[kept], 1)
-    everyone = int(sizes.sum())
-    small = {str(k): int(sizes[sizes < k].sum()) for k in (2, 5, 11, 20)}
-    highest = 1 / int(sizes.min())
-    return {"highest": highest, "average": len(kept) / everyone, "people": everyone, "below": small}
+    each = _smallest_of_each(table, release, people)  # by person; else by class, as often as it holds people
+    number = np.ones(len(each), np.int64) if each is not None else sizes
+    each = sizes if each is None else each
+    everyone = int(number.sum())
+    unsure = at_least(release)
+    small = {} if unsure else {str(k): int(number[each < k].sum()) for k in (2, 5, 11, 20)}
+    average = float((number / each).sum()) / everyone
+    found = {"highest": 1 / int(sizes.min()), "average": average, "people": everyone, "below": small}
+    return {**found, "at_most": True} if unsure else found
+
+
+def _smallest_of_each(table: Table, release: Release, people: np.ndarray) -> np.ndarray | None:
+    """Return how many people the smallest class of each person holds; None where no key tells them apart."""
+    home = release.residence
+    members = None if release.people is None or home is None else table.members(home.names)
+    if home is None or members is None:
+        return None
+    group = home.group[members.line]
+    stays = (group >= 0) & (group != (-1 if release.suppressed_group is None else release.suppressed_group))
+    _, person = np.unique(members.person[stays], return_inverse=True)
+    least = np.full(int(person.max(initial=-1)) + 1, np.iinfo(np.int64).max)
+    np.minimum.at(least, person, np.maximum(people[group[stays]], 1))
+    return least
 
 
 def riskiest_classes(release: Release) -> list[dict[str, Any]]:

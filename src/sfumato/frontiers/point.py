@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
+from sfumato.errors import count_of
 from sfumato.frontiers.sweep import family_of, label_of, python_of, written_as
 from sfumato.measures.base import json_number
 from sfumato.mechanisms import Mechanism
@@ -100,6 +101,7 @@ class Point:
     published: str = field(default="", repr=False)  # a hash of the published tables, nothing where it is drawn
     alone: str = field(default="", repr=False)  # how many classes hold one person, nothing where none does
     people: int | None = None  # in the smallest class, or rows (`counted`); None where no class holds records
+    at_least: bool = field(default=False, repr=False)  # `people` is a lower bound: nothing says whose rows are whose
     risks: Mapping[str, Spread] = field(default_factory=dict, repr=False)  # every privacy axis, the point's own too
     attacks: Mapping[str, Any] = field(default_factory=dict, repr=False)  # what the attack of an axis found, in words
     answers: Mapping[str, Spread] = field(default_factory=dict, repr=False)  # error of the tables a policy asks for
@@ -132,6 +134,13 @@ class Point:
         """What its classes hold, one of it and several: people where the schema decides who they are, else rows."""
         return ("person", "people") if self.claim.get("unit") == "person" else ("row", "rows")
 
+    @property
+    def smallest(self) -> str:
+        """What its smallest class holds, in words; nothing where no class holds records."""
+        if self.people is None:
+            return ""
+        return f"{'at least ' if self.at_least else ''}{count_of(self.people, *self.counted)}"
+
     def to_json(self) -> dict[str, Any]:
         """Return a plain mapping; the bound stands apart from what was measured."""
         return {
@@ -149,6 +158,7 @@ class Point:
             "typical": dict(self.typical),
             "people": self.people,
             "counted": self.counted[1],
+            **({"at_least": True} if self.at_least else {}),
             "attributes": dict(self.attributes),
             "proved_bound": self.bound,
             "drew": self.drew,

@@ -163,6 +163,8 @@ class Policy:
         if point.people is not None and point.people < self.k:
             single, several = point.counted
             shown = f"a class of {f'one {single}' if point.people <= 1 else f'{point.people} {several}'}"
+            if point.at_least:
+                shown = f"a class of which no more than {count_of(point.people, single, several)} can be shown"
             line = f"k at least {self.k}"
             found.append(Breach(line, asked=self.k, found=point.people, shown=shown))
         for name, limit in self.limits.items():
@@ -216,7 +218,7 @@ class Policy:
         """Say what k means for this release."""
         if point.people is None:
             return "k does not apply: its rows are not people."
-        return f"Its smallest class holds {count_of(point.people, *point.counted)}."
+        return f"Its smallest class holds {point.smallest}."
 
 
 def _axis(name: str) -> str:

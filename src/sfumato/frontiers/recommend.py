@@ -29,7 +29,7 @@ import numpy as np
 
 from sfumato.claims import Claim
 from sfumato.counts import Table
-from sfumato.errors import Infeasible, SfumatoError, count_of
+from sfumato.errors import Infeasible, SfumatoError, count_of, in_percent
 from sfumato.estimate import measured_attributes
 from sfumato.frontiers.axes import Axis, axis_words
 from sfumato.frontiers.evaluate import Task, figures_of_release, rehearsed
@@ -219,10 +219,10 @@ def reason_of(point: Point, why: str, axes: tuple[Scale, Scale], among: int, att
     if x.usable and y.usable:
         p, u = x.share(point.privacy.mean), y.share(point.utility.mean)
         gains = [(scale.words, scale.share(point.risks[scale.name].mean)) for scale in attacked]
-        most = ", ".join(f"{share:.0%} of the {words}" for words, share in [(x.words, p), *gains])
+        most = ", ".join(f"{in_percent(share)} of the {words}" for words, share in [(x.words, p), *gains])
         said.append(
             f"That is {most} of publishing the table as it is, "
-            f"and {u:.0%} of the {y.words} of removing all quasi-identifiers."
+            f"and {in_percent(u)} of the {y.words} of removing all quasi-identifiers."
         )
     if point.drew:
         said.append(f"It draws at random; the figures are means of {len(point.privacy.values)} rehearsals.")
@@ -246,6 +246,8 @@ def price_of(point: Point) -> str:
         share = f"{100 * float(point.typical['share']):.2g} %" if off else "exact"
         wrong = f"off by {_few(off)} ({share})" if off else "exact"
         said.append(f"In two-way tables a count of {size:,} is typically {wrong}.")
+        if "columns" in point.typical:
+            said.append(f"These are the tables of {int(point.typical['columns'])} columns; the table has more.")
     for name, error in point.answers.items():
         said.append(f"Counts by {name} are off by {100 * error.mean:.2g} % on average.")
     return " ".join(said)
@@ -261,9 +263,9 @@ def _lost(point: Point, utility: Scale, among: int) -> str:
     wrong = float(point.typical.get("share", 0.0))
     if share <= MOST_OF_ITS_USE and wrong <= MOST_OF_ITS_USE:
         return ""
-    how = f"it has {share:.0%} of the {utility.words} of removing all quasi-identifiers"
+    how = f"it has {in_percent(share)} of the {utility.words} of removing all quasi-identifiers"
     if share <= MOST_OF_ITS_USE:
-        how = f"a typical count is off by {wrong:.0%}"
+        how = f"a typical count is off by {in_percent(wrong)}"
     only = "the only release that may be recommended" if among == 1 else f"the best of {among} that may be recommended"
     return f"It has lost most of its use: {how}. It is {only}; sweep other methods, or ask for less."
 
@@ -352,7 +354,7 @@ class Chosen:
 
     def claim(self, schema: Schema) -> Claim:
         """Promise what the mechanism promises, and say what it does not cover."""
-        return _told(self.mechanism.claim(schema))
+        return _data_dependent(self.mechanism.claim(schema))
 
     def needs(self, schema: Schema) -> list[tuple[str, ...]]:
         """Ask for what the mechanism needs."""
@@ -365,7 +367,7 @@ class Chosen:
     def apply(self, counts: Gathered, entropy: Entropy) -> Release:
         """Make the release under the fuller claim."""
         release = self.mechanism.apply(counts, entropy)
-        return replace(release, claim=_told(release.claim or self.mechanism.claim(counts.schema)))
+        return replace(release, claim=_data_dependent(release.claim or self.mechanism.claim(counts.schema)))
 
     def to_json(self) -> dict[str, Any]:
         """Return the mechanism's own name and parameters."""
@@ -377,7 +379,7 @@ def chosen(mechanism: Mechanism, *, proved: bool) -> Mechanism:
     return Chosen(mechanism) if proved and not isinstance(mechanism, Chosen) else mechanism
 
 
-def _told(claim: Claim) -> Claim:
+def _data_dependent(claim: Claim) -> Claim:
     silences = claim.silent_on if CHOSEN in claim.silent_on else (*claim.silent_on, CHOSEN)
     return replace(claim, silent_on=silences)
 
@@ -519,7 +521,7 @@ def _not_kept(points: Sequence[Point], policy: Policy) -> Infeasible:
 def _rule(
     axes: tuple[Scale, Scale], limits: Limits, policy: Policy, attacked: Sequence[Scale] = ()
 ) -> tuple[Rank, str]:
-    """How releases are ranked under these limits, and how that is told."""
+    """How releases are ranked under these limits, and how that is put into words."""
     (x, y), (privacy, utility) = axes, limits
     private = privacy is not None or bool(policy.limits)
     useful = utility is not None or bool(policy.answers)

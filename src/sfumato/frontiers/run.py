@@ -32,20 +32,20 @@ from sfumato.version import __version__
 __all__ = ["Kept", "affordable", "bytes_of_one", "free_bytes", "frontier"]
 
 
-# How much memory a sweep will take, told before it starts.
+# How much memory a sweep will take, stated before it starts.
 #
-# The estimate is rough and on the high side: what the program itself takes, the counts, the public trees, and the
-# sets of
-# values that the queries of the panels ask for, which are the largest part where a nominal attribute has many codes.
+# The estimate is rough and on the high side: what the program itself takes, the counts, the public trees, and the sets
+# of values that the queries of the panels ask for, which are the largest part where a nominal attribute has many codes.
+# benchmarks/bench_compare_memory.py prints it beside the peak of a process: 1.0 to 1.5 of it on three tables.
 
-_PROGRAM = 300_000_000
+_PROGRAM = 460_000_000
 _COUNT = 200  # bytes for each code of a distinct row: codes, labels, keys and what sorting them takes
 _NODE = 400  # bytes for each node of a public tree, its name included
 _PIECE = 24  # bytes for an interval of a query, drawn in batches of twice the queries
 
 
 def bytes_of_one(table: Table, *, panels: bool = True) -> int:
-    """Return about how many bytes one process of a sweep takes."""
+    """Return about how many bytes one process of a sweep takes; the one that starts the others makes no panels."""
     published = table.schema.published
     total = _PROGRAM + len(table.counts()) * len(published) * _COUNT
     total += sum(len(attribute.nodes) for attribute in published) * _NODE
@@ -160,10 +160,10 @@ def frontier(
                privacy axes the first decides, and `Frontier.on` puts another in its place. For an attack
                ("inference", "membership", "identity") one half of the people is published and both are attacked.
     policy     what a recommended release must keep; what it names is measured too. At least 5 people in a class
-               unless told.
+               unless given.
     keep       a folder in which results are kept; a sweep that was stopped goes on from there. Confidential.
     repeats    how often a method that draws at random is run, with seeds `seed`, `seed + 1`, ...
-    workers    processes to use, one for each core unless told; 0 runs everything here.
+    workers    processes to use, one for each core unless given; 0 runs everything here.
     panels     also note what the report shows of each release.
 
     >>> table = sf.datasets.adult("test")
@@ -291,6 +291,7 @@ def _point(number: int, mechanism: Mechanism, found: Mapping[str, Any]) -> Point
         summary=found["summary"],
         alone=found.get("alone", ""),
         people=found["people"],
+        at_least=bool(found.get("at_least")),
         risks={name: Spread(tuple(map(float, values))) for name, values in found["risks"].items()},
         attacks=found["attacks"],
         answers={name: Spread(tuple(map(float, values))) for name, values in found["answers"].items()},

@@ -46,7 +46,7 @@ def written_as(mechanism: Any) -> dict[str, Any]:
 def label_of(mechanism: Any) -> str:
     """Return name and parameters that are not the default: `Mondrian t-closeness(0.1), cut=widest`."""
     said: list[str] = []
-    for name, value in _told(mechanism):
+    for name, value in _settings(mechanism):
         if isinstance(value, Requirement):
             said.insert(0, str(value))
         elif hasattr(value, "apply"):
@@ -71,11 +71,11 @@ def family_of(mechanism: Any) -> str:
 def python_of(mechanism: Any) -> str:
     """Return Python that makes the mechanism, where `sf` is sfumato; one of another package by its module's name."""
     names = [one.name for one in parameters(type(mechanism))][:1]
-    said = [_code(value) if name in names else f"{name}={_code(value)}" for name, value in _told(mechanism)]
+    said = [_code(value) if name in names else f"{name}={_code(value)}" for name, value in _settings(mechanism)]
     return f"{_where(mechanism)}.{type(mechanism).__name__}({', '.join(said)})"
 
 
-def _told(thing: Any) -> list[tuple[str, Any]]:
+def _settings(thing: Any) -> list[tuple[str, Any]]:
     return [(one.name, value) for one, value in given(thing)]
 
 
@@ -180,8 +180,8 @@ def _private() -> tuple[Mechanism, ...]:
 
 def _first_grid(kind: Any) -> tuple[Any, ...]:
     """The values that a class declares for a first comparison, of its first parameter."""
-    told = parameters(kind) if isinstance(kind, type) and is_dataclass(kind) else ()
-    return told[0].grid if told else ()
+    fields = parameters(kind) if isinstance(kind, type) and is_dataclass(kind) else ()
+    return fields[0].grid if fields else ()
 
 
 def _standard() -> tuple[Mechanism, ...]:

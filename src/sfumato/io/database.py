@@ -128,12 +128,14 @@ class SqlTable:
         With a limit, at most one line more than it. Doubles of a column in `cells` become the middle of their cell.
         """
         middles = {name: self._middle(name, cells[name]) for name in names if name in cells and self._double(name)}
-        chosen = [f"{middles.get(name, self.cell(name))} AS {quoted(name)}" for name in names]
+        chosen = [f"{middles.get(name, self.cell(name))} AS k{at}" for at, name in enumerate(names)]
         places = ", ".join(str(at + 1) for at in range(len(names)))
-        query = f"SELECT {', '.join([*chosen, f'COUNT(*) AS {quoted(ROWS)}'])} FROM {self.table}"
+        query = f"SELECT {', '.join([*chosen, 'COUNT(*) AS n'])} FROM {self.table}"
         query += f" GROUP BY {places}" if names else ""
         query += f" LIMIT {limit + 1}" if limit is not None else ""
-        return self.run(query).with_columns(pl.col(ROWS).cast(pl.Int64))
+        found = self.run(query)
+        found = found.rename(dict(zip(found.columns, [*names, ROWS], strict=True)))
+        return found.with_columns(pl.col(ROWS).cast(pl.Int64))
 
     def height(self) -> int:
         """Return how many rows there are."""
@@ -144,7 +146,8 @@ class SqlTable:
         listed = ", ".join(self.cell(name) for name in names)
         filled = " AND ".join(f"{quoted(name)} IS NOT NULL" for name in names) if known else "TRUE"
         lines = f"SELECT COUNT(*) AS n FROM {self.table} WHERE {filled} GROUP BY {listed}"
-        found = self.run(f"SELECT n AS {quoted(ROWS)}, COUNT(*) AS {quoted(KINDS)} FROM ({lines}) AS lines GROUP BY n")
+        found = self.run(f"SELECT n, COUNT(*) AS kinds FROM ({lines}) AS lines GROUP BY n")
+        found = found.rename({"n": ROWS, "kinds": KINDS})
         return found.with_columns(pl.col(ROWS, KINDS).cast(pl.Int64))
 
     def _double(self, name: str) -> bool:
@@ -175,9 +178,9 @@ def open_database(address: str) -> SqlTable:
         raise refused(name, "needs the postgresql extra", "pip install 'sfumato[postgresql]'") from None
     shown = ".".join(quoted(part) for part in name.split("."))
     session = Session(where)
-    told = SqlTable(name, table=shown, kinds={}, session=session)
+    listing = SqlTable(name, table=shown, kinds={}, session=session)
     literal = "'" + shown.replace("'", "''") + "'"
-    found = told.run(
+    found = listing.run(
         "SELECT CAST(a.attname AS TEXT) AS name, pg_catalog.format_type(a.atttypid, NULL) AS kind "
         f"FROM pg_catalog.pg_attribute a WHERE a.attrelid = to_regclass({literal}) "
         "AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum"

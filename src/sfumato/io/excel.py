@@ -158,9 +158,9 @@ def _check_results(path: Path, name: str, sheets: Sequence[str]) -> None:
     except (*_DAMAGED_ZIP, KeyError, ET.ParseError, ContainerError):
         raise refused(path.name, "cannot be read: the file is damaged or protected", "save it again") from None
     if cells:
-        told = _listed([f"{_letters(column)}{row}" for row, column in cells])
+        where = _listed([f"{_letters(column)}{row}" for row, column in cells])
         holds = count_of(len(cells), "cell", "cells")
-        rule = f"has {holds} with an error such as #N/A, or with a formula without a stored result: {told}"
+        rule = f"has {holds} with an error such as #N/A, or with a formula without a stored result: {where}"
         hint = (
             "empty or correct them and save the file in a spreadsheet program, which stores results; or save it as CSV"
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 import narwhals as nw
@@ -20,8 +20,9 @@ from sfumato.schema import Grid
 __all__ = ["KINDS", "ROWS", "Grouped", "InMemory", "open_frame"]
 
 _ONE_TYPE = {"string", "integer", "floating", "boolean", "empty"}
-ROWS = "__rows__"  # how many rows share the values of a line
-KINDS = "__kinds__"  # how many lines have so many rows
+# Columns beside those of a table: no table of a database has a name with this character.
+ROWS = "rows\0"  # how many rows share the values of a line
+KINDS = "kinds\0"  # how many lines have so many rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +47,14 @@ class InMemory:
 
 @dataclass(frozen=True, slots=True)
 class Grouped:
-    """A frame that lives in another engine: it answers one GROUP BY at a time."""
+    """A frame that lives in another engine: it answers one GROUP BY at a time.
+
+    `inside` has the name that a column has in the frame, where it is not its own: some engines take `a.b` apart.
+    """
 
     frame: Any
+    _: KW_ONLY
+    inside: Mapping[str, str] = field(default_factory=dict)
 
     def rows(self, names: Sequence[str], cells: Mapping[str, Grid], limit: int | None = None) -> pl.DataFrame:
         """Return the distinct combinations of raw values and, in `ROWS`, how many rows have each.
@@ -58,16 +64,18 @@ class Grouped:
         """
         types = self.frame.collect_schema()
         spark = self.frame.to_native()
+        doubles = [name for name in names if name in cells and types[self.name_inside(name)] == nw.Float64]
         if is_spark(spark):
-            doubles = [name for name in names if name in cells and types[name] == nw.Float64]
             written = {name: _middle_in_sql(quoted(name), cells[name]) for name in doubles}
-            lines = counted(spark, names, written, ROWS)
-            return collected(lines if limit is None else lines.limit(limit + 1))
-        middles = [_middle(name, cells[name]) for name in names if name in cells and types[name] == nw.Float64]
-        frame = self.frame.select(*names)
-        query = (frame.with_columns(*middles) if middles else frame).group_by(*names).agg(nw.len().alias(ROWS))
+            lines = counted(spark, names, written)
+            return _named(collected(lines if limit is None else lines.limit(limit + 1)), [*names, ROWS])
+        keys = [self.name_inside(name) for name in names]
+        middles = [_middle(self.name_inside(name), cells[name]) for name in doubles]
+        frame = self.frame.select(*keys)
+        query = (frame.with_columns(*middles) if middles else frame).group_by(*keys).agg(nw.len().alias(_free(keys)))
         query = query if limit is None else query.head(limit + 1)
-        return _fetched(query).with_columns(pl.col(ROWS).cast(pl.Int64))  # Decimal or unsigned, by engine
+        found = _named(_fetched(query), [*names, ROWS])
+        return found.with_columns(pl.col(ROWS).cast(pl.Int64))  # Decimal or unsigned, by engine
 
     def height(self) -> int:
         """Return how many rows there are."""
@@ -75,11 +83,30 @@ class Grouped:
 
     def spread(self, names: Sequence[str], *, known: bool) -> pl.DataFrame:
         """Return how many combinations of values (`KINDS`) have how many rows (`ROWS`); `known`: no empty cells."""
-        frame = self.frame.select(*names)
+        keys, frame = [self.name_inside(name) for name in names], self.frame
+        if is_spark(frame.to_native()):
+            plain = [f"{quoted(name)} AS k{at}" for at, name in enumerate(names)]
+            keys, frame = [f"k{at}" for at in range(len(names))], nw.from_native(frame.to_native().selectExpr(*plain))
+        frame = frame.select(*keys)
         frame = frame.drop_nulls() if known else frame
-        lines = frame.group_by(*names).agg(nw.len().alias(ROWS)).select(ROWS)
-        found = _fetched(lines.group_by(ROWS).agg(nw.len().alias(KINDS)))
+        rows = _free(keys)
+        lines = frame.group_by(*keys).agg(nw.len().alias(rows)).select(rows)
+        found = _named(_fetched(lines.group_by(rows).agg(nw.len().alias(f"{rows}_kinds"))), [ROWS, KINDS])
         return found.with_columns(pl.col(ROWS, KINDS).cast(pl.Int64))
+
+    def name_inside(self, name: str) -> str:
+        """Return the name that a column has in the frame."""
+        return self.inside.get(name, name)
+
+
+def _free(names: Sequence[str]) -> str:
+    """Return a name that is none of these."""
+    return next(name for at in itertools.count() if (name := f"rows_{at}") not in names)
+
+
+def _named(found: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
+    """Return a frame whose columns are called otherwise, in their order."""
+    return found.rename(dict(zip(found.columns, names, strict=True)))
 
 
 def _fetched(query: Any) -> pl.DataFrame:
@@ -109,25 +136,26 @@ def open_frame(data: Any) -> tuple[tuple[str, ...], pl.LazyFrame | InMemory | Gr
     columns = tuple(str(name) for name in frame.collect_schema().names())
     _check_names(columns)
     if isinstance(frame, nw.LazyFrame):
-        return columns, Grouped(_told_apart(frame))
+        return columns, _distinguished(frame)
     return columns, InMemory(frame)
 
 
-def _told_apart(frame: Any) -> Any:
+def _distinguished(frame: Any) -> Grouped:
     """Have DuckDB and Spark compare texts by their bytes: under another collation `a` and `A` would count as one."""
     native = frame.to_native()
     if is_spark(native):
-        return nw.from_native(by_bytes(native))
+        return Grouped(nw.from_native(by_bytes(native)))
     if type(native).__module__.partition(".")[0] != "duckdb":
-        return frame
+        return Grouped(frame)
     import duckdb
 
-    chosen = []
-    for name, kind in zip(native.columns, native.types, strict=True):
-        quoted = '"' + name.replace('"', '""') + '"'
+    chosen, inside = [], {}
+    for at, (name, kind) in enumerate(zip(native.columns, native.types, strict=True)):
+        column = '"' + name.replace('"', '""') + '"'
         text = str(kind).startswith("VARCHAR")
-        chosen.append(duckdb.SQLExpression(f'{quoted} COLLATE "binary"' if text else quoted).alias(name))
-    return nw.from_native(native.select(*chosen))
+        inside[name] = f"column_{at}"
+        chosen.append(duckdb.SQLExpression(f'{column} COLLATE "binary"' if text else column).alias(inside[name]))
+    return Grouped(nw.from_native(native.select(*chosen)), inside=inside)
 
 
 def _middle(name: str, grid: Grid) -> Any:
@@ -171,8 +199,8 @@ def _with_index(data: Any) -> Any:
     Levels with a name, and one without where it repeats; numbers that are different in every row say nothing.
     """
     index = data.index
-    told = [name for name in index.names if name is not None] if index.nlevels > 1 or index.name is not None else []
-    if not told and index.is_unique:
+    named = [name for name in index.names if name is not None] if index.nlevels > 1 or index.name is not None else []
+    if not named and index.is_unique:
         return data.reset_index(drop=True)
     free = next(name for at in itertools.count() if (name := f"index_{at}" if at else "index") not in data.columns)
     names = [free if name is None else str(name) for name in index.names]

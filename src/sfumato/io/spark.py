@@ -110,14 +110,14 @@ class Sql:
         return Sql(f"CASE WHEN {condition.text} THEN {self.text} ELSE {otherwise.text} END")
 
 
-def counted(frame: Any, names: Sequence[str], middles: Mapping[str, Sql], rows: str) -> Any:
+def counted(frame: Any, names: Sequence[str], middles: Mapping[str, Sql]) -> Any:
     """Return a frame of the distinct combinations of some columns and how many rows have each: one job of Spark.
 
-    A column in `middles` is replaced by that expression first.
+    A column in `middles` is replaced by that expression first. The columns are called k0, k1, ... and n.
     """
-    chosen = [f"{middles[n].text if n in middles else quoted(n)} AS {quoted(n)}" for n in names]
-    keys = [quoted(name) for name in names]
-    return frame.selectExpr(*chosen).groupBy(*keys).count().toDF(*names, rows)
+    keys = [f"k{at}" for at in range(len(names))]
+    chosen = [f"{middles[n].text if n in middles else quoted(n)} AS {key}" for n, key in zip(names, keys, strict=True)]
+    return frame.selectExpr(*chosen).groupBy(*keys).count().toDF(*keys, "n")
 
 
 @contextlib.contextmanager
@@ -171,8 +171,8 @@ def frame_in(session: Any, frame: pl.DataFrame) -> Any:
     """Return a frame of numbers without nulls as a frame of Spark."""
     with quiet():
         if not frame.height:
-            told = ", ".join(f"{quoted(name)} BIGINT" for name in frame.columns)
-            return session.createDataFrame([], told)
+            columns_ddl = ", ".join(f"{quoted(name)} BIGINT" for name in frame.columns)
+            return session.createDataFrame([], columns_ddl)
         arrow = frame.to_arrow()
         return session.createDataFrame(arrow.to_pandas() if session.version.startswith("3.") else arrow)
 
@@ -233,9 +233,9 @@ def spark_frame(path: str, session: Any, *, delimiter: str | None = None, encodi
             form = {"header": True, "sep": delimiter or ",", "encoding": encoding or "utf-8", "multiLine": True}
             form |= {"quote": '"', "escape": '"', "inferSchema": False}
             names = _header(session.read.csv(path, **form), name)
-            told = ", ".join(f"{quoted(column)} STRING" for column in names)
-            _refuse_ragged(session, path, told, form, name)
-            return session.read.csv(path, schema=told, **form, mode="FAILFAST")
+            columns_ddl = ", ".join(f"{quoted(column)} STRING" for column in names)
+            _refuse_ragged(session, path, columns_ddl, form, name)
+            return session.read.csv(path, schema=columns_ddl, **form, mode="FAILFAST")
     except SfumatoError:
         raise
     except Exception as error:  # noqa: BLE001
@@ -250,7 +250,7 @@ def _header(frame: Any, name: str) -> list[str]:
     return list(frame.columns)
 
 
-def _refuse_ragged(session: Any, path: str, told: str, form: dict[str, Any], name: str) -> None:
+def _refuse_ragged(session: Any, path: str, columns_ddl: str, form: dict[str, Any], name: str) -> None:
     """Raise where lines have more or fewer cells than the header, which Spark would fill up or cut off.
 
     A server that cannot mark such lines refuses them itself when it reads them (FAILFAST).
@@ -258,7 +258,7 @@ def _refuse_ragged(session: Any, path: str, told: str, form: dict[str, Any], nam
     marked = {"columnNameOfCorruptRecord": _BROKEN, "columnPruning": False, "mode": "PERMISSIVE"}
     reader = session.read.options(**marked)
     try:
-        frame = reader.csv(path, schema=f"{told}, {quoted(_BROKEN)} STRING", **form)
+        frame = reader.csv(path, schema=f"{columns_ddl}, {quoted(_BROKEN)} STRING", **form)
         first = quoted(frame.columns[0])
         rows = collected(frame.selectExpr(f"count({first}) AS n", f"count({quoted(_BROKEN)}) AS wrong"))["wrong"].item()
     except Exception:  # noqa: BLE001  (a server without this option)

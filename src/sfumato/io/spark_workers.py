@@ -13,13 +13,13 @@ from sfumato.io.spark import quiet
 __all__ = ["Guarded", "WorkerError", "by_key", "framed"]
 
 
-def by_key(frame: Any, key: str, work: Callable[[Any], Any], told: str) -> Any:
-    """Give all lines of equal key to one worker, as an Arrow table; it returns one with the columns of `told`."""
+def by_key(frame: Any, key: str, work: Callable[[Any], Any], columns_ddl: str) -> Any:
+    """Give all lines of equal key to one worker, as an Arrow table; it returns the columns of `columns_ddl`."""
     with quiet():
         groups = frame.groupBy(key)
         if hasattr(groups, "applyInArrow"):
-            return groups.applyInArrow(_of_arrow(work), told)
-        return groups.applyInPandas(_of_pandas(work), told)  # Spark 3.5
+            return groups.applyInArrow(_of_arrow(work), columns_ddl)
+        return groups.applyInPandas(_of_pandas(work), columns_ddl)  # Spark 3.5
 
 
 def framed(data: Any) -> pl.DataFrame:

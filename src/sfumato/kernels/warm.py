@@ -32,8 +32,8 @@ def _choose_none() -> None:
     """One code, which no rule can cut."""
     layout, one = lay_out([CutAttribute(1)]), np.ones(1, np.int64)
     summary = PartSummary([np.zeros(1, np.int32)], weights=[one], pairs={}, sensitive={})
-    told = bind([size(1)], [], 1)
-    choose(summary, layout, [CutAttribute(1)], told, box=whole_box(layout), rule=0, uniformity_weight=0.0)
+    bound = bind([size(1)], [], 1)
+    choose(summary, layout, [CutAttribute(1)], bound, box=whole_box(layout), rule=0, uniformity_weight=0.0)
 
 
 def _unite_nothing() -> None:

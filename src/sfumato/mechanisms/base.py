@@ -103,15 +103,15 @@ class Plan:
     stages: tuple[Stage, ...]
     _: KW_ONLY
     notes: tuple[str, ...] = ()
-    refusal: SfumatoError | None = None  # why `publish` would not make it, unless it is told to
+    refusal: SfumatoError | None = None  # why `publish` would not make it, unless it is forced to
     forecast: Forecast | None = None  # what the budget buys; of differential privacy alone
 
     def to_json(self) -> dict[str, Any]:
         """Return a plain mapping."""
-        told: dict[str, Any] = {} if self.refusal is None else {"refusal": self.refusal.as_json()}
+        more: dict[str, Any] = {} if self.refusal is None else {"refusal": self.refusal.as_json()}
         if self.forecast is not None:
-            told["forecast"] = self.forecast.to_json()
-        return {"stages": [stage.to_json() for stage in self.stages], "notes": list(self.notes), **told}
+            more["forecast"] = self.forecast.to_json()
+        return {"stages": [stage.to_json() for stage in self.stages], "notes": list(self.notes), **more}
 
 
 @dataclass(frozen=True)

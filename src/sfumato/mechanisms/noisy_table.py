@@ -6,7 +6,7 @@ Because   the cuts are declared, so public, and cost nothing; the cells are nois
 Checked   tests/claims/test_noisy_table.py::test_no_output_is_e_to_the_epsilon_times_as_likely
           tests/claims/test_noisy_table.py::test_a_small_copy_of_a_huge_table_has_the_exact_law
           tests/claims/test_audit.py::test_every_trap_has_a_mutant_that_is_caught
-Silent on replacing a person (twice the epsilon); on small counts: a cell below the threshold is not told from an
+Silent on replacing a person (twice the epsilon); on small counts: a cell below the threshold looks like an
           empty one.
 Cost      O(rows) and O(cells reported); more than 10^12 cells take seconds.
 """
@@ -162,8 +162,8 @@ class NoisyTable:
         if exact := exact_counts(rate, least):
             notes.append(f"Warning: {exact}. Ask for a smaller epsilon.")
         if least > MANY_ROWS:
-            told = f"Warning: with this number of cells no group below {least} rows is seen. Declare fewer: --cut"
-            notes.append(f"{told}{carried_words(kept)}.")
+            warning = f"Warning: with this number of cells no group below {least} rows is seen. Declare fewer: --cut"
+            notes.append(f"{warning}{carried_words(kept)}.")
         stage = Stage("counts", does=does, budget=self.epsilon, expected_error=expected_error(rate))
         return Plan((stage,), notes=tuple(notes), refusal=mostly_noise(kept, cells, rate, least))
 

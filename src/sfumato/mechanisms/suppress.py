@@ -67,10 +67,10 @@ class Suppress:
         empty = len(found.weights) == 0
         tables = tuple(Labels.from_hulls(a, np.array([0]), np.array([a.size]))[0] for a in schema.quasi)
         groups = 0 if empty else 1
-        told = None
+        people = None
         if counts.members is not None:
             asked = read_by(TCloseness(0), found) if schema.sensitive else []
-            told = declared(counts.members, np.zeros(len(found.weights), np.int64), groups, asked)
+            people = declared(counts.members, np.zeros(len(found.weights), np.int64), groups, asked)
         release, _ = assemble(
             schema,
             tables=tables,
@@ -84,6 +84,6 @@ class Suppress:
             mechanism=self.to_json(),
             left_out=counts.left_out,
             notes=capped_notes(schema, counts.surplus),
-            people=told,
+            people=people,
         )
         return release

@@ -37,7 +37,7 @@ ROUNDING = 1e-12  # gains and scores closer than this are equal: then the schema
 
 @declare
 class TopDown:
-    """Cut each attribute globally so that the target can still be told (top-down specialization).
+    """Cut each attribute globally so that the target can still be predicted (top-down specialization).
 
     >>> table = sf.datasets.adult("test")
     >>> str(sf.publish(table, sf.TopDown(50)).claim)

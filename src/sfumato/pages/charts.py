@@ -68,7 +68,7 @@ def legend_of(story: Mapping[str, Any]) -> list[dict[str, Any]]:
 def reach(values: Sequence[float]) -> tuple[float, float]:
     """Return the ends of an axis: 0 (or the smallest, if below) to the largest, unless a few are far beyond the rest.
 
-    Those are drawn at the edge, so that the others can be told apart.
+    Those are drawn at the edge, so that the others can be distinguished.
 
     >>> reach([0.1, 0.2, 0.3, 0.5, 9.0])
     (0.0, 0.53)

@@ -65,7 +65,7 @@ def _variant(mechanism: Any) -> str | None:
 
 def _base(mechanism: Any) -> list[str] | None:
     """The flags of the partition another method builds on: a command makes it from its requirement alone."""
-    told = given(mechanism)
-    if REGISTRY.name_of(type(mechanism)) != "mondrian" or len(told) != 1:
+    fields = given(mechanism)
+    if REGISTRY.name_of(type(mechanism)) != "mondrian" or len(fields) != 1:
         return None
-    return requirement_words(told[0][1])
+    return requirement_words(fields[0][1])

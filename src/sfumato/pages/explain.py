@@ -97,8 +97,8 @@ def _named(name: str) -> str:
 
 def _parameters(kind: Any) -> str:
     """The parameters with their rule and default, one on a line; nothing for what has none."""
-    told = parameters(kind) if isinstance(kind, type) and is_dataclass(kind) else ()
-    lines = [f"  {one.name:{max(len(each.name) for each in told)}}  {_about(one)}" for one in told]
+    fields = parameters(kind) if isinstance(kind, type) and is_dataclass(kind) else ()
+    lines = [f"  {one.name:{max(len(each.name) for each in fields)}}  {_about(one)}" for one in fields]
     return "\n\nParameters:\n" + "\n".join(lines) if lines else ""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from functools import cache
 from importlib.resources import files
 from os import PathLike
@@ -25,6 +26,7 @@ __all__ = ["LARGEST_PAGE", "REPORT_ENDINGS", "embedded", "javascript", "rendered
 # What every page is made of: the drawing library, and texts that come with the package.
 
 _TEMPLATES = ("page.html.j2", "page.md.j2", "parts.html.j2", "map.html.j2")
+_PERCENT = re.compile(r"(\d) %")
 
 
 @cache
@@ -47,7 +49,7 @@ def embedded(data: Any) -> str:
 
 
 class _Written(str):
-    """A piece of Markdown that is written already."""
+    """A piece of Markdown, or a command in a page, that is written already."""
 
     __slots__ = ()
 
@@ -55,6 +57,12 @@ class _Written(str):
 def _markdown(value: Any) -> Any:
     """What a Markdown template prints means itself, unless a filter has written it."""
     return value if isinstance(value, _Written) else markdown(value)
+
+
+def _unbroken(value: Any) -> Any:
+    """What an HTML template prints keeps a number and its percent sign in one line; commands stay as they are typed."""
+    plain = isinstance(value, str) and not isinstance(value, _Written) and not hasattr(value, "__html__")
+    return _PERCENT.sub("\\1\N{NO-BREAK SPACE}%", value) if plain else value
 
 
 def rendered(template: str, **values: Any) -> str:
@@ -68,9 +76,10 @@ def rendered(template: str, **values: Any) -> str:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        finalize=_markdown if template.endswith(".md.j2") else None,
+        finalize=_markdown if template.endswith(".md.j2") else _unbroken,
     )
     there.globals["count_of"] = count_of
+    there.filters["typed"] = _Written
     there.filters["code"] = lambda text: _Written(code_span(text))
     there.filters["block"] = lambda text: _Written("\n".join(f"    {visible(line)}" for line in str(text).split("\n")))
     return there.get_template(template).render(**values)
@@ -100,7 +109,7 @@ def report(
     front           None for the public page of a release that was made without a comparison.
     recommendation  what to mark; the knee unless given.
     command         the command that made the frontier, `source` the names of the data and schema files in commands.
-    membership_public  whether buckets took part in the choice; for the knee, and told in the public report.
+    membership_public  whether buckets took part in the choice; for the knee, and stated in the public report.
     contact         whom to ask, on the public page.
     folder          the name of the folder that holds the published release, in the command that checks it.
 

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from sfumato.errors import count_of
+from sfumato.errors import count_of, in_percent
 from sfumato.frontiers import (
     CHOSEN,
     MEMBERSHIP,
@@ -315,6 +315,8 @@ def release_story(
         "risks": {name: _risk(name, point) for name in point.risks},
         "attacks": [_attack(name, found) for name, found in point.attacks.items()],
         "people": "" if point.people is None else f"{point.people:,}",
+        "smallest": point.smallest,
+        "at_least": point.at_least,
         "counted": point.counted,
         "price": price_of(point),
         "typical": dict(point.typical),
@@ -323,7 +325,7 @@ def release_story(
         "associations": _associations(panel.get("associations", ())),
         "identity": _identity(panel.get("identity", {}), point.counted),
         "classes": [
-            {**one, "share": f"{one['share']:.0%}" if "share" in one else ""} for one in panel.get("classes", ())
+            {**one, "share": in_percent(one["share"]) if "share" in one else ""} for one in panel.get("classes", ())
         ],
         "beside": panel.get("beside", {"columns": [], "rows": []}),
         "command": command_of(point, source),
@@ -342,13 +344,18 @@ def _risk(name: str, point: Point) -> dict[str, Any]:
     return {"mean": number, "low": finite(float(ends[0])), "high": finite(float(ends[1])), **written}
 
 
+def _chance(share: float) -> str:
+    """Return a share as a percentage; of small ones one digit more, so that one in 200 is not written as none."""
+    return f"{100 * share:.0f} %" if share >= 0.1 or not share else f"{100 * share:.2g} %"
+
+
 def _attack(name: str, found: Mapping[str, Any]) -> dict[str, Any]:
-    """What an attack found, and the kinds of people it exposes most."""
+    """What an attack found, and the kinds of rows it exposes most."""
     exposed = [
         {
             "who": ", ".join(f"{column} {value}" for column, value in one["who"].items()),
             "people": f"{int(one['people']):,}",
-            "chance": f"{100 * float(one['chance']):.0f} %",
+            "chance": _chance(float(one["chance"])),
         }
         for one in found["who"]
     ]
@@ -357,11 +364,12 @@ def _attack(name: str, found: Mapping[str, Any]) -> dict[str, Any]:
         "axis": name,
         "words": axis_words(name),
         "sentence": found["sentence"],
+        "counted": found.get("counted", "rows"),
         "tried": _tried(found.get("tried", {})),
         "stops": found["stops"],
         "notes": list(found["notes"]),
         "better_than_baseline": bool(found["better_than_baseline"]),
-        "most_exposed": "" if math.isnan(most) else f"{100 * most:.0f} %",
+        "most_exposed": "" if math.isnan(most) else _chance(most),
         "who": exposed,
     }
 
@@ -411,10 +419,11 @@ def _identity(found: Mapping[str, Any], counted: tuple[str, str]) -> dict[str, A
     """How likely a person's row is found, in percent."""
     if not found:
         return {}
+    most = "at most " if found.get("at_most") else ""
     below = [f"{count_of(int(n), *counted)} in classes below {k}" for k, n in found["below"].items() if n]
     return {
-        "highest": f"{100 * float(found['highest']):.3g} %",
-        "average": f"{100 * float(found['average']):.2g} %",
+        "highest": f"{most}{100 * float(found['highest']):.3g} %",
+        "average": f"{most}{100 * float(found['average']):.2g} %",
         "below": below,
     }
 
@@ -428,8 +437,8 @@ def _driver(driver: Mapping[str, Any]) -> dict[str, Any]:
         "values": [
             {
                 "value": shift["value"],
-                "here": f"{shift['here']:.1%}",
-                "overall": f"{shift['overall']:.2%}",
+                "here": in_percent(shift["here"], 1),
+                "overall": in_percent(shift["overall"], 2),
                 "ratio": times(shift["ratio"]),
             }
             for shift in driver["values"]
@@ -469,7 +478,7 @@ def plotted(
             "high": point.utility.high,
             "text": spread(point.utility),
         },
-        "people": "" if point.people is None else count_of(point.people, *point.counted),
+        "people": point.smallest,
         "typical": price_of(point).partition(". ")[0].removeprefix("In two-way tables a ").removesuffix("."),
         "attacked": len(point.privacy.values) == 1,
         "breaks": "; ".join(map(str, breaks)),
@@ -510,7 +519,7 @@ def worst_of(point: Point) -> list[str]:
     if out:
         driver, one = max(out, key=lambda found: float(found[1]["overall"]))
         where = f"a group of {count_of(driver['records'], 'row')}"
-        share = f"{float(one['overall']):.1%}".replace("%", " %")
+        share = in_percent(float(one["overall"]), 1)
         about = f" of {point.panel['driven']}" if len(ratios) > 1 else ""
         said.append(f"Some groups rule a value{about} out: {one['value']} is 0 % of {where} and {share} of the table.")
     return said
@@ -699,11 +708,13 @@ def _recommendation(
         "lost": chosen.lost,
         "typical": dict(point.typical),
         "people": "" if point.people is None else f"{point.people:,}",
+        "smallest": point.smallest,
+        "at_least": point.at_least,
         "counted": point.counted,
         "attacks": [_attack(name, found) for name, found in point.attacks.items()],
         "identity": _identity(point.panel.get("identity", {}), point.counted),
         "classes": [
-            {**one, "share": f"{one['share']:.0%}" if "share" in one else ""}
+            {**one, "share": in_percent(one["share"]) if "share" in one else ""}
             for one in point.panel.get("classes", ())[:3]
         ],
         "attributes": attributes_of(point, words),

@@ -439,8 +439,8 @@ class NewFolder:
                 raise
             noted = [] if ledger is None else ["--ledger", str(ledger)]
             finish = f"{shell_command(['sfumato', 'finish', operand(self.partial), *noted])} -o NEW_FOLDER"
-            told = isinstance(error, SfumatoError)  # what others say may quote a cell
-            problem = (str(error) if told else f"{self.target.name} cannot be written ({type(error).__name__})").rstrip(
+            ours = isinstance(error, SfumatoError)  # what others say may quote a cell
+            problem = (str(error) if ours else f"{self.target.name} cannot be written ({type(error).__name__})").rstrip(
                 "."
             )
             raise ReleaseError(f"{problem}. The release was made and is whole, but hidden", hint=finish) from error

@@ -18,6 +18,7 @@ import polars as pl
 from sfumato.claims import VERIFY_TOLERANCE, AlphaK, Found, Ground, KAnonymity, Requirement, anonymity_parts
 from sfumato.errors import Problem, ReleaseError, count_of
 from sfumato.release.declared import PEOPLE, StatedPeople, contradictions, stated_by, value_contradictions
+from sfumato.release.exposed import known_alike, nearly_one_value
 from sfumato.release.files import DAMAGED, TIMES, collected, distinct_texts, tally
 from sfumato.release.from_text import counts_of, dense, single_code
 from sfumato.release.verdict import Finding
@@ -201,6 +202,12 @@ def _weighed(
         return examined
     examined.exposed = _classes_of_one(sizes if stated is None else stated.classes, schema, keyed=stated is not None)
     sensitive = [attribute for attribute in schema.sensitive if attribute.name in values]
+    if exact is None:
+        carried = [attribute for attribute in schema.carried if attribute.name in values]
+        for carries, table, _, _ in _tables(carried, classes, values, times):
+            examined.exposed += [f"Warning: {text}" for text in nearly_one_value(carries, table)]
+    if exact is None and asked.reads_sensitive:
+        examined.exposed += _alike_but_missing(sensitive, classes, values, times)
     bad = np.zeros(number, bool)
     findings = []
     for part in asked.parts:
@@ -226,10 +233,6 @@ def _weighed(
             findings.append(Finding(part, attribute=name, found=found, holds=bool(good.all()), offending=offending))
     if exact is not None and anonymity_parts(asked):
         examined.notes.append("k people are people with the same quasi-identifiers, which these tables publish exactly")
-    alone = int((stated.classes == 1).sum() if stated is not None else ((sizes > 0) & (sizes == 1)).sum())
-    if alone:
-        one = "person" if schema.unit == "person" else "row"
-        examined.notes.append(f"in {alone:,} of {count_of(number, 'class', 'classes')} there is one {one} only")
     examined.findings = tuple(findings)
     examined.offending, examined.offending_rows = int(bad.sum()), int(sizes[bad].sum())
     return examined
@@ -244,6 +247,22 @@ def _classes_of_one(people: np.ndarray, schema: Schema, *, keyed: bool) -> list[
     whose = "person" if keyed or schema.unit == "person" else "row"
     there = "there may be" if most > 1 else "there is"
     return [f"Warning: in {single:,} of {count_of(len(people), 'class', 'classes')} {there} one {whose} only"]
+
+
+def _alike_but_missing(
+    sensitive: Sequence[Attribute], classes: np.ndarray, values: Mapping[str, Texts], times: np.ndarray
+) -> list[str]:
+    """Say in how many classes everyone whose value is known has the same one, by attribute."""
+    from scipy.sparse import csr_matrix
+
+    said = []
+    for attribute in (one for one in sensitive if one.missing_code is not None):
+        distinct, places = values[attribute.name]
+        codes, width, _ = _value_codes(attribute, values[attribute.name])
+        blank = np.array([_code(attribute, text) == attribute.missing_code for text in distinct], bool)
+        counts = csr_matrix((times, (classes, codes)), shape=(int(classes.max(initial=-1)) + 1, width), dtype=np.int64)
+        said.append(known_alike(attribute.name, counts, np.unique(codes[blank[places]]).tolist()))
+    return [f"Warning: {sentence}" for sentence in said if sentence]
 
 
 def _people(
@@ -321,9 +340,17 @@ def _histograms(
     if not part.reads_sensitive:
         yield None, np.bincount(classes, weights=times, minlength=number).astype(np.int64)[:, None], None, None
         return
+    yield from _tables(sensitive, classes, values, times)
+
+
+def _tables(
+    carried: Sequence[Attribute], classes: np.ndarray, values: Mapping[str, Texts], times: np.ndarray
+) -> Iterator[tuple[str, Any, np.ndarray, Ground]]:
+    """Yield classes x values of each attribute, what all classes hold together, and its ground distances."""
     from scipy.sparse import csr_matrix
 
-    for attribute in sensitive:
+    number = int(classes.max()) + 1 if len(classes) else 0
+    for attribute in carried:
         codes, width, ground = _value_codes(attribute, values[attribute.name])
         table = csr_matrix((times, (classes, codes)), shape=(number, width), dtype=np.int64)
         yield attribute.name, table, np.asarray(table.sum(axis=0)).ravel(), ground

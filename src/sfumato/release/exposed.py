@@ -6,14 +6,16 @@ Because   they are counted from the sizes of the classes and from the histograms
 Checked   tests/surfaces/test_exposed_classes.py::test_a_value_that_everybody_of_a_class_has_is_said_though_rows_differ
           tests/surfaces/test_exposed_classes.py::test_a_count_of_rows_alone_would_not_see_it
           tests/surfaces/test_exposed_classes.py::test_the_library_and_the_verifier_name_classes_of_one_person
+          tests/surfaces/test_exposed_classes.py::test_classes_that_nearly_agree_are_stated_with_true_numbers
+          tests/surfaces/test_exposed_classes.py::test_the_verifier_says_where_missing_is_the_only_second_value
 Silent on classes of two people, one of whom knows the other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,11 +24,16 @@ from sfumato.claims.requirement import Unit
 from sfumato.errors import count_of
 
 if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
     from sfumato.release.release import Release
 
-__all__ = ["Exposed", "class_warnings"]
+__all__ = ["Exposed", "class_warnings", "known_alike", "nearly_one_value"]
 
 _PLURAL = {"class": "es", "group": "s"}
+_MANY = 20  # rows of a class, from which on it is no chance that nearly all have one value
+_NEARLY = (19, 20)  # the share of its rows that have it, at least
+_COMMON = (9, 10)  # a value that so many of all rows have is no news in a class
 _ASK_BOTH = "Ask for l or t as well (--l, --t)"
 
 
@@ -84,9 +91,37 @@ def class_warnings(release: Release) -> tuple[str, ...]:
         seen = exposed.alike if release.seen_by_key is None else release.seen_by_key.alike
         what = "all rows have one value" if release.seen_by_key is None else "everybody has one value in common"
         of = {name: f"{exposed.among(number)} {what}" for name, number in seen.items()}
-        return (*warnings, *(f"nothing is promised of {name}, and {all_}. {_ASK_BOTH}" for name, all_ in of.items()))
+        warnings += [f"nothing is promised of {name}, and {all_}. {_ASK_BOTH}" for name, all_ in of.items()]
+        return (*warnings, *_nearly_alike(release))
     alike = [f"{text}. Ask for l of at least 2 as well (--l)" for text in exposed.one_value()]
-    return (*warnings, *alike, *_alike_but_missing(release))
+    return (*warnings, *alike, *_alike_but_missing(release), *_nearly_alike(release))
+
+
+def nearly_one_value(name: str, table: Any, *, left_out: int | None = None) -> list[str]:
+    """Say in how many classes of 20 rows or more at least 95 % have one value, of a classes x values histogram.
+
+    Values that nine of ten rows have anyway do not count. Nothing where there is no such class.
+    """
+    counts = table.tocsr()
+    if left_out is not None:
+        counts = counts[np.arange(counts.shape[0]) != left_out]
+    sizes, of_all = np.asarray(counts.sum(axis=1)).ravel(), np.asarray(counts.sum(axis=0)).ravel()
+    rare = counts.multiply((_COMMON[1] * of_all < _COMMON[0] * of_all.sum())[None, :]).tocsr()
+    most = np.asarray(rare.max(axis=1).todense()).ravel() if rare.shape[0] else np.zeros(0, np.int64)
+    nearly = (sizes >= _MANY) & (_NEARLY[1] * most >= _NEARLY[0] * sizes)
+    if not nearly.any():
+        return []
+    there = f"in {int(nearly.sum()):,} of {count_of(int((sizes > 0).sum()), 'class', 'classes')}"
+    rows = f"{int(sizes[nearly].sum()):,} of {int(sizes.sum()):,} rows"
+    return [f"{there} of {_MANY} rows or more at least 95 % of the rows have one value of {name}: {rows}"]
+
+
+def _nearly_alike(release: Release) -> list[str]:
+    if release.form != "generalized":
+        return []
+    found = [nearly_one_value(a.name, release.groups.histogram(a.name), left_out=release.suppressed_group)
+             for a in release.carried]  # fmt: skip
+    return [f"{text}. Whoever knows the class knows it of nearly all" for texts in found for text in texts]
 
 
 def _alike_but_missing(release: Release) -> list[str]:
@@ -94,15 +129,23 @@ def _alike_but_missing(release: Release) -> list[str]:
     asked = release.claim.promise
     if not isinstance(asked, Requirement) or not asked.reads_sensitive or release.form != "generalized":
         return []
-    warnings = []
-    for attribute in (one for one in release.carried if one.role == "sensitive" and one.missing_code is not None):
-        counts = release.groups.histogram(attribute.name)
-        values = np.diff(counts.indptr)
-        without = np.diff(counts[:, np.arange(attribute.size) != attribute.missing_code].indptr)
-        alike = int(((values == 2) & (without == 1)).sum())
-        if alike:
-            of = (
-                f"in {alike:,} of {len(release.groups):,} classes everyone whose {attribute.name} is known has the same"
-            )
-            warnings.append(f"{of}; a missing value counts as a value of its own")
-    return warnings
+    found = [
+        known_alike(attribute.name, release.groups.histogram(attribute.name), [attribute.missing_code])
+        for attribute in release.carried
+        if attribute.role == "sensitive" and attribute.missing_code is not None
+    ]
+    return list(filter(None, found))
+
+
+def known_alike(name: str, counts: csr_matrix, missing: Sequence[int]) -> str:
+    """Say in how many classes everyone whose value is known has the same, and `missing` is the second; else nothing.
+
+    `counts` has a line for each class and a column for each value.
+    """
+    known = np.setdiff1d(np.arange(counts.shape[1]), missing)
+    values, without = np.diff(counts.indptr), np.diff(counts[:, known].indptr)
+    alike = int(((values == without + 1) & (without == 1)).sum())
+    if not alike:
+        return ""
+    of = f"in {alike:,} of {count_of(counts.shape[0], 'class', 'classes')} everyone whose {name} is known has the same"
+    return f"{of}; a missing value counts as a value of its own"

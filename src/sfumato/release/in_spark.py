@@ -36,9 +36,9 @@ _BATCH = 100_000  # rows of a batch that a worker hands to Spark
 
 def spark_frame_of(table: PublishedTable, session: Any) -> Any:
     """Return a published table as a frame of Spark."""
-    told = ", ".join(f"{quoted(c.name)} {'BIGINT' if c.texts is None else 'STRING'}" for c in table.columns)
+    columns_ddl = ", ".join(f"{quoted(c.name)} {'BIGINT' if c.texts is None else 'STRING'}" for c in table.columns)
     with quiet():
-        return _distinct(table, session).mapInArrow(Guarded(_Expanding(_texts_only(table))), told)
+        return _distinct(table, session).mapInArrow(Guarded(_Expanding(_texts_only(table))), columns_ddl)
 
 
 def write_in_spark(table: PublishedTable, file: Path, form: Literal["parquet", "csv", "xlsx"], session: Any) -> None:

@@ -70,7 +70,7 @@ def public_part(attribute: Attribute, said: Iterable[Intervals], *, exact: bool 
     if exact and size == 1 and labels:
         domain, tree = attribute.values, None
     else:
-        domain, tree = _told(attribute, [label for label in labels if label != ((0, size),)])
+        domain, tree = _public_domain(attribute, [label for label in labels if label != ((0, size),)])
     missing = MISSING if attribute.missing_code is not None else None
     return replace(
         attribute,
@@ -88,15 +88,15 @@ def _clipped(label: Intervals, size: int) -> Intervals:
     return tuple((low, min(high, size)) for low, high in label if low < size)
 
 
-def _told(attribute: Attribute, labels: Sequence[Intervals]) -> tuple[Domain, Tree | None]:
+def _public_domain(attribute: Attribute, labels: Sequence[Intervals]) -> tuple[Domain, Tree | None]:
     if not labels:
         return Values((_ANY,)), None
     if isinstance(attribute.domain, Values):
-        return _told_values(attribute, labels)
+        return _public_values(attribute, labels)
     parts = {part for label in labels for part in label}
     named = {piece: name for part in parts for piece, name in _names(attribute, part).items()}
     ends = sorted({end for part in (*parts, *named) for end in part})
-    domain, place = _told_line(attribute.values, ends)
+    domain, place = _public_line(attribute.values, ends)
     if any(len(label) == 1 and (place[label[0][0]], place[label[0][1]]) == (0, domain.size) for label in labels):
         domain = _longer(domain)
     plain = (interval_name, half_open)  # names which the ends alone give
@@ -108,7 +108,7 @@ def _told(attribute: Attribute, labels: Sequence[Intervals]) -> tuple[Domain, Tr
     return domain, _tree(domain, nodes, attribute, leaves=False) if nodes else None
 
 
-def _told_line(domain: Domain, ends: list[int]) -> tuple[Domain, dict[int, int]]:
+def _public_line(domain: Domain, ends: list[int]) -> tuple[Domain, dict[int, int]]:
     """Return the coarsest grid on which all ends lie, and the place of each end."""
     first = ends[0]
     unit = math.gcd(*(end - first for end in ends))
@@ -132,7 +132,7 @@ def _longer(domain: Domain) -> Domain:
     return replace(domain, size=domain.size + 1)
 
 
-def _told_values(attribute: Attribute, labels: Sequence[Intervals]) -> tuple[Domain, Tree | None]:
+def _public_values(attribute: Attribute, labels: Sequence[Intervals]) -> tuple[Domain, Tree | None]:
     """Return one value for each published name, and the groups that hold several of them."""
     named: dict[_Part, str] = {}
     spans: set[_Part] = set()

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from sfumato.claims import Claim
+from sfumato.engines.grouping import group_codes
 from sfumato.errors import ParameterError, count_of
 from sfumato.randomness.geometric import PRACTICALLY_EXACT
 from sfumato.release.declared import DeclaredPeople
@@ -202,7 +203,7 @@ class Release:
     source: Path | None = field(default=None, repr=False, compare=False)  # the file or folder it was read from
     refined: Any = field(default=None, repr=False)  # confidential: what derived columns undo, where they do
     seen_by_key: SeenByKey | None = field(default=None, repr=False, compare=False)
-    account: Any = field(default=None, repr=False)  # the ledger's entry, told where the release is saved
+    account: Any = field(default=None, repr=False)  # the ledger's entry, which records where the release is saved
     backend: str = field(default="polars", repr=False)  # whose frames `frame` returns: "polars" or "pandas"
 
     def __repr__(self) -> str:
@@ -284,8 +285,8 @@ class Release:
         """Say what to look at before publishing: classes of one person or of one sensitive value, whatever is promised.
 
         >>> table = sf.datasets.adult("test")
-        >>> sf.publish(table, sf.Mondrian(sf.KAnonymity(50))).warnings()
-        ('nothing is promised of occupation, and in 0 of ... classes all rows have one value. Ask for l or t ...',)
+        >>> sf.publish(table, sf.Mondrian(sf.KAnonymity(50))).warnings()[0]
+        'nothing is promised of occupation, and in 0 of ... classes all rows have one value. Ask for l or t ...'
         """
         return class_warnings(self)
 
@@ -304,9 +305,9 @@ class Release:
         if not names:
             together = lonely_rows(boxes.labels, boxes.weight)
         else:
-            box = np.zeros(len(self.groups), np.int64)
-            box[boxes.group] = np.arange(len(boxes))
-            columns = np.column_stack([boxes.labels[box[carried.group]], carried.codes])
+            alike = np.zeros(len(self.groups), np.int64)  # groups with the same labels have one number
+            alike[boxes.group] = _label_numbers(boxes.labels)
+            columns = np.column_stack([alike[carried.group], carried.codes])
             together = lonely_rows(columns, carried.weight)
         return Fingerprints(
             self.rows,
@@ -451,6 +452,18 @@ def assemble(
     return release, number
 
 
+def _label_numbers(labels: np.ndarray) -> np.ndarray:
+    """Number the boxes; boxes with the same labels have the same number. In order, where all of them differ."""
+    lines, _ = group_codes(list(labels.T), _spans(labels), rows=len(labels))
+    if len(lines) == len(labels):
+        return np.arange(len(labels))
+    return np.unique(labels, axis=0, return_inverse=True)[1].reshape(-1)
+
+
+def _spans(codes: np.ndarray) -> list[int]:
+    return [int(most) + 1 for most in codes.max(axis=0, initial=0)]
+
+
 def summed(place: np.ndarray, weight: np.ndarray, length: int) -> np.ndarray:
     """Add up whole weights by place, exactly: noisy counts may be above 2^53, where floats have gaps."""
     found = np.zeros(length, np.int64)
@@ -523,13 +536,7 @@ def _begins(values: np.ndarray) -> np.ndarray:
 
 def _carried(attributes: tuple[Attribute, ...], group: np.ndarray, codes: np.ndarray, weight: np.ndarray) -> Carried:
     """Sort by group and code, add up equal entries, drop zeros."""
-    order = np.lexsort((*(codes[:, at] for at in reversed(range(codes.shape[1]))), group))
-    group, codes, weight = group[order], codes[order], weight[order]
-    if len(group):
-        new = np.ones(len(group), bool)
-        new[1:] = (group[1:] != group[:-1]) | (codes[1:] != codes[:-1]).any(axis=1)
-        starts = np.flatnonzero(new)
-        group, codes, weight = group[starts], codes[starts], np.add.reduceat(weight, starts)
-        keep = weight > 0
-        group, codes, weight = group[keep], codes[keep], weight[keep]
-    return Carried(attributes, group.astype(np.int32), np.ascontiguousarray(codes, np.int32), weight.astype(np.int64))
+    columns, count = [group, *codes.T], int(group.max(initial=0)) + 1
+    lines, weight = group_codes(columns, [count, *_spans(codes)], rows=len(group), weights=weight)
+    lines, weight = (lines, weight) if (weight > 0).all() else (lines[weight > 0], weight[weight > 0])
+    return Carried(attributes, np.ascontiguousarray(lines[:, 0]), np.ascontiguousarray(lines[:, 1:]), weight)

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from sfumato.release.declared import ALL, CLASS, PEOPLE, DeclaredPeople, people_columns
-from sfumato.release.files import distinct_texts
+from sfumato.release.files import distinct_texts, marked, marked_frame
 
 if TYPE_CHECKING:
     from sfumato.release.release import Release
@@ -36,6 +36,11 @@ class Column:
         if self.texts is None:
             return pl.Series(self.name, self.ids[places], dtype=pl.Int64)
         return self.texts.gather(self.ids[places]).alias(self.name)
+
+    def marked(self) -> Column:
+        """Return the column as it is written to CSV; each different text is marked once."""
+        texts = None if self.texts is None else marked_frame(self.texts.to_frame("text")).to_series()
+        return Column(marked(self.name), ids=self.ids, texts=texts)
 
 
 @dataclass(frozen=True)
@@ -73,6 +78,10 @@ class PublishedTable:
         """Return one row for each record."""
         return self.at(np.repeat(np.arange(len(self.times)), self.times))
 
+    def marked(self) -> PublishedTable:
+        """Return the table as it is written to CSV (`marked_frame`)."""
+        return PublishedTable(tuple(column.marked() for column in self.columns), self.times)
+
     def batches(self, size: int) -> Iterator[pl.DataFrame]:
         """Yield the expanded rows in order, about `size` at a time, so that a large table is never held whole."""
         ends = np.cumsum(self.times)
@@ -109,7 +118,7 @@ def _sorted(columns: Sequence[Column], times: np.ndarray) -> PublishedTable:
     keys = _packed([column.ids for column in columns])
     if not keys or not len(times):
         return PublishedTable(tuple(columns), times)
-    order = np.lexsort(keys[::-1]) if len(keys) > 1 else np.argsort(keys[0], kind="stable")
+    order = np.lexsort(keys[::-1]) if len(keys) > 1 else np.argsort(keys[0])  # equal rows are joined: any order of them
     new = np.ones(len(order), bool)
     new[1:] = np.logical_or.reduce([key[order[1:]] != key[order[:-1]] for key in keys])
     starts = np.flatnonzero(new)
@@ -142,16 +151,23 @@ def _label_columns(release: Release, box: np.ndarray) -> list[Column]:
     """Name the labels that occur: a table of labels may list a whole domain."""
     columns = []
     for at, table in enumerate(release.boxes.tables):
-        used, places = np.unique(release.boxes.labels[box, at], return_inverse=True)
+        used, places = _used(release.boxes.labels[:, at][box])
         names = [table.name(label) for label in used.tolist()]
-        columns.append(_text_column(table.attribute.name, names, places.reshape(-1)))
+        columns.append(_text_column(table.attribute.name, names, places))
     return columns
+
+
+def _used(ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the small numbers that occur, in order, and the place of each given one among them."""
+    occurs = np.zeros(int(ids.max(initial=0)) + 1, bool)
+    occurs[ids] = True
+    return np.flatnonzero(occurs), (np.cumsum(occurs, dtype=np.int32) - 1)[ids]
 
 
 def _code_columns(attributes: tuple[Attribute, ...], codes: np.ndarray) -> list[Column]:
     columns = []
     for at, attribute in enumerate(attributes):
-        used, places = np.unique(codes[:, at], return_inverse=True)
+        used, places = _used(codes[:, at])
         columns.append(_text_column(attribute.name, [attribute.text(int(code)) for code in used], places))
     return columns
 

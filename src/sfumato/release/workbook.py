@@ -35,6 +35,7 @@ SHEET_ROWS = 1_048_576  # lines of a sheet, with the one that names the columns
 _SHEET_COLUMNS = 16_384
 _LONGEST = 32_767  # characters of a cell
 _BLOCK = 1 << 22
+_ROW = 1 << 27  # bytes of a row: what follows it is read from there on
 _EMPTY = "<c/>"
 _CELL = re.compile('<c t="inlineStr"><is><t xml:space="preserve">([^<]*)</t></is></c>|<c><v>([0-9-]+)</v></c>|(<c/>)')
 _MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
@@ -142,7 +143,10 @@ def _rows(frame: pl.DataFrame, first: int) -> Iterator[str]:
 
 
 def _line(at: int, cells: Sequence[str]) -> str:
-    return f'<row r="{at}">{"".join(cells)}</row>'
+    line = f'<row r="{at}">{"".join(cells)}</row>'
+    if len(line) > _ROW // 4:  # a character has at most four bytes
+        raise _unwritable(f"a row of more than {_ROW // 4:,} characters")
+    return line
 
 
 def _text_cell(text: str | None) -> str:
@@ -193,6 +197,8 @@ def _read(archive: zipfile.ZipFile) -> tuple[pl.DataFrame, str, set[str]]:
         for place, rows in enumerate(_whole_rows(archive, f"xl/worksheets/sheet{at}.xml")):
             head, _, body = rows.partition("</row>") if place == 0 else ("", "", rows)
             names = names or [unescape(text) for text, _, _ in _CELL.findall(head)]
+            if not names:
+                raise ValueError(head)
             cells = _CELL.findall(body)
             columns = [
                 [None if empty else number or text for text, number, empty in cells[column :: len(names)]]
@@ -206,12 +212,18 @@ def _read(archive: zipfile.ZipFile) -> tuple[pl.DataFrame, str, set[str]]:
 
 def _whole_rows(archive: zipfile.ZipFile, part: str) -> Iterator[str]:
     """Yield the text of a sheet in parts that end with a row."""
+    end = b"</row>"
     with archive.open(part) as file:
-        rest = b""
+        held = bytearray()
         while block := file.read(_BLOCK):
-            rows, end, rest = (rest + block).rpartition(b"</row>")
-            if end:
-                yield (rows + end).decode()
+            looked_at = max(0, len(held) - len(end))
+            held += block
+            found = held.rfind(end, looked_at)
+            if found >= 0:
+                yield held[: found + len(end)].decode()
+                del held[: found + len(end)]
+            if len(held) > _ROW:
+                raise ValueError(part)
 
 
 def _unescaped(text: pl.Expr) -> pl.Expr:

@@ -33,12 +33,29 @@ FINGERPRINT_SHARE: Final = Fraction(1, 20)
 def lonely_rows(codes: np.ndarray, weights: np.ndarray) -> int:
     """Return how many rows are alone with their combination; `weights` says how often each line occurs."""
     codes, weights = np.asarray(codes), np.asarray(weights)
+    there = weights > 0
+    codes, weights = (codes, weights) if there.all() else (codes[there], weights[there])
     if not len(weights) or not codes.shape[1]:
         return 0
-    order = np.lexsort(codes.T[::-1])
-    ordered = codes[order]
-    first = np.r_[True, (ordered[1:] != ordered[:-1]).any(axis=1)]
-    return int((np.add.reduceat(weights[order], np.flatnonzero(first)) == 1).sum())
+    key = 2 * _numbered(codes) + (weights > 1)
+    if not (key[1:] > key[:-1]).all():
+        key.sort()
+    one = key >> 1
+    new = np.concatenate([[True], one[1:] != one[:-1], [True]])
+    return int((new[1:] & new[:-1] & (key & 1 == 0)).sum())
+
+
+def _numbered(codes: np.ndarray) -> np.ndarray:
+    """Return a number for each combination, in the order of the columns where that is cheap; codes are at least 0."""
+    number, room = np.zeros(len(codes), np.int64), 1
+    for column in codes.T:
+        span = int(column.max()) + 1
+        if room * span >= 1 << 61:
+            number = np.unique(number, return_inverse=True)[1]
+            room = int(number.max()) + 1
+        number = number * span + column
+        room *= span
+    return number
 
 
 def lonely_people(person: np.ndarray, line: np.ndarray) -> int:
@@ -78,7 +95,7 @@ class Fingerprints:
         return by_people or self.alone > FINGERPRINT_SHARE * self.rows
 
     def require(self) -> None:
-        """Raise `ReleaseError` where too many rows can be told by what is published unchanged."""
+        """Raise `ReleaseError` where too many rows can be singled out by what is published unchanged."""
         if self.above:
             hint = (
                 "give these columns coarser values or the role quasi, drop one of them, or say yes with "
@@ -99,7 +116,7 @@ class Fingerprints:
         )
 
     def describe(self) -> str:
-        """Say in plain words how many rows can be told apart."""
+        """Say in plain words how many rows are alone."""
         rows = count_of(self.rows, "row")
         said = []
         if self.unchanged:

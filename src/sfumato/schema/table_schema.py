@@ -20,6 +20,7 @@ from sfumato.schema.checks import doubled_names, looks_like_free_text, plain_spe
 from sfumato.schema.domain import Values
 from sfumato.schema.from_toml import build_attribute
 from sfumato.schema.hierarchies import LEAVES_LIMIT, arx_lines, read_text
+from sfumato.schema.near_values import near_pairs
 from sfumato.schema.toml_models import parse_toml, read_file
 
 __all__ = ["Schema"]
@@ -370,6 +371,11 @@ def _of_values(attribute: Attribute) -> list[Problem]:
     if not isinstance(attribute.domain, Values):
         return []
     found, names = [], attribute.domain.names
+    if attribute.role == "sensitive" and (near := near_pairs(names)):
+        rule = f"{count_of(len(near), 'pair of values differs', 'pairs of values differ')} in a letter, an ending, an "
+        rule += "abbreviation or the full stop of a code, and each value counts as a different one"
+        hint = "same = { value = [other spellings of it] } where they mean the same"
+        found.append(Problem(attribute.where, rule, hint, count=len(near)))
     if looks_like_free_text(names):
         rule = "looks like free text: values with several words; names may be in it"
         found.append(Problem(attribute.where, rule, 'read its values; role = "other" keeps it out of a release'))

@@ -202,7 +202,7 @@ For the whole table
   person = "MRN"               the column that says who a row is about, or several: ["clinic", "patient_no"]. It is
                                read and never published; k, l and t then count distinct people
   person_exact = true          keys that differ only in case, blanks, punctuation or leading zeros ("q7", "Q-007")
-                               are different people; without it such keys are refused
+                               are different people, and so are keys that share a part; without it such keys are refused
   copies_are_people = true     rows that are equal in every column of the file are different people. Without it, and
                                without `person`, a table with many such copies is refused: more than 5 % of the rows
                                and 100 times as many as chance explains if each column depends on one other at most

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Literal
 
 from sfumato.schema import KNOWN, MISSING, ROOT
@@ -207,7 +207,9 @@ def means_none(text: str) -> bool:
 _COUNTS = {
     *("n", "count", "counts", "cnt", "freq", "frequency", "frequencies", "weight", "weights", "anzahl", "haufigkeit"),
     *("haeufigkeit", "fallzahl", "gewicht", "gewichtung", "effectif", "effectifs", "frequence", "frecuencia", "aantal"),
-    *("frequenza", "frequentie", "conteo", "personenzahl", "headcount"),
+    *("frequenza", "frequentie", "conteo", "personenzahl", "headcount", "wt", "wgt", "obs", "hochrechnung"),
+    *("hochrechnungsfaktor", "einwohnerzahl", "einwohner", "bewohner", "inhabitants", "residents", "habitants"),
+    *("habitantes", "abitanti", "inwoners", "poids", "ponderation", "ponderacion", "recuento", "conteggio"),
 }
 _BESIDE = {  # words that may stand beside them: `n_people`, `number of persons`, `case count`
     *("of", "the", "der", "in", "no", "num", "number", "total", "people", "persons", "person", "patients", "personen"),
@@ -215,17 +217,24 @@ _BESIDE = {  # words that may stand beside them: `n_people`, `number of persons`
 }
 _NUMBERS = {"number", "no", "num", "total"}
 _OF_PEOPLE = {"people", "persons", "patients", "personen", "cases", "records", "rows"}
+_ALONE = {  # words for people: their number, where nothing stands beside them
+    *("people", "persons", "patients", "cases", "population", "personen", "patienten", "faelle", "bevoelkerung"),
+    *("personnes", "cas", "personas", "pacientes", "casos", "poblacion", "persone", "pazienti", "casi", "popolazione"),
+    *("gevallen", "bevolking"),
+}
 _WEIGHTS, _LIGHT = {"weight", "weights", "gewicht"}, 20  # bodies that are weighed weigh more, but for small children
 _WHOLE = re.compile(r"\+?\d+(?:\.0*)?", re.ASCII)
 
 
-def named_like_counts(name: str) -> bool:
-    """Whether a column's name suggests that it says how many people a row stands for."""
+def named_like_counts(name: str, units: Collection[str] = ()) -> bool:
+    """Whether a column's name suggests that it says how many people, or `units`, a row stands for."""
     plain = unicodedata.normalize("NFKD", re.sub(r"([a-z])([A-Z])", r"\1 \2", name)).casefold()
     words = set(re.findall(r"[a-z]+", "".join(sign for sign in plain if not unicodedata.combining(sign))))
-    if not words <= _COUNTS | _BESIDE:
+    alone = _ALONE.union(units)
+    if not words <= _COUNTS | _BESIDE | alone:
         return False
-    return bool(words & _COUNTS or (words & _NUMBERS and words & _OF_PEOPLE) or words in ({"people"}, {"persons"}))
+    many = words & _NUMBERS and words & _OF_PEOPLE.union(units)
+    return bool(words & _COUNTS or many or (len(words) == 1 and words <= alone))
 
 
 def holds_counts(name: str, texts: Iterable[str]) -> bool:

@@ -1,7 +1,8 @@
-"""Which tables a reader will ask for: declared and public. The choice of pairs and the error of a release follow it.
+"""Which tables a reader will ask for: declared and public. The choice of tables and the error of a release follow it.
 
 Source    The weights of AIM: McKenna, Mullins, Sheldon & Miklau, VLDB 2022, section 4.
-Claim     The weight of a pair is how many sets of the workload hold it; it depends on the declaration and schema alone.
+Claim     The weight of a pair or triple is how many sets of the workload hold it; it depends on the declaration and the
+          schema alone.
 Because   no counts are read here.
 Checked   tests/unit/mechanisms/test_marginals_model.py::test_workloads_are_read_and_written
 Silent on whether the declaration was made without looking at the data: that is the steward's word.
@@ -20,8 +21,8 @@ __all__ = [
     "AttributeSet",
     "Declared",
     "WorkloadField",
-    "pair_weights",
     "read_workload",
+    "set_weights",
     "workload_from_texts",
     "workload_sets",
     "workload_texts",
@@ -95,10 +96,11 @@ def workload_sets(workload: Declared, schema: Schema) -> list[AttributeSet]:
     return [tuple(sorted(names.index(name) for name in one)) for one in sets]
 
 
-def pair_weights(sets: Sequence[AttributeSet]) -> dict[AttributeSet, int]:
-    """Return how many sets of the workload hold each pair; pairs in none are left out."""
+def set_weights(sets: Sequence[AttributeSet]) -> dict[AttributeSet, int]:
+    """Return how many sets of the workload hold each pair and each triple; those in none are left out."""
     found: dict[AttributeSet, int] = {}
     for one in sets:
-        for pair in itertools.combinations(one, 2):
-            found[pair] = found.get(pair, 0) + 1
+        for size in (2, 3):
+            for part in itertools.combinations(one, size):
+                found[part] = found.get(part, 0) + 1
     return dict(sorted(found.items()))

@@ -10,9 +10,11 @@ from sfumato.drafting import changed, decisions, look_at
 from sfumato.errors import ParameterError
 from sfumato.release.atomic import write_whole
 from sfumato.web import edits
+from sfumato.web.budget import population
 from sfumato.web.choosing import Choosing
 from sfumato.web.edits import Fields, one, whole
 from sfumato.web.publishing import Publishing
+from sfumato.web.readings import reading
 from sfumato.web.runs import started
 from sfumato.web.screens import Screens
 from sfumato.web.workspace import Project, safe_name
@@ -42,6 +44,11 @@ class Actions:
             "sheet": one(form, "sheet") or None,
         }
         project.set_options(options)
+        return None
+
+    def set_reading(self, project: Project, form: Fields, _names: Names) -> str | None:
+        """Read the cells of a column another way."""
+        project.write_schema(reading(form))
         return None
 
     def set_person(self, project: Project, form: Fields, _names: Names) -> str | None:
@@ -74,7 +81,12 @@ class Actions:
 
     def merge_alike(self, project: Project, form: Fields, names: Names) -> str | None:
         """Read spellings that differ only in case as one value."""
-        project.write_schema(edits.merge_alike(names["name"], form))
+        project.write_schema(edits.merge_alike(names["name"], form, self.screens.rows_of(project, names["name"])))
+        return None
+
+    def as_numbers(self, project: Project, form: Fields, names: Names) -> str | None:
+        """Read a column as numbers; the few words among them mean no value."""
+        project.write_schema(edits.as_numbers(names["name"], form))
         return None
 
     def undo(self, project: Project, _form: Fields, _names: Names) -> str | None:
@@ -171,9 +183,7 @@ class Actions:
         """Set how much may be spent about a population."""
         import sfumato as sf
 
-        sf.Ledger(project.ledger).limit(
-            self.publishing.population(project), one(form, "epsilon"), one(form, "delta") or 0
-        )
+        sf.Ledger(project.ledger).limit(population(project), one(form, "epsilon"), one(form, "delta") or 0)
         return None
 
     def page(self, form: Fields) -> int:

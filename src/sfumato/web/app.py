@@ -15,6 +15,7 @@ import re
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from functools import cache
+from html import escape
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescap
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.responses import FileResponse, HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -33,12 +34,13 @@ from sfumato.version import __version__
 from sfumato.visible import visible
 from sfumato.web import edits
 from sfumato.web.actions import Actions
-from sfumato.web.background import Background, RecentTables
+from sfumato.web.background import Background, RecentTables, schema_of
 from sfumato.web.choosing import Choosing
 from sfumato.web.publishing import Publishing
 from sfumato.web.released import Released
 from sfumato.web.samples import SAMPLES, sample_project
 from sfumato.web.screens import Screens
+from sfumato.web.words import form_words
 from sfumato.web.workspace import Project, Workspace, safe_name
 
 __all__ = ["COOKIE", "created"]
@@ -99,7 +101,10 @@ class Guard:
         if given is not None and request.method == "GET":
             if not hmac.compare_digest(given.encode(), self.token.encode()):
                 return PlainTextResponse("The token is not the one printed at the start.", status_code=403)
-            answer = RedirectResponse(request.url.path, status_code=303)
+            # A page, not a redirect: a browser that came from a file sends the cookie only to what our page opens.
+            onward = escape("/" + request.url.path.lstrip("/\\"))  # //name would be another host
+            text = f'<!doctype html><title>Sfumato</title><meta http-equiv="refresh" content="0; url={onward}">'
+            answer = HTMLResponse(f'{text}<a href="{onward}">Sfumato</a>')
             answer.set_cookie(COOKIE, self.token, httponly=True, samesite="strict", path="/")
             return answer
         held = request.cookies.get(COOKIE, "")
@@ -124,6 +129,7 @@ def _templates() -> Environment:
     )
     there.filters["shown"] = visible
     there.filters["shown_lines"] = lambda text: visible(text, keep="\n")
+    there.filters["form_words"] = form_words
     there.filters["commas"] = lambda number: f"{number:,}"
     there.filters["address"] = lambda text: quote(str(text), safe="")
     there.filters["pretty"] = lambda value: json.dumps(value, indent=1, ensure_ascii=False)
@@ -256,11 +262,9 @@ class App:
 
     async def hierarchy(self, request: Request) -> Response:
         """Return a column's hierarchy as ARX reads it."""
-        import sfumato as sf
-
         project = self.workspace.project(request.path_params["project"])
         name = request.path_params["name"]
-        schema = await asyncio.to_thread(sf.Schema.load, project.schema_file)
+        schema = await asyncio.to_thread(schema_of, project)
         text = schema.arx_hierarchy(name)
         given = {"content-disposition": f'attachment; filename="{safe_name(name)}.csv"'}
         return Response(text, media_type="text/csv", headers=given)
@@ -338,6 +342,7 @@ class App:
             found += [Route(f"/p/{{project}}/{address}.json", handler), Route(f"/p/{{project}}/{address}", handler)]
         forms: list[tuple[str, Callable[..., str | None], str]] = [
             ("options", actions.set_options, "file"),
+            ("reading", actions.set_reading, "file"),
             ("person", actions.set_person, "person"),
             ("roles", actions.set_roles, "describe"),
             ("answer", actions.answer, "describe"),
@@ -349,6 +354,7 @@ class App:
             ("column/{name}/ungroup", actions.ungroup, "column/{name}"),
             ("column/{name}/merge", actions.merge, "column/{name}"),
             ("column/{name}/merge-alike", actions.merge_alike, "column/{name}"),
+            ("column/{name}/numbers", actions.as_numbers, "column/{name}"),
             ("policy", actions.set_policy, "policy"),
             ("compare", actions.start_compare, "compare"),
             ("runs/{run}/cancel", actions.cancel, "compare"),

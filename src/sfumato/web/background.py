@@ -11,7 +11,7 @@ from typing import Any
 from sfumato.errors import SfumatoError
 from sfumato.web.workspace import Project
 
-__all__ = ["Background", "RecentTables"]
+__all__ = ["Background", "RecentTables", "schema_of"]
 
 
 class Background:
@@ -73,7 +73,7 @@ class RecentTables:
         import sfumato as sf
 
         def read() -> Any:
-            return sf.read(project.data, sf.Schema.load(project.schema_file), **project.options)
+            return sf.read(project.data, schema_of(project), **project.options)
 
         return self.held(f"{project.id} {project.digest()}", read)
 
@@ -89,3 +89,13 @@ class RecentTables:
             while len(self._held) > self._most:
                 self._held.popitem(last=False)
         return made
+
+
+_SCHEMAS = RecentTables(most=8)
+
+
+def schema_of(project: Project) -> Any:
+    """Return the project's schema as it is now; one with many codes takes half a second to build, so it is held."""
+    import sfumato as sf
+
+    return _SCHEMAS.held(f"{project.folder} {project.digest()}", lambda: sf.Schema.load(project.schema_file))

@@ -9,13 +9,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sfumato.errors import ParameterError, SfumatoError, count_of
-from sfumato.frontiers.axes import axis_words
 from sfumato.frontiers.sweep import PRESETS
+from sfumato.visible import shell_command
+from sfumato.web.background import schema_of
+from sfumato.web.budget import budget
 from sfumato.web.counting import counted, where_of
 from sfumato.web.edits import Fields, number, one, whole
 from sfumato.web.questions import open_questions
 from sfumato.web.runs import Run, runs_of
 from sfumato.web.screens import Screens
+from sfumato.web.words import axis_plainly, plainly
 from sfumato.web.workspace import Project
 
 __all__ = ["PROFILES", "Choosing"]
@@ -46,7 +49,7 @@ PROFILES = (
 )
 _LIMITS = ("inference", "membership", "identity")
 _ANSWERS = 20
-_LISTED = 5  # releases that are told in words
+_LISTED = 5  # releases that are described in words
 
 
 _SWEEPS = {  # in the words of a page
@@ -57,8 +60,6 @@ _SWEEPS = {  # in the words of a page
     "diffgen": "differential privacy only, for a column to be predicted",
     "private": "differential privacy only, for tables of counts",
 }
-_PROCESS = 190  # MB of a worker before it has read anything
-_CELL = 60  # bytes of a worker for each cell of the published columns, while it attacks and measures
 
 
 class Choosing:
@@ -87,13 +88,16 @@ class Choosing:
     def policy(self, project: Project) -> dict[str, Any]:
         """What a release must keep, and what a budget would buy."""
         held = project.policy()
+        checked = self.screens.checked(project)
         return {
             **self.screens.frame(project, "policy", self.compare_words(project, {})),
             "policy": {"k": 5, "limits": {}, "answers": [], "epsilon": None, "membership_public": False, **held},
             "profiles": [dict(one) for one in PROFILES],
             "plans": self.plans(project, held.get("epsilon")),
-            "read_off": self.read_off(project),
-            "checked": self.screens.checked(project),
+            "needs": self.needs(project),
+            "budget": budget(project, held.get("epsilon")),
+            "checked": checked,
+            "counted": (checked or {}).get("counted", "rows"),
             "example": self._example(project),
         }
 
@@ -103,40 +107,41 @@ class Choosing:
         names = [*checked.get("quasi", [])[:1], *checked.get("sensitive", [])[:1]] or ["age", "town"]
         return f"{' x '.join(names)} within 10 %"
 
-    def plans(self, project: Project, epsilon: str | None) -> list[dict[str, Any]]:
-        """Say what a budget buys with each differentially private method, from public numbers alone."""
-        if not epsilon:
-            return []
-        import sfumato as sf
+    def plans(self, project: Project, epsilon: str | None) -> dict[str, Any] | None:
+        """Say what a budget buys with each differentially private method, from public numbers alone.
 
-        try:
-            schema = sf.Schema.load(project.schema_file)
-        except SfumatoError as error:
-            return [{"name": "", "refused": str(error)}]
-        found = []
-        for name, mechanism in self._private(epsilon):
-            try:
-                plan = sf.plan(schema, mechanism, forecast=False)
-                stages = [stage.to_json() for stage in plan.stages]
-                refusal = "" if plan.refusal is None else str(plan.refusal)
-                found.append({"name": name, "stages": stages, "notes": list(plan.notes), "refused": refusal})
-            except SfumatoError as error:
-                found.append({"name": name, "stages": [], "notes": [], "refused": str(error)})
+        Each method is tried on stand-in rows in the background: None meanwhile, and nothing without an epsilon or while
+        the description does not allow such a method yet.
+        """
+        if not epsilon or any(self.needs(project).values()):
+            return {"ok": True, "methods": []}
+
+        def work() -> dict[str, Any]:
+            schema = schema_of(project)
+            return {"methods": [_bought(schema, name, made) for name, made in self._private(epsilon)]}
+
+        key = project.digest(epsilon)
+        found: dict[str, Any] | None = self.screens.background.result(project, "plans", key, work)
         return found
 
-    def read_off(self, project: Project) -> list[str]:
-        """Return the published columns whose range or values were read off the file."""
+    def needs(self, project: Project) -> dict[str, list[str]]:
+        """Return what a differentially private method still needs: columns to declare, and whether rows are bounded."""
         import sfumato as sf
 
+        found: dict[str, list[str]] = {"public": [], "rows": []}
         try:
-            schema = sf.Schema.load(project.schema_file)
-        except SfumatoError:
-            return []
-        try:
-            schema.refuse_data_domains([known.name for known in schema.published])
+            schema = schema_of(project)
+            sf.plan(schema, sf.NoisyTable(1), forecast=False)
         except sf.SchemaError as error:
-            return [name for one in error.problems if (name := one.path.removeprefix("attribute.")) in schema]
-        return []
+            for problem in error.problems:
+                name = problem.path.removeprefix("attribute.")
+                if problem.path == "rows_per_person":
+                    found["rows"] = [problem.rule]
+                elif name not in found["public"]:
+                    found["public"].append(name)
+        except SfumatoError:
+            pass
+        return found
 
     def _private(self, epsilon: str) -> list[tuple[str, Any]]:
         import sfumato as sf
@@ -166,6 +171,11 @@ class Choosing:
         words += ["--membership-public"] if held.get("membership_public") else []
         return [*words, "--keep", "kept", "-o", "report.html", "--json"]
 
+    def shown_command(self, project: Project) -> str:
+        """Return the command of the comparison that a page shows, or of the one that would be made."""
+        runs = runs_of(project.folder, "compare")
+        return runs[0].command if runs else shell_command(self.compare_words(project, {}))
+
     def compare(self, project: Project) -> dict[str, Any]:
         """The comparison: running, or its result in words and as a picture."""
         runs = runs_of(project.folder, "compare")
@@ -178,7 +188,7 @@ class Choosing:
         except SfumatoError as error:
             waiting = str(error)
         return {
-            **self.screens.frame(project, "compare", self.compare_words(project, {})),
+            **self.screens.frame(project, "compare", self.shown_command(project)),
             "run": None if latest is None else latest.to_json(),
             "result": result,
             "refused": refused,
@@ -192,17 +202,19 @@ class Choosing:
     def estimate(self, project: Project) -> dict[str, Any] | None:
         """Say how many releases a comparison makes and about how much memory it takes; None before the file is read."""
         from sfumato.frontiers import sweep
+        from sfumato.frontiers.run import free_bytes
 
         checked = self.screens.checked(project)
         if not checked or not checked.get("fits"):
             return None
-        columns = len(checked["quasi"]) + len(checked["sensitive"]) + 1
-        workers = os.cpu_count() or 1
-        memory = workers * (_PROCESS + _CELL * checked["rows"] * columns / 1e6)
+        one, free = int(checked.get("process_bytes", 0)), free_bytes()
+        wanted = os.cpu_count() or 1
+        workers = wanted if free is None or not one else min(wanted, max(free // one, 1))
         return {
             "releases": len(sweep("standard")),
             "workers": workers,
-            "memory": round(memory, -1),
+            "memory": round((workers * one + int(checked.get("program_bytes", 0))) / 1e6, -1),
+            "free": None if free is None else round(free / 1e6, -1),
             "rows": checked["rows"],
         }
 
@@ -212,16 +224,17 @@ class Choosing:
         if not isinstance(answer, Mapping) or "points" not in answer:
             return {
                 "ok": False,
-                "message": str((answer or {}).get("message", "")),
-                "hint": str((answer or {}).get("hint", "")),
+                "message": plainly(str((answer or {}).get("message", ""))),
+                "hint": plainly(str((answer or {}).get("hint", ""))),
             }
-        best = answer.get("recommendation") or {}
+        said = answer.get("recommendation") or {}
+        best = {key: plainly(held) if isinstance(held, str) else held for key, held in said.items()}
         number = best.get("point")
         points = [one for one in answer["points"] if not one["failed"]]
         return {
             "ok": True,
-            "privacy": axis_words(answer["privacy"]["name"]),
-            "utility": axis_words(answer["utility"]["name"]),
+            "privacy": axis_plainly(answer["privacy"]["name"]),
+            "utility": axis_plainly(answer["utility"]["name"]),
             "rows": answer.get("rows"),
             "recommendation": best,
             "best": number,
@@ -231,9 +244,9 @@ class Choosing:
             "points": [_point(one, number) for one in _ranked(points, answer)],
             "failed": [{"label": one["label"], "why": one["failed"]} for one in answer["points"] if one["failed"]],
             "chart": picture(
-                points, axis_words(answer["privacy"]["name"]), axis_words(answer["utility"]["name"]), number
+                points, axis_plainly(answer["privacy"]["name"]), axis_plainly(answer["utility"]["name"]), number
             ),
-            "message": str(answer.get("message", "")),
+            "message": plainly(str(answer.get("message", ""))),
         }
 
     def point(self, project: Project, number: int) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -260,7 +273,7 @@ class Choosing:
         if one(form, "ask"):
             count = counted(self.screens, project, point, int(answer.get("seed", 0)), where_of(form))
         return {
-            **self.screens.frame(project, "compare", self.compare_words(project, {})),
+            **self.screens.frame(project, "compare", self.shown_command(project)),
             "point": point,
             "other": other,
             "lines": _lines(point, other, answer),
@@ -273,6 +286,26 @@ class Choosing:
             "columns": [_before_after(held) for held in panel.get("columns", [])],
             "claim": point.get("claim", {}),
         }
+
+
+def _bought(schema: Any, name: str, mechanism: Any) -> dict[str, Any]:
+    """Say what one method would do with a budget, and how wrong a reader would be."""
+    import sfumato as sf
+
+    try:
+        plan = sf.plan(schema, mechanism)
+    except SfumatoError as error:
+        return {"name": name, "stages": [], "notes": [], "refused": str(error), "buys": ""}
+    seen = plan.forecast
+    count = "" if seen is None or not seen.count else f"A count of {seen.count:,} will be off by about {seen.off:,.0f}."
+    return {
+        "name": name,
+        "stages": [stage.to_json() for stage in plan.stages],
+        "notes": list(plan.notes),
+        "refused": "" if plan.refusal is None else str(plan.refusal),
+        "buys": count,
+        "forecast": "" if seen is None else seen.describe(),
+    }
 
 
 def _before_after(column: Mapping[str, Any]) -> dict[str, Any]:
@@ -309,7 +342,7 @@ def _lines(point: Mapping[str, Any], other: Mapping[str, Any] | None, answer: Ma
         risks = {name: spread["mean"] for name, spread in held.get("risks", {}).items()}
         first = {answer["privacy"]["name"]: held["privacy"]["mean"], **risks}
         figures = {**first, answer["utility"]["name"]: held["utility"]["mean"], **held.get("summary", {})}
-        return {axis_words(name): _figure(value) for name, value in figures.items() if _figure(value)}
+        return {axis_plainly(name): _figure(value) for name, value in figures.items() if _figure(value)}
 
     mine, its = of(point), of(other)
     return [[name, value, its.get(name, "")] for name, value in mine.items()]
@@ -342,7 +375,8 @@ def _in_words(point: Mapping[str, Any]) -> dict[str, Any]:
     """Say of a release what it means for the people in it and for its readers."""
     said = []
     if isinstance(point.get("people"), int) and point["form"] == "generalized":
-        said.append(f"every group has at least {count_of(point['people'], 'person', 'people')}")
+        counted = ("person", "people") if point.get("counted") == "people" else ("row", "rows")
+        said.append(f"every group has at least {count_of(point['people'], *counted)}")
     elif point.get("membership_public"):
         said.append("everybody's known columns are published exactly")
     elif point.get("drew"):
@@ -371,6 +405,7 @@ def _point(one: Mapping[str, Any], best: Any) -> dict[str, Any]:
         "best": one["number"] == best,
         "people": one.get("people"),
         "counted": one.get("counted", "rows"),
+        "at_least": bool(one.get("at_least")),
     }
 
 

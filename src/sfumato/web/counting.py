@@ -62,6 +62,13 @@ def counted(screens: Screens, project: Project, point: Mapping[str, Any], seed: 
     exact, read = screens.tables.held(key, tables)
     places = tuple(wanted.values())
     truth = float(exact.counts(*wanted)[places]) if wanted else float(exact.weight.sum())
-    told = float(read.counts(*wanted)[places]) if wanted else float(read.weight.sum())
-    off = abs(told - truth)
-    return {**known, "where": wanted, "truth": truth, "told": told, "off": off, "share": off / truth if truth else None}
+    released = float(read.counts(*wanted)[places]) if wanted else float(read.weight.sum())
+    off = abs(released - truth)
+    return {
+        **known,
+        "where": wanted,
+        "truth": truth,
+        "released": released,
+        "off": off,
+        "share": off / truth if truth else None,
+    }

@@ -7,13 +7,27 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from sfumato.drafting import Decision, answered, as_proposed, changed, decisions, keys_of, with_attributes, with_roles
+from sfumato.drafting.roles import public_looking
 from sfumato.errors import ParameterError
 from sfumato.limits import number_fault
 from sfumato.schema.attribute import Role
-from sfumato.web.questions import alike
-from sfumato.web.screens import groups_of
+from sfumato.schema.formats import PLAIN_NUMBERS
+from sfumato.web.questions import alike, groups_of, not_numbers
 
-__all__ = ["Fields", "answer", "answers", "group", "merge", "merge_alike", "own_keys", "person", "roles", "ungroup"]
+__all__ = [
+    "Edit",
+    "Fields",
+    "answer",
+    "answers",
+    "as_numbers",
+    "group",
+    "merge",
+    "merge_alike",
+    "own_keys",
+    "person",
+    "roles",
+    "ungroup",
+]
 
 Fields = Mapping[str, Sequence[str]]  # every field of a form with the texts it holds
 Edit = Callable[[str], str]
@@ -102,8 +116,9 @@ def roles(form: Fields, described: Callable[[str, Role], str]) -> Edit:
 def person(form: Fields) -> Edit:
     """Say who a row is about, how many rows of a person are kept, and for whom the ledger keeps account."""
     names = [name for name in form.get("person", ()) if name]
-    rows = one(form, "rows")
-    most = whole(form, "most")
+    rows, most = one(form, "rows"), whole(form, "most")
+    if rows == "one":
+        rows, most = "most", 1
     population = one(form, "population")
     if rows == "most" and most is None:
         raise ParameterError("most", "nothing", "must say how many rows of a person are kept", hint="1")
@@ -217,14 +232,36 @@ def merge(name: str, form: Fields) -> Edit:
     return edit
 
 
-def merge_alike(name: str, _form: Fields) -> Edit:
-    """Read spellings that differ only in case or blanks as one value, each in its plainest spelling."""
+def merge_alike(name: str, _form: Fields, rows: Mapping[str, int] | None = None) -> Edit:
+    """Read spellings that differ only in case or blanks as one value, each in the spelling most rows have."""
 
     def edit(text: str) -> str:
         values = [value for held in groups_of(keys_of(text, name)).values() for value in held]
-        for spellings in alike(values):
+        for spellings in alike(values, rows):
             text = merge(name, {"value": spellings, "into": spellings[:1]})(text)
         return changed(text, {}, attribute=name, closes=["same"])
+
+    return edit
+
+
+def as_numbers(name: str, _form: Fields) -> Edit:
+    """Read a column as numbers; the few words among them mean no value."""
+
+    def edit(text: str) -> str:
+        keys = keys_of(text, name)
+        odd = not_numbers(keys)
+        if not odd:
+            raise ParameterError("column", name, "has no words among numbers", hint="reload the page")
+        held = [found for value in keys["values"] if (found := PLAIN_NUMBERS.number(str(value))) is not None]
+        whole_ones = all(value == value.to_integral_value() for value in held)
+        low, high, step = public_looking(min(held), max(held), whole=whole_ones)
+        ends = [int(end) if end == end.to_integral_value() else str(end) for end in (low, high, step)]
+        known = keys.get("missing")
+        missing = list(dict.fromkeys([*(known if isinstance(known, list) else []), *odd]))
+        made = {"kind": "numeric", "range": ends[:2], "step": ends[2], "missing": missing, "source": "data"}
+        return changed(
+            text, {**made, "values": None, "groups": None}, attribute=name, closes=["kind", "groups", "same"]
+        )
 
     return edit
 

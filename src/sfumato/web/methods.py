@@ -90,8 +90,8 @@ def made(name: str, fields: Fields, schema: Path) -> Any:
             typed: Any = (text,) if known.several else text
             given[known.name] = typed if known.from_flag is None else known.from_flag(typed, str(schema))
     for known in (known for known in parameters(kind) if known.kind in _BUILT_ON):
-        told = {flag: one(fields, flag) for flag in requirement_flags() if flag not in taken and one(fields, flag)}
-        asked = asked_for(told)
+        flags = {flag: one(fields, flag) for flag in requirement_flags() if flag not in taken and one(fields, flag)}
+        asked = asked_for(flags)
         if asked is not None:
             given[known.name] = asked if known.kind == "requirement" else sf.Mondrian(asked)
     for known in parameters(kind):

@@ -13,9 +13,10 @@ from urllib.parse import urlencode
 
 from sfumato.claims.claim import described
 from sfumato.errors import ParameterError, SfumatoError
-from sfumato.exact import plain
 from sfumato.frontiers import CHOSEN
 from sfumato.visible import operand, shell_command
+from sfumato.web.background import schema_of
+from sfumato.web.budget import budget, population, totals
 from sfumato.web.choosing import Choosing
 from sfumato.web.edits import Fields, one
 from sfumato.web.methods import made, method_form, methods
@@ -23,7 +24,7 @@ from sfumato.web.runs import runs_of
 from sfumato.web.screens import Screens
 from sfumato.web.workspace import Project, safe_name
 
-__all__ = ["Publishing"]
+__all__ = ["Publishing", "refusal_of"]
 
 _DICTIONARY = 40_000  # letters that are shown
 _ALLOWED = ("allow-fingerprints", "allow-text", "allow-derived", "allow-repeated", "allow-noise")
@@ -50,13 +51,6 @@ class Publishing:
 
     def __init__(self, screens: Screens, choosing: Choosing) -> None:
         self.screens, self.choosing = screens, choosing
-
-    def population(self, project: Project) -> str:
-        """Return whose account a release is on."""
-        import sfumato as sf
-
-        schema = sf.Schema.load(project.schema_file)
-        return schema.population or schema.name
 
     def name(self, project: Project, form: Fields) -> str:
         """Return the folder of a release, which must be new."""
@@ -100,9 +94,7 @@ class Publishing:
 
     def _ticked(self, project: Project, form: Fields, choice: Choice) -> dict[str, Sequence[str]]:
         """Return the form as the page shows it: earlier releases are ticked unless the new one draws."""
-        import sfumato as sf
-
-        proved = choice.mechanism.claim(sf.Schema.load(project.schema_file)).kind == "proved"
+        proved = choice.mechanism.claim(schema_of(project)).kind == "proved"
         return {**form, **({} if proved else {"against": [path.name for path in project.releases()]})}
 
     def spends(self, project: Project, choice: Choice) -> dict[str, Any]:
@@ -110,15 +102,13 @@ class Publishing:
         import sfumato as sf
 
         try:
-            schema = sf.Schema.load(project.schema_file)
+            schema = schema_of(project)
             claim = choice.mechanism.claim(schema)
             plan = sf.plan(schema, choice.mechanism, forecast=False)
         except SfumatoError as error:
             return {"refused": str(error)}
-        left = None
-        if project.ledger.is_file():
-            with contextlib.suppress(SfumatoError):
-                left = sf.Ledger(project.ledger).totals(schema.population or schema.name).left
+        found = totals(project)
+        left = None if found is None else found.left
         return {
             "kind": claim.kind,
             "promise": str(claim.promise),
@@ -171,7 +161,7 @@ class Publishing:
             "run": latest,
             "answer": answer if isinstance(answer, Mapping) else None,
             "allow": _flag_of(answer),
-            "refusal": _refusal_of(answer),
+            "refusal": refusal_of(answer),
             "query": urlencode([(name, text) for name, texts in form.items() for text in texts if text]),
             "chosen": None if choice is None else {"label": choice.label, "number": choice.number},
             "spends": None if choice is None else self.spends(project, choice),
@@ -241,24 +231,18 @@ class Publishing:
         """What was published about the same people, and what is left of the budget."""
         import sfumato as sf
 
-        population = ""
+        whose = ""
         entries: list[dict[str, Any]] = []
-        totals = None
         with contextlib.suppress(SfumatoError, OSError):
-            population = self.population(project)
-        if population and project.ledger.is_file():
-            book = sf.Ledger(project.ledger)
+            whose = population(project)
+        if whose and project.ledger.is_file():
             with contextlib.suppress(SfumatoError):
-                entries = [_entry(entry) for entry in book.entries(population)]
-                totals = book.totals(population)
+                entries = [_entry(entry) for entry in sf.Ledger(project.ledger).entries(whose)]
         return {
-            **self.screens.frame(
-                project, "again", ["sfumato", "ledger", "../../ledger.db", "--population", population]
-            ),
-            "population": population,
+            **self.screens.frame(project, "again", ["sfumato", "ledger", "../../ledger.db", "--population", whose]),
+            "population": whose,
             "entries": entries[::-1],
-            "budget": _budget(totals),
-            "spent": "" if totals is None or not totals.combined.epsilon else plain(totals.combined.epsilon),
+            "budget": budget(project),
             "releases": [path.name for path in project.releases()],
         }
 
@@ -276,19 +260,10 @@ def _entry(entry: Any) -> dict[str, Any]:
     }
 
 
-def _budget(totals: Any) -> dict[str, Any] | None:
-    """Return how much of a limit is used, for the bar and in words."""
-    if totals is None or totals.limit is None or totals.left is None or not totals.limit.epsilon:
-        return None
-    share = 1 - float(totals.left.epsilon / totals.limit.epsilon)
-    words = f"epsilon {plain(totals.left.epsilon)} of {plain(totals.limit.epsilon)} is left"
-    return {"used": round(400 * min(max(share, 0.0), 1.0), 1), "words": words}
-
-
 _SAY_YES = re.compile(r",? or say yes with allow_\w+=True \(--[\w-]+\)|,? or allow_\w+=True \(--[\w-]+\)")
 
 
-def _refusal_of(answer: Any) -> dict[str, str]:
+def refusal_of(answer: Any) -> dict[str, str]:
     """Return why nothing was published and what to do about it, in the words of a page: no names of flags."""
     if not isinstance(answer, Mapping) or answer.get("ok"):
         return {}

@@ -10,8 +10,9 @@ from functools import lru_cache
 from typing import Any
 
 from sfumato.drafting import Decision, decisions
+from sfumato.schema.formats import PLAIN_NUMBERS
 
-__all__ = ["ROLES", "alike", "asked", "open_questions"]
+__all__ = ["ROLES", "alike", "asked", "groups_of", "not_numbers", "open_questions"]
 
 # role -> (what it is called, what it means)
 ROLES = {
@@ -58,16 +59,34 @@ def open_questions(text: str) -> tuple[Decision, ...]:
     return tuple(decisions(text))
 
 
-def alike(values: Sequence[str]) -> list[list[str]]:
+def alike(values: Sequence[str], rows: Mapping[str, int] | None = None) -> list[list[str]]:
     """Return the values that differ only in case or in blanks, each list with the spelling to keep first.
+
+    That is the one most rows have, where `rows` says how many have each.
 
     >>> alike(["m", "W", "w", "x"])
     [['w', 'W']]
+    >>> alike(["bonn", "Bonn"], {"Bonn": 200, "bonn": 3})
+    [['Bonn', 'bonn']]
     """
+    many = rows or {}
     found: dict[str, list[str]] = {}
     for value in values:
         found.setdefault("".join(value.split()).casefold(), []).append(value)
-    return [sorted(held, key=lambda text: (text != text.casefold(), text)) for held in found.values() if len(held) > 1]
+    return [
+        sorted(held, key=lambda text: (-many.get(text, 0), text != text.casefold(), text))
+        for held in found.values()
+        if len(held) > 1
+    ]
+
+
+def not_numbers(keys: Mapping[str, Any]) -> list[str]:
+    """Return the few values of a column that are no numbers where the others are; nothing where it is not like that."""
+    values = keys.get("values")
+    if not isinstance(values, list) or keys.get("kind") == "numeric":
+        return []
+    odd = [str(value) for value in values if PLAIN_NUMBERS.number(str(value)) is None]
+    return odd if 0 < len(odd) <= _SHOWN and len(odd) * 4 < len(values) else []
 
 
 def asked(decision: Decision, keys: Mapping[str, Any]) -> dict[str, Any]:
@@ -114,8 +133,23 @@ def asked(decision: Decision, keys: Mapping[str, Any]) -> dict[str, Any]:
         shown = ", ".join(f"\u201c{text}\u201d" if text else "an empty cell" for text in texts[:_SHOWN])
         words = f"Read as no value: {shown}. Is that right?"
         return {**found, "words": words if texts else found["words"], "keep": "Yes"}
+    if topic == "kind" and (words_among := not_numbers(keys)):
+        listed = ", ".join(f"\u201c{text}\u201d" for text in words_among)
+        many = len(keys["values"])
+        words = f"{many - len(words_among)} of {many} values are numbers; not so: {listed}. Does that mean no value?"
+        also = [("Yes: no value, the rest are numbers", "numbers", {})]
+        return {**found, "words": words, "keep": "No, all are words", "also": also}
     if topic == "related":
         return {**found, "keep": "I have seen it"}
     if topic in ("format", "decimal", "thousands"):
         return {**found, "keep": "Yes" if "which is it" not in decision.question else "Keep as proposed"}
     return found
+
+
+def groups_of(keys: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Return the groups of a column's values; a value in no group is a group of its own, under its own name."""
+    given = keys.get("groups")
+    if isinstance(given, Mapping):
+        return {str(name): [str(value) for value in held] for name, held in given.items() if isinstance(held, list)}
+    values = keys.get("values")
+    return {str(value): [str(value)] for value in values} if isinstance(values, list) else {}

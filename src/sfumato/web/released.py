@@ -12,7 +12,7 @@ from typing import Any
 from sfumato.errors import ParameterError
 from sfumato.visible import operand
 from sfumato.web.edits import Fields, number, one
-from sfumato.web.publishing import Publishing
+from sfumato.web.publishing import Publishing, refusal_of
 from sfumato.web.runs import runs_of, started
 from sfumato.web.screens import Screens
 from sfumato.web.workspace import Project
@@ -51,6 +51,7 @@ class Released:
             "name": name,
             "run": None if run is None else run.to_json(),
             "answer": answer if isinstance(answer, Mapping) else None,
+            "refusal": refusal_of(answer),
         }
 
     def start_attacks(self, project: Project, _form: Fields, names: Mapping[str, str]) -> str | None:
@@ -78,6 +79,7 @@ class Released:
             "manifest": hashlib.sha256((folder / "manifest.json").read_bytes()).hexdigest(),
             "input": hashlib.sha256((project.schema_text() or "").encode()).hexdigest(),
             "policy": project.policy(),
+            "counted": "people" if claim is not None and claim.unit == "person" else "rows",
             "answer": (run.answer() if run is not None else None) or {},
         }
 

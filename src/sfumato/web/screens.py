@@ -8,16 +8,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sfumato.drafting import keys_of, look_at, preview, profiles
-from sfumato.drafting.infer_formats import spoken
+from sfumato.drafting import keys_of, look_at, preview, profiles, text_of
 from sfumato.errors import ParameterError, Problem, SfumatoError
 from sfumato.visible import operand, shell_command
-from sfumato.web.background import Background, RecentTables
-from sfumato.web.questions import ROLES, asked, open_questions
+from sfumato.web.background import Background, RecentTables, schema_of
+from sfumato.web.questions import ROLES, asked, groups_of, open_questions
+from sfumato.web.readings import read_as
 from sfumato.web.runs import Run, runs_of
 from sfumato.web.workspace import Project, Workspace
 
-__all__ = ["STEPS", "Screens", "groups_of"]
+__all__ = ["STEPS", "Screens"]
 
 STEPS = (
     ("file", "File"),
@@ -33,9 +33,12 @@ _MAPPED = (("file", "File"), ("map", "Map"), ("again", "Again"))  # commuting: h
 
 _VALUES = 400  # values of a column that one page lists
 _PROBLEMS = 50
+_LINES = 40  # of a hierarchy that a page shows
 
 
-def bars(found: list[list[Any]], rest: int = 0, *, width: int = 220, height: int = 44) -> dict[str, Any]:
+def bars(
+    found: list[list[Any]], rest: int = 0, *, kind: str = "nominal", width: int = 220, height: int = 44
+) -> dict[str, Any]:
     """Return the places of a small bar chart's marks; the page draws them without computing."""
     most = max([rows for _, rows in found] + [1])
     step = width / max(len(found), 1)
@@ -50,7 +53,7 @@ def bars(found: list[list[Any]], rest: int = 0, *, width: int = 220, height: int
         }
         for at, (label, rows) in enumerate(found)
     ]
-    return {"marks": marks, "width": width, "height": height, "rest": rest}
+    return {"marks": marks, "width": width, "height": height, "rest": rest, "ordered": kind != "nominal"}
 
 
 class Screens:
@@ -106,7 +109,7 @@ class Screens:
             import sfumato as sf
 
             try:
-                schema = sf.Schema.load(project.schema_file)
+                schema = schema_of(project)
             except sf.SchemaError as error:
                 return {"problems": [_shown(one) for one in error.problems], "fits": False}
             problems = sf.check(project.data, schema, **project.options)
@@ -171,9 +174,16 @@ class Screens:
             "text": suffix
             not in (".parquet", ".pq", ".xlsx", ".xls", ".xlsm", ".xlsb", ".ods", ".sav", ".dta", ".sas7bdat"),
             "excel": suffix in (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods"),
-            "read_as": _read_as(project.schema_text()),
+            "read_as": self._readings(project, look),
+            "checked": self.checked(project) if look is not None and look["ok"] else {},
             "unread": [one for one in (look or {}).get("profiles", []) if one["unread"]],
         }
+
+    def _readings(self, project: Project, look: Any) -> list[dict[str, Any]]:
+        """Return how the columns are read that could be read another way, with the first cells as examples."""
+        if look is None or not look["ok"]:
+            return []
+        return read_as(project.schema_text(), look["preview"]["rows"], look["preview"]["columns"])
 
     def person(self, project: Project) -> dict[str, Any]:
         """Who a row is about."""
@@ -218,7 +228,11 @@ class Screens:
                     "kind": keys.get("kind", "nominal"),
                     "source": keys.get("source", ""),
                     "profile": profile,
-                    "chart": bars(profile.get("bars", []) if not hidden else [], profile.get("rest", 0)),
+                    "chart": bars(
+                        profile.get("bars", []) if not hidden else [],
+                        profile.get("rest", 0),
+                        kind=keys.get("kind", "nominal"),
+                    ),
                     "questions": questions.get(name, []),
                     "summary": _summary(keys),
                     "grouped": any(key in keys for key in ("groups", "hierarchy", "mask", "intervals", "dates")),
@@ -246,6 +260,7 @@ class Screens:
         )
         query = next(iter(form.get("q", ())), "")
         values, groups, total = _values_of(keys, query)
+        held = [label for label, _ in profile.get("bars", [])]
         questions = [asked(one, keys) for one in open_questions(text) if one.attribute == name]
         return {
             **self.frame(project, "describe", self.data_words(project, "check")),
@@ -256,7 +271,13 @@ class Screens:
             "roles": {role: list(words) for role, words in ROLES.items()},
             "questions": questions,
             "profile": profile,
-            "chart": bars(profile.get("bars", []), profile.get("rest", 0), width=420, height=90),
+            "chart": bars(
+                [] if keys.get("role") == "identifier" else profile.get("bars", []),
+                profile.get("rest", 0),
+                kind=keys.get("kind", "nominal"),
+                width=420,
+                height=90,
+            ),
             "groups": groups,
             "loose": values,
             "total": total,
@@ -264,7 +285,26 @@ class Screens:
             "more": max(0, total - _VALUES),
             "missing_texts": _texts(keys.get("missing")),
             "can_undo": project.can_undo,
+            "toml": text_of(text, name),
+            "prefixes": _prefixes(keys, held),
+            "hierarchy": self._hierarchy(project, name) if "hierarchy" in keys else [],
+            "checked": self.checked(project) if look is not None and look["ok"] else None,
         }
+
+    def _hierarchy(self, project: Project, name: str) -> list[list[str]]:
+        """Return the first lines of a column's hierarchy file: each value, then what it becomes."""
+        import csv
+
+        with contextlib.suppress(SfumatoError, OSError):
+            lines = schema_of(project).arx_hierarchy(name).splitlines()
+            return list(csv.reader(lines[:_LINES], delimiter=";"))
+        return []
+
+    def rows_of(self, project: Project, name: str) -> dict[str, int]:
+        """Return how many rows have each of a column's most frequent values; nothing before the file is read."""
+        column = str(keys_of(project.schema_text() or "", name).get("column", name))
+        found = (self.look(project) or {}).get("profiles", [])
+        return {str(label): int(rows) for one in found if one["name"] == column for label, rows in one["bars"]}
 
     def run(self, project: Project, name: str) -> Run:
         """Return a run of a project by its name."""
@@ -280,26 +320,6 @@ def _keys_found(checked: Mapping[str, Any]) -> list[str]:
     return [one["path"].removeprefix("attribute.") for one in found if "as the rows of one person do" in one["rule"]]
 
 
-_MARKS = {",": "commas", ".": "points", "'": "apostrophes", " ": "blanks"}
-
-
-def _read_as(text: str | None) -> list[dict[str, str]]:
-    """Say of each column with a format of its own how its cells are read: dates, decimals, codes with their zeros."""
-    found = []
-    for name, keys in (tomllib.loads(text).get("attribute", {}) if text is not None else {}).items():
-        if keys.get("format"):
-            found.append({"name": name, "words": f"dates written as {spoken(keys['format'])}"})
-        elif keys.get("decimal") or keys.get("thousands"):
-            parts = [f"{_MARKS.get(keys[key], 'marks')} for {of}" for key, of in _NUMBERS.items() if keys.get(key)]
-            found.append({"name": name, "words": f"numbers with {' and '.join(parts)}"})
-        elif "mask" in keys:
-            found.append({"name": name, "words": "a code, not a number: zeros at the front stay"})
-    return found
-
-
-_NUMBERS = {"decimal": "decimals", "thousands": "thousands"}
-
-
 def _shown(problem: Problem) -> dict[str, Any]:
     """A problem with its values: for the steward's own screen."""
     return {**problem.as_json(), "values": list(problem.values[:20])}
@@ -311,24 +331,30 @@ def _dangers(table: Any) -> dict[str, Any]:
     names = [attribute.name for attribute in schema.quasi]
     found = table.fingerprints()
     alone = smallest = 0
-    unit = "rows"
+    person = schema.unit == "person"
+    keyed = person and bool(schema.person)
+    unit = "people" if keyed or (person and schema.rows_per_person == 1) else "rows"
     if names:
         counts = table.counts(names)
         sizes = counts.weights
-        members = table.members(names)
-        unit = "people" if members is not None or schema.unit == "person" else "rows"
+        members = table.members(names) if keyed else None
         if members is not None:
             import numpy as np
 
             sizes = np.bincount(members.line, minlength=len(sizes))
         smallest = int(sizes.min()) if len(sizes) else 0
         alone = int((sizes == 1).sum())
+    from sfumato.frontiers.run import bytes_of_one
+
     return {
+        "process_bytes": bytes_of_one(table),
+        "program_bytes": bytes_of_one(table, panels=False),
         "rows": table.rows,
         "people": table.people,
         "left_out": table.left_out,
         "surplus": table.surplus,
         "unit": unit,
+        "counted": "people" if person else "rows",
         "alone": alone,
         "smallest": smallest,
         "unchanged": list(found.unchanged),
@@ -361,6 +387,17 @@ def _summary(keys: Mapping[str, Any]) -> str:
     return ""
 
 
+def _prefixes(keys: Mapping[str, Any], values: Sequence[str]) -> list[str]:
+    """Return how a code becomes coarser, digit by digit, on a code of the file."""
+    mask = keys.get("mask")
+    length = mask.get("length") if isinstance(mask, Mapping) else None
+    code = next((value for value in values if len(value) == length), None)
+    if code is None or not isinstance(mask, Mapping):
+        return []
+    left = mask.get("from", "right") == "left"
+    return [("*" * at + code[at:]) if left else (code[: len(code) - at] + "*" * at) for at in range(len(code) + 1)]
+
+
 def _texts(missing: Any) -> list[str]:
     if isinstance(missing, Mapping):
         return [str(text) for text in missing.get("values", [])]
@@ -380,12 +417,3 @@ def _values_of(keys: Mapping[str, Any], query: str) -> tuple[list[str], list[dic
         {"name": name, "values": fitting(held), "size": len(held)} for name, held in named.items() if held != [name]
     ]
     return fitting(loose), listed, sum(map(len, named.values()))
-
-
-def groups_of(keys: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return the groups of a column's values; a value in no group is a group of its own, under its own name."""
-    given = keys.get("groups")
-    if isinstance(given, Mapping):
-        return {str(name): [str(value) for value in held] for name, held in given.items() if isinstance(held, list)}
-    values = keys.get("values")
-    return {str(value): [str(value)] for value in values} if isinstance(values, list) else {}

@@ -24,6 +24,8 @@ import os
 import re
 import secrets
 import shutil
+import stat
+import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass
@@ -32,6 +34,7 @@ from typing import Any
 
 from sfumato.errors import ParameterError
 from sfumato.release.atomic import write_whole
+from sfumato.version import __version__
 from sfumato.visible import visible
 
 __all__ = ["UPLOAD_LIMIT", "Project", "Workspace", "safe_name"]
@@ -58,6 +61,27 @@ def _private(folder: Path) -> Path:
     return folder
 
 
+def _read(file: Path) -> Any:
+    """Return what a JSON file holds, None where there is none."""
+    try:
+        return json.loads(file.read_text("utf-8"))
+    except (OSError, ValueError):
+        return None
+
+
+def _refuse_shared(folder: Path) -> None:
+    """Raise where somebody else could exchange what lies in a folder: confidential files are written below it."""
+    found = folder.lstat()
+    if not stat.S_ISDIR(found.st_mode):
+        raise ParameterError("workspace", folder.name, "is not a folder", hint="name another workspace")
+    if sys.platform == "win32":
+        return
+    if found.st_uid not in (0, os.geteuid()):
+        raise ParameterError("workspace", folder.name, "belongs to another user", hint="name a folder of your own")
+    if found.st_mode & 0o022 and not found.st_mode & stat.S_ISVTX:
+        raise ParameterError("workspace", folder.name, "can be changed by other users", hint="chmod go-w on it")
+
+
 def _refuse_half(name: str, size: int, declared: int | None) -> None:
     if not size:
         raise ParameterError("file", name, "is empty", hint="choose a file with rows in it")
@@ -79,8 +103,12 @@ class Workspace:
         path = Path(folder).expanduser()
         if path.exists() and not path.is_dir():
             raise ParameterError("workspace", path.name, "is not a folder", hint="name a folder")
-        _private(path / "projects")
-        return cls(path.resolve(), upload_limit=upload_limit)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path = path.resolve()
+        for place in (path, path / "projects"):
+            _private(place)
+            _refuse_shared(place)
+        return cls(path, upload_limit=upload_limit)
 
     @property
     def ledger(self) -> Path:
@@ -273,25 +301,25 @@ class Project:
     # -- what was worked out -----------------------------------------------------------------
 
     def digest(self, *more: object) -> str:
-        """Return a name for what follows from the file, its reading and the schema."""
-        stat = self.data.stat()
-        about = [self.schema_text(), self.options, stat.st_size, stat.st_mtime_ns, *map(str, more)]
+        """Return a name for what follows from the file, its reading, the schema and the hierarchies it names."""
+        files = [self.data, *sorted((self.folder / "hierarchies").glob("*"))]
+        found = [(path.name, stat.st_size, stat.st_mtime_ns) for path in files if (stat := path.stat())]
+        about = [self.schema_text(), self.options, found, *map(str, more)]
         return hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()[:24]
 
     def kept(self, kind: str, key: str) -> Any:
-        """Return what was worked out before, None where nothing was."""
-        try:
-            return json.loads((self.folder / kind / f"{key}.json").read_text("utf-8"))
-        except (OSError, ValueError):
-            return None
+        """Return what was worked out before; None where nothing was, or by another version, which says it otherwise."""
+        held = _read(self.folder / kind / f"{key}.json")
+        return held.get("found") if isinstance(held, dict) and held.get("sfumato") == __version__ else None
 
     def keep(self, kind: str, key: str, found: Any) -> None:
-        """Keep what was worked out. Confidential."""
-        write_whole(_private(self.folder / kind) / f"{key}.json", json.dumps(found), mode=0o600)
+        """Keep what was worked out, with the version that did. Confidential."""
+        text = json.dumps({"sfumato": __version__, "found": found})
+        write_whole(_private(self.folder / kind) / f"{key}.json", text, mode=0o600)
 
     def policy(self) -> dict[str, Any]:
         """Return what a release must keep."""
-        held = self.kept(".", "policy")
+        held = _read(self.folder / "policy.json")
         return held if isinstance(held, dict) else {}
 
     def set_policy(self, policy: Mapping[str, Any]) -> None:

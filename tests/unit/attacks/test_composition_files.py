@@ -81,8 +81,8 @@ def test_what_the_file_lacks_is_unknown(tmp_path):
     # Without the sex both classes may hold them.
     assert found.records.left.tolist() == [4, 4]
     assert found.baseline is None
-    told = write(tmp_path / "w.csv", {"sex": ["F"], "diagnosis": ["Fever"]})
-    victims = sf.attacks.read_victims(told, paper_schema())
+    answer = write(tmp_path / "w.csv", {"sex": ["F"], "diagnosis": ["Fever"]})
+    victims = sf.attacks.read_victims(answer, paper_schema())
     found = sf.attacks.composition(releases, victims)
     assert found.records.left.tolist() == [2]
     assert found.records.held.tolist() == [True]

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from sfumato.attacks.base import FITS, Exposure, Fit, Gain, percent
+from sfumato.attacks.base import FITS, PEOPLE, Exposure, Fit, Gain, percent
 from sfumato.measures.proportions import Share, difference
 
 
@@ -31,6 +31,7 @@ def gain(targets=(31, 100), controls=(29, 100), baseline=(20, 100)) -> Gain:
         miss="of {} of others",
         stops="fewer columns",
         attribute="diagnosis",
+        whom=PEOPLE,
     )
 
 
@@ -67,9 +68,9 @@ def test_the_most_exposed_are_the_last_of_a_hundred():
 
 def test_results_are_confidential_and_hold_no_records():
     found = gain()
-    told = found.to_json()
-    assert told["confidential"] is True
-    assert "records" not in told
+    answer = found.to_json()
+    assert answer["confidential"] is True
+    assert "records" not in answer
     assert "0.5" not in repr(found.records)
 
 

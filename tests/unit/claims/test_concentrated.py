@@ -1,4 +1,4 @@
-"""zCDP to (epsilon, delta) and back: the paper's formula, never below it, and wrong formulas told apart."""
+"""zCDP to (epsilon, delta) and back: the paper's formula, never below it, and wrong formulas distinguished."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_rho_is_rounded_down_and_nearly_the_largest(epsilon, delta):
     assert not implies(rho * Fraction(1000001, 1000000), epsilon, delta)
 
 
-def test_wrong_conversions_are_told_apart():
+def test_wrong_conversions_are_distinguished():
     """A rho halved or the square root left out would promise too much; both are refused."""
     epsilon, delta = Fraction(1), Fraction(1, 10**9)
     rho = rho_for(epsilon, delta)

@@ -1,15 +1,16 @@
-"""Issue 12: a table whose identifier names households may hold one row for each household, not for each person."""
+"""A table whose identifier names households may hold one row for each household, not for each person."""
 
 from __future__ import annotations
 
 import json
+import tomllib
 
 import pytest
 from click.testing import CliRunner
 
 import sfumato as sf
 from sfumato.cli.main import app
-from sfumato.counts.people import household_like
+from sfumato.counts.people import household_like, visit_like
 
 
 @pytest.mark.parametrize("name", ["household_id", "hh_id", "HHID", "Haushalt", "family", "address", "Haushaltsnummer"])
@@ -44,9 +45,9 @@ def test_draft_and_check_ask_whether_a_row_is_a_person_or_a_household(tmp_path, 
     lines = [f"rows_per_person = {each}", *lines]  # nothing is proposed: who a row is about is for a person to say
     schema.write_text("\n".join(lines))
     assert sf.Schema.load(schema).unit == "person"
-    told = json.loads(CliRunner().invoke(app, ["check", str(path), str(schema), "--json"]).stdout)
-    assert told["ok"]
-    assert "is a row a person or a household?" in told["warnings"][0]["rule"]
+    answer = json.loads(CliRunner().invoke(app, ["check", str(path), str(schema), "--json"]).stdout)
+    assert answer["ok"]
+    assert "is a row a person or a household?" in answer["warnings"][0]["rule"]
     schema.write_text(f'not_person = ["{name}"]\n' + "\n".join(lines))
     assert json.loads(CliRunner().invoke(app, ["check", str(path), str(schema), "--json"]).stdout)["warnings"] == []
 
@@ -54,3 +55,20 @@ def test_draft_and_check_ask_whether_a_row_is_a_person_or_a_household(tmp_path, 
 def test_draft_asks_for_the_public_number_of_rows_and_does_not_count_it(tmp_path):
     text = sf.draft(written(tmp_path, "note"))
     assert "# rows = 1000  # about how many rows there are, if that is publicly known" in text
+
+
+@pytest.mark.parametrize("name", ["encounter_id", "Fallnummer", "episode", "id_sejour", "AdmissionNo"])
+def test_draft_and_check_ask_whether_a_person_has_several_visits(tmp_path, name):
+    path = written(tmp_path, name)
+    text = sf.draft(path)
+    assert f"rows_per_person: can one person have several rows? {name} names visits" in text
+    lines = [line for line in text.splitlines() if "rows_per_person:" not in line and "population:" not in line]
+    frame = sf.read(path, sf.Schema.parse(tomllib.loads("\n".join(["rows_per_person = 1", *lines]))))
+    assert [one.path for one in frame.remarks() if "can one person have several?" in one.rule] == [f"attribute.{name}"]
+    excused = [f'not_person = ["{name}"]', "rows_per_person = 1", *lines]
+    assert not sf.read(path, sf.Schema.parse(tomllib.loads("\n".join(excused)))).remarks()
+
+
+@pytest.mark.parametrize("name", ["admission_date", "visit_type", "patient", "length of stay", "rainfall"])
+def test_other_names_are_not_visits(name):
+    assert not visit_like(name)

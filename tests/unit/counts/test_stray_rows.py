@@ -1,4 +1,4 @@
-"""Issue 12: the header again, totals and titles are not people: each is refused or named, with its line."""
+"""The header again, totals and titles are not people: each is refused or named, with its line."""
 
 from __future__ import annotations
 
@@ -90,11 +90,11 @@ def test_totals_and_notes_are_named_by_draft_and_check(tmp_path, kind, last):
     where = "line 62" if kind == "csv" else "sheet row 62"
     assert f"totals: {where} looks like a total, a heading or a note" in sf.draft(path)
     (tmp_path / "s.toml").write_text(sf.draft(path))
-    told = json.loads(CliRunner().invoke(app, ["check", str(path), str(tmp_path / "s.toml"), "--json"]).stdout)
-    assert told["ok"], told
-    (warning,) = told["warnings"]
+    answer = json.loads(CliRunner().invoke(app, ["check", str(path), str(tmp_path / "s.toml"), "--json"]).stdout)
+    assert answer["ok"], answer
+    (warning,) = answer["warnings"]
     assert warning["rule"].startswith(f"{where} looks like a total")
-    assert not any(cell and cell in json.dumps(told["warnings"]) for cell in last if cell != "Total")
+    assert not any(cell and cell in json.dumps(answer["warnings"]) for cell in last if cell != "Total")
     shown = CliRunner().invoke(app, ["check", str(path), str(tmp_path / "s.toml")]).stdout
     assert f"{where} looks like a total" in shown
 

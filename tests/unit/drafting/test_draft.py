@@ -378,7 +378,7 @@ def test_no_columns() -> None:
 
 
 def test_a_wide_table_is_drafted_in_bounded_queries(monkeypatch) -> None:
-    """Issue 13, item 5: 30,000 columns took 7.8 GB, as one query of all columns; now no query sees more than a few."""
+    """30,000 columns took 7.8 GB, as one query of all columns; now no query sees more than a few."""
     asked = []
     collect = Source.collect
 
@@ -454,7 +454,7 @@ def test_categories_of_several_words_keep_the_role_of_their_name(tmp_path) -> No
     schema = loaded(draft(pl.DataFrame({"race": races * 20, "sex": ["F", "M"] * 40})), tmp_path)
     assert schema["race"].role == "sensitive"
     assert schema["race"].decide[0].startswith("role: is it free text? it may hold names: then other; must it stay")
-    assert any("looks like free text" in told.rule for told in schema.remarks())
+    assert any("looks like free text" in answer.rule for answer in schema.remarks())
 
 
 def test_values_that_differ_in_case_are_asked_about_and_not_named(tmp_path) -> None:
@@ -538,10 +538,10 @@ def test_a_draft_says_what_the_rows_show_together(tmp_path) -> None:
     assert any(item.startswith("duplicates: 3 rows are copies") for item in schema.decide)
     assert "# not read: lines 5, 42, 43, 79, 92, 93" in text
     assert any("values are dates day.month.year" in item for item in schema["Aufnahme"].decide)
-    told = [item for name in schema.names for item in schema[name].decide if item.startswith("related:")]
-    assert any("PLZ and Ort tell each other" in item for item in told)
-    assert any("Geburtsdatum and Alter tell each other" in item for item in told)
-    assert len(told) == 2  # rows of one patient agree in everything, and prove nothing
+    answer = [item for name in schema.names for item in schema[name].decide if item.startswith("related:")]
+    assert any("PLZ and Ort tell each other" in item for item in answer)
+    assert any("Geburtsdatum and Alter tell each other" in item for item in answer)
+    assert len(answer) == 2  # rows of one patient agree in everything, and prove nothing
     assert "M0003" not in text
     assert "gestern" not in text
 

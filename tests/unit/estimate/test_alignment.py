@@ -6,7 +6,7 @@ import pytest
 from sfumato.claims import Claim, Nothing
 from sfumato.counts import Table
 from sfumato.errors import NotComparable
-from sfumato.estimate import align, measured_attribute
+from sfumato.estimate import align, align_boxes, distinct_boxes, measured_attribute
 from sfumato.measures import privacy_loss, utility_loss
 from sfumato.release import Release, assemble
 from sfumato.schema import Labels, Schema
@@ -146,3 +146,20 @@ def test_a_saved_or_foreign_release_measures_as_the_one_in_memory(tmp_path):
     read = Release.read(path, own)
     for one in (privacy_loss, utility_loss):
         assert one(table, read).value == one(table, release).value
+
+
+def test_boxes_with_the_same_labels_are_one():
+    own = schema()
+    white, blue, young, old = ((0, 2),), ((2, 3),), ((0, 10),), ((10, 20),)
+    sets = {"job": [white, blue, white, white], "age": [young, young, old, young]}
+    release = released(own, sets, carried=((0, 0, 2), (1, 1, 3), (2, 2, 4), (3, 2, 5)))
+    every = align_boxes(release, own)
+    one = distinct_boxes(every)
+    rows = dict(zip(zip(sets_of(one, 0), sets_of(one, 1), strict=True), one.weight.tolist(), strict=True))
+    assert rows == {(white, young): 7, (blue, young): 3, (white, old): 4}
+    assert one.group.tolist() == [0, 1, 2]
+    assert one.group_weight.tolist() == one.histogram.toarray()[:, 0].tolist() == one.weight.tolist()
+    assert one.weight.sum() == every.weight.sum() == 14
+    # Where no labels are the same there is nothing to unite.
+    apart = align_boxes(released(own, {name: held[:3] for name, held in sets.items()}), own)
+    assert distinct_boxes(apart) is apart

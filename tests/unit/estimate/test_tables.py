@@ -71,9 +71,9 @@ def test_bins_cover_every_code_once():
 
 
 def test_an_unknown_column_is_named(clinic):
-    with pytest.raises(ParameterError) as told:
+    with pytest.raises(ParameterError) as answer:
         exact_tables(clinic).counts("height")
-    assert told.value.value == "height"
+    assert answer.value.value == "height"
 
 
 def test_association_by_hand():

@@ -23,5 +23,5 @@ def test_a_sweep_that_does_not_fit_is_refused_before_it_starts(monkeypatch):
     table = sf.datasets.adult().with_roles(sensitive="occupation", quasi=["sex", "race"], target=[])
     assert bytes_of_one(table, panels=False) < bytes_of_one(table) < 10**9
     monkeypatch.setattr(importlib.import_module("sfumato.frontiers.run"), "free_bytes", lambda: 1000)
-    with pytest.raises(ParameterError, match=r"one process needs about 0\.3 GB"):
+    with pytest.raises(ParameterError, match=r"one process needs about 0\.5 GB"):
         sf.frontier(table, [sf.Mondrian(sf.KAnonymity(5))], progress=False, workers=0)

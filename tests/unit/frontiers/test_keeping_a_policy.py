@@ -59,12 +59,12 @@ def test_the_recommendation_keeps_the_policy_and_nothing_better_is_left(found, a
         if (one[2] is None or one[2] >= 5) and (not at_most or one[3] <= 0.2) and (not answer or one[4] <= 0.2)
     ]
     if not kept:
-        with pytest.raises(Infeasible) as told:
+        with pytest.raises(Infeasible) as reported:
             front.recommend(policy)
         closest, broken = front.closest(policy)
-        assert told.value.best == closest.label
+        assert reported.value.best == closest.label
         assert broken
-        assert all(str(line) in told.value.why for line in broken)
+        assert all(str(line) in reported.value.why for line in broken)
         assert len(broken) == min(len(policy.breaches(one)) for one in front.points)
         return
     said = front.recommend(policy)
@@ -89,9 +89,9 @@ def test_classes_of_one_person_are_never_recommended(clinic):
     for limits in ({}, {"utility_loss": 1.0}, {"privacy_loss": 9.0}):
         assert front.recommend(**limits).point is kept
     assert front.recommend(Policy({"k": 1}), privacy_loss=9.0).point is bare  # only who asks for it
-    with pytest.raises(Infeasible) as told:
+    with pytest.raises(Infeasible) as reported:
         sf.frontier(clinic, points[:1], workers=0, progress=False).recommend()
-    assert told.value.best == bare.label
+    assert reported.value.best == bare.label
 
 
 def test_k_says_nothing_of_noisy_cells(clinic):
@@ -103,12 +103,12 @@ def test_k_says_nothing_of_noisy_cells(clinic):
 def test_what_was_not_measured_is_an_error():
     front = front_of([point(1, 0.1, 0.1)])
     for policy in (Policy(at_most={"membership": "0.1"}), Policy(answer=["age x sex within 5 %"])):
-        with pytest.raises(ParameterError) as told:
+        with pytest.raises(ParameterError) as reported:
             front.recommend(policy)
-        assert told.value.value in ("membership", "age x sex")
+        assert reported.value.value in ("membership", "age x sex")
 
 
-def test_the_price_is_told_in_counts():
+def test_the_price_is_stated_in_counts():
     typical = {"count": 200, "off": 6.1, "share": 0.0305, "cells": 40}
     said = front_of([point(1, 0.1, 0.1, 9, error=0.07, typical=typical)]).recommend()
     assert said.price.startswith("In two-way tables a count of 200 is typically off by 6.1 (3 %).")
@@ -119,13 +119,13 @@ def test_the_price_is_told_in_counts():
 
 def test_a_release_that_lost_most_of_its_use_says_so():
     said = front_of([point(1, 0.1, 0.94, 9)]).recommend()
-    assert "94%" in said.lost
+    assert "94 %" in said.lost
     assert said.lost in str(said)
     wrong = {"count": 200, "off": 160.0, "share": 0.8, "cells": 40}
-    assert "80%" in front_of([point(1, 0.1, 0.1, 9, typical=wrong)]).recommend().lost
+    assert "80 %" in front_of([point(1, 0.1, 0.1, 9, typical=wrong)]).recommend().lost
 
 
-def test_an_interval_beyond_the_limit_is_told():
+def test_an_interval_beyond_the_limit_is_stated():
     attacks = {"inference": {"interval": [-0.01, 0.07]}}
     said = front_of([point(1, 0.1, 0.1, 9, risk=0.01, attacks=attacks)])
     assert "as large as 0.07" in said.recommend(Policy(at_most={"inference": "0.02"})).reason
@@ -182,9 +182,9 @@ def test_tables_are_measured_and_the_table_itself_has_no_error(clinic):
     assert errors[0] == pytest.approx(0)
     assert 0 < errors[1] < errors[2]
     assert front.points[0].typical["off"] == pytest.approx(0)
-    with pytest.raises(ParameterError) as told:
+    with pytest.raises(ParameterError) as reported:
         sf.frontier(clinic, points, workers=0, progress=False, policy=Policy(answer=["height within 5 %"]))
-    assert told.value.value == "height"
+    assert reported.value.value == "height"
 
 
 def test_another_axis_takes_the_place_of_the_first(clinic):

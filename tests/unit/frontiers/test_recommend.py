@@ -96,7 +96,7 @@ def test_the_reason_names_the_figures_and_the_limit():
     assert said.point.number == 2
     assert "privacy loss at most 0.15" in said.reason
     assert "0.1 nats" in said.reason
-    assert "10% of the privacy loss of publishing the table as it is" in said.reason
+    assert "10 % of the privacy loss of publishing the table as it is" in said.reason
     assert "chosen on the data" in said.caution
     assert said.confidential
 
@@ -137,9 +137,9 @@ def test_buckets_are_recommended_only_where_membership_may_be_public(pairs, buck
     for limits in ({}, {"privacy_loss": privacy}):
         x = limits.get("privacy_loss", math.inf)
         if not any(pair[0] <= x for pair in rest):
-            with pytest.raises(Infeasible) as told:
+            with pytest.raises(Infeasible) as answer:
                 front.recommend(**limits)
-            assert ("--membership-public" in str(told.value)) == (not rest or any(pair[0] <= x for pair in pairs))
+            assert ("--membership-public" in str(answer.value)) == (not rest or any(pair[0] <= x for pair in pairs))
             continue
         said = front.recommend(**limits)
         alone = frontier_of(rest).recommend(**limits)  # the same choice as if nobody had swept buckets
@@ -159,7 +159,7 @@ def test_the_efficient_set_does_not_depend_on_what_is_left_out():
     assert front.to_json()["efficient_without_buckets"] == [1, 2, 5, 6]
 
 
-def test_what_is_left_out_is_told_with_the_reason_the_price_and_how_to_ask():
+def test_what_is_left_out_is_stated_with_the_reason_the_price_and_how_to_ask():
     said = with_buckets(SOME, {3, 4}).recommend()
     assert said.point.number == 2
     assert said.note.startswith(

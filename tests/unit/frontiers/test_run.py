@@ -111,9 +111,9 @@ def test_a_stopped_sweep_goes_on(clinic, tmp_path):
     with pytest.raises(KeyboardInterrupt):
         sf.frontier(clinic, SWEEP, keep=tmp_path, workers=0, progress=stop)
     assert 0 < len(list(tmp_path.glob("*.json"))) < len(SWEEP)
-    told = []
-    sf.frontier(clinic, SWEEP, keep=tmp_path, workers=0, progress=lambda *said: told.append(said))
-    assert "kept" in told[0][1]
+    answer = []
+    sf.frontier(clinic, SWEEP, keep=tmp_path, workers=0, progress=lambda *said: answer.append(said))
+    assert "kept" in answer[0][1]
 
 
 def mean_age(table, release):

@@ -103,12 +103,12 @@ def far_cell(reference: str, attribute: str = ' r="{}"') -> str:
 @pytest.mark.parametrize("attribute", [' r="{}"', " r='{}'", '\n r = "{}"', ' s="1" r="{}"', ' r ="{}"', '\tr=\n"{}"'])
 def test_a_cell_in_the_last_corner_is_refused(tmp_path, attribute: str) -> None:
     path = write_xlsx(tmp_path / "t.xlsx", {"s": far_cell("XFD1048576", attribute)})
-    start = time.perf_counter()
+    start = time.process_time()
     with pytest.raises(
         ReadError, match=r"as far as row 1,048,576 and column 16,384: 17,179,869,184 cells, and at most"
     ):
         read(path, SCHEMA)
-    assert time.perf_counter() - start < 10
+    assert time.process_time() - start < 10
     assert CELLS_LIMIT == 20_000_000
 
 

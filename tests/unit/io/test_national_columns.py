@@ -242,7 +242,7 @@ def test_months_agree_with_the_oracle(days) -> None:
     assert column.text(code_of(column, "03/1994")) == "1994-03"
 
 
-def test_what_a_point_means_is_declared_and_never_told_from_other_rows() -> None:
+def test_what_a_point_means_is_declared_and_never_inferred_from_other_rows() -> None:
     """Item 13: 1.234 is read by the declaration, whatever stands beside it."""
     plain = schema(kind="numeric", range=[0, 10_000], step="0.001")
     german = schema(kind="numeric", range=[0, 10_000], thousands=".")

@@ -193,10 +193,10 @@ def test_mangled_files_end_in_a_read_error_that_says_what_to_do(tmp_path, name: 
     path.write_bytes(MANGLED[name])
     with pytest.raises(ReadError) as caught:
         read(path, SCHEMA)
-    told = str(caught.value) + repr(caught.value) + str(caught.value.as_json()) + str(pickle.dumps(caught.value))
+    answer = str(caught.value) + repr(caught.value) + str(caught.value.as_json()) + str(pickle.dumps(caught.value))
     assert all(problem.hint for problem in caught.value.problems)
     for cell in ("secret-cell", "99999999999999", "Nîmes", "baker", "Ulm"):
-        assert cell not in told
+        assert cell not in answer
     assert check(path, SCHEMA)
 
 
@@ -240,7 +240,7 @@ def test_a_wrong_delimiter_names_all_missing_columns(tmp_path, delimiter: str) -
     assert [problem.path for problem in caught.value.problems] == ["attribute.age", "attribute.town", "attribute.job"]
 
 
-def test_names_in_a_first_line_of_data_are_not_told(tmp_path) -> None:
+def test_names_in_a_first_line_of_data_are_not_stated(tmp_path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("secret,person\nhidden,man\n")
     with pytest.raises(ReadError) as caught:
@@ -314,7 +314,7 @@ def test_one_wrong_byte_is_read_or_refused(tmp_path_factory, at: int, byte: int)
 
 
 def test_a_header_of_many_names_takes_time_in_proportion(tmp_path) -> None:
-    """Issue 13, item 5: names that occur twice are counted once; 64,000 names took minutes."""
+    """Names that occur twice are counted once; 64,000 names took minutes."""
     path = tmp_path / "t.csv"
     names = [f"column number {k}" for k in range(64_000)]
     path.write_text(",".join(names) + "\n" + ",".join("1" * 64_000) + "\n")  # longer than the sample

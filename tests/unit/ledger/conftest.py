@@ -1,4 +1,4 @@
-"""A table of six people and a mechanism that costs, draws and fails as it is told."""
+"""A table of six people and a mechanism that costs, draws and fails as it is asked to."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ class Costing:
 
     def apply(self, counts: Gathered, entropy: Entropy) -> Release:
         if self.fails == "before":
-            raise sf.Infeasible("this", "nothing", "it was told to fail")
+            raise sf.Infeasible("this", "nothing", "it was asked to fail")
         if self.draws:
             entropy.child("noise").word()
         if self.fails == "after":
-            raise RuntimeError("told to fail")
+            raise RuntimeError("asked to fail")
         made = sf.Suppress().apply(counts, entropy)
         promise = self.comes_out_as or self.promise
         return replace(made, claim=sf.Claim(promise, neighbours=self.neighbours), mechanism=self.to_json())

@@ -140,11 +140,11 @@ def test_limits_are_checked(book, bad):
 def test_values_go_through_json(book):
     book.limit("people", 9, 1e-5)
     book.reserve("people", sf.Claim(sf.ApproxDP("1/3", delta=1e-6), neighbours=ORIGIN), "m").spend()
-    told = json.loads(json.dumps([book.totals("people").to_json(), book.entries()[0].to_json()]))
-    assert told[0]["spent"] == {"one-origin": {"epsilon": "1/3", "delta": "1/1000000"}}
-    assert told[0]["left"] == {"epsilon": "26/3", "delta": "9/1000000"}
-    assert told[1]["epsilon"] == "1/3"
-    assert told[1]["promise"]["kind"] == "approx-dp"
+    answer = json.loads(json.dumps([book.totals("people").to_json(), book.entries()[0].to_json()]))
+    assert answer[0]["spent"] == {"one-origin": {"epsilon": "1/3", "delta": "1/1000000"}}
+    assert answer[0]["left"] == {"epsilon": "26/3", "delta": "9/1000000"}
+    assert answer[1]["epsilon"] == "1/3"
+    assert answer[1]["promise"]["kind"] == "approx-dp"
 
 
 # -- publish ---------------------------------------------------------------------------------
@@ -195,7 +195,7 @@ def test_a_failure_before_the_first_draw_refunds(book, table, costing):
 
 def uncountable(table):
     def counts(names):
-        raise sf.ParameterError("names", "x", "was told to fail")
+        raise sf.ParameterError("names", "x", "was asked to fail")
 
     return SimpleNamespace(
         schema=table.schema,

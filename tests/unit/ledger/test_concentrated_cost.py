@@ -77,9 +77,9 @@ def test_a_ledger_reports_rho_and_what_it_implies(tmp_path):
         book.reserve("people", claim(promise), {"name": "marginals"})
     total = book.totals("people").combined
     assert (total.rho, total.epsilon) == (3 * promise.rho, 3)
-    told = book.totals("people").to_json()["combined"]
-    assert Fraction(told["rho"]) == 3 * promise.rho
-    assert Fraction(told["epsilon_from_rho"]) < 2
+    answer = book.totals("people").to_json()["combined"]
+    assert Fraction(answer["rho"]) == 3 * promise.rho
+    assert Fraction(answer["epsilon_from_rho"]) < 2
 
 
 def test_a_release_of_another_rho_than_was_reserved_is_seen(tmp_path):

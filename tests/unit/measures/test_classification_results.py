@@ -211,14 +211,14 @@ def test_what_cross_validation_refuses(change):
 
 
 def test_cross_validation_means_over_its_runs():
-    told = []
-    found = cross_validate(TRAIN, sf.Raw(), folds=4, repeats=2, model="bayes", progress=lambda *a: told.append(a))
+    answer = []
+    found = cross_validate(TRAIN, sf.Raw(), folds=4, repeats=2, model="bayes", progress=lambda *a: answer.append(a))
     assert len(found.runs) == 8
     assert [run.rows for run in found.runs] == [225] * 8
     assert found.accuracy == pytest.approx(np.mean([run.accuracy for run in found.runs]))
     assert found.accuracy == pytest.approx(found.baseline)
     assert found.interval[0] < found.accuracy < found.interval[1]
-    assert told[-1] == (1.0, "repeat 2, fold 4")
+    assert answer[-1] == (1.0, "repeat 2, fold 4")
     assert found.measured().confidential
     assert len(found.to_json()["runs"]) == 8
 

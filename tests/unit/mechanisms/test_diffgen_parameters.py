@@ -134,8 +134,8 @@ def test_the_plan_tells_what_each_stage_gets(schema):
 
 
 def test_the_recommended_number_of_specializations_follows_from_epsilon_alone():
-    told = {"0.01": 3, "0.1": 3, "0.19": 3, "0.2": 4, "0.25": 4, "0.5": 5, "1": 6, "2": 7, "10": 9}
-    assert {epsilon: sf.DiffGen.recommended(epsilon).specializations for epsilon in told} == told
+    answer = {"0.01": 3, "0.1": 3, "0.19": 3, "0.2": 4, "0.25": 4, "0.5": 5, "1": 6, "2": 7, "10": 9}
+    assert {epsilon: sf.DiffGen.recommended(epsilon).specializations for epsilon in answer} == answer
     with pytest.raises(sf.ParameterError, match=r"^epsilon ="):
         sf.DiffGen.recommended(0)
 
@@ -216,10 +216,10 @@ def test_counts_are_near_where_epsilon_is_large(table):
         sf.NoisyTable(10**6, cuts={"age": ["(known)", "(missing)"], "grade": ["*"], "income": ["*"]}), table
     )
     true = table.counts(["job", "pay"]).weights
-    told = np.zeros((3, 2), int)
+    answer = np.zeros((3, 2), int)
     carried = kept.groups.carried
-    np.add.at(told, (kept.boxes.labels[carried.group, 0], carried.codes[:, 0]), carried.weight)
-    assert told.ravel().tolist() == true.tolist()
+    np.add.at(answer, (kept.boxes.labels[carried.group, 0], carried.codes[:, 0]), carried.weight)
+    assert answer.ravel().tolist() == true.tolist()
 
 
 def test_leaves_pay_for_no_choice(table):

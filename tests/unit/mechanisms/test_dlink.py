@@ -157,10 +157,10 @@ def test_plan_and_json_name_the_parameters() -> None:
     made = DLink(BASE, population="joint", max_suppressed=0.05)
     plan = made.plan(Schema.parse(SCHEMA))
     assert [stage.name for stage in plan.stages] == ["partition", "unite"]
-    told = json.loads(json.dumps(made.to_json()))
-    assert told["base"]["name"] == "mondrian"
-    assert told["linkability"]["population"] == "the table itself, jointly"
-    assert told["max_suppressed"] == "1/20"
+    answer = json.loads(json.dumps(made.to_json()))
+    assert answer["base"]["name"] == "mondrian"
+    assert answer["linkability"]["population"] == "the table itself, jointly"
+    assert answer["max_suppressed"] == "1/20"
 
 
 def test_posterior_of_two_values_can_be_81_to_1() -> None:

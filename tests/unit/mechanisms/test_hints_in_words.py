@@ -1,4 +1,4 @@
-"""Hints near a limit can be followed, and a cut that does not hold each value once is told in words."""
+"""Hints near a limit can be followed, and a cut that does not hold each value once is explained in words."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ CUT = sf.Schema.parse(
         ),
     ],
 )
-def test_a_cut_is_told_in_words(labels, said):
+def test_a_cut_is_stated_in_words(labels, said):
     with pytest.raises(sf.ParameterError) as caught:
         sf.NoisyTable(1, cuts={"a": labels}).plan(CUT)
     assert said.removeprefix("a: ") in str(caught.value)

@@ -15,7 +15,7 @@ from sfumato.mechanisms.marginals.junction import junction_tree, model_cells
 from sfumato.mechanisms.marginals.measuring import pairs_within
 from sfumato.mechanisms.marginals.model import TreeModel, nearest_distribution, shrunk
 from sfumato.randomness import Entropy
-from sfumato.schema.workload import pair_weights, read_workload, workload_sets, workload_texts
+from sfumato.schema.workload import read_workload, set_weights, workload_sets, workload_texts
 
 SIZES = (2, 3, 4, 2, 3)
 SETS = {
@@ -137,11 +137,11 @@ def test_workloads_are_read_and_written():
     schema = sf.datasets.adult().schema
     names = [a.name for a in schema.published]
     assert len(workload_sets(None, schema)) == len([*itertools.combinations(names, 3)])
-    star = pair_weights(workload_sets("income", schema))
+    star = set_weights(workload_sets("income", schema))
     assert all(names.index("income") in pair for pair in star)
     assert len(star) == len(names) - 1
     sets = read_workload([["age", "sex"], ["age", "race", "sex"]])
-    assert pair_weights(workload_sets(sets, schema))[tuple(sorted((names.index("age"), names.index("sex"))))] == 2
+    assert set_weights(workload_sets(sets, schema))[tuple(sorted((names.index("age"), names.index("sex"))))] == 2
     assert workload_texts(sets) == ["age+sex", "age+race+sex"]
     assert workload_texts((("a+b", "c"),)) is None
     for wrong in (True, 0, 9, [], [["age", "age"]], ["age"], 2.5):

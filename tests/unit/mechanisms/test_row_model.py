@@ -1,4 +1,4 @@
-"""The parts of TargetRows that follow from noisy counts: values told apart, laws of a column, drawn rows."""
+"""The parts of TargetRows that follow from noisy counts: values distinguished, laws of a column, drawn rows."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_an_empty_model_draws_no_row():
 
 
 def test_the_rule_is_one_of_public_numbers():
-    assert [affordable_cuts(told) for told in (0, 399, 400, 1999, 2000, 10**12)] == [0, 0, 2, 2, 3, 16]
+    assert [affordable_cuts(answer) for answer in (0, 399, 400, 1999, 2000, 10**12)] == [0, 0, 2, 2, 3, 16]
     assert not cuttable(SCHEMA["code"], 10_000)
     assert cuttable(SCHEMA["code"], 20_000)
     assert cuttable(SCHEMA["age"], 0)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import html
 import json
+import re
 import stat
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -14,7 +15,7 @@ from sfumato.errors import ParameterError
 from sfumato.frontiers import CHOSEN, MEMBERSHIP, Spread
 from sfumato.frontiers.result import with_efficient
 from sfumato.pages.page import LARGEST_PAGE
-from sfumato.pages.stories import worst_of
+from sfumato.pages.stories import _chance, worst_of
 
 
 @pytest.fixture(scope="module")
@@ -51,6 +52,41 @@ class Links(HTMLParser):
                 self.targets.append(value[1:])
             if name == "id":
                 self.ids.append(value)
+
+
+def test_small_chances_are_not_written_as_none():
+    assert [_chance(share) for share in (0.0, 0.005, 0.0123, 0.63, 1.0)] == ["0 %", "0.5 %", "1.2 %", "63 %", "100 %"]
+
+
+class Words(HTMLParser):
+    """The words of a page, without its scripts, styles and commands."""
+
+    def __init__(self):
+        super().__init__()
+        self.inside, self.said, self.typed = "", [], []
+
+    def handle_starttag(self, tag, attrs):
+        self.inside = tag if tag in ("script", "style", "pre") else self.inside
+
+    def handle_endtag(self, tag):
+        self.inside = "" if tag == self.inside else self.inside
+
+    def handle_data(self, data):
+        if not self.inside:
+            self.said.append(data)
+        elif self.inside == "pre":
+            self.typed.append(data)
+
+
+def test_a_number_and_its_percent_sign_stand_in_one_line(clinic_front, tmp_path):
+    """And all of them have a space between, but in commands, which are copied, none that cannot be typed."""
+    words = Words()
+    command = "sfumato frontier clinic.csv clinic.toml --answer 'age within 10 %'"
+    words.feed(sf.report(clinic_front, tmp_path / "page.html", command=command).read_text("utf-8"))
+    said = " ".join(words.said)
+    assert re.findall(r"\d\N{NO-BREAK SPACE}%", said)
+    assert not re.findall(r".{20}\d ?%", said)
+    assert command in words.typed
 
 
 def test_the_page_is_one_small_file_that_asks_for_nothing(written):
@@ -222,7 +258,7 @@ def test_the_same_reason_is_printed_once(clinic_front, tmp_path):
     assert "- **DiffGen epsilon=0.5, DiffGen epsilon=2**: 2 problems:\n  - 1\\. age: has no rule.\n" in markdown
 
 
-def test_two_parameters_that_fail_alike_are_told_together(clinic, tmp_path):
+def test_two_parameters_that_fail_alike_are_stated_together(clinic, tmp_path):
     front = sf.frontier(clinic, sf.sweep(sf.Mondrian, k=[5, 700, 800]), workers=0, progress=False)
     reasons = json.loads(sf.report(front, tmp_path / "page.json").read_text())["failed"]
     assert [one["labels"] for one in reasons] == [["Mondrian k-anonymity(700)", "Mondrian k-anonymity(800)"]]
@@ -230,7 +266,7 @@ def test_two_parameters_that_fail_alike_are_told_together(clinic, tmp_path):
 
 
 def test_a_target_is_not_said_to_be_protected(clinic, tmp_path):
-    for roles, told in (
+    for roles, answer in (
         ({"sensitive": "ill", "target": "town"}, "To protect: ill. Published as it is: town (target)"),
         ({"sensitive": (), "target": "ill", "quasi": ["age", "town"]}, "town. Published as it is: ill (target)"),
         ({"sensitive": "ill"}, "To protect: ill. "),
@@ -238,13 +274,13 @@ def test_a_target_is_not_said_to_be_protected(clinic, tmp_path):
         table = clinic.with_roles(**{"quasi": ["age"], **roles})
         front = sf.frontier(table, [sf.Mondrian(sf.KAnonymity(5))], workers=0, progress=False)
         for ending in ("html", "md"):
-            assert told.strip() in sf.report(front, tmp_path / f"page.{ending}").read_text(), (roles, ending)
+            assert answer.strip() in sf.report(front, tmp_path / f"page.{ending}").read_text(), (roles, ending)
 
 
-def test_the_worst_figure_of_the_recommended_release_is_told(written, clinic_front):
+def test_the_worst_figure_of_the_recommended_release_is_stated(written, clinic_front):
     point = clinic_front.recommend().point
-    told = json.loads((written / "page.json").read_text())["recommendation"]["worst"]
-    assert told[0] == f"The belief in one value grows up to {point.panel['largest_ratio']:.3g} times."
+    answer = json.loads((written / "page.json").read_text())["recommendation"]["worst"]
+    assert answer[0] == f"The belief in one value grows up to {point.panel['largest_ratio']:.3g} times."
     ruled_out = replace(point, panel={"largest_ratio": 2.0, "drivers": [RULES_OUT]})
     assert (
         worst_of(ruled_out)[1]
@@ -269,12 +305,17 @@ LEFT_OUT = "left out of the recommendation"
 def test_the_public_page_says_whether_buckets_took_part(clinic, clinic_front, tmp_path):
     exact = sf.publish(clinic, sf.Bucketize(sf.LDiversity("3/2")))
     rows = sf.publish(clinic, sf.Mondrian(sf.KAnonymity(20)))
-    for release, asked, told in ((rows, False, True), (rows, True, False), (exact, False, False), (None, False, True)):
+    for release, asked, answer in (
+        (rows, False, True),
+        (rows, True, False),
+        (exact, False, False),
+        (None, False, True),
+    ):
         options = {"audience": "public", "release": release, "membership_public": asked}
         for ending in ("html", "md"):
             text = sf.report(clinic_front, tmp_path / f"public.{ending}", **options).read_text()
             assert MEMBERSHIP in text
-            assert (LEFT_OUT in text) == told, (release, asked)
+            assert (LEFT_OUT in text) == answer, (release, asked)
 
 
 def test_methods_are_grouped_with_what_was_varied(clinic_front, tmp_path):
@@ -288,8 +329,8 @@ def test_methods_are_grouped_with_what_was_varied(clinic_front, tmp_path):
     ]
     readings = sf.sweep(sf.Mondrian(sf.KAnonymity(3) & sf.TCloseness("0.1", distance="emd")))
     front = replace(clinic_front, points=(replace(clinic_front.points[0], mechanism=readings[0]),))
-    told = json.loads(sf.report(front, tmp_path / "joined.json", audience="public").read_text())["methods"]
-    assert told[0]["varied"] == ["k-anonymity(3) & t-closeness(0.1, emd)"]
+    answer = json.loads(sf.report(front, tmp_path / "joined.json", audience="public").read_text())["methods"]
+    assert answer[0]["varied"] == ["k-anonymity(3) & t-closeness(0.1, emd)"]
 
 
 def test_the_stewards_page_is_for_the_steward_only(written):

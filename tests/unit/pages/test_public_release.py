@@ -26,11 +26,11 @@ def test_what_may_not_be_saved_is_on_no_public_page(front, clinic, tmp_path):
 
 
 def test_a_rehearsal_says_so(front, clinic, tmp_path):
-    told = page_of(front, sf.publish(clinic, sf.Anatomy(2), seed=1), tmp_path)
-    assert any("rehearsal" in line for line in told["release"]["claim"])
+    answer = page_of(front, sf.publish(clinic, sf.Anatomy(2), seed=1), tmp_path)
+    assert any("rehearsal" in line for line in answer["release"]["claim"])
 
 
-def test_rows_left_out_are_told_only_where_the_manifest_tells_them(front, clinic, tmp_path):
+def test_rows_left_out_are_stated_only_where_the_manifest_tells_them(front, clinic, tmp_path):
     noisy = page_of(front, sf.publish(clinic, sf.NoisyTable(1)), tmp_path)["release"]["summary"]
     assert "suppressed" not in noisy
     linked = sf.publish(clinic, sf.DLink(sf.Mondrian(sf.KAnonymity(5)), d=2, alpha="0.5"))

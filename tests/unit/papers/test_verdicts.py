@@ -334,11 +334,11 @@ def counting(calls):
 
 
 def test_a_stopped_run_goes_on(tmp_path):
-    calls, told = [], []
+    calls, answer = [], []
     paper = counting(calls)
-    first = _computed(paper, Settings("quick"), tmp_path, lambda share, _: told.append(share))
+    first = _computed(paper, Settings("quick"), tmp_path, lambda share, _: answer.append(share))
     assert calls == [0, 1, 2]
-    assert told == [0.0, 1 / 3, 2 / 3, 1.0]
+    assert answer == [0.0, 1 / 3, 2 / 3, 1.0]
     lost = next(path for path in tmp_path.glob("fake-*.json") if json.loads(path.read_text())["step"] == "step 1")
     lost.write_text("{ broken")
     assert _computed(paper, Settings("quick"), tmp_path, None) == first

@@ -65,9 +65,9 @@ def test_verify_measure_attack_and_apply_read_it(folder, tmp_path):
     found, expected = (sf.attacks.composition([made, made], people, d=2).to_json() for made in (loaded, release))
     assert found == expected
     assert sf.apply(loaded, people).equals(sf.apply(release, people))
-    told = (folder / "dictionary.md").read_text("utf-8")
-    assert "### count\\_" in told
-    assert "how many rows this line stands for" in told
+    answer = (folder / "dictionary.md").read_text("utf-8")
+    assert "### count\\_" in answer
+    assert "how many rows this line stands for" in answer
     assert json.loads((folder / "manifest.json").read_text("utf-8"))["counted"] is True
 
 

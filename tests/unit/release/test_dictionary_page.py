@@ -84,7 +84,7 @@ def test_every_form_of_a_cell_is_explained_in_plain_words(source: str, tmp_path)
     assert "the groups are not published" in text  # sex
 
 
-def test_a_part_without_a_name_is_told_as_such(tmp_path):
+def test_a_part_without_a_name_is_stated_as_such(tmp_path):
     zips = ["01067", "04105", "20095"]
     given = {"sex": FORMS["attribute"]["sex"], "zip": {"role": "quasi", "values": zips, "mask": {"length": 5}}}
     described = {name: {**column, "source": "data"} for name, column in given.items()}
@@ -102,19 +102,19 @@ def test_a_part_without_a_name_is_told_as_such(tmp_path):
 
 
 def test_a_salary_in_intervals_is_not_said_to_be_published_as_it_is(tmp_path):
-    told = {
+    answer = {
         "pay": {"role": "sensitive", "kind": "numeric", "range": [0, 5000], "step": 1000},
         "left": {"role": "target", "kind": "date", "range": ["2020-01-01", "2021-01-01"], "step": "month"},
         "grade": {"role": "target", "kind": "numeric", "range": [0, 5]},
     }
-    schema = sf.Schema.parse({"name": "staff", "attribute": {**SCHEMA["attribute"], **told}})
+    schema = sf.Schema.parse({"name": "staff", "attribute": {**SCHEMA["attribute"], **answer}})
     rows = np.array([[code, row % 2, row % 5, row % 12, row % 5] for code in range(4) for row in range(60)])
     names = ("town", "hurt", "pay", "left", "grade")
     release = sf.publish(Table.from_codes(schema, rows, names), sf.Mondrian(sf.KAnonymity(6)))
     release.save(tmp_path / "out")
     text = (tmp_path / "out" / "dictionary.md").read_text()
     said = {
-        name: next(line for line in text.split(f"### {name}")[1].splitlines() if "published" in line) for name in told
+        name: next(line for line in text.split(f"### {name}")[1].splitlines() if "published" in line) for name in answer
     }
     assert "published as the interval of the schema that it lies in" in said["pay"]
     assert "published as the interval of the schema that it lies in" in said["left"]

@@ -1,4 +1,4 @@
-"""What is told of a domain that was read off the data: enough to read every published label, and no more."""
+"""What is published of a domain that was read off the data: enough to read every published label, and no more."""
 
 from __future__ import annotations
 
@@ -61,19 +61,19 @@ def published(draw, size: int):
 def test_every_published_label_is_read_and_named_again(kind, data):
     attribute = attribute_of(kind)
     labels = data.draw(published(attribute.size))
-    told = public_part(attribute, labels)
-    back = [parse_label(told, label_name(attribute, label)) for label in labels]
+    answer = public_part(attribute, labels)
+    back = [parse_label(answer, label_name(attribute, label)) for label in labels]
     for label, again in zip(labels, back, strict=True):
         assert again is not None
-        assert label_name(told, again) == label_name(attribute, label)
+        assert label_name(answer, again) == label_name(attribute, label)
     for one, his in zip(labels, back, strict=True):  # distinct labels stay distinct, and in order
         for other, hers in zip(labels, back, strict=True):
             assert (his == hers) == (one == other)
 
 
-def test_only_published_names_are_told():
-    told = public_part(attribute_of("tree"), [((0, 2),), ((3, 4),)]).to_json()
-    text = json.dumps(told)
+def test_only_published_names_are_stated():
+    answer = public_part(attribute_of("tree"), [((0, 2),), ((3, 4),)]).to_json()
+    text = json.dumps(answer)
     assert '"X1"' in text
     assert '"d"' in text
     for hidden in ("a", "b", "c", "e", "f", "X", "X2", "Y"):
@@ -81,8 +81,8 @@ def test_only_published_names_are_told():
 
 
 def test_ends_and_step_are_those_of_the_labels():
-    told = public_part(attribute_of("whole"), [((5, 10),), ((10, 20),)]).to_json()["domain"]
-    assert told == {"low": "15", "step": "5", "cells": 3}
+    answer = public_part(attribute_of("whole"), [((5, 10),), ((10, 20),)]).to_json()["domain"]
+    assert answer == {"low": "15", "step": "5", "cells": 3}
     edges = public_part(attribute_of("edges"), [((1, 3),)]).to_json()["domain"]
     assert edges["edges"][:2] == ["1", "100"]
     ranks = public_part(attribute_of("rank"), [((1, 6),)]).to_json()["domain"]["values"]
@@ -90,14 +90,14 @@ def test_ends_and_step_are_those_of_the_labels():
     assert not set("acdegh") & set(ranks)
 
 
-def test_nothing_is_told_where_all_is_suppressed():
+def test_nothing_is_stated_where_all_is_suppressed():
     for kind in KINDS:
         attribute = attribute_of(kind)
-        told = public_part(attribute, [((0, attribute.size),)])
-        assert told.to_json()["domain"] == {"values": ["(any)"]}
-        assert parse_label(told, "*") == ((0, told.size),)
+        answer = public_part(attribute, [((0, attribute.size),)])
+        assert answer.to_json()["domain"] == {"values": ["(any)"]}
+        assert parse_label(answer, "*") == ((0, answer.size),)
 
 
-def test_a_public_domain_is_told_whole():
+def test_a_public_domain_is_stated_whole():
     attribute = attribute_of("tree", "public")
     assert public_part(attribute, [((0, 1),)]) == attribute

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+import time
 import zipfile
 
 import polars as pl
@@ -110,3 +112,62 @@ def test_a_release_in_excel_is_loaded_and_verified(tmp_path):
     assert found.frame().equals(sf.Release.load(tmp_path / "csv").frame())
     with pytest.raises(sf.SfumatoError, match="parquet, csv or xlsx"):
         release.save(tmp_path / "ods", format="ods")
+
+
+def parts_of(file):
+    with zipfile.ZipFile(file) as archive:
+        return {part.filename: archive.read(part) for part in archive.infolist()}
+
+
+def written(file, parts):
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, text in parts.items():
+            archive.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), text, zipfile.ZIP_DEFLATED)
+    return file
+
+
+SHEET = "xl/worksheets/sheet1.xml"
+TOKENS = ("<c/>", "</row>", '<row r="1">', "<c><v>5</v></c>", '<sheet name="x" ', "&amp;", "&#0;", "<f>1+1</f>", "")
+
+
+def test_damaged_workbooks_are_refused_or_read(tmp_path):
+    """400 changes of a part, and a head without names: never another error than ours, never a formula."""
+    frame = pl.DataFrame({"a": ["x", "=1", "&lt;", "y"], "n": [1, 2, 3, None]})
+    write_workbook(tmp_path / "good.xlsx", "t", [frame])
+    good, rng, refused = parts_of(tmp_path / "good.xlsx"), random.Random(3), 0
+    head, _, rest = good[SHEET].decode().partition("</row>")
+    cases = [{**good, SHEET: (head[: head.index("<c ")] + "</row>" + rest).encode()}]
+    for _ in range(400):
+        name = rng.choice(sorted(good))
+        text = good[name].decode()
+        for _ in range(rng.randint(1, 4)):
+            at = rng.randrange(len(text))
+            text = text[:at] + rng.choice(TOKENS) * rng.choice([1, 3]) + text[at + rng.choice([0, 1, 10, 60]) :]
+        cases.append({**good, name: text.encode()})
+    for case in cases:
+        try:
+            found = read_workbook(written(tmp_path / "bad.xlsx", case))
+        except sf.ReleaseError:
+            refused += 1
+        else:
+            assert found.columns == frame.columns  # a well-formed file of other cells
+    assert refused > 380
+
+
+def test_a_row_without_an_end_is_refused_in_time(tmp_path):
+    """16 MB on disk once were copied for every 4 MB of 3 GB; now a row has a largest size."""
+    write_workbook(tmp_path / "good.xlsx", "t", [pl.DataFrame({"a": ["x"]})])
+    good = parts_of(tmp_path / "good.xlsx")
+    with zipfile.ZipFile(tmp_path / "bad.xlsx", "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in good.items():
+            if name != SHEET:
+                archive.writestr(name, text)
+        with archive.open(SHEET, "w") as part:
+            part.write(good[SHEET][:300])
+            for _ in range(50):
+                part.write(b"<c/>" * (1 << 20))
+        archive.writestr("pad", random.Random(1).randbytes(3 << 20), zipfile.ZIP_STORED)  # within 200 times its size
+    began = time.process_time()
+    with pytest.raises(sf.ReleaseError, match="cannot be read"):
+        read_workbook(tmp_path / "bad.xlsx")
+    assert time.process_time() - began < 3

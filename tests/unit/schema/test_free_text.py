@@ -1,4 +1,4 @@
-"""Remarks that a person typed are told from names of categories, and `check` says so in every published role."""
+"""Remarks that a person typed are distinguished from names of categories; `check` says so in every published role."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ def test_a_guess_by_shape(texts, rows, free):
 @pytest.mark.parametrize("listed", [{"values": REMARKS}, {"groups": {"g": REMARKS[:3], "h": REMARKS[3:]}}])
 def test_a_remark_names_the_column_and_no_value(role, listed):
     schema = Schema.parse({"name": "t", "attribute": {"note": {"role": role, **listed}}})
-    (told,) = (remark for remark in schema.remarks() if "free text" in remark.rule)
-    assert told.path == "attribute.note"
-    assert "names may be in it" in told.rule
-    assert not told.values
-    assert not any(word in f"{told.rule} {told.hint}" for word in ("Becker", "wife", "motivated"))
+    (answer,) = (remark for remark in schema.remarks() if "free text" in remark.rule)
+    assert answer.path == "attribute.note"
+    assert "names may be in it" in answer.rule
+    assert not answer.values
+    assert not any(word in f"{answer.rule} {answer.hint}" for word in ("Becker", "wife", "motivated"))
 
 
 def test_what_is_not_published_is_not_remarked_on():
@@ -46,7 +46,7 @@ def test_what_is_not_published_is_not_remarked_on():
     assert not any("free text" in remark.rule for remark in schema.remarks())
 
 
-def test_an_open_role_is_told_only_of_columns_that_would_be_published():
+def test_an_open_role_is_stated_only_of_columns_that_would_be_published():
     listed = {"values": ["a", "b"], "decide": ["role: is it?"]}
     roles = {"q": "quasi", "s": "sensitive", "t": "target", "o": "other"}
     attributes = {name: {**listed, "role": role} for name, role in roles.items()}

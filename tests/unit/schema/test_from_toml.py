@@ -172,11 +172,13 @@ def test_a_group_named_like_a_value_is_refused_unless_it_holds_that_value_alone(
     for groups in ({"a": ["a", "b"], "c": ["d"]}, {"d": ["a", "b"], "c": ["d"]}):
         with pytest.raises(SchemaError, match=r"attribute\.x\.groups: 1 group is named like a value.*another name"):
             parsed(groups=groups)
-    assert not [told for told in parsed(groups={"a": ["a"], "c": ["d", "e"]}).remarks() if "group" in told.rule]
-    (told,) = (told for told in parsed(hierarchy={"a": ["a", "b"], "c": ["d"]}).remarks() if "group" in told.rule)
-    assert told.path == "attribute.x"
-    assert "published as the values it holds" in told.rule
-    assert told.hint == "give it another name in the hierarchy"
+    assert not [answer for answer in parsed(groups={"a": ["a"], "c": ["d", "e"]}).remarks() if "group" in answer.rule]
+    (answer,) = (
+        answer for answer in parsed(hierarchy={"a": ["a", "b"], "c": ["d"]}).remarks() if "group" in answer.rule
+    )
+    assert answer.path == "attribute.x"
+    assert "published as the values it holds" in answer.rule
+    assert answer.hint == "give it another name in the hierarchy"
 
 
 def test_hierarchy_leaves_decide_the_codes_and_values_may_stand_in_a_file(tmp_path):

@@ -23,12 +23,12 @@ def schema(**given) -> Schema:
 )
 def test_a_rule_reads_back_as_what_it_stands_for(mask, missing):
     column = schema(mask=mask, **missing)["zip"]
-    told = json.loads(json.dumps(column.to_json()))
-    assert "domain" not in told
-    again = Attribute.from_json(told)
+    answer = json.loads(json.dumps(column.to_json()))
+    assert "domain" not in answer
+    again = Attribute.from_json(answer)
     assert (again.domain, again.tree, again.size) == (column.domain, column.tree, column.size)
     assert again.declared_tree == column.declared_tree
-    assert again.to_json() == told
+    assert again.to_json() == answer
 
 
 @pytest.mark.parametrize(
@@ -41,9 +41,9 @@ def test_a_rule_reads_back_as_what_it_stands_for(mask, missing):
 )
 def test_what_is_more_than_a_rule_is_listed(given):
     column = schema(**given)["zip"]
-    told = column.to_json()
-    assert "mask" not in told
-    assert Attribute.from_json(told).domain == column.domain
+    answer = column.to_json()
+    assert "mask" not in answer
+    assert Attribute.from_json(answer).domain == column.domain
 
 
 @pytest.mark.parametrize(
@@ -57,9 +57,9 @@ def test_what_is_more_than_a_rule_is_listed(given):
     ],
 )
 def test_a_rule_of_a_stranger_is_refused(mask):
-    told = {**schema(mask={"length": 2})["zip"].to_json(), "mask": mask}
+    answer = {**schema(mask={"length": 2})["zip"].to_json(), "mask": mask}
     with pytest.raises(ValueError, match=r"rule|mask|alphabet"):
-        Attribute.from_json(told)
+        Attribute.from_json(answer)
 
 
 @pytest.mark.parametrize("nominal", ["leaves", "nodes"])

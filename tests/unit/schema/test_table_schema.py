@@ -201,7 +201,7 @@ def test_an_export_that_can_not_be(schema):
 
 
 def test_names_are_looked_up_and_not_searched_for() -> None:
-    """Issue 13, item 5: a header of 32,000 names was quadratic. A look-up compares no names of other columns."""
+    """A header of 32,000 names was quadratic. A look-up compares no names of other columns."""
 
     class Watched(str):
         __slots__ = ()

@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+import sfumato as sf
 from sfumato.drafting import Decision, as_proposed, decisions, draft, keys_of
 from sfumato.web import edits
 from sfumato.web.questions import alike, asked, open_questions
@@ -29,15 +30,15 @@ def test_no_question_of_a_column_names_a_key_of_the_file(text):
     assert {one.topic for one in found} >= {"role", "range", "same", "format", "groups"}
     for one in found:
         if one.attribute:
-            told = asked(one, keys_of(text, one.attribute))
-            assert not KEYS.search(told["words"]), told["words"]
-            assert told["keep"]
+            stated = asked(one, keys_of(text, one.attribute))
+            assert not KEYS.search(stated["words"]), stated["words"]
+            assert stated["keep"]
 
 
 def test_an_unknown_question_is_shown_as_it_is():
-    told = asked(Decision("", attribute="age", question="why `x`?"), {})
-    assert told["words"] == "Why `x`?"
-    assert told["keep"] == "Keep as proposed"
+    stated = asked(Decision("", attribute="age", question="why `x`?"), {})
+    assert stated["words"] == "Why `x`?"
+    assert stated["keep"] == "Keep as proposed"
 
 
 def test_spellings_are_merged_by_the_button_that_says_so(text):
@@ -65,3 +66,23 @@ def test_all_proposals_of_some_columns_are_kept_at_once(text):
     assert {name: keys_of(after, name)["role"] for name in ("born", "sex")} == {
         name: keys_of(text, name)["role"] for name in ("born", "sex")
     }
+
+
+def test_a_word_among_numbers_is_made_no_value_by_one_button(tmp_path):
+    rows = [f"{at % 70 + 20},{'abs' if at % 5 == 0 else at % 60 + 20}" for at in range(300)]
+    (tmp_path / "marks.csv").write_text("age,score\n" + "\n".join(rows) + "\n")
+    drafted = draft(tmp_path / "marks.csv")
+    (question,) = [one for one in open_questions(drafted) if (one.attribute, one.topic) == ("score", "kind")]
+    reported = asked(question, keys_of(drafted, "score"))
+    assert "not so: \u201cabs\u201d" in reported["words"]
+    assert [one[1] for one in reported["also"]] == ["numbers"]
+    after = edits.as_numbers("score", {})(drafted)
+    keys = keys_of(after, "score")
+    assert (keys["kind"], keys["range"], keys["missing"], keys["source"]) == ("numeric", [0, 80], ["abs"], "data")
+    assert not [one for one in decisions(after) if (one.attribute, one.topic) == ("score", "kind")]
+    with pytest.raises(sf.ParameterError):
+        edits.as_numbers("score", {})(after)
+
+
+def test_the_spelling_most_rows_have_is_kept(text):
+    assert keys_of(edits.merge_alike("sex", {}, {"W": 9, "w": 2})(text), "sex")["same"] == {"W": ["w"]}

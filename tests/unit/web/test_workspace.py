@@ -120,3 +120,21 @@ def test_what_was_worked_out_belongs_to_the_description(workspace):
     assert project.digest() != before
     project.undo()
     assert project.digest() == before
+    (project.folder / "hierarchies").mkdir()
+    (project.folder / "hierarchies" / "x.csv").write_text("1;*\n")
+    named = project.digest()
+    assert named != before
+    (project.folder / "hierarchies" / "x.csv").write_text("1;one;*\n")  # the schema names it as before
+    assert project.digest() != named
+
+
+def test_what_another_version_worked_out_is_worked_out_again(workspace, monkeypatch):
+    project = received(workspace, "a.csv", b"x\n1\n")
+    project.keep("checked", "a", {"ok": True})
+    assert project.kept("checked", "a") == {"ok": True}
+    monkeypatch.setattr("sfumato.web.workspace.__version__", "0.0.1")
+    assert project.kept("checked", "a") is None
+    (project.folder / "checked" / "b.json").write_text('{"ok": true}')  # as it was kept before it named its version
+    assert project.kept("checked", "b") is None
+    project.set_policy({"k": 5})
+    assert project.policy() == {"k": 5}

@@ -31,7 +31,7 @@ import numpy as np
 from sfumato.attacks.base import FITS, Fit, Gain, Harm, Knowledge
 from sfumato.attacks.composing.narrowing import Narrowed, PriorBelief, by_home, by_label, narrow
 from sfumato.attacks.composing.outcome import Composition, Records, tally
-from sfumato.attacks.victims import one_row_each
+from sfumato.attacks.victims import one_row_each, whom
 from sfumato.counts import Table
 from sfumato.counts.recoding import row_ids
 from sfumato.declare import Whole, declare, parameter
@@ -154,6 +154,7 @@ def _composition(
         attribute=target.attribute.name,
         reading=reading,
         prior=prior,
+        whom=whom(victims, all_rows=True),
         notes=tuple(_notes(releases)),
     )
 

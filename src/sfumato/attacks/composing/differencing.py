@@ -155,12 +155,12 @@ class Differencing:
             ]
             schema = targets.schema.with_roles(quasi=known, sensitive=columns or None)
             views = [align(each, schema, name) if name else align_boxes(each, schema) for each in releases]
-            return self._gain(views, people, known, name, "row" if targets.schema.several else "person")
+            return self._gain(views, people, known, name, rows=targets.schema.several)
 
         return worst_attribute(shared, one) if shared else one(None)
 
     def _gain(
-        self, views: list[View], people: list[Victims], known: tuple[str, ...], name: str | None, unit: str
+        self, views: list[View], people: list[Victims], known: tuple[str, ...], name: str | None, *, rows: bool
     ) -> Gain:
         found = [self._isolated(views, part, secret=name is not None) for part in people]
         inside = people[0]
@@ -168,13 +168,14 @@ class Differencing:
         overall = np.sum([view.overall for view in views], axis=0) if name else np.zeros(1)
         usual = inside.secret == int(overall.argmax()) if name else np.zeros(len(left), bool)
         isolated, alone = (int(inside.weight[there].sum()) for there in (left > 0, left == 1))
-        what = f" and guesses {name} rightly" if name else ""
-        few = f"{self.few} rows" if unit == "row" else str(self.few)  # releases count rows, also of one person
+        what = f", and guesses {name} rightly of," if name else ""
+        few = f"{self.few} rows" if rows else str(self.few)  # releases count rows, also of one person
         notes = []
         if isolated:
+            left_over = count_of(isolated, inside.whom.one, inside.whom.many)
             notes.append(
-                f"Subtracting leaves {count_of(isolated, 'person', 'people')} of the table in groups of fewer than "
-                f"{few}, {alone:,} of them alone, whom no release alone shows in so small a class."
+                f"Subtracting leaves {left_over} of the table in groups of fewer than "
+                f"{few}, {alone:,} of them alone; no release by itself shows them in so small a class."
             )
         return Gain(
             self.name,
@@ -184,8 +185,9 @@ class Differencing:
             baseline=share_of(usual & (left > 0), inside.weight),
             records=Exposure(inside.names, codes=inside.codes, weight=inside.weight, success=success, chance=chance),
             holds=f"knows {joined_words(known)} and subtracts {len(views)} releases from each other",
-            hit=f"isolates {{}} of the people in the table among fewer than {few}{what}",
-            miss="{} of others",
+            hit=f"isolates{what} {{}} of the {inside.whom.many} in the table among fewer than {few}",
+            miss=f"{{}} of {inside.whom.others}",
+            whom=inside.whom,
             stops="one release instead of several, the same classes in each, or differential privacy",
             attribute=name,
             notes=tuple(notes),

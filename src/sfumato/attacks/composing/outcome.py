@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.attacks.base import Exposure, Gain
+from sfumato.attacks.base import Exposure, Gain, Whom
 from sfumato.attacks.composing.narrowing import Narrowed
 from sfumato.errors import NotComparable, count_of
 from sfumato.measures.proportions import Share, difference
@@ -147,6 +147,7 @@ class Composition:
     attribute: str
     reading: str
     prior: str
+    whom: Whom
     notes: tuple[str, ...] = ()
     formula: str = FORMULA
     confidential: bool = True
@@ -199,9 +200,10 @@ class Composition:
                 success=success,
                 chance=np.where(success, records.posterior, 0.0),
             ),
-            holds=f"knows the quasi-identifiers of people in {count_of(len(self.alone), 'release')}",
+            holds=f"knows the quasi-identifiers of {self.whom.many} in {count_of(len(self.alone), 'release')}",
             hit=f"guesses {self.attribute} of {{}} of them",
-            miss="of {} of people who are not in all",
+            miss=f"of {{}} of {self.whom.many} that are not in all",
+            whom=self.whom,
             stops="classes that agree (dlink), one release instead of several, or differential privacy",
             attribute=self.attribute,
             notes=self.notes,
@@ -253,7 +255,9 @@ class Composition:
             for at, part in enumerate(self.alone, 1)
         ]
         if self.control is not None:
-            lines.append(f"People who are not in all releases, one value left: {self.control.one}.")
+            lines.append(
+                f"{self.whom.many.capitalize()} that are not in all releases, one value left: {self.control.one}."
+            )
             if self.control.right is not None:
                 lines.append(f"For them it is the true one: {_percent(self.control.right)} %.")
         lines.append(f"Mean confidence of the best guess: {100 * self.confidence:.2f} %.")

@@ -87,7 +87,7 @@ class Downcoding:
         seed: int = 0,
         progress: Progress | None = None,
     ) -> Gain:
-        """Guess each generalized column of targets and controls whose class is known; the worst column is told."""
+        """Guess each generalized column of targets and controls whose class is known; the worst column is shown."""
         release = one_release(releases)
         known = known_names(knowledge, targets.schema)
         view = align_boxes(release, targets.schema.with_roles(quasi=known))
@@ -129,9 +129,10 @@ class Downcoding:
                     success=success,
                     chance=np.where(success, chance[boxes], 0.0),
                 ),
-                holds="knows the class of a person and that labels are as narrow as may be",
-                hit=f"guesses the exact {name} of {{}} of the people in the table whose {name} is generalized",
-                miss="of {} of others",
+                holds=f"knows the class of a {people.whom.one} and that labels are as narrow as may be",
+                hit=f"guesses the exact {name} of {{}} of the {people.whom.many} with a generalized one",
+                miss=f"of {{}} of {people.whom.others}",
+                whom=people.whom,
                 stops="labels of fixed hierarchies instead of tight ones (tight=False), or larger classes",
                 attribute=name,
             )

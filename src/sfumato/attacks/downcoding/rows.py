@@ -31,7 +31,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.attacks.base import Exposure, Fit, Gain, Harm, Knowledge, joined_words
+from sfumato.attacks.base import ROWS, Exposure, Fit, Gain, Harm, Knowledge, joined_words
 from sfumato.attacks.downcoding.columns import Downcoding
 from sfumato.attacks.victims import known_names, one_release, same_codes
 from sfumato.counts import Table
@@ -49,7 +49,7 @@ __all__ = ["DowncodingRows", "LabelParts", "at_least", "best_rows", "parts_of"]
 _CELLS = 128  # combinations of parts
 _RULES = 2048  # sets of broken rules
 _CHILDREN = 8  # of a node of an ordered column; with more of them its ends are what is looked at
-_LEAST = 1e-7  # a law that is kept less often than this cannot be told from rounding
+_LEAST = 1e-7  # a law that is kept less often than this cannot be distinguished from rounding
 _KNOWN = 20  # people of the population inside a label from which on they are its law
 
 
@@ -175,9 +175,9 @@ class DowncodingRows:
         for at, box in enumerate(classes):
             scored[at] = tally.add(view, int(box), people, others, law, entropy.child(str(at)))
         if not tally.rows:
-            raise NotComparable("no class of the release has parts that could be told apart.")
+            raise NotComparable("no class of the release has parts that could be distinguished.")
         if controls is not None and not tally.others:
-            raise NotComparable("no class of the release has as many people of the control inside its labels.")
+            raise NotComparable("no class of the release has as many rows of the control inside its labels.")
         codes = np.column_stack([table.low[view.labels[classes, at]] for at, table in enumerate(view.tables)])
         weight = view.weight[classes].astype(np.int64) * (scored[:, 1] > 0)
         rate = np.divide(scored[:, 0], np.maximum(scored[:, 1], 1))
@@ -190,8 +190,9 @@ class DowncodingRows:
             baseline=Share(tally.blind, trials=tally.rows),
             records=Exposure(known, codes=codes, weight=weight, success=rate, chance=rate),
             holds=f"knows that labels are as narrow as may be{given}",
-            hit=f"narrows {joined_words(known)} of {{}} of the rows of people in the table rightly",
-            miss="would be right on {} of the rows of others inside the same labels",
+            hit=f"narrows {joined_words(known)} of {{}} of the rows in the table rightly",
+            miss="would be right on {} of other rows inside the same labels",
+            whom=ROWS,
             stops="labels of fixed hierarchies instead of tight ones (tight=False), or larger classes",
             details={"classes": tally.classes, "classes right as a whole": tally.whole},
         )

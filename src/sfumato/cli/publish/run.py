@@ -68,7 +68,7 @@ def run(mechanism: Mechanism, **options: Any) -> None:
     release, beside, warnings = _published(mechanism, schema, options)
     if options["as_json"]:
         against = {} if beside is None else {"against": beside.to_json()}
-        emit(_told(release, mechanism, schema, options) | {"warnings": [*warnings, *release.warnings()]} | against)
+        emit(_as_json(release, mechanism, schema, options) | {"warnings": [*warnings, *release.warnings()]} | against)
     else:
         _show(release, beside, mechanism, schema, options)
 
@@ -128,8 +128,8 @@ def _published(mechanism: Mechanism, schema: Any, options: dict[str, Any]) -> tu
 
 def _saving(options: dict[str, Any]) -> dict[str, Any]:
     """What is said of drawing and saving, as `sf.publish` takes it."""
-    told = {name: options[name] for name in _ALLOWED if name in options}
-    return told | {
+    allowed = {name: options[name] for name in _ALLOWED if name in options}
+    return allowed | {
         "seed": options["seed"],
         "ledger": options["ledger"],
         "format": options["file_format"],
@@ -141,7 +141,7 @@ def _saving(options: dict[str, Any]) -> dict[str, Any]:
 # What is printed.
 
 
-def _told(release: Release, mechanism: Mechanism, schema: Any, options: dict[str, Any]) -> dict[str, Any]:
+def _as_json(release: Release, mechanism: Mechanism, schema: Any, options: dict[str, Any]) -> dict[str, Any]:
     from sfumato.frontiers import star_shares
 
     undecided = schema.decisions()
@@ -188,8 +188,8 @@ def _show_rows(release: Release) -> None:
         say("")
     stars = star_shares(release)
     if stars and release.form != "buckets":
-        told = ", ".join(f"{name} {100 * share:.3g} %" for name, share in stars.items())
-        say(f"Rows in which the column tells nothing (*): {told}.", wrap=True)
+        shares = ", ".join(f"{name} {100 * share:.3g} %" for name, share in stars.items())
+        say(f"Rows in which the column tells nothing (*): {shares}.", wrap=True)
 
 
 def _saved(options: dict[str, Any]) -> str:

@@ -76,12 +76,16 @@ def table_warnings(table: Any, claim: Claim) -> list[str]:
     found, seen = [], []
     if table.surplus:
         most = count_of(table.schema.rows_per_person, "row")
-        seen.append(f"{count_of(table.surplus, 'row is', 'rows are')} left out: at most {most} of each person is kept")
+        stay = "is" if table.schema.rows_per_person == 1 else "are"
+        gone = count_of(table.surplus, "row is", "rows are")
+        seen.append(f"{gone} left out: at most {most} of each person {stay} kept")
     texts = [a.name for a in table.schema.published if looks_like_free_text(getattr(a.domain, "names", ()))]
     if texts:
-        told = "looks like free text, in which names may stand" if len(texts) == 1 else "look like free text"
-        found.append(f"{', '.join(texts)} {told}: its values are published. Read them, or give the role other")
-    seen += [f"{one.path} {one.rule}; {one.hint}" for one in (*table.suspected_keys(), *table.unclear())]
+        looks = "looks like free text, in which names may stand" if len(texts) == 1 else "look like free text"
+        found.append(f"{', '.join(texts)} {looks}: its values are published. Read them, or give the role other")
+    seen += [
+        f"{one.path} {one.rule}; {one.hint}" for one in (*table.suspected_keys(), *table.unclear(), *table.related())
+    ]
     mark = "confidential, not covered by the claim: " if claim.kind == "proved" else ""
     return [*found, *(f"{mark}{one}" for one in seen)]
 
@@ -113,7 +117,7 @@ def withheld_words(mechanism: Mechanism, schema: Schema) -> list[str]:
     others = [name for name in found if name not in by_role]
     lines = [f"Not published, by role: {', '.join(by_role)}."] if by_role else []
     if others and mechanism.claim(schema).kind == "checked":
-        lines.append(f"Not told by this method, * in every row: {', '.join(others)}.")
+        lines.append(f"Not published by this method, * in every row: {', '.join(others)}.")
     elif others:
         lines.append(f"Not published by this method, which counts the target alone: {', '.join(others)}.")
     return lines

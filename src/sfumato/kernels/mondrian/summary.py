@@ -1,6 +1,6 @@
 """The same cuts from summaries: what a rule may know of a part, without its rows.
 
-Source    Ours (docs/decisions/006-two-phases.md).
+Source    Ours (docs/decisions/009-two-phases.md).
 Claim     `choose` takes the cut that `partition` takes of the rows behind the summary: attribute, position, children.
 Because   a rule reads a part only through the counts of each attribute's codes, the counts of the other attributes and
           of the sensitive codes among the rows of each code; this is the summary, and the compiled rules are the same.

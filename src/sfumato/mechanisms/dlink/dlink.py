@@ -229,10 +229,10 @@ class DLink:
 
     def to_json(self) -> dict[str, Any]:
         """Return name and parameters; those of the linkability are one object."""
-        told: Any = self.base
+        base: Any = self.base
         return {
             "name": self.name,
-            "base": told.to_json() if hasattr(told, "to_json") else {"name": type(told).__name__.lower()},
+            "base": base.to_json() if hasattr(base, "to_json") else {"name": type(base).__name__.lower()},
             "linkability": self.linkability.to_json(),
             "max_suppressed": number_to_json(self.max_suppressed),
             "partner": self.partner,

@@ -1,17 +1,18 @@
-"""Marginals: a synthetic table for any question, from noisy tables of one and two attributes.
+"""Marginals: a synthetic table for any question, from noisy tables of one, two and three attributes.
 
 Source    McKenna, Miklau & Sheldon, JPC 11(3), 2021, and VLDB 2022 (select, measure, combine, draw); what differs is in
           docs/theory/marginals.md.
 Claim     epsilon-DP when one person is added or removed; with a delta, rho-zCDP for a rho that implies
           (epsilon, delta)-DP.
-Because   the one-way tables, the choices of pairs and the pair tables spend parts of the budget that add up to it
-          (draws.py, measuring.py); all else is a function of what they gave, and of public numbers.
+Because   the one-way tables, the choices, and the tables of pairs and triples spend parts of the budget that add up
+          to it (draws.py, measuring.py); all else is a function of what they gave, and of public numbers.
 Checked   tests/claims/test_marginals.py::test_no_transcript_costs_more_than_epsilon
           tests/claims/test_marginals.py::test_every_mutant_is_caught
           tests/claims/test_marginals.py::test_the_trace_is_exact
-Silent on replacing a person (twice the epsilon, four times the rho); on questions about three or more attributes beyond
-          what pairs tell; on values that hardly anybody has, which are joined.
-Cost      O(rows) for each pair of attributes, and about 3 s for Adult with 13 attributes.
+Silent on replacing a person (twice the epsilon, four times the rho); on questions about several attributes beyond what
+          the tables that were measured tell; on values that hardly anybody has, which are joined.
+Cost      O(rows) for each table offered, and about 3 s for Adult with 13 attributes; up to 10 s where triples are
+          measured.
 """
 
 from __future__ import annotations
@@ -30,13 +31,16 @@ from sfumato.ledger.cost import Budget
 from sfumato.mechanisms.base import Gathered, Plan, Stage
 from sfumato.mechanisms.marginals.draws import Concentrated, Draws, Pure
 from sfumato.mechanisms.marginals.measuring import (
-    MOST_GROUPS,
+    LARGER,
     Budgets,
     MeasuredTables,
     expected_share,
+    groups_within,
     measure,
     nearest_whole,
     pairs_within,
+    triples_share,
+    triples_within,
 )
 from sfumato.mechanisms.noisy_cells import ASSUMED_ROWS, public_inputs, silences
 from sfumato.randomness import Entropy
@@ -44,8 +48,8 @@ from sfumato.release import Release, assemble
 from sfumato.schema import Labels, Schema
 from sfumato.schema.workload import (
     WorkloadField,
-    pair_weights,
     read_workload,
+    set_weights,
     workload_from_texts,
     workload_sets,
     workload_texts,
@@ -54,14 +58,14 @@ from sfumato.schema.workload import (
 __all__ = ["Marginals"]
 
 ONES: Final = Fraction(1, 5)  # share of the budget for one-way tables
-CHOICES: Final = Fraction(1, 10)  # and for choosing pairs
+CHOICES: Final = Fraction(1, 10)  # and for choosing among pairs and triples
 MOST_ROWS: Final = 2_000_000  # rows drawn; where there are more, each stands for several
 LARGEST_TOTAL: Final = 10**12
 
 
 @declare
 class Marginals:
-    """Draw a synthetic table from noisy tables of attributes and pairs of attributes.
+    """Draw a synthetic table from noisy tables of attributes, of pairs and, where noise is small, of triples.
 
     epsilon    privacy budget
     delta      None: pure differential privacy, with Laplace noise. Otherwise concentrated, with Gaussian noise, which
@@ -128,9 +132,10 @@ class Marginals:
         """Say what each kind of step gets and what error to expect, of public numbers only."""
         kept = _published(schema)
         draws, budgets = self._draws(kept, None), self._budgets(kept)
-        sizes = [min(attribute.size, MOST_GROUPS) for attribute in kept.published]
-        each = budgets.ones / len(sizes)
         rows = kept.rows or ASSUMED_ROWS
+        most = groups_within([attribute.size for attribute in kept.published], rows, budgets.larger, draws)
+        sizes = [min(attribute.size, most) for attribute in kept.published]
+        each = budgets.ones / len(sizes)
         known = "declared" if kept.rows else "assumed"
         stages = [
             Stage(
@@ -140,20 +145,28 @@ class Marginals:
                 expected_error=f"a count is off by about {draws.mean_size(each):.3g}",
             )
         ]
-        wanted = pair_weights(workload_sets(self.workload, kept))
+        wanted = set_weights(workload_sets(self.workload, kept))
         notes: list[str] = []
-        if budgets.pairs:
-            cells = [math.prod(sizes[a] for a in pair) for pair in wanted]
+        if budgets.larger:
+            cells, triples = (
+                [math.prod(sizes[a] for a in held) for held in wanted if len(held) == size] for size in (2, 3)
+            )
             tree = min(len(sizes) - 1, len(cells))
-            number = pairs_within(cells, tree, rows, budgets.pairs, draws)
-            size = draws.mean_size(budgets.pairs / number)
+            part = triples_share(triples, tree, rows, budgets.larger, draws)
+            spent = (1 - part) * budgets.larger
+            number, more = pairs_within(cells, tree, rows, spent, draws), triples_within(len(triples), tree)
+            size = draws.mean_size(spent / number)
+            chosen, off = f"{number} of {len(cells)} pairs", f"{size:.3g}"
+            if part:
+                chosen += f" and {more} of {len(triples)} triples"
+                off += f" in a pair, {draws.mean_size(part * budgets.larger / more):.3g} in a triple"
             stages += [
-                Stage("choices", does=f"chooses about {number} of {len(cells)} pairs", budget=budgets.choices),
+                Stage("choices", does=f"chooses about {chosen}", budget=budgets.choices),
                 Stage(
-                    "pair tables",
-                    does="noises the pairs that were chosen",
-                    budget=budgets.pairs,
-                    expected_error=f"a count is off by about {size:.3g}",
+                    LARGER,
+                    does="noises the tables that were chosen",
+                    budget=budgets.larger,
+                    expected_error=f"a count is off by about {off}",
                 ),
             ]
             middle = sorted(cells)[len(cells) // 2]
@@ -161,7 +174,8 @@ class Marginals:
             notes.append(
                 f"With {rows:,} rows ({known}) noise is expected to move at most {share:.2g} of the rows of a middling "
                 "pair table, before it is smoothed; a count of 200 will be off by about "
-                f"{min(size, 200):.2g} there. How far pairs miss a question about three attributes is not known before."
+                f"{min(size, 200):.2g} there. How far the tables miss a question about more attributes is not known "
+                "before."
             )
         if not kept.rows:
             notes.append("Declare a public `rows` in the schema for a better forecast.")
@@ -178,7 +192,7 @@ class Marginals:
             table.weights,
             sizes=[attribute.size for attribute in kept.published],
             ordered=[attribute.ordered for attribute in kept.published],
-            wanted=pair_weights(workload_sets(self.workload, kept)),
+            wanted=set_weights(workload_sets(self.workload, kept)),
             budgets=self._budgets(kept),
             draws=draws,
             entropy=entropy,
@@ -196,19 +210,17 @@ class Marginals:
     def _budgets(self, schema: Schema) -> Budgets:
         spent = dict(self._trace(schema))
         zero = Fraction(0)
-        return Budgets(
-            spent["one-way tables"], choices=spent.get("choices", zero), pairs=spent.get("pair tables", zero)
-        )
+        return Budgets(spent["one-way tables"], choices=spent.get("choices", zero), larger=spent.get(LARGER, zero))
 
     def _trace(self, schema: Schema) -> tuple[tuple[str, Fraction], ...]:
         promise = self.promise()
         budget = Budget(promise.epsilon if isinstance(promise, PureDP) else promise.rho)
-        if not pair_weights(workload_sets(self.workload, schema)):
+        if not set_weights(workload_sets(self.workload, schema)):
             budget.draw("one-way tables", budget.rest())
             return budget.trace
         budget.draw("one-way tables", ONES * budget.epsilon)
         budget.draw("choices", CHOICES * budget.epsilon)
-        budget.draw("pair tables", budget.rest())
+        budget.draw(LARGER, budget.rest())
         return budget.trace
 
     def _draws(self, schema: Schema, entropy: Entropy | None) -> Pure | Concentrated:

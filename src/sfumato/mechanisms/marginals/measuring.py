@@ -1,21 +1,24 @@
-"""What Marginals reads of the table, step by step: one-way tables, choices, pair tables. Then the model of them.
+"""What Marginals reads of the table, step by step: one-way tables, choices, larger tables. Then the model of them.
 
 Source    Zhang et al., PrivBayes, TODS 2017, and McKenna, Miklau & Sheldon, JPC 11(3), 2021 (a tree of pairs); AIM,
-          VLDB 2022 (rounds: the pair the model fits worst). Scores, shrinkage and the rule of how many are ours.
+          VLDB 2022 (rounds: the set the model fits worst). Scores, shrinkage and the rule of how many are ours.
 Claim     Given what was drawn before, a step reads the table only through `Draws.table` of counts of distinct cells, or
           `Draws.choose` of scores that one row moves by at most the stated sensitivity.
-Because   the score of a pair is w (sum over cells |count - guess| - noise), the guess a table of whole numbers made of
-          earlier draws, the noise a whole number of public figures, w its weight: one row moves one count by 1, so
-          the sum by at most 1 and the score by at most w <= `sensitivity`.
+Because   the score of a pair or triple is w (sum over cells |count - guess| - noise), the guess a table of whole
+          numbers made of earlier draws, the noise a whole number of public figures, w its weight: one row moves one
+          count by 1, so the sum by at most 1 and the score by at most w <= `sensitivity`. Whether triples are
+          measured, which are offered and how many depends on public numbers and earlier draws.
 Checked   tests/claims/test_marginals.py::test_no_transcript_costs_more_than_epsilon
+          tests/claims/test_marginals.py::test_triples_by_enumeration
           tests/claims/test_marginals.py::test_scores_move_by_no_more_than_their_sensitivity
 Silent on the quality of the choice.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
 from typing import Any
@@ -29,13 +32,31 @@ from sfumato.mechanisms.marginals.junction import AttributeSet, model_cells
 from sfumato.mechanisms.marginals.model import TreeModel, drawn_given, nearest_distribution, shrunk
 from sfumato.randomness import Entropy
 
-__all__ = ["MOST_GROUPS", "Budgets", "MeasuredTables", "expected_share", "measure", "nearest_whole", "pairs_within"]
+__all__ = [
+    "LARGER",
+    "Budgets",
+    "MeasuredTables",
+    "expected_share",
+    "groups_within",
+    "measure",
+    "nearest_whole",
+    "pairs_within",
+    "triples_share",
+    "triples_within",
+]
 
-MOST_GROUPS = 32  # values of an attribute that pair tables tell apart; rarer ones are joined
-MOST_CELLS = 300_000  # of the model
+LARGER = "tables of pairs and triples"  # their part of the budget, in a trace
+
+FEW_GROUPS = 32  # values of an attribute that pair tables tell apart; rarer ones are joined
+MOST_GROUPS = 128  # and where noise is small
+GROUP_NOISE = 0.04  # of the rows of a group that noise may move, for more groups than a few
+MOST_CELLS = 1_000_000  # of the model
 SAMPLED = 200_000  # rows drawn to see what the model says of a pair
 SWEEPS = 10
 NOISE_SHARE = 0.5  # of the rows that the noise of a pair table may move; more pairs would have more
+TRIPLES = Fraction(1, 2)  # of the budget of tables, where triples are measured at all
+TRIPLES_OF_A_TREE = 2  # times as many triples as a tree has pairs
+TRIPLE_NOISE = 0.05  # of the rows that the noise of a triple's table may move
 _SEEN = 3  # deviations above which a value stands by itself
 _FLOOR = 1e-9
 _LAST_DIGITS = 1e-6  # far above what sums of floats differ by on another machine
@@ -48,7 +69,7 @@ class Budgets:
     ones: Fraction
     _: KW_ONLY
     choices: Fraction
-    pairs: Fraction
+    larger: Fraction
 
 
 @dataclass(frozen=True)
@@ -60,7 +81,7 @@ class MeasuredTables:
     total: float
     shares: tuple[Floats, ...]
     groups: tuple[Integers, ...]
-    pairs: tuple[AttributeSet, ...]
+    measured: tuple[AttributeSet, ...]
 
     def rows(self, number: int, entropy: Entropy) -> Integers:
         """Draw rows of codes: groups by the model, a value within its group by the one-way table."""
@@ -72,6 +93,16 @@ class MeasuredTables:
         return codes
 
 
+@dataclass(frozen=True, slots=True)
+class _Measured:
+    """A noisy table of some attributes, what was expected of it before, and the deviation of its noise."""
+
+    noisy: Floats
+    _: KW_ONLY
+    expected: Floats
+    deviation: float
+
+
 @dataclass
 class _State:
     """Noisy tables so far; nothing in it is confidential."""
@@ -80,28 +111,36 @@ class _State:
     ones: list[Floats]
     deviation: float
     total: float
-    pairs: dict[AttributeSet, tuple[Floats, Floats]]  # as measured, and as expected before
+    tables: dict[AttributeSet, _Measured]
 
-    def refined(self, deviation: float) -> list[Floats]:
-        """Return one-way shares: the average of all tables that tell them, weighted by their noise."""
-        found = []
-        for a, one in enumerate(self.ones):
-            best, weight = one / self.deviation**2, 1 / self.deviation**2
-            for pair, (noisy, _) in self.pairs.items():
-                if a in pair:
-                    other = 1 - pair.index(a)
-                    variance = deviation**2 * noisy.shape[other]
-                    best, weight = best + noisy.sum(axis=other) / variance, weight + 1 / variance
-            found.append(_shares(best / weight, self.total))
-        return found
+    def combined(self, held: AttributeSet) -> tuple[Floats, float]:
+        """Return the counts of a set of attributes, and their variance: the mean of all tables that hold them.
 
-    def fitted(self, deviation: float) -> TreeModel:
-        """Fit the model to all tables; a pair table is shrunk towards what was expected of it."""
-        ones = self.refined(deviation)
+        Each weighs by its noise.
+        """
+        shape = tuple(self.sizes[a] for a in held)
+        best, weight = np.zeros(shape), 0.0
+        if len(held) == 1:
+            best, weight = self.ones[held[0]] / self.deviation**2, 1 / self.deviation**2
+        for other, table in self.tables.items():
+            if set(held) <= set(other):
+                beyond = tuple(at for at, a in enumerate(other) if a not in held)
+                variance = table.deviation**2 * table.noisy.size / math.prod(shape)
+                best, weight = best + table.noisy.sum(axis=beyond) / variance, weight + 1 / variance
+        return best / weight, 1 / weight
+
+    def refined(self) -> list[Floats]:
+        """Return one-way shares, by all tables that tell them."""
+        return [_shares(self.combined((a,))[0], self.total) for a in range(len(self.sizes))]
+
+    def fitted(self) -> TreeModel:
+        """Fit the model to all tables; a table is shrunk towards what was expected of it."""
+        ones = self.refined()
         targets: dict[AttributeSet, Floats] = {(a,): one for a, one in enumerate(ones)}
-        for pair, (noisy, expected) in self.pairs.items():
-            targets[pair] = _shares(shrunk(noisy, expected, deviation**2), self.total)
-        model = TreeModel(self.sizes, [*self.pairs], ones)
+        for held, table in self.tables.items():
+            noisy, variance = self.combined(held)
+            targets[held] = _shares(shrunk(noisy, table.expected, variance), self.total)
+        model = TreeModel(self.sizes, [*self.tables], ones)
         model.fit(targets, SWEEPS)
         return model
 
@@ -127,23 +166,24 @@ def measure(
     precision = np.array([1 / size for size in sizes])
     total = max(1.0, float(np.dot([one.sum() for one in raw], precision) / precision.sum()))
     smooth = [_smoothed(one, deviation, in_order=by) for one, by in zip(raw, ordered, strict=True)]
-    groups = [_grouped(one, deviation, total, in_order=by) for one, by in zip(smooth, ordered, strict=True)]
+    most = groups_within(sizes, total, budgets.larger, draws)
+    groups = [_grouped(one, deviation, total, most, in_order=by) for one, by in zip(smooth, ordered, strict=True)]
     small = tuple(int(group.max()) + 1 for group in groups)
     joined: list[Floats] = [
         np.bincount(group, weights=one).astype(np.float64) for group, one in zip(groups, raw, strict=True)
     ]
     state = _State(small, joined, deviation, total, {})
-    candidates = {pair: weight for pair, weight in wanted.items() if min(small[a] for a in pair) > 1}
-    spread = 1.0  # of the noise on a pair table; without one it matters nothing
-    if candidates and budgets.pairs:
+    candidates = {held: weight for held, weight in wanted.items() if min(small[a] for a in held) > 1}
+    if budgets.larger and any(len(held) == 2 for held in candidates):
         columns = [group[codes[:, a]] for a, group in enumerate(groups)]
-        spread = _measure_pairs(state, columns, weights, candidates, budgets=budgets, draws=draws, entropy=entropy)
-    model = state.fitted(spread)
+        _measure_sets(state, columns, weights, candidates, budgets=budgets, draws=draws, entropy=entropy)
     shares = tuple(_shares(one, total) for one in smooth)
-    return MeasuredTables(model, total=total, shares=shares, groups=tuple(groups), pairs=tuple(state.pairs))
+    return MeasuredTables(
+        state.fitted(), total=total, shares=shares, groups=tuple(groups), measured=tuple(state.tables)
+    )
 
 
-def _measure_pairs(
+def _measure_sets(
     state: _State,
     columns: Sequence[Integers],
     weights: Integers,
@@ -152,37 +192,86 @@ def _measure_pairs(
     budgets: Budgets,
     draws: Draws,
     entropy: Entropy,
-) -> float:
-    """Choose and measure pairs, and return the deviation of their noise.
+) -> None:
+    """Choose and measure pairs, and then triples where noise allows.
 
-    First a tree, by what independence does not explain; then rounds, by what the model does not.
+    First a tree of pairs, by what independence does not explain; then rounds, by what the model does not.
     """
-    cells = [math.prod(state.sizes[a] for a in pair) for pair in candidates]
-    tree = min(len(state.sizes) - 1, len(candidates))
-    number = pairs_within(cells, tree, state.total, budgets.pairs, draws)
-    price, choice = budgets.pairs / number, budgets.choices / number
-    truth = {pair: _pair_table(columns, weights, pair, state.sizes) for pair in candidates}
-    bias = {pair: round(draws.mean_size(price) * table.size / 2) for pair, table in truth.items()}
-    sensitivity = max(candidates.values())
-    forest = list(range(len(state.sizes)))
+    pairs, triples = ({held: w for held, w in candidates.items() if len(held) == size} for size in (2, 3))
+    cells = {held: math.prod(state.sizes[a] for a in held) for held in candidates}
+    tree = min(len(state.sizes) - 1, len(pairs))
+    share = triples_share([cells[held] for held in triples], tree, state.total, budgets.larger, draws)
+    spent = (1 - share) * budgets.larger
+    number = pairs_within([cells[held] for held in pairs], tree, state.total, spent, draws)
+    taken = _Taken(state, columns, weights, draws, entropy)
     for length in _rounds(tree, number):
-        first = not state.pairs
-        guess = _guesses(state, truth, draws.deviation(price), entropy)
-        score = {pair: candidates[pair] * (_distance(truth[pair], guess[pair]) - bias[pair]) for pair in truth}
+        taken.round(pairs, length, price=spent / number, choice=(1 - share) * budgets.choices / number)
+    if share:
+        near = {held: w for held, w in triples.items() if _known_pairs(state, held) >= 2} or triples
+        number = triples_within(len(near), tree)
+        taken.round(near, number, price=share * budgets.larger / number, choice=share * budgets.choices / number)
+
+
+@dataclass(frozen=True)
+class _Taken:
+    """Takes the steps that choose and measure."""
+
+    state: _State
+    columns: Sequence[Integers]
+    weights: Integers
+    draws: Draws
+    entropy: Entropy
+
+    def round(self, offered: Mapping[AttributeSet, int], length: int, *, price: Fraction, choice: Fraction) -> None:
+        """Choose and measure so many of the sets that are offered, by what the model of now does not explain."""
+        state, draws, first = self.state, self.draws, not self.state.tables
+        forest = list(range(len(state.sizes)))
+        truth = {held: _table(self.columns, self.weights, held, state.sizes) for held in offered}
+        expected = _expected(state, offered, self.entropy)
+        size, sensitivity = draws.mean_size(price), max(offered.values())
+        score = {
+            held: weight * (_distance(truth[held], nearest_whole(expected[held])) - round(size * truth[held].size / 2))
+            for held, weight in offered.items()
+        }
         for _ in range(length):
             open_ = [
-                pair for pair in truth if pair not in state.pairs and _fits(state, pair, forest if first else None)
+                held for held in offered if held not in state.tables and _fits(state, held, forest if first else None)
             ]
             if not open_:
                 break
             at = 0
             if len(open_) > 1:
-                at = draws.choose(np.array([score[pair] for pair in open_], np.int64), choice, sensitivity)
-            pair = open_[at]
-            noisy = draws.table(truth[pair], price).astype(np.float64)
-            state.pairs[pair] = (noisy, guess[pair].astype(np.float64))
-            forest = [forest[pair[0]] if part == forest[pair[1]] else part for part in forest]
-    return draws.deviation(price)
+                at = draws.choose(np.array([score[held] for held in open_], np.int64), choice, sensitivity)
+            held = open_[at]
+            noisy = draws.table(truth[held], price).astype(np.float64)
+            state.tables[held] = _Measured(noisy, expected=expected[held], deviation=draws.deviation(price))
+            if first:
+                forest = [forest[held[0]] if part == forest[held[1]] else part for part in forest]
+
+
+def groups_within(sizes: Sequence[int], total: float, budget: Fraction, draws: Draws) -> int:
+    """Return how many values of an attribute tables of pairs tell apart; rarer ones are joined.
+
+    More than FEW_GROUPS where noise is expected to move at most 1 in 25 rows of a group, with a middling partner.
+    """
+    middle = min(sorted(sizes)[len(sizes) // 2], FEW_GROUPS)
+    number = 3 * max(1, len(sizes) - 1)
+    size = draws.mean_size(budget / number) if budget else 0.0
+    return int(min(max(FEW_GROUPS, GROUP_NOISE * total / max(size * middle / 2, 1e-9)), MOST_GROUPS))
+
+
+def triples_within(offered: int, tree: int) -> int:
+    """Return how many triples are measured, where any are."""
+    return min(TRIPLES_OF_A_TREE * tree, offered)
+
+
+def triples_share(cells: Sequence[int], tree: int, total: float, budget: Fraction, draws: Draws) -> Fraction:
+    """Return the share of the budget that triples get: half where noise moves few rows of a middling one, else none."""
+    if not cells:
+        return Fraction(0)
+    number, middle = triples_within(len(cells), tree), sorted(cells)[len(cells) // 2]
+    noise = draws.mean_size(TRIPLES * budget / number) * middle / 2
+    return TRIPLES if noise <= TRIPLE_NOISE * total else Fraction(0)
 
 
 def pairs_within(cells: Sequence[int], tree: int, total: float, budget: Fraction, draws: Draws) -> int:
@@ -212,24 +301,38 @@ def _rounds(tree: int, number: int) -> Iterator[int]:
         yield min(length, number - start)
 
 
-def _fits(state: _State, pair: AttributeSet, forest: list[int] | None) -> bool:
+def _known_pairs(state: _State, held: AttributeSet) -> int:
+    return sum(pair in state.tables for pair in itertools.combinations(held, 2))
+
+
+def _fits(state: _State, held: AttributeSet, forest: list[int] | None) -> bool:
     """Whether a pair joins two parts of the tree; later, whether the model with it stays small."""
     if forest is not None:
-        return forest[pair[0]] != forest[pair[1]]
-    return model_cells(state.sizes, [*state.pairs, pair]) <= MOST_CELLS
+        return forest[held[0]] != forest[held[1]]
+    return model_cells(state.sizes, [*state.tables, held]) <= MOST_CELLS
 
 
-def _guesses(
-    state: _State, truth: Mapping[AttributeSet, Integers], deviation: float, entropy: Entropy
-) -> dict[AttributeSet, Integers]:
-    """Return what is expected of every pair, in whole rows: by independence at first, then by rows of the model."""
-    if not state.pairs:
-        ones = state.refined(deviation)
-        return {(a, b): nearest_whole(state.total * np.outer(ones[a], ones[b])) for a, b in truth}
-    rows = state.fitted(deviation).rows(SAMPLED, entropy.child("guesses"))
-    columns, even = [rows[:, a] for a in range(rows.shape[1])], np.ones(len(rows), np.int64)
-    scale = state.total / SAMPLED
-    return {p: nearest_whole(_pair_table(columns, even, p, state.sizes) * scale) for p in truth}
+def _expected(state: _State, offered: Iterable[AttributeSet], entropy: Entropy) -> dict[AttributeSet, Floats]:
+    """Return what is expected of every set: by independence at first, then by the model.
+
+    Where no clique of the model holds a set, rows drawn from the model tell.
+    """
+    if not state.tables:
+        ones = state.refined()
+        return {(a, b): state.total * np.outer(ones[a], ones[b]) for a, b in offered}
+    model, found = state.fitted(), {}
+    columns: list[Integers] = []
+    for held in offered:
+        known = model.marginal(held)
+        if known is not None:
+            found[held] = known * state.total
+            continue
+        if not columns:
+            rows = model.rows(SAMPLED, entropy.child("guesses"))
+            columns = [rows[:, a] for a in range(rows.shape[1])]
+            even = np.ones(len(rows), np.int64)
+        found[held] = _table(columns, even, held, state.sizes).astype(np.float64) * (state.total / SAMPLED)
+    return found
 
 
 def nearest_whole(values: NDArray[np.floating[Any]]) -> Integers:
@@ -242,11 +345,13 @@ def nearest_whole(values: NDArray[np.floating[Any]]) -> Integers:
     return found
 
 
-def _pair_table(columns: Sequence[Integers], weights: Integers, pair: AttributeSet, sizes: Sequence[int]) -> Integers:
-    """Count the cells of a pair."""
-    shape = (sizes[pair[0]], sizes[pair[1]])
-    where = columns[pair[0]] * shape[1] + columns[pair[1]]
-    return np.bincount(where, weights=weights, minlength=shape[0] * shape[1]).astype(np.int64).reshape(shape)
+def _table(columns: Sequence[Integers], weights: Integers, held: AttributeSet, sizes: Sequence[int]) -> Integers:
+    """Count the cells of a set of attributes."""
+    shape = tuple(sizes[a] for a in held)
+    where = columns[held[0]]
+    for a in held[1:]:
+        where = where * sizes[a] + columns[a]
+    return np.bincount(where, weights=weights, minlength=math.prod(shape)).astype(np.int64).reshape(shape)
 
 
 def _distance(counts: Integers, guess: Integers) -> int:
@@ -262,15 +367,15 @@ def _shares(table: Floats, total: float) -> Floats:
 
 def _smoothed(one: Floats, deviation: float, *, in_order: bool) -> Floats:
     """Shrink the table of an attribute of many values: towards the mean of its neighbours, or of all where none are."""
-    if len(one) <= MOST_GROUPS:
+    if len(one) <= FEW_GROUPS:
         return one
-    width = -(-len(one) // MOST_GROUPS) if in_order else len(one)
+    width = -(-len(one) // FEW_GROUPS) if in_order else len(one)
     block = np.arange(len(one)) // width
     mean = np.bincount(block, weights=one) / np.bincount(block)
     return shrunk(one, nearest_distribution(mean[block], max(1.0, float(one.sum()))), deviation**2)
 
 
-def _grouped(one: Floats, deviation: float, total: float, *, in_order: bool) -> Integers:
+def _grouped(one: Floats, deviation: float, total: float, most: int, *, in_order: bool) -> Integers:
     """Return the group of each value, by the noisy one-way table: rare neighbours, or all rare values, are joined.
 
     A value stands by itself where its count is above the noise and its share is not tiny.
@@ -278,15 +383,15 @@ def _grouped(one: Floats, deviation: float, total: float, *, in_order: bool) -> 
     if len(one) <= 2:
         return np.arange(len(one))
     if in_order:
-        least = max(_SEEN * deviation, total / MOST_GROUPS if len(one) > MOST_GROUPS else 0.0)
+        least = max(_SEEN * deviation, total / most if len(one) > FEW_GROUPS else 0.0)
         group, held, at = np.zeros(len(one), np.int64), 0.0, 0
         for code, count in enumerate(one):
             group[code] = at
-            held += max(float(count), 0.0) if len(one) <= MOST_GROUPS else max(float(count) - deviation, 0.0)
+            held += max(float(count), 0.0) if len(one) <= FEW_GROUPS else max(float(count) - deviation, 0.0)
             if held >= least and code + 1 < len(one):
                 at, held = at + 1, 0.0
         return group
-    seen = one >= max(_SEEN * deviation, np.sort(one)[-min(len(one), MOST_GROUPS)])
+    seen = one >= max(_SEEN * deviation, np.sort(one)[-min(len(one), most)])
     if seen.all() or not seen.any():
         return np.arange(len(one)) if seen.all() else np.zeros(len(one), np.int64)
     group = np.full(len(one), int(seen.sum()), np.int64)

@@ -95,6 +95,11 @@ class TreeModel:
                 if down:
                     self._settle(goal, homes[goal])
 
+    def marginal(self, attributes: AttributeSet) -> Floats | None:
+        """Return the shares of a set that some clique holds, or None."""
+        at = self.tree.home(attributes)
+        return None if at is None else self._project(at, attributes)
+
     def _settle(self, at: int, homes: list[tuple[AttributeSet, Floats]]) -> None:
         for attributes, target in homes:
             self._scale(at, attributes, target)

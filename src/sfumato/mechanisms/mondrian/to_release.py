@@ -58,13 +58,13 @@ def released(
         were = count_of(suppressed_out, "row was", "rows were")
         notes = (*notes, f"{were} left out: the requirement fails for them even together")
     notes = (*notes, *capped_notes(schema, surplus))
-    told = None
+    people = None
     if members is not None:
         asked = claim.requirement
-        told = declared(members, group, len(weight), [] if asked is None else read_by(asked, table))
+        people = declared(members, group, len(weight), [] if asked is None else read_by(asked, table))
     release, number = assemble(
         schema,
-        people=told,
+        people=people,
         tables=tuple(tables),
         labels=np.column_stack(columns) if columns else np.zeros((len(weight), 0), np.int32),
         weight=weight,
@@ -162,18 +162,19 @@ def tree_recoding(tree: CutTree, names: tuple[str, ...]) -> RoutingTree:
     """Return the kernel's cut tree as a recoding; an interval without a row leads to a leaf of no group."""
     inner = np.flatnonzero(tree.attribute >= 0)
     sink = len(tree.attribute)
+    count = tree.child_count[inner]
     counts = np.zeros(sink + 1, np.int64)
-    counts[inner] = tree.child_count[inner] - 1
-    boundaries, children = [], []
-    for node in inner:
-        span = slice(int(tree.child_first[node]), int(tree.child_first[node] + tree.child_count[node]))
-        boundaries.append(tree.child_low[span][1:])
-        children.append(np.where(tree.child_node[span] < 0, sink, tree.child_node[span]))
+    counts[inner] = count - 1
+    begins = np.cumsum(count) - count  # where the children of each cut node begin among all that are listed
+    listed = np.arange(int(count.sum())) + np.repeat(tree.child_first[inner] - begins, count)
+    first = np.zeros(len(listed), bool)
+    first[begins] = True
+    children = tree.child_node[listed]
     return RoutingTree(
         names,
         attribute=np.append(tree.attribute, -1).astype(np.int32),
         offsets=np.concatenate([[0], np.cumsum(counts)]),
-        boundaries=np.concatenate([np.zeros(0, np.int64), *boundaries]).astype(np.int64),
-        children=np.concatenate([np.zeros(0, np.int64), *children]).astype(np.int64),
+        boundaries=tree.child_low[listed][~first].astype(np.int64),
+        children=np.where(children < 0, sink, children).astype(np.int64),
         leaf=np.append(tree.leaf, -1).astype(np.int32),
     )

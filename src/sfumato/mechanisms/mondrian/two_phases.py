@@ -1,6 +1,6 @@
 """Mondrian on a table that is too large to hold: top cuts from summaries, then each part from its own lines.
 
-Source    Ours (docs/decisions/006-two-phases.md); the cuts are those of `kernels.mondrian`.
+Source    Ours (docs/decisions/009-two-phases.md); the cuts are those of `kernels.mondrian`.
 Claim     The boxes, their order and their carried counts are those of the same table in memory.
 Because   a rule reads a part through its counts alone, so that a cut decided from a summary is the cut decided from the
           rows; parts that fit are cut by the same kernel, from their own box and under the whole table's overall
@@ -171,7 +171,7 @@ class PartWork:
             inside=Inside(self.rows, overall=list(self.overall), box=self.boxes[part]),
         )
         tree = found.tree
-        told: dict[str, np.ndarray] = {
+        answer: dict[str, np.ndarray] = {
             "low": found.low,
             "high": found.high,
             "weight": found.weight,
@@ -184,13 +184,13 @@ class PartWork:
         }
         carried = [found.leaf, *(np.ascontiguousarray(codes[:, at]) for at in range(q, codes.shape[1]))]
         sizes = [len(found.weight), *self.sizes[q:]]
-        told["carried"], told["carried_weight"] = group_codes(carried, sizes, rows=len(codes), weights=weights)
+        answer["carried"], answer["carried_weight"] = group_codes(carried, sizes, rows=len(codes), weights=weights)
         if self.with_costs:
-            told["width"], told["excess"] = leaf_costs(found, table, weights, self.axes)
+            answer["width"], answer["excess"] = leaf_costs(found, table, weights, self.axes)
         for at in range(q if self.with_held else 0):
             pair = [found.leaf, np.ascontiguousarray(codes[:, at])]
-            told[f"held {at}"] = group_codes(pair, [len(found.weight), self.sizes[at]], rows=len(codes))[0]
-        return told
+            answer[f"held {at}"] = group_codes(pair, [len(found.weight), self.sizes[at]], rows=len(codes))[0]
+        return answer
 
 
 @dataclass(slots=True)

@@ -35,7 +35,11 @@ __all__ = [
     "correct_rows",
     "drawn_rows",
     "fitted_column",
+    "positive",
     "public_bins",
+    "sum_in_order",
+    "whole_weights",
+    "with_values",
 ]
 
 BINS = 32  # values of a grid, or nodes of a hierarchy, that a one-way table tells apart
@@ -45,15 +49,15 @@ FINE = 1 << 30  # integer weights of a draw add up to about this
 Power = Literal[0, 1, 2, 4]  # quarters: how far a factor is trusted
 
 
-def public_bins(attribute: Attribute, cut: Cut) -> np.ndarray:
+def public_bins(attribute: Attribute, cut: Cut, most: int = BINS) -> np.ndarray:
     """Return the borders of the values a one-way table tells apart: a public rule, and the borders of the cut.
 
-    A grid: at most 32 equal parts; a long one 16 equal parts and powers of two from its low end. A hierarchy: the
+    A grid: at most `most` equal parts; a long one 16 equal parts and powers of two from its low end. A hierarchy: the
     deepest level with at most 32 nodes. Other values one by one.
     """
     top = attribute.size if attribute.missing_code is None else attribute.missing_code
     if by_splits(attribute):
-        parts = min(top, BINS)
+        parts = min(top, most)
         if top > 4 * BINS:
             parts = BINS // 2
         borders = {top * at // parts for at in range(parts + 1)} if parts else {0}
@@ -108,11 +112,7 @@ class ColumnLaw:
 
     def weights(self, power: Power) -> np.ndarray:
         """Return whole weights (values x classes) to draw a value by."""
-        raw = self.share[:, None] * self.tempered(power)
-        most = float(raw.max(initial=0.0))
-        scaled = np.floor(raw * (FINE / most)) if most > 0 else np.zeros_like(raw)
-        found: np.ndarray = np.maximum(scaled.astype(np.int64), 1)  # no value is impossible
-        return found
+        return whole_weights(self.share[:, None] * self.tempered(power))
 
     def labels(self, attribute: Attribute) -> tuple[Labels, np.ndarray]:
         """Return the values as labels of the attribute, and the label id of each value."""
@@ -145,15 +145,15 @@ def fitted_column(
     joined = np.bincount(value)
     table = np.zeros((len(heads), width), np.int64)
     np.add.at(table, value, noisy)
-    prior = classes / _sum(classes)
+    prior = classes / sum_in_order(classes)
     rows = table.sum(axis=1).astype(float)
-    share = _positive(rows, _sum(classes))
+    share = positive(rows, sum_in_order(classes))
     away = table - rows[:, None] * prior
-    spread = _sum(prior * prior)
+    spread = sum_in_order(prior * prior)
     found = (away * away).cumsum(axis=1)[:, -1]
     of_noise = 2 * noise * noise * joined * (width - 2 + width * spread)
     of_rows = share * (1 - spread)
-    signal = max(0.0, _sum(found - of_noise - of_rows)) / max(_sum(share * share), 1e-300)
+    signal = max(0.0, sum_in_order(found - of_noise - of_rows)) / max(sum_in_order(share * share), 1e-300)
     kept = share * share * signal
     kept = kept / np.maximum(kept + of_noise + of_rows, 1e-300)
     expected = np.maximum(share[:, None] * prior, 1e-300)
@@ -179,15 +179,23 @@ def _joined(rows: np.ndarray, label: np.ndarray, least: float) -> np.ndarray:
     return lead
 
 
-def _sum(values: np.ndarray) -> float:
+def whole_weights(raw: np.ndarray) -> np.ndarray:
+    """Return whole numbers in proportion to weights; no value is impossible."""
+    most = float(raw.max(initial=0.0))
+    scaled = np.floor(raw * (FINE / most)) if most > 0 else np.zeros_like(raw)
+    found: np.ndarray = np.maximum(scaled.astype(np.int64), 1)
+    return found
+
+
+def sum_in_order(values: np.ndarray) -> float:
     """Sum from left to right: np.sum may add in another order on another processor."""
     return float(np.cumsum(values)[-1]) if len(values) else 0.0
 
 
-def _positive(rows: np.ndarray, total: float) -> np.ndarray:
+def positive(rows: np.ndarray, total: float) -> np.ndarray:
     """Return numbers of at least 0 that add up to the total: the same is taken off each."""
     rows = np.maximum(rows, 0.0)
-    have = _sum(rows)
+    have = sum_in_order(rows)
     if have <= total or total <= 0:
         return rows * (total / have) if have > 0 else np.full(len(rows), max(total, 0.0) / max(len(rows), 1))
     down = np.sort(rows)[::-1]
@@ -228,13 +236,13 @@ class RowModel:
 
 def correct_rows(model: RowModel, codes: np.ndarray, cells: np.ndarray, label: np.ndarray, weight: np.ndarray) -> int:
     """Count the rows whose class is the one the model tells; ties go to the first class."""
-    prior = model.classes / _sum(model.classes)
+    prior = model.classes / sum_in_order(model.classes)
     odds = np.tile(prior, (len(weight), 1)) if model.cells is None else model.cells.odds(cells, prior)
     if model.power:
         for at, column in enumerate(model.columns):
             odds = odds * column.factor(model.power, in_cells=model.cells is not None)[column.value[codes[:, at]]]
-    told = odds.argmax(axis=1)
-    return int(weight[told == label].sum())
+    guess = odds.argmax(axis=1)
+    return int(weight[guess == label].sum())
 
 
 def drawn_rows(model: RowModel, radix: Sequence[int], entropy: Entropy) -> tuple[list[np.ndarray], np.ndarray]:
@@ -262,11 +270,12 @@ def drawn_rows(model: RowModel, radix: Sequence[int], entropy: Entropy) -> tuple
         column = model.columns[number]
         of_value = column.label if model.cells is not None else np.zeros_like(column.label)
         stream = entropy.child(f"column {number}")
-        found.append(_values(column.weights(model.power), of_value, inside * width + label, width, stream))
+        found.append(with_values(column.weights(model.power), of_value, inside * width + label, width, stream))
     return found[::-1], label
 
 
-def _values(weights: np.ndarray, label: np.ndarray, key: np.ndarray, width: int, entropy: Entropy) -> np.ndarray:
+def with_values(weights: np.ndarray, label: np.ndarray, key: np.ndarray, width: int, entropy: Entropy) -> np.ndarray:
+    """Draw a value for each row; `key` is width x its label + which column of the weights it is drawn by."""
     order = entropy.permutation(len(key))
     order = order[np.argsort(key[order], kind="stable")]
     found = np.empty(len(key), np.int64)

@@ -1,18 +1,24 @@
 """TargetRows: rows to learn one target from, drawn from noisy cells, noisy values by class, or both.
 
 Source    DiffGen (Mohammed, Chen, Fung & Yu, KDD 2011) in the form of decision 003; naive Bayes from noisy one-way
-          tables; the public rule and the paid choice between models are ours: docs/decisions/006-target-rows.md.
+          tables; the public rule, the paid choice between models and the corrections are ours:
+          docs/decisions/006-target-rows.md.
 Claim     epsilon-DP when one person is added or removed.
 Because   what is drawn is paid for, one draw after the other: how many rows there are, where the schema does not say
           (a count moves by 1); each cut (growth); the counts of all cells (a row is in one cell); the one-way class
           tables (a row is in one entry of each of d tables, so each gets a d-th); which model is kept (rows it tells
-          right: a number that one row moves by 0 or 1, upwards, for all models alike). Rows are drawn from that.
+          right: a number that one row moves by 0 or 1, upwards, for all models alike); where there are corrections,
+          which attribute is next (a score that one row moves by at most one row's units) and its table (entries that
+          one row moves by one row's units together). Rows are drawn from that.
 Checked   tests/claims/test_target_rows.py::test_the_whole_mechanism_keeps_its_epsilon
           tests/claims/test_target_rows.py::test_the_trace_sums_to_epsilon
           tests/claims/test_target_rows.py::test_mutants_are_caught
+          tests/claims/test_target_rows.py::test_mutants_of_corrections_are_caught
 Silent on replacing a person (twice the epsilon); on questions other than the target: values of an attribute are drawn
-          given the class and its label alone; on how well a learner will do. Drawn rows are nobody's.
-Cost      One group-by, one pass over the distinct rows for each cut and attribute, one for each model.
+          given the class and its label alone, or its label and the odds so far; on how well a learner will do. Drawn
+          rows are nobody's.
+Cost      One group-by, one pass over the distinct rows for each cut and attribute, one for each model, one for each
+          correction and attribute.
 """
 
 from __future__ import annotations
@@ -56,6 +62,20 @@ from sfumato.mechanisms.noisy_cells import (
     silences,
     threshold_for,
 )
+from sfumato.mechanisms.target_rows.corrections import (
+    RESIDUAL,
+    UNITS,
+    CorrectedModel,
+    Correction,
+    corrected,
+    corrected_rows,
+    doubt,
+    fitted_correction,
+    handicap,
+    left_over,
+    measured,
+    starting_odds,
+)
 from sfumato.mechanisms.target_rows.row_model import (
     BINS,
     CellLaw,
@@ -72,7 +92,7 @@ from sfumato.randomness.parameters import SMALLEST
 from sfumato.release import Release, assemble
 from sfumato.schema import Attribute, Labels, Schema
 
-__all__ = ["TableDraw", "TargetRows", "affordable_cuts", "cuttable", "information"]
+__all__ = ["TableDraw", "TargetRows", "affordable_corrections", "affordable_cuts", "cuttable", "information"]
 
 COUNTING = Fraction(1, 50)  # of the budget, for the number of rows, where the schema does not declare `rows`
 FEW = 400  # epsilon times rows below which nothing is cut
@@ -81,7 +101,12 @@ MOST_CUTS = 16
 NARROW = 8  # children that may always be cut into
 ROWS_A_CHILD = 500  # epsilon times rows that pay for one more
 FLAT = 16  # values of an attribute without order and hierarchy from which one-way tables are worth their price
+LONG = 64  # the same from which learners read too little of a correction, so that none is made
 MANY = 8000  # epsilon times rows from which a quarter of a factor is tried, too
+ENOUGH = 8000  # epsilon times rows from which the odds of two classes are corrected attribute by attribute
+MEASURED = 64_000  # the same up to which corrections were measured; beyond, cells hold more by themselves
+WHOLE_TABLE = 4096  # counts of cells up to which corrections start from all of them, also those below the threshold
+COARSE = 16  # equal parts of a grid that a correction tells apart
 ENTRIES = 1 << 24  # of all one-way tables
 RATIO, PENALTY = Fraction(3, 2), Fraction(1, 10)  # as in decision 003
 CELLS_ALONE = {"selections": Fraction(70, 100), "counts": Fraction(30, 100)}
@@ -91,6 +116,19 @@ STACKED = {
     "tables": Fraction(50, 100),
     "model": Fraction(8, 100),
 }
+CORRECTED = {
+    "selections": Fraction(42, 100),
+    "counts": Fraction(18, 100),
+    "attributes": Fraction(6, 100),
+    "corrections": Fraction(34, 100),
+}
+CORRECTED_FLAT = {
+    "selections": Fraction(15, 100),
+    "counts": Fraction(10, 100),
+    "attributes": Fraction(11, 100),
+    "corrections": Fraction(64, 100),
+}
+FLAT_CUTS = 2  # where some attribute is long and flat
 
 
 def information(epsilon: Fraction, rows: int) -> int:
@@ -102,24 +140,59 @@ def information(epsilon: Fraction, rows: int) -> int:
     return math.floor(epsilon * max(rows, 0))
 
 
-def affordable_cuts(told: int) -> int:
+def affordable_cuts(evidence: int) -> int:
     """Return how many specializations are made: one more each time epsilon times rows doubles.
 
-    >>> [affordable_cuts(told) for told in (300, 400, 2000, 5000, 10000, 20000, 1000000)]
+    >>> [affordable_cuts(evidence) for evidence in (300, 400, 2000, 5000, 10000, 20000, 1000000)]
     [0, 2, 3, 4, 5, 6, 11]
     """
-    return 0 if told < FEW else min(MOST_CUTS, max(2, (told // HALVING).bit_length() - 1))
+    return 0 if evidence < FEW else min(MOST_CUTS, max(2, (evidence // HALVING).bit_length() - 1))
 
 
-def cuttable(attribute: Attribute, told: int) -> bool:
+def affordable_corrections(evidence: int, *, flat: bool) -> int:
+    """Return how many attributes the odds are corrected by: two less than there are cuts without corrections.
+
+    One more where some attribute is long and flat, since there next to nothing is cut.
+
+    >>> [affordable_corrections(evidence, flat=False) for evidence in (7999, 8000, 20000, 1000000)]
+    [0, 3, 4, 0]
+    """
+    return 0 if not ENOUGH <= evidence <= MEASURED else affordable_cuts(evidence) - (1 if flat else 2)
+
+
+def cuttable(attribute: Attribute, evidence: int) -> bool:
     """Whether an attribute may be cut: not one whose specialization makes more children than the rows pay for."""
-    return widest_step(attribute) <= max(NARROW, told // ROWS_A_CHILD)
+    return widest_step(attribute) <= max(NARROW, evidence // ROWS_A_CHILD)
 
 
-def is_stacked(schema: Schema, told: int) -> bool:
+def is_stacked(schema: Schema, evidence: int) -> bool:
     """Whether one-way tables are measured: some attribute is long and flat, or there is too little to cut."""
-    flat = any(not a.ordered and not a.declared_tree and a.size > FLAT for a in schema.quasi)
-    return flat or told < FEW
+    return is_flat(schema) or evidence < FEW
+
+
+def is_flat(schema: Schema) -> bool:
+    """Whether some attribute is long and has neither order nor hierarchy."""
+    return _longest(schema) > FLAT
+
+
+def _longest(schema: Schema) -> int:
+    """Return how many values an attribute without order and hierarchy has at most."""
+    return max((a.size for a in schema.quasi if not a.ordered and not a.declared_tree), default=0)
+
+
+def number_of_corrections(schema: Schema, evidence: int, epsilon: Fraction) -> int:
+    """Return how many corrections are made: for two classes, without long codes, where each draw can be made."""
+    found = min(affordable_corrections(evidence, flat=is_flat(schema)), len(schema.quasi))
+    if math.prod(attribute.size for attribute in schema.carried) != 2 or _longest(schema) > LONG or not found:
+        return 0
+    return found if epsilon / (100 * found * UNITS * schema.rows_per_person) >= SMALLEST else 0
+
+
+def parts_of(schema: Schema, evidence: int, epsilon: Fraction) -> dict[str, Fraction]:
+    """Return the share of the budget that each stage gets: a public rule."""
+    if number_of_corrections(schema, evidence, epsilon):
+        return CORRECTED_FLAT if is_flat(schema) else CORRECTED
+    return STACKED if is_stacked(schema, evidence) else CELLS_ALONE
 
 
 class TableDraw(Draw, Protocol):
@@ -157,7 +230,7 @@ class DrawnTables(Drawn):
 class Fixed:
     """What is fixed once everything is paid for: the model, its cuts, and who drew how much. All of it is public."""
 
-    model: RowModel
+    model: RowModel | CorrectedModel
     _: KW_ONLY
     cuts: tuple[Cut, ...]
     trace: tuple[tuple[str, Fraction], ...]
@@ -211,12 +284,15 @@ class TargetRows:
             "counts": "noises every cell",
             "tables": f"noises the values of {len(kept.quasi)} attributes by class",
             "model": "chooses between cells, values by class, and both",
+            "attributes": "selects attributes to correct the odds by",
+            "corrections": "noises how far the odds are off at each value",
         }
-        split = {"tables": max(1, len(kept.quasi))}
+        rounds = number_of_corrections(kept, self._known(kept), self.budget)
+        split = {"tables": max(1, len(kept.quasi)), "corrections": max(1, rounds)}
         stages = []
         for stage, amount in self._planned(kept):
             rate = amount / kept.rows_per_person / split.get(stage, 1)
-            error = expected_error(rate) if stage in ("rows", "counts", "tables") else ""
+            error = expected_error(rate) if stage in ("rows", "counts", "tables", "corrections") else ""
             stages.append(Stage(stage, does=does[stage], budget=amount, expected_error=error))
         notes = ["What a run does not spend on cuts goes to the counts, or to the tables where nothing is cut."]
         if kept.rows is None:
@@ -234,13 +310,13 @@ class TargetRows:
         sizes = [attribute.size for attribute in schema.carried]
         label = packed([table.codes[:, width + at] for at in range(len(sizes))], sizes)
         budget = Budget(self.epsilon)
-        told = self._told(schema, table.rows, budget, draw)
+        evidence = self._paid_evidence(schema, table.rows, budget, draw)
         left = budget.rest()
-        parts = STACKED if is_stacked(schema, told) else CELLS_ALONE
-        growth = self._grown(schema, codes, weight, label, told=told, left=left, parts=parts, draw=draw)
+        parts = parts_of(schema, evidence, self.budget)
+        growth = self._grown(schema, codes, weight, label, evidence=evidence, left=left, parts=parts, draw=draw)
         cuts, price = growth.cuts[-1], left * parts["selections"]
         spent = sum(
-            (price * share for share in shares(self._cuts(schema, told), RATIO)[: growth.selections]), Fraction(0)
+            (price * share for share in shares(self._cuts(schema, evidence), RATIO)[: growth.selections]), Fraction(0)
         )
         if spent:
             budget.draw("selections", spent)
@@ -248,8 +324,28 @@ class TargetRows:
         to_tables = unspent if len(growth.cuts) == 1 and "tables" in parts else Fraction(0)
         rate = budget.draw("counts", left * parts["counts"] + unspent - to_tables) / person
         radix = [len(cut) for cut in cuts]
-        cells, law = self._cells(cuts, radix, codes, weight, label, math.prod(sizes), rate=rate, draw=draw)
+        number = math.prod(radix) * math.prod(sizes)
+        threshold = max(threshold_for(number, rate, "auto"), least_drawable(number, rate))
+        if "corrections" in parts and number <= WHOLE_TABLE:
+            threshold = 1
+        cells, law = _cells(cuts, codes, weight, label, math.prod(sizes), rate=rate, threshold=threshold, draw=draw)
         totals, noise = law.counts.sum(axis=0), math.prod(radix) / rate**2
+        if "corrections" in parts:
+            rounds = number_of_corrections(schema, evidence, self.budget)
+            prices = [budget.draw(stage, left * parts[stage]) / person for stage in ("attributes", "corrections")]
+            odds_of = _corrections(
+                schema,
+                codes,
+                weight,
+                label,
+                cuts=cuts,
+                law=law,
+                cells=cells,
+                rounds=rounds,
+                prices=prices,
+                draw=draw,
+            )
+            return Fixed(odds_of, cuts=cuts, trace=budget.trace)
         columns = []
         if "tables" in parts:
             each = budget.draw("tables", left * parts["tables"] + to_tables) / person / max(1, width)
@@ -269,7 +365,7 @@ class TargetRows:
                 for at, a in enumerate(schema.quasi)
             ]
         classes = np.maximum(totals, 1)
-        models = _models(columns, law, classes, told=told, cut=len(growth.cuts) > 1)
+        models = _models(columns, law, classes, evidence=evidence, cut=len(growth.cuts) > 1)
         chosen = 0
         if "model" in parts:
             price = budget.draw("model", budget.rest()) / person
@@ -281,16 +377,21 @@ class TargetRows:
         """Choose, noise, draw rows, release them."""
         found = self.decide(counts, DrawnTables(entropy.child("structure")))
         schema, model = cells_schema(counts.schema), found.model
-        columns, label = drawn_rows(model, [len(cut) for cut in found.cuts], entropy.child("rows"))
+        radix, rows = [len(cut) for cut in found.cuts], entropy.child("rows")
+        if isinstance(model, CorrectedModel):
+            columns, label = corrected_rows(model, radix, rows)
+        else:
+            columns, label = drawn_rows(model, radix, rows)
         tables, lookups = [], []
         for at, attribute in enumerate(schema.quasi):
             lows = np.array([node.low for node in found.cuts[at]])
             of_cut = np.searchsorted(lows, np.arange(attribute.size), side="right") - 1
-            if model.power:
+            if isinstance(model, CorrectedModel):
+                column = _bare(next((one.value for one in model.corrections if one.at == at), of_cut))
+            elif model.power:
                 column = model.columns[at]
             else:
-                value = of_cut if model.cells is not None else np.zeros(attribute.size, np.int64)
-                column = _bare(value)
+                column = _bare(of_cut if model.cells is not None else np.zeros(attribute.size, np.int64))
             labels, place = column.labels(attribute)
             tables.append(labels)
             lookups.append(place[column.value].astype(np.int32))
@@ -301,7 +402,7 @@ class TargetRows:
 
     # -- parts -------------------------------------------------------------------------------
 
-    def _told(self, schema: Schema, rows: int, budget: Budget, draw: TableDraw) -> int:
+    def _paid_evidence(self, schema: Schema, rows: int, budget: Budget, draw: TableDraw) -> int:
         """Return epsilon times rows, for one row; the number of rows is declared, or counted with noise and paid."""
         rate = self.budget / schema.rows_per_person
         if schema.rows is not None:
@@ -309,13 +410,15 @@ class TargetRows:
         price = budget.draw("rows", self.budget * COUNTING) / schema.rows_per_person
         return information(rate, int(draw.noisy(np.array([rows]), epsilon=price, stage="rows")[0]))
 
-    def _cuts(self, schema: Schema, told: int) -> int:
+    def _cuts(self, schema: Schema, evidence: int) -> int:
         """Return how many specializations are made; so few that cells can be numbered."""
-        free = [attribute for attribute in schema.quasi if cuttable(attribute, told)]
+        free = [attribute for attribute in schema.quasi if cuttable(attribute, evidence)]
         classes = math.prod(attribute.size for attribute in schema.carried)
         cells = classes * math.prod(len(root_cut(attribute)) for attribute in free)
         widest = max((widest_step(attribute) for attribute in free), default=1)
-        found = affordable_cuts(told) if widest > 1 else 0
+        found = affordable_cuts(evidence) if widest > 1 else 0
+        if found and number_of_corrections(schema, evidence, self.budget):
+            found = FLAT_CUTS if is_flat(schema) else found - (found > 5)
         while found and cells * widest**found >= 1 << 60:
             found -= 1
         return found
@@ -327,14 +430,14 @@ class TargetRows:
         weight: np.ndarray,
         label: np.ndarray,
         *,
-        told: int,
+        evidence: int,
         left: Fraction,
         parts: dict[str, Fraction],
         draw: TableDraw,
     ) -> Growth:
-        many = self._cuts(schema, told)
+        many = self._cuts(schema, evidence)
         whole: tuple[Cut, ...] = tuple((Node(0, high=a.size, tree=0),) for a in schema.quasi)
-        free = [at for at, attribute in enumerate(schema.quasi) if cuttable(attribute, told)]
+        free = [at for at, attribute in enumerate(schema.quasi) if cuttable(attribute, evidence)]
         if not many:
             return Growth((whole,), initial_splits=0, selections=0, later_splits=0)
         person, classes = schema.rows_per_person, math.prod(attribute.size for attribute in schema.carried)
@@ -361,42 +464,18 @@ class TargetRows:
             cuts.append(tuple(full))
         return Growth(tuple(cuts), initial_splits=0, selections=growth.selections, later_splits=0)
 
-    def _cells(
-        self,
-        cuts: Sequence[Cut],
-        radix: Sequence[int],
-        codes: np.ndarray,
-        weight: np.ndarray,
-        label: np.ndarray,
-        classes: int,
-        *,
-        rate: Fraction,
-        draw: TableDraw,
-    ) -> tuple[np.ndarray, CellLaw]:
-        """Noise the cells; also return the cell of each distinct row, which is confidential."""
-        cell = np.zeros(len(weight), np.int64)
-        for at, cut in enumerate(cuts):
-            lows = np.array([node.low for node in cut], np.int64)
-            cell = cell * radix[at] + np.searchsorted(lows, codes[:, at], side="right") - 1
-        number = math.prod(radix) * classes
-        threshold = max(threshold_for(number, rate, "auto"), least_drawable(number, rate))
-        keys, which = np.unique(cell * classes + label, return_inverse=True)
-        sums = np.zeros(len(keys), np.int64)
-        np.add.at(sums, which.ravel(), weight)
-        where, noisy = draw.cells(number, (keys, sums), epsilon=rate, threshold=threshold)
-        here, place = np.unique(where // classes, return_inverse=True)
-        counts = np.zeros((len(here), classes), np.int64)
-        counts[place.ravel(), where % classes] = noisy
-        return cell, CellLaw(here.astype(np.int64), counts=counts, smoothing=1 / float(rate))
+    def _known(self, schema: Schema) -> int:
+        """Return epsilon times rows as far as it is known before any data."""
+        rate = self.budget / schema.rows_per_person
+        return information(rate, schema.rows) if schema.rows is not None else FEW
 
     def _planned(self, schema: Schema) -> tuple[tuple[str, Fraction], ...]:
         budget = Budget(self.epsilon)
-        rate = self.budget / schema.rows_per_person
         if schema.rows is None:
             budget.draw("rows", self.budget * COUNTING)
-        told = information(rate, schema.rows) if schema.rows is not None else FEW
-        left, parts = budget.rest(), STACKED if is_stacked(schema, told) else CELLS_ALONE
-        cut = self._cuts(schema, told) > 0
+        evidence = self._known(schema)
+        left, parts = budget.rest(), parts_of(schema, evidence, self.budget)
+        cut = self._cuts(schema, evidence) > 0
         for stage, share in parts.items():
             takes = share + (
                 parts["selections"] if not cut and stage == ("tables" if "tables" in parts else "counts") else 0
@@ -431,14 +510,79 @@ class TargetRows:
         )
 
 
-def _models(columns: Sequence[ColumnLaw], law: CellLaw, classes: np.ndarray, *, told: int, cut: bool) -> list[RowModel]:
+def _models(
+    columns: Sequence[ColumnLaw], law: CellLaw, classes: np.ndarray, *, evidence: int, cut: bool
+) -> list[RowModel]:
     """Return the models that are chosen from: a public list. Without tables the cells alone."""
     if not columns:
         return [RowModel((), cells=law, classes=classes, power=0)]
-    with_cells: tuple[Power, ...] = ((0, 1, 2) if told >= MANY else (0, 2)) if cut else ()
+    with_cells: tuple[Power, ...] = ((0, 1, 2) if evidence >= MANY else (0, 2)) if cut else ()
     without: tuple[Power, ...] = (2, 4) if cut else (0, 2, 4)
     made = [RowModel(tuple(columns), cells=law, classes=classes, power=power) for power in with_cells]
     return made + [RowModel(tuple(columns), cells=None, classes=classes, power=power) for power in without]
+
+
+def _cells(
+    cuts: Sequence[Cut],
+    codes: np.ndarray,
+    weight: np.ndarray,
+    label: np.ndarray,
+    classes: int,
+    *,
+    rate: Fraction,
+    threshold: int,
+    draw: TableDraw,
+) -> tuple[np.ndarray, CellLaw]:
+    """Noise the cells; also return the cell of each distinct row, which is confidential."""
+    cell = np.zeros(len(weight), np.int64)
+    for at, cut in enumerate(cuts):
+        lows = np.array([node.low for node in cut], np.int64)
+        cell = cell * len(cut) + np.searchsorted(lows, codes[:, at], side="right") - 1
+    keys, which = np.unique(cell * classes + label, return_inverse=True)
+    sums = np.zeros(len(keys), np.int64)
+    np.add.at(sums, which.ravel(), weight)
+    number = math.prod(len(cut) for cut in cuts) * classes
+    where, noisy = draw.cells(number, (keys, sums), epsilon=rate, threshold=threshold)
+    here, place = np.unique(where // classes, return_inverse=True)
+    counts = np.zeros((len(here), classes), np.int64)
+    counts[place.ravel(), where % classes] = noisy
+    return cell, CellLaw(here.astype(np.int64), counts=counts, smoothing=1 / float(rate))
+
+
+def _corrections(
+    schema: Schema,
+    codes: np.ndarray,
+    weight: np.ndarray,
+    label: np.ndarray,
+    *,
+    cuts: Sequence[Cut],
+    law: CellLaw,
+    cells: np.ndarray,
+    rounds: int,
+    prices: Sequence[Fraction],
+    draw: TableDraw,
+) -> CorrectedModel:
+    """Choose an attribute, measure how far the odds are off at its values, correct them; again."""
+    choosing, measuring = (price / rounds for price in prices)
+    classes = np.maximum(law.counts.sum(axis=0), 1)
+    bins = [public_bins(a, cut, COARSE) for a, cut in zip(schema.quasi, cuts, strict=True)]
+    values = [np.searchsorted(part, codes[:, at], side="right") - 1 for at, part in enumerate(bins)]
+    back = [handicap(len(part) - 1, doubt(law, classes), measuring) for part in bins]
+    odds, second = starting_odds(law, cells, classes), label == 1
+    made: list[Correction] = []
+    while len(made) < rounds:
+        free = [at for at in range(len(bins)) if all(at != one.at for one in made)]
+        scores = [
+            left_over(values[at], len(bins[at]) - 1, odds, second=second, weight=weight) - back[at] for at in free
+        ]
+        at = free[draw.flip(np.array(scores), epsilon=choosing, score=RESIDUAL)]
+        tables = measured(values[at], len(bins[at]) - 1, odds, second=second, weight=weight)
+        noisy = draw.noisy(np.hstack(tables), epsilon=measuring / UNITS, stage=f"correction {len(made)}")
+        one = fitted_correction(at, bins[at], cuts[at], off=noisy[:, :2], settled=noisy[:, 2:], rate=measuring)
+        odds = corrected(odds, one, values[at])
+        made.append(one)
+    steadiest = min(made, key=lambda one: len(one.factor))  # whose sum has the least noise
+    return CorrectedModel(law, classes=classes, corrections=tuple(made), rows=steadiest.rows)
 
 
 def _table(borders: np.ndarray, codes: np.ndarray, label: np.ndarray, weight: np.ndarray, classes: int) -> np.ndarray:

@@ -1,5 +1,5 @@
 "use strict";
-// Four views on one page: a destination chosen in the map or in the list is told to all of them. page.js asks before it
+// Four views on one page: a destination chosen in the map or in the list is shown in all of them. page.js asks before it
 // draws a view and tells when it has drawn one. A map does not follow its container by itself, so it is scaled here.
 (() => {
   const views = new Map();
@@ -45,8 +45,8 @@
     const list = document.getElementById("destination");
     if (list) {
       list.value = destination;
-      const told = document.getElementById("prior");
-      if (told && list.selectedOptions[0]) told.textContent = list.selectedOptions[0].dataset.prior;
+      const share = document.getElementById("prior");
+      if (share && list.selectedOptions[0]) share.textContent = list.selectedOptions[0].dataset.prior;
     }
     views.forEach((view) => view.signal("chosen", chosen).runAsync());
   };

@@ -233,12 +233,12 @@
     const tell = () => {
       const where = {};
       form.querySelectorAll("select").forEach((one) => { if (one.value !== "") where[one.name] = Number(one.value); });
-      const [told, true_] = [estimate(where), truth ? exact(where) : null];
+      const [estimated, true_] = [estimate(where), truth ? exact(where) : null];
       const say = (value) => (value < 9.95 ? value.toFixed(1).replace(/\.0$/, "") : Math.round(value).toLocaleString("en"));
-      at("told").textContent = say(told);
+      at("estimated").textContent = say(estimated);
       if (truth) {
         at("true").textContent = true_.toLocaleString("en");
-        at("off").textContent = Math.abs(told - true_) < 0.05 ? "exact" : true_ ? `off by ${say(Math.abs(told - true_))}, ${(100 * Math.abs(told - true_) / true_).toFixed(1)} %` : `off by ${say(told)}`;
+        at("off").textContent = Math.abs(estimated - true_) < 0.05 ? "exact" : true_ ? `off by ${say(Math.abs(estimated - true_))}, ${(100 * Math.abs(estimated - true_) / true_).toFixed(1)} %` : `off by ${say(estimated)}`;
       }
     };
     form.addEventListener("change", tell);

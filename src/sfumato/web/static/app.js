@@ -54,12 +54,16 @@ if (waiting) {
     if ("look" in data && data.look === null) return {};
     if ("checked" in data && data.checked === null) return {};
     if (data.ask && data.count === null) return {};
+    if ("plans" in data && data.plans === null) return {};
     return null;
   };
+  const busy = () => "dragging" in document.body.dataset;  // a page loaded anew would lose what is dragged
   const tick = async () => {
+    if (busy()) { setTimeout(tick, 700); return; }
     let rest = null;
     try { rest = unfinished(await (await fetch(address, { credentials: "same-origin" })).json()); }
     catch { setTimeout(tick, 2000); return; }
+    if (rest === null && busy()) { setTimeout(tick, 700); return; }
     if (rest === null) { location.reload(); return; }
     const since = document.getElementById("since");
     if (since && rest.seconds) since.textContent = `${rest.seconds} s so far.`;
@@ -107,9 +111,11 @@ if (grouping) {
     const value = event.target.closest(".value");
     if (!value) return;
     dragged = value.dataset.value;
+    document.body.dataset.dragging = "yes";
     event.dataTransfer.setData("text/plain", dragged);
     event.dataTransfer.effectAllowed = "move";
   });
+  grouping.addEventListener("dragend", () => { delete document.body.dataset.dragging; });
   for (const bin of grouping.querySelectorAll(".bin")) {
     bin.addEventListener("dragover", (event) => { event.preventDefault(); bin.classList.add("over"); });
     bin.addEventListener("dragleave", () => bin.classList.remove("over"));
@@ -117,6 +123,12 @@ if (grouping) {
       event.preventDefault();
       bin.classList.remove("over");
       if (dragged === null) return;
+      if (bin.dataset.group === "+") {  // a new group: its name is typed, then the form is sent
+        for (const box of grouping.querySelectorAll('input[name="value"]')) if (box.value === dragged) box.checked = true;
+        document.getElementById("to-group").value = "";
+        document.getElementById("new-group").focus();
+        return;
+      }
       const fields = new URLSearchParams();
       const selected = [...grouping.querySelectorAll('input[name="value"]:checked')].map((one) => one.value);
       for (const value of selected.includes(dragged) ? selected : [dragged]) fields.append("value", value);

@@ -1,0 +1,112 @@
+"""How the cells of a column are read, as a switch: dates, decimals, and codes that keep the zeros at their front."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sfumato.drafting import changed, keys_of
+from sfumato.drafting.infer_formats import Spelling, spoken
+from sfumato.errors import ParameterError
+from sfumato.schema.formats import NumberForm
+from sfumato.web.edits import Edit, Fields, one
+
+__all__ = ["read_as", "reading"]
+
+_DATES = ("", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m/%Y", "%m.%Y", "%Y-%m", "%Y%m%d")
+_NUMBERS = (".", ",", ",.", ".,", ", ", ". ", ".'")  # the mark of decimals, then that of thousands
+_CODE, _NUMBER = "code", "number"
+_EXAMPLES = 3
+
+
+def read_as(text: str | None, rows: Sequence[Sequence[str | None]], columns: Sequence[str]) -> list[dict[str, Any]]:
+    """Return for each column with dates, numbers or codes how it is read now, how else it could be, and examples."""
+    found = []
+    for name, keys in (tomllib.loads(text).get("attribute", {}) if text is not None else {}).items():
+        now, choices = _choices(keys)
+        if not choices:
+            continue
+        at = columns.index(held) if (held := str(keys.get("column", name))) in columns else None
+        cells = [cell for row in rows if at is not None and (cell := row[at])]
+        examples = [{"cell": cell, "read": _read(cell, now)} for cell in list(dict.fromkeys(cells))[:_EXAMPLES]]
+        offered = [{"value": value, "words": _words(value)} for value in dict.fromkeys((now, *choices))]
+        plain = now in ("date ", "number .") and all(example["read"] for example in examples)
+        found.append({"name": name, "now": now, "choices": offered, "examples": examples, "plain": plain})
+    return found
+
+
+def _choices(keys: Mapping[str, Any]) -> tuple[str, list[str]]:
+    """Return how a column is read, and the readings that can be chosen; none where its cells are plain texts."""
+    if keys.get("kind") == "date":
+        return f"date {keys.get('format', '')}", [f"date {form}" for form in _DATES]
+    if isinstance(mask := keys.get("mask"), Mapping) and "length" in mask:
+        return _CODE, [_NUMBER] if mask["length"] <= 9 else []
+    if keys.get("kind") == "numeric":
+        now = f"number {keys.get('decimal', '.')}{keys.get('thousands', '')}"
+        whole = now == "number ." and _digits(keys) is not None
+        return now, [*(f"number {marks}" for marks in _NUMBERS), *([_CODE] if whole else [])]
+    return "", []
+
+
+def _digits(keys: Mapping[str, Any]) -> int | None:
+    """Return how many digits the numbers of a range of whole numbers have at most."""
+    ends = keys.get("range")
+    if not isinstance(ends, list) or not all(isinstance(end, int) for end in ends) or ends[0] < 0:
+        return None
+    return len(str(max(ends[1] - 1, 0)))
+
+
+def _words(value: str) -> str:
+    kind, _, form = value.partition(" ")
+    if kind == "date":
+        return f"dates, {spoken(form)}" if form else "dates, year-month-day"
+    if kind == _CODE:
+        return "codes: zeros at the front stay"
+    return f"numbers, {_form(form).example}" if form else "numbers: zeros at the front mean nothing"
+
+
+def _form(marks: str) -> NumberForm:
+    return NumberForm(marks[:1] or ".", thousands=marks[1:])
+
+
+def _read(cell: str, value: str) -> str:
+    """Return what a cell is read as, nothing where it is not read."""
+    kind, _, form = value.partition(" ")
+    if kind == "date":
+        day = Spelling(form or None).day(cell.strip())
+        return "" if day is None else f"{day:%B %Y}" if form and "%d" not in form else f"{day.day} {day:%B %Y}"
+    if kind == _CODE:
+        return cell.strip()
+    number = _form(form).number(cell.strip())
+    return "" if number is None else f"{number:f}"
+
+
+def reading(form: Fields) -> Edit:
+    """Read the cells of a column another way."""
+    name, value = one(form, "column"), form.get("as", ("",))[0]
+
+    def edit(text: str) -> str:
+        keys = keys_of(text, name)
+        now, choices = _choices(keys)
+        if value not in (now, *choices):
+            raise ParameterError("reading", value[:40], "is not a way to read this column", hint="reload the page")
+        return changed(text, _keys(value, keys), attribute=name, closes=["format", "decimal", "thousands", "mask"])
+
+    return edit
+
+
+def _keys(value: str, keys: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the description of a column says under another reading."""
+    kind, _, form = value.partition(" ")
+    if kind == "date":
+        return {"format": form or None}
+    if kind == _CODE:
+        if "mask" in keys:
+            return {}
+        gone = dict.fromkeys(("range", "step", "intervals", "edges", "kind"))
+        return {**gone, "mask": {"length": _digits(keys) or 1, "from": "right"}}
+    if "mask" in keys:  # all numbers of so many digits; how many was read off the file
+        return {"mask": None, "kind": "numeric", "range": [0, 10 ** int(keys["mask"]["length"])], "source": "data"}
+    marks = _form(form)
+    return {"decimal": None if marks.decimal == "." else marks.decimal, "thousands": marks.thousands or None}

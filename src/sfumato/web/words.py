@@ -1,0 +1,72 @@
+"""What the library says, in the words of a page: plain ones for its terms, those of the form for names of flags."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Any
+
+from sfumato.frontiers.axes import RISKS, axis_words
+from sfumato.web.methods import method_form, methods
+
+__all__ = ["axis_plainly", "form_words", "plainly"]
+
+_PLAIN = {  # as the page Policy asks for them
+    "inference": "gain in guessing a private value",
+    "membership": "gain in telling who is in the table",
+    "identity": "chance of finding a person's record",
+}
+_TERMS = {RISKS[name].words: plain for name, plain in _PLAIN.items()}
+_TERM = re.compile("|".join(map(re.escape, _TERMS)))
+_UNIT = re.compile(r"(?<=\d) nats\b")
+_FLAG = re.compile(r"--([a-z][a-z-]*)(?: ([\w.]+))?")
+
+
+def axis_plainly(name: str) -> str:
+    """Return the name of an axis in plain words.
+
+    >>> axis_plainly("inference"), axis_plainly("utility_loss")
+    ('gain in guessing a private value', 'utility loss')
+    """
+    return _PLAIN.get(name) or axis_words(name)
+
+
+def plainly(text: str) -> str:
+    """Return a text with plain words for terms, each followed by the term where it is first named.
+
+    >>> plainly("Mind the inference gain of 0.1. The utility loss is 0.2 nats.")
+    'Mind the gain in guessing a private value (inference gain) of 0.1. The utility loss is 0.2.'
+    """
+    named: set[str] = set()
+
+    def plain(found: re.Match[str]) -> str:
+        term = found[0]
+        first = term not in named
+        named.add(term)
+        return f"{_TERMS[term]} ({term})" if first else _TERMS[term]
+
+    return _TERM.sub(plain, _UNIT.sub("", text))
+
+
+@cache
+def _fields() -> dict[str, dict[str, Any]]:
+    """Return the fields of all methods' forms, by the flag that does the same."""
+    return {field["flag"].removeprefix("--"): field for one in methods() for field in method_form(one["name"])}
+
+
+def form_words(text: str) -> str:
+    """Return a text that names fields of the form where it named their flags; other flags stay.
+
+    >>> form_words("hide values with --nominal nodes, or set a limit with --set-limit")
+    'hide values with “nominal: nodes”, or set a limit with --set-limit'
+    """
+
+    def field(found: re.Match[str]) -> str:
+        known = _fields().get(found[1])
+        if known is None:
+            return found[0]
+        if found[2] in known["choices"]:
+            return f"“{known['label']}: {found[2]}”"
+        return f"“{known['label']}”" + (f" {found[2]}" if found[2] else "")
+
+    return _FLAG.sub(field, text)

@@ -1,0 +1,242 @@
+"""What is true of the people in a messy table and in a release of it, counted from the rows the table was made of.
+
+Nothing of it goes through the library but the labels of a release, which its mapping names.
+"""
+
+from __future__ import annotations
+
+import csv
+import tomllib
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from pathlib import Path
+
+from tests.surfaces.messy_tables import Messy, Row
+from tests.surfaces.people_sentences import Form
+
+import sfumato as sf
+
+__all__ = ["Published", "forms", "forms_of_attacks", "forms_of_releases", "lines_of", "published", "shown"]
+
+_N = r"([\d,]+)"
+
+
+def lines_of(file):
+    with file.open(encoding="utf-8", newline="") as text:
+        return list(csv.DictReader(text))
+
+
+def shown(value):
+    """A truth as the mapping of a release writes it."""
+    if value is None:
+        return "(missing)"
+    return value.isoformat() if hasattr(value, "isoformat") else str(value)
+
+
+class Published:
+    """The rows of each published class, by the truth: who they are about and what they hold."""
+
+    def __init__(self, messy: Messy, classes: dict[tuple[str, ...], list[Row]], k: int | None = None) -> None:
+        self.messy, self.classes, self.k = messy, classes, k
+        self.people = {label: {row.person for row in rows} for label, rows in classes.items()}
+
+    @property
+    def smallest(self) -> int:
+        return min(map(len, self.people.values()))
+
+    def named(self, label: tuple[str, ...], *, stars: bool = False) -> str:
+        """A class as a report names it, or with its `*` as the web app does."""
+        answer = [f"{name} {one}" for name, one in zip(self.messy.quasi, label, strict=True) if stars or one != "*"]
+        return ", ".join(answer) or "every label *"
+
+    def below(self) -> str:
+        """How many people have a class of fewer than 2, 5, 11 and 20 people, as a report says it."""
+        least: dict[str, int] = {}
+        for people in self.people.values():
+            for person in people:
+                least[person] = min(least.get(person, len(people)), len(people))
+        answer = {k: sum(size < k for size in least.values()) for k in (2, 5, 11, 20)}
+        return ", ".join(f"{n} {'person' if n == 1 else 'people'} in classes below {k}" for k, n in answer.items() if n)
+
+    def alike_but_missing(self, name: str) -> int:
+        """In how many classes everyone whose value is known has the same one and someone's is missing."""
+        values = [{row.cells[name] for row in rows} for rows in self.classes.values()]
+        return sum(None in here and len(here) == 2 for here in values)
+
+    def with_one_value(self, name: str) -> int:
+        """In how many classes everybody has some value."""
+        common = 0
+        for label, rows in self.classes.items():
+            holders = defaultdict(set)
+            for row in rows:
+                holders[row.cells[name]].add(row.person)
+            common += max(map(len, holders.values())) == len(self.people[label])
+        return common
+
+    def shares(self, label: tuple[str, ...], name: str) -> dict[str, str]:
+        """The share of the rows of a class that have each value, in percent."""
+        rows = self.classes[label]
+        return {shown(v): f"{n / len(rows):.0%}"[:-1] for v, n in Counter(row.cells[name] for row in rows).items()}
+
+
+def published(messy: Messy, mapping: str | Path, k: int | None = None) -> Published:
+    """Put every row of the truth into its published class."""
+    labels = {}
+    for line in lines_of(Path(mapping)):
+        key = tuple(line[name] for name in messy.quasi)
+        labels[key] = tuple(line[f"{name} published"] for name in messy.quasi)
+    found = defaultdict(list)
+    for row in messy.rows:
+        key = tuple(shown(row.cells[name]) for name in messy.quasi)
+        if key not in labels:  # months are written without a day
+            key = tuple(
+                text[:7] if name == "Geburtsmonat" else text for name, text in zip(messy.quasi, key, strict=True)
+            )
+        found[labels[key]].append(row)
+    return Published(messy, dict(found), k)
+
+
+def alone_with(messy: Messy) -> int:
+    """How many people have a combination of the columns published unchanged that nobody else has."""
+    names = [attribute.name for attribute in sf.Schema.parse(tomllib.loads(messy.schema)).carried]
+    whose = defaultdict(set)
+    for row in messy.rows:
+        whose[tuple(row.cells[name] for name in names)].add(row.person)
+    return len({person for people in whose.values() if len(people) == 1 for person in people})
+
+
+def surplus(messy: Messy) -> int:
+    """How many rows are more than the cap of their person."""
+    return sum(max(n - messy.cap, 0) for n in Counter(row.person for row in messy.rows).values())
+
+
+def repeats(messy: Messy, name: str) -> tuple[int, int] | None:
+    """How many values a part of the key has, and how many rows have the commonest."""
+    place = {"MRN": 0, "Versichertennummer": 1}.get(name)
+    if place is None:
+        return None
+    rows = Counter((row.person.split("/") if messy.name == "register" else ["", row.person])[-1] for row in messy.rows)
+    return len(rows), max(rows.values())
+
+
+def forms(messy: Messy, truth: Published | None = None, people_lines: int | None = None) -> list[Form]:
+    """What the texts about a table and one release of it may say with a number about people, and when it is true."""
+    people = len(messy.people)
+    said: list[Form] = [
+        (rf"^The rows are about {_N} people\.$", lambda n: n == people),
+        (rf"The data are about {_N} people, who may have several rows", lambda n: n == people and messy.most_rows > 1),
+        (rf"^people {_N}$", lambda n: n == people),
+        (
+            rf"or at most how many\? (\w+) repeats: {_N} values, up to {_N} rows",
+            lambda name, n, most: (n, most) == repeats(messy, name),
+        ),
+        (rf"^{_N} of {_N} people (?:is|are) alone with", lambda n, of: (n, of) == (alone_with(messy), people)),
+        # What a draft proposes: the line is a comment, and its number is the one its words explain.
+        (r"rows_per_person = (\d+) # says that each row is a different person", lambda n: n == 1),
+        (r"rows_per_person = (\d+) # keeps at most that many rows of each person", lambda n: n == 1),
+        (r"who is a row about\? (\d+) if each row is a different person", lambda n: n == 1),
+        # What a differentially private release says of its cap.
+        (
+            rf"{_N} rows are left out: at most (\d+) rows? of each person (?:is|are) kept",
+            lambda n, cap: (n, cap) == (surplus(messy), messy.cap),
+        ),
+        (r"at most (\d+) rows? of each person (?:is|are) kept", lambda n: n == messy.cap),
+        (r"left out because their person has more than (\d+)", lambda n: n == messy.cap),
+        (r"^spent, epsilon (\d+), add-or-remove-one, one person$", lambda n: n == 1),
+    ]
+    if truth is not None:
+        number = len(truth.classes)
+        said += [
+            (rf"fewest people in a class {_N}$", lambda n: n == truth.smallest),
+            (
+                rf"[Ee]very class holds at least {_N} people(?:: n >= {_N})?",
+                lambda n, again=None: n == truth.k <= truth.smallest and again in (None, n),
+            ),
+            (
+                rf"in {_N} of {_N} classes everyone whose (\w+) is known has the same",
+                lambda n, of, name: (n, of) == (truth.alike_but_missing(name), number),
+            ),
+            (
+                rf"[Ii]n {_N} of {_N} classes everybody has one value of (\w+)",
+                lambda n, of, name: (n, of) == (truth.with_one_value(name), number),
+            ),
+            (
+                rf"`people\.csv`: {_N} rows, {_N} columns",
+                lambda n, wide: (n, wide) == (people_lines, len(messy.quasi) + 4),
+            ),
+        ]
+    return said
+
+
+def forms_of_releases(releases: dict[str, Published], recommended: str) -> list[Form]:
+    """What a comparison may say of its releases, by name; `recommended` is the one it recommends."""
+    best = releases[recommended]
+    by_k = {held.k: held for held in releases.values() if held.k is not None}
+    named = [(held.named(label), held, label) for held in releases.values() for label in held.classes]
+    cells = [(" ¦ ".join(label), len(held.people[label])) for held in releases.values() for label in held.classes]
+
+    def class_said(n: int, name: str, value: object, column: str, share: int) -> bool:
+        return any(
+            name == answer and n == len(held.people[label]) and held.shares(label, column).get(str(value)) == str(share)
+            for answer, held, label in named
+        )
+
+    return [
+        (
+            rf"[Ee]very class holds at least {_N} people(?:: n >= {_N})?",
+            lambda n, again=None: n in by_k and n <= by_k[n].smallest and again in (None, n),
+        ),
+        (rf"^The smallest class holds {_N} people\.$", lambda n: n == best.smallest),
+        (
+            r"^((?:[\d,]+ (?:people|person) in classes below \d+(?:, )?)+)\.$",
+            lambda said: said in {held.below() for held in releases.values()},
+        ),
+        (
+            rf"^[Ss]mallest class = {_N}(?: people)? ¦ (?:[●○]? ?¦ )?(.+?)(?: recommended| efficient)? ¦ .*$",
+            lambda n, name: name in releases and n == releases[name].smallest,
+        ),
+        (rf"^people = {_N} ¦ (.+) ¦ (.+) \((\w+)\), (\d+) %$", class_said),
+        (rf"^people alike = {_N} ¦ (?:released ¦ )?(.+)$", lambda n, label: (label, n) in cells),
+        (
+            rf"^{_N} people: (.+)$",
+            lambda n, name: any(
+                n == len(held.people[label]) and name.rstrip(";") == held.named(label, stars=True)
+                for _, held, label in named
+            ),
+        ),
+        (rf"^people {_N}$", lambda n: n == len(best.messy.people)),
+        (rf"^fewest people in a class {_N}$", lambda n: n in {held.smallest for held in releases.values()}),
+        (
+            rf"^{_N} of {_N} people (?:is|are) alone with",
+            lambda n, of: (n, of) == (alone_with(best.messy), len(best.messy.people)),
+        ),
+        (rf"[Ee]very group has at least {_N} people", lambda n: n in {held.smallest for held in releases.values()}),
+    ]
+
+
+def forms_of_attacks(found: Iterable[dict], truth: Published, others: int) -> list[Form]:
+    """What attacks may say of people: rates of those they tried, who are the people of the table and the others."""
+    people = len(truth.messy.people)
+    vouched = set()
+    for one in found:
+        if one["counted"] != "people":
+            continue
+        targets, controls = one["targets"], one["controls"]
+        many = {
+            "membership": targets["trials"] <= people and controls["trials"] <= others,  # the rest sets the threshold
+            "downcoding": targets["trials"] <= people and controls["trials"] <= others,  # those with a general label
+            "linkage": (targets["trials"], controls["trials"]) == (min(people, 1000), min(others, 1000)),
+            "singling-out": targets["trials"] == controls["trials"],  # conditions, of which it says how many
+        }.get(one["attack"], (targets["trials"], controls["trials"]) == (people, others))
+        rates = [f"{100 * side['successes'] / side['trials']:.1f}".removesuffix(".0") for side in (targets, controls)]
+        answer = all(f"{rate} %" in one["sentence"] for rate in rates)
+        if one["attack"] == "identity" and truth.messy.most_rows == 1:
+            many = many and targets["successes"] == len(truth.classes)  # one right row of each class
+        if one["attack"] == "inference" and truth.messy.most_rows == 1:
+            commonest = [Counter(row.cells[one["attribute"]] for row in rows) for rows in truth.classes.values()]
+            many = many and targets["successes"] <= sum(max(here.values()) for here in commonest)
+        if one["attack"] == "singling-out":
+            many = many and f"writes {targets['trials']} conditions" in one["sentence"]
+        if many and answer:
+            vouched.add(one["sentence"])
+    return [(r"^(?:[\w-]+: )?(An attacker who .*)$", lambda said: said in vouched)]

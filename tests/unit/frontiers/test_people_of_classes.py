@@ -1,0 +1,104 @@
+"""How many people a class holds: a lower bound where no key tells whose rows are whose, and nobody counted twice."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+import sfumato as sf
+from sfumato.cli.main import main
+from sfumato.frontiers.panel import identity_of
+
+SCHEMA = """name = "visits"
+{unit}
+[attribute.id]
+role = "identifier"
+[attribute.age]
+role = "quasi"
+kind = "numeric"
+range = [0, 100]
+step = 10
+source = "public"
+[attribute.sex]
+role = "quasi"
+values = ["F", "M"]
+same = {{ F = ["female"], M = ["male"] }}
+source = "public"
+[attribute.town]
+role = "quasi"
+values = ["a", "b", "c", "d"]
+source = "public"
+[attribute.ill]
+role = "sensitive"
+values = ["x", "y", "z"]
+source = "public"
+"""
+
+
+def table_of(rows, unit, folder):
+    lines = ["id,age,sex,town,ill", *(",".join(map(str, row)) for row in rows)]
+    (folder / "visits.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    (folder / "visits.toml").write_text(SCHEMA.format(unit=unit), encoding="utf-8")
+    return sf.read(folder / "visits.csv", sf.Schema.load(folder / "visits.toml"))
+
+
+def test_people_who_cannot_be_told_apart_are_counted_at_least(tmp_path):
+    drawn = random.Random(1)
+    rows = [
+        (f"V{at}", 10 * drawn.randrange(9), drawn.choice("FM"), drawn.choice("abcd"), drawn.choice("xyz"))
+        for at in range(240)
+    ]
+    table = table_of(rows, "rows_per_person = 3", tmp_path)
+    front = sf.frontier(table, [sf.Mondrian(sf.KAnonymity(5))], progress=False, workers=0)
+    (point,) = front.points
+    assert point.at_least
+    assert point.smallest == f"at least {point.people} people"
+    assert point.to_json()["at_least"] is True
+    assert sf.Policy().applies_to(point) == f"Its smallest class holds at least {point.people} people."
+    found = identity_of(table, sf.publish(table, point.mechanism))
+    assert found["at_most"]
+    assert found["below"] == {}  # who is in a small class is not known
+    sf.report(front, tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert f"The smallest class holds at least {point.people} people." in page
+    assert "people, at least</th>" in page
+    assert "with a chance of at most" in page
+    assert " people in classes below" not in page
+
+
+def test_one_row_a_person_is_counted_exactly(tmp_path):
+    rows = [(f"P{at}", 10 * (at % 9), "FM"[at % 2], "abcd"[at % 4], "xyz"[at % 3]) for at in range(240)]
+    table = table_of(rows, "rows_per_person = 1\ncopies_are_people = true", tmp_path)
+    (point,) = sf.frontier(table, [sf.Mondrian(sf.KAnonymity(5))], progress=False, workers=0).points
+    assert point.smallest == f"{point.people} people"
+    assert "at_least" not in point.to_json()
+
+
+def test_a_person_with_rows_in_several_classes_is_counted_once(tmp_path):
+    rows = []
+    for at in range(120):  # everybody has two ages, in two classes
+        rows += [(f"P{at}", age, "FM"[at % 2], "abcd"[at // 2 % 4], "xyz"[at % 3]) for age in (10, 80)]
+    table = table_of(rows, 'person = "id"', tmp_path)
+    release = sf.publish(table, sf.Mondrian(sf.KAnonymity(5)))
+    assert int(release.people.classes.sum()) == 240  # each of them in two
+    found = identity_of(table, release)
+    assert found["people"] == 120
+    assert found["below"]["20"] == 120
+    sizes = release.people.classes
+    assert found["highest"] == pytest.approx(1 / sizes.min())
+    assert found["average"] == pytest.approx(sum(1 / 15 for _ in range(120)) / 120)
+
+
+@pytest.mark.parametrize("really", [False, True])
+def test_two_spellings_of_a_value_are_no_sign_of_several_people(tmp_path, capsys, really):
+    rows = []
+    for at in range(120):
+        other = "FM"[(at + really) % 2] if really else ("female", "male")[at % 2]
+        rows.append((f"P{at}", 30, "FM"[at % 2], "a", "x"))
+        rows.append((f"P{at}", 30, other, "b", "y"))
+    table_of(rows, 'person = "id"', tmp_path)
+    with pytest.raises(SystemExit):
+        main(["check", str(tmp_path / "visits.csv"), str(tmp_path / "visits.toml")])
+    answer = " ".join(capsys.readouterr().out.split())
+    assert ("of 120 keys 120 have rows that differ in at least two of sex, town" in answer) is really

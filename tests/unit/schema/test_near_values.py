@@ -1,0 +1,74 @@
+"""Which values of a list may be one."""
+
+from __future__ import annotations
+
+import itertools
+import random
+
+import pytest
+
+from sfumato.schema import near_values
+from sfumato.schema.near_values import near_pairs
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("fracture", "Fractures"),
+        ("Allergie", "Allergien"),
+        ("Infektion", "Infektionen"),
+        ("diabetes mellitus", "diabetes melitus"),  # a letter is missing
+        ("Pneumonie links", "Pneumomie links"),  # another letter
+        ("bronchitis", "bronhcitis"),  # two neighbours exchanged
+        ("Asthma bronch.", "Asthma bronchiale"),
+        ("I21.9", "I219"),
+        ("J45.0", "j450"),
+        ("Épilepsie", "epilepsies"),
+    ],
+)
+def test_named(one, other):
+    assert near_pairs([one, "something else", other]) == [(one, other)]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("hepatitis A", "hepatitis B"),
+        ("diabetes type 1", "diabetes type 2"),
+        ("typical", "atypical"),
+        ("septic shock", "aseptic shock"),
+        ("flu", "flue"),  # short words are one edit apart by chance
+        ("hypertension", "hypotension"),
+        ("asthma", "asthma bronchiale"),  # a person knows, no rule does
+        ("I21.9", "I21.8"),
+        ("male", "female"),
+        ("Fracture", "fracture"),  # one spelling: refused elsewhere
+        ("10-19", "20-29"),
+        ("", "a"),
+    ],
+)
+def test_not_named(one, other):
+    assert near_pairs([one, other]) == []
+
+
+def test_equals_a_comparison_of_all_pairs():
+    """What groups candidates by keys finds every pair that is near."""
+    rng = random.Random(4)
+    letters, names = "abe", set()
+    while len(names) < 150:
+        words = ["".join(rng.choices(letters, k=rng.choice([3, 6, 7]))) for _ in range(rng.choice([1, 2]))]
+        names.add(" ".join(words) + rng.choice(["", ".", "s"]))
+    listed = sorted(names)
+    words = {name: near_values._words(name) for name in listed}
+    by_hand = [
+        (one, other)
+        for one, other in itertools.combinations(listed, 2)
+        if near_values._near(one, other, words[one], words[other])
+    ]
+    assert len(by_hand) > 20
+    assert near_pairs(listed) == by_hand
+
+
+def test_long_lists_are_not_looked_at():
+    names = [f"fracture {at}" for at in range(5_000)]
+    assert near_pairs([*names, "fractures 1"]) == []

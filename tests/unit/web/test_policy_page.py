@@ -1,0 +1,94 @@
+"""Policy: what a budget buys before it is spent, what is still missing for it, and how much of the limit is left."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from starlette.testclient import TestClient
+
+from sfumato.web.app import COOKIE, created
+
+HOST = "127.0.0.1:8765"
+HOME = {"origin": f"http://{HOST}", "sec-fetch-site": "same-origin"}
+
+
+@pytest.fixture(scope="module")
+def web(tmp_path_factory):
+    app = created(tmp_path_factory.mktemp("space"), token="t0ken", hosts=frozenset({HOST}))
+    made = TestClient(app, base_url=f"http://{HOST}", follow_redirects=False)
+    made.cookies.set(COOKIE, "t0ken")
+    return made
+
+
+def asked(web, address, ready, seconds=300):
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        data = web.get(f"{address}.json").json()
+        if ready(data):
+            return data
+        time.sleep(0.05)
+    raise AssertionError(address)
+
+
+def uploaded(web, more=""):
+    rows = ["id,age,town,ill", *(f"P{at},{20 + at % 50},{'abc'[at % 3]},{'xyz'[at % 3]}" for at in range(90))]
+    answer = web.put("/upload", params={"name": f"t{more}.csv"}, content="\n".join(rows).encode(), headers=HOME)
+    base = answer.json()["next"].rpartition("/")[0]
+    asked(web, f"{base}/describe", lambda data: data["look"] is not None and data.get("checked") is not None)
+    return base
+
+
+PUBLIC = """name = "t"
+population = "t"
+rows_per_person = 1
+source = "public"
+rows = 1000
+
+[attribute.id]
+role = "identifier"
+
+[attribute.age]
+role = "quasi"
+kind = "numeric"
+range = [20, 70]
+step = 10
+
+[attribute.town]
+role = "quasi"
+values = ["a", "b", "c"]
+
+[attribute.ill]
+role = "sensitive"
+values = ["x", "y", "z"]
+"""
+
+
+def test_what_is_missing_is_said_once_with_where_to_say_it(web):
+    base = uploaded(web)
+    web.post(f"{base}/policy", data={"k": "5", "epsilon": "1"}, headers=HOME)
+    data = web.get(f"{base}/policy.json").json()
+    assert data["plans"] == {"ok": True, "methods": []}
+    assert len(set(data["needs"]["public"])) == len(data["needs"]["public"]) > 0
+    page = web.get(f"{base}/policy").text
+    for name in data["needs"]["public"]:
+        assert page.count(f"{base}/column/{name}") == 1
+    assert "source =" not in page
+
+
+def test_what_a_budget_buys_is_told_before_it_is_spent(web):
+    base = uploaded(web, "public")
+    assert web.post(f"{base}/schema", data={"toml": PUBLIC}, headers=HOME).status_code == 303
+    web.post(f"{base}/policy", data={"k": "5", "epsilon": "1"}, headers=HOME)
+    data = asked(web, f"{base}/policy", lambda data: data["plans"] is not None)
+    assert data["needs"] == {"public": [], "rows": []}
+    stated = {one["name"]: one["buys"] for one in data["plans"]["methods"]}
+    assert stated["Noisy table"].startswith("A count of ")
+    assert not data["budget"]["limited"]
+    web.post(f"{base}/ledger", data={"epsilon": "4"}, headers=HOME)
+    budget = web.get(f"{base}/policy.json").json()["budget"]
+    assert (budget["words"], budget["used"], budget["planned"]) == ("epsilon 4 of 4 is left; 1 fits", 0.0, 100.0)
+    web.post(f"{base}/policy", data={"k": "5", "epsilon": "5"}, headers=HOME)
+    budget = web.get(f"{base}/policy.json").json()["budget"]
+    assert (budget["fits"], budget["words"]) == (False, "epsilon 4 of 4 is left; 5 is more than that")
+    assert "epsilon 4 of 4 is left" in web.get(f"{base}/again").text

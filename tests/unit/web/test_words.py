@@ -1,0 +1,43 @@
+"""What the library says, in the words of a page."""
+
+from __future__ import annotations
+
+import pytest
+
+import sfumato as sf
+from sfumato.cli.publish.words import list_warnings
+from sfumato.frontiers.axes import ATTACKED, RISKS
+from sfumato.web.methods import method_form, methods
+from sfumato.web.words import axis_plainly, form_words, plainly
+
+
+def test_a_term_follows_plain_words_where_it_is_first_named():
+    text = plainly("Mind the inference gain of 0.1; the inference gain is an estimate. A utility loss of 0.21 nats.")
+    assert text == (
+        "Mind the gain in guessing a private value (inference gain) of 0.1; the gain in guessing a private value is "
+        "an estimate. A utility loss of 0.21."
+    )
+
+
+@pytest.mark.parametrize("name", ATTACKED)
+def test_every_attack_has_plain_words(name):
+    assert axis_plainly(name) != RISKS[name].words
+    assert axis_plainly(name) in plainly(f"{RISKS[name].words} at most 0.02")
+
+
+def test_a_warning_names_the_field_of_the_form_and_not_its_flag():
+    schema = {"town": {"role": "quasi", "values": ["a", "b", "c"]}, "ill": {"role": "sensitive", "values": ["x", "y"]}}
+    (text,) = list_warnings(sf.Mondrian(k=5), sf.Schema.parse({"name": "t", "attribute": schema}))
+    assert "--nominal nodes" in text
+    answer = form_words(text)
+    assert answer.endswith("hide values with “nominal: nodes”")
+    assert any(field["label"] == "nominal" for field in method_form("mondrian"))
+
+
+@pytest.mark.parametrize("name", [one["name"] for one in methods()])
+def test_no_field_is_explained_by_a_flag(name):
+    assert [field["help"] for field in method_form(name) if "--" in form_words(field["help"])] == []
+
+
+def test_a_flag_without_a_field_stays():
+    assert form_words("sfumato ledger l.db --set-limit 2") == "sfumato ledger l.db --set-limit 2"
