@@ -57,14 +57,33 @@ if (waiting) {
     if ("plans" in data && data.plans === null) return {};
     return null;
   };
-  const busy = () => "dragging" in document.body.dataset;  // a page loaded anew would lose what is dragged
+  // A page loaded anew would lose what is dragged, and would cancel a form or a link on its way.
+  let left = 0;
+  const leaving = () => { left = Date.now(); };
+  document.addEventListener("submit", leaving);
+  document.addEventListener("click", (event) => { if (event.target.closest("a[href]")) leaving(); });
+  const busy = () => "dragging" in document.body.dataset || Date.now() - left < 10_000;
+  // It would also lose what was typed or ticked since: then the reader says when.
+  let touched = false;
+  document.addEventListener("input", () => { touched = true; });
+  const ready = () => {
+    if (!touched) { location.reload(); return; }
+    const button = document.createElement("button");
+    button.className = "quiet";
+    button.textContent = "Ready: show it";
+    button.addEventListener("click", () => location.reload());
+    const note = document.createElement("p");
+    note.append(button, " What you have entered on this page and not saved is lost.");
+    waiting.setAttribute("data-wait", "ready");
+    waiting.replaceChildren(...(waiting.tagName === "P" ? note.childNodes : [note]));
+  };
   const tick = async () => {
     if (busy()) { setTimeout(tick, 700); return; }
     let rest = null;
     try { rest = unfinished(await (await fetch(address, { credentials: "same-origin" })).json()); }
     catch { setTimeout(tick, 2000); return; }
     if (rest === null && busy()) { setTimeout(tick, 700); return; }
-    if (rest === null) { location.reload(); return; }
+    if (rest === null) { ready(); return; }
     const since = document.getElementById("since");
     if (since && rest.seconds) since.textContent = `${rest.seconds} s so far.`;
     if (rest.progress) {
