@@ -7,12 +7,14 @@ import pytest
 from tests.claims.planted_people import PLANTED, drawn, made, planted
 
 import sfumato as sf
+import sfumato.attacks.definetti as definetti_module
 import sfumato.attacks.learner as learner_module
 from sfumato.attacks import DeFinetti, Foreground, Inference, Knowledge, Learner
 from sfumato.attacks.definetti import Exchangeable, fit_exchangeable
 from sfumato.estimate import align
 
 EVERYTHING = Knowledge()
+LEARNED = definetti_module._learned
 
 
 def test_a_learner_on_planted_tables():
@@ -166,6 +168,20 @@ def test_foreground_knowledge_is_the_first_round():
     assert found.attack == found.by_attribute["ill"].attack == "foreground"
     worlds = Inference().run([release], EVERYTHING, table)
     assert worlds.targets.rate < found.targets.rate
+
+
+FOREGROUND_MUTANTS = {
+    "reads no pattern": ("_learned", lambda *known: known[3]),
+    "deals values as random worlds do": ("_exchanged", lambda view, *_: definetti_module._evenly(view)),
+    "gives the patterns to the wrong values": ("_learned", lambda *known: np.roll(LEARNED(*known), 1, axis=0)),
+}
+
+
+@pytest.mark.parametrize("name", FOREGROUND_MUTANTS)
+def test_wrong_foreground_attacks_are_caught(name, monkeypatch):
+    monkeypatch.setattr(definetti_module, *FOREGROUND_MUTANTS[name])
+    with pytest.raises(AssertionError):
+        test_foreground_knowledge_is_the_first_round()
 
 
 @pytest.mark.parametrize("kind", [DeFinetti, Foreground])

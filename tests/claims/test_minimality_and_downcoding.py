@@ -85,12 +85,39 @@ def test_minimality_finds_a_planted_breach():
     assert found.targets.successes > worlds.targets.successes
 
 
+def not_minimal():
+    """Two people and five who are together because k asks for it: the values of the two differ."""
+    return Table.from_codes(WONG, np.array([[10, 1], [10, 2], [11, 0], [11, 0], [11, 3], [11, 4], [11, 5]]))
+
+
+def test_minimality_is_wrong_where_classes_are_whole_for_another_reason():
+    table = not_minimal()
+    release = made(table, sf.Mondrian(sf.KAnonymity(4)))
+    assert release.groups.weight.tolist() == [7]
+    found = Minimality(l=2).run([release], EVERYTHING, table)
+    assert (found.targets.successes, found.targets.trials) == (0, 7)  # it is sure that the two are alike
+    assert not found.better_than_baseline
+
+
+def test_minimality_rules_nothing_out_where_every_world_breaks_the_rule():
+    """Parts of one person always break it: what is left is the reading of the class."""
+    table = Table.from_codes(WONG, np.array([[10 * pair + end, end] for pair in range(12) for end in (0, 1)]))
+    release = made(table, sf.Mondrian(sf.LDiversity(2)))
+    found = Minimality().run([release], EVERYTHING, table)
+    assert found.details["kinds of rows in classes worked out exactly"] == 24
+    assert found.records.chance.tolist() == Inference().run([release], EVERYTHING, table).records.chance.tolist()
+
+
 def test_a_blind_minimality_mutant_is_caught(monkeypatch):
     """One that keeps every world believes what random worlds do."""
     real = minimality_module.believed
     monkeypatch.setattr(minimality_module, "believed", lambda parts, values, _: real(parts, values, Fraction(2)))
-    with pytest.raises(AssertionError):
-        test_minimality_finds_a_planted_breach()
+    for shown in (
+        test_minimality_finds_a_planted_breach,
+        test_minimality_is_wrong_where_classes_are_whole_for_another_reason,
+    ):
+        with pytest.raises(AssertionError):
+            shown()
 
 
 def test_minimality_needs_l_diversity():

@@ -7,6 +7,7 @@ Because   an analyst would find the same patterns: they are what the release is 
           `definetti.py`, which goes on until the patterns fit the dealing.
 Checked   tests/claims/test_attribute_attacks.py::test_foreground_knowledge_is_the_first_round
           tests/claims/test_attribute_attacks.py::test_values_dealt_by_patterns_on_planted_tables
+          tests/claims/test_attribute_attacks.py::test_wrong_foreground_attacks_are_caught
 Silent on patterns of several columns together.
 """
 

@@ -8,6 +8,7 @@ Claim     Someone who knows the quasi-identifiers of everybody in a class and th
 Because   had the parts kept the requirement, they would have been published.
 Checked   tests/claims/test_minimality_and_downcoding.py::test_minimality_finds_a_planted_breach
           tests/claims/test_minimality_and_downcoding.py::test_minimality_equals_all_worlds
+          tests/claims/test_minimality_and_downcoding.py::test_minimality_is_wrong_where_classes_are_whole_for_another_reason
           tests/claims/test_minimality_and_downcoding.py::test_a_blind_minimality_mutant_is_caught
 Silent on algorithms that leave classes whole for other reasons, and on parts other than equal quasi-identifiers.
 """
