@@ -101,7 +101,7 @@ def _role(column: ColumnFacts) -> Role:
         return "other"
     if named == {"identifier"} or ("identifier" in named and household_like(column.name)):
         return "identifier"
-    counted = column.numbers is not None and named
+    counted = column.numbers is not None and named and "identifier" not in named  # birth_id is no day of birth
     if column.uniqueness > 0.95 and column.distinct > 20 and not (measured or counted or column.days):
         return "identifier"
     shared = bool(reason(column.name)) and 2 * column.distinct <= column.rows - column.nulls

@@ -366,6 +366,17 @@ def test_names_in_six_languages_suggest_roles(name: str, role: str, tmp_path) ->
     assert loaded(draft(frame), tmp_path)[name].role == role
 
 
+@pytest.mark.parametrize("name", ["birth_id", "town_id", "salary number name"])
+def test_a_number_of_its_own_in_each_row_is_a_key_whatever_else_its_name_says(name: str, tmp_path) -> None:
+    """The key of a register of births was proposed as a quasi-identifier, and buckets published it exactly."""
+    frame = pl.DataFrame({name: list(range(60)), "year_of_birth": list(range(1940, 2000)), "gender": ["f", "m"] * 30})
+    found = loaded(draft(frame), tmp_path)
+    assert found[name].role == "identifier"
+    assert found["year_of_birth"].role == "quasi"  # also a value of its own in each row, but nothing names a key
+    repeats = pl.DataFrame({"town_id": [1, 2, 3] * 20, "gender": ["f", "m"] * 30})
+    assert loaded(draft(repeats), tmp_path)["town_id"].role == "quasi"
+
+
 def test_an_identifier_that_repeats_puts_rows_per_person_in_doubt(tmp_path) -> None:
     frame = pl.DataFrame({"patient_id": [k // 2 for k in range(60)], "sex": ["f", "m"] * 30})
     assert "patient_id repeats" in loaded(draft(frame), tmp_path).decide[1]
