@@ -127,6 +127,11 @@ _ROWS_EACH = 10  # rows for each value below which values are rare
 _CATEGORIES = 30  # at most 30 values with `_ROWS_EACH` rows each on average are categories, not text
 _RARE = 3  # rows of a value, from which on it is a place or a category, not the name of a person
 _PARTICLES = {"van", "von", "der", "den", "de", "la", "le", "di", "da", "del", "zu", "zur", "ter", "el", "al", "bin"}
+_TITLE = re.compile(  # before a name; with a full stop where it is a word or a code without one
+    r"(?:frau|herr|mrs?|ms|mx|miss|madam|dr|prof|pastor|pfarrer|rev|madame|monsieur|mme|mlle|se\u00f1ora?|srta|sra|don|"
+    r"do\u00f1a|signora?|dott|dott\.ssa|mevrouw|mevr|meneer|dhr)\.?|(?:frl|fr|hr|med|m|sr|sig)\.",
+    re.IGNORECASE,
+)
 _CUT = re.compile(r"\S\s+\S|[,;:!?\"]\s|[.!?]$")
 
 
@@ -146,20 +151,37 @@ def are_categories(values: int, rows: int) -> bool:
 
 
 def rows_with_names(values: Mapping[str, int]) -> int:
-    """Return in how many rows rare values look like the names of people: two or three words with a capital letter.
+    """Return in how many rows values look like the names of people: two or three words with a capital letter.
 
-    `values` says how many rows have each. A place or a category of two words stands in many rows.
+    `values` says how many rows have each. A place or a category of two words stands in many rows, so that several
+    rare values are needed; one that begins with a title (Frau Klein) is a name in however many rows it stands.
     """
-    found = [rows for text, rows in values.items() if rows <= _RARE and _is_name(text)]
-    return sum(found) if len(found) >= _SEVERAL else 0
+    titled = [rows for text, rows in values.items() if _is_titled(text)]
+    rare = [rows for text, rows in values.items() if rows <= _RARE and _is_name(text) and not _is_titled(text)]
+    return sum(titled) + (sum(rare) if len(titled) + len(rare) >= _SEVERAL else 0)
+
+
+def _is_titled(text: str) -> bool:
+    """True for a title and one to three words with a capital letter, further titles and particles aside."""
+    words = text.replace(",", " ").split()
+    if len(words) < 2 or not _is_title(words[0]):
+        return False
+    rest = [word for word in words[1:] if not _is_title(word) and word.casefold() not in _PARTICLES]
+    return 1 <= len(rest) <= _WORDS and all(len(word) > 1 and _is_capital(word) for word in rest)
+
+
+def _is_title(word: str) -> bool:
+    return bool(_TITLE.fullmatch(word)) and (word.endswith(".") or not word.isupper())  # MS is an illness
 
 
 def _is_name(text: str) -> bool:
     words = [word for word in text.replace(",", " ").split() if word.casefold() not in _PARTICLES]
-    plain = [word.replace("-", "").replace("'", "").replace("\u2019", "").rstrip(".") for word in words]
-    return len(words) in (2, 3) and all(
-        word.isalpha() and word[0].isupper() and not word[1:].isupper() for word in plain
-    )
+    return len(words) in (2, 3) and all(map(_is_capital, words))
+
+
+def _is_capital(word: str) -> bool:
+    plain = word.replace("-", "").replace("'", "").replace("\u2019", "").rstrip(".")
+    return plain.isalpha() and plain[0].isupper() and not plain[1:].isupper()
 
 
 def refuse_free_text(published: Mapping[str, Mapping[str, int]]) -> None:
