@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -41,6 +42,27 @@ def test_names_of_people_are_warned_of_and_need_a_yes(role, tmp_path):
     sf.publish(read, K5, save_to=tmp_path / "c", allow_text=True, allow_fingerprints=True)
 
 
+@pytest.mark.parametrize("name", ["Frau Rossi", "Mr. O'Neill", "Dr. med. von Klein", "Mme Dupont-Roy", "dhr. Jansen"])
+def test_a_title_makes_a_name_in_however_many_rows_it_stands(name, tmp_path):
+    """Who reported a case was published by name, a category like the others because it stood in many rows."""
+    values = ["school", "neighbour", name]
+    read = table({"by": {"role": "sensitive", "values": values}}, {"by": [values[at % 3] for at in range(600)]})
+    said = [problem for problem in read.remarks() if problem.path == "attribute.by"]
+    assert [problem.rows for problem in said] == [200]
+    with pytest.raises(sf.ReleaseError, match="200 rows have values that look like the name of a person"):
+        sf.publish(read, K5, save_to=tmp_path / "a")
+    with pytest.raises(sf.ReleaseError, match="look like the name of a person"):
+        sf.publish(read, K5).save(tmp_path / "b")
+    sf.publish(read, K5, save_to=tmp_path / "c", allow_text=True)
+
+
+def test_titles_alone_and_categories_with_such_words_are_not_names(tmp_path):
+    values = ["Frau", "Herr", "Prof. Dr.", "MS Typ", "Dr. h.c.", "Miss 1", "frau und kind"]
+    read = table({"by": {"role": "sensitive", "values": values}}, {"by": [values[at % 7] for at in range(400)]})
+    assert not read.remarks()
+    sf.publish(read, K5, save_to=tmp_path / "a")
+
+
 def test_places_and_categories_are_not_names(tmp_path):
     places = ["South Holland", "New York", "High School", "HIV", "type two", "Grade A1", "none"]
     read = table({"place": {"role": "sensitive", "values": places}}, {"place": [places[at % 7] for at in range(400)]})
@@ -72,6 +94,42 @@ def test_decimals_that_are_rounded_down_are_named(decimal, cells, tmp_path):
     assert "published as it is" not in text
     finer = {"bmi": {**column["bmi"], "step": "0.1"}}
     assert not table(finer, {"bmi": [cells[at % 3] for at in range(300)]}).remarks()
+
+
+@pytest.mark.parametrize("source", ["public", "data"])
+@pytest.mark.parametrize("mechanism", [K5, sf.Bucketize(sf.LDiversity(2))], ids=["mondrian", "buckets"])
+def test_values_moved_to_the_ends_of_a_range_are_said_to_be(mechanism, source, tmp_path):
+    """Everybody over 79 was published as 79 years old, and the dictionary said: a number alone is that number."""
+    rng = np.random.default_rng(5)
+    drawn = {"age": rng.integers(0, 100, 600), "pay": rng.integers(0, 50, 600), "ill": rng.choice(["a", "b", "c"], 600)}
+    frame = pl.DataFrame(drawn)
+    ends = {"kind": "numeric", "clamp": True, "source": source}
+    described = {
+        "age": {"role": "quasi", "range": [18, 80], **ends},
+        "pay": {"role": "sensitive", "range": [0, 40], "step": 10, **ends},
+        "ill": {"role": "sensitive", "values": ["a", "b", "c"], "source": source},
+    }
+    schema = sf.Schema.parse({"name": "t", "rows_per_person": 1, "attribute": described})
+    release = sf.publish(sf.read(frame, schema), mechanism)
+    release.save(tmp_path / "out", format="csv")
+    assert sf.verify(tmp_path / "out").holds
+    assert sf.verify(tmp_path / "out", schema=schema).holds
+    text = (tmp_path / "out" / "dictionary.md").read_text()
+    for name, moved in {"age": True, "pay": True, "ill": False}.items():
+        column = text.split(f"### {name}\n")[1].split("\n### ")[0].split("\n## ")[0]
+        assert ("cells at the ends may also stand for values beyond it" in column) is moved, name
+    assert "a number alone is that number; not so at the ends of a column whose values were moved there" in text
+    sf.report(None, tmp_path / "page.html", release=release, audience="public")
+    assert "age, pay: values outside the range" in (tmp_path / "page.html").read_text()
+    for told in (release, sf.Release.load(tmp_path / "out")):
+        assert [attribute.name for attribute in told.schema.attributes if attribute.clamp] == ["age", "pay"]
+
+
+def test_a_range_that_moves_nothing_is_not_said_to(tmp_path):
+    read = table({"ill": {"role": "sensitive", "values": ["a", "b"]}}, {"ill": ["a", "a", "b"] * 100})
+    sf.publish(read, K5, save_to=tmp_path / "a")
+    assert "moved" not in (tmp_path / "a" / "dictionary.md").read_text()
+    assert "clamp" not in (tmp_path / "a" / "manifest.json").read_text()
 
 
 SPELLINGS = [

@@ -33,6 +33,7 @@ from sfumato.mechanisms import Anatomy, Bucketize
 from sfumato.pages.charts import colour_of, reach, shape_of, size_rows
 from sfumato.pages.commands import publish_command
 from sfumato.release import Release, published_frames
+from sfumato.release.dictionary import MOVED
 from sfumato.visible import operand, shell_command
 
 __all__ = [
@@ -238,7 +239,9 @@ def _use(release: Release) -> list[str]:
         "many cells rather than reading one.",
         "synthetic": "Rows are drawn from a model. No row stands for a person; read tables and shares, not rows.",
     }
-    return [said[release.form]] if release.form in said else []
+    moved = [attribute.name for attribute in (*release.quasi, *release.carried) if attribute.clamp]
+    beyond = [f"{', '.join(moved)}: {MOVED}."] if moved else []
+    return [said[release.form], *beyond] if release.form in said else beyond
 
 
 def _sizes(release: Release) -> dict[str, Any]:

@@ -27,7 +27,12 @@ from sfumato.schema import KNOWN, MISSING, ROOT, Attribute, Days, Edges, Grid, V
 from sfumato.schema.domain import decimal_text
 from sfumato.visible import code_span, markdown
 
-__all__ = ["dictionary"]
+__all__ = ["MOVED", "dictionary"]
+
+MOVED = (  # said wherever cells of a column with `clamp` are explained: the file alone does not show it
+    "values outside the range, where there were any, were moved to its ends: cells at the ends may also stand for "
+    "values beyond it"
+)
 
 _ROLES = {
     "quasi": "could be known to an outsider; made coarser where the release needs it",
@@ -55,6 +60,7 @@ _MARKED = (
     "that begins like a formula (`=`, `+`, `-`, `@`)"
 )
 _SHEETS = "- every cell of the Excel file is a text, so that codes keep their zeros; only counts are numbers"
+_BUT = "; not so at the ends of a column whose values were moved there"
 _LISTED = 300  # values of a column whose groups are spelled out
 _FORMS = {
     "generalized": "Each row stands for one record. Columns that others could know are made coarser, so that several "
@@ -203,6 +209,8 @@ def _column(attribute: Attribute, role: str, *, hidden: bool = False) -> list[st
     ]
     if hidden:
         return [*lines, ""]
+    if attribute.clamp:
+        lines.append(f"- {MOVED}")
     if attribute.role == "quasi":
         lines.append(f"- {_coarser(attribute)}")
         lines += _groups(attribute)
@@ -279,10 +287,18 @@ def _reading(attributes: tuple[Attribute, ...]) -> list[str]:
     if any(attribute.missing_code is not None for attribute in attributes):
         lines += [f"- `{MISSING}` no value was recorded", f"- `{KNOWN}` a value was recorded; it may be any"]
     if any(isinstance(attribute.domain, Grid | Edges) for attribute in attributes):
-        lines.append("- `[20-40)` 20 or more, and less than 40; a number alone is that number")
+        but = (
+            _BUT
+            if any(attribute.clamp and isinstance(attribute.domain, Grid | Edges) for attribute in attributes)
+            else ""
+        )
+        lines.append(f"- `[20-40)` 20 or more, and less than 40; a number alone is that number{but}")
     days = [attribute for attribute in attributes if isinstance(attribute.domain, Days)]
     if days:
-        lines.append("- `[2020-01-01..2020-02-01)` the first day or later, before the last; `2020-01-01` that day")
+        but = _BUT if any(attribute.clamp for attribute in days) else ""
+        lines.append(
+            f"- `[2020-01-01..2020-02-01)` the first day or later, before the last; `2020-01-01` that day{but}"
+        )
         names = [name for attribute in days for name in attribute.nodes.names]
         lines += [line for form, line in _CALENDAR if any(map(form.fullmatch, names))]
     listed = [attribute for attribute in attributes if isinstance(attribute.domain, Values)]

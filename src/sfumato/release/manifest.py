@@ -360,6 +360,8 @@ def _wrong(attribute: Attribute) -> str:
         return "has no valid ground distance"
     if attribute.domain is None or _wrong_domain(attribute.domain):
         return "has no valid domain"
+    if attribute.clamp not in (False, True) or (attribute.clamp and isinstance(attribute.domain, Values)):
+        return "has no valid rule for values outside its range"
     if attribute.missing is not None and attribute.missing.action not in ("category", "suppress"):
         return "has no valid rule for missing values"
     return "has no valid tree" if _wrong_tree(attribute.nodes, attribute.size) else ""

@@ -77,7 +77,7 @@ def public_part(attribute: Attribute, said: Iterable[Intervals], *, exact: bool 
         domain=domain,
         tree=tree or default_tree(domain, attribute.kind, missing),
         declared_tree=tree is not None,
-        clamp=False,
+        clamp=attribute.clamp and not isinstance(domain, Values),
         other=None,
         decide=(),
     )

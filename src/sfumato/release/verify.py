@@ -202,7 +202,7 @@ def _roles(published: Schema, given: Schema | None) -> list[Problem]:
 
 def _declared(attribute: Attribute) -> dict[str, Any]:
     """What both schemas must say; of a domain that was read off the data the manifest tells only a part."""
-    part = () if attribute.source != "data" else ("domain", "tree")
+    part = () if attribute.source != "data" else ("domain", "tree", "clamp")
     return {key: value for key, value in attribute.to_json().items() if key not in part}
 
 

@@ -137,6 +137,8 @@ class Attribute:
             data["missing"] = self.missing.action
         if self.ground != "equal":
             data["ground"] = self.ground
+        if self.clamp:
+            data["clamp"] = True
         return data
 
     @classmethod
@@ -163,4 +165,5 @@ class Attribute:
             missing=missing,
             source=data["source"],
             ground=data.get("ground", "equal"),
+            clamp=data.get("clamp", False),
         )
