@@ -46,6 +46,7 @@ class FlowColumn:
     _: KW_ONLY
     label: str
     help: str
+    found: bool = True  # by its name, where nobody names it
     several: bool = False
 
 
@@ -61,7 +62,7 @@ FLOW_COLUMNS = (
         label="How many jobs a line stands for",
         help=f"Column of counts (default: {_one_of(COUNTS)}; else each line is one job).",
     ),
-    FlowColumn("person", label="Who a line is about", help="Column of identities, to check the cap with."),
+    FlowColumn("person", label="Who a line is about", help="Column of identities, to check the cap with.", found=False),
     FlowColumn(
         "ignore",
         label="Neither counts nor people",

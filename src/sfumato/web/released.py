@@ -115,7 +115,10 @@ class Released:
         return {
             **self.screens.frame(project, "map", command),
             "columns": look["preview"]["columns"] if look is not None and look["ok"] else [],
-            "fields": [{"name": one.name, "label": one.label, "several": one.several} for one in FLOW_COLUMNS],
+            "fields": [
+                {"name": one.name, "label": one.label, "found": one.found, "several": one.several}
+                for one in FLOW_COLUMNS
+            ],
             "given": run.about.get("form", {}) if run is not None and refused else {},  # to be mended, not typed again
             "run": None if run is None else run.to_json(),
             "answer": answer if isinstance(answer, Mapping) else None,
