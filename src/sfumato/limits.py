@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Literal
 
 __all__ = [
     "CLAIM_PARTS",
@@ -52,6 +52,7 @@ __all__ = [
     "read_regular",
     "unpacked",
     "utf8_path",
+    "western",
 ]
 
 DIGITS = 1000
@@ -202,6 +203,7 @@ def engine_path(path: str | os.PathLike[str]) -> str:
 _GZIP, _ZSTANDARD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 _ZLIB = (b"x\x01", b"x^")  # the beginnings that can be text
 _READ = 1 << 18
+_CONTROLS = re.compile(rb"[\x80-\x9f]")
 _READ_ZSTANDARD = 1 << 10  # of four bytes it can make 128 KB, so little is given to it at a time
 _DAMAGED = "the compressed file is damaged or cut off"
 
@@ -220,6 +222,23 @@ def as_text(text: bytes) -> bytes:
     ('x^2,y', b'x,y')
     """
     return codecs.BOM_UTF8 + text if text.startswith(_ZLIB) else text
+
+
+def western(raw: bytes) -> Literal["latin-1", "cp1252"]:
+    r"""Return how a text that is not UTF-8 and does not say what it is is read.
+
+    Latin-1, unless that shows control characters, which no text holds, and Windows-1252 shows signs in their places.
+
+    >>> western("Kosten (\u20ac)".encode("cp1252")), western("N\u00eemes".encode("cp1252")), western(b"\x81\x80")
+    ('cp1252', 'latin-1', 'latin-1')
+    """
+    if _CONTROLS.search(raw) is None:
+        return "latin-1"
+    try:
+        raw.decode("cp1252")
+    except UnicodeDecodeError:
+        return "latin-1"
+    return "cp1252"
 
 
 def most_unpacked(packed: int) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -9,6 +10,7 @@ import click
 from sfumato.cli.options import DECIMAL, WHOLE, json_option, table_of
 from sfumato.cli.output import emit, made, say, say_lines
 from sfumato.cli.publish.words import budget_warnings
+from sfumato.commuting.flows import FLOW_COLUMNS
 from sfumato.visible import operand, shell_command
 
 if TYPE_CHECKING:
@@ -31,6 +33,13 @@ class _Numbers(click.ParamType):  # type: ignore[type-arg]
         return value if isinstance(value, tuple) else tuple(part.strip() for part in str(value).split(","))
 
 
+def _column_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add a flag for each column of the flows that can be named."""
+    for column in reversed(FLOW_COLUMNS):
+        command = click.option(f"--{column.name}", multiple=column.several, help=column.help)(command)
+    return command
+
+
 @click.command(short_help="Synthetic commuting patterns with a proved (epsilon, delta).")
 @click.argument("data", type=click.Path())
 @click.option("--geography", required=True, type=click.Path(), help="Public list of blocks: code, latitude, longitude.")
@@ -41,14 +50,10 @@ class _Numbers(click.ParamType):  # type: ignore[type-arg]
 @click.option(
     "--rule", type=click.Choice(_RULES), default="hockey", show_default=True, help="What certifies the prior."
 )
-@click.option("--destination", help="Column of destinations (default: w_geocode, destination or work).")
-@click.option("--origin", help="Column of origins (default: h_geocode, origin or home).")
-@click.option("--count", help="Column of counts (default: S000, count or people; else each line is one job).")
-@click.option("--person", help="Column of identities, to check the cap with.")
+@_column_options
 @click.option(
     "--person-exact", is_flag=True, help="Keys that differ only in how they are written are different people."
 )
-@click.option("--ignore", multiple=True, help="Column that holds neither counts nor keys of people; may be repeated.")
 @click.option(
     "--unit", type=click.Choice(["job", "person"]), default="job", show_default=True, help="What is protected."
 )

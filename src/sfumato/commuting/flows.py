@@ -31,11 +31,45 @@ from sfumato.io.source import Source, open_source
 from sfumato.limits import FLOWS
 from sfumato.schema import Schema
 
-__all__ = ["Flows", "Unit", "read_flows"]
+__all__ = ["FLOW_COLUMNS", "FlowColumn", "Flows", "Unit", "read_flows"]
 
 Unit = Literal["job", "person"]
 _DESTINATIONS = ("w_geocode", "destination", "work")
 _ORIGINS = ("h_geocode", "origin", "home")
+
+
+@dataclass(frozen=True, slots=True)
+class FlowColumn:
+    """An argument of `read_flows` that names a column: flags and the fields of a form are made from it."""
+
+    name: str
+    _: KW_ONLY
+    label: str
+    help: str
+    found: bool = True  # by its name, where nobody names it
+    several: bool = False
+
+
+def _one_of(names: Sequence[str]) -> str:
+    return f"{', '.join(names[:-1])} or {names[-1]}"
+
+
+FLOW_COLUMNS = (
+    FlowColumn("destination", label="Workplaces", help=f"Column of destinations (default: {_one_of(_DESTINATIONS)})."),
+    FlowColumn("origin", label="Homes", help=f"Column of origins (default: {_one_of(_ORIGINS)})."),
+    FlowColumn(
+        "count",
+        label="How many jobs a line stands for",
+        help=f"Column of counts (default: {_one_of(COUNTS)}; else each line is one job).",
+    ),
+    FlowColumn("person", label="Who a line is about", help="Column of identities, to check the cap with.", found=False),
+    FlowColumn(
+        "ignore",
+        label="Neither counts nor people",
+        help="Column that holds neither counts nor keys of people; may be repeated.",
+        several=True,
+    ),
+)
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,11 +18,11 @@ from sfumato.errors import ParameterError
 from sfumato.io.encode import days_in, numbers_with_point
 from sfumato.io.source import ROWS, Source
 
-__all__ = ["Bar", "Preview", "Profile", "preview", "profiles"]
+__all__ = ["UNREAD_TEXTS", "Bar", "Preview", "Profile", "preview", "profiles"]
 
 _BARS, _BINS = 12, 20
 _CELL = 80  # letters of a cell that a preview shows
-_TEXTS = 6  # cells that are not read, shown as they are
+UNREAD_TEXTS = 6  # cells that are not read, shown as they are
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +137,7 @@ def profiles(look: Look) -> list[Profile]:
                 bars=tuple(bars),
                 rest=rest,
                 unread=look.seen.unread.get(column.name, ""),
-                unread_texts=column.unread[:_TEXTS] if column.name in look.seen.unread else (),
+                unread_texts=column.unread[:UNREAD_TEXTS] if column.name in look.seen.unread else (),
                 repeats=repeated.get(column.name, ""),
                 why=proposal.why,
             )
@@ -170,6 +170,10 @@ def _bars(source: Source, column: ColumnFacts) -> tuple[list[Bar], int]:
     ordered = counted.sort(["n", "value"], descending=[True, False])
     shown = ordered.head(_BARS)
     bars = [Bar(str(value), rows=int(n)) for value, n in shown.iter_rows()]
+    if column.numbers is not None or column.days is not None:  # they stand in their own order, as intervals do
+        read = column.spelling.number if column.days is None else column.spelling.day
+        places = {bar.label: place for bar in bars if (place := read(bar.label)) is not None}
+        bars.sort(key=lambda bar: (bar.label not in places, places.get(bar.label, 0)))
     return bars, int(ordered["n"].sum() or 0) - sum(bar.rows for bar in bars)
 
 

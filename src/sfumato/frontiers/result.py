@@ -174,8 +174,12 @@ class Frontier:
                 return chosen(known.mechanism, proved=known.claim.get("kind") == "proved")
         raise ParameterError("point", number, "is not in this frontier", hint=f"1 to {len(self.points)}")
 
+    def _broken(self, point: Point) -> list[str]:
+        """Say which lines of the policy a release breaks."""
+        return [] if point.failed else [str(line) for line in self.policy.breaches(point)]
+
     def to_json(self) -> dict[str, Any]:
-        """Return a plain mapping with every point."""
+        """Return a plain mapping with every point and the lines of the policy that it breaks."""
         ends = {"suppressed": self.anchors.suppressed, "raw": self.anchors.raw}
         return {
             "table": self.table,
@@ -194,7 +198,7 @@ class Frontier:
             "ends": {name: [json_number(value) for value in pair] for name, pair in ends.items()},
             "efficient": [point.number for point in self.efficient],
             "efficient_without_buckets": [point.number for point in self.efficient_without_buckets],
-            "points": [point.to_json() for point in self.points],
+            "points": [{**point.to_json(), "breaks": self._broken(point)} for point in self.points],
         }
 
 

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import ReadError, count_of
 from sfumato.io.errors import refused
-from sfumato.limits import as_text, unpacked
+from sfumato.limits import as_text, unpacked, western
 
 __all__ = [
     "BLOCK",
@@ -296,6 +296,7 @@ _DELIMITERS = (",", ";", "\t", "|")
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?|", re.ASCII)
 _MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 _READ_BY_POLARS = {"utf-8", "ascii", "utf-8-sig"}
+_GUESSED = ("latin-1", "cp1252")  # what a file is read as that is not UTF-8 and does not say what it is
 _PACKED = {".gz", ".zst"}
 
 
@@ -318,7 +319,7 @@ class CsvForm:
 
         A first line that names them under one delimiter alone settles delimiter and header, whatever the rows are.
         """
-        found = ["encoding"] if "encoding" in self.asked and self.encoding == "latin-1" else []
+        found = ["encoding"] if "encoding" in self.asked and self.encoding in _GUESSED else []
         marks = _DELIMITERS if "delimiter" in self.asked else (self.delimiter,)
         named = self.header and _named_by(self.first, columns, marks) == [self.delimiter]
         if not named:
@@ -355,7 +356,7 @@ def open_csv(
     """Find out how a file is written and count its lines; one that has no single reading is refused.
 
     `expected` are column names a header would carry. A file that is not UTF-8 throughout is read as Latin-1 where no
-    encoding is given.
+    encoding is given; as Windows-1252 where that would show control characters, such as for its euro sign.
     """
     form = _sniff(path, delimiter=delimiter, encoding=encoding, header=header, expected=expected)
     text = None if _plain(path, form) else _decoded(path, form.encoding)
@@ -364,6 +365,10 @@ def open_csv(
         if encoding is not None or form.encoding == "utf-8-sig":  # stated, by somebody or by the file's mark
             raise _not_text(path, encoding or "UTF-8")
         form = _sniff(path, delimiter=delimiter, encoding="latin-1", header=header, expected=expected, guess=True)
+        text = _decoded(path, form.encoding)
+        lines = _counted(path, form, text)
+    if encoding is None and text is not None and form.encoding == "latin-1" != _western(text):
+        form = _sniff(path, delimiter=delimiter, encoding="cp1252", header=header, expected=expected, guess=True)
         text = _decoded(path, form.encoding)
         lines = _counted(path, form, text)
     if lines.blank:
@@ -480,6 +485,11 @@ def _decoded(path: Path, encoding: str) -> bytes:
         raise _unreadable(path, error) from None
     except (UnicodeError, LookupError):
         raise _not_text(path, encoding) from None
+
+
+def _western(text: bytes) -> str:
+    """Return the encoding of a whole file that was read as Latin-1; its first lines may not show it."""
+    return western(text.decode().encode("latin-1"))
 
 
 def _not_text(path: Path, encoding: str) -> ReadError:

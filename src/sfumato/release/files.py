@@ -17,7 +17,7 @@ import polars as pl
 
 from sfumato.errors import ReleaseError
 from sfumato.io.excel import open_sheet
-from sfumato.limits import as_text, engine_path, packing_of, unpacked
+from sfumato.limits import as_text, engine_path, packing_of, unpacked, western
 from sfumato.release.workbook import read_workbook
 
 __all__ = [
@@ -145,7 +145,7 @@ def _schemed(frame: pl.LazyFrame, name: str) -> pl.LazyFrame:
 
 
 def _in_utf8(path: Path) -> Path | bytes:
-    """Return a text file as UTF-8: anyone's table may be Latin-1, as it was for the commands that made it."""
+    """Return a text file as UTF-8: anyone's table may be Latin-1 or Windows-1252, as it was for its makers."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     try:
         with path.open("rb") as file:
@@ -153,7 +153,7 @@ def _in_utf8(path: Path) -> Path | bytes:
                 decoder.decode(part)
         decoder.decode(b"", final=True)
     except UnicodeDecodeError:
-        return path.read_bytes().decode("latin-1").encode()
+        return _text_in_utf8(path.read_bytes())
     return path
 
 
@@ -161,7 +161,7 @@ def _text_in_utf8(text: bytes) -> bytes:
     try:
         text.decode()
     except UnicodeDecodeError:
-        return text.decode("latin-1").encode()
+        return text.decode(western(text)).encode()
     return text
 
 

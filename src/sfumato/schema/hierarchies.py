@@ -18,7 +18,7 @@ from typing import Any, Literal
 import numpy as np
 
 from sfumato.errors import Problem, count_of
-from sfumato.limits import HIERARCHY_BYTES, LEAVES, MASK_CODES, read_regular
+from sfumato.limits import HIERARCHY_BYTES, LEAVES, MASK_CODES, read_regular, western
 from sfumato.schema.domain import Days, Domain, Edges, Grid, Values, decimal_text, whole_of
 from sfumato.schema.tree import LEVELS_LIMIT, ROOT, Branch, Tree, branch_from_paths, grow
 
@@ -284,7 +284,7 @@ _EDGE_HEADERS = {("value", "parent"), ("child", "parent")}
 
 
 def read_text(path: Path, where: str, *, most: int = HIERARCHY_BYTES) -> tuple[str, list[Problem]]:
-    """Return a small text file (UTF-8, else Latin-1), or the reason why it cannot be read."""
+    """Return a small text file (UTF-8, else Latin-1 or Windows-1252), or the reason why it cannot be read."""
     try:
         raw, reason = read_regular(path, most=most), ""
     except (OSError, ValueError) as error:  # ValueError: a path that no file system takes
@@ -297,7 +297,7 @@ def read_text(path: Path, where: str, *, most: int = HIERARCHY_BYTES) -> tuple[s
     try:
         return raw.decode("utf-8-sig"), []
     except UnicodeDecodeError:
-        return raw.decode("latin-1"), []
+        return raw.decode(western(raw)), []
 
 
 def read_hierarchy(path: Path, where: str) -> tuple[Branch, list[Problem]]:

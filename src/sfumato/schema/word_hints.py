@@ -43,7 +43,8 @@ _IDENTIFIER = _words(
     "nome cognome indirizzo telefono cellulare fiscale matricola passaporto",
     "naam voornaam achternaam adres straat huisnummer telefoon telefoonnummer bsn klantnummer",
 )
-_IDENTIFIER_ENDS = ("nummer", "nr", "nummern")  # Patientennummer, Kundennr
+_IDENTIFIER_ENDS = _words("nummer nr nummern")  # Patientennummer, Kundennr
+_COUNTED = _words("of der aller van")  # how many there are: nr of patients
 _NUMBER = _words("no nr num number key ref reference numero numer nummer schluessel cle clave chiave sleutel codigo")
 _OF_WHOM = _words(  # `emp_no`, not `number of rooms`
     "emp employee staff worker person personal people patient pat case client member customer cust user student pupil",
@@ -148,7 +149,7 @@ def suggested(name: str) -> frozenset[Literal["identifier", "quasi", "sensitive"
     """Return every role the name suggests."""
     words = tokens(name)
     found: set[Literal["identifier", "quasi", "sensitive"]] = set()
-    if words & _IDENTIFIER or (words & _NUMBER and words & _OF_WHOM) or any(map(_numbers_people, words)):
+    if words & _IDENTIFIER or (words & _NUMBER and words & _OF_WHOM) or _numbers_people(words):
         found.add("identifier")
     if words & _QUASI or any(word.startswith(_QUASI_STEMS) for word in words):
         found.add("quasi")
@@ -157,9 +158,10 @@ def suggested(name: str) -> frozenset[Literal["identifier", "quasi", "sensitive"
     return frozenset(found)
 
 
-def _numbers_people(word: str) -> bool:
-    """True for compounds such as Patientennummer and Kundennr."""
-    return word.endswith(_IDENTIFIER_ENDS) and word.startswith(_OF_WHOM_STEMS)
+def _numbers_people(words: frozenset[str]) -> bool:
+    """True for compounds such as Patientennummer and Kundennr, also written apart: Patienten-Nr, not Nr of patients."""
+    apart = bool(words & _IDENTIFIER_ENDS) and not words & _COUNTED
+    return any(word.startswith(_OF_WHOM_STEMS) and (apart or word.endswith(tuple(_IDENTIFIER_ENDS))) for word in words)
 
 
 def reason(name: str) -> str:

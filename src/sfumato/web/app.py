@@ -40,7 +40,7 @@ from sfumato.web.publishing import Publishing
 from sfumato.web.released import Released
 from sfumato.web.samples import SAMPLES, sample_project
 from sfumato.web.screens import Screens
-from sfumato.web.words import form_words
+from sfumato.web.words import axis_plainly, form_words
 from sfumato.web.workspace import Project, Workspace, safe_name
 
 __all__ = ["COOKIE", "created"]
@@ -130,6 +130,7 @@ def _templates() -> Environment:
     there.filters["shown"] = visible
     there.filters["shown_lines"] = lambda text: visible(text, keep="\n")
     there.filters["form_words"] = form_words
+    there.filters["axis"] = axis_plainly
     there.filters["commas"] = lambda number: f"{number:,}"
     there.filters["address"] = lambda text: quote(str(text), safe="")
     there.filters["pretty"] = lambda value: json.dumps(value, indent=1, ensure_ascii=False)

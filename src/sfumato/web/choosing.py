@@ -242,7 +242,7 @@ class Choosing:
                 :_LISTED
             ],
             "points": [_point(one, number) for one in _ranked(points, answer)],
-            "failed": [{"label": one["label"], "why": one["failed"]} for one in answer["points"] if one["failed"]],
+            "failed": _failed(answer["points"]),
             "chart": picture(
                 points, axis_plainly(answer["privacy"]["name"]), axis_plainly(answer["utility"]["name"]), number
             ),
@@ -360,15 +360,25 @@ def _refusal(run: Run) -> dict[str, Any]:
 
 
 def _ranked(points: Sequence[Mapping[str, Any]], answer: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The recommended release first, then the efficient ones by utility, then the rest."""
+    """The recommended release first, then those that keep the policy, the efficient ones before others, by utility."""
     sign = 1 if answer["utility"]["better"] == "less" else -1
     best = (answer.get("recommendation") or {}).get("point")
 
-    def rank(one: Mapping[str, Any]) -> tuple[bool, bool, float]:
+    def rank(one: Mapping[str, Any]) -> tuple[bool, bool, bool, float]:
         mean = one["utility"]["mean"]
-        return one["number"] != best, not one["efficient"], sign * mean if isinstance(mean, int | float) else math.inf
+        useful = sign * mean if isinstance(mean, int | float) else math.inf
+        return one["number"] != best, bool(one.get("breaks")), not one["efficient"], useful
 
     return sorted(points, key=rank)
+
+
+def _failed(points: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return why methods could not be applied, each reason once, with the methods it holds for."""
+    found: dict[str, list[str]] = {}
+    for point in points:
+        if point["failed"]:
+            found.setdefault(plainly(point["failed"]), []).append(point["label"])
+    return [{"labels": labels, "why": why} for why, labels in found.items()]
 
 
 def _in_words(point: Mapping[str, Any]) -> dict[str, Any]:
@@ -393,13 +403,20 @@ def _in_words(point: Mapping[str, Any]) -> dict[str, Any]:
         "number": point["number"],
         "label": point["label"],
         "text": text[:1].upper() + text[1:] + "." if text else "",
+        "breaks": _breaks(point),
     }
+
+
+def _breaks(point: Mapping[str, Any]) -> str:
+    """Say which lines of the policy a release breaks, nothing where it keeps it."""
+    return plainly("; ".join(point.get("breaks", ())))
 
 
 def _point(one: Mapping[str, Any], best: Any) -> dict[str, Any]:
     kept = ("number", "label", "family", "efficient", "promise", "promises", "form", "membership_public", "savable")
     return {
         **{name: one.get(name) for name in kept},
+        "breaks": _breaks(one),
         "privacy": one["privacy"]["mean"],
         "utility": one["utility"]["mean"],
         "best": one["number"] == best,

@@ -117,8 +117,6 @@ def person(form: Fields) -> Edit:
     """Say who a row is about, how many rows of a person are kept, and for whom the ledger keeps account."""
     names = [name for name in form.get("person", ()) if name]
     rows, most = one(form, "rows"), whole(form, "most")
-    if rows == "one":
-        rows, most = "most", 1
     population = one(form, "population")
     if rows == "most" and most is None:
         raise ParameterError("most", "nothing", "must say how many rows of a person are kept", hint="1")
@@ -213,15 +211,18 @@ def ungroup(name: str, form: Fields) -> Edit:
 
 
 def merge(name: str, form: Fields) -> Edit:
-    """Read several spellings as one value."""
-    values, target = list(form.get("value", ())), one(form, "into")
-    if len(values) < 2 or target not in values:
-        raise ParameterError("value", len(values), "must be two or more, one of them the spelling to keep")
+    """Read the selected spellings as one value, which need not be selected itself."""
+    target = one(form, "into")
+    gone = [value for value in form.get("value", ()) if value != target]
+    if not gone or not target:
+        hint = "select the spellings to replace, then choose the one to keep"
+        raise ParameterError("spelling", "none", "is selected to be replaced", hint=hint)
 
     def edit(text: str) -> str:
         keys = keys_of(text, name)
         groups = groups_of(keys)
-        gone = [value for value in values if value != target]
+        if not {target, *gone} <= {value for held in groups.values() for value in held}:
+            raise ParameterError("value", "one of them", "is not a value of the column", hint="reload the page")
         kept = {at: [value for value in held if value not in gone] for at, held in groups.items()}
         same = {str(key): list(held) for key, held in dict(keys.get("same", {})).items()}
         moved = [spelling for value in gone for spelling in same.pop(value, [])]
@@ -303,7 +304,8 @@ def own_keys(name: str, form: Fields) -> Edit:
     if "mask" in fields:
         digits = whole(form, "digits")
         keys["mask"] = None if digits is None else {"length": digits, "from": "right"}
-        closes.append("mask")
+        # a code is no number, and its digits say which codes are alike
+        closes += ["mask"] if digits is None else ["mask", "groups", "kind"]
 
     def edit(text: str) -> str:
         return changed(text, keys, attribute=name, closes=closes)

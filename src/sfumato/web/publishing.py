@@ -156,6 +156,9 @@ class Publishing:
         except SfumatoError as error:
             wrong = str(error)
         method = one(form, "method")
+        fields = method_form(method) if method and not wrong.startswith("method") else []
+        if fields and not any(field["field"] in form for field in fields):  # nobody has filled it in yet
+            wrong = ""
         return {
             **self.screens.frame(project, "publish", command),
             "run": latest,
@@ -168,9 +171,10 @@ class Publishing:
             "wrong": wrong,
             "method": method,
             "methods": methods(),
-            "fields": method_form(method) if method and not wrong.startswith("method") else [],
+            "fields": fields,
             "given": {name: list(texts) for name, texts in form.items()},
             "points": self._choices(project),
+            "comparing": any(run.state == "running" for run in runs_of(project.folder, "compare")),
             "free": self.free(project),
             "checked": self.screens.checked(project) if project.schema_text() is not None else None,
             "releases": [self.release(project, path) for path in project.releases()],
@@ -255,7 +259,7 @@ def _entry(entry: Any) -> dict[str, Any]:
         "method": str(held["mechanism"].get("name", "")),
         "promise": str(entry.promise),
         "epsilon": held.get("epsilon") or "",
-        "state": str(held.get("state", "")),
+        "state": "published" if saved and held.get("state") == "spent" else str(held.get("state", "")),
         "folder": ", ".join(saved),
     }
 

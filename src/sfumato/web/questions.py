@@ -139,8 +139,12 @@ def asked(decision: Decision, keys: Mapping[str, Any]) -> dict[str, Any]:
         words = f"{many - len(words_among)} of {many} values are numbers; not so: {listed}. Does that mean no value?"
         also = [("Yes: no value, the rest are numbers", "numbers", {})]
         return {**found, "words": words, "keep": "No, all are words", "also": also}
+    if topic == "kind" and "same" in keys and isinstance(keys.get("values"), list):  # the words were merged
+        words = "All values are numbers now, and are treated as words or codes. Is that right?"
+        return {**found, "words": words, "keep": "Yes"}
     if topic == "related":
-        return {**found, "keep": "I have seen it"}
+        said = decision.question.replace("make one of them other", "leave one of them out")
+        return {**found, "words": said[:1].upper() + said[1:] + ".", "keep": "I have seen it"}
     if topic in ("format", "decimal", "thousands"):
         return {**found, "keep": "Yes" if "which is it" not in decision.question else "Keep as proposed"}
     return found

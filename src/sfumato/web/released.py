@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from sfumato.commuting.flows import FLOW_COLUMNS
 from sfumato.errors import ParameterError
 from sfumato.visible import operand
 from sfumato.web.edits import Fields, number, one
@@ -96,6 +97,8 @@ class Released:
             words += ["--bands", bands]
         if weights := one(form, "weights"):
             words += ["--weights", weights]
+        for column in FLOW_COLUMNS:
+            words += [word for name in form.get(column.name, ()) if name for word in (f"--{column.name}", name)]
         folder = str(Path("releases") / name)
         return [*words, "--ledger", "../../ledger.db", "-o", folder, "--map", f"map-{name}.html", "--json"]
 
@@ -107,8 +110,16 @@ class Released:
         command: list[str] | str = ""
         with contextlib.suppress(ParameterError):
             command = self.map_words(project, {})
+        look = self.screens.look(project)
+        refused = isinstance(answer, Mapping) and not answer.get("ok")
         return {
             **self.screens.frame(project, "map", command),
+            "columns": look["preview"]["columns"] if look is not None and look["ok"] else [],
+            "fields": [
+                {"name": one.name, "label": one.label, "found": one.found, "several": one.several}
+                for one in FLOW_COLUMNS
+            ],
+            "given": run.about.get("form", {}) if run is not None and refused else {},  # to be mended, not typed again
             "run": None if run is None else run.to_json(),
             "answer": answer if isinstance(answer, Mapping) else None,
             "maps": maps,
@@ -124,5 +135,6 @@ class Released:
         with project.locked():
             (project.folder / "releases").mkdir(mode=0o700, exist_ok=True)
             name = self.publishing.name(project, form)
-            started(project.folder, "map", self.map_words(project, form), release=name)
+            given = {field: list(texts) for field, texts in form.items() if field not in ("name", "confirm")}
+            started(project.folder, "map", self.map_words(project, form), release=name, form=given)
         return None

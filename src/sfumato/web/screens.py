@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 import tomllib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from sfumato.drafting import keys_of, look_at, preview, profiles, text_of
+from sfumato.drafting.profile import UNREAD_TEXTS
 from sfumato.errors import ParameterError, Problem, SfumatoError
 from sfumato.visible import operand, shell_command
 from sfumato.web.background import Background, RecentTables, schema_of
@@ -36,10 +38,12 @@ _PROBLEMS = 50
 _LINES = 40  # of a hierarchy that a page shows
 
 
-def bars(
-    found: list[list[Any]], rest: int = 0, *, kind: str = "nominal", width: int = 220, height: int = 44
-) -> dict[str, Any]:
-    """Return the places of a small bar chart's marks; the page draws them without computing."""
+def bars(profile: Mapping[str, Any], *, hidden: bool, width: int = 220, height: int = 44) -> dict[str, Any]:
+    """Return the places of a small bar chart's marks; the page draws them without computing.
+
+    Bars of a column that holds words stand in the order of their rows, also where it is now described as numbers.
+    """
+    found = [] if hidden else profile.get("bars", [])
     most = max([rows for _, rows in found] + [1])
     step = width / max(len(found), 1)
     marks = [
@@ -53,7 +57,8 @@ def bars(
         }
         for at, (label, rows) in enumerate(found)
     ]
-    return {"marks": marks, "width": width, "height": height, "rest": rest, "ordered": kind != "nominal"}
+    ordered = profile.get("kind") in ("date", "number")
+    return {"marks": marks, "width": width, "height": height, "rest": profile.get("rest", 0), "ordered": ordered}
 
 
 class Screens:
@@ -228,11 +233,10 @@ class Screens:
                     "kind": keys.get("kind", "nominal"),
                     "source": keys.get("source", ""),
                     "profile": profile,
-                    "chart": bars(
-                        profile.get("bars", []) if not hidden else [],
-                        profile.get("rest", 0),
-                        kind=keys.get("kind", "nominal"),
-                    ),
+                    "chart": bars(profile, hidden=hidden),
+                    "missing": _texts(keys.get("missing")),
+                    "unread": _unread(profile, keys),
+                    "why": [text for text in profile.get("why", []) if not text.startswith("not read: ")],
                     "questions": questions.get(name, []),
                     "summary": _summary(keys),
                     "grouped": any(key in keys for key in ("groups", "hierarchy", "mask", "intervals", "dates")),
@@ -271,13 +275,9 @@ class Screens:
             "roles": {role: list(words) for role, words in ROLES.items()},
             "questions": questions,
             "profile": profile,
-            "chart": bars(
-                [] if keys.get("role") == "identifier" else profile.get("bars", []),
-                profile.get("rest", 0),
-                kind=keys.get("kind", "nominal"),
-                width=420,
-                height=90,
-            ),
+            "unread": _unread(profile, keys),
+            "chart": bars(profile, hidden=keys.get("role") == "identifier", width=420, height=90),
+            "same": _same(keys),
             "groups": groups,
             "loose": values,
             "total": total,
@@ -359,13 +359,27 @@ def _dangers(table: Any) -> dict[str, Any]:
         "smallest": smallest,
         "unchanged": list(found.unchanged),
         "alone_unchanged": found.alone,
-        "fingerprints": found.describe(),
+        "fingerprints": replace(found, alone_on_all=None).describe(),  # all columns are coarser in the release
         "above": found.above,
         "warnings": [one.as_json() for one in table.remarks()],
         "remarks": [one.as_json() for one in schema.remarks()],
         "quasi": names,
         "sensitive": [attribute.name for attribute in schema.sensitive],
     }
+
+
+def _same(keys: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Return the other spellings of each value."""
+    held = keys.get("same")
+    return {str(kept): _texts(texts) for kept, texts in held.items()} if isinstance(held, Mapping) else {}
+
+
+def _unread(profile: Mapping[str, Any], keys: Mapping[str, Any]) -> str:
+    """Return the lines of cells that are not read; none once the description says what each of them means."""
+    told = {*_texts(keys.get("missing")), *(text for held in _same(keys).values() for text in held)}
+    texts = profile.get("unread_texts", [])
+    settled = 0 < len(texts) < UNREAD_TEXTS and told.issuperset(texts)  # there may be more than are listed
+    return "" if settled else str(profile.get("unread", ""))
 
 
 def _summary(keys: Mapping[str, Any]) -> str:
@@ -381,7 +395,8 @@ def _summary(keys: Mapping[str, Any]) -> str:
     if "dates" in keys:
         return f"by {', '.join(map(str, keys['dates']))}"
     if "range" in keys:
-        return f"{keys['range'][0]} to {keys['range'][1]}"
+        step = f" in steps of {keys['step']}" if "step" in keys else ""
+        return f"{keys['range'][0]} to {keys['range'][1]}{step}"
     if "values" in keys and isinstance(keys["values"], list):
         return f"{len(keys['values'])} values, no groups"
     return ""

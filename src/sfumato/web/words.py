@@ -16,6 +16,12 @@ _PLAIN = {  # as the page Policy asks for them
     "membership": "gain in telling who is in the table",
     "identity": "chance of finding a person's record",
 }
+_SIZES = {
+    "suppressed": "rows suppressed",
+    "smallest": "rows in the smallest class",
+    "median": "rows in the median class",
+    "largest": "rows in the largest class",
+}
 _TERMS = {RISKS[name].words: plain for name, plain in _PLAIN.items()}
 _TERM = re.compile("|".join(map(re.escape, _TERMS)))
 _UNIT = re.compile(r"(?<=\d) nats\b")
@@ -23,12 +29,12 @@ _FLAG = re.compile(r"--([a-z][a-z-]*)(?: ([\w.]+))?")
 
 
 def axis_plainly(name: str) -> str:
-    """Return the name of an axis in plain words.
+    """Return the name of an axis, or of a figure of a release, in plain words.
 
-    >>> axis_plainly("inference"), axis_plainly("utility_loss")
-    ('gain in guessing a private value', 'utility loss')
+    >>> axis_plainly("inference"), axis_plainly("utility_loss"), axis_plainly("smallest")
+    ('gain in guessing a private value', 'utility loss', 'rows in the smallest class')
     """
-    return _PLAIN.get(name) or axis_words(name)
+    return _PLAIN.get(name) or _SIZES.get(name) or axis_words(name)
 
 
 def plainly(text: str) -> str:
@@ -55,10 +61,12 @@ def _fields() -> dict[str, dict[str, Any]]:
 
 
 def form_words(text: str) -> str:
-    """Return a text that names fields of the form where it named their flags; other flags stay.
+    """Return a text that names fields of the form where it named their flags; other flags stay, and so do commands.
 
     >>> form_words("hide values with --nominal nodes, or set a limit with --set-limit")
     'hide values with “nominal: nodes”, or set a limit with --set-limit'
+    >>> form_words("try --nominal nodes: sfumato publish mondrian --nominal nodes")
+    'try “nominal: nodes”: sfumato publish mondrian --nominal nodes'
     """
 
     def field(found: re.Match[str]) -> str:
@@ -69,4 +77,5 @@ def form_words(text: str) -> str:
             return f"“{known['label']}: {found[2]}”"
         return f"“{known['label']}”" + (f" {found[2]}" if found[2] else "")
 
-    return _FLAG.sub(field, text)
+    said, command, words = text.partition("sfumato ")
+    return f"{_FLAG.sub(field, said)}{command}{words}"

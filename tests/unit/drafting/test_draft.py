@@ -359,6 +359,8 @@ def test_numbers_that_stand_for_no_value(tmp_path, numbers, codes) -> None:
         *((name, "sensitive") for name in ("malattia", "salaris", "inkomen", "ziekte", "Behinderung")),
         *((name, "identifier") for name in ("Patientennummer", "Nachname", "prénom", "apellidos", "cognome")),
         *((name, "identifier") for name in ("achternaam", "BSN", "Kundennr", "matricule")),
+        *((name, "identifier") for name in ("Patienten-Nr", "PatientenNr", "Mitglieds Nr.", "Kunden-Nummer")),
+        *((name, "other") for name in ("nr of patients", "Nummer der Falldokumentation", "Nr")),
     ],
 )
 def test_names_in_six_languages_suggest_roles(name: str, role: str, tmp_path) -> None:

@@ -48,3 +48,12 @@ def test_a_column_is_described_in_another_role(look):
     assert 'role = "sensitive"' in look.attribute_text("place", "sensitive")
     with pytest.raises(sf.ParameterError):
         look.attribute_text("nobody", "quasi")
+
+
+def test_bars_of_a_few_numbers_or_days_stand_in_their_order(tmp_path):
+    """They stood in the order of their rows, under a scale from the first to the last."""
+    path = tmp_path / "few.csv"
+    lines = [f"{(2, 10, 10, 10, 1, 2)[at % 6]};0{(3, 1, 2)[at % 3]}.05.2024;{'bba'[at % 3]}" for at in range(60)]
+    path.write_text("\n".join(["days;on;ward", *lines]))
+    found = {one.name: [bar.label for bar in one.bars] for one in profiles(look_at(path))}
+    assert found == {"days": ["1", "2", "10"], "on": ["01.05.2024", "02.05.2024", "03.05.2024"], "ward": ["b", "a"]}

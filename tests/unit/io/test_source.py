@@ -75,6 +75,22 @@ def test_latin1_that_shows_late(tmp_path) -> None:
         read(path, SCHEMA, encoding="utf-8")
 
 
+@pytest.mark.parametrize("filler", [0, 40_000])
+def test_signs_of_windows_are_found_wherever_they_show(tmp_path, filler: int) -> None:
+    """The euro sign and the dash of Windows-1252 were read as control characters."""
+    path = tmp_path / "t.csv"
+    lines = ["id,age,town,job", *["7,20,Bath,smith"] * filler, "8,21,N\u00eemes\u2013Est,baker"]
+    path.write_bytes("\r\n".join(lines).encode("cp1252"))
+    found = open_csv(path)
+    assert found.form.encoding == "cp1252"
+    assert found.form.guesses(found.form.names) == ("encoding",)
+    assert found.text is not None
+    assert found.text.decode().endswith("N\u00eemes\u2013Est,baker")
+    assert open_csv(path, encoding="latin-1").form.encoding == "latin-1"
+    path.write_bytes(path.read_bytes() + b"\x81")  # no sign of Windows-1252
+    assert open_csv(path).form.encoding == "latin-1"
+
+
 def test_header_given_as_names_or_not_there(tmp_path) -> None:
     path = tmp_path / "t.data"
     path.write_text(text_of(header=False))

@@ -58,9 +58,12 @@ def test_a_comma_in_an_arx_value_is_no_separator(tmp_path):
     assert leaves_and_names(branch)[0] == ("Smith, J", "b, c")
 
 
-def test_latin1_is_read(tmp_path):
-    branch, _ = read(tmp_path, "Zürich;CH;*\nGenève;CH;*\n", "latin-1")
-    assert leaves_and_names(branch)[0] == ("Zürich", "Genève")
+@pytest.mark.parametrize(
+    ("values", "encoding"), [(("Zürich", "Genève"), "latin-1"), (("bis 10 €", "10\u201320 €"), "cp1252")]
+)
+def test_text_that_is_not_utf8_is_read(tmp_path, values, encoding):
+    branch, _ = read(tmp_path, "".join(f"{value};CH;*\n" for value in values), encoding)
+    assert leaves_and_names(branch)[0] == values
 
 
 @pytest.mark.parametrize(

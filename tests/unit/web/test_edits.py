@@ -58,6 +58,18 @@ def test_spellings_become_one_value():
     assert loads(again)["town"].size == 2
 
 
+def test_the_spelling_to_keep_need_not_be_selected():
+    """One had to tick it besides choosing it, and was told `value = 1: must be two or more`."""
+    text = edits.merge("town", {"value": ["b"], "into": ["a"]})(TEXT)
+    assert text == edits.merge("town", {"value": ["a", "b"], "into": ["a"]})(TEXT)
+    for form in ({"value": ["a"], "into": ["a"]}, {"into": ["a"]}, {"value": ["a"]}):
+        with pytest.raises(sf.ParameterError, match="is selected to be replaced"):
+            edits.merge("town", form)(TEXT)
+    for form in ({"value": ["a"], "into": ["nowhere"]}, {"value": ["nowhere"], "into": ["a"]}):
+        with pytest.raises(sf.ParameterError, match="is not a value of the column"):
+            edits.merge("town", form)(TEXT)
+
+
 def test_a_range_says_where_it_comes_from():
     form = {"fields": ["range", "intervals"], "low": ["18"], "high": ["95"], "step": ["1"], "intervals": ["7, 14"]}
     assert keys_of(edits.own_keys("age", form)(TEXT), "age")["source"] == "data"

@@ -86,3 +86,24 @@ def test_a_word_among_numbers_is_made_no_value_by_one_button(tmp_path):
 
 def test_the_spelling_most_rows_have_is_kept(text):
     assert keys_of(edits.merge_alike("sex", {}, {"W": 9, "w": 2})(text), "sex")["same"] == {"W": ["w"]}
+
+
+CODES = "nr,plz,sex\n" + "".join(f"N{at},{80331 + 7 * (at % 13)},f\n" for at in range(90)) + "N91,8O331,f\n"
+
+
+def test_a_code_answers_which_values_are_alike_and_whether_they_are_numbers(tmp_path):
+    file = tmp_path / "codes.csv"
+    file.write_text(CODES)
+    text = edits.merge("plz", {"value": ["8O331"], "into": ["80331"]})(draft(file))
+    (kind,) = [one for one in open_questions(text) if (one.attribute, one.topic) == ("plz", "kind")]
+    stated = asked(kind, keys_of(text, "plz"))
+    assert "draft again" not in stated["words"]
+    assert stated["keep"] == "Yes"
+    coded = edits.own_keys("plz", {"fields": ["mask"], "digits": ["5"]})(text)
+    assert not {one.topic for one in open_questions(coded) if one.attribute == "plz"} & {"kind", "groups", "mask"}
+    assert {one.topic for one in open_questions(text) if one.attribute == "plz"} >= {"kind", "groups"}
+
+
+def test_related_columns_are_told_without_names_of_roles():
+    one = Decision("related", attribute="b", question="a tells b: give both the same role, or make one of them other")
+    assert asked(one, {})["words"].endswith("or leave one of them out.")

@@ -41,3 +41,9 @@ def test_no_field_is_explained_by_a_flag(name):
 
 def test_a_flag_without_a_field_stays():
     assert form_words("sfumato ledger l.db --set-limit 2") == "sfumato ledger l.db --set-limit 2"
+
+
+def test_a_command_in_a_warning_stays_as_it_is_typed():
+    """`--population` of `sfumato ledger` was taken for a field of a form."""
+    command = "sfumato ledger ../../ledger.db --population stays --set-limit EPSILON"
+    assert form_words(f"no limit is set. Set one with: {command}") == f"no limit is set. Set one with: {command}"

@@ -1,0 +1,183 @@
+"""What pages say of a column once its questions are answered, of a comparison, and of the columns of a map."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+from starlette.testclient import TestClient
+
+from sfumato.commuting.flows import FLOW_COLUMNS
+from sfumato.web.app import COOKIE, created
+from sfumato.web.choosing import Choosing
+
+HOST = "127.0.0.1:8765"
+HOME = {"origin": f"http://{HOST}", "sec-fetch-site": "same-origin"}
+
+
+@pytest.fixture
+def web(tmp_path):
+    app = created(tmp_path / "space", token="t0ken", hosts=frozenset({HOST}))
+    made = TestClient(app, base_url=f"http://{HOST}", follow_redirects=False)
+    made.cookies.set(COOKIE, "t0ken")
+    return made
+
+
+def uploaded(web, text, name="t.csv"):
+    answer = web.put("/upload", params={"name": name}, content=text.encode(), headers=HOME)
+    base = answer.json()["next"].rpartition("/")[0]
+    asked(web, f"{base}/describe")
+    return base
+
+
+def asked(web, address):
+    until = time.monotonic() + 60
+    while time.monotonic() < until:
+        data = web.get(f"{address}.json").json()
+        if data.get("look", {}) is not None and data.get("checked", {}) is not None:
+            return data
+        time.sleep(0.05)
+    raise AssertionError(address)
+
+
+def sent(web, address, **form):
+    answer = web.post(address, data=form, headers=HOME)
+    assert answer.status_code == 303, answer.text
+
+
+STAYS = "nr,days,plz,sex\n" + "".join(
+    f"N{at},{at % 24 + 1 if at % 90 else 'drei'},{80331 + 7 * (at % 13)},{'fm'[at % 2]}\n" for at in range(1, 300)
+).replace(",80338,", ",8O338,", 1)
+
+
+def card(web, base, name):
+    return next(one for one in asked(web, f"{base}/describe")["cards"] if one["name"] == name)
+
+
+def test_cells_that_were_explained_are_not_called_unread(web):
+    base = uploaded(web, STAYS)
+    assert card(web, base, "plz")["unread"].startswith("line")
+    assert not [text for text in card(web, base, "plz")["why"] if text.startswith("not read")]  # it is said once
+    sent(web, f"{base}/column/plz/merge", value="8O338", into="80338")
+    assert card(web, base, "plz")["unread"] == ""
+    assert asked(web, f"{base}/column/plz")["same"] == {"80338": ["8O338"]}
+    assert "Read as 80338: <code>8O338</code>" in web.get(f"{base}/column/plz").text
+    assert card(web, base, "days")["unread"]
+    sent(web, f"{base}/column/days/numbers")
+    days = card(web, base, "days")
+    assert days["unread"] == ""
+    assert days["missing"] == ["drei"]
+
+
+def test_bars_of_words_that_became_numbers_show_no_scale(web):
+    base = uploaded(web, STAYS)
+    sent(web, f"{base}/column/days/numbers")
+    days = card(web, base, "days")
+    assert days["kind"] == "numeric"
+    assert not days["chart"]["ordered"]
+    assert "in steps of" in days["summary"]
+
+
+def test_who_is_alone_is_told_of_what_is_published_as_it_is(web):
+    base = uploaded(web, STAYS)
+    sent(web, f"{base}/roles", column="sex", role="sensitive")
+    found = asked(web, f"{base}/publish")["checked"]
+    assert found["unchanged"] == ["sex"]
+    assert "all published columns" not in found["fingerprints"]
+
+
+class Ended:
+    """A comparison that has ended."""
+
+    def __init__(self, answer):
+        self.answer = lambda: answer
+
+
+def point(number, *, failed="", breaks=(), utility=0.1, efficient=True):
+    measured = {"privacy": {"mean": 0.1}, "utility": {"mean": utility}, "efficient": efficient, "form": "generalized"}
+    return {
+        "number": number,
+        "label": f"M{number}",
+        "family": "M",
+        "failed": failed,
+        "breaks": list(breaks),
+        **measured,
+    }
+
+
+def test_releases_that_break_the_policy_are_said_to_and_come_last():
+    broken = point(1, breaks=["inference gain at most 0.05: it has 0.2"], utility=0.01)
+    points = [broken, point(2), point(3, efficient=False), point(4, failed="a\n b"), point(5, failed="a\n b")]
+    axes = {"privacy": {"name": "inference"}, "utility": {"name": "utility_loss", "better": "less"}}
+    answer = {"points": points, "recommendation": {"point": 2}, **axes}
+    found = Choosing.result(None, Ended(answer))
+    assert [one["number"] for one in found["points"]] == [2, 3, 1]
+    assert [bool(one["breaks"]) for one in found["points"]] == [False, False, True]
+    assert found["words"][-1]["breaks"].startswith("gain in guessing a private value")
+    assert found["failed"] == [{"labels": ["M4", "M5"], "why": "a\n b"}]
+
+
+def test_publish_says_that_a_comparison_is_running(web, monkeypatch):
+    base = uploaded(web, STAYS)
+    running = type("Run", (), {"state": "running", "about": {}})
+    monkeypatch.setattr(
+        "sfumato.web.publishing.runs_of", lambda _folder, kind="": [running()] if kind == "compare" else []
+    )
+    assert "A comparison is running" in web.get(f"{base}/publish").text
+
+
+FLOWS = "work,home,n,who,year\n" + "".join(f"A,B,{at % 3 + 1},w{at},2020\n" for at in range(20))
+
+
+def test_a_map_names_every_column_that_the_command_can(web, monkeypatch, tmp_path):
+    base = uploaded(web, FLOWS, "flows.csv")
+    (folder,) = (tmp_path / "space" / "projects").iterdir()
+    (folder / "geography.csv").write_text("block,lat,lon\nA,1,1\nB,2,2\n")
+    shown = web.get(f"{base}/map").text
+    for field in FLOW_COLUMNS:
+        assert f'name="{field.name}"' in shown
+        assert field.label in shown
+    started = []
+    monkeypatch.setattr(
+        "sfumato.web.released.started", lambda _folder, kind, words, **about: started.append((kind, words, about))
+    )
+    form = {"epsilon": "2", "delta": "1e-6", "name": "m1", "confirm": "yes", "count": "n", "person": "who"}
+    sent(web, f"{base}/map", **form, origin="", ignore=["year", "who"])
+    ((kind, words, about),) = started
+    named = [word for word in words if word in ("--count", "--person", "--ignore", "--origin", "--destination")]
+    assert kind == "map"
+    assert named == ["--count", "--person", "--ignore", "--ignore"]
+    assert words[words.index("--ignore") + 1] == "year"
+    assert about["form"]["count"] == ["n"]
+
+
+def test_what_was_typed_stays_when_a_map_was_refused(web, monkeypatch, tmp_path):
+    base = uploaded(web, FLOWS, "flows.csv")
+    (folder,) = (tmp_path / "space" / "projects").iterdir()
+    (folder / "geography.csv").write_text("block,lat,lon\nA,1,1\nB,2,2\n")
+    run = folder / "runs" / "map-1"
+    run.mkdir(parents=True)
+    form = {"epsilon": ["2.5"], "count": ["n"], "ignore": ["year"]}
+    (run / "run.json").write_text(json.dumps({"kind": "map", "words": ["sfumato", "synthesize"], "form": form}))
+    (run / "out.json").write_text(json.dumps({"ok": False, "message": "no", "hint": "other"}))
+    (run / "code").write_text("1")
+    shown = web.get(f"{base}/map").text
+    assert 'value="2.5"' in shown
+    assert '<option value="n" selected>' in shown
+    assert 'value="year" checked' in shown
+
+
+def test_the_fields_of_a_map_are_those_of_the_command():
+    from sfumato.cli.synthesize import synthesize
+
+    flags = {option.name: option for option in synthesize.params}
+    for field in FLOW_COLUMNS:
+        assert flags[field.name].help == field.help
+        assert flags[field.name].multiple == field.several
+
+
+def test_a_form_that_nobody_filled_in_yet_is_not_called_wrong(web):
+    base = uploaded(web, STAYS)
+    assert "must be given" not in web.get(f"{base}/publish?method=marginals").text
+    assert "must be given" in web.get(f"{base}/publish?method=marginals&epsilon=&delta=").text
