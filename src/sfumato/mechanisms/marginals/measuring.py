@@ -233,10 +233,10 @@ class _Taken:
             held: weight * (_distance(truth[held], nearest_whole(expected[held])) - round(size * truth[held].size / 2))
             for held, weight in offered.items()
         }
-        for _ in range(length):
-            open_ = [
-                held for held in offered if held not in state.tables and _fits(state, held, forest if first else None)
-            ]
+        open_ = list(offered)
+        for _ in range(length):  # what does not fit now will not fit beside one table more
+            joins, cells = forest if first else None, model_cells(state.sizes, state.tables)
+            open_ = [held for held in open_ if held not in state.tables and _fits(state, held, joins, cells)]
             if not open_:
                 break
             at = 0
@@ -305,10 +305,16 @@ def _known_pairs(state: _State, held: AttributeSet) -> int:
     return sum(pair in state.tables for pair in itertools.combinations(held, 2))
 
 
-def _fits(state: _State, held: AttributeSet, forest: list[int] | None) -> bool:
-    """Whether a pair joins two parts of the tree; later, whether the model with it stays small."""
+def _fits(state: _State, held: AttributeSet, forest: list[int] | None, cells: int) -> bool:
+    """Whether a pair joins two parts of the tree; later, whether the model with it stays small.
+
+    `cells` are those of the model without it. All but one of the attributes could be put into every clique, so that a
+    set which multiplies these cells by little fits; only where that is too much, the cliques are worked out.
+    """
     if forest is not None:
         return forest[held[0]] != forest[held[1]]
+    if cells * math.prod(sorted(state.sizes[a] for a in held)[:-1]) <= MOST_CELLS:
+        return True
     return model_cells(state.sizes, [*state.tables, held]) <= MOST_CELLS
 
 
@@ -330,8 +336,7 @@ def _expected(state: _State, offered: Iterable[AttributeSet], entropy: Entropy) 
         if not columns:
             rows = model.rows(SAMPLED, entropy.child("guesses"))
             columns = [rows[:, a] for a in range(rows.shape[1])]
-            even = np.ones(len(rows), np.int64)
-        found[held] = _table(columns, even, held, state.sizes).astype(np.float64) * (state.total / SAMPLED)
+        found[held] = _table(columns, None, held, state.sizes).astype(np.float64) * (state.total / SAMPLED)
     return found
 
 
@@ -345,8 +350,8 @@ def nearest_whole(values: NDArray[np.floating[Any]]) -> Integers:
     return found
 
 
-def _table(columns: Sequence[Integers], weights: Integers, held: AttributeSet, sizes: Sequence[int]) -> Integers:
-    """Count the cells of a set of attributes."""
+def _table(columns: Sequence[Integers], weights: Integers | None, held: AttributeSet, sizes: Sequence[int]) -> Integers:
+    """Count the cells of a set of attributes; without weights each row once."""
     shape = tuple(sizes[a] for a in held)
     where = columns[held[0]]
     for a in held[1:]:
