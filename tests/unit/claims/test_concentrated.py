@@ -36,6 +36,9 @@ def test_conversion_is_that_of_the_paper_and_never_below(rho, delta):
     assert found >= asked - max(asked * 1e-3, 1e-9)  # the grid may miss the best order by so much
     standard = float(rho) + 2 * math.sqrt(float(rho) * math.log(1 / float(delta)))
     assert found <= standard
+    least = epsilon_of(rho, delta)
+    assert implies(rho, least, delta)  # rounded up, never down
+    assert least == 0 or not implies(rho, least - Fraction(2, 10**12), delta)
 
 
 @pytest.mark.parametrize(("rho", "delta"), GRID)

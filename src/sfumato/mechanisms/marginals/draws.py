@@ -11,6 +11,7 @@ Because   a row is in one cell of a table. c rows move it by at most c in sum an
 Checked   tests/claims/test_marginals.py::test_no_transcript_costs_more_than_epsilon
           tests/claims/test_marginals.py::test_every_mutant_is_caught
           tests/claims/test_marginals.py::test_concentrated_steps_cost_what_they_draw
+          tests/claims/test_paid_steps.py::test_each_draw_of_marginals_is_made_by_its_own_sampler
 Silent on whether scores have that sensitivity: see marginals.py.
 """
 

@@ -11,6 +11,8 @@ Because   the score of a pair or triple is w (sum over cells |count - guess| - n
 Checked   tests/claims/test_marginals.py::test_no_transcript_costs_more_than_epsilon
           tests/claims/test_marginals.py::test_triples_by_enumeration
           tests/claims/test_marginals.py::test_scores_move_by_no_more_than_their_sensitivity
+          tests/claims/test_paid_steps.py::test_a_person_moves_no_step_of_marginals_by_more_than_is_paid
+          tests/claims/test_paid_steps.py::test_nothing_but_draws_of_marginals_reads_the_table
 Silent on the quality of the choice.
 """
 

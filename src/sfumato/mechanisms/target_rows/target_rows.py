@@ -14,6 +14,9 @@ Checked   tests/claims/test_target_rows.py::test_the_whole_mechanism_keeps_its_e
           tests/claims/test_target_rows.py::test_the_trace_sums_to_epsilon
           tests/claims/test_target_rows.py::test_mutants_are_caught
           tests/claims/test_target_rows.py::test_mutants_of_corrections_are_caught
+          tests/claims/test_paid_steps.py::test_a_person_moves_no_step_of_target_rows_by_more_than_is_paid
+          tests/claims/test_paid_steps.py::test_what_the_draws_of_target_rows_are_handed_is_epsilon
+          tests/claims/test_paid_steps.py::test_nothing_but_draws_of_target_rows_reads_the_table
 Silent on replacing a person (twice the epsilon); on questions other than the target: values of an attribute are drawn
           given the class and its label alone, or its label and the odds so far; on how well a learner will do. Drawn
           rows are nobody's.
