@@ -386,12 +386,15 @@ def both(by_learner: dict[str, Scores]) -> Scores:
     return best(by_learner) | {f"{kind}, tree and boosting": one for kind, one in best(plain).items()}
 
 
-def interval(values: Sequence[float]) -> tuple[float, float]:
-    """Return a mean and the half-width of its 95 % interval."""
+def interval(values: Sequence[float]) -> list[float]:
+    """Return a mean and the half-width of its 95 % interval; of one value there is no interval."""
     from scipy.stats import t
 
-    spread = np.std(values, ddof=1) / math.sqrt(len(values)) if len(values) > 1 else math.nan
-    return float(np.mean(values)), float(t.ppf(0.975, max(1, len(values) - 1)) * spread)
+    mean = round(float(np.mean(values)), 4)
+    if len(values) == 1:
+        return [mean]
+    spread = np.std(values, ddof=1) / math.sqrt(len(values))
+    return [mean, round(float(t.ppf(0.975, len(values) - 1) * spread), 4)]
 
 
 def measure(name: str, table: Table, splits: int, epsilons: Sequence[str], *, rivals: bool) -> list[dict[str, Any]]:
@@ -457,9 +460,9 @@ def lines_of(name: str, table: Table, found: dict[tuple[str, str], list[Scores]]
     print(f"{name} ({held}): {table.rows:,} rows, {len(schema.quasi)} predictors")
     lines = []
     for (epsilon, who), each in found.items():
-        figures = {kind: [round(x, 4) for x in interval([one[kind] for one in each])] for kind in sorted(each[0])}
+        figures = {kind: interval([one[kind] for one in each]) for kind in sorted(each[0])}
         lines.append(about | {"splits": len(each), "epsilon": epsilon, "who": who, "figures": figures})
-        shown = "; ".join(f"{kind} {mean:.4f} +- {half:.4f}" for kind, (mean, half) in figures.items())
+        shown = "; ".join(f"{kind} {' +- '.join(f'{x:.4f}' for x in one)}" for kind, one in figures.items())
         print(f"  epsilon {epsilon:>4} {who:12} {len(each)} splits: {shown}", flush=True)
     return lines
 

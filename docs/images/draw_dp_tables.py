@@ -41,7 +41,7 @@ STYLE = (
 
 
 def figure(lines: list[dict[str, Any]], table: str, who: str, epsilon: str, kind: str) -> list[float] | None:
-    """Return mean and half-width."""
+    """Return mean and half-width; the mean alone where there was one run."""
     held = next(of(lines, table, who, epsilon), None)
     return None if held is None else held["figures"].get(kind)
 
@@ -53,9 +53,10 @@ def of(lines: list[dict[str, Any]], table: str, who: str, epsilon: str | None = 
 
 
 def splits(lines: list[dict[str, Any]], table: str, who: str) -> str:
-    """Return how many splits a method was measured on, the fewest and the most."""
+    """Say on how many splits a method was measured, the fewest and the most."""
     found = sorted({line["splits"] for line in of(lines, table, who)})
-    return "-".join(str(one) for one in dict.fromkeys((found[0], found[-1])))
+    numbers = "-".join(str(one) for one in dict.fromkeys((found[0], found[-1])))
+    return f"{numbers} {'split' if found[-1] == 1 else 'splits'}"
 
 
 def panel(lines: list[dict[str, Any]], table: str, left: int) -> list[str]:
@@ -84,16 +85,16 @@ def panel(lines: list[dict[str, Any]], table: str, left: int) -> list[str]:
         drawn.append(f'<path class="axis" stroke-dasharray="5 4" d="M{left} {y:.1f}H{left + WIDTH}"/>')
     for who, colour in COLOURS.items():
         found = [(across(e), figure(lines, table, who, e, "accuracy")) for e in EPSILONS]
-        points = [(x, one[0], one[1]) for x, one in found if one]
+        points = [(x, one[0], one[1:]) for x, one in found if one]
+        if not points:
+            continue
         path = " ".join(f"{x:.1f},{down(mean):.1f}" for x, mean, _ in points)
         dashes = ' stroke-dasharray="3 3"' if who in RIVALS else ""
         drawn.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"{dashes}/>')
-        for x, mean, half in points:
-            if math.isnan(half) or who in RIVALS:  # of two or three splits there is no interval worth a bar
-                drawn.append(f'<circle cx="{x:.1f}" cy="{down(max(mean, low)):.1f}" r="3.5" fill="{colour}"/>')
-                continue
-            ends = f"M{x:.1f} {down(min(mean + half, high)):.1f}V{down(max(mean - half, low)):.1f}"
-            drawn.append(f'<path d="{ends}" stroke="{colour}"/>')
+        for x, mean, halves in points:
+            for half in halves:
+                ends = f"M{x:.1f} {down(min(mean + half, high)):.1f}V{down(max(mean - half, low)):.1f}"
+                drawn.append(f'<path d="{ends}" stroke="{colour}"/>')
             drawn.append(f'<circle cx="{x:.1f}" cy="{down(mean):.1f}" r="3.5" fill="{colour}"/>')
     return drawn
 
@@ -109,7 +110,7 @@ def picture(lines: list[dict[str, Any]]) -> str:
     for y, group in ((20, [who for who in COLOURS if who not in RIVALS]), (44, RIVALS)):
         x = LEFT
         for who in group:
-            name = f"{NAMES[who]} (Adult alone, {splits(lines, 'adult', who)} splits)" if who in RIVALS else NAMES[who]
+            name = f"{NAMES[who]} (Adult alone, {splits(lines, 'adult', who)})" if who in RIVALS else NAMES[who]
             parts.append(f'<circle cx="{x}" cy="{y}" r="5" fill="{COLOURS[who]}"/>')
             parts.append(f'<text x="{x + 10}" y="{y + 5}">{name}</text>')
             x += 40 + 8 * len(name)
@@ -130,7 +131,7 @@ def rows(lines: list[dict[str, Any]], kind: str, methods: tuple[str, ...]) -> li
             found = [figure(lines, table, who, epsilon, kind) for epsilon in EPSILONS]
             if any(found):
                 cells = " | ".join(cell(one) for one in found)
-                more = f" ({splits(lines, table, who)} splits)" if who in RIVALS else ""
+                more = f" ({splits(lines, table, who)})" if who in RIVALS else ""
                 told.append(f"| {name} | {NAMES[who].split(':')[0]}{more} | {cells} |")
                 name = ""
         top = figure(lines, table, "ceiling", "none", kind)
@@ -142,7 +143,7 @@ def cell(found: list[float] | None) -> str:
     """Write mean and half-width; one run has none."""
     if not found:
         return "-"
-    return f"{found[0]:.3f}" if math.isnan(found[1]) else f"{found[0]:.3f} ± {found[1]:.3f}"
+    return " ± ".join(f"{one:.3f}" for one in found)
 
 
 def main() -> None:
