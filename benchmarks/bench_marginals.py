@@ -15,8 +15,6 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
-import os
-import subprocess
 import tempfile
 import time
 from fractions import Fraction
@@ -25,6 +23,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from rival_synthesizers import drawn, flags
 
 import sfumato as sf
 from sfumato.claims import ConcentratedDP
@@ -91,20 +90,6 @@ def ours(table: Table, epsilon: str, delta: Fraction | None, seed: int) -> tuple
     return np.repeat(np.column_stack([*codes, carried.codes]), carried.weight, axis=0), seconds
 
 
-def rival(name: str, held: Path, rho: float, seed: int, asked: argparse.Namespace) -> tuple[np.ndarray, float] | None:
-    """Return rows of codes that a rival draws, or drew, and its CPU seconds; None where it cannot be run."""
-    out = asked.kept / f"{held.stem}_{name}_{asked.now}_{seed}.npz"
-    if not out.exists():
-        if not asked.rival_python or not asked.rival_path or asked.kept_only:
-            return None
-        script = Path(__file__).with_name("rival_synthesizers.py")
-        command = [asked.rival_python, str(script), name, str(held), "--rho", str(rho), "--seed", str(seed)]
-        environment = {**os.environ, "PYTHONPATH": str(asked.rival_path)}
-        subprocess.run([*command, "--out", str(out)], env=environment, check=True, stdout=subprocess.DEVNULL)
-    with np.load(out) as found:
-        return found["codes"], float(found["seconds"])
-
-
 def measure(name: str, table: Table, asked: argparse.Namespace, folder: Path) -> list[dict[str, Any]]:
     """Measure every synthesizer on one table."""
     names = [attribute.name for attribute in table.schema.published]
@@ -114,7 +99,6 @@ def measure(name: str, table: Table, asked: argparse.Namespace, folder: Path) ->
     np.savez(held, codes=truth, sizes=sizes)
     lines: list[dict[str, Any]] = []
     for epsilon in EPSILONS:
-        asked.now = epsilon
         rho = float(ConcentratedDP.within(Fraction(epsilon), delta=DELTA).rho)
         runs: dict[str, list[tuple[float, float]]] = {}
         for seed in range(asked.seeds):
@@ -122,9 +106,9 @@ def measure(name: str, table: Table, asked: argparse.Namespace, folder: Path) ->
                 rows, seconds = ours(table, epsilon, delta, seed)
                 runs.setdefault(who, []).append((mean_variation(truth, rows, sizes), seconds))
             for who in RIVALS:
-                drawn = rival(who, held, rho, seed, asked)
-                if drawn is not None:
-                    runs.setdefault(who, []).append((mean_variation(truth, drawn[0], sizes), drawn[1]))
+                theirs = drawn(who, held, epsilon, rho, seed, asked)
+                if theirs is not None:
+                    runs.setdefault(who, []).append((mean_variation(truth, theirs[0], sizes), theirs[1]))
         for who, found in runs.items():
             error, seconds = np.mean(found, axis=0)
             lines.append(
@@ -140,10 +124,7 @@ def measure(name: str, table: Table, asked: argparse.Namespace, folder: Path) ->
 def main() -> None:
     """Measure."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--rival-python", default=os.environ.get("SFUMATO_RIVAL_PYTHON"))
-    parser.add_argument("--rival-path", type=Path, default=os.environ.get("SFUMATO_RIVAL_PATH"))
-    parser.add_argument("--kept", type=Path)
-    parser.add_argument("--kept-only", action="store_true", help="run no rival, read what is kept")
+    flags(parser)
     parser.add_argument("--data", type=Path, default=Path("data"))
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--only", nargs="*")

@@ -1,4 +1,4 @@
-"""One run of a rival's synthesizer, in an interpreter of its own: `bench_marginals.py` calls it.
+"""One run of a rival's synthesizer in an interpreter of its own, for `bench_marginals.py` and `bench_dp_tables.py`.
 
 It needs `mbi` 2.0 and a copy of google/dpsynth on the path, neither of which this project uses or contains. It reads
 codes and domain sizes from a .npz file, spends `rho` of zero-concentrated differential privacy, and writes rows of
@@ -10,17 +10,44 @@ Run: python benchmarks/rival_synthesizers.py aim table.npz --rho 0.015 --seed 0 
 from __future__ import annotations
 
 import argparse
+import os
+import subprocess
 import time
 import warnings
 from pathlib import Path
 
 import numpy as np
 
+NAMES = ("aim", "mst", "swift")
+
+
+def flags(parser: argparse.ArgumentParser) -> None:
+    """Add what a program asks for that runs rivals."""
+    parser.add_argument("--rival-python", default=os.environ.get("SFUMATO_RIVAL_PYTHON"))
+    parser.add_argument("--rival-path", type=Path, default=os.environ.get("SFUMATO_RIVAL_PATH"))
+    parser.add_argument("--kept", type=Path)
+    parser.add_argument("--kept-only", action="store_true", help="run no rival, read what is kept")
+
+
+def drawn(
+    name: str, table: Path, epsilon: str, rho: float, seed: int, asked: argparse.Namespace
+) -> tuple[np.ndarray, float] | None:
+    """Return rows of codes that a rival draws, or drew, and its CPU seconds; None where it cannot be run."""
+    out = asked.kept / f"{table.stem}_{name}_{epsilon}_{seed}.npz"
+    if not out.exists():
+        if not asked.rival_python or not asked.rival_path or asked.kept_only:
+            return None
+        command = [asked.rival_python, __file__, name, str(table), "--rho", str(rho), "--seed", str(seed)]
+        environment = {**os.environ, "PYTHONPATH": str(asked.rival_path)}
+        subprocess.run([*command, "--out", str(out)], env=environment, check=True, stdout=subprocess.DEVNULL)
+    with np.load(out) as found:
+        return found["codes"], float(found["seconds"])
+
 
 def main() -> None:
     """Run one synthesizer."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("name", choices=("aim", "mst", "swift"))
+    parser.add_argument("name", choices=NAMES)
     parser.add_argument("table", type=Path)
     parser.add_argument("--rho", type=float, required=True)
     parser.add_argument("--seed", type=int, default=0)

@@ -32,7 +32,7 @@ __all__ = ["forecast", "stand_in", "with_forecast"]
 
 MOST_ROWS = 50_000  # of the stand-in; a longer table gets a forecast that is too dark
 _CLASSES = 8
-_OWN = 0.5  # share of a class's rows that follow the class, not what all rows have in common
+_OWN = 0.5  # share of the rows that follow a class in every attribute; the others follow what is common in every one
 _GOLDEN = (5**0.5 - 1) / 2
 
 
@@ -74,30 +74,25 @@ def forecast(schema: Schema, mechanism: Mechanism) -> Forecast | None:
 def stand_in(schema: Schema, rows: int) -> Table:
     """Return rows of the published attributes, drawn from a fixed model in which attributes depend on each other."""
     entropy = Entropy.seeded(0).child("stand-in")
-    weight = 1 / np.arange(1, _CLASSES + 1)
+    falling = 1 / np.arange(1, _CLASSES + 1)
+    # A row is common or of a class as a whole: were that drawn for each attribute, rows that are common in all of them
+    # would be rare, and real tables are full of such rows.
+    weight = np.concatenate([[1 - _OWN], _OWN * falling / falling.sum()])
     group = _drawn(weight, _uniforms(entropy.child("class"), rows))
     columns = []
     for at, attribute in enumerate(schema.published):
         point = _uniforms(entropy.child(f"attribute {at}"), rows)
         codes = np.zeros(rows, np.int64)
-        for one in range(_CLASSES):
+        for one in range(len(weight)):
             here = group == one
-            codes[here] = _drawn(_shares(attribute, at, one), point[here])
+            codes[here] = _drawn(_shares(attribute, (_GOLDEN * (at + 1) * (one + 1)) % 1.0), point[here])
         columns.append(codes)
     return Table.from_codes(schema, np.column_stack(columns))
 
 
-def _shares(attribute: Attribute, at: int, group: int) -> Floats:
-    """Return the shares of an attribute's values in a class: falling from a common and from a class's own place."""
+def _shares(attribute: Attribute, top: float) -> Floats:
+    """Return the shares of an attribute's values, with a top: a bell in order, else one over the rank, cubed."""
     place = np.arange(attribute.size) / attribute.size
-    own = (_GOLDEN * (at + 1) * (group + 2)) % 1.0
-    common = _falling(attribute, place, (_GOLDEN * (at + 1)) % 1.0)
-    found: Floats = (1 - _OWN) * common + _OWN * _falling(attribute, place, own)
-    return found
-
-
-def _falling(attribute: Attribute, place: Floats, top: float) -> Floats:
-    """Return shares with a top: a bell in order, else one over the rank, cubed."""
     if attribute.ordered:
         shares: Floats = np.exp(-(((place - top) / 0.1) ** 2) / 2) + 1e-3
     else:

