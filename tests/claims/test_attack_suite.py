@@ -176,7 +176,7 @@ def test_an_attack_nobody_knows_is_refused():
 
 def test_a_third_partys_attack_is_run_as_it_is():
     class Blind:
-        name, axis, several, small_only = "blind", "inference", False, False
+        name, axis = "blind", "inference"
 
         def fits(self, release):
             return sf.attacks.Fit()

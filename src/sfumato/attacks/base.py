@@ -43,6 +43,7 @@ __all__ = [
     "Harm",
     "Knowledge",
     "Whom",
+    "is_marked",
     "joined_words",
     "percent",
 ]  # fmt: skip
@@ -82,14 +83,13 @@ FITS = Fit()
 class Attack(Protocol):
     """A frozen value: what the attacker does is its class, how is its fields. Registered once, by its `name`.
 
-    An attack that also says `compared = True` takes part in the frontier's axis of its harm, whose figure is the
-    largest gain: it counts all people, and its success means the same as that of the others there.
+    Three class variables are False unless an attack sets them: `several` works on two releases or more, taken
+    together; `small_only` is too slow for a million rows; `compared` takes part in the frontier's axis of its harm,
+    whose figure is the largest gain: it counts all people, and its success means the same as that of the others there.
     """
 
     name: ClassVar[str]
     axis: ClassVar[Harm]
-    several: ClassVar[bool]  # works on two releases or more, taken together
-    small_only: ClassVar[bool]  # too slow for a million rows
 
     def fits(self, release: Release) -> Fit:
         """Say whether the attack has anything to work on."""
@@ -107,6 +107,11 @@ class Attack(Protocol):
     ) -> Gain:
         """Attack people in the table and people who are not; the releases must not have seen the controls."""
         ...
+
+
+def is_marked(attack: Attack | type[Attack], mark: Literal["several", "small_only", "compared"]) -> bool:
+    """Return one of the class variables that are False unless an attack sets them."""
+    return getattr(attack, mark, False) is True
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,16 +18,14 @@ Silent on which values are worth hiding: each counts the same.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import KW_ONLY, replace
 from typing import ClassVar
 
-from sfumato.attacks.base import FITS, Fit, Gain, Harm, Knowledge
+from sfumato.attacks.base import FITS, Fit, Gain, Harm
+from sfumato.attacks.case import Case, run
 from sfumato.attacks.inference import Inference, carries
 from sfumato.attacks.victims import MOST
-from sfumato.counts import Table
 from sfumato.declare import Whole, declare, parameter
-from sfumato.mechanisms import Progress
 from sfumato.release import Release
 
 __all__ = ["RuledOut", "Similarity", "Skewness"]
@@ -45,30 +43,20 @@ class Skewness:
 
     name: ClassVar[str] = "skewness"
     axis: ClassVar[Harm] = "inference"
-    several: ClassVar[bool] = False
-    small_only: ClassVar[bool] = False
     compared: ClassVar[bool] = True
 
     _: KW_ONLY
     most: Whole = parameter("How many people of each side are attacked at most.", default=MOST, least=2)
 
+    run = run
+
     def fits(self, release: Release) -> Fit:
         """Anything that carries an attribute can be read."""
         return carries(release)
 
-    def run(
-        self,
-        releases: Sequence[Release],
-        knowledge: Knowledge,
-        targets: Table,
-        controls: Table | None = None,
-        *,
-        seed: int = 0,
-        progress: Progress | None = None,
-    ) -> Gain:
+    def attempt(self, case: Case) -> Gain:
         """Guess the values of targets and controls; of several sensitive attributes the worst is shown."""
-        attack = Inference(risen=True, most=self.most)
-        return _named(attack.run(releases, knowledge, targets, controls, seed=seed, progress=progress), self.name)
+        return _named(Inference(risen=True, most=self.most).attempt(case), self.name)
 
 
 @declare
@@ -77,12 +65,12 @@ class Similarity:
 
     name: ClassVar[str] = "similarity"
     axis: ClassVar[Harm] = "inference"
-    several: ClassVar[bool] = False
-    small_only: ClassVar[bool] = False
 
     _: KW_ONLY
     similar: Whole = parameter("Steps up the sensitive hierarchy at which a guess still counts.", default=1, least=1)
     most: Whole = parameter("How many people of each side are attacked at most.", default=MOST, least=2)
+
+    run = run
 
     def fits(self, release: Release) -> Fit:
         """A carried attribute that has a hierarchy."""
@@ -91,19 +79,9 @@ class Similarity:
         deep = any(int(attribute.nodes.depth.max()) > 1 for attribute in release.carried)
         return FITS if deep else Fit("no attribute it carries has a hierarchy")
 
-    def run(
-        self,
-        releases: Sequence[Release],
-        knowledge: Knowledge,
-        targets: Table,
-        controls: Table | None = None,
-        *,
-        seed: int = 0,
-        progress: Progress | None = None,
-    ) -> Gain:
+    def attempt(self, case: Case) -> Gain:
         """Guess the values of targets and controls; of several sensitive attributes the worst is shown."""
-        attack = Inference(similar=self.similar, most=self.most)
-        return _named(attack.run(releases, knowledge, targets, controls, seed=seed, progress=progress), self.name)
+        return _named(Inference(similar=self.similar, most=self.most).attempt(case), self.name)
 
 
 @declare
@@ -112,12 +90,12 @@ class RuledOut:
 
     name: ClassVar[str] = "ruled-out"
     axis: ClassVar[Harm] = "inference"
-    several: ClassVar[bool] = False
-    small_only: ClassVar[bool] = False
 
     _: KW_ONLY
     ruled_out: Whole = parameter("Wrong values that the attacker rules out.", default=1, least=1, grid=(1, 2, 3))
     most: Whole = parameter("How many people of each side are attacked at most.", default=MOST, least=2)
+
+    run = run
 
     def fits(self, release: Release) -> Fit:
         """A carried attribute with three values or more: of two, one ruled out leaves the truth."""
@@ -126,16 +104,6 @@ class RuledOut:
         most = max(attribute.size for attribute in release.carried)
         return FITS if most > self.ruled_out + 1 else Fit("ruling out values leaves one only")
 
-    def run(
-        self,
-        releases: Sequence[Release],
-        knowledge: Knowledge,
-        targets: Table,
-        controls: Table | None = None,
-        *,
-        seed: int = 0,
-        progress: Progress | None = None,
-    ) -> Gain:
+    def attempt(self, case: Case) -> Gain:
         """Guess the values of targets and controls; of several sensitive attributes the worst is shown."""
-        attack = Inference(ruled_out=self.ruled_out, most=self.most)
-        return _named(attack.run(releases, knowledge, targets, controls, seed=seed, progress=progress), self.name)
+        return _named(Inference(ruled_out=self.ruled_out, most=self.most).attempt(case), self.name)

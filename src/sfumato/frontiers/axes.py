@@ -20,6 +20,7 @@ from functools import partial
 from typing import Any, Literal
 
 from sfumato.attacks import REGISTRY as ATTACKS, Attack, Gain, Knowledge, composition
+from sfumato.attacks.base import is_marked
 from sfumato.counts import Table
 from sfumato.counts.store import Store
 from sfumato.errors import NotComparable, ParameterError
@@ -219,7 +220,7 @@ class Axis:
 
 def attacks_of(harm: str) -> list[Attack]:
     """Return the attacks that an axis compares, the one it is named after first."""
-    kinds = [kind for kind in ATTACKS.values() if kind.axis == harm and getattr(kind, "compared", False)]
+    kinds = [kind for kind in ATTACKS.values() if kind.axis == harm and is_marked(kind, "compared")]
     return [kind() for kind in sorted(kinds, key=lambda kind: kind.name != harm)]
 
 
