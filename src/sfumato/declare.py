@@ -229,7 +229,7 @@ def parameter(
     return field(default=default, metadata={"help": help, **said})
 
 
-def like(cls: type[Any], name: str, *, default: Any) -> Any:
+def like(cls: type[Any], name: str, *, default: Any = MISSING) -> Any:
     """Declare a field as another class declares its own: a parameter that is handed on."""
     return field(default=default, metadata=next(one.metadata for one in fields(cls) if one.name == name))
 
