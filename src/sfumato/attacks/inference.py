@@ -6,7 +6,8 @@ Claim     For each person the guess is the value of largest est(s | y) at what i
           frequent; a person no box holds is read off the nearest boxes. With `ruled_out` = j the attacker knows of the
           j likeliest wrong values that they are wrong. With `similar` = m a guess below the same node, m steps up the
           sensitive hierarchy, counts as right. With `risen` the guess is the value whose share in the class is furthest
-          above its share in the whole release, and the baseline is that share. `reading.py` has each under a name.
+          above its share in the whole release, and the baseline is that share. `inference_variants.py` has each under
+          a name.
 Because   est(s | y) holds what a release of any form says of a point; the controls are guessed by the same rule.
 Checked   tests/claims/test_inference_attack.py::test_equals_the_slow_attack
           tests/claims/test_inference_attack.py::test_planted_tables

@@ -36,7 +36,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sfumato.attacks.audit import clopper_pearson
 from sfumato.attacks.base import CELLS, FITS, PEOPLE, Exposure, Fit, Gain, Harm
 from sfumato.attacks.case import Case, run
 from sfumato.attacks.roc import curve_of
@@ -47,7 +46,7 @@ from sfumato.declare import Whole, declare, parameter
 from sfumato.errors import NotComparable
 from sfumato.estimate import View, align, by_labels
 from sfumato.measures.privacy import membership_bound
-from sfumato.measures.proportions import Share
+from sfumato.measures.proportions import Share, clopper_pearson
 from sfumato.randomness import Entropy
 from sfumato.release import Release
 

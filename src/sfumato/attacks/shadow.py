@@ -23,7 +23,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.attacks.again import mechanism_of
 from sfumato.attacks.base import FITS, ROWS, Exposure, Fit, Gain, Harm
 from sfumato.attacks.case import Case, run
 from sfumato.attacks.membership import audited, joint_view, stated_bound
@@ -35,6 +34,7 @@ from sfumato.errors import NotComparable, SfumatoError
 from sfumato.estimate import align_boxes, holding_boxes
 from sfumato.measures.proportions import Share
 from sfumato.mechanisms.base import gather, run as publish
+from sfumato.mechanisms.from_json import mechanism_of
 from sfumato.randomness import Entropy
 from sfumato.release import Release
 

@@ -26,7 +26,7 @@ from dataclasses import KW_ONLY, dataclass, replace
 import numpy as np
 import polars as pl
 
-from sfumato.counts.agreement import agreeing_columns, key_hint, suspected_keys
+from sfumato.counts.suspected_keys import agreeing_columns, key_hint, suspected_keys
 from sfumato.engines.grouping import packed
 from sfumato.errors import Problem, count_of
 from sfumato.io.decode_cell import canonical_text

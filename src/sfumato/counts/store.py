@@ -13,7 +13,7 @@ from sfumato.counts.people import People, alike_problem, blank_problem, nines_pr
 from sfumato.counts.stray_rows import header_again, header_problems
 from sfumato.engines import Engine
 from sfumato.engines.coding import column_of, plain_texts, refuse_types
-from sfumato.engines.opened import Opened, engine_of, is_large, spark_of, stream
+from sfumato.engines.large_tables import Opened, engine_of, is_large, spark_of, stream
 from sfumato.errors import Problem, ReadError, count_of
 from sfumato.io.decode_cell import ASK
 from sfumato.io.dialect import guesses_of

@@ -40,7 +40,7 @@ from sfumato.web.publishing import Publishing
 from sfumato.web.released import Released
 from sfumato.web.samples import SAMPLES, sample_project
 from sfumato.web.screens import Screens
-from sfumato.web.words import axis_plainly, form_words
+from sfumato.web.wording import axis_plainly, form_words
 from sfumato.web.workspace import Project, Workspace, safe_name
 
 __all__ = ["COOKIE", "created"]

@@ -10,7 +10,7 @@ import sfumato as sf
 from sfumato.drafting import draft, keys_of, look_at, preview, profiles
 from sfumato.schema.formats import format_problem
 from sfumato.web import readings
-from sfumato.web.readings import read_as, reading
+from sfumato.web.cell_formats import read_as, reading
 
 LINES = ["plz;born;paid;age"] + [
     f"{1000 + at % 40:05};{1 + at % 12:02}/{1950 + at % 40};{at % 9}.{100 + at % 800},{at % 90 + 10};{20 + at % 50}"

@@ -8,11 +8,11 @@ Claim     `skewness` guesses the value whose share at the person's point is furt
           likeliest wrong value that it is wrong. All three are `inference` with one field set.
 Because   a class that is one half ill where one of a hundred is betrays its people though both values are likely; three
           different names of one illness are diverse and say the same; and friends know what somebody does not have.
-Checked   tests/claims/test_reading_attacks.py::test_skewness_on_planted_tables
-          tests/claims/test_reading_attacks.py::test_similarity_on_planted_tables
-          tests/claims/test_reading_attacks.py::test_ruled_out_on_planted_tables
-          tests/claims/test_reading_attacks.py::test_skewness_equals_the_slow_attack
-          tests/claims/test_reading_attacks.py::test_wrong_mutants_are_caught
+Checked   tests/claims/test_inference_variants.py::test_skewness_on_planted_tables
+          tests/claims/test_inference_variants.py::test_similarity_on_planted_tables
+          tests/claims/test_inference_variants.py::test_ruled_out_on_planted_tables
+          tests/claims/test_inference_variants.py::test_skewness_equals_the_slow_attack
+          tests/claims/test_inference_variants.py::test_wrong_mutants_are_caught
 Silent on which values are worth hiding: each counts the same.
 """
 

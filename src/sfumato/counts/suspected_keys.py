@@ -11,10 +11,10 @@ Claim     A column is reported only if at least nine in ten of its values that r
 Because   the chance that m random rows agree is counted exactly: the sum of C(n_v, m) / C(n, m) over combinations v.
           Columns that follow from one another, such as postcode and town, are no evidence of a person: two of the
           quasi-identifiers that agree must say little about each other.
-Checked   tests/claims/test_agreement.py::test_a_key_in_any_role_is_refused
-          tests/claims/test_agreement.py::test_a_key_whose_people_grow_older_is_refused
-          tests/claims/test_agreement.py::test_ordinary_columns_are_not_reported
-          tests/claims/test_agreement.py::test_mutants_are_caught
+Checked   tests/claims/test_suspected_keys.py::test_a_key_in_any_role_is_refused
+          tests/claims/test_suspected_keys.py::test_a_key_whose_people_grow_older_is_refused
+          tests/claims/test_suspected_keys.py::test_ordinary_columns_are_not_reported
+          tests/claims/test_suspected_keys.py::test_mutants_are_caught
           tests/claims/test_rival_keys.py::test_a_second_key_whose_rows_agree_is_refused
           tests/claims/test_key_of_visits.py::test_a_key_of_visits_named_as_person_is_refused
           tests/claims/test_key_of_visits.py::test_ordinary_keys_are_not_refused
