@@ -564,10 +564,6 @@ class Table:
         order = np.lexsort(found.T[::-1]) if wanted else np.arange(len(found))
         return np.repeat(found[order], weights[order], axis=0)
 
-    def rows_as_codes(self) -> np.ndarray:
-        """Return the codes of all published attributes, one row for each record."""
-        return self.codes()
-
     def take(self, rows: np.ndarray) -> Table:
         """Return the table of some rows, by their place (or a boolean mask); a row may be taken twice."""
         self._refuse_far("a part of the rows")

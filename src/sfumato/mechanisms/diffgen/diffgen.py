@@ -49,7 +49,7 @@ from sfumato.mechanisms.diffgen.growth import (
     shares,
     widest_step,
 )
-from sfumato.mechanisms.diffgen.scores import ScoreName, information_gain, max_score, score_of
+from sfumato.mechanisms.diffgen.scores import ScoreName, score_of
 from sfumato.mechanisms.noisy_cells import (
     MANY_ROWS,
     Decided,
@@ -78,7 +78,7 @@ from sfumato.randomness.parameters import SMALLEST, read_epsilon
 from sfumato.release import Release
 from sfumato.schema import Labels, Schema
 
-__all__ = ["DiffGen", "choose_prefix", "information_gain", "max_score", "prefix_scores", "step_epsilon"]
+__all__ = ["DiffGen", "choose_prefix", "prefix_scores", "step_epsilon"]
 
 
 # Pay for the choice of h: how many of the specializations are kept.
