@@ -43,7 +43,6 @@ __all__ = [
     "Harm",
     "Knowledge",
     "Whom",
-    "is_marked",
     "joined_words",
     "percent",
 ]  # fmt: skip
@@ -107,11 +106,6 @@ class Attack(Protocol):
     ) -> Gain:
         """Attack people in the table and people who are not; the releases must not have seen the controls."""
         ...
-
-
-def is_marked(attack: Attack | type[Attack], mark: Literal["several", "small_only", "compared"]) -> bool:
-    """Return one of the class variables that are False unless an attack sets them."""
-    return getattr(attack, mark, False) is True
 
 
 @dataclass(frozen=True, slots=True)

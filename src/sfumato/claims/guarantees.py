@@ -67,7 +67,9 @@ class PureDP:
     'pure-dp(0.5)'
     """
 
-    epsilon: Rational = parameter("Privacy budget, such as 1, 0.5 or 1/2.", above=0, hint="try 1/2", example=1)
+    epsilon: Rational = parameter(
+        "Privacy budget, such as 1, 0.5 or 1/2.", above=0, hint="try 1/2", example=1, grid=("0.5", "1", "2", "4")
+    )
     label: ClassVar[str] = "pure-dp"
 
     to_json = to_json

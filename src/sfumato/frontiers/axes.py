@@ -20,9 +20,9 @@ from functools import partial
 from typing import Any, Literal
 
 from sfumato.attacks import REGISTRY as ATTACKS, Attack, Gain, Knowledge, composition
-from sfumato.attacks.base import is_marked
 from sfumato.counts import Table
 from sfumato.counts.store import Store
+from sfumato.declare import says
 from sfumato.errors import NotComparable, ParameterError
 from sfumato.measures import REGISTRY, Measured, classification, membership_bound
 from sfumato.measures.base import json_number
@@ -220,7 +220,7 @@ class Axis:
 
 def attacks_of(harm: str) -> list[Attack]:
     """Return the attacks that an axis compares, the one it is named after first."""
-    kinds = [kind for kind in ATTACKS.values() if kind.axis == harm and is_marked(kind, "compared")]
+    kinds = [kind for kind in ATTACKS.values() if kind.axis == harm and says(kind, "compared")]
     return [kind() for kind in sorted(kinds, key=lambda kind: kind.name != harm)]
 
 

@@ -25,7 +25,7 @@ from typing import Any, ClassVar, Final
 import numpy as np
 
 from sfumato.claims import Claim, ConcentratedDP, Neighbours, PureDP
-from sfumato.declare import MaybeRational, Rational, declare, parameter, to_json
+from sfumato.declare import MaybeRational, Rational, declare, like, parameter, to_json
 from sfumato.errors import ParameterError
 from sfumato.ledger.cost import Budget
 from sfumato.mechanisms.base import Gathered, Plan, Stage
@@ -82,9 +82,7 @@ class Marginals:
     name: ClassVar[str] = "marginals"
     bounds_people: ClassVar[bool] = True
 
-    epsilon: Rational = parameter(
-        "Privacy budget, such as 1, 0.5 or 1/2.", above=0, hint="try 1/2", example=1, grid=("0.5", "1", "2", "4")
-    )
+    epsilon: Rational = like(PureDP, "epsilon")
     _: KW_ONLY
     delta: MaybeRational = parameter(
         "Probability with which more than epsilon may be lost; without it, none.",
