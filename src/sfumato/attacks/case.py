@@ -67,8 +67,7 @@ class Case:
         for name in names:
             if name not in self.controls.schema:
                 raise NotComparable(f"the controls have no {name}.")
-            mine, theirs = self.targets.schema[name], self.controls.schema[name]
-            if mine.domain != theirs.domain or mine.missing_code != theirs.missing_code:
+            if not self.targets.schema[name].same_codes(self.controls.schema[name]):
                 raise NotComparable(
                     f"targets and controls must have {name} in the same codes. Hint: read both by one schema."
                 )

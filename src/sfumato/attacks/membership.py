@@ -112,10 +112,7 @@ def _same_columns(release: Release, targets: Table, carried: tuple[str, ...]) ->
     """Whether the release and the table write all published columns in the same codes."""
     schema = targets.schema
     return len(carried) == len(release.carried) and all(
-        own.name in schema
-        and schema[own.name].role not in ("identifier", "other")
-        and own.domain == schema[own.name].domain
-        and own.missing_code == schema[own.name].missing_code
+        own.name in schema and schema[own.name].role not in ("identifier", "other") and own.same_codes(schema[own.name])
         for own in (*release.quasi, *release.carried)
     )
 
@@ -164,7 +161,7 @@ def joint_view(release: Release, schema: Any, carried: Sequence[str]) -> _Joint:
     for name, at in zip(carried, places, strict=True):
         mine, theirs = schema[name], release.carried[at]
         codes = release.groups.carried.codes[:, at].astype(np.int64)
-        if mine.domain != theirs.domain or mine.missing_code != theirs.missing_code:
+        if not mine.same_codes(theirs):
             texts = {text: code for code, text in enumerate(mine.texts())}
             lookup = np.array([texts.get(theirs.text(code), -1) for code in range(theirs.size)])
             codes = lookup[codes]
