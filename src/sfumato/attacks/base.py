@@ -10,7 +10,7 @@ Because   what the attack finds out about a control is true of everybody like th
 Checked   tests/unit/attacks/test_gain.py::test_the_gain_is_target_minus_control
           tests/unit/attacks/test_gain.py::test_an_attack_no_better_than_its_baseline_says_so
           tests/unit/attacks/test_gain.py::test_without_a_control_there_is_no_gain
-Silent on attacks nobody wrote down: a small gain is no proof of privacy. People who share a class succeed or fail
+Silent on attacks nobody wrote down: a small gain does not prove privacy. People who share a class succeed or fail
           together, so that the true spread may be larger than the interval.
 """
 

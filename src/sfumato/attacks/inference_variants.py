@@ -1,4 +1,4 @@
-"""Three more ways to use the reading of a release: values that stand out, values that are alike, values ruled out.
+"""Inference with one more idea each: values that stand out, values that are alike, values that are ruled out.
 
 Source    Li, Li & Venkatasubramanian, "t-closeness", ICDE 2007 (skewness and similarity attacks); Machanavajjhala et
           al., "l-diversity", TKDD 2007 (background knowledge that rules values out).
@@ -6,8 +6,9 @@ Claim     `skewness` guesses the value whose share at the person's point is furt
           release, and its baseline is how often people have the guessed value at all. `similarity` counts a guess as
           right that lies below the same node of the sensitive hierarchy, one step up. `ruled-out` knows of the
           likeliest wrong value that it is wrong. All three are `inference` with one field set.
-Because   a class that is one half ill where one of a hundred is betrays its people though both values are likely; three
-          different names of one illness are diverse and say the same; and friends know what somebody does not have.
+Because   where one person in a hundred is ill, a class in which half are says much about its people, although both
+          values are likely; three names of one illness are diverse and say the same; and friends know what somebody
+          does not have.
 Checked   tests/claims/test_inference_variants.py::test_skewness_on_planted_tables
           tests/claims/test_inference_variants.py::test_similarity_on_planted_tables
           tests/claims/test_inference_variants.py::test_ruled_out_on_planted_tables

@@ -85,7 +85,7 @@ def whom(table: Table, *, all_rows: bool = False) -> Whom:
 
 
 def one_row_each(table: Table, entropy: Entropy, most: int = MOST) -> np.ndarray | None:
-    """Return the rows that stand for people: one of each, at random, and of at most so many; nothing for every row.
+    """Return the rows that stand for people: one of each, at random, `most` of them at most; None for every row.
 
     Where the schema names a person who may have several rows, a share of these rows is a share of people.
     """

@@ -338,7 +338,7 @@ def requirement_notes(requirement: Requirement, schema: Schema) -> tuple[str, ..
 
 
 def _people_notes(schema: Schema) -> tuple[str, ...]:
-    """Return whose word it is that rows are people, where no key of a person was counted."""
+    """Say on whose authority rows are counted as people, where there is no key of a person."""
     if schema.unit == "row":
         rows = "it is not decided how many rows one person has, so rows are counted"
         return (f"who the rows are about: {rows}, and several may be one person's",)

@@ -52,7 +52,7 @@ class Store:
         self.driver_cells = DRIVER_CELLS
         self.engine: Engine | None = None  # has the rows where there are more combinations than that
         self.left_out = 0  # of such a table
-        self.cap: int | None = None  # at most so many rows of a person stay, where such a table is read
+        self.cap: int | None = None  # how many rows of a person are kept at most, where there is a limit
         self.wrong_keys: list[Problem] = []  # of such a table
         self.progress: Callable[[str], None] | None = None
 

@@ -225,7 +225,7 @@ def attacks_of(harm: str) -> list[Attack]:
 
 
 def _proved(release: Release) -> Measured:
-    """What the claim allows a membership attacker at most; nothing is proved of a claim that is no privacy proof."""
+    """What the claim allows a membership attacker at most; 1, which says nothing, without differential privacy."""
     return Measured(membership_bound(release.claim), unit="", formula=RISKS["proved"].formula)
 
 

@@ -60,7 +60,8 @@ class Stage:
 class Forecast:
     """How wrong a reader of a release is expected to be, found on stand-in rows that are made from the schema alone.
 
-    `workload_error` is the mean total variation of tables of so many columns; a count of `count` is off by about `off`.
+    `workload_error` is the mean total variation of tables by their number of columns; a count of `count` is off by
+    about `off`.
     """
 
     workload_error: float

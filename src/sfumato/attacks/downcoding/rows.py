@@ -187,7 +187,7 @@ class DowncodingRows:
         )
 
     def _classes(self, view: View, release: Release, entropy: Entropy) -> np.ndarray:
-        """Classes small enough, at most so many of them at random."""
+        """Classes that are small enough; at random `most` of them where there are more."""
         there = (view.weight > 1) & (view.weight <= self.size)
         if release.suppressed_group is not None:
             there &= view.group != release.suppressed_group

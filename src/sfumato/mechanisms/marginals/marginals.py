@@ -92,7 +92,7 @@ class Marginals:
         hint="try 1e-9, well below one over the number of people",
     )
     workload: WorkloadField = parameter(
-        "Questions that matter: 2 or 3 (all sets of so many attributes), one attribute (its pairs), or age+sex. "
+        "Questions that matter: 2 or 3 (all pairs or triples of attributes), one attribute (its pairs), or age+sex. "
         "May be repeated.",
         default=None,
         several=True,
@@ -201,7 +201,7 @@ class Marginals:
         kept = _published(counts.schema)
         found = self.measured(counts, self._draws(kept, entropy), entropy)
         total = min(int(nearest_whole(np.array([found.total]))[0]), LARGEST_TOTAL)
-        times = -(-total // MOST_ROWS)  # each drawn row stands for so many
+        times = -(-total // MOST_ROWS)  # how many rows each drawn row stands for
         codes = found.rows(-(-total // times), entropy)
         return _released(kept, codes, times, self.claim(counts.schema), self.to_json())
 
