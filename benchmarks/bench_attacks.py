@@ -20,6 +20,7 @@ from pathlib import Path
 
 import sfumato as sf
 from sfumato.attacks import REGISTRY, Knowledge, attack_all
+from sfumato.declare import says
 from sfumato.mechanisms.base import gather, run
 from sfumato.randomness import Entropy
 
@@ -68,7 +69,7 @@ LEFT_OUT = ("shadow", "container")  # makes releases of its own; looks at files
 
 def adult_table(kinds: list[str], seed: int = 1) -> tuple[list[str], dict[str, float]]:
     """One table for each harm: a line for each release (or each of `kinds`), a column for each attack."""
-    names = [name for name, kind in REGISTRY.items() if not kind.several and name not in LEFT_OUT]
+    names = [name for name, kind in REGISTRY.items() if not says(kind, "several") and name not in LEFT_OUT]
     columns = {harm: [name for name in names if REGISTRY[name].axis == harm] for harm in HARMS}
     tables = {harm: [f"| {title} | {' | '.join(columns[harm])} |", f"|---|{'---|' * len(columns[harm])}"]
               for harm, title in HARMS.items()}  # fmt: skip
@@ -145,7 +146,9 @@ def scale(sizes: list[str], only: list[str], kinds: list[str]) -> None:
             made = [run(one, gather(one, tables[0]), Entropy.seeded(1)) for one in mechanisms]
             for name, attack_kind in REGISTRY.items():
                 attack = attack_kind()
-                if attack.small_only or attack.several != (len(made) > 1) or name in LEFT_OUT:
+                if says(attack, "small_only") or name in LEFT_OUT:
+                    continue
+                if says(attack, "several") != (len(made) > 1):
                     continue
                 if not attack.fits(made[0]) or (only and name not in only):
                     continue

@@ -13,7 +13,7 @@ from typing import Any
 from papers.framework import Curve, Figure, Reproduction
 from sfumato.errors import ParameterError
 from sfumato.pages.charts import COLOURS
-from sfumato.pages.page import embedded, javascript, template_text
+from sfumato.pages.page import embedded, javascript, page_style, template_text
 from sfumato.release.atomic import write_whole
 from sfumato.version import __version__
 
@@ -94,7 +94,7 @@ def reproduction_page(found: Reproduction, path: str | PathLike[str]) -> Path:
         tally=found.tally(),
         how="" if found.size == "full" else f" --{found.size}",
         version=__version__,
-        style=template_text("page.css") + _STYLE,
+        style=page_style() + _STYLE,
         held=embedded({"charts": charts, "rows": {}}),
         bundle=javascript(),
         script=template_text("page.js"),

@@ -14,9 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import sfumato as sf
-from sfumato.cli.demo import AXES, QUASI
+from sfumato.cli.demo import AXES
 
 HERE = Path(__file__).parent
+# Li & Li 2009, table 1: six quasi-identifiers and the occupation.
+QUASI = ("age", "workclass", "education", "marital-status", "race", "sex")
 NAMES = {"Mondrian": "Mondrian", "Bucketize": "Buckets", "DiffGen": "DiffGen"}
 LEGEND = {
     "Mondrian": "Mondrian",

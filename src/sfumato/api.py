@@ -8,7 +8,7 @@ from dataclasses import replace
 from os import PathLike
 from typing import Any, Literal
 
-from sfumato.claims import Claim, Requirement
+from sfumato.claims import Claim
 from sfumato.counts import Table, check, holdout, read
 from sfumato.drafting import draft
 from sfumato.errors import ParameterError
@@ -32,7 +32,7 @@ from sfumato.mechanisms.base import gather, refuse_guesses, refuse_several, refu
 from sfumato.mechanisms.refined_classes import refined_classes, seen_by_key
 from sfumato.pages import explain, report
 from sfumato.randomness import Entropy
-from sfumato.release import Release, Verdict, verify as _verify
+from sfumato.release import Release, verify
 from sfumato.release.atomic import NewFolder
 from sfumato.release.store import refuse_beforehand, save_or_keep
 from sfumato.schema import Schema
@@ -279,30 +279,6 @@ def _silences(release: Release) -> tuple[str, ...]:
     found, refined = release.fingerprints(), release.refined
     said = (*said, found.silence()) if found.above else said
     return said if refined is None else (*said, *refined.silences())
-
-
-def verify(
-    target: str | PathLike[str],
-    *,
-    schema: Schema | None = None,
-    requirement: Requirement | None = None,
-    groups: str | None = None,
-    counts: str | None = None,
-) -> Verdict:
-    """Check the claim of a saved release, or a requirement on any published table, from the written files alone.
-
-    Of a bare file, `groups` names the column of group numbers (buckets), and `counts` one that says for how many rows a
-    line stands.
-
-    >>> table = sf.datasets.adult("test")
-    >>> from tempfile import TemporaryDirectory
-    >>> release = sf.publish(table, sf.Mondrian(sf.KAnonymity(50)))
-    >>> with TemporaryDirectory() as folder:
-    ...     saved = release.save(f"{folder}/out")
-    ...     sf.verify(f"{folder}/out").holds
-    True
-    """
-    return _verify(target, schema=schema, requirement=requirement, groups=groups, counts=counts)
 
 
 def apply(release: Release, table: Table) -> Any:

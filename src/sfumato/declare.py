@@ -44,6 +44,7 @@ __all__ = [
     "like",
     "parameter",
     "parameters",
+    "says",
     "to_json",
     "written_flag",
 ]
@@ -229,7 +230,7 @@ def parameter(
     return field(default=default, metadata={"help": help, **said})
 
 
-def like(cls: type[Any], name: str, *, default: Any) -> Any:
+def like(cls: type[Any], name: str, *, default: Any = MISSING) -> Any:
     """Declare a field as another class declares its own: a parameter that is handed on."""
     return field(default=default, metadata=next(one.metadata for one in fields(cls) if one.name == name))
 
@@ -250,6 +251,11 @@ def declare(cls: type[T]) -> type[T]:
 
     cls.__post_init__ = __post_init__  # type: ignore[attr-defined]
     return dataclass(frozen=True, slots=True)(cls)
+
+
+def says(thing: Any, what: str) -> bool:
+    """Return a class variable that is False unless a mechanism or attack sets it."""
+    return bool(getattr(thing, what, False))
 
 
 def hold(thing: Any, **values: Any) -> None:

@@ -13,6 +13,7 @@ from sfumato.attacks import REGISTRY, Attack, Knowledge, attack_all, mechanism_o
 from sfumato.attacks.shadow import Shadow
 from sfumato.counts import Table
 from sfumato.errors import ParameterError
+from sfumato.schema.attribute import Missing
 
 
 def tables():
@@ -112,6 +113,19 @@ def test_one_attack_that_fails_takes_no_other_along(monkeypatch):
         attack_all(release, table, control, attacks=["shadow"])
 
 
+@pytest.mark.parametrize("name", ["identity", "linkage", "inference", "membership", "singling-out", "downcoding"])
+def test_controls_in_other_codes_are_refused(name):
+    table, control = tables()
+    release = made(table, sf.Mondrian(sf.KAnonymity(5)))
+    first = control.schema.quasi[0]
+    other = replace(first, missing=None if first.missing_code is not None else Missing())
+    columns = tuple(other if one.name == first.name else one for one in control.schema.attributes)
+    strange = Table.from_codes(replace(control.schema, attributes=columns), control.codes())
+    assert not first.same_codes(other)
+    with pytest.raises(sf.NotComparable):
+        REGISTRY[name]().run([release], Knowledge(), table, strange)
+
+
 def test_two_releases_are_composed():
     table, control = tables()
     pair = [made(table, sf.Mondrian(sf.KAnonymity(k))) for k in (4, 5)]
@@ -176,7 +190,7 @@ def test_an_attack_nobody_knows_is_refused():
 
 def test_a_third_partys_attack_is_run_as_it_is():
     class Blind:
-        name, axis, several, small_only = "blind", "inference", False, False
+        name, axis = "blind", "inference"
 
         def fits(self, release):
             return sf.attacks.Fit()

@@ -13,7 +13,8 @@ from tests.claims.mutants import MUTANTS
 from tests.claims.tiny_tables import PAPER, RECORDS, gathered, pair, tiny_schema
 
 import sfumato as sf
-from sfumato.attacks.audit import black_box_audit, clopper_pearson, exact_audit, laplace_counts, law_of
+from sfumato.attacks.audit import black_box_audit, exact_audit, laplace_counts, law_of
+from sfumato.measures.proportions import clopper_pearson
 from sfumato.randomness import Entropy, sparse_noise
 
 

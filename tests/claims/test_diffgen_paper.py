@@ -14,7 +14,7 @@ from tests.claims.tiny_tables import gathered, paper_table
 import sfumato as sf
 from sfumato.attacks.audit import Walk
 from sfumato.mechanisms.base import gather
-from sfumato.mechanisms.diffgen.diffgen import information_gain, max_score, step_epsilon
+from sfumato.mechanisms.diffgen import information_gain, max_score, step_epsilon
 from sfumato.mechanisms.diffgen.growth import OneWay
 from sfumato.mechanisms.diffgen.scores import score_of
 from sfumato.randomness import discrete_laplace_pmf, discrete_laplace_tail, exponential_choice_pmf, permute_and_flip_pmf

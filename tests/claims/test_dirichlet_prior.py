@@ -20,14 +20,13 @@ from sfumato.commuting.bounds import (
     excess,
     exp_below,
     log_above,
+    log_reference_zero_sample,
     reference_zero_samples,
     rounded_up,
     tail,
 )
 from sfumato.commuting.prior import (
     certified_delta,
-    is_good,
-    log_reference_zero_sample,
     mass_part,
     rejection_limit,
     shrunk_certificate,
@@ -36,6 +35,7 @@ from sfumato.commuting.prior import (
     smallest_scale,
     union_delta,
 )
+from sfumato.commuting.urn import is_good
 from sfumato.errors import ParameterError
 
 # ---------------------------------------------------------------------------- slow, obvious oracles

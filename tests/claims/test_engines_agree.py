@@ -11,7 +11,7 @@ import pytest
 from tests.claims.postgres import server
 
 import sfumato as sf
-from sfumato.engines import Parts, opened, sql
+from sfumato.engines import Parts, large_tables, sql
 from sfumato.io import database
 from sfumato.schema import Schema
 
@@ -70,8 +70,8 @@ def load(running, frame: pl.DataFrame, table: str) -> str:
 
 def read(where: str, frame: pl.DataFrame, schema: Schema, cells: int, *, folder, running, monkeypatch):
     if where == "stream":
-        monkeypatch.setattr(opened, "HELD_ROWS", 50)
-        monkeypatch.setattr(opened, "_BATCH", 64)
+        monkeypatch.setattr(large_tables, "HELD_ROWS", 50)
+        monkeypatch.setattr(large_tables, "_BATCH", 64)
         frame.write_parquet(folder / "rows.parquet")
         return sf.read(folder / "rows.parquet", schema, driver_cells=cells)
     if where == "duckdb":
@@ -114,8 +114,8 @@ def test_problems_are_the_same_in_a_stream(tmp_path, monkeypatch):
         pl.when(pl.col("ill") == "flu").then(pl.lit("influenza")).otherwise("ill").alias("ill")
     )
     expected = [(one.path, one.rule) for one in sf.check(frame, schema_of())]
-    monkeypatch.setattr(opened, "HELD_ROWS", 50)
-    monkeypatch.setattr(opened, "_BATCH", 64)
+    monkeypatch.setattr(large_tables, "HELD_ROWS", 50)
+    monkeypatch.setattr(large_tables, "_BATCH", 64)
     frame.write_parquet(tmp_path / "rows.parquet")
     assert expected
     assert [(one.path, one.rule) for one in sf.check(tmp_path / "rows.parquet", schema_of())] == expected

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.counts import agreement, people
+from sfumato.counts import people, suspected_keys
 
 TOWNS = ["Bonn", "Hof", "Jena", "Kiel", "Ulm"]
 K5 = sf.Mondrian(sf.KAnonymity(5))
@@ -140,7 +140,7 @@ def test_mutants_are_caught(monkeypatch):
     frame = frame.with_columns(pid=pl.format("P{}", 100_000 + pl.int_range(pl.len())))
     assert not sf.read(frame, schema("pid", person="pid")).suspected_keys()
     with monkeypatch.context() as mutant:
-        mutant.setattr(agreement, "_SORTED", 2)
+        mutant.setattr(suspected_keys, "_SORTED", 2)
         assert sf.read(frame, schema("pid", person="pid")).suspected_keys()
     table = sf.read(visits().drop("at").rename({"who": "chart"}), schema("encounter", person="encounter"))
     assert table.suspected_keys()

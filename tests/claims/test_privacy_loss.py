@@ -127,7 +127,7 @@ def test_measured_and_bound_are_never_mixed():
     """Trap 40: noise alone makes the measured loss larger than what the claim allows; both are shown as they are."""
     table = small_table(4, rows=24)
     raw = publish(table, Raw())
-    noisy = raw.with_claim(Claim(PureDP("1/100"), neighbours=Neighbours.REPLACE_ONE))
+    noisy = replace(raw, claim=Claim(PureDP("1/100"), neighbours=Neighbours.REPLACE_ONE))
     found = privacy_loss(table, noisy)
     assert found.bound == dp_bound("1/100")
     assert found.value == privacy_loss(table, raw).value > found.bound

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.counts import agreement, copies
+from sfumato.counts import copies, suspected_keys
 
 BIRTH = {"role": "quasi", "kind": "date", "range": ["1940-01-01", "2015-01-01"]}
 SEX = {"role": "quasi", "values": ["F", "M"]}
@@ -170,21 +170,21 @@ def test_chance_is_exact():
     two = 1 - sum(share**2 for share in shares)
     three = 6 * shares[0] * shares[1] * shares[2]
     for sizes, expected in (([2], two), ([3], three), ([4], 0.0), ([2, 3], (two + three) / 2)):
-        assert agreement._apart_by_chance(column, np.array(sizes)) == pytest.approx(expected)
+        assert suspected_keys._apart_by_chance(column, np.array(sizes)) == pytest.approx(expected)
     assert all(one > other for one, other in pairwise([two, three, 0.0]))
 
 
 def test_mutants_are_caught(monkeypatch):
     with monkeypatch.context() as mutant:
-        mutant.setattr(agreement, "_apart_by_chance", lambda *_: 1.0)
-        mutant.setattr(agreement, "_balanced", lambda *_: 0)
+        mutant.setattr(suspected_keys, "_apart_by_chance", lambda *_: 1.0)
+        mutant.setattr(suspected_keys, "_balanced", lambda *_: 0)
         assert paths(marks()) != ["subject"]
     with monkeypatch.context() as mutant:
-        mutant.setattr(agreement, "_balanced", lambda *_: 0)
+        mutant.setattr(suspected_keys, "_balanced", lambda *_: 0)
         assert paths(waves()) == []
     with monkeypatch.context() as mutant:
         mutant.setattr(copies, "_TIMES_ALIKE", 10**6)
         assert prescriptions().alike() == []
     with monkeypatch.context() as mutant:
-        mutant.setattr(agreement, "explained_share", lambda *_, **__: 0.0)
+        mutant.setattr(suspected_keys, "explained_share", lambda *_, **__: 0.0)
         assert paths(visits()) == []

@@ -17,8 +17,8 @@ from tests.oracles.urn import WordList, kept_reference, urn_reference
 
 from sfumato.commuting import urn as dirichlet_sample
 from sfumato.commuting.bounds import Stratum
-from sfumato.commuting.prior import is_good, smallest_alphas
-from sfumato.commuting.urn import KEEP_BITS, Commuters, UrnLaw, good, keep_probability, limits_of, urn_sample
+from sfumato.commuting.prior import smallest_alphas
+from sfumato.commuting.urn import KEEP_BITS, Commuters, UrnLaw, good, is_good, keep_probability, limits_of, urn_sample
 from sfumato.commuting.urn_kernel import kept_kernel, urn_kernel
 from sfumato.errors import ParameterError
 

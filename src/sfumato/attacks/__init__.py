@@ -5,7 +5,6 @@
 (0.07, 0.2)
 """
 
-from sfumato.attacks.again import mechanism_of
 from sfumato.attacks.audit import Accused, Audited, black_box_audit, exact_audit
 from sfumato.attacks.base import Attack, Exposure, Fit, Gain, Knowledge
 from sfumato.attacks.calibration import Calibration, calibrate
@@ -21,16 +20,17 @@ from sfumato.attacks.experiment import OverlapRow, Samples, draw_samples, overla
 from sfumato.attacks.foreground import Foreground
 from sfumato.attacks.identity import Identity
 from sfumato.attacks.inference import Inference
+from sfumato.attacks.inference_variants import RuledOut, Similarity, Skewness
 from sfumato.attacks.learner import Learner
 from sfumato.attacks.linkage import Linkage
 from sfumato.attacks.membership import Membership, advantage_bound
 from sfumato.attacks.minimality import Minimality
-from sfumato.attacks.reading import RuledOut, Similarity, Skewness
 from sfumato.attacks.registry import REGISTRY
 from sfumato.attacks.shadow import Shadow
 from sfumato.attacks.singling_out import SinglingOut
 from sfumato.attacks.suite import Suite, attack_all
 from sfumato.measures.proportions import Share, difference, wilson
+from sfumato.mechanisms.from_json import mechanism_of
 
 __all__ = [
     "REGISTRY",

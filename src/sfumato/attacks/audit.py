@@ -28,6 +28,7 @@ import numpy as np
 
 from sfumato.claims import PureDP
 from sfumato.errors import ParameterError
+from sfumato.measures.proportions import clopper_pearson
 from sfumato.mechanisms.base import Gathered
 from sfumato.mechanisms.diffgen.growth import Draw
 from sfumato.mechanisms.diffgen.scores import Score
@@ -43,7 +44,6 @@ __all__ = [
     "Walk",
     "audit_claim",
     "black_box_audit",
-    "clopper_pearson",
     "exact_audit",
     "laplace_counts",
     "law_of",
@@ -220,29 +220,10 @@ def _log_ratio(p: Decimal, q: Decimal) -> Decimal:
 #           Jagielski, Ullman & Oprea, NeurIPS 2020.
 # Claim     With probability at least `level`, no pure epsilon below `lower` holds for this mechanism.
 # Because   the event is chosen on one half of the runs and counted on the other; a lower bound of its share on one
-# table
-#           and an upper bound on the other each fail with probability at most (1 - level) / 2.
+#           table and an upper bound on the other each fail with probability at most (1 - level) / 2.
 # Checked   tests/claims/test_audit.py::test_the_black_box_accuses_a_wrong_scale_and_no_right_one
 #           tests/claims/test_audit.py::test_clopper_pearson_covers
 # Silent on anything not accused: a low bound proves nothing.
-
-
-def clopper_pearson(successes: int, trials: int, level: float = 0.95) -> tuple[float, float]:
-    """Return the exact interval of a share: each end fails with probability at most (1 - level) / 2.
-
-    >>> clopper_pearson(0, 10)[0]
-    0.0
-    """
-    from scipy.stats import beta
-
-    if not 0 <= successes <= trials or trials < 1:
-        raise ParameterError("successes", successes, f"must be in 0 .. {trials}, with at least one trial")
-    if not 0 < level < 1:
-        raise ParameterError("level", level, "must be between 0 and 1", hint="try 0.95")
-    tail = (1 - level) / 2
-    low = 0.0 if successes == 0 else float(beta.ppf(tail, successes, trials - successes + 1))
-    high = 1.0 if successes == trials else float(beta.ppf(1 - tail, successes + 1, trials - successes))
-    return low, high
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ Because   what the attack finds out about a control is true of everybody like th
 Checked   tests/unit/attacks/test_gain.py::test_the_gain_is_target_minus_control
           tests/unit/attacks/test_gain.py::test_an_attack_no_better_than_its_baseline_says_so
           tests/unit/attacks/test_gain.py::test_without_a_control_there_is_no_gain
-Silent on attacks nobody wrote down: a small gain is no proof of privacy. People who share a class succeed or fail
+Silent on attacks nobody wrote down: a small gain does not prove privacy. People who share a class succeed or fail
           together, so that the true spread may be larger than the interval.
 """
 
@@ -82,14 +82,13 @@ FITS = Fit()
 class Attack(Protocol):
     """A frozen value: what the attacker does is its class, how is its fields. Registered once, by its `name`.
 
-    An attack that also says `compared = True` takes part in the frontier's axis of its harm, whose figure is the
-    largest gain: it counts all people, and its success means the same as that of the others there.
+    Three class variables are False unless an attack sets them: `several` works on two releases or more, taken
+    together; `small_only` is too slow for a million rows; `compared` takes part in the frontier's axis of its harm,
+    whose figure is the largest gain: it counts all people, and its success means the same as that of the others there.
     """
 
     name: ClassVar[str]
     axis: ClassVar[Harm]
-    several: ClassVar[bool]  # works on two releases or more, taken together
-    small_only: ClassVar[bool]  # too slow for a million rows
 
     def fits(self, release: Release) -> Fit:
         """Say whether the attack has anything to work on."""

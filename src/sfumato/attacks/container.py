@@ -32,13 +32,13 @@ from typing import ClassVar
 import numpy as np
 import polars as pl
 
-from sfumato.attacks.base import FITS, Exposure, Fit, Gain, Harm, Knowledge, Whom
-from sfumato.attacks.victims import MOST, known_names, one_release, one_row_each, same_codes, share_of, whom
+from sfumato.attacks.base import FITS, Exposure, Fit, Gain, Harm, Whom
+from sfumato.attacks.case import Case, run
+from sfumato.attacks.victims import MOST, one_row_each, share_of, whom
 from sfumato.counts import Table
 from sfumato.declare import Whole, declare, parameter
 from sfumato.errors import NotComparable, SfumatoError, count_of
 from sfumato.estimate import View, align_boxes
-from sfumato.mechanisms import Progress
 from sfumato.randomness import Entropy
 from sfumato.release import Release
 from sfumato.release.files import DAMAGED, as_texts, opened
@@ -208,11 +208,11 @@ class Container:
 
     name: ClassVar[str] = "container"
     axis: ClassVar[Harm] = "identity"
-    several: ClassVar[bool] = False
-    small_only: ClassVar[bool] = False
 
     _: KW_ONLY
     most: Whole = parameter("How many people of each side are attacked at most.", default=MOST, least=2)
+
+    run = run
 
     def fits(self, release: Release) -> Fit:
         """A release that was read from a file or a folder."""
@@ -220,31 +220,24 @@ class Container:
             return Fit("it was not read from a file")
         return FITS if release.quasi else Fit("it publishes no quasi-identifier")
 
-    def run(
-        self,
-        releases: Sequence[Release],
-        knowledge: Knowledge,
-        targets: Table,
-        controls: Table | None = None,
-        *,
-        seed: int = 0,
-        progress: Progress | None = None,
-    ) -> Gain:
+    def attempt(self, case: Case) -> Gain:
         """Try each leak on targets and controls; the original's order is that of the targets."""
-        release = one_release(releases)
+        release, targets = case.release, case.targets
         if release.source is None:
             raise NotComparable("the release was not read from a file.")
-        known = known_names(knowledge, targets.schema)
+        known = case.known
         try:
             file = open_container(release.source, targets.schema)
         except (SfumatoError, *DAMAGED):
             raise NotComparable(f"{release.source.name} cannot be read row by row.") from None
         names, counted = tuple(file.labels), whom(targets)
-        if controls is not None:
-            same_codes(controls, targets, names)
-        entropy = Entropy.seeded(seed).child(self.name)
-        sides = [_Side.of(table, names, self.most, entropy.child(which))
-                 for table, which in ((targets, "targets"), (controls, "controls")) if table is not None]  # fmt: skip
+        case.same_codes(names)
+        entropy = case.entropy(self.name)
+        sides = [
+            _Side.of(table, names, self.most, entropy.child(which))
+            for table, which in ((targets, "targets"), (case.controls, "controls"))
+            if table is not None
+        ]
         view = align_boxes(release, targets.schema.with_roles(quasi=known))
         trials = [
             _placed(file, sides, names, "order", np.arange(file.rows), targets, entropy),

@@ -27,13 +27,12 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from sfumato.attacks.base import Fit, Gain, Harm, Knowledge
+from sfumato.attacks.base import Fit, Gain, Harm
+from sfumato.attacks.case import Case, run
 from sfumato.attacks.inference import Guesser, Guesses, carries, guess_secrets, guessed, in_parts
 from sfumato.attacks.victims import MOST, Victims
-from sfumato.counts import Table
 from sfumato.declare import Whole, declare, parameter
 from sfumato.estimate import View, align, holding_boxes
-from sfumato.mechanisms import Progress
 from sfumato.randomness import Entropy
 from sfumato.release import Release
 from sfumato.schema import Schema
@@ -53,13 +52,13 @@ class DeFinetti:
 
     name: ClassVar[str] = "definetti"
     axis: ClassVar[Harm] = "inference"
-    several: ClassVar[bool] = False
-    small_only: ClassVar[bool] = False
     compared: ClassVar[bool] = True
 
     _: KW_ONLY
     rounds: Whole = parameter("Rounds of expectation maximization.", default=15, least=1, unit="rounds")
     most: Whole = parameter("How many people of each side are attacked at most.", default=MOST, least=2)
+
+    run = run
 
     def fits(self, release: Release) -> Fit:
         """Groups whose values are not linked to rows: buckets, and classes of generalized tables."""
@@ -70,22 +69,12 @@ class DeFinetti:
             return Fit("its columns have too many values")
         return carries(release)
 
-    def run(
-        self,
-        releases: Sequence[Release],
-        knowledge: Knowledge,
-        targets: Table,
-        controls: Table | None = None,
-        *,
-        seed: int = 0,
-        progress: Progress | None = None,
-    ) -> Gain:
+    def attempt(self, case: Case) -> Gain:
         """Fit the model once for each sensitive attribute; guess targets and controls."""
-        entropy = Entropy.seeded(seed)
 
         def guesser(release: Release, schema: Schema, name: str) -> Guesser:
             view = align(release, schema, name)
-            model = fit_exchangeable(view, self.rounds, entropy=entropy.child(self.name).child("groups"))
+            model = fit_exchangeable(view, self.rounds, entropy=case.entropy(self.name).child("groups"))
 
             def guess(part: Victims) -> Guesses:
                 return guessed(part, model.beliefs(part.quasi), overall=view.overall)
@@ -101,9 +90,7 @@ class DeFinetti:
                 },
             )
 
-        return guess_secrets(
-            self.name, guesser, releases, knowledge, targets, controls, entropy=entropy, most=self.most
-        )
+        return guess_secrets(self.name, guesser, case, most=self.most)
 
 
 @dataclass(frozen=True)

@@ -13,16 +13,14 @@ Silent on patterns of several columns together.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import KW_ONLY, replace
 from typing import ClassVar
 
-from sfumato.attacks.base import Fit, Gain, Harm, Knowledge
+from sfumato.attacks.base import Fit, Gain, Harm
+from sfumato.attacks.case import Case, run
 from sfumato.attacks.definetti import DeFinetti
 from sfumato.attacks.victims import MOST
-from sfumato.counts import Table
 from sfumato.declare import Whole, declare, parameter
-from sfumato.mechanisms import Progress
 from sfumato.release import Release
 
 __all__ = ["Foreground"]
@@ -34,29 +32,20 @@ class Foreground:
 
     name: ClassVar[str] = "foreground"
     axis: ClassVar[Harm] = "inference"
-    several: ClassVar[bool] = False
-    small_only: ClassVar[bool] = False
     compared: ClassVar[bool] = True
 
     _: KW_ONLY
     most: Whole = parameter("How many people of each side are attacked at most.", default=MOST, least=1)
 
+    run = run
+
     def fits(self, release: Release) -> Fit:
         """As for deFinetti's attack."""
         return DeFinetti(most=self.most).fits(release)
 
-    def run(
-        self,
-        releases: Sequence[Release],
-        knowledge: Knowledge,
-        targets: Table,
-        controls: Table | None = None,
-        *,
-        seed: int = 0,
-        progress: Progress | None = None,
-    ) -> Gain:
+    def attempt(self, case: Case) -> Gain:
         """Read the patterns once, and guess targets and controls."""
-        found = DeFinetti(rounds=1, most=self.most).run(releases, knowledge, targets, controls, seed=seed)
+        found = DeFinetti(rounds=1, most=self.most).attempt(case)
         parts = {name: _renamed(one) for name, one in found.by_attribute.items()}
         return replace(_renamed(found), by_attribute=parts)
 

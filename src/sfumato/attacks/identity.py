@@ -24,21 +24,18 @@ Silent on what else is published beside the labels: sensitive values may identif
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import KW_ONLY
 from typing import Any, ClassVar
 
 import numpy as np
 
-from sfumato.attacks.base import FITS, PEOPLE, ROWS, Exposure, Fit, Gain, Harm, Knowledge, Whom, joined_words
+from sfumato.attacks.base import FITS, PEOPLE, ROWS, Fit, Gain, Harm, Knowledge, Whom, joined_words
+from sfumato.attacks.case import Case, run
 from sfumato.attacks.uniqueness import dankar, pitman, snb, zayatz
 from sfumato.attacks.victims import (
     MOST,
     Victims,
-    known_names,
-    one_release,
     one_row_each,
-    same_codes,
     share_of,
     victims,
     whom,
@@ -49,7 +46,6 @@ from sfumato.declare import MaybeRational, Whole, declare, parameter
 from sfumato.estimate import View, align_boxes, holding_boxes
 from sfumato.measures.base import json_number
 from sfumato.measures.proportions import Share
-from sfumato.mechanisms import Progress
 from sfumato.randomness import Entropy
 from sfumato.release import Release
 from sfumato.release.manifest import COUNTED_FORMS
@@ -117,8 +113,6 @@ class Identity:
 
     name: ClassVar[str] = "identity"
     axis: ClassVar[Harm] = "identity"
-    several: ClassVar[bool] = False
-    small_only: ClassVar[bool] = False
     compared: ClassVar[bool] = True
 
     _: KW_ONLY
@@ -127,24 +121,16 @@ class Identity:
     )
     most: Whole = parameter("How many people of each side are attacked at most.", default=MOST, least=2)
 
+    run = run
+
     def fits(self, release: Release) -> Fit:
         """Anything with a quasi-identifier."""
         return FITS if release.quasi else Fit("it publishes no quasi-identifier")
 
-    def run(
-        self,
-        releases: Sequence[Release],
-        knowledge: Knowledge,
-        targets: Table,
-        controls: Table | None = None,
-        *,
-        seed: int = 0,
-        progress: Progress | None = None,
-    ) -> Gain:
+    def attempt(self, case: Case) -> Gain:
         """Point at a row for each target; with `knowledge.population` the journalist's risks are shown, too."""
-        release = one_release(releases)
-        known = known_names(knowledge, targets.schema)
-        entropy = Entropy.seeded(seed).child(self.name)
+        release, known, targets, controls = case.release, case.known, case.targets, case.controls
+        entropy = case.entropy(self.name)
         view = align_boxes(release, targets.schema.with_roles(quasi=known))
         drawn = release.form in COUNTED_FORMS
         there = _rows_there(view, targets, known) if drawn else None
@@ -152,7 +138,7 @@ class Identity:
         chance = _pointed_at(view, people, own, there)
         found = None
         if controls is not None:
-            same_codes(controls, targets, known)
+            case.same_codes(known)
             found = Share(0, trials=min(controls.rows if controls.people is None else controls.people, self.most))
         if controls is not None and there is not None:
             others, theirs = _with_own_rows(view, controls, known, entropy.child("controls"), self.most)
@@ -164,14 +150,14 @@ class Identity:
             targets=share_of(chance, people.weight),
             controls=found,
             baseline=Share(people.people / max(1, release.rows), trials=people.people),
-            records=Exposure(people.names, codes=people.codes, weight=people.weight, success=chance, chance=chance),
+            records=people.exposure(chance, chance),
             holds=holds,
             hit=hit,
             miss=miss,
             whom=people.whom,
             stops=_STOPS_DRAWN if drawn else _STOPS,
             notes=(_NOBODYS,) if drawn else (),
-            details={} if drawn else self._risks(release, view, knowledge),
+            details={} if drawn else self._risks(release, view, case.knowledge),
         )
 
     def _risks(self, release: Release, view: View, knowledge: Knowledge) -> dict[str, Any]:

@@ -6,7 +6,8 @@ Claim     For each person the guess is the value of largest est(s | y) at what i
           frequent; a person no box holds is read off the nearest boxes. With `ruled_out` = j the attacker knows of the
           j likeliest wrong values that they are wrong. With `similar` = m a guess below the same node, m steps up the
           sensitive hierarchy, counts as right. With `risen` the guess is the value whose share in the class is furthest
-          above its share in the whole release, and the baseline is that share. `reading.py` has each under a name.
+          above its share in the whole release, and the baseline is that share. `inference_variants.py` has each under
+          a name.
 Because   est(s | y) holds what a release of any form says of a point; the controls are guessed by the same rule.
 Checked   tests/claims/test_inference_attack.py::test_equals_the_slow_attack
           tests/claims/test_inference_attack.py::test_planted_tables
@@ -16,31 +17,24 @@ Silent on what a learner finds across classes (`learner`), and on which values a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
-from sfumato.attacks.base import FITS, Exposure, Fit, Gain, Harm, Knowledge, joined_words, percent
+from sfumato.attacks.base import FITS, Fit, Gain, Harm, joined_words, percent
+from sfumato.attacks.case import Case, run
 from sfumato.attacks.victims import (
     MOST,
     Victims,
-    known_names,
-    one_release,
-    same_codes,
-    secrets,
     share_of,
-    victims,
     worst_attribute,
 )
-from sfumato.counts import Table
 from sfumato.declare import Whole, declare, parameter
 from sfumato.errors import count_of
 from sfumato.estimate import align, inferred
 from sfumato.measures.proportions import Share
-from sfumato.mechanisms import Progress
-from sfumato.randomness import Entropy
 from sfumato.release import Release
 from sfumato.schema import Attribute, Schema
 
@@ -71,8 +65,6 @@ class Inference:
 
     name: ClassVar[str] = "inference"
     axis: ClassVar[Harm] = "inference"
-    several: ClassVar[bool] = False
-    small_only: ClassVar[bool] = False
     compared: ClassVar[bool] = True
 
     _: KW_ONLY
@@ -83,20 +75,13 @@ class Inference:
     risen: bool = parameter("Guess the value that is furthest above its usual share.", default=False)
     most: Whole = parameter("How many people of each side are attacked at most.", default=MOST, least=2)
 
+    run = run
+
     def fits(self, release: Release) -> Fit:
         """Anything that carries an attribute can be read."""
         return carries(release)
 
-    def run(
-        self,
-        releases: Sequence[Release],
-        knowledge: Knowledge,
-        targets: Table,
-        controls: Table | None = None,
-        *,
-        seed: int = 0,
-        progress: Progress | None = None,
-    ) -> Gain:
+    def attempt(self, case: Case) -> Gain:
         """Guess the values of targets and controls; of several sensitive attributes the worst is shown."""
 
         def guesser(release: Release, schema: Schema, name: str) -> Guesser:
@@ -125,9 +110,7 @@ class Inference:
                 },
             )
 
-        return guess_secrets(
-            self.name, guesser, releases, knowledge, targets, controls, entropy=Entropy.seeded(seed), most=self.most
-        )
+        return guess_secrets(self.name, guesser, case, most=self.most)
 
     def _guesses(self) -> str:
         """What is done, with a place for the attribute."""
@@ -214,31 +197,20 @@ class Guesser:
 def guess_secrets(
     attack: str,
     guesser: Callable[[Release, Schema, str], Guesser],
-    releases: Sequence[Release],
-    knowledge: Knowledge,
-    targets: Table,
-    controls: Table | None,
+    case: Case,
     *,
-    entropy: Entropy,
     most: int = MOST,
 ) -> Gain:
     """Guess each sensitive attribute of targets and controls by the same rule; the one given away most comes first."""
-    release = one_release(releases)
-    known = known_names(knowledge, targets.schema)
-    drawn = entropy.child(attack)
+    known = case.known
 
     def one(name: str) -> Gain:
-        rule = guesser(release, targets.schema.with_roles(quasi=known, sensitive=name), name)
-
-        def guesses(table: Table, which: str) -> Guesses:
-            return rule.guess(victims(table, known, [name], entropy=drawn.child(which), most=most))
-
-        if controls is not None:
-            same_codes(controls, targets, (*known, name))
+        rule = guesser(case.release, case.targets.schema.with_roles(quasi=known, sensitive=name), name)
+        people, others = case.people(attack, [name], most=most)
         return inference_gain(
             attack,
-            guesses(targets, "targets"),
-            None if controls is None else guesses(controls, "controls"),
+            rule.guess(people),
+            None if others is None else rule.guess(others),
             overall=rule.overall,
             groups=rule.groups,
             known=known,
@@ -246,7 +218,7 @@ def guess_secrets(
             **rule.said,
         )
 
-    return worst_attribute(secrets(release, targets.schema, knowledge), one)
+    return worst_attribute(case.secrets, one)
 
 
 def inference_gain(
@@ -295,9 +267,7 @@ def inference_gain(
         targets=targets.share,
         controls=None if controls is None else controls.share,
         baseline=baseline,
-        records=Exposure(
-            people.names, codes=people.codes, weight=people.weight, success=targets.success, chance=targets.chance
-        ),
+        records=people.exposure(targets.success, targets.chance),
         holds=knows,
         hit=f"{guesses.format(attribute)} of {{}} of the {people.whom.many} in the table",
         miss=f"of {{}} of {people.whom.others}",

@@ -15,22 +15,19 @@ Silent on learners that generalize less or more than this one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import KW_ONLY
 from typing import ClassVar
 
 import numpy as np
 
-from sfumato.attacks.base import Fit, Gain, Harm, Knowledge
+from sfumato.attacks.base import Fit, Gain, Harm
+from sfumato.attacks.case import Case, run
 from sfumato.attacks.inference import Guesser, Guesses, carries, guess_secrets
 from sfumato.attacks.victims import MOST, Victims
-from sfumato.counts import Table
 from sfumato.declare import Whole, declare, parameter
 from sfumato.estimate import align, row_features
 from sfumato.measures.classification import training_lines
 from sfumato.measures.learners import ModelName, fit
-from sfumato.mechanisms import Progress
-from sfumato.randomness import Entropy
 from sfumato.release import Release
 from sfumato.schema import Schema
 
@@ -43,33 +40,24 @@ class Learner:
 
     name: ClassVar[str] = "learner"
     axis: ClassVar[Harm] = "inference"
-    several: ClassVar[bool] = False
-    small_only: ClassVar[bool] = False
     compared: ClassVar[bool] = True
 
     _: KW_ONLY
     model: ModelName = parameter("The learner that is trained on the release.", default="tree")
     most: Whole = parameter("How many people of each side are attacked at most.", default=MOST, least=2)
 
+    run = run
+
     def fits(self, release: Release) -> Fit:
         """Anything that carries an attribute and has a column to learn from."""
         return carries(release) if release.quasi else Fit("it publishes no quasi-identifier to learn from")
 
-    def run(
-        self,
-        releases: Sequence[Release],
-        knowledge: Knowledge,
-        targets: Table,
-        controls: Table | None = None,
-        *,
-        seed: int = 0,
-        progress: Progress | None = None,
-    ) -> Gain:
+    def attempt(self, case: Case) -> Gain:
         """Train once for each sensitive attribute; guess targets and controls."""
 
         def guesser(release: Release, schema: Schema, name: str) -> Guesser:
             view = align(release, schema, name)
-            learned = fit(self.model, training_lines(view, np.arange(view.values)), seed=seed)
+            learned = fit(self.model, training_lines(view, np.arange(view.values)), seed=case.seed)
 
             def guess(people: Victims) -> Guesses:
                 success = learned(row_features(release, schema, people.quasi)) == people.secret
@@ -78,6 +66,4 @@ class Learner:
             said = {"holds": f" and trains a learner ({self.model}) on the release"}
             return Guesser(guess, overall=view.overall, groups=np.arange(view.values), said=said)
 
-        return guess_secrets(
-            self.name, guesser, releases, knowledge, targets, controls, entropy=Entropy.seeded(seed), most=self.most
-        )
+        return guess_secrets(self.name, guesser, case, most=self.most)

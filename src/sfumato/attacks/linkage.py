@@ -14,21 +14,18 @@ Cost      people x distinct boxes x columns.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import KW_ONLY
 from typing import ClassVar
 
 import numpy as np
 
-from sfumato.attacks.base import FITS, Exposure, Fit, Gain, Harm, Knowledge, joined_words
-from sfumato.attacks.victims import Victims, known_names, one_release, same_codes, share_of, victims
-from sfumato.counts import Table
+from sfumato.attacks.base import FITS, Fit, Gain, Harm, joined_words
+from sfumato.attacks.case import Case, run
+from sfumato.attacks.victims import Victims, share_of
 from sfumato.declare import Whole, declare, parameter
 from sfumato.errors import NotComparable, ParameterError
 from sfumato.estimate import View, align_boxes, distinct_boxes, nearest_boxes
 from sfumato.measures.proportions import Share
-from sfumato.mechanisms import Progress
-from sfumato.randomness import Entropy
 from sfumato.release import Release
 
 __all__ = ["Linkage"]
@@ -42,30 +39,20 @@ class Linkage:
 
     name: ClassVar[str] = "linkage"
     axis: ClassVar[Harm] = "identity"
-    several: ClassVar[bool] = False
-    small_only: ClassVar[bool] = False
 
     _: KW_ONLY
     first: tuple[str, ...] | None = parameter("Columns of the first file; every other one unless named.", default=None)
     most: Whole = parameter("How many people of each side are attacked at most.", default=1000, least=1)
 
+    run = run
+
     def fits(self, release: Release) -> Fit:
         """Two quasi-identifiers or more."""
         return FITS if len(release.quasi) > 1 else Fit("it has fewer than two quasi-identifiers to part")
 
-    def run(
-        self,
-        releases: Sequence[Release],
-        knowledge: Knowledge,
-        targets: Table,
-        controls: Table | None = None,
-        *,
-        seed: int = 0,
-        progress: Progress | None = None,
-    ) -> Gain:
+    def attempt(self, case: Case) -> Gain:
         """Try to join the two halves of each target and control."""
-        release = one_release(releases)
-        names = known_names(knowledge, targets.schema)
+        names = case.known
         if len(names) < 2:
             raise NotComparable("linkage needs two quasi-identifiers or more.")
         one = names[::2] if self.first is None else self.first
@@ -73,23 +60,17 @@ class Linkage:
         if not other or any(name not in names for name in one):
             hint = f"some, not all, of {', '.join(names)}"
             raise ParameterError("first", ", ".join(one), "must be some of the known columns", hint=hint)
-        entropy = Entropy.seeded(seed).child(self.name)
-        view = distinct_boxes(align_boxes(release, targets.schema.with_roles(quasi=names)))
+        view = distinct_boxes(align_boxes(case.release, case.targets.schema.with_roles(quasi=names)))
         halves = [[names.index(name) for name in part] for part in (one, other)]
-        people = victims(targets, names, entropy=entropy.child("targets"), most=self.most)
+        people, others = case.people(self.name, most=self.most)
         chance = _linked(view, people, halves)
-        found = None
-        if controls is not None:
-            same_codes(controls, targets, names)
-            others = victims(controls, names, entropy=entropy.child("controls"), most=self.most)
-            found = share_of(_linked(view, others, halves), others.weight)
         return Gain(
             self.name,
             axis="identity",
             targets=share_of(chance, people.weight),
-            controls=found,
-            baseline=Share(people.people / max(1, release.rows), trials=people.people),
-            records=Exposure(people.names, codes=people.codes, weight=people.weight, success=chance, chance=chance),
+            controls=None if others is None else share_of(_linked(view, others, halves), others.weight),
+            baseline=Share(people.people / max(1, case.release.rows), trials=people.people),
+            records=people.exposure(chance, chance),
             holds=f"has one file with {joined_words(one)} and another with {joined_words(other)}",
             hit=f"joins what the two files say of {{}} of the {people.whom.many} in the table",
             miss=f"of {{}} of {people.whom.others}",

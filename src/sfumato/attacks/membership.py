@@ -36,18 +36,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sfumato.attacks.audit import clopper_pearson
-from sfumato.attacks.base import CELLS, FITS, PEOPLE, Exposure, Fit, Gain, Harm, Knowledge
+from sfumato.attacks.base import CELLS, FITS, PEOPLE, Exposure, Fit, Gain, Harm
+from sfumato.attacks.case import Case, run
 from sfumato.attacks.roc import curve_of
-from sfumato.attacks.victims import MOST, Victims, known_names, one_release, same_codes, share_of, victims
+from sfumato.attacks.victims import MOST, Victims, share_of
 from sfumato.counts import Cuts, Table
 from sfumato.counts.recoding import row_ids
 from sfumato.declare import Whole, declare, parameter
 from sfumato.errors import NotComparable
 from sfumato.estimate import View, align, by_labels
 from sfumato.measures.privacy import membership_bound
-from sfumato.measures.proportions import Share
-from sfumato.mechanisms import Progress
+from sfumato.measures.proportions import Share, clopper_pearson
 from sfumato.randomness import Entropy
 from sfumato.release import Release
 
@@ -80,44 +79,28 @@ class Membership:
 
     name: ClassVar[str] = "membership"
     axis: ClassVar[Harm] = "membership"
-    several: ClassVar[bool] = False
-    small_only: ClassVar[bool] = False
     compared: ClassVar[bool] = True
 
     _: KW_ONLY
     most: Whole = parameter("How many people of each side are attacked at most.", default=MOST, least=2)
 
+    run = run
+
     def fits(self, release: Release) -> Fit:
         """Every release says something of who may be in it."""
         return FITS if release.quasi or release.carried else Fit("it publishes no column")
 
-    def run(
-        self,
-        releases: Sequence[Release],
-        knowledge: Knowledge,
-        targets: Table,
-        controls: Table | None = None,
-        *,
-        seed: int = 0,
-        progress: Progress | None = None,
-    ) -> Gain:
+    def attempt(self, case: Case) -> Gain:
         """Say of targets and controls whether they are in; the table of the targets is that of the release."""
-        release = one_release(releases)
-        known = known_names(knowledge, targets.schema)
+        release, known, targets = case.release, case.known, case.targets
         carried = _carried(release, targets)
-        if controls is not None:
-            same_codes(controls, targets, (*known, *carried))
-        entropy = Entropy.seeded(seed).child(self.name)
+        case.same_codes((*known, *carried))
         if release.form == "cells" and isinstance(release.recoding, Cuts) and _same_columns(release, targets, carried):
-            return _by_law(release, targets, controls)
+            return _by_law(release, targets, case.controls)
         view = joint_view(release, targets.schema.with_roles(quasi=known, sensitive=carried), carried)
-        people = [
-            victims(table, known, carried, entropy=entropy.child(which), most=self.most)
-            for table, which in ((targets, "targets"), (controls, "controls"))
-            if table is not None
-        ]
+        people = [part for part in case.people(self.name, carried, most=self.most) if part is not None]
         scores = [view.scores(part) for part in people]
-        return _by_score(release, people, scores, entropy.child("halves"))
+        return _by_score(release, people, scores, case.entropy(self.name).child("halves"))
 
 
 def _carried(release: Release, targets: Table) -> tuple[str, ...]:
@@ -129,10 +112,7 @@ def _same_columns(release: Release, targets: Table, carried: tuple[str, ...]) ->
     """Whether the release and the table write all published columns in the same codes."""
     schema = targets.schema
     return len(carried) == len(release.carried) and all(
-        own.name in schema
-        and schema[own.name].role not in ("identifier", "other")
-        and own.domain == schema[own.name].domain
-        and own.missing_code == schema[own.name].missing_code
+        own.name in schema and schema[own.name].role not in ("identifier", "other") and own.same_codes(schema[own.name])
         for own in (*release.quasi, *release.carried)
     )
 
@@ -181,7 +161,7 @@ def joint_view(release: Release, schema: Any, carried: Sequence[str]) -> _Joint:
     for name, at in zip(carried, places, strict=True):
         mine, theirs = schema[name], release.carried[at]
         codes = release.groups.carried.codes[:, at].astype(np.int64)
-        if mine.domain != theirs.domain or mine.missing_code != theirs.missing_code:
+        if not mine.same_codes(theirs):
             texts = {text: code for code, text in enumerate(mine.texts())}
             lookup = np.array([texts.get(theirs.text(code), -1) for code in range(theirs.size)])
             codes = lookup[codes]

@@ -23,15 +23,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.attacks.base import Fit, Gain, Harm, Knowledge
+from sfumato.attacks.base import Fit, Gain, Harm
+from sfumato.attacks.case import Case, run
 from sfumato.attacks.inference import Guesser, Guesses, carries, guess_secrets, guessed
-from sfumato.attacks.victims import Victims, known_names
-from sfumato.counts import Table
+from sfumato.attacks.victims import Victims
 from sfumato.declare import MaybeRational, Whole, declare, parameter
 from sfumato.estimate import View, align, holding_boxes, inferred
 from sfumato.exact import number_from_json
-from sfumato.mechanisms import Progress
-from sfumato.randomness import Entropy
 from sfumato.release import Release
 from sfumato.schema import Schema
 
@@ -96,7 +94,6 @@ class Minimality:
 
     name: ClassVar[str] = "minimality"
     axis: ClassVar[Harm] = "inference"
-    several: ClassVar[bool] = False
     small_only: ClassVar[bool] = True
 
     _: KW_ONLY
@@ -104,6 +101,8 @@ class Minimality:
         "No value has more than 1/l of a class; that of the release unless given.", default=None, above=1
     )
     size: Whole = parameter("Largest class that is worked out exactly.", default=20, least=2, unit="people")
+
+    run = run
 
     def fits(self, release: Release) -> Fit:
         """Generalized tables under l-diversity."""
@@ -118,18 +117,9 @@ class Minimality:
             return 1 / self.l
         return next(_promised(release.mechanism.get("requirement")), None)
 
-    def run(
-        self,
-        releases: Sequence[Release],
-        knowledge: Knowledge,
-        targets: Table,
-        controls: Table | None = None,
-        *,
-        seed: int = 0,
-        progress: Progress | None = None,
-    ) -> Gain:
+    def attempt(self, case: Case) -> Gain:
         """Work out the small classes; read the others. Targets must be everybody in the table."""
-        everybody = targets.counts(known_names(knowledge, targets.schema))
+        everybody = case.targets.counts(case.known)
 
         def guesser(release: Release, schema: Schema, name: str) -> Guesser:
             view = align(release, schema, name)
@@ -154,7 +144,7 @@ class Minimality:
                 },
             )
 
-        return guess_secrets(self.name, guesser, releases, knowledge, targets, controls, entropy=Entropy.seeded(seed))
+        return guess_secrets(self.name, guesser, case)
 
     def _classes(
         self, view: View, codes: np.ndarray, weight: np.ndarray, largest: Fraction

@@ -48,7 +48,7 @@ class Curve:
         return float(self.members[allowed].max(initial=0) / max(1, self.members[-1]))
 
     def _few(self) -> dict[float, float]:
-        """Hits at each small share of false alarms that so many others can show."""
+        """Hits at each small share of false alarms that this number of others can show."""
         return {rate: self.hits_at(rate) for rate in FALSE_ALARMS if self.others[-1] * rate >= 1}
 
     def figures(self) -> dict[str, float | str | None]:

@@ -18,24 +18,23 @@ Cost      one release for each shadow table.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import KW_ONLY
 from typing import ClassVar
 
 import numpy as np
 
-from sfumato.attacks.again import mechanism_of
-from sfumato.attacks.base import FITS, ROWS, Exposure, Fit, Gain, Harm, Knowledge
+from sfumato.attacks.base import FITS, ROWS, Exposure, Fit, Gain, Harm
+from sfumato.attacks.case import Case, run
 from sfumato.attacks.membership import audited, joint_view, stated_bound
 from sfumato.attacks.roc import curve_of
-from sfumato.attacks.victims import Victims, known_names, one_release, same_codes, victims
+from sfumato.attacks.victims import Victims, victims
 from sfumato.counts import Table
 from sfumato.declare import Whole, declare, parameter
 from sfumato.errors import NotComparable, SfumatoError
 from sfumato.estimate import align_boxes, holding_boxes
 from sfumato.measures.proportions import Share
-from sfumato.mechanisms import Progress
-from sfumato.mechanisms.base import gather, run
+from sfumato.mechanisms.base import gather, run as publish
+from sfumato.mechanisms.from_json import mechanism_of
 from sfumato.randomness import Entropy
 from sfumato.release import Release
 
@@ -48,12 +47,13 @@ class Shadow:
 
     name: ClassVar[str] = "shadow"
     axis: ClassVar[Harm] = "membership"
-    several: ClassVar[bool] = False
     small_only: ClassVar[bool] = True
 
     _: KW_ONLY
     people: Whole = parameter("How many of the most exposed people are tried.", default=10, least=1, unit="people")
     releases: Whole = parameter("Shadow releases that are made.", default=32, least=8, unit="releases")
+
+    run = run
 
     def fits(self, release: Release) -> Fit:
         """A release that says by which mechanism it was made."""
@@ -63,26 +63,15 @@ class Shadow:
             return Fit(str(error).rstrip("."))
         return FITS if release.quasi and release.carried else Fit("it publishes too little")
 
-    def run(
-        self,
-        releases: Sequence[Release],
-        knowledge: Knowledge,
-        targets: Table,
-        controls: Table | None = None,
-        *,
-        seed: int = 0,
-        progress: Progress | None = None,
-    ) -> Gain:
+    def attempt(self, case: Case) -> Gain:
         """Make the shadow releases and count; without controls the tables are drawn from the targets."""
-        release = one_release(releases)
+        release, known, targets, controls = case.release, case.known, case.targets, case.controls
         mechanism = mechanism_of(release.mechanism)
-        known = known_names(knowledge, targets.schema)
         carried = tuple(a.name for a in release.carried if a.name in targets.schema)
         if not carried:
             raise NotComparable("the release carries no attribute of the table.")
-        if controls is not None:
-            same_codes(controls, targets, (*known, *carried))
-        entropy = Entropy.seeded(seed).child(self.name)
+        case.same_codes((*known, *carried))
+        entropy = case.entropy(self.name)
         schema = targets.schema.with_roles(quasi=known, sensitive=carried)
         exposed = _exposed(release, targets, known, carried, self.people)
         names = tuple(attribute.name for attribute in targets.schema.published)
@@ -100,8 +89,8 @@ class Shadow:
         scores = np.zeros((self.releases, len(who), 2))
         inside = np.zeros((self.releases, len(who)), bool)
         for at in range(self.releases):
-            if progress is not None:
-                progress(at / self.releases, "shadow releases")
+            if case.progress is not None:
+                case.progress(at / self.releases, "shadow releases")
             stream = entropy.child(str(at))
             inside[at] = stream.child("coins").below_many(2, len(who)).astype(bool)[first]
             rest = _by_people(whose, stream.child("rows"))[: targets.rows]
@@ -109,7 +98,7 @@ class Shadow:
             put = np.concatenate([np.zeros(0, np.int64), *mine])
             people = np.concatenate([whose[rest], of[put]]).tolist() if targets.schema.person else None
             rows = Table.from_codes(targets.schema, np.concatenate([pool[rest], rows_in[put]]), names, people=people)
-            made = run(mechanism, gather(mechanism, rows), stream.child("release"))
+            made = publish(mechanism, gather(mechanism, rows), stream.child("release"))
             scores[at] = joint_view(made, schema, carried).scores(exposed)
         return self._gain(release, exposed, scores, inside)
 

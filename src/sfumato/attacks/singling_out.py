@@ -18,21 +18,19 @@ Cost      conditions x (distinct rows + distinct boxes) x columns.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import ClassVar
 
 import numpy as np
 
-from sfumato.attacks.base import FITS, PEOPLE, ROWS, Exposure, Fit, Gain, Harm, Knowledge, Whom
-from sfumato.attacks.victims import known_names, one_release, same_codes, whom
+from sfumato.attacks.base import FITS, PEOPLE, ROWS, Exposure, Fit, Gain, Harm, Whom
+from sfumato.attacks.case import Case, run
+from sfumato.attacks.victims import whom
 from sfumato.counts import Counts, Table
 from sfumato.declare import Whole, declare, parameter
 from sfumato.errors import count_of
 from sfumato.estimate import Regions, View, align, align_boxes, distinct_boxes, estimate
 from sfumato.measures.proportions import Share
-from sfumato.mechanisms import Progress
-from sfumato.randomness import Entropy
 from sfumato.release import Release
 from sfumato.schema import Attribute, Schema
 
@@ -100,32 +98,21 @@ class SinglingOut:
 
     name: ClassVar[str] = "singling-out"
     axis: ClassVar[Harm] = "identity"
-    several: ClassVar[bool] = False
-    small_only: ClassVar[bool] = False
 
     _: KW_ONLY
     columns: Whole = parameter("Columns that a condition is about.", default=4, least=1, grid=(1, 2, 4), unit="columns")
     attempts: Whole = parameter("Conditions that are tried.", default=500, least=1)
 
+    run = run
+
     def fits(self, release: Release) -> Fit:
         """Anything with a column to put a condition on."""
         return FITS if release.quasi else Fit("it publishes no quasi-identifier")
 
-    def run(
-        self,
-        releases: Sequence[Release],
-        knowledge: Knowledge,
-        targets: Table,
-        controls: Table | None = None,
-        *,
-        seed: int = 0,
-        progress: Progress | None = None,
-    ) -> Gain:
+    def attempt(self, case: Case) -> Gain:
         """Write conditions from the release; count whom they single out among targets and controls."""
-        release = one_release(releases)
-        names = known_names(knowledge, targets.schema)
-        entropy = Entropy.seeded(seed).child(self.name)
-        generator = np.random.Generator(np.random.PCG64(entropy.below(2**63)))
+        release, names, targets, controls = case.release, case.known, case.targets, case.controls
+        generator = np.random.Generator(np.random.PCG64(case.entropy(self.name).below(2**63)))
         carried = [a.name for a in release.carried if a.name in targets.schema and a.name not in names]
         linked = [name for name in carried if targets.schema[name].role in ("sensitive", "target")][:1]
         schema = targets.schema.with_roles(quasi=names, sensitive=linked or None)
@@ -135,8 +122,7 @@ class SinglingOut:
         if not linked:
             view = distinct_boxes(view)
         columns = (*names, *linked)
-        if controls is not None:
-            same_codes(controls, targets, columns)
+        case.same_codes(columns)
         kept = self._found(view, columns, schema, linked=bool(linked), generator=generator)
         blind = _blind(columns, schema, self.columns, max(1, len(kept)), generator)
         success, counted = kept.met_by_one(targets), whom(targets)

@@ -23,9 +23,11 @@ from typing import Any
 import numpy as np
 
 from sfumato.attacks.base import Attack, Fit, Gain, Knowledge, percent
+from sfumato.attacks.case import known_names
 from sfumato.attacks.registry import REGISTRY
-from sfumato.attacks.victims import known_names, victims
+from sfumato.attacks.victims import victims
 from sfumato.counts import Table, holdout
+from sfumato.declare import says
 from sfumato.errors import NotComparable, ParameterError, SfumatoError
 from sfumato.estimate import align_boxes, nearest_boxes
 from sfumato.measures.base import json_number
@@ -181,9 +183,9 @@ def _chosen(attacks: Sequence[str | Attack] | None) -> dict[str, Attack]:
 
 
 def _fits(attack: Attack, releases: Sequence[Release], table: Table, *, asked: bool) -> Fit:
-    if attack.several and len(releases) < 2:
+    if says(attack, "several") and len(releases) < 2:
         return Fit("it needs two releases or more")
-    if attack.small_only and not asked and table.rows > _SMALL:
+    if says(attack, "small_only") and not asked and table.rows > _SMALL:
         return Fit(f"it is for tables of up to {_SMALL:,} rows unless it is asked for by name")
     return next((fit for fit in map(attack.fits, releases) if not fit), Fit())
 

@@ -18,20 +18,13 @@ from dataclasses import KW_ONLY, dataclass, field
 
 import numpy as np
 
-from sfumato.attacks.base import PEOPLE, ROWS, Gain, Knowledge, Whom
+from sfumato.attacks.base import PEOPLE, ROWS, Exposure, Gain, Whom
 from sfumato.counts import Table
-from sfumato.errors import NotComparable, ParameterError
-from sfumato.estimate import measured_attributes
 from sfumato.measures.base import worst_of
 from sfumato.measures.proportions import Share
 from sfumato.randomness import Entropy
-from sfumato.release import Release
-from sfumato.schema import Schema
 
-__all__ = [
-    "MOST", "Victims", "known_names", "one_release", "one_row_each", "same_codes", "secrets", "share_of",
-    "victims", "whom", "worst_attribute",
-]  # fmt: skip
+__all__ = ["MOST", "Victims", "one_row_each", "share_of", "victims", "whom", "worst_attribute"]
 
 MOST = 25_000  # people on each side; more make an interval narrower than anybody reads
 
@@ -62,6 +55,10 @@ class Victims:
         """How many there are in all."""
         return int(self.weight.sum())
 
+    def exposure(self, success: np.ndarray, chance: np.ndarray) -> Exposure:
+        """Return how the attack fared on each kind of target."""
+        return Exposure(self.names, codes=self.codes, weight=self.weight, success=success, chance=chance)
+
 
 def victims(
     table: Table, known: Sequence[str], secrets: Sequence[str] = (), *, entropy: Entropy, most: int = MOST
@@ -88,7 +85,7 @@ def whom(table: Table, *, all_rows: bool = False) -> Whom:
 
 
 def one_row_each(table: Table, entropy: Entropy, most: int = MOST) -> np.ndarray | None:
-    """Return the rows that stand for people: one of each, at random, and of at most so many; nothing for every row.
+    """Return the rows that stand for people: one of each, at random, `most` of them at most; None for every row.
 
     Where the schema names a person who may have several rows, a share of these rows is a share of people.
     """
@@ -101,47 +98,6 @@ def one_row_each(table: Table, entropy: Entropy, most: int = MOST) -> np.ndarray
         return rows
     kept = np.flatnonzero(entropy.subset(many, most))
     return kept if rows is None else rows[kept]
-
-
-def known_names(knowledge: Knowledge, schema: Schema) -> tuple[str, ...]:
-    """Return the quasi-identifiers the attacker knows; all of them unless named."""
-    names = tuple(attribute.name for attribute in schema.quasi)
-    if not names:
-        raise NotComparable("the table has no quasi-identifier: an attacker must know something of a person.")
-    for name in knowledge.known or ():
-        if name not in names:
-            raise ParameterError("known", name, "is not a quasi-identifier", hint=f"one of {', '.join(names)}")
-    return names if knowledge.known is None else knowledge.known
-
-
-def one_release(releases: Sequence[Release]) -> Release:
-    """Return the release under attack: attacks on a single one take the last that was given."""
-    if isinstance(releases, Release) or not releases:
-        raise ParameterError("releases", "one" if releases else "none", "must be a list", hint="[release]")
-    return releases[-1]
-
-
-def secrets(release: Release, schema: Schema, knowledge: Knowledge) -> tuple[str, ...]:
-    """Return the attributes under attack: the one named, else every sensitive one that the release carries.
-
-    Of a release that carries none of them (a differentially private one that counts a target) what it does carry.
-    """
-    carried = {attribute.name for attribute in release.carried}
-    if knowledge.attribute is None and not carried & {attribute.name for attribute in schema.sensitive}:
-        return tuple(a.name for a in schema.carried if a.name in carried) or (measured_attributes(schema)[0].name,)
-    return tuple(a.name for a in measured_attributes(schema, knowledge.attribute, release=release))
-
-
-def same_codes(controls: Table, targets: Table, names: Sequence[str]) -> None:
-    """Raise where targets and controls are not written in the same codes."""
-    for name in names:
-        if name not in controls.schema:
-            raise NotComparable(f"the controls have no {name}.")
-        mine, theirs = targets.schema[name], controls.schema[name]
-        if mine.domain != theirs.domain or mine.missing_code != theirs.missing_code:
-            raise NotComparable(
-                f"targets and controls must have {name} in the same codes. Hint: read both by one schema."
-            )
 
 
 def share_of(success: np.ndarray, weight: np.ndarray) -> Share:

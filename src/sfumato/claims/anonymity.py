@@ -15,12 +15,12 @@ Silent on what the people of a class have in common: k says nothing of sensitive
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import KW_ONLY
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from sfumato.claims.classes import BoolArray, Classes, Figure, each_exactly, largest_ratio
-from sfumato.claims.ground import Ground
 from sfumato.claims.requirement import Found, Requirement, Unit
 from sfumato.declare import Rational, Whole, declare, parameter
 from sfumato.exact import plain
@@ -124,20 +124,9 @@ class AlphaK(Requirement):
         """Return the largest share of one value in one class."""
         return largest_ratio(classes.counts.max(axis=1), classes.members)
 
-    def found(
-        self,
-        histograms: Any,
-        overall: Any = None,
-        *,
-        ground: Ground | None = None,
-        rows_per_person: int = 1,
-        people: Any = None,
-        everyone: int | None = None,
-    ) -> Found:
+    def attained(self, worst: Callable[[Requirement], Figure | None]) -> Found:
         """Return (alpha, k) as attained."""
-        counted: dict[str, Any] = {"rows_per_person": rows_per_person, "people": people, "everyone": everyone}
-        alpha = self.worst(self.figure, histograms, overall, ground=ground, **counted)
-        return (alpha, KAnonymity(self.k).found(histograms, overall, **counted))
+        return (worst(self), worst(KAnonymity(self.k)))
 
     def describe(self, unit: Unit = "row") -> str:
         """Say in one plain sentence what is required, with the formula."""

@@ -28,7 +28,7 @@ _DIGITS: Final = 80
 _SLACK: Final = Decimal("1e-50")  # of |terms| below 1e15: twelve roundings of relative error 10^-79
 _STEPS: Final = 200  # of the search for alpha
 _PLACES: Final = 12  # decimal places of an epsilon that is rounded up
-_SHARP: Final = 10**9  # a rho is given to so many significant parts
+_SHARP: Final = 10**9  # the search for rho goes down in steps of one part in 10^9
 _FAR: Final = 34.0  # ln(alpha - 1) is looked for between -34 and 34
 
 

@@ -17,16 +17,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal
 
 from sfumato.claims.concentrated import epsilon_of, implies, rho_for
 from sfumato.claims.requirement import Requirement, Unit
-from sfumato.declare import Rational, Whole, declare, hold, parameter, to_json
+from sfumato.declare import Rational, Whole, declare, hold, like, parameter, to_json
 from sfumato.errors import ParameterError
 from sfumato.exact import Number, plain, whole
 
 __all__ = [
-    "PROBABILITIES",
     "ApproxDP",
     "ConcentratedDP",
     "Linkable",
@@ -40,7 +39,6 @@ __all__ = [
 ]
 
 Probability = Literal["exact", "product", "robust"]
-PROBABILITIES: tuple[Probability, ...] = get_args(Probability)
 
 
 class Sizes:
@@ -69,7 +67,9 @@ class PureDP:
     'pure-dp(0.5)'
     """
 
-    epsilon: Rational = parameter("Privacy budget, such as 1, 0.5 or 1/2.", above=0, hint="try 1/2", example=1)
+    epsilon: Rational = parameter(
+        "Privacy budget, such as 1, 0.5 or 1/2.", above=0, hint="try 1/2", example=1, grid=("0.5", "1", "2", "4")
+    )
     label: ClassVar[str] = "pure-dp"
 
     to_json = to_json
@@ -93,7 +93,7 @@ class ApproxDP:
     'approx-dp(1, 0.000000001)'
     """
 
-    epsilon: Rational = parameter("Privacy budget, such as 1, 0.5 or 1/2.", above=0, hint="try 1/2", example=1)
+    epsilon: Rational = like(PureDP, "epsilon")
     _: KW_ONLY
     delta: Rational = parameter(
         "Probability with which more than epsilon may be lost.",
@@ -178,15 +178,9 @@ class ProbabilisticDP:
     'probabilistic-dp(4.6, 0.00001)'
     """
 
-    epsilon: Rational = parameter("Privacy budget, such as 1, 0.5 or 1/2.", above=0, hint="try 1/2", example=1)
+    epsilon: Rational = like(PureDP, "epsilon")
     _: KW_ONLY
-    delta: Rational = parameter(
-        "Probability with which more than epsilon may be lost.",
-        above=0,
-        below=1,
-        hint="try 1e-5, well below one over the number of people",
-        example="1e-5",
-    )
+    delta: Rational = like(ApproxDP, "delta")
     label: ClassVar[str] = "probabilistic-dp"
 
     to_json = to_json

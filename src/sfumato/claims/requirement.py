@@ -109,16 +109,9 @@ class Requirement(ABC):
     ) -> bool:
         """Whether one class, given as a vector of counts, satisfies the requirement."""
         row = np.atleast_2d(np.asarray(histogram))
-        answer = self.check(
-            row,
-            overall,
-            ground=ground,
-            rows_per_person=rows_per_person,
-            tolerance=tolerance,
-            people=None if people is None else np.atleast_1d(people),
-            everyone=everyone,
-        )
-        return bool(answer.all())
+        each = None if people is None else np.atleast_1d(people)
+        counted: dict[str, Any] = {"rows_per_person": rows_per_person, "people": each, "everyone": everyone}
+        return bool(self.check(row, overall, ground=ground, tolerance=tolerance, **counted).all())
 
     def check(
         self,
@@ -164,40 +157,26 @@ class Requirement(ABC):
     ) -> Found:
         """Return the parameter that all classes together attain: smallest k or l, largest t, delta or beta."""
         counted: dict[str, Any] = {"rows_per_person": rows_per_person, "people": people, "everyone": everyone}
-        return self.worst(self.figure, histograms, overall, ground=ground, **counted)
 
-    def worst(
-        self,
-        figure: Callable[[Classes], Figure],
-        histograms: Any,
-        overall: Any,
-        *,
-        ground: Ground | None,
-        rows_per_person: int,
-        people: Any = None,
-        everyone: int | None = None,
-    ) -> Figure | None:
-        """Return the worst figure over all blocks; an empty class is the worst there is."""
-        number, blocks = read_classes(
-            histograms,
-            overall,
-            ground=ground,
-            rows_per_person=rows_per_person,
-            tolerance=0.0,
-            people=people,
-            everyone=everyone,
-        )
-        figures: list[Figure] = []
-        seen = 0
-        for rows, classes in blocks:
-            seen += rows.size
-            if rows.size:
-                figures.append(figure(classes))
-        if seen < number:
-            figures.append(0 if self.at_least else math.inf)
-        if not figures:
-            return None
-        return min(figures) if self.at_least else max(figures)
+        def worst(part: Requirement) -> Figure | None:
+            number, blocks = read_classes(histograms, overall, ground=ground, tolerance=0.0, **counted)
+            figures: list[Figure] = []
+            seen = 0
+            for rows, classes in blocks:
+                seen += rows.size
+                if rows.size:
+                    figures.append(part.figure(classes))
+            if seen < number:  # an empty class is the worst there is
+                figures.append(0 if part.at_least else math.inf)
+            if not figures:
+                return None
+            return min(figures) if part.at_least else max(figures)
+
+        return self.attained(worst)
+
+    def attained(self, worst: Callable[[Requirement], Figure | None]) -> Found:
+        """Return what is attained, where `worst` gives the worst figure of one requirement over all classes."""
+        return worst(self)
 
     def __and__(self, other: Requirement) -> Requirement:
         if not isinstance(other, Requirement):
@@ -269,19 +248,9 @@ class Conjunction(Requirement):
         """Return what the worst class of one block attains."""
         raise NotImplementedError("a conjunction attains one figure for each part: ask `found`")
 
-    def found(
-        self,
-        histograms: Any,
-        overall: Any = None,
-        *,
-        ground: Ground | None = None,
-        rows_per_person: int = 1,
-        people: Any = None,
-        everyone: int | None = None,
-    ) -> Found:
+    def attained(self, worst: Callable[[Requirement], Figure | None]) -> Found:
         """Return what each part attains, in the order of the parts."""
-        counted: dict[str, Any] = {"rows_per_person": rows_per_person, "people": people, "everyone": everyone}
-        return tuple(part.found(histograms, overall, ground=ground, **counted) for part in self.requirements)
+        return tuple(part.attained(worst) for part in self.requirements)
 
     def describe(self, unit: Unit = "row") -> str:
         """Say in one plain sentence what is required, with the formula."""
@@ -369,7 +338,7 @@ def requirement_notes(requirement: Requirement, schema: Schema) -> tuple[str, ..
 
 
 def _people_notes(schema: Schema) -> tuple[str, ...]:
-    """Return whose word it is that rows are people, where no key of a person was counted."""
+    """Say on whose authority rows are counted as people, where there is no key of a person."""
     if schema.unit == "row":
         rows = "it is not decided how many rows one person has, so rows are counted"
         return (f"who the rows are about: {rows}, and several may be one person's",)

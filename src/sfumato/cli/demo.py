@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 __all__ = ["demo"]
 
-# Li & Li 2009, table 1: six quasi-identifiers and the occupation.
-QUASI = ("age", "workclass", "education", "marital-status", "race", "sex")
 AXES = ("inference", "membership", "identity", "privacy_loss", "proved")
 
 

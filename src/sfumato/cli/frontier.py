@@ -47,8 +47,8 @@ def _presets() -> list[str]:
 @click.option(
     "--workload",
     multiple=True,
-    help="Tables that --utility workload_error compares: 2 or 3 (all sets of so many columns; default 3), one column "
-    "(its pairs), or age+sex. May be repeated.",
+    help="Tables that --utility workload_error compares: 2 or 3 (all pairs or triples of columns; default 3), one "
+    "column (its pairs), or age+sex. May be repeated.",
 )
 @click.option("--at-least", multiple=True, metavar="k=11", help="Policy: people in every class (default: k=5).")
 @click.option(

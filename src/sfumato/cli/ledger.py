@@ -131,7 +131,7 @@ def _counted(total: Totals) -> str:
 
 
 def _lines(entry: Entry) -> list[str]:
-    """Two or three short lines: a table of so many columns would not fit into 80."""
+    """Two or three short lines: a table with all these columns would be wider than 80 characters."""
     when = entry.reserved_at[:16].replace("T", " ")
     cost = "no epsilon" if entry.cost is None else f"epsilon {entry.cost}"
     words = [entry.state, *(["rehearsal"] if entry.rehearsal else []), cost]

@@ -4,16 +4,13 @@
 9283/1000000
 """
 
+from sfumato.commuting.bounds import Rule, Stratum, log_reference_zero_sample
 from sfumato.commuting.cells import Cells, OlderFlows, Prior, Shape, Uniform
 from sfumato.commuting.flows import Flows, read_flows
 from sfumato.commuting.geography import ELSEWHERE, Geography, RegionLevel, haversine
 from sfumato.commuting.map import MapData, map_data
 from sfumato.commuting.prior import (
-    Rule,
-    Stratum,
     certified_delta,
-    is_good,
-    log_reference_zero_sample,
     rejection_limit,
     shrunk_certificate,
     smallest_alpha,
@@ -22,6 +19,7 @@ from sfumato.commuting.prior import (
     union_delta,
 )
 from sfumato.commuting.synthesize import Synthesize
+from sfumato.commuting.urn import is_good
 
 __all__ = [
     "ELSEWHERE",

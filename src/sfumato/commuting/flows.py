@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.arrays import Ints
-from sfumato.commuting.geography import ELSEWHERE, Geography
+from sfumato.commuting.geography import ELSEWHERE, Geography, column_for
 from sfumato.commuting.lines import (
     COUNTS,
     check_cap,
@@ -139,11 +139,11 @@ def read_flows(
     """
     rows = _cap(unit, cap)
     source = open_source(data, expected=[*_DESTINATIONS, *_ORIGINS, *COUNTS])
-    to = _found(source.columns, "destination", destination, _DESTINATIONS)
-    home = _found(source.columns, "origin", origin, _ORIGINS)
+    to = column_for(source.columns, "destination", destination, _DESTINATIONS)
+    home = column_for(source.columns, "origin", origin, _ORIGINS)
     for what, columns in (("ignore", ignore), ("person", [] if person is None else [person])):
         for column in columns:
-            _found(source.columns, what, column, ())
+            column_for(source.columns, what, column, ())
     keys = [] if person is None else [person]
     many = count_column(source, count, [to, home], [*keys, *ignore])
     wanted = [to, home, *([many] if many else [])]
@@ -232,11 +232,3 @@ def _refuse(name: str, wrong: NDArray[np.bool_], jobs: pl.Series, hint: str) -> 
     if wrong.any():
         rule = f"has {int(wrong.sum())} pairs whose code is not in the geography"
         raise ReadError(Problem(name, rule, hint, count=int(wrong.sum()), rows=int(jobs.to_numpy()[wrong].sum())))
-
-
-def _found(columns: Sequence[str], name: str, given: str | None, likely: Sequence[str]) -> str:
-    for wanted in [given] if given is not None else likely:
-        if wanted in columns:
-            return str(wanted)
-    rule = f"no column {given}" if given is not None else f"no column for the {name}"
-    raise ReadError(Problem(name, rule, f"name it: {name}=..."))

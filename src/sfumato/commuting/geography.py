@@ -24,7 +24,7 @@ from sfumato.io.source import open_source
 from sfumato.schema import Attribute, Schema, Values
 from sfumato.schema.from_toml import default_tree
 
-__all__ = ["ELSEWHERE", "Geography", "RegionLevel", "haversine"]
+__all__ = ["ELSEWHERE", "Geography", "RegionLevel", "column_for", "haversine"]
 
 ELSEWHERE = "elsewhere"
 _EARTH_MILES = 3958.7613  # mean radius
@@ -116,9 +116,9 @@ class Geography:
         """
         source = open_source(data, expected=[*_CODES, *_LATITUDES, *_LONGITUDES])
         chosen = {
-            "code": _column(source.columns, "code", code, _CODES),
-            "latitude": _column(source.columns, "latitude", latitude, _LATITUDES),
-            "longitude": _column(source.columns, "longitude", longitude, _LONGITUDES),
+            "code": column_for(source.columns, "code", code, _CODES),
+            "latitude": column_for(source.columns, "latitude", latitude, _LATITUDES),
+            "longitude": column_for(source.columns, "longitude", longitude, _LONGITUDES),
         }
         levels = _levels(source.columns, regions)
         name = next((column for column in source.columns if column.casefold() in _PLACES), None)
@@ -226,7 +226,8 @@ class Geography:
         return latitude, longitude
 
 
-def _column(columns: Sequence[str], name: str, given: str | None, likely: Sequence[str]) -> str:
+def column_for(columns: Sequence[str], name: str, given: str | None, likely: Sequence[str]) -> str:
+    """Return the column that is named, or the first of the likely ones."""
     for wanted in [given] if given is not None else likely:
         if wanted in columns:
             return str(wanted)

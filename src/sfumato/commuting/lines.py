@@ -143,18 +143,18 @@ def _crossed(source: Source, columns: Sequence[str]) -> bool:
 
 
 def jobs_of_lines(frame: pl.DataFrame, many: str | None) -> pl.Series:
-    """Return how many jobs each line stands for: its count, null where that is no number, times how often it occurs."""
+    """Return how many jobs each line stands for: its count (null unless a number) times how often it occurs."""
     if many is None:
         jobs = pl.Series([1]).cast(pl.Int64).new_from_index(0, frame.height)
     elif frame[many].dtype.is_integer():
         jobs = frame[many].cast(pl.Int64, strict=False)
-    else:  # cell by cell: 2.0 is 2, 2.5 is no whole number
+    else:  # cell by cell: 2.0 is 2, 2.5 is not a whole number
         jobs = key_columns([frame[many]])[0].cast(pl.Int64, strict=False)
     return jobs * frame[ROWS].cast(pl.Int64) if ROWS in frame.columns else jobs
 
 
 def places(column: pl.Series) -> pl.Series:
-    """Return the codes of places as texts, cell by cell; blanks alone are no code."""
+    """Return the codes of places as texts, cell by cell; blanks alone are not a code."""
     texts = column if column.dtype == pl.String else key_columns([column])[0]
     texts = texts.str.strip_chars()
     return texts.set(texts == "", None)

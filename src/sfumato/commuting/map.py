@@ -22,7 +22,7 @@ from sfumato.commuting.lines import counted
 from sfumato.commuting.measures import Pairs, pairs_of
 from sfumato.commuting.synthesize import Synthesize
 from sfumato.exact import whole
-from sfumato.pages.page import embedded, javascript, rendered, template_text
+from sfumato.pages.page import embedded, javascript, page_style, rendered, template_text
 from sfumato.release import Release
 from sfumato.release.atomic import NewFile
 from sfumato.version import __version__
@@ -66,7 +66,7 @@ def map_page(data: MapData) -> str:
             for one in data.destinations
         ],
         listed=min(_LISTED, len(data.destinations)),
-        style=template_text("page.css"),
+        style=page_style(),
         bundle=javascript(),
         fitting=template_text("map.js"),
         script=template_text("page.js"),

@@ -27,20 +27,14 @@ from sfumato.commuting.bounds import (
     UrnDomain,
     exp_below,
     log_above,
-    log_reference_zero_sample,
     rounded_up,
 )
-from sfumato.commuting.urn import is_good
 from sfumato.errors import ParameterError
 
 __all__ = [
-    "Rule",
     "Shrunk",
-    "Stratum",
     "certified_delta",
     "epsilon_parts",
-    "is_good",
-    "log_reference_zero_sample",
     "mass_part",
     "rejection_limit",
     "scaled",

@@ -136,7 +136,7 @@ def find_copies(source: Source) -> Copies | None:
 
 
 def _many(times: np.ndarray) -> bool:
-    """Whether there are so many copies that they are looked at."""
+    """Whether there are enough copies to be examined."""
     rows, copies = int(times.sum()), int(times.sum()) - len(times)
     return copies > COPIES_SHARE * rows and int((times > 1).sum()) >= _KINDS and len(times) >= _DIFFERENT
 

@@ -4,7 +4,7 @@ Source    Ours; the measure is Goodman & Kruskal's tau (JASA 49, 1954), with pai
 Claim     A column is reported only if two rows that agree in what it is compared with (or are neighbours in its order)
           differ in the column less than a quarter as often as any two rows do, and chance would make 20 of them differ.
           It is reported as loosely related, with numbers of rows or people, if they differ less than half as often.
-Because   both shares are counted exactly over pairs of different rows: a value that occurs once is no evidence.
+Because   both shares are counted exactly over pairs of different rows: a value that occurs once is not evidence.
 Checked   tests/claims/test_derived_columns.py::test_equals_a_count_over_all_pairs
           tests/claims/test_derived_columns.py::test_independent_columns_are_not_reported
           tests/claims/test_derived_columns.py::test_a_score_of_the_age_is_refused
@@ -277,7 +277,7 @@ def _cells(one: np.ndarray, other: np.ndarray, weights: np.ndarray) -> tuple[np.
 
 
 def _share(differ: float, rows: float, by_chance: float) -> float:
-    """Return how much of what chance would part is not parted."""
+    """Return the share of the differences expected by chance that do not occur."""
     return 1 - differ / (rows * by_chance) if rows * by_chance >= _EXPECTED else 0.0
 
 

@@ -26,7 +26,7 @@ from dataclasses import KW_ONLY, dataclass, replace
 import numpy as np
 import polars as pl
 
-from sfumato.counts.agreement import agreeing_columns, key_hint, suspected_keys
+from sfumato.counts.suspected_keys import agreeing_columns, key_hint, suspected_keys
 from sfumato.engines.grouping import packed
 from sfumato.errors import Problem, count_of
 from sfumato.io.decode_cell import canonical_text
@@ -140,10 +140,10 @@ _NO_VISITS = {
 }
 _NO_HOUSEHOLDS = {"name", "names", "nom", "email", "mail", "ip", "mac", "web", "url", "size", "type", "status"}
 
-_CROWD = 20  # a key with so many times the rows of most keys, and more than one row in so many, is looked at
+_CROWD = 20  # a key with 20 times the rows of most keys, and more than one row in 20, is examined
 _FIRST_ROWS, _NO_CHANCE = 20_000, 20  # rows looked at; chance is exp(-20) at most
-_AGAIN = 20  # a key of which fewer than one row in so many has a key that repeats may be one of rows
-_OFTEN = 10  # rows a value, from which an identifier is rather that of a clinic than of a person
+_AGAIN = 20  # where fewer than one row in 20 has a key that repeats, the key may number rows
+_OFTEN = 10  # rows a value, from which an identifier is more likely that of a clinic than of a person
 
 _POINT_ZERO = r"^([+-]?\d+)\.0*$"  # how programs that took a whole number for a decimal write it
 _NO_KEY = ("", "unknown", "na", "n/a", "-9", "none", "null", "?")  # folded texts in the place of a key
@@ -349,7 +349,7 @@ def nines_problem(nines: int, exact: str = _EXACT) -> list[Problem]:
 
 
 def crowded_problem(people: People, weights: np.ndarray | None) -> list[Problem]:
-    """Return a problem when one key has so many rows that it may stand for people whose key is not known."""
+    """Return a problem when one key has enough rows to stand for everybody whose key is unknown."""
     kept = people.ids >= 0
     rows = np.bincount(people.ids[kept], weights=None if weights is None else weights[kept])
     most = int(rows.max(initial=0))

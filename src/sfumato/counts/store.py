@@ -13,7 +13,7 @@ from sfumato.counts.people import People, alike_problem, blank_problem, nines_pr
 from sfumato.counts.stray_rows import header_again, header_problems
 from sfumato.engines import Engine
 from sfumato.engines.coding import column_of, plain_texts, refuse_types
-from sfumato.engines.opened import Opened, engine_of, is_large, spark_of, stream
+from sfumato.engines.large_tables import Opened, engine_of, is_large, spark_of, stream
 from sfumato.errors import Problem, ReadError, count_of
 from sfumato.io.decode_cell import ASK
 from sfumato.io.dialect import guesses_of
@@ -52,7 +52,7 @@ class Store:
         self.driver_cells = DRIVER_CELLS
         self.engine: Engine | None = None  # has the rows where there are more combinations than that
         self.left_out = 0  # of such a table
-        self.cap: int | None = None  # at most so many rows of a person stay, where such a table is read
+        self.cap: int | None = None  # how many rows of a person are kept at most, where there is a limit
         self.wrong_keys: list[Problem] = []  # of such a table
         self.progress: Callable[[str], None] | None = None
 

@@ -20,8 +20,8 @@ __all__ = ["StrayRows", "header_again", "header_problems", "stray_rows"]
 
 _FIRST = 20  # named columns by which rows are picked before they are compared as a whole
 _LOOKED_AT = 200  # columns in which totals, headings and notes are looked for
-_RARELY = 50  # one row in so many may be a heading or a note; where more have few cells, the table is like that
-_FEWEST, _ADDENDS = 5, 3  # rows from which a sum is no accident, and the numbers that add up to it
+_RARELY = 50  # at most one row in 50 is a heading or a note; where more have few cells, the table is sparse
+_FEWEST, _ADDENDS = 5, 3  # rows from which a sum cannot be an accident, and the numbers that add up to it
 _NEARLY = 1e-9
 _ROW = "\0row"
 _WORDS = (

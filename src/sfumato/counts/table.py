@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from sfumato.counts.agreement import mixed_keys, more_than_by_chance, parted_keys, rival_keys, suspected_keys
 from sfumato.counts.copies import COPIES_SHARE, alike_beyond_chance, find_copies, shared_multiple
 from sfumato.counts.counts import Counts, checked_names
 from sfumato.counts.derived import Derived, derived_columns, related_columns
@@ -29,6 +28,7 @@ from sfumato.counts.people import (
 from sfumato.counts.people_in_spark import SparkPeople
 from sfumato.counts.store import Store
 from sfumato.counts.stray_rows import stray_rows
+from sfumato.counts.suspected_keys import mixed_keys, more_than_by_chance, parted_keys, rival_keys, suspected_keys
 from sfumato.counts.unclear_cells import unclear_cells
 from sfumato.engines import Engine
 from sfumato.engines.batches import ArraysOfPeople, Batches, batches_of
@@ -563,10 +563,6 @@ class Table:
             return found
         order = np.lexsort(found.T[::-1]) if wanted else np.arange(len(found))
         return np.repeat(found[order], weights[order], axis=0)
-
-    def rows_as_codes(self) -> np.ndarray:
-        """Return the codes of all published attributes, one row for each record."""
-        return self.codes()
 
     def take(self, rows: np.ndarray) -> Table:
         """Return the table of some rows, by their place (or a boolean mask); a row may be taken twice."""

@@ -11,9 +11,9 @@ from decimal import Decimal
 from os import PathLike, fspath
 from typing import Any
 
-from sfumato.counts.agreement import SAME_PERSON, UNLIKE, shares_alike
 from sfumato.counts.people import contact_like, household_like, key_like, visit_like
 from sfumato.counts.stray_rows import header_problems
+from sfumato.counts.suspected_keys import SAME_PERSON, UNLIKE, shares_alike
 from sfumato.drafting.columns import ColumnFacts, column_facts
 from sfumato.drafting.roles import Proposal, proposals, proposed
 from sfumato.drafting.table import Repeated, TableFacts, table_facts

@@ -15,7 +15,7 @@ _WHOLE = 60  # parts of a vote, where there is room: 1 to 6 rows share it evenly
 
 
 def whole_of(people: int, most: int) -> int:
-    """Return the whole that each of so many people has, where none has more than `most` different rows."""
+    """Return the whole that each of these people has, where none has more than `most` different rows."""
     room = MOST_SHARES // people
     if most > room:
         rule = f"has up to {most} different rows, too many for {people} people"

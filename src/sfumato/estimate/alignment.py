@@ -215,7 +215,7 @@ def _whole(attribute: Attribute, boxes: int) -> tuple[Labels, np.ndarray]:
 
 def _translated(attribute: Attribute, table: Labels, column: np.ndarray) -> tuple[Labels, np.ndarray]:
     own = table.attribute
-    if _same_codes(own, attribute):
+    if own.same_codes(attribute):
         return Labels(attribute, table.offsets, table.starts, table.ends), column
     read = cache(lambda text: parse_label(attribute, text))  # a value stands in many labels
     sets = [_label(own, attribute, table.intervals(label), read) for label in range(len(table))]
@@ -227,10 +227,6 @@ def _translated(attribute: Attribute, table: Labels, column: np.ndarray) -> tupl
         )
     again, ids = Labels.from_sets(attribute, [label for label in sets if label is not None])
     return again, ids[column] if len(ids) else column
-
-
-def _same_codes(own: Attribute, other: Attribute) -> bool:
-    return own is other or (own.domain == other.domain and own.missing_code == other.missing_code)
 
 
 def _label(
@@ -256,7 +252,7 @@ def _histogram(release: Release, attribute: Attribute) -> csr_matrix:
     if own is None:
         raise NotComparable(f"the release does not carry {attribute.name}.")
     histogram = release.groups.histogram(attribute.name)
-    if _same_codes(own, attribute):
+    if own.same_codes(attribute):
         return histogram
     entries = histogram.tocoo()
     shape = (histogram.shape[0], attribute.size)
@@ -271,7 +267,7 @@ def aligned_labels(attribute: Attribute, table: Labels, column: np.ndarray) -> t
 
 def aligned_codes(attribute: Attribute, own: Attribute, codes: np.ndarray) -> np.ndarray:
     """Return codes of a release's carried attribute `own` as codes of the schema's attribute."""
-    if _same_codes(own, attribute):
+    if own.same_codes(attribute):
         return codes
     distinct, places = np.unique(codes, return_inverse=True)
     read = partial(parse_label, attribute)

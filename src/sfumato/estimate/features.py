@@ -87,7 +87,7 @@ def recodes(release: Release, schema: Schema) -> bool:
     return (
         release.recoding is not None
         and release.form != "buckets"
-        and all(a.name in known and _same_codes(a, known[a.name]) for a in release.quasi)
+        and all(a.name in known and a.same_codes(known[a.name]) for a in release.quasi)
     )
 
 
@@ -129,7 +129,3 @@ def _parts(attribute: Attribute) -> tuple[np.ndarray, np.ndarray]:
 
 def _stacked(columns: list[np.ndarray], rows: int) -> np.ndarray:
     return np.column_stack(columns) if columns else np.zeros((rows, 0), np.int32)
-
-
-def _same_codes(own: Attribute, other: Attribute) -> bool:
-    return own is other or (own.domain == other.domain and own.missing_code == other.missing_code)

@@ -22,6 +22,7 @@ from typing import Any, Literal
 from sfumato.attacks import REGISTRY as ATTACKS, Attack, Gain, Knowledge, composition
 from sfumato.counts import Table
 from sfumato.counts.store import Store
+from sfumato.declare import says
 from sfumato.errors import NotComparable, ParameterError
 from sfumato.measures import REGISTRY, Measured, classification, membership_bound
 from sfumato.measures.base import json_number
@@ -219,12 +220,12 @@ class Axis:
 
 def attacks_of(harm: str) -> list[Attack]:
     """Return the attacks that an axis compares, the one it is named after first."""
-    kinds = [kind for kind in ATTACKS.values() if kind.axis == harm and getattr(kind, "compared", False)]
+    kinds = [kind for kind in ATTACKS.values() if kind.axis == harm and says(kind, "compared")]
     return [kind() for kind in sorted(kinds, key=lambda kind: kind.name != harm)]
 
 
 def _proved(release: Release) -> Measured:
-    """What the claim allows a membership attacker at most; nothing is proved of a claim that is no privacy proof."""
+    """What the claim allows a membership attacker at most; 1, which says nothing, without differential privacy."""
     return Measured(membership_bound(release.claim), unit="", formula=RISKS["proved"].formula)
 
 

@@ -75,7 +75,7 @@ class Reference:
 class Point:
     """A mechanism with its place in the picture. Confidential: every figure is a statistic of the original.
 
-    `bound` is what a differential privacy claim proves about the privacy loss. It is no measurement, is drawn apart
+    `bound` is what a differential privacy claim proves about the privacy loss. It is not a measurement, is drawn apart
     and takes no part in any comparison. Where there are several sensitive attributes, `attributes` names for each axis
     the one with the worst figure, which is the point's, and holds the figure of each. A point that could not be made
     or measured says why in `failed`.

@@ -214,12 +214,6 @@ class Policy:
             "answer": [str(one) for one in self.answers],
         }
 
-    def applies_to(self, point: Point) -> str:
-        """Say what k means for this release."""
-        if point.people is None:
-            return "k does not apply: its rows are not people."
-        return f"Its smallest class holds {point.smallest}."
-
 
 def _axis(name: str) -> str:
     """The name of an axis: `inference gain` and `inference` are one."""

@@ -76,7 +76,7 @@ class PopulationTree:
 class Totals:
     """What was spent on a population: by relation, and together under the weakest of them.
 
-    Exact, but for sums of so many long fractions that nobody could write them: spent is then rounded up, left down.
+    Exact, except for sums of fractions too long to write: spent is then rounded up, and what is left down.
     """
 
     population: str

@@ -58,7 +58,7 @@ class Cost:
         return Cost._stated(self.epsilon + other.epsilon, self.delta + other.delta, rho)
 
     def times(self, number: int) -> Cost:
-        """Return what so many releases of this cost come to."""
+        """Return the cost of this number of equal releases."""
         rho = None if self.rho is None else number * self.rho
         return Cost._stated(number * self.epsilon, number * self.delta, rho)
 

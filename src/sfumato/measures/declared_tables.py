@@ -29,7 +29,7 @@ from sfumato.schema.workload import read_workload, workload_sets
 
 __all__ = ["WorkloadError", "workload_error"]
 
-MOST_TABLES = 300  # that are compared; of a longer workload so many, evenly spaced
+MOST_TABLES = 300  # that are compared; of a longer workload 300, evenly spaced
 
 
 @dataclass(frozen=True, slots=True)

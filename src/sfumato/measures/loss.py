@@ -33,7 +33,7 @@ def discernibility(table: Table, release: Release) -> Measured:
 
 
 def average_class_size(table: Table, release: Release) -> Measured:
-    """Rows for each class; suppressed rows are no class."""
+    """Rows for each class; suppressed rows do not count as a class."""
     sizes, lost, _ = _classes(release)
     value = float(sizes.mean()) if len(sizes) else 0.0
     return Measured(value, unit="rows", formula="published rows / classes", details={"suppressed": lost})

@@ -1,13 +1,15 @@
 """Shares and their intervals: what classification and every attack count with.
 
 Source    Wilson, J. Am. Stat. Assoc. 22, 1927 (the score interval); Newcombe, Stat. Med. 17, 1998, method 10 (the
-          difference of two shares from their score intervals).
+          difference of two shares from their score intervals); Clopper & Pearson, Biometrika 26, 1934 (the exact
+          interval, for audits).
 Claim     The interval of x successes in n trials holds every share p with |x/n - p| <= z sqrt(p (1 - p) / n); it lies
           in [0, 1], begins at 0 for x = 0, ends at 1 for x = n, and is [0, 1] for n = 0.
 Because   the score test is inverted, so the spread is that of p, not of x/n: it does not vanish at 0 or at n.
 Checked   tests/unit/measures/test_proportions.py::test_wilson_inverts_the_score_test
           tests/unit/measures/test_proportions.py::test_wilson_at_none_and_all
           tests/claims/test_composition_attack.py::test_interval_covers
+          tests/claims/test_audit.py::test_clopper_pearson_covers
 Silent on victims that share a class: their outcomes go together, so the true spread may be larger.
 """
 
@@ -20,17 +22,14 @@ from typing import Any
 
 from sfumato.errors import ParameterError
 
-__all__ = ["LEVEL", "Share", "difference", "wilson"]
+__all__ = ["LEVEL", "Share", "clopper_pearson", "difference", "wilson"]
 
 LEVEL = 0.95
 
 
 def wilson(successes: float, trials: int, level: float = LEVEL) -> tuple[float, float]:
     """Return the score interval of a share; sound for no success and for nothing but successes."""
-    if not 0 <= successes <= trials:
-        raise ParameterError("successes", successes, f"must be in 0 .. {trials}")
-    if not 0 < level < 1:
-        raise ParameterError("level", level, "must be between 0 and 1", hint="try 0.95")
+    _refuse_impossible(successes, trials, level)
     if trials == 0:
         return 0.0, 1.0
     z = NormalDist().inv_cdf((1 + level) / 2)
@@ -40,6 +39,30 @@ def wilson(successes: float, trials: int, level: float = LEVEL) -> tuple[float, 
     low = 0.0 if successes == 0 else max(0.0, middle - half)
     high = 1.0 if successes == trials else min(1.0, middle + half)
     return low, high
+
+
+def clopper_pearson(successes: int, trials: int, level: float = LEVEL) -> tuple[float, float]:
+    """Return the exact interval of a share: each end fails with probability at most (1 - level) / 2.
+
+    >>> clopper_pearson(0, 10)[0]
+    0.0
+    """
+    from scipy.stats import beta
+
+    _refuse_impossible(successes, trials, level)
+    if trials < 1:
+        raise ParameterError("trials", trials, "must be at least 1")
+    tail = (1 - level) / 2
+    low = 0.0 if successes == 0 else float(beta.ppf(tail, successes, trials - successes + 1))
+    high = 1.0 if successes == trials else float(beta.ppf(1 - tail, successes + 1, trials - successes))
+    return low, high
+
+
+def _refuse_impossible(successes: float, trials: int, level: float) -> None:
+    if not 0 <= successes <= trials:
+        raise ParameterError("successes", successes, f"must be in 0 .. {trials}")
+    if not 0 < level < 1:
+        raise ParameterError("level", level, "must be between 0 and 1", hint="try 0.95")
 
 
 @dataclass(frozen=True, slots=True)

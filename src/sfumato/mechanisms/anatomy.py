@@ -23,7 +23,7 @@ from sfumato.counts import Quota
 from sfumato.declare import Whole, declare, parameter, to_json
 from sfumato.errors import Infeasible, ParameterError
 from sfumato.kernels.anatomy import bucket_values
-from sfumato.mechanisms.base import Gathered, Plan, Stage
+from sfumato.mechanisms.base import Gathered, Plan, Stage, needs_published
 from sfumato.mechanisms.bucket_release import IMPOSSIBLE, MEMBERSHIP, bucket_release
 from sfumato.mechanisms.conditions import refuse_spellings
 from sfumato.randomness import Entropy
@@ -56,6 +56,7 @@ class Anatomy:
     )
 
     to_json = to_json
+    needs = needs_published
 
     def claim(self, schema: Schema) -> Claim:
         """Promise l-diversity of the one sensitive attribute."""
@@ -67,10 +68,6 @@ class Anatomy:
         refuse_spellings(requirement, schema)
         notes = requirement_notes(requirement, schema)
         return Claim(requirement, silent_on=(MEMBERSHIP, IMPOSSIBLE, *notes), unit=schema.unit)
-
-    def needs(self, schema: Schema) -> list[tuple[str, ...]]:
-        """Ask for the counts over all published attributes."""
-        return [tuple(attribute.name for attribute in schema.published)]
 
     def plan(self, schema: Schema) -> Plan:
         """Three stages; no budget is spent."""

@@ -9,7 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from sfumato.claims import Claim
 from sfumato.counts import Counts, Members, Table
-from sfumato.declare import parameters
+from sfumato.declare import parameters, says
 from sfumato.engines import Engine
 from sfumato.errors import ParameterError, SchemaError, SfumatoError
 from sfumato.limits import DRIVER_CELLS
@@ -25,6 +25,7 @@ __all__ = [
     "Progress",
     "Stage",
     "gather",
+    "needs_published",
     "refuse_guesses",
     "refuse_several",
     "refuse_undecided",
@@ -59,7 +60,8 @@ class Stage:
 class Forecast:
     """How wrong a reader of a release is expected to be, found on stand-in rows that are made from the schema alone.
 
-    `workload_error` is the mean total variation of tables of so many columns; a count of `count` is off by about `off`.
+    `workload_error` is the mean total variation of tables by their number of columns; a count of `count` is off by
+    about `off`.
     """
 
     workload_error: float
@@ -174,6 +176,11 @@ class Mechanism(Protocol):
         ...
 
 
+def needs_published(_: object, schema: Schema) -> list[tuple[str, ...]]:
+    """Ask for the counts over all published attributes: the method `needs` of mechanisms that look at all of them."""
+    return [tuple(attribute.name for attribute in schema.published)]
+
+
 def refuse_guesses(mechanism: Mechanism, table: Table) -> None:
     """Raise when a mechanism would claim differential privacy of a file whose reading one row could change."""
     if table.guesses and mechanism.claim(table.schema).neighbours is not None:
@@ -185,7 +192,7 @@ def refuse_several(mechanism: Mechanism, schema: Schema) -> None:
 
     A mechanism with `counts_people` counts distinct people; one with `bounds_people` pays for all rows of a person.
     """
-    if schema.several and not (_says(mechanism, "counts_people") or _says(mechanism, "bounds_people")):
+    if schema.several and not (says(mechanism, "counts_people") or says(mechanism, "bounds_people")):
         rule = "a person may have several rows, which this method would count as several people"
         hint = "rows_per_person = 1 keeps one row of each person; Mondrian and TopDown count people"
         raise ParameterError("mechanism", type(mechanism).__name__, rule, hint=hint)
@@ -218,18 +225,14 @@ def refuse_undecided(mechanism: Mechanism, schema: Schema) -> None:
         raise SchemaError(open_roles)
 
 
-def _says(mechanism: Mechanism, what: str) -> bool:
-    return bool(getattr(mechanism, what, False))
-
-
 def gather(mechanism: Mechanism, table: Table, *, progress: Progress | None = None) -> Gathered:
     """Fetch the counts a mechanism asks for; where a person may have several rows, also who has which."""
     schema = table.schema
     refuse_several(mechanism, schema)
     refuse_guesses(mechanism, table)
     needs = mechanism.needs(schema)
-    counting = schema.several and _says(mechanism, "counts_people")
-    if table.engine is not None and _says(mechanism, "cuts_far"):
+    counting = schema.several and says(mechanism, "counts_people")
+    if table.engine is not None and says(mechanism, "cuts_far"):
         return Gathered(
             schema,
             by_names={},

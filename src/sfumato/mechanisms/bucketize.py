@@ -22,7 +22,7 @@ import numpy as np
 from sfumato.claims import Claim, LDiversity, Requirement, anonymity_parts, requirement_notes
 from sfumato.declare import declare, parameter, to_json
 from sfumato.errors import ParameterError
-from sfumato.mechanisms.base import Gathered, Plan, Stage
+from sfumato.mechanisms.base import Gathered, Plan, Stage, needs_published
 from sfumato.mechanisms.bucket_release import IMPOSSIBLE, MEMBERSHIP, bucket_release
 from sfumato.mechanisms.conditions import refuse_no_requirement, refuse_spellings
 from sfumato.mechanisms.mondrian.cutting import CutRule, cut_table
@@ -54,6 +54,7 @@ class Bucketize:
     cut: CutRule = parameter("Which cut is taken first.", default="best")
 
     to_json = to_json
+    needs = needs_published
 
     def __post_init__(self) -> None:
         refuse_no_requirement(self.requirement, "Bucketize(LDiversity(3))")
@@ -70,10 +71,6 @@ class Bucketize:
         refuse_spellings(self.requirement, schema)
         notes = requirement_notes(self.requirement, schema)
         return Claim(self.requirement, silent_on=(MEMBERSHIP, IMPOSSIBLE, *notes), unit=schema.unit)
-
-    def needs(self, schema: Schema) -> list[tuple[str, ...]]:
-        """Ask for the counts over all published attributes."""
-        return [tuple(attribute.name for attribute in schema.published)]
 
     def plan(self, schema: Schema) -> Plan:
         """Two stages; no budget is spent."""

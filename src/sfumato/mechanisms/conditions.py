@@ -160,7 +160,7 @@ def _easier(part: LDiversity, best: object) -> str:
 
 
 def _reachable(best: object) -> str:
-    """Round down: who asks for the figure of the hint must get it."""
+    """Round down, so that the suggested value is feasible."""
     if isinstance(best, int | float | Fraction) and math.isfinite(best):
         return plain(Fraction(math.floor(Fraction(best) * 1000), 1000))
     return _shown(best)

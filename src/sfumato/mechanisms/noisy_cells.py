@@ -51,6 +51,7 @@ __all__ = [
     "large",
     "least_drawable",
     "mostly_noise",
+    "needs_cells",
     "noise_alone",
     "public_inputs",
     "radices",
@@ -143,6 +144,11 @@ def cells_schema(schema: Schema) -> Schema:
     kept = schema.with_roles(sensitive=()) if schema.role("target") else schema
     schema.refuse_data_domains([attribute.name for attribute in kept.published])
     return replace(kept, attributes=kept.published)
+
+
+def needs_cells(_: object, schema: Schema) -> list[tuple[str, ...]]:
+    """Ask for one group-by over `cells_schema`: the method `needs` of mechanisms that count its cells."""
+    return [tuple(attribute.name for attribute in cells_schema(schema).published)]
 
 
 def threshold_for(cells: int, epsilon: Fraction, asked: Threshold) -> int:

@@ -23,7 +23,7 @@ import numpy as np
 
 from sfumato.claims import Claim, Neighbours, PureDP
 from sfumato.counts import Cuts
-from sfumato.declare import Rational, declare, parameter, to_json
+from sfumato.declare import Rational, declare, like, parameter, to_json
 from sfumato.errors import ParameterError, count_of
 from sfumato.ledger.cost import Budget
 from sfumato.mechanisms.base import Gathered, Plan, Stage
@@ -38,6 +38,7 @@ from sfumato.mechanisms.noisy_cells import (
     expected_error,
     large,
     mostly_noise,
+    needs_cells,
     noise_alone,
     public_inputs,
     radices,
@@ -108,9 +109,7 @@ class NoisyTable:
     name: ClassVar[str] = "noisy-table"
     bounds_people: ClassVar[bool] = True
 
-    epsilon: Rational = parameter(
-        "Privacy budget, such as 1, 0.5 or 1/2.", above=0, hint="try 1/2", example=1, grid=("0.5", "1", "2", "4")
-    )
+    epsilon: Rational = like(PureDP, "epsilon")
     _: KW_ONLY
     cuts: _DeclaredCuts = parameter(
         "Labels of one attribute, such as --cut 'age=[17-40);[40-91)'. May be repeated.",
@@ -129,6 +128,7 @@ class NoisyTable:
     )
 
     to_json = to_json
+    needs = needs_cells
 
     def claim(self, schema: Schema) -> Claim:
         """Promise pure differential privacy, all of it spent on the counts."""
@@ -146,10 +146,6 @@ class NoisyTable:
             silent_on=silences(kept),
             trace=budget.trace,
         )
-
-    def needs(self, schema: Schema) -> list[tuple[str, ...]]:
-        """Ask for one group-by, over what is published."""
-        return [tuple(attribute.name for attribute in cells_schema(schema).published)]
 
     def plan(self, schema: Schema) -> Plan:
         """One stage."""

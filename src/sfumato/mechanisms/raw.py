@@ -16,7 +16,7 @@ import numpy as np
 
 from sfumato.claims import Claim, Nothing
 from sfumato.declare import declare, to_json
-from sfumato.mechanisms.base import Gathered, Plan, Stage
+from sfumato.mechanisms.base import Gathered, Plan, Stage, needs_published
 from sfumato.randomness import Entropy
 from sfumato.release import Release, assemble
 from sfumato.schema import Labels, Schema
@@ -37,14 +37,11 @@ class Raw:
     bounds_people: ClassVar[bool] = True  # it promises nothing, so that nothing is counted wrongly
 
     to_json = to_json
+    needs = needs_published
 
     def claim(self, schema: Schema) -> Claim:
         """Promise nothing."""
         return Claim(Nothing(), silent_on=("everything",))
-
-    def needs(self, schema: Schema) -> list[tuple[str, ...]]:
-        """Ask for the counts over all published attributes."""
-        return [tuple(attribute.name for attribute in schema.published)]
 
     def plan(self, schema: Schema) -> Plan:
         """One stage, no protection."""

@@ -20,7 +20,16 @@ from sfumato.release.store import EVERYTHING, refuse_unsavable
 from sfumato.version import __version__
 from sfumato.visible import code_span, markdown, visible
 
-__all__ = ["LARGEST_PAGE", "REPORT_ENDINGS", "embedded", "javascript", "rendered", "report", "template_text"]
+__all__ = [
+    "LARGEST_PAGE",
+    "REPORT_ENDINGS",
+    "embedded",
+    "javascript",
+    "page_style",
+    "rendered",
+    "report",
+    "template_text",
+]
 
 
 # What every page is made of: the drawing library, and texts that come with the package.
@@ -41,6 +50,11 @@ def javascript() -> str:
 def template_text(name: str) -> str:
     """Return a style, script or template by its file name."""
     return (files("sfumato.pages") / "templates" / name).read_text("utf-8")
+
+
+def page_style() -> str:
+    """Return the style of a page that stands alone; its colours and typefaces are those of the web app, too."""
+    return template_text("colors.css") + template_text("page.css")
 
 
 def embedded(data: Any) -> str:
@@ -160,7 +174,7 @@ def _html(story: dict[str, Any]) -> str:
         story=story,
         version=__version__,
         legend=legend_of(story) if shown and steward else [],
-        style=template_text("page.css"),
+        style=page_style(),
         script=template_text("report.js") if shown else "",
         held=embedded(held),
     )

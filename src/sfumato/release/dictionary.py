@@ -40,7 +40,7 @@ _ROLES = {
     "target": "what a learner may predict; ",
 }
 _HIDDEN = f"could be known to an outsider; not published: every cell is `{ROOT}`"
-_NOT_COPIED = {  # what is said of every column where rows are no records
+_NOT_COPIED = {  # said of every column where rows are not records
     "cells": "counted together with the other columns; the counts carry noise",
     "synthetic": "drawn from a model; no cell is copied from a record or made coarser",
 }

@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 __all__ = ["Exposed", "class_warnings", "known_alike", "nearly_one_value"]
 
 _PLURAL = {"class": "es", "group": "s"}
-_MANY = 20  # rows of a class, from which on it is no chance that nearly all have one value
+_MANY = 20  # rows of a class from which nearly all having one value is not chance
 _NEARLY = (19, 20)  # the share of its rows that have it, at least
-_COMMON = (9, 10)  # a value that so many of all rows have is no news in a class
+_COMMON = (9, 10)  # a value that this share of all rows have is expected in a class
 _ASK_BOTH = "Ask for l or t as well (--l, --t)"
 
 

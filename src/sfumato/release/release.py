@@ -397,10 +397,6 @@ class Release:
 
         return read(source, schema, groups=groups, counts=counts)
 
-    def with_claim(self, claim: Claim) -> Release:
-        """Return the release under another claim (accounting and rehearsal stamps)."""
-        return replace(self, claim=claim)
-
 
 def assemble(
     schema: Schema,

@@ -51,10 +51,19 @@ def verify(
     groups: str | None = None,
     counts: str | None = None,
 ) -> Verdict:
-    """Check a saved folder against its claim (or a requirement), or a bare CSV or Parquet file against a requirement.
+    """Check the claim of a saved release, or a requirement on any published table, from the written files alone.
 
-    A bare file needs a schema, which says what each column is; `groups` names its column of group numbers, `counts` one
-    that says for how many rows a line stands (whole numbers of at least 1).
+    A bare CSV or Parquet file needs a requirement and a schema, which says what each column is; `groups` names its
+    column of group numbers (buckets), `counts` one that says for how many rows a line stands (whole numbers of at
+    least 1).
+
+    >>> table = sf.datasets.adult("test")
+    >>> from tempfile import TemporaryDirectory
+    >>> release = sf.publish(table, sf.Mondrian(sf.KAnonymity(50)))
+    >>> with TemporaryDirectory() as folder:
+    ...     saved = release.save(f"{folder}/out")
+    ...     sf.verify(f"{folder}/out").holds
+    True
     """
     path = Path(target)
     if path.is_dir():

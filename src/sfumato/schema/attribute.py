@@ -115,6 +115,10 @@ class Attribute:
         """Names of all codes, in code order."""
         return [self.text(code) for code in range(self.size)]
 
+    def same_codes(self, other: Attribute) -> bool:
+        """Whether a code means the same value in both."""
+        return self is other or (self.domain == other.domain and self.missing_code == other.missing_code)
+
     def with_role(self, role: Role) -> Attribute:
         """Return the attribute in another role."""
         return replace(self, role=role)

@@ -263,7 +263,7 @@ def plain_spelling(text: str) -> str:
     >>> plain_spelling("A-") == plain_spelling("A+")
     False
     """
-    if text == _NO_VALUE:  # our own mark is no spelling of a value named missing
+    if text == _NO_VALUE:  # our own mark is not a spelling of a value named missing
         return text
     before, plain = None, text
     while plain != before:

@@ -405,7 +405,7 @@ def arx_lines(tree: Tree, leaves: Sequence[str]) -> list[str] | None:
     """Return an ARX hierarchy file, one line a leaf, all of one length; None where no such file means this tree.
 
     Short lines end in more `*`, or begin with the leaf repeated where only that keeps equal names apart.
-    Cells of a grid that are no node of the tree hang below the narrowest interval that holds them.
+    Cells of a grid that are not a node of the tree hang below the narrowest interval that holds them.
     """
     ways = []
     for code, leaf in enumerate(leaves):

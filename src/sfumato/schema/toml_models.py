@@ -206,8 +206,8 @@ For the whole table
   copies_are_people = true     rows that are equal in every column of the file are different people. Without it, and
                                without `person`, a table with many such copies is refused: more than 5 % of the rows
                                and 100 times as many as chance explains if each column depends on one other at most
-  rows_per_person = 1          at most how many rows one person has. With `person` it is enforced: of each person at
-                               most so many rows are kept, chosen by a fixed rule that reads that person's rows alone.
+  rows_per_person = 1          at most how many rows one person has. With `person` it is enforced: no more than that
+                               are kept, chosen by a fixed rule that reads that person's rows alone.
                                Without `person` it is taken on trust. Until it is written, claims speak of rows
   not_person = ["clinic_id"]   columns that repeat and identify something other than people, or count something else
                                though they are named like a number of people (n, count, Anzahl, weight)

@@ -11,10 +11,10 @@ from sfumato.errors import ParameterError
 from sfumato.release.atomic import write_whole
 from sfumato.web import edits
 from sfumato.web.budget import population
+from sfumato.web.cell_formats import reading
 from sfumato.web.choosing import Choosing
 from sfumato.web.edits import Fields, one, whole
 from sfumato.web.publishing import Publishing
-from sfumato.web.readings import reading
 from sfumato.web.runs import started
 from sfumato.web.screens import Screens
 from sfumato.web.workspace import Project, safe_name

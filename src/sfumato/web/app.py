@@ -40,7 +40,7 @@ from sfumato.web.publishing import Publishing
 from sfumato.web.released import Released
 from sfumato.web.samples import SAMPLES, sample_project
 from sfumato.web.screens import Screens
-from sfumato.web.words import axis_plainly, form_words
+from sfumato.web.wording import axis_plainly, form_words
 from sfumato.web.workspace import Project, Workspace, safe_name
 
 __all__ = ["COOKIE", "created"]
@@ -255,10 +255,14 @@ class App:
 
     async def static(self, request: Request) -> Response:
         """Return the style or the script."""
+        from sfumato.pages.page import template_text
+
         name = request.path_params["name"]
         if name not in _STATIC:
             raise HTTPException(404, "There is no such file.")
         text = (files("sfumato.web") / "static" / name).read_text("utf-8")
+        if name == "app.css":
+            text = template_text("colors.css") + text
         return Response(text, media_type=_STATIC[name], headers={"cache-control": "no-cache"})
 
     async def hierarchy(self, request: Request) -> Response:

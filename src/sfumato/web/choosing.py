@@ -18,7 +18,7 @@ from sfumato.web.edits import Fields, number, one, whole
 from sfumato.web.questions import open_questions
 from sfumato.web.runs import Run, runs_of
 from sfumato.web.screens import Screens
-from sfumato.web.words import axis_plainly, plainly
+from sfumato.web.wording import axis_plainly, plainly
 from sfumato.web.workspace import Project
 
 __all__ = ["PROFILES", "Choosing"]

@@ -311,8 +311,3 @@ def own_keys(name: str, form: Fields) -> Edit:
         return changed(text, keys, attribute=name, closes=closes)
 
     return edit
-
-
-def question_of(form: Fields) -> Decision:
-    """Return the question a form is about."""
-    return Decision(one(form, "topic"), attribute=one(form, "attribute"), question=one(form, "question"))

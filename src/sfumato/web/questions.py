@@ -81,7 +81,7 @@ def alike(values: Sequence[str], rows: Mapping[str, int] | None = None) -> list[
 
 
 def not_numbers(keys: Mapping[str, Any]) -> list[str]:
-    """Return the few values of a column that are no numbers where the others are; nothing where it is not like that."""
+    """Return the few values that are not numbers in a column of numbers; nothing for any other column."""
     values = keys.get("values")
     if not isinstance(values, list) or keys.get("kind") == "numeric":
         return []

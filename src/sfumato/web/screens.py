@@ -14,8 +14,8 @@ from sfumato.drafting.profile import UNREAD_TEXTS
 from sfumato.errors import ParameterError, Problem, SfumatoError
 from sfumato.visible import operand, shell_command
 from sfumato.web.background import Background, RecentTables, schema_of
+from sfumato.web.cell_formats import read_as
 from sfumato.web.questions import ROLES, asked, groups_of, open_questions
-from sfumato.web.readings import read_as
 from sfumato.web.runs import Run, runs_of
 from sfumato.web.workspace import Project, Workspace
 

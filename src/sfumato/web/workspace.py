@@ -265,7 +265,7 @@ class Project:
             return None
 
     def write_schema(self, edit: Callable[[str], str]) -> str:
-        """Change the schema by an edit of what it is now; the earlier one can be had back."""
+        """Apply an edit to the current schema; the earlier one can be restored."""
         with self.locked():
             before = self.schema_text() or ""
             after = edit(before)

@@ -54,11 +54,5 @@ def test_slots_may_fall_between_destinations():
     assert (second.pairs.tolist(), second.slots.tolist(), second.people.tolist()) == ([0, 1], [0], [3])
 
 
-def test_the_prior_module_offers_the_names_of_the_paper():
-    wanted = {"log_reference_zero_sample", "smallest_alpha", "certified_delta", "is_good", "shrunk_certificate"}
-    assert wanted <= set(prior.__all__)
-    assert all(callable(getattr(prior, name)) for name in wanted)
-
-
 def test_a_decimal_parameter_is_read_as_printed():
     assert prior.smallest_alpha(12, 1000, 4.6, 0.1) == prior.smallest_alpha(12, 1000, "4.6", Fraction(1, 10))

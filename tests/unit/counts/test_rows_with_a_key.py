@@ -24,7 +24,7 @@ def frame() -> pl.DataFrame:
 def few(monkeypatch):
     """Only so few rows are held."""
     monkeypatch.setattr("sfumato.counts.store.HELD_ROWS", 50)
-    monkeypatch.setattr("sfumato.engines.opened.HELD_ROWS", 50)
+    monkeypatch.setattr("sfumato.engines.large_tables.HELD_ROWS", 50)
 
 
 @pytest.mark.usefixtures("few")

@@ -76,7 +76,7 @@ def test_parts_of_a_table() -> None:
     assert part.codes().tolist() == [[40, 1, 0], [30, 0, 1]]
     assert table.take(np.array([True, False, True])).rows == 2
     assert table.take(np.array([0, 0, 0])).counts().weights.tolist() == [3]
-    again = Table.from_codes(SCHEMA, table.rows_as_codes())
+    again = Table.from_codes(SCHEMA, table.codes())
     assert again.counts() == table.counts()
     with pytest.raises(ParameterError, match="outside"):
         Table.from_codes(SCHEMA, np.array([[100, 0, 0]]))

@@ -55,7 +55,6 @@ def test_people_who_cannot_be_told_apart_are_counted_at_least(tmp_path):
     assert point.at_least
     assert point.smallest == f"at least {point.people} people"
     assert point.to_json()["at_least"] is True
-    assert sf.Policy().applies_to(point) == f"Its smallest class holds at least {point.people} people."
     found = identity_of(table, sf.publish(table, point.mechanism))
     assert found["at_most"]
     assert found["below"] == {}  # who is in a small class is not known

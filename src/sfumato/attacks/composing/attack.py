@@ -28,7 +28,8 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from sfumato.attacks.base import FITS, Fit, Gain, Harm, Knowledge
+from sfumato.attacks.base import FITS, Fit, Gain, Harm
+from sfumato.attacks.case import Case, run
 from sfumato.attacks.composing.narrowing import Narrowed, PriorBelief, by_home, by_label, narrow
 from sfumato.attacks.composing.outcome import Composition, Records, tally
 from sfumato.attacks.victims import one_row_each, whom
@@ -40,8 +41,6 @@ from sfumato.estimate import View, align
 from sfumato.exact import choice, whole
 from sfumato.measures.base import worst_of
 from sfumato.measures.proportions import Share
-from sfumato.mechanisms import Progress
-from sfumato.randomness import Entropy
 from sfumato.release import Release
 from sfumato.schema import Attribute, Schema
 
@@ -57,37 +56,34 @@ class Intersection:
     name: ClassVar[str] = "composition"
     axis: ClassVar[Harm] = "inference"
     several: ClassVar[bool] = True
-    small_only: ClassVar[bool] = False
 
     _: KW_ONLY
     d: Whole = parameter("Fewer than d values left count as a breach.", default=4, least=2, unit="values")
     prior: PriorBelief = parameter("What classes are compared with to weigh the values left.", default="local")
 
+    run = run
+
     def fits(self, release: Release) -> Fit:
         """Anything that carries an attribute narrows."""
         return FITS if release.carried else Fit("it carries no sensitive or target attribute")
 
-    def run(
-        self,
-        releases: Sequence[Release],
-        knowledge: Knowledge,
-        targets: Table,
-        controls: Table | None = None,
-        *,
-        seed: int = 0,
-        progress: Progress | None = None,
-    ) -> Gain:
+    def attempt(self, case: Case) -> Gain:
         """Attack people who are in all releases, beside people who are not."""
-        names, entropy = knowledge.known, Entropy.seeded(seed).child(self.name)
+        names, entropy = case.knowledge.known, case.entropy(self.name)
 
         def people(table: Table) -> Table:
             rows = one_row_each(table, entropy, most=table.rows)
             some = table if rows is None else table.take(rows)
             return some if names is None else some.with_roles(quasi=names)
 
-        victims, others = people(targets), None if controls is None else people(controls)
+        others = None if case.controls is None else people(case.controls)
         return composition(
-            releases, victims, d=self.d, control=others, attribute=knowledge.attribute, prior=self.prior
+            case.releases,
+            people(case.targets),
+            d=self.d,
+            control=others,
+            attribute=case.knowledge.attribute,
+            prior=self.prior,
         ).gain
 
 

@@ -18,21 +18,18 @@ Cost      boxes x boxes / 8 bytes for a pair of releases.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from itertools import permutations
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from sfumato.attacks.base import FITS, Exposure, Fit, Gain, Harm, Knowledge, joined_words
-from sfumato.attacks.victims import MOST, Victims, known_names, same_codes, share_of, victims, worst_attribute
-from sfumato.counts import Table
+from sfumato.attacks.base import FITS, Exposure, Fit, Gain, Harm, joined_words
+from sfumato.attacks.case import Case, run
+from sfumato.attacks.victims import MOST, Victims, share_of, worst_attribute
 from sfumato.declare import Whole, declare, parameter
 from sfumato.errors import NotComparable, ParameterError, count_of
 from sfumato.estimate import View, align, align_boxes, holding_boxes
-from sfumato.mechanisms import Progress
-from sfumato.randomness import Entropy
 from sfumato.release import Release
 
 if TYPE_CHECKING:
@@ -110,11 +107,12 @@ class Differencing:
     name: ClassVar[str] = "differencing"
     axis: ClassVar[Harm] = "inference"
     several: ClassVar[bool] = True
-    small_only: ClassVar[bool] = False
 
     _: KW_ONLY
     few: Whole = parameter("Fewer people than this are isolated.", default=5, least=2, unit="people")
     most: Whole = parameter("How many people of each side are attacked at most.", default=MOST, least=1)
+
+    run = run
 
     def fits(self, release: Release) -> Fit:
         """Classes with exact counts."""
@@ -122,40 +120,25 @@ class Differencing:
             return Fit("it has no classes with exact counts")
         return FITS if release.quasi else Fit("it publishes no quasi-identifier")
 
-    def run(
-        self,
-        releases: Sequence[Release],
-        knowledge: Knowledge,
-        targets: Table,
-        controls: Table | None = None,
-        *,
-        seed: int = 0,
-        progress: Progress | None = None,
-    ) -> Gain:
+    def attempt(self, case: Case) -> Gain:
         """Subtract each release from each other one; of several sensitive attributes the worst is shown."""
+        releases, known, schema = case.releases, case.known, case.targets.schema
         if isinstance(releases, Release) or len(releases) < 2:
             raise ParameterError("releases", "one", "must be two or more", hint="[a, b]")
         if any(len(a.boxes) * len(b.boxes) > _PAIRS for a, b in permutations(releases, 2)):
             raise NotComparable("the releases have too many classes to compare each with each.")
-        known = known_names(knowledge, targets.schema)
         carried = [{attribute.name for attribute in release.carried} for release in releases]
-        shared = [a.name for a in targets.schema.sensitive if all(a.name in names for names in carried)]
-        if knowledge.attribute is not None:
-            shared = [name for name in shared if name == knowledge.attribute]
-        entropy = Entropy.seeded(seed).child(self.name)
-        if controls is not None:
-            same_codes(controls, targets, (*known, *shared))
-        tables = [table for table in (targets, controls) if table is not None]
+        shared = [a.name for a in schema.sensitive if all(a.name in names for names in carried)]
+        if case.knowledge.attribute is not None:
+            shared = [name for name in shared if name == case.knowledge.attribute]
+        case.same_codes((*known, *shared))
 
         def one(name: str | None) -> Gain:
             columns = [name] if name else []
-            people = [
-                victims(table, known, columns, entropy=entropy.child(which), most=self.most)
-                for table, which in zip(tables, ("targets", "controls"), strict=False)
-            ]
-            schema = targets.schema.with_roles(quasi=known, sensitive=columns or None)
-            views = [align(each, schema, name) if name else align_boxes(each, schema) for each in releases]
-            return self._gain(views, people, known, name, rows=targets.schema.several)
+            people = [part for part in case.people(self.name, columns, most=self.most) if part is not None]
+            named = schema.with_roles(quasi=known, sensitive=columns or None)
+            views = [align(each, named, name) if name else align_boxes(each, named) for each in releases]
+            return self._gain(views, people, known, name, rows=schema.several)
 
         return worst_attribute(shared, one) if shared else one(None)
 

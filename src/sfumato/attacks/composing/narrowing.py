@@ -93,8 +93,7 @@ def by_home(release: Release, schema: Schema, names: tuple[str, ...], codes: np.
         )
     known = [at for at, name in enumerate(names) if name in residence.names]
     for at in known:
-        own, other = release.schema[names[at]], schema[names[at]]
-        if own.domain != other.domain or own.missing_code != other.missing_code:
+        if not release.schema[names[at]].same_codes(schema[names[at]]):
             raise NotComparable(f"the victims write {names[at]} in other codes than the release. Hint: one schema.")
     stays = residence.group >= 0  # rows left out landed nowhere
     landed = replace(

@@ -23,13 +23,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.attacks.base import FITS, Exposure, Fit, Gain, Harm, Knowledge
-from sfumato.attacks.victims import MOST, known_names, one_release, same_codes, share_of, victims, worst_attribute
-from sfumato.counts import Table
+from sfumato.attacks.base import FITS, Exposure, Fit, Gain, Harm
+from sfumato.attacks.case import Case, run
+from sfumato.attacks.victims import MOST, share_of, worst_attribute
 from sfumato.declare import Whole, declare, parameter
 from sfumato.estimate import View, align_boxes, holding_boxes
-from sfumato.mechanisms import Progress
-from sfumato.randomness import Entropy
 from sfumato.release import Release
 
 __all__ = ["Downcoding", "child_chances", "end_chance"]
@@ -65,11 +63,11 @@ class Downcoding:
 
     name: ClassVar[str] = "downcoding"
     axis: ClassVar[Harm] = "inference"
-    several: ClassVar[bool] = False
-    small_only: ClassVar[bool] = False
 
     _: KW_ONLY
     most: Whole = parameter("How many people of each side are attacked at most.", default=MOST, least=1)
+
+    run = run
 
     def fits(self, release: Release) -> Fit:
         """Generalized tables."""
@@ -77,27 +75,11 @@ class Downcoding:
             return Fit("it is not a generalized table")
         return FITS if any((table.size > 1).any() for table in release.boxes.tables) else Fit("its values are exact")
 
-    def run(
-        self,
-        releases: Sequence[Release],
-        knowledge: Knowledge,
-        targets: Table,
-        controls: Table | None = None,
-        *,
-        seed: int = 0,
-        progress: Progress | None = None,
-    ) -> Gain:
+    def attempt(self, case: Case) -> Gain:
         """Guess each generalized column of targets and controls whose class is known; the worst column is shown."""
-        release = one_release(releases)
-        known = known_names(knowledge, targets.schema)
-        view = align_boxes(release, targets.schema.with_roles(quasi=known))
-        entropy = Entropy.seeded(seed).child(self.name)
-        if controls is not None:
-            same_codes(controls, targets, known)
-        people = victims(targets, known, entropy=entropy.child("targets"), most=self.most)
-        others = None
-        if controls is not None:
-            others = victims(controls, known, entropy=entropy.child("controls"), most=self.most)
+        release, known = case.release, case.known
+        view = align_boxes(release, case.targets.schema.with_roles(quasi=known))
+        people, others = case.people(self.name, most=self.most)
         boxes = _first_box(view, people.codes)
         beside = None if others is None else _first_box(view, others.codes)
         suppressed = -1 if release.suppressed_group is None else release.suppressed_group

@@ -31,15 +31,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.attacks.base import ROWS, Exposure, Fit, Gain, Harm, Knowledge, joined_words
+from sfumato.attacks.base import ROWS, Exposure, Fit, Gain, Harm, joined_words
+from sfumato.attacks.case import Case, run
 from sfumato.attacks.downcoding.columns import Downcoding
-from sfumato.attacks.victims import known_names, one_release, same_codes
 from sfumato.counts import Table
 from sfumato.declare import Whole, declare, parameter
 from sfumato.errors import NotComparable
 from sfumato.estimate import View, align_boxes, holding_boxes
 from sfumato.measures.proportions import Share
-from sfumato.mechanisms import Progress
 from sfumato.randomness import Entropy
 from sfumato.release import Release
 from sfumato.schema import Labels
@@ -139,38 +138,28 @@ class DowncodingRows:
 
     name: ClassVar[str] = "downcoding-rows"
     axis: ClassVar[Harm] = "inference"
-    several: ClassVar[bool] = False
-    small_only: ClassVar[bool] = False
 
     _: KW_ONLY
     size: Whole = parameter("Largest class that is worked out.", default=30, least=2, unit="people")
     most: Whole = parameter("How many classes are attacked at most.", default=3000, least=1, unit="classes")
 
+    run = run
+
     def fits(self, release: Release) -> Fit:
         """Generalized tables."""
         return Downcoding().fits(release)
 
-    def run(
-        self,
-        releases: Sequence[Release],
-        knowledge: Knowledge,
-        targets: Table,
-        controls: Table | None = None,
-        *,
-        seed: int = 0,
-        progress: Progress | None = None,
-    ) -> Gain:
+    def attempt(self, case: Case) -> Gain:
         """Downcode the classes; compare with the rows of the targets, who are everybody in the table."""
-        release = one_release(releases)
-        known = known_names(knowledge, targets.schema)
+        release, known, targets, controls = case.release, case.known, case.targets, case.controls
+        population = case.knowledge.population
         view = align_boxes(release, targets.schema.with_roles(quasi=known))
-        entropy = Entropy.seeded(seed).child(self.name)
-        if controls is not None:
-            same_codes(controls, targets, known)
+        entropy = case.entropy(self.name)
+        case.same_codes(known)
         classes = self._classes(view, release, entropy)
         people = _Rows.of(view, targets, known)
         others = None if controls is None else _Rows.of(view, controls, known)
-        law = None if knowledge.population is None else _Rows.of(view, knowledge.population, known)
+        law = None if population is None else _Rows.of(view, population, known)
         tally, scored = _Tally(), np.zeros((len(classes), 2))
         for at, box in enumerate(classes):
             scored[at] = tally.add(view, int(box), people, others, law, entropy.child(str(at)))
@@ -198,7 +187,7 @@ class DowncodingRows:
         )
 
     def _classes(self, view: View, release: Release, entropy: Entropy) -> np.ndarray:
-        """Classes small enough, at most so many of them at random."""
+        """Classes that are small enough; at random `most` of them where there are more."""
         there = (view.weight > 1) & (view.weight <= self.size)
         if release.suppressed_group is not None:
             there &= view.group != release.suppressed_group

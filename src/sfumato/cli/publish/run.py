@@ -10,7 +10,7 @@ from warnings import catch_warnings, simplefilter
 
 from sfumato.cli.options import engine_of, given_options, named_decisions, refuse_target, table_of
 from sfumato.cli.output import emit, made, say, say_lines, show_table
-from sfumato.cli.publish.words import (
+from sfumato.cli.publish.notes import (
     WARNING,
     budget_warnings,
     form_notes,

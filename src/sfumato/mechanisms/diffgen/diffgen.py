@@ -26,7 +26,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from sfumato.claims import Claim, Neighbours, PureDP
-from sfumato.declare import Rational, declare, hold, parameter, to_json
+from sfumato.declare import Rational, declare, hold, like, parameter, to_json
 from sfumato.engines.grouping import packed
 from sfumato.errors import ParameterError
 from sfumato.exact import Number, fraction, number_to_json, whole
@@ -49,7 +49,7 @@ from sfumato.mechanisms.diffgen.growth import (
     shares,
     widest_step,
 )
-from sfumato.mechanisms.diffgen.scores import ScoreName, information_gain, max_score, score_of
+from sfumato.mechanisms.diffgen.scores import ScoreName, score_of
 from sfumato.mechanisms.noisy_cells import (
     MANY_ROWS,
     Decided,
@@ -63,6 +63,7 @@ from sfumato.mechanisms.noisy_cells import (
     large,
     least_drawable,
     mostly_noise,
+    needs_cells,
     noise_alone,
     public_inputs,
     radices,
@@ -78,7 +79,7 @@ from sfumato.randomness.parameters import SMALLEST, read_epsilon
 from sfumato.release import Release
 from sfumato.schema import Labels, Schema
 
-__all__ = ["DiffGen", "choose_prefix", "information_gain", "max_score", "prefix_scores", "step_epsilon"]
+__all__ = ["DiffGen", "choose_prefix", "prefix_scores", "step_epsilon"]
 
 
 # Pay for the choice of h: how many of the specializations are kept.
@@ -184,9 +185,7 @@ class DiffGen:
     variants: ClassVar[Mapping[str, str]] = {"recommended": "Our one configuration; takes no other choice."}
     bounds_people: ClassVar[bool] = True
 
-    epsilon: Rational = parameter(
-        "Privacy budget, such as 1, 0.5 or 1/2.", above=0, hint="try 1/2", example=1, grid=("0.5", "1", "2", "4")
-    )
+    epsilon: Rational = like(PureDP, "epsilon")
     _: KW_ONLY
     specializations: Specializations = parameter(
         'How many, or "leaves" (default: 10).', default=10, read=_read_specializations
@@ -226,6 +225,7 @@ class DiffGen:
     )
 
     to_json = to_json
+    needs = needs_cells
 
     def __post_init__(self) -> None:
         if self.threshold is None:
@@ -279,10 +279,6 @@ class DiffGen:
         kept = cells_schema(schema)
         self._refuse(kept)
         return self._claimed(kept, self._planned(kept))
-
-    def needs(self, schema: Schema) -> list[tuple[str, ...]]:
-        """Ask for one group-by; the one-way tables follow from it."""
-        return [tuple(attribute.name for attribute in cells_schema(schema).published)]
 
     def plan(self, schema: Schema) -> Plan:
         """Tell what each stage gets, if every choice is made."""

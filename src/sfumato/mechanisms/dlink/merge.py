@@ -147,7 +147,7 @@ def _classes(
 
 
 def _label_loss(attribute: Attribute, axis: JoinAxis, table: Labels, label: int) -> float:
-    """Loss of a label of the base; one that is no node has its share of the loss of the node above it."""
+    """Loss of a label of the base; one that is not a node has its share of the loss of the node above it."""
     codes = int(table.size[label])
     if not axis.nodes:
         return (codes - 1) / max(1, axis.size - 1)

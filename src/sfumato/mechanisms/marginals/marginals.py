@@ -25,7 +25,7 @@ from typing import Any, ClassVar, Final
 import numpy as np
 
 from sfumato.claims import Claim, ConcentratedDP, Neighbours, PureDP
-from sfumato.declare import MaybeRational, Rational, declare, parameter, to_json
+from sfumato.declare import MaybeRational, Rational, declare, like, parameter, to_json
 from sfumato.errors import ParameterError
 from sfumato.ledger.cost import Budget
 from sfumato.mechanisms.base import Gathered, Plan, Stage
@@ -82,9 +82,7 @@ class Marginals:
     name: ClassVar[str] = "marginals"
     bounds_people: ClassVar[bool] = True
 
-    epsilon: Rational = parameter(
-        "Privacy budget, such as 1, 0.5 or 1/2.", above=0, hint="try 1/2", example=1, grid=("0.5", "1", "2", "4")
-    )
+    epsilon: Rational = like(PureDP, "epsilon")
     _: KW_ONLY
     delta: MaybeRational = parameter(
         "Probability with which more than epsilon may be lost; without it, none.",
@@ -94,7 +92,7 @@ class Marginals:
         hint="try 1e-9, well below one over the number of people",
     )
     workload: WorkloadField = parameter(
-        "Questions that matter: 2 or 3 (all sets of so many attributes), one attribute (its pairs), or age+sex. "
+        "Questions that matter: 2 or 3 (all pairs or triples of attributes), one attribute (its pairs), or age+sex. "
         "May be repeated.",
         default=None,
         several=True,
@@ -203,7 +201,7 @@ class Marginals:
         kept = _published(counts.schema)
         found = self.measured(counts, self._draws(kept, entropy), entropy)
         total = min(int(nearest_whole(np.array([found.total]))[0]), LARGEST_TOTAL)
-        times = -(-total // MOST_ROWS)  # each drawn row stands for so many
+        times = -(-total // MOST_ROWS)  # how many rows each drawn row stands for
         codes = found.rows(-(-total // times), entropy)
         return _released(kept, codes, times, self.claim(counts.schema), self.to_json())
 

@@ -225,7 +225,7 @@ class _Taken:
     entropy: Entropy
 
     def round(self, offered: Mapping[AttributeSet, int], length: int, *, price: Fraction, choice: Fraction) -> None:
-        """Choose and measure so many of the sets that are offered, by what the model of now does not explain."""
+        """Choose and measure some of the sets on offer, by what the current model does not explain."""
         state, draws, first = self.state, self.draws, not self.state.tables
         forest = list(range(len(state.sizes)))
         truth = {held: _table(self.columns, self.weights, held, state.sizes) for held in offered}
@@ -279,7 +279,7 @@ def triples_share(cells: Sequence[int], tree: int, total: float, budget: Fractio
 def pairs_within(cells: Sequence[int], tree: int, total: float, budget: Fraction, draws: Draws) -> int:
     """Return how many pairs are measured: a tree of them, two or three times as many where noise allows.
 
-    With so many pairs the noise of a middling pair table must be expected to move at most half of the rows.
+    The number of pairs is such that the noise of a middling table is expected to move at most half of the rows.
     """
     middle = sorted(cells)[len(cells) // 2]
     best = tree
@@ -291,7 +291,7 @@ def pairs_within(cells: Sequence[int], tree: int, total: float, budget: Fraction
 
 
 def expected_share(cells: float, size: float, total: float) -> float:
-    """Return the share of rows that noise of this mean size moves in a table of so many cells, at most 1."""
+    """Return the share of rows that noise of this mean size moves in a table with this number of cells, at most 1."""
     return min(1.0, cells * size / 2 / total)
 
 

@@ -35,7 +35,7 @@ from sfumato.claims import (
 from sfumato.declare import Rational, declare, hold, parameter, to_json
 from sfumato.errors import ParameterError
 from sfumato.exact import Number
-from sfumato.mechanisms.base import Gathered, Plan, Stage
+from sfumato.mechanisms.base import Gathered, Plan, Stage, needs_published
 from sfumato.mechanisms.conditions import refuse_no_requirement, refuse_spellings
 from sfumato.mechanisms.mondrian.cutting import CutRule, NominalCuts, cut_table
 from sfumato.mechanisms.mondrian.to_release import released
@@ -84,6 +84,7 @@ class Mondrian:
     )
 
     to_json = to_json
+    needs = needs_published
 
     def __init__(
         self,
@@ -119,10 +120,6 @@ class Mondrian:
         if asked is not None:
             return Claim(asked.linkable(checked), silent_on=(*asked.notes(), *notes), unit=schema.unit)
         return Claim(self.requirement, silent_on=notes, unit=schema.unit)
-
-    def needs(self, schema: Schema) -> list[tuple[str, ...]]:
-        """Ask for the counts over all published attributes."""
-        return [tuple(attribute.name for attribute in schema.published)]
 
     def plan(self, schema: Schema) -> Plan:
         """One stage; no budget is spent."""

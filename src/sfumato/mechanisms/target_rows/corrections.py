@@ -142,7 +142,7 @@ def left_over(value: np.ndarray, many: int, odds: np.ndarray, *, second: np.ndar
 
 
 def handicap(many: int, doubt: float, rate: Fraction) -> int:
-    """Return what an attribute of so many values is set back, in units: what chance and noise alone would show.
+    """Return the handicap of an attribute of `many` values, in units: what chance and noise alone would show.
 
     `doubt` is the sum of chance x (1 - chance) over the rows, from noisy counts.
     """

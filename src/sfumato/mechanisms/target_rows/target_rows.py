@@ -36,7 +36,7 @@ import numpy as np
 
 from sfumato.claims import Claim, Neighbours, PureDP
 from sfumato.counts import Cuts
-from sfumato.declare import Rational, declare, parameter, to_json
+from sfumato.declare import Rational, declare, like, to_json
 from sfumato.engines.grouping import group_codes, packed
 from sfumato.errors import ParameterError
 from sfumato.ledger.cost import Budget
@@ -60,6 +60,7 @@ from sfumato.mechanisms.noisy_cells import (
     decoded,
     expected_error,
     least_drawable,
+    needs_cells,
     public_inputs,
     refuse_size,
     silences,
@@ -254,11 +255,10 @@ class TargetRows:
     name: ClassVar[str] = "target-rows"
     bounds_people: ClassVar[bool] = True
 
-    epsilon: Rational = parameter(
-        "Privacy budget, such as 1, 0.5 or 1/2.", above=0, hint="try 1/2", example=1, grid=("0.5", "1", "2", "4")
-    )
+    epsilon: Rational = like(PureDP, "epsilon")
 
     to_json = to_json
+    needs = needs_cells
 
     @property
     def budget(self) -> Fraction:
@@ -272,10 +272,6 @@ class TargetRows:
         kept = cells_schema(schema)
         self._refuse(kept)
         return self._claimed(kept, self._planned(kept))
-
-    def needs(self, schema: Schema) -> list[tuple[str, ...]]:
-        """Ask for one group-by; all tables follow from it."""
-        return [tuple(attribute.name for attribute in cells_schema(schema).published)]
 
     def plan(self, schema: Schema) -> Plan:
         """Tell what each stage gets, if every choice is made."""

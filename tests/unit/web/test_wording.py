@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 import sfumato as sf
-from sfumato.cli.publish.words import list_warnings
+from sfumato.cli.publish.notes import list_warnings
 from sfumato.frontiers.axes import ATTACKED, RISKS
 from sfumato.web.methods import method_form, methods
-from sfumato.web.words import axis_plainly, form_words, plainly
+from sfumato.web.wording import axis_plainly, form_words, plainly
 
 
 def test_a_term_follows_plain_words_where_it_is_first_named():

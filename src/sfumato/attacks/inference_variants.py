@@ -1,4 +1,4 @@
-"""Three more ways to use the reading of a release: values that stand out, values that are alike, values ruled out.
+"""Inference with one more idea each: values that stand out, values that are alike, values that are ruled out.
 
 Source    Li, Li & Venkatasubramanian, "t-closeness", ICDE 2007 (skewness and similarity attacks); Machanavajjhala et
           al., "l-diversity", TKDD 2007 (background knowledge that rules values out).
@@ -6,28 +6,27 @@ Claim     `skewness` guesses the value whose share at the person's point is furt
           release, and its baseline is how often people have the guessed value at all. `similarity` counts a guess as
           right that lies below the same node of the sensitive hierarchy, one step up. `ruled-out` knows of the
           likeliest wrong value that it is wrong. All three are `inference` with one field set.
-Because   a class that is one half ill where one of a hundred is betrays its people though both values are likely; three
-          different names of one illness are diverse and say the same; and friends know what somebody does not have.
-Checked   tests/claims/test_reading_attacks.py::test_skewness_on_planted_tables
-          tests/claims/test_reading_attacks.py::test_similarity_on_planted_tables
-          tests/claims/test_reading_attacks.py::test_ruled_out_on_planted_tables
-          tests/claims/test_reading_attacks.py::test_skewness_equals_the_slow_attack
-          tests/claims/test_reading_attacks.py::test_wrong_mutants_are_caught
+Because   where one person in a hundred is ill, a class in which half are says much about its people, although both
+          values are likely; three names of one illness are diverse and say the same; and friends know what somebody
+          does not have.
+Checked   tests/claims/test_inference_variants.py::test_skewness_on_planted_tables
+          tests/claims/test_inference_variants.py::test_similarity_on_planted_tables
+          tests/claims/test_inference_variants.py::test_ruled_out_on_planted_tables
+          tests/claims/test_inference_variants.py::test_skewness_equals_the_slow_attack
+          tests/claims/test_inference_variants.py::test_wrong_mutants_are_caught
 Silent on which values are worth hiding: each counts the same.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import KW_ONLY, replace
 from typing import ClassVar
 
-from sfumato.attacks.base import FITS, Fit, Gain, Harm, Knowledge
+from sfumato.attacks.base import FITS, Fit, Gain, Harm
+from sfumato.attacks.case import Case, run
 from sfumato.attacks.inference import Inference, carries
 from sfumato.attacks.victims import MOST
-from sfumato.counts import Table
 from sfumato.declare import Whole, declare, parameter
-from sfumato.mechanisms import Progress
 from sfumato.release import Release
 
 __all__ = ["RuledOut", "Similarity", "Skewness"]
@@ -45,30 +44,20 @@ class Skewness:
 
     name: ClassVar[str] = "skewness"
     axis: ClassVar[Harm] = "inference"
-    several: ClassVar[bool] = False
-    small_only: ClassVar[bool] = False
     compared: ClassVar[bool] = True
 
     _: KW_ONLY
     most: Whole = parameter("How many people of each side are attacked at most.", default=MOST, least=2)
 
+    run = run
+
     def fits(self, release: Release) -> Fit:
         """Anything that carries an attribute can be read."""
         return carries(release)
 
-    def run(
-        self,
-        releases: Sequence[Release],
-        knowledge: Knowledge,
-        targets: Table,
-        controls: Table | None = None,
-        *,
-        seed: int = 0,
-        progress: Progress | None = None,
-    ) -> Gain:
+    def attempt(self, case: Case) -> Gain:
         """Guess the values of targets and controls; of several sensitive attributes the worst is shown."""
-        attack = Inference(risen=True, most=self.most)
-        return _named(attack.run(releases, knowledge, targets, controls, seed=seed, progress=progress), self.name)
+        return _named(Inference(risen=True, most=self.most).attempt(case), self.name)
 
 
 @declare
@@ -77,12 +66,12 @@ class Similarity:
 
     name: ClassVar[str] = "similarity"
     axis: ClassVar[Harm] = "inference"
-    several: ClassVar[bool] = False
-    small_only: ClassVar[bool] = False
 
     _: KW_ONLY
     similar: Whole = parameter("Steps up the sensitive hierarchy at which a guess still counts.", default=1, least=1)
     most: Whole = parameter("How many people of each side are attacked at most.", default=MOST, least=2)
+
+    run = run
 
     def fits(self, release: Release) -> Fit:
         """A carried attribute that has a hierarchy."""
@@ -91,19 +80,9 @@ class Similarity:
         deep = any(int(attribute.nodes.depth.max()) > 1 for attribute in release.carried)
         return FITS if deep else Fit("no attribute it carries has a hierarchy")
 
-    def run(
-        self,
-        releases: Sequence[Release],
-        knowledge: Knowledge,
-        targets: Table,
-        controls: Table | None = None,
-        *,
-        seed: int = 0,
-        progress: Progress | None = None,
-    ) -> Gain:
+    def attempt(self, case: Case) -> Gain:
         """Guess the values of targets and controls; of several sensitive attributes the worst is shown."""
-        attack = Inference(similar=self.similar, most=self.most)
-        return _named(attack.run(releases, knowledge, targets, controls, seed=seed, progress=progress), self.name)
+        return _named(Inference(similar=self.similar, most=self.most).attempt(case), self.name)
 
 
 @declare
@@ -112,12 +91,12 @@ class RuledOut:
 
     name: ClassVar[str] = "ruled-out"
     axis: ClassVar[Harm] = "inference"
-    several: ClassVar[bool] = False
-    small_only: ClassVar[bool] = False
 
     _: KW_ONLY
     ruled_out: Whole = parameter("Wrong values that the attacker rules out.", default=1, least=1, grid=(1, 2, 3))
     most: Whole = parameter("How many people of each side are attacked at most.", default=MOST, least=2)
+
+    run = run
 
     def fits(self, release: Release) -> Fit:
         """A carried attribute with three values or more: of two, one ruled out leaves the truth."""
@@ -126,16 +105,6 @@ class RuledOut:
         most = max(attribute.size for attribute in release.carried)
         return FITS if most > self.ruled_out + 1 else Fit("ruling out values leaves one only")
 
-    def run(
-        self,
-        releases: Sequence[Release],
-        knowledge: Knowledge,
-        targets: Table,
-        controls: Table | None = None,
-        *,
-        seed: int = 0,
-        progress: Progress | None = None,
-    ) -> Gain:
+    def attempt(self, case: Case) -> Gain:
         """Guess the values of targets and controls; of several sensitive attributes the worst is shown."""
-        attack = Inference(ruled_out=self.ruled_out, most=self.most)
-        return _named(attack.run(releases, knowledge, targets, controls, seed=seed, progress=progress), self.name)
+        return _named(Inference(ruled_out=self.ruled_out, most=self.most).attempt(case), self.name)

@@ -9,12 +9,12 @@ Claim     A column is reported only if at least nine in ten of its values that r
           at most; or if it is a day whose rows agree in a column of many values, and that repeats ten times as often as
           days put anywhere between the first and the last do.
 Because   the chance that m random rows agree is counted exactly: the sum of C(n_v, m) / C(n, m) over combinations v.
-          Columns that follow from one another, such as postcode and town, are no evidence of a person: two of the
+          Columns that follow from one another, such as postcode and town, are not evidence of a person: two of the
           quasi-identifiers that agree must say little about each other.
-Checked   tests/claims/test_agreement.py::test_a_key_in_any_role_is_refused
-          tests/claims/test_agreement.py::test_a_key_whose_people_grow_older_is_refused
-          tests/claims/test_agreement.py::test_ordinary_columns_are_not_reported
-          tests/claims/test_agreement.py::test_mutants_are_caught
+Checked   tests/claims/test_suspected_keys.py::test_a_key_in_any_role_is_refused
+          tests/claims/test_suspected_keys.py::test_a_key_whose_people_grow_older_is_refused
+          tests/claims/test_suspected_keys.py::test_ordinary_columns_are_not_reported
+          tests/claims/test_suspected_keys.py::test_mutants_are_caught
           tests/claims/test_rival_keys.py::test_a_second_key_whose_rows_agree_is_refused
           tests/claims/test_key_of_visits.py::test_a_key_of_visits_named_as_person_is_refused
           tests/claims/test_key_of_visits.py::test_ordinary_keys_are_not_refused
@@ -59,17 +59,17 @@ SAME_PERSON, UNLIKE = 0.9, 0.6  # the share alike from which rows are one person
 
 _FIRST_ROWS, _MOST_LOOKED_AT, _PAIRS = 20_000, 100, 50  # rows, columns and pairs of columns looked at
 _COMBINATIONS, _REPEATED, _AGREE = 20, 5, 0.9  # of the quasi-identifiers; values that repeat; the share that agrees
-_REPEATED_ROWS = 20  # one row in so many has a value that repeats
+_REPEATED_ROWS = 20  # at least one row in 20 has a value that repeats
 _MISSED, _MANY_REPEATED, _FEW_ROWS = 2, 20, 10  # of a key whose people change: columns, values and rows a value
 _NEAR, _CHANCE, _LITTLE, _ENOUGH_PAIRS = 0.1, 0.1, 1 / 3, 10
 _PREFIX = r"^(.*[\p{L}\p{N}].*)[/\-_.\s]+[\p{L}\p{N}]+$"
 _SUFFIX = r"^[\p{L}\p{N}]+[/\-_.\s]+(.*[\p{L}\p{N}].*)$"
-_DIFFERENT, _MIXED, _MIXED_SHARE = 2, 5, 0.01  # columns that differ; keys, or their share, that are no mistake
+_DIFFERENT, _MIXED, _MIXED_SHARE = 2, 5, 0.01  # columns that differ; keys, or their share, that cannot be mistakes
 _ENDING = 3  # characters at either end of a key of rows that may number the rows of a person
 _SORTED = 0.5  # the share of parts that agree with the next one, from which keys number a sorted list
 _KINDS, _APART, _FOLLOWS = 50, 0.25, 0.75  # values of a column of subjects; chance that none agree; what follows
 _WAVES = 3  # values from which equal numbers of each are waves; two are often cases and their matched controls
-_LARGEST = 30  # rows of a value, beyond which the chance of agreement is counted as that of so many
+_LARGEST = 30  # rows of a value, beyond which the chance of agreement is taken to be that of 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +213,7 @@ def _one_row_for_each(rows: _Rows, quasi: Sequence[str], wanted: Sequence[str], 
 
 
 def _several_hint(name: str, schema: Schema) -> str:
-    """Say what to write for a column that tells the rows of a person apart: what is published is nobody's key."""
+    """Say what to write for a column that distinguishes the rows of a person: a published one cannot be the key."""
     hint = key_hint([name])
     if name in {a.column or a.name for a in schema.published}:
         return f"name the `person` in a column of its own; {hint.partition('; ')[2]}"
@@ -247,7 +247,7 @@ def _same_day(rows: _Rows, schema: Schema, wanted: Sequence[str]) -> list[Proble
     """Return a problem for a day whose rows agree in a column of many values, as a birthday and initials do.
 
     The day must repeat far more often than days put anywhere between the first and the last do. What follows
-    from the calendar, such as the day of the month, is no person.
+    from the calendar, such as the day of the month, is not a person.
     """
     days = [a for a in schema.quasi if isinstance(a.domain, Days) and a.domain.step == 1 and not a.domain.months]
     for attribute in (a for a in days if (a.column or a.name) in rows.codes):
@@ -489,7 +489,7 @@ def _same_part(rows: _Rows, part: np.ndarray, quasi: Sequence[str], least: int, 
     """Whether rows whose keys share a part agree in every quasi-identifier.
 
     Numbers in the order of a sorted list share their first digits with rows that agree. There the next part in order
-    agrees as well: without `neighbours` such a list is no evidence.
+    agrees as well: without `neighbours` such a list is not evidence.
     """
     groups = _Groups.of(part)
     if not _agrees(rows, groups, quasi, least, apart=True):
@@ -499,7 +499,7 @@ def _same_part(rows: _Rows, part: np.ndarray, quasi: Sequence[str], least: int, 
 
 
 def _numbered(text: pl.Series) -> np.ndarray:
-    """Number the texts of a column from 0 in their order; -1 is no value."""
+    """Number the texts of a column from 0 in their order; -1 where there is none."""
     found: np.ndarray = text.rank("dense").cast(pl.Int64).fill_null(0).to_numpy().astype(np.int64) - 1
     return found
 
@@ -542,7 +542,7 @@ def _alike(rows: _Rows, groups: _Groups, others: Sequence[str]) -> tuple[dict[st
 
 
 def _mostly_agrees(rows: _Rows, groups: _Groups, others: Sequence[str], schema: Schema) -> int:
-    """Return in how many of `others` nearly all values that repeat agree, 0 where that is no sign of a person.
+    """Return in how many of `others` nearly all values that repeat agree, 0 where that does not point to a person.
 
     Numbers within a tenth of their range agree: people grow older. All but two must agree, and more than do not.
     """

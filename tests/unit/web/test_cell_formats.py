@@ -9,8 +9,8 @@ import pytest
 import sfumato as sf
 from sfumato.drafting import draft, keys_of, look_at, preview, profiles
 from sfumato.schema.formats import format_problem
-from sfumato.web import readings
-from sfumato.web.readings import read_as, reading
+from sfumato.web import cell_formats
+from sfumato.web.cell_formats import read_as, reading
 
 LINES = ["plz;born;paid;age"] + [
     f"{1000 + at % 40:05};{1 + at % 12:02}/{1950 + at % 40};{at % 9}.{100 + at % 800},{at % 90 + 10};{20 + at % 50}"
@@ -81,4 +81,4 @@ def test_a_reading_nobody_offered_is_refused(text, value):
 
 
 def test_every_offered_format_can_be_used():
-    assert [form for form in readings._DATES if form and format_problem(form)] == []
+    assert [form for form in cell_formats._DATES if form and format_problem(form)] == []

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import sfumato as sf
-from sfumato.counts import agreement
+from sfumato.counts import suspected_keys
 
 TOWNS = ["Arnhem", "Breda", "Delft", "Gouda"]
 ILL = ["asthma", "flu", "gout", "migraine"]
@@ -142,7 +142,7 @@ def ordinary(frame, quasi):
     }
     described = sf.Schema.parse({"name": "t", "rows_per_person": 1, "attribute": columns})
     source = agreement_source(frame)
-    return agreement.agreeing_columns(source, described, quasi) + agreement.suspected_keys(source, described)
+    return suspected_keys.agreeing_columns(source, described, quasi) + suspected_keys.suspected_keys(source, described)
 
 
 def agreement_source(frame):
@@ -200,7 +200,7 @@ def test_the_chance_of_agreement_is_counted_exactly():
         sum(len({int(column[at]) for at in some}) == 1 for some in found) / len(found)
         for found in (list(combinations(range(7), int(size))) for size in sizes)
     ]
-    assert agreement._by_chance(column, sizes) == pytest.approx(sum(shares) / 3)
+    assert suspected_keys._by_chance(column, sizes) == pytest.approx(sum(shares) / 3)
 
 
 def test_mutants_are_caught(monkeypatch):
@@ -208,7 +208,7 @@ def test_mutants_are_caught(monkeypatch):
     frame = town_list(1)
     assert not ordinary(frame, ["street", "plz", "town", "county"])
     with monkeypatch.context() as patch:
-        patch.setattr(agreement, "_two_apart", lambda *_: True)
+        patch.setattr(suspected_keys, "_two_apart", lambda *_: True)
         assert ordinary(frame, ["street", "plz", "town", "county"])
     rng = np.random.default_rng(5)
     pairs = pl.DataFrame({"ref": np.repeat(np.arange(300), 2), "a": 0, "b": 1, "c": 1}).with_columns(
@@ -216,9 +216,9 @@ def test_mutants_are_caught(monkeypatch):
     )
     assert not ordinary(pairs, ["a", "b"])
     with monkeypatch.context() as patch:
-        patch.setattr(agreement, "_by_chance", lambda *_: 0.0)
-        patch.setattr(agreement, "_ENOUGH_PAIRS", 0)
-        patch.setattr(agreement, "_LITTLE", 2)
+        patch.setattr(suspected_keys, "_by_chance", lambda *_: 0.0)
+        patch.setattr(suspected_keys, "_ENOUGH_PAIRS", 0)
+        patch.setattr(suspected_keys, "_LITTLE", 2)
         assert ordinary(pairs, ["a", "b"])
 
 

@@ -35,7 +35,7 @@ from sfumato.schema import Attribute
 __all__ = ["Opened", "engine_of", "is_large", "spark_of", "stream"]
 
 _BATCH = 1 << 20  # rows of a file that are coded at once
-_BELOW = -LEFT_OUT  # negative codes are no codes, and this is the lowest
+_BELOW = -LEFT_OUT  # negative codes mark what has no code; this is the lowest
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Opened:
 
 
 def is_large(source: Source) -> bool:
-    """Whether a file has so many rows that it is read in batches."""
+    """Whether a file has enough rows to be read in batches."""
     return isinstance(source.frame, pl.LazyFrame) and source.streaming and source.height() > HELD_ROWS
 
 
