@@ -122,7 +122,7 @@ def publish(
     reserved, unless `allow_noise` says yes to it.
 
     With `save_to` the release is also saved there, in `format` and, for noisy and synthetic tables, with `counts`.
-    What could not be saved is refused before anything is drawn, and so is a table of which too many rows are alone with
+    What could not be saved is refused before anything is drawn, and so is a table of which too many rows are unique on
     what is published unchanged (see `Release.save`), unless `allow_fingerprints`, and one with a sensitive or target
     column that looks like free text, unless `allow_text`. A carried column that follows from quasi-identifiers, such as
     a score of the age, tells the rows of a class apart; where the requirement does not hold with it, saving is refused,

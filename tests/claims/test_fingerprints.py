@@ -128,7 +128,7 @@ def test_the_commands_say_it_and_ask(tmp_path):
     run, files = CliRunner().invoke, [str(tmp_path / "d.csv"), str(tmp_path / "s.toml")]
     answer = run(app, ["check", *files])
     assert "Warning: " in answer.output
-    assert "are alone with" in answer.output
+    assert "are unique on" in answer.output
     assert json.loads(run(app, ["check", *files, "--json"]).output)["fingerprints"]["above"] is True
     out = str(tmp_path / "out")
     refused = run(app, ["publish", "mondrian", *files, "--k", "10", "-o", out])
@@ -136,8 +136,8 @@ def test_the_commands_say_it_and_ask(tmp_path):
     assert "--allow-fingerprints" in str(refused.exception)
     done = run(app, ["publish", "mondrian", *files, "--k", "10", "-o", out, "--allow-fingerprints"])
     assert done.exit_code == 0, done.output
-    assert "are alone with" in done.output
-    assert "are alone with" in run(app, ["verify", out]).output
+    assert "are unique on" in done.output
+    assert "are unique on" in run(app, ["verify", out]).output
 
 
 def test_the_reports_say_it(tmp_path):
@@ -227,7 +227,7 @@ def test_the_share_of_fingerprints_is_exact_and_its_mutants_are_caught(monkeypat
 
 @pytest.mark.parametrize(("alone", "saved"), [(10, True), (11, False)])
 def test_a_release_is_refused_from_one_row_above_the_share_on(tmp_path, alone, saved):
-    """200 rows, of which 10 may be alone with their salary: with 11 nothing is written."""
+    """200 rows, of which 10 may be unique on their salary: with 11 nothing is written."""
     common = [at // 50 for at in range(200 - alone)]
     lines = [f"{20 + at % 50},g1,t1,{pay}" for at, pay in enumerate([*common, *range(500, 500 + alone)])]
     (tmp_path / "s.toml").write_text(TOML)
@@ -237,7 +237,7 @@ def test_a_release_is_refused_from_one_row_above_the_share_on(tmp_path, alone, s
     if saved:
         release.save(tmp_path / "out")
     else:
-        with pytest.raises(sf.ReleaseError, match="11 of 200 rows are alone"):
+        with pytest.raises(sf.ReleaseError, match="11 of 200 rows are unique"):
             release.save(tmp_path / "out")
     assert (tmp_path / "out").exists() is saved
 

@@ -14,7 +14,7 @@ EVERYTHING = Knowledge()
 
 
 def test_planted_tables():
-    # Everybody is alone with their age in the table, and nobody outside has such an age.
+    # Everybody is unique on age in the table, and nobody outside has such an age.
     inside = planted([[age, 0, age % 4] for age in range(150)])
     outside = planted([[age, 1, age % 4] for age in range(150, 300)])
     found = SinglingOut(columns=1).run([made(inside, sf.Raw())], EVERYTHING, inside, outside)

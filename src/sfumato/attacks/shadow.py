@@ -141,7 +141,7 @@ class Shadow:
             holds=f"knows {len(exposed.codes)} of the most exposed rows and the mechanism",
             hit="tells {} of the releases they are in",
             miss="takes {} of those they are not in for such",
-            stops="differential privacy, or leaving out rows that are alone with what is published",
+            stops="differential privacy, or leaving out rows that are unique on what is published",
             whom=ROWS,
             notes=tuple(filter(None, [curve.sentence()])),
             details={"shadow releases": len(scores), **curve.figures(), **stated_bound(release)},

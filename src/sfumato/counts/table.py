@@ -468,7 +468,7 @@ class Table:
             raise SchemaError(problems)
 
     def fingerprints(self) -> Fingerprints:
-        """Count who is alone with what is always published unchanged, and rows with all columns. Confidential."""
+        """Count who is unique on what is always published unchanged, and rows with all columns. Confidential."""
         carried = tuple(attribute.name for attribute in self.schema.carried)
         some = self.counts(carried) if carried else None
         far = self._far()

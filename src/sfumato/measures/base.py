@@ -8,10 +8,12 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, Protocol, TypeVar
 
+import numpy as np
+
 from sfumato.counts import Counts, Table
 from sfumato.release import Release
 
-__all__ = ["Measure", "MeasureResult", "Measured", "json_number", "remembered", "worst_of"]
+__all__ = ["Measure", "MeasureResult", "Measured", "json_number", "largest_first", "remembered", "worst_of"]
 
 R = TypeVar("R")
 
@@ -81,6 +83,15 @@ def worst_of(results: Mapping[str, R], cost: Callable[[R], Any]) -> R:
     worst = max(results.values(), key=cost)
     found: R = replace(worst, by_attribute=dict(results))  # type: ignore[type-var]
     return found
+
+
+def largest_first(values: np.ndarray) -> np.ndarray:
+    """Return places by falling value; equal ones as they stand, even where last digits differ from machine to machine.
+
+    >>> largest_first(np.array([0.25, 0.5 - 1e-16, 0.5])).tolist()
+    [1, 2, 0]
+    """
+    return np.argsort(-np.round(values, 12), kind="stable")
 
 
 def json_number(value: float) -> float | str:

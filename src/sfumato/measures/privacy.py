@@ -31,7 +31,7 @@ from sfumato.counts import Table
 from sfumato.errors import NotComparable
 from sfumato.estimate import View, align, measured_attributes
 from sfumato.exact import choice, fraction, whole
-from sfumato.measures.base import MeasureResult, json_number, worst_of
+from sfumato.measures.base import MeasureResult, json_number, largest_first, worst_of
 from sfumato.measures.distances import js_rows, js_terms, kl_rows, row_shares
 from sfumato.release import Release, ground_of
 from sfumato.schema import Attribute
@@ -295,7 +295,7 @@ def _loss_of(table: Table, release: Release, wanted: Attribute, distance: Distan
         counts = np.asarray(view.histogram[part].toarray(), np.int64)
         losses[part] = distances(distance, counts, overall, wanted)
         ratios += _extremes(counts, overall)
-    worst = live[np.lexsort((live, -losses[live]))][:listed]
+    worst = live[largest_first(losses[live])][:listed]
     return PrivacyLoss(
         float(losses[live].max(initial=0.0)),
         attribute=wanted.name,
@@ -334,7 +334,7 @@ def _driver(
     losses, records = figures
     here, everywhere = row_shares(view.histogram[[group]].toarray())[0], row_shares(overall)
     parts = js_terms(here, everywhere)
-    top = [code for code in np.argsort(-parts, kind="stable")[:3].tolist() if parts[code] > 0]
+    top = [code for code in largest_first(parts)[:3].tolist() if parts[code] > 0]
     boxes = np.flatnonzero(release.boxes.group == group)
     labels: dict[str, str] = {}
     if len(boxes) == 1:

@@ -40,7 +40,7 @@ from sfumato.estimate import (
 )
 from sfumato.exact import choice, fraction, whole
 from sfumato.limits import POPULATION_TABLES, POPULATIONS, POPULATIONS_OF_ONE
-from sfumato.measures.base import MeasureResult, remembered, worst_of
+from sfumato.measures.base import MeasureResult, largest_first, remembered, worst_of
 from sfumato.measures.distances import js_rows, row_shares
 from sfumato.release import Release
 from sfumato.schema import Attribute
@@ -369,7 +369,7 @@ def _loss_of(table: Table, release: Release, found: Populations, estimator: Esti
     view = align(release, table.schema, found.attribute.name)
     view, truth = _on_the_same_values(view, found)
     losses = js_rows(row_shares(truth), normalised(_estimated(view, found, estimator), view.overall))
-    order = np.argsort(-losses, kind="stable")[:listed].tolist()
+    order = largest_first(losses)[:listed].tolist()
     support = found.support
     return UtilityLoss(
         float(losses.mean()),

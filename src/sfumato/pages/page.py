@@ -142,7 +142,7 @@ def report(
         raise ParameterError("path", target.name, "must end with .html, .md or .json")
     if audience == "public" and (front is not None or release is not None):
         if release is not None:
-            # The page says that it is a rehearsal, and how many rows are alone with what is published unchanged.
+            # The page says that it is a rehearsal, and how many rows are unique on what is published unchanged.
             refuse_unsavable(release, **EVERYTHING)
         story = public_story(front, release, folder=folder, membership_public=membership_public, contact=contact)
     elif front is not None:

@@ -39,6 +39,7 @@ _ROLES = {
     "sensitive": "sensitive; ",
     "target": "what a learner may predict; ",
 }
+_EXACT_QUASI = "could be known to an outsider; published as it is"
 _HIDDEN = f"could be known to an outsider; not published: every cell is `{ROOT}`"
 _NOT_COPIED = {  # said of every column where rows are not records
     "cells": "counted together with the other columns; the counts carry noise",
@@ -122,8 +123,9 @@ def dictionary(release: Release, files: Mapping[str, PublishedTable], *, counts:
     nowhere = _nowhere(release)
     for attribute in schema.attributes:
         hidden = attribute.name in nowhere
-        role = _HIDDEN if hidden else _NOT_COPIED.get(release.form) or _role(attribute)
-        lines += _column(attribute, role, hidden=hidden)
+        exact = release.form == "buckets" and attribute.role == "quasi"
+        role = _HIDDEN if hidden else _EXACT_QUASI if exact else _NOT_COPIED.get(release.form) or _role(attribute)
+        lines += _column(attribute, role, coarser=attribute.role == "quasi" and not (hidden or exact), hidden=hidden)
     lines += _added(release, counts=counts)
     lines += ["## How to read a cell", "", *_reading(schema.attributes)]
     if any(name.endswith(".csv") for name in files):
@@ -200,7 +202,7 @@ def _said(value: Any) -> str:
     return _line(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
 
 
-def _column(attribute: Attribute, role: str, *, hidden: bool = False) -> list[str]:
+def _column(attribute: Attribute, role: str, *, coarser: bool, hidden: bool) -> list[str]:
     lines = [
         f"### {_line(attribute.name)}",
         "",
@@ -211,7 +213,7 @@ def _column(attribute: Attribute, role: str, *, hidden: bool = False) -> list[st
         return [*lines, ""]
     if attribute.clamp:
         lines.append(f"- {MOVED}")
-    if attribute.role == "quasi":
+    if coarser:
         lines.append(f"- {_coarser(attribute)}")
         lines += _groups(attribute)
         if levels(attribute) == "declared" and isinstance(attribute.domain, Grid):

@@ -291,7 +291,7 @@ class Release:
         return class_warnings(self)
 
     def fingerprints(self) -> Fingerprints:
-        """Count the rows that are alone with what is published unchanged; people too, where the release knows them."""
+        """Count the rows that are unique on what is published unchanged; people too, where the release knows them."""
         found, seen = self._lonely_rows(), self.seen_by_key
         return found if seen is None else replace(found, people=seen.people, people_alone=seen.people_alone)
 
@@ -356,7 +356,7 @@ class Release:
 
         A save that fails can be tried again elsewhere: the release stays in memory, and costs nothing more.
         With `counts`, noisy and synthetic tables are written as one line for each combination with its count,
-        instead of a line for each row counted. Both forms say the same. Where more than 5 % of the rows are alone with
+        instead of a line for each row counted. Both forms say the same. Where more than 5 % of the rows are unique on
         the columns that are published unchanged, it is refused unless `allow_fingerprints=True`; where a sensitive or
         target column looks like free text, unless `allow_text=True`; where one follows from quasi-identifiers, so that
         the classes do not keep what is required, unless `allow_derived=True`; where its ledger knows another saved

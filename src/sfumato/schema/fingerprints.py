@@ -1,4 +1,4 @@
-"""Fingerprints: rows that are alone with what is published unchanged.
+"""Fingerprints: rows that are unique on what is published unchanged.
 
 Source    Sweeney, "Simple demographics often identify people uniquely", 2000: uniqueness on known columns.
 Claim     `alone` is the number of published rows whose combination of the unchanged columns occurs once among the
@@ -27,11 +27,11 @@ from sfumato.errors import ReleaseError, count_of
 __all__ = ["FINGERPRINT_SHARE", "Fingerprints", "lonely_people", "lonely_rows"]
 
 FINGERPRINT_SHARE: Final = Fraction(1, 20)
-"""More of the rows or people than this share may not be alone with what is published unchanged, without a yes to it."""
+"""More of the rows or people than this share may not be unique on what is published unchanged, without a yes to it."""
 
 
 def lonely_rows(codes: np.ndarray, weights: np.ndarray) -> int:
-    """Return how many rows are alone with their combination; `weights` says how often each line occurs."""
+    """Return how many rows are unique on their combination; `weights` says how often each line occurs."""
     codes, weights = np.asarray(codes), np.asarray(weights)
     there = weights > 0
     codes, weights = (codes, weights) if there.all() else (codes[there], weights[there])
@@ -67,10 +67,10 @@ def lonely_people(person: np.ndarray, line: np.ndarray) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Fingerprints:
-    """How many of the published rows are alone with the columns published unchanged, and with all columns.
+    """How many of the published rows are unique on the columns published unchanged, and with all columns.
 
     Where two tables are published, their columns are never in one row: `alone_on_all` is None, and `alone_on_exact` is
-    the number of rows that are alone with their exact quasi-identifiers. `drawn` rows are noisy or synthetic; where the
+    the number of rows that are unique on their exact quasi-identifiers. `drawn` rows are noisy or synthetic; where the
     noise is so small that counts are hardly ever off, they are `exact`. `people` and `people_alone` are known to the
     publisher only, and where the table names the person of each row.
     """
@@ -103,7 +103,7 @@ class Fingerprints:
             )
             share = f"{float(100 * FINGERPRINT_SHARE):g} %"
             whose = "rows" if self.people is None else "rows or people"
-            raise ReleaseError(f"{self.describe()} More than {share} of the {whose} may not be", hint=hint)
+            raise ReleaseError(f"{self.describe()} At most {share} of the {whose} may be", hint=hint)
 
     def silence(self) -> str:
         """Say in a claim what a reader can do who knows the unchanged columns of somebody."""
@@ -116,28 +116,26 @@ class Fingerprints:
         )
 
     def describe(self) -> str:
-        """Say in plain words how many rows are alone."""
-        rows = count_of(self.rows, "row")
+        """Say in plain words how many rows are unique."""
+        rows = count_of(f"{self.rows:,}", "row")
         said = []
         if self.unchanged:
             are = "is" if self.alone == 1 else "are"
             how = "" if self.drawn else ", published unchanged"
-            said.append(f"{self.alone:,} of {rows} {are} alone with {self._names}{how}.")
+            said.append(f"{self.alone:,} of {rows} {are} unique on {self._names}{how}.")
             if self.people is not None and self.people_alone is not None:
                 are = "is" if self.people_alone == 1 else "are"
-                everyone = count_of(self.people, "person", "people")
-                said.append(
-                    f"{self.people_alone:,} of {everyone} {are} alone with {self._names}: nobody else has them."
-                )
+                everyone = count_of(f"{self.people:,}", "person", "people")
+                said.append(f"{self.people_alone:,} of {everyone} {are} unique on {self._names}: nobody else has them.")
         if self.alone_on_all is not None:
             are = "is" if self.alone_on_all == 1 else "are"
-            said.append(f"{self.alone_on_all:,} of {rows} {are} alone with all published columns together.")
+            said.append(f"{self.alone_on_all:,} of {rows} {are} unique on all published columns together.")
         if self.alone_on_exact is not None:
             are = "is" if self.alone_on_exact == 1 else "are"
-            said.append(f"{self.alone_on_exact:,} of {rows} {are} alone with their exact quasi-identifiers.")
+            said.append(f"{self.alone_on_exact:,} of {rows} {are} unique on their exact quasi-identifiers.")
         if self.drawn and said:
-            drawn = "The rows are drawn, so one that is alone need not be a person."
-            exact = "The rows are drawn, but with so little noise that one that is alone is very likely a person."
+            drawn = "The rows are drawn, so a unique one need not be a person."
+            exact = "The rows are drawn, but with so little noise that a unique one is very likely a person."
             said.append(exact if self.exact else drawn)
         return " ".join(said)
 

@@ -16,7 +16,7 @@ __all__ = ["ROLES", "alike", "asked", "groups_of", "not_numbers", "open_question
 
 # role -> (what it is called, what it means)
 ROLES = {
-    "quasi": ("Others may know it", "made coarser, so that nobody stands alone with it"),
+    "quasi": ("Others may know it", "made coarser, so that nobody stands out by it"),
     "sensitive": ("Private", "published as it is, but not linked to one person"),
     "target": ("To be predicted", "published as it is; no promise protects it"),
     "identifier": ("Points to a person", "never published"),

@@ -326,7 +326,7 @@ def _shown(problem: Problem) -> dict[str, Any]:
 
 
 def _dangers(table: Any) -> dict[str, Any]:
-    """What the light shows: who is alone with what others may know, and what is published unchanged."""
+    """What the light shows: who stands out by what others may know, and what is published unchanged."""
     schema = table.schema
     names = [attribute.name for attribute in schema.quasi]
     found = table.fingerprints()

@@ -102,7 +102,7 @@ def publish_options(function: F) -> F:
             click.option(
                 "--allow-fingerprints",
                 is_flag=True,
-                help="Publish although many rows are alone with what is published unchanged.",
+                help="Publish although many rows are unique on what is published unchanged.",
             ),
             click.option(
                 "--allow-text", is_flag=True, help="Publish columns that look like free text, in which names may stand."
