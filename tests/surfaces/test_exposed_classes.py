@@ -239,3 +239,12 @@ def test_the_verifier_says_where_missing_is_the_only_second_value(tmp_path) -> N
     assert f"Warning: {said}" in sf.verify(tmp_path / "out").notes
     bare = sf.verify(tmp_path / "out" / "data.csv", schema=schema, requirement=sf.LDiversity(2, kind="distinct"))
     assert f"Warning: {said}" in bare.notes
+
+
+def test_a_page_adds_no_warning_of_python(files, tmp_path) -> None:
+    page = ["--page", str(tmp_path / "p.html")]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", PublicationWarning)
+        done = CliRunner().invoke(app, ["publish", "mondrian", *files, "--k", "3", "-o", str(tmp_path / "out"), *page])
+    assert done.exit_code == 0, done.exception
+    assert "all rows have one value" in done.stdout

@@ -248,3 +248,57 @@ def test_a_missing_value_that_is_the_only_other_one_is_said(folder: Path, capsys
         main(["publish", "mondrian", "half.csv", "s.toml", "--k", "5", "--l", "1.1", "-o", "out"])
     answer = capsys.readouterr().out
     assert "classes everyone whose illness is known has the same; a missing value counts" in answer
+
+
+REACHED = {
+    "caller": lambda person: f"+49 151 {2000000 + person}",
+    "von": lambda person: f"0761 {200000 + person}",
+    "host": lambda person: f"93.184.{person // 200}.{person % 200}",
+    "kontakt": lambda person: f"p{person}@example.org",
+}
+
+
+@pytest.mark.parametrize("name", REACHED)
+def test_addresses_and_telephone_numbers_are_keys_under_any_name(folder: Path, capsys, name: str) -> None:
+    # Towns differ from row to row, so that rows with one key do not agree: its look alone tells.
+    rng = np.random.default_rng(3)
+    people = rng.integers(0, 150, 900)
+    frame = pl.DataFrame(
+        {
+            name: [REACHED[name](int(person)) for person in people],
+            "age": rng.integers(0, 100, 900),
+            "city": rng.choice(["Bern", "Genf", "Basel"], 900),
+            "illness": rng.choice(["flu", "gout", "none"], 900),
+            "paid": rng.choice(["no", "yes"], 900),
+        }
+    )
+    frame.write_csv("d.csv")
+    Path("s.toml").write_text(f'name = "t"\nrows_per_person = 1\n{COLUMNS}')
+    code, said = run(capsys, "publish", "mondrian", "d.csv", "s.toml", "--k", "3", "-o", "out")
+    assert code == 2
+    assert f"{name}: looks like the key of a person and repeats" in " ".join(said.split())
+    drafted = tomllib.loads(sf.draft("d.csv"))
+    assert drafted["attribute"][name]["role"] == "identifier"
+    Path("s.toml").write_text(f'name = "t"\nrows_per_person = 1\nnot_person = ["{name}"]\n{COLUMNS}')
+    assert run(capsys, "publish", "mondrian", "d.csv", "s.toml", "--k", "3", "-o", "out")[0] == 0
+
+
+@pytest.mark.parametrize("values", ["01.02.2024 12.03.2024", "978123 978124", "10.5.2 11.6.3", "I21.9 E11.90"])
+def test_dates_codes_and_versions_are_no_addresses(values: str) -> None:
+    from sfumato.counts.people import addresses
+
+    texts = [f"{value}{at}" for at in range(10, 40) for value in values.split()]
+    assert not addresses(pl.Series(texts))
+
+
+def test_a_row_about_two_people_is_asked_about_and_warned_of(folder: Path, capsys) -> None:
+    frame = pl.read_csv("d.csv").drop("MRN").rename({"age": "age_1"})
+    frame.with_columns(age_2=100 - pl.col("age_1")).write_csv("d.csv")
+    assert "does a row describe two people (age_1, age_2)?" in sf.draft("d.csv")
+    both = COLUMNS.replace("attribute.age", "attribute.age_1") + '[attribute.age_2]\nrole = "other"\n'
+    head = 'name = "t"\nrows_per_person = 1\ncopies_are_people = true\n'
+    for extra, warned in (("", True), ('not_person = ["age_2"]\n', False)):
+        Path("s.toml").write_text(f"{head}{extra}{both}")
+        for words in (["check", "d.csv", "s.toml"], ["publish", "mondrian", "d.csv", "s.toml", "--k", "3", "-o", "o"]):
+            said = " ".join(run(capsys, *words)[1].split())
+            assert ("age_1 and age_2 are named as if a row described two people" in said) == warned, said

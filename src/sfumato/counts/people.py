@@ -39,6 +39,7 @@ from sfumato.visible import one_form
 __all__ = [
     "Members",
     "People",
+    "addresses",
     "alike_problem",
     "bare_keys",
     "blank_problem",
@@ -144,6 +145,11 @@ _CROWD = 20  # a key with 20 times the rows of most keys, and more than one row 
 _FIRST_ROWS, _NO_CHANCE = 20_000, 20  # rows looked at; chance is exp(-20) at most
 _AGAIN = 20  # where fewer than one row in 20 has a key that repeats, the key may number rows
 _OFTEN = 10  # rows a value, from which an identifier is more likely that of a clinic than of a person
+
+_REACHED = (  # e-mail addresses, addresses of machines, telephone numbers with a country's or a town's code
+    r"^(?:[^\s@]+@[^\s@]+\.[A-Za-z]{2,}|\d{1,3}(?:\.\d{1,3}){3}|\+\d[\d ()/.-]{6,}|0\d{2,5}[ /]\d[\d -]{4,})$"
+)
+_ENOUGH, _NEARLY_ALL = 20, 0.95  # different values, and the share of them, that make a column one of such addresses
 
 _POINT_ZERO = r"^([+-]?\d+)\.0*$"  # how programs that took a whole number for a decimal write it
 _NO_KEY = ("", "unknown", "na", "n/a", "-9", "none", "null", "?")  # folded texts in the place of a key
@@ -415,6 +421,15 @@ def key_like(name: str) -> bool:
     return bool(words & _KEYS or (words & _NUMBERS and words & _WHOM) or any(map(_GERMAN.fullmatch, words)))
 
 
+def addresses(values: pl.Series) -> bool:
+    """Whether distinct texts are e-mail or IP addresses or telephone numbers: each is of a person, or of a home.
+
+    >>> addresses(pl.Series([f"+49 151 {n}" for n in range(2000000, 2000030)]))
+    True
+    """
+    return len(values) >= _ENOUGH and values.str.contains(_REACHED).sum() >= _NEARLY_ALL * len(values)
+
+
 def contact_like(name: str) -> bool:
     """Whether the name of a column suggests a telephone number or an e-mail address, which families share."""
     return bool(tokens(name) & _CONTACTS)
@@ -550,17 +565,19 @@ def repeated_keys(source: Source, schema: Schema, known_rows: dict[str, int]) ->
         return []
     said = {attribute.column or attribute.name: attribute for attribute in schema.attributes}
     problems, unknown = counting_columns(source, schema), []
+    reached = _addresses(source)
     for column in source.columns:
         known = said.get(column)
         named = {column, known.name if known is not None else column}
         if named & set(schema.not_person):
             continue
-        if not (any(map(key_like, named)) or (known is not None and known.role == "identifier")):
+        alike = column in reached or any(map(key_like, named))
+        if not (alike or (known is not None and known.role == "identifier")):
             unknown.append(column)
             continue
         if column not in known_rows:
             known_rows[column], often = _most_rows(source, column)
-            if often and not any(map(key_like, named)):  # rather the name of a place: its rows say whether it is
+            if often and not alike:  # rather the name of a place: its rows say whether it is
                 known_rows[column] = 0
         most = known_rows[column]
         if not most:
@@ -574,6 +591,20 @@ def repeated_keys(source: Source, schema: Schema, known_rows: dict[str, int]) ->
             hint = key_hint([column], published=known in schema.published)
             problems.append(Problem(known.where if known is not None else column, rule, hint, rows=most))
     return problems or agreeing_columns(source, schema, unknown)
+
+
+def _addresses(source: Source) -> set[str]:
+    """Return the columns that hold e-mail or IP addresses or telephone numbers, whatever their names.
+
+    Judged on the first rows; not where an engine groups, whose keys stay where they are.
+    """
+    if source.grouped:
+        return set()
+    texts = [name for name, kind in source.types(source.scan(source.columns)).items() if isinstance(kind, pl.String)]
+    if not texts:
+        return set()
+    frame = source.collect(source.scan(texts).head(_FIRST_ROWS))
+    return {name for name in texts if addresses(_texts(frame[name]).drop_nulls().unique())}
 
 
 def _most_rows(source: Source, column: str) -> tuple[int, bool]:

@@ -30,6 +30,7 @@ _WORDS = (
     "count|overall|average|mean|mittelwert|durchschnitt|moyenne|media|promedio|gemiddelde"
 )
 _TOTAL = rf"(?i)^\s*(?:grand |sub[- ]|column |row )?(?:{_WORDS})(?: \(?[nN]\)?)?\s*[:=]?\s*$"
+_PHRASE = rf"(?i)^\s*(?:{_WORDS})\b[\s:]+\S|\S[\s:,-]+(?:{_WORDS})\s*[:=]?\s*$"  # North total, Summe Nord
 
 
 def _named(columns: Sequence[str]) -> list[str]:
@@ -87,8 +88,9 @@ class StrayRows:
 def stray_rows(source: Source) -> StrayRows | None:
     """Return the rows that look like totals, headings or notes; None where none does.
 
-    A row with a word such as Total, half of whose cells are empty or whose word stands in no other row; a row with
-    nearly no cells in a table whose other rows have them; a last row of sums. Not looked for where an engine groups.
+    A row with a word such as Total, half of whose cells are empty or whose word stands in no other row; rare rows with
+    such a word, alone or beside others (North total), that all have fewer cells than most rows; a row with nearly no
+    cells in a table whose other rows have them; a last row of sums. Not looked for where an engine groups.
     """
     frame = source.scan(source.columns[:_LOOKED_AT])
     if source.grouped:
@@ -98,16 +100,23 @@ def stray_rows(source: Source) -> StrayRows | None:
     if len(columns) < 2:
         return None
     texts = [name for name in columns if isinstance(types[name], pl.String)]
-    words = [pl.col(name).str.contains(_TOTAL) for name in texts]
+    words, phrases = ([pl.col(name).str.contains(form) for name in texts] for form in (_TOTAL, _PHRASE))
     known = [pl.col(name).is_not_null() for name in columns if name not in texts]
     known += [pl.col(name).str.strip_chars().fill_null("") != "" for name in texts]
     filled = pl.sum_horizontal(one.cast(pl.Int32) for one in known)
-    word = pl.any_horizontal(words).fill_null(value=False) if words else pl.lit(value=False)
-    found = source.collect(frame.select(filled.alias("filled"), word.alias("word")).with_row_index(_ROW))
+    word, phrase = (
+        pl.any_horizontal(some).fill_null(value=False) if some else pl.lit(value=False) for some in (words, phrases)
+    )
+    found = source.collect(
+        frame.select(filled.alias("filled"), word.alias("word"), phrase.alias("phrase")).with_row_index(_ROW)
+    )
     few = pl.col("filled") <= max(1, len(columns) // 4)
     half = 2 * pl.col("filled") <= len(columns)
     named = found.filter("word")
     rows = set(named.filter(half if named.height > 1 else pl.lit(value=True))[_ROW].to_list())
+    parts = found.filter(pl.col("word") | pl.col("phrase"))
+    if parts.height * _RARELY <= found.height and (parts["filled"] < found["filled"].median()).all():
+        rows |= set(parts[_ROW].to_list())
     sparse = found.filter(few) if len(columns) > 2 else found.clear()
     if sparse.height * _RARELY <= found.height:
         rows |= set(sparse[_ROW].to_list())

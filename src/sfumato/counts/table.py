@@ -43,6 +43,7 @@ from sfumato.limits import DRIVER_CELLS
 from sfumato.schema import Attribute, Days, Grid, Schema, Values
 from sfumato.schema.checks import names_rule, refuse_free_text, rows_with_names
 from sfumato.schema.fingerprints import Fingerprints, lonely_people, lonely_rows
+from sfumato.schema.word_hints import two_people
 from sfumato.visible import notebook
 
 __all__ = ["Table", "check", "read"]
@@ -273,12 +274,8 @@ class Table:
     def remarks(self) -> list[Problem]:
         """Return what a person should look at before rows are counted as people; nothing here stops a release."""
         self.require()
-        source, found = self._store.source, []
-        stray = None if source is None else stray_rows(source)
-        if stray is not None:
-            hint = "delete what is not about anybody from the file"
-            found.append(Problem(self._store.name, str(stray), hint, rows=stray.rows))
-        schema = self.schema
+        source, schema = self._store.source, self.schema
+        found = self.stray() + self.two_people()
         crowded = [] if self._store.people is None else crowded_problem(self._store.people, self._store.weights)
         file = source or self._store.file
         mixed = [] if file is None or not schema.person else mixed_keys(file, schema)
@@ -287,6 +284,23 @@ class Table:
             known = {problem.path for problem in keys}
             found += [problem for problem in self._other_units() if problem.path not in known]
         return found + crowded + mixed + keys + self._values_to_read(joined=not keys)
+
+    def stray(self) -> list[Problem]:
+        """Return a problem where rows look like totals, headings or notes."""
+        found = None if self._store.source is None else stray_rows(self._store.source)
+        hint = "delete what is not about anybody from the file"
+        return [] if found is None else [Problem(self._store.name, str(found), hint, rows=found.rows)]
+
+    def two_people(self) -> list[Problem]:
+        """Return a problem where columns are named as if a row described two people; no value is read for it."""
+        schema = self.schema
+        pairs = two_people([attribute.name for attribute in schema.attributes])
+        if not pairs or schema.unit != "person" or {*schema.not_person} & {name for pair in pairs for name in pair}:
+            return []
+        one, other = pairs[0]
+        rule = f"{one} and {other} are named as if a row described two people, and every promise takes it for one"
+        hint = f'write a row for each person; not_person = ["{other}"] where a row is about one person alone'
+        return [Problem(schema[other].where, rule, hint)]
 
     def _other_units(self) -> list[Problem]:
         """Return the identifiers that are named like households or visits, where rows are counted as people."""

@@ -22,7 +22,7 @@ from sfumato.io.errors import refused
 from sfumato.io.source import Source, open_source
 from sfumato.schema import Role
 from sfumato.schema.domain import decimal_text
-from sfumato.schema.word_hints import holds_counts, named_like_counts, suggested
+from sfumato.schema.word_hints import holds_counts, named_like_counts, suggested, two_people
 from sfumato.visible import visible
 
 __all__ = ["Look", "draft", "look_at", "toml_text"]
@@ -69,13 +69,14 @@ def toml_text(
         '# source = "data" marks what was read off the file: fine for k, l and t. Differentially private methods\n'
         '# refuse it until a person has put in publicly known bounds or values and written source = "public".'
     )
+    asked = _of_the_table(seen, person, _other_units(proposals), counting)
     parts = [
         head,
         f"name = {_quoted(name)}",
         f"population = {_quoted(name)}  # the ledger adds up what is published about it",
         *_who(person),
         _ROWS,
-        f"decide = {_questions(_of_the_table(seen, person, _other_units(proposals), counting))}",
+        f"decide = {_questions((*asked, *_two_people(proposals)))}",
     ]
     return "\n".join(parts) + "\n" + "".join(_table(proposal) for proposal in proposals)
 
@@ -100,6 +101,15 @@ def _other_units(proposals: Sequence[Proposal]) -> list[str]:
         if visit_like(name) and not household_like(name)
     ]
     return [f"rows_per_person: {question}" for question in (*homes, *visits)]
+
+
+def _two_people(proposals: Sequence[Proposal]) -> list[str]:
+    """Return what to ask where columns are named as if a row described two people."""
+    return [
+        f"rows_per_person: does a row describe two people ({one}, {other})? then write a row for each; else "
+        f"not_person = [{_quoted(other)}]"
+        for one, other in two_people([one.name for one in proposals])[:1]
+    ]
 
 
 def _of_the_table(seen: TableFacts, person: str, units: Sequence[str], counting: Sequence[str]) -> tuple[str, ...]:

@@ -9,7 +9,9 @@ from dataclasses import KW_ONLY, dataclass, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import Any
 
-from sfumato.counts.people import household_like
+import polars as pl
+
+from sfumato.counts.people import addresses, household_like
 from sfumato.drafting.columns import ColumnFacts
 from sfumato.drafting.infer_formats import spoken
 from sfumato.drafting.table import Related, Repeated, TableFacts
@@ -101,6 +103,8 @@ def _role(column: ColumnFacts) -> Role:
         return "other"
     if named == {"identifier"} or ("identifier" in named and household_like(column.name)):
         return "identifier"
+    if _reached(column):
+        return "identifier"
     counted = column.numbers is not None and named and "identifier" not in named  # birth_id is no day of birth
     if column.uniqueness > 0.95 and column.distinct > 20 and not (measured or counted or column.days):
         return "identifier"
@@ -110,6 +114,10 @@ def _role(column: ColumnFacts) -> Role:
     if "sensitive" in named:
         return "sensitive"
     return "quasi" if "quasi" in named else "other"
+
+
+def _reached(column: ColumnFacts) -> bool:
+    return addresses(pl.Series(column.texts or (), dtype=pl.String))
 
 
 def _free_text(column: ColumnFacts) -> bool:
@@ -130,7 +138,12 @@ def proposed(column: ColumnFacts, role: Role) -> Proposal:
     if role == "identifier":
         named = "identifier" in suggested(column.name)
         seen = f"{count_of(column.distinct, 'distinct value')} in {count_of(column.rows, 'row')}"
-        why = (f"{seen}; its name points to a person" if named else f"{seen}: nearly every row has its own",)
+        if named:
+            why = (f"{seen}; its name points to a person",)
+        elif _reached(column):
+            why = (f"{seen}; they look like addresses or telephone numbers, which point to a person",)
+        else:
+            why = (f"{seen}: nearly every row has its own",)
         question = "role: does it point to one person, or is it free text? keep identifier; else quasi or sensitive"
         return Proposal(column.name, role=role, kind="nominal", why=why, decide=(question, *ask))
     if role == "other" and _free_text(column):  # its values are not even listed: the file may be shown around

@@ -26,6 +26,7 @@ __all__ = [
     "reason",
     "suggested",
     "tokens",
+    "two_people",
 ]
 
 
@@ -134,6 +135,19 @@ _STEMS = (
     *("trattamento", "salute", "gravidanz", "disabil", "disoccup", "condann", "malatti"),
     *("behandeling", "gezondheid", "zwanger", "beperking", "werkloos", "godsdienst", "ziekte", "inkomen"),
 )
+_PARTIES = _words(  # who takes part beside somebody else: columns of two of them describe two people
+    "husband wife spouse father mother plaintiff claimant petitioner defendant respondent caller callee sender",
+    "receiver recipient buyer seller tenant landlord borrower lender payer payee victim offender suspect perpetrator",
+    "ehemann ehefrau vater mutter klaeger klaegerin beklagter beklagte anrufer angerufener absender empfaenger",
+    "kaeufer verkaeufer mieter vermieter taeter opfer mari epoux epouse pere mere demandeur defendeur acheteur vendeur",
+    "marido esposa padre madre demandante demandado comprador vendedor marito moglie attore convenuto acquirente",
+    "echtgenoot echtgenote vader moeder eiser gedaagde koper verkoper huurder verhuurder",
+)
+_OF_ONE = _words(  # what a person has one of
+    "name names surname firstname lastname age sex gender birth birthdate dob yob job occupation nationality",
+    "vorname nachname alter geschlecht geburtsdatum geburtsjahr beruf nom prenom sexe naissance nombre apellido edad",
+    "sexo nacimiento nome cognome eta sesso nascita naam voornaam achternaam leeftijd geslacht geboortedatum beroep",
+)
 _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"})
 
 
@@ -172,6 +186,30 @@ def reason(name: str) -> str:
     if words & _WORK or any(word.startswith(_WORK_STEMS) for word in words):
         return "a job or an employer: colleagues know it, and many people make it public"
     return ""
+
+
+def two_people(names: Iterable[str]) -> list[tuple[str, str]]:
+    """Return pairs of columns that are named as if each row described two people.
+
+    >>> two_people(["name_1", "name_2", "husband_age", "wife_age", "caller", "callee", "score_1", "score_2"])
+    [('name_1', 'name_2'), ('husband_age', 'wife_age'), ('caller', 'callee')]
+    """
+    firsts: dict[frozenset[str], tuple[str, str]] = {}
+    found: list[tuple[str, str]] = []
+    for name in names:
+        words = tokens(name)
+        party = words & _PARTIES
+        number = re.search(r"(?<!\d)[12](?!\d)", name)
+        if not party and not (number and words & _OF_ONE):
+            continue
+        who = min(party) if party else number[0]  # type: ignore[index]
+        rest = words - party
+        if rest and not rest & _OF_ONE:
+            continue
+        first = firsts.setdefault(rest | {"" if party else "1"}, (name, who))
+        if first[1] != who and first[0] not in {pair[0] for pair in found}:
+            found.append((first[0], name))
+    return found
 
 
 def both(name: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import duckdb
 import polars as pl
@@ -99,7 +100,23 @@ def test_totals_and_notes_are_named_by_draft_and_check(tmp_path, kind, last):
     assert f"{where} looks like a total" in shown
 
 
+@pytest.mark.parametrize(
+    "last", [["North total", "", "9"], ["Summe Nord:", "", "9"], ["f", "Total", ""], ["Nord - gesamt", "", "9"]]
+)
+def test_totals_of_each_part_are_named(tmp_path, last):
+    other = [last[0].replace("Nor", "Sou"), *last[1:]]
+    path = written(tmp_path, [NAMES, *ROWS, last, *ROWS, other], "csv")
+    assert stray_rows(open_source(path)).places == "lines 62, 123"
+    (tmp_path / "s.toml").write_text(re.sub(r"(?m)^decide = (\[$[^]]*^\]$|.*)", "", sf.draft(path)))
+    command = ["publish", "suppress", str(path), str(tmp_path / "s.toml"), "-o", str(tmp_path / "out")]
+    assert "lines 62, 123 look like totals" in CliRunner().invoke(app, command).output
+
+
 def test_ordinary_rows_are_no_totals(tmp_path):
+    knees = [["f", "total knee replacement", "3"], *ROWS, ["m", "total hip replacement", "4"], *ROWS]
+    assert stray_rows(open_source(written(tmp_path, [NAMES, *knees], "csv"))) is None
+    gaps = [["f", "total knee replacement", ""], *ROWS, ["m", "total hip replacement", "4"], *ROWS]
+    assert stray_rows(open_source(written(tmp_path, [NAMES, *gaps], "csv"))) is None
     coverage = [["f", "total", "3"], ["m", "partial", "4"], ["m", "total", "4"]] * 20
     assert stray_rows(open_source(written(tmp_path, [NAMES, *coverage], "csv"))) is None
     sparse = [["f", "", ""], ["m", "x", "4"]] * 20

@@ -118,7 +118,9 @@ def _published(mechanism: Mechanism, schema: Any, options: dict[str, Any]) -> tu
         if options["page"] is not None:
             published = sf.Release.load(options["output"])  # as anyone reads it: nothing else is on the page
             name = Path(options["output"]).name
-            sf.report(None, options["page"], audience="public", release=published, folder=name)
+            with catch_warnings():
+                simplefilter("ignore", PublicationWarning)  # as above
+                sf.report(None, options["page"], audience="public", release=published, folder=name)
         beside = _looked_back(release, earlier, table, options, warnings) if paid else tried[0]
         if mapping is not None:
             with mapping.filled() as file:
