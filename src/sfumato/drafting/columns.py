@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from decimal import Decimal
 from typing import Any
@@ -63,12 +63,18 @@ class ColumnFacts:
         return self.distinct / filled if filled else 0.0
 
 
-def column_facts(source: Source) -> list[ColumnFacts]:
-    """Return the facts of every column of a source, in order."""
-    return [facts for names, frame in slices(source, source.columns) for facts in _facts(source, names, frame)]
+def column_facts(source: Source, written: Mapping[str, Spelling] | None = None) -> list[ColumnFacts]:
+    """Return the facts of every column of a source, in order.
+
+    written     how some columns write their days and numbers, where a person has said it.
+    """
+    said = written or {}
+    return [facts for names, frame in slices(source, source.columns) for facts in _facts(source, names, frame, said)]
 
 
-def _facts(source: Source, names: Sequence[str], frame: pl.LazyFrame) -> list[ColumnFacts]:
+def _facts(
+    source: Source, names: Sequence[str], frame: pl.LazyFrame, written: Mapping[str, Spelling]
+) -> list[ColumnFacts]:
     types = source.types(frame)
     plain = [name for name in names if supported(types[name])]
     if source.grouped:
@@ -91,10 +97,10 @@ def _facts(source: Source, names: Sequence[str], frame: pl.LazyFrame) -> list[Co
         assert listed is not None
         values = [canonical_text(value) for value in cells_of(listed[name][0])]
         known = sorted({text for text in values if text is not None})
-        facts[name] = _from_texts(name, known, rows, distinct[name], nulls[name])
+        facts[name] = _from_texts(name, known, rows, len(known), nulls[name], written.get(name))
     for name in many:
         counted_as = {"rows": rows, "distinct": distinct[name], "nulls": nulls[name]}
-        facts[name] = _many(source, frame, name, types[name], **counted_as)
+        facts[name] = _many(source, frame, name, types[name], written.get(name), **counted_as)
     return [facts.get(name, ColumnFacts(name, rows=rows, distinct=0, plain=False)) for name in names]
 
 
@@ -108,13 +114,15 @@ def cell_text(name: str, dtype: pl.DataType) -> pl.Expr:
     return column.str.strip_chars() if isinstance(dtype, pl.String) else column.cast(pl.String)
 
 
-def _from_texts(name: str, known: list[str], rows: int, distinct: int, nulls: int) -> ColumnFacts:
+def _from_texts(
+    name: str, known: list[str], rows: int, distinct: int, nulls: int, written: Spelling | None
+) -> ColumnFacts:
     no_value = [text for text in known if text in NO_VALUE]
     texts = [text for text in known if text not in NO_VALUE]
     words = [text for text in texts if means_none(text)]
     words = words if len(words) < len(texts) else []
     texts = [text for text in texts if text not in words]
-    spelling = spelling_of(texts)
+    spelling = written or spelling_of(texts)
     kept = [text for text in texts if text not in spelling.strays]
     doubtful = list(spelling.strays)
     days = {text: day for text in kept if (day := spelling.day(text)) is not None}
@@ -206,11 +214,13 @@ def _from_ends(name: str, found: dict[str, Any], spelling: Spelling = PLAIN, **f
     return ColumnFacts(name, **facts)
 
 
-def _many(source: Source, frame: pl.LazyFrame, name: str, dtype: pl.DataType, **facts: Any) -> ColumnFacts:
+def _many(
+    source: Source, frame: pl.LazyFrame, name: str, dtype: pl.DataType, written: Spelling | None, **facts: Any
+) -> ColumnFacts:
     """Describe a column with too many values to list; where it is not plain, as a few of its texts suggest."""
-    found = source.collect(_ends(frame, name, dtype)).row(0, named=True)
-    made = _from_ends(name, found, **facts)
-    if made.numbers is not None or made.days is not None or not isinstance(dtype, pl.String):
+    found = source.collect(_ends(frame, name, dtype, written or PLAIN)).row(0, named=True)
+    made = _from_ends(name, found, written or PLAIN, **facts)
+    if written or made.numbers is not None or made.days is not None or not isinstance(dtype, pl.String):
         return made
     sample = [text for text in found["others"] if text is not None and not _none(text)]
     look = spelling_of(sample)

@@ -171,16 +171,28 @@ def _before_tables(document: tomlkit.TOMLDocument, key: str, value: Any) -> None
         document.add(name, table)
 
 
-def changed(text: str, keys: Mapping[str, Any], *, attribute: str = "", closes: Iterable[str] = ()) -> str:
+def changed(
+    text: str,
+    keys: Mapping[str, Any],
+    *,
+    attribute: str = "",
+    closes: Iterable[str] = (),
+    asks: Iterable[str] = (),
+) -> str:
     """Return the file with other keys of a column or of the table; None deletes one.
 
     closes  topics of questions of the same list that this answers.
+    asks    questions that it raises, as `topic: question`; one that is open already is not asked twice.
     """
     document = _parsed(text)
     table = _table_of(document, attribute)
     _set(table, keys)
     topics = set(closes)
     _close(table, [one.place for one in _listed(table, attribute) if one.topic in topics])
+    held = _questions(table)
+    new = [question for question in dict.fromkeys(asks) if question not in held]
+    if new:
+        _set(table, {"decide": [*held, *new]})
     return document.as_string()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from decimal import Decimal
 from os import PathLike, fspath
@@ -15,6 +15,7 @@ from sfumato.counts.people import contact_like, household_like, key_like, visit_
 from sfumato.counts.stray_rows import header_problems
 from sfumato.counts.suspected_keys import SAME_PERSON, UNLIKE, shares_alike
 from sfumato.drafting.columns import ColumnFacts, column_facts
+from sfumato.drafting.infer_formats import Spelling
 from sfumato.drafting.roles import Proposal, proposals, proposed
 from sfumato.drafting.table import Repeated, TableFacts, table_facts
 from sfumato.errors import ParameterError, ReadError, count_of
@@ -242,8 +243,12 @@ def look_at(
     encoding: str | None = None,
     header: bool | Sequence[str] | None = None,
     sheet: str | None = None,
+    written: Mapping[str, Spelling] | None = None,
 ) -> Look:
-    """Open a file or frame and gather what a draft rests on."""
+    """Open a file or frame and gather what a draft rests on.
+
+    written     how some columns write their days and numbers, where a person has said it.
+    """
     source = open_source(data, delimiter=delimiter, encoding=encoding, header=header, sheet=sheet)
     if not source.columns:
         raise refused(source.name, "has no columns", "give a table with at least one column")
@@ -253,7 +258,7 @@ def look_at(
     again = header_problems(source)
     if again:
         raise ReadError(again)
-    facts = column_facts(source)
+    facts = column_facts(source, written)
     seen = table_facts(source, facts)
     counting = [one.name for one in facts if named_like_counts(one.name) and _whole(one)]
     named = [proposal for proposal in proposals(facts, seen) if proposal.name.strip()]

@@ -40,6 +40,7 @@ _DIGITS, _CODES = re.compile(r"[0-9]{4,64}", re.ASCII), 5  # postcodes and the l
 _DAY_LIKE = re.compile(r"[0-9]{1,4}[./-].*|[0-9]{8}.*", re.ASCII | re.DOTALL)
 _SHORT_YEAR = re.compile(r"[0-9]{1,2}([./-])[0-9]{1,2}\1[0-9]{2}", re.ASCII)
 _TWO_DIGITS = "kind: the dates have years of two digits; write them as 2024-05-31 and draft again"
+_BELOW_ONE = re.compile(r"[-+]? ?0[^0-9]", re.ASCII)
 _BESIDE = re.compile(r"[-+]?([^-+0-9]*)[-+]?[0-9](?:.*[0-9])?([^0-9]*)", re.DOTALL)
 _CURRENCIES = {
     *(
@@ -150,9 +151,15 @@ def number_forms(texts: Sequence[str]) -> list[NumberForm]:
     units = _units(texts)
     if units:
         forms = [NumberForm(form.decimal, thousands=form.thousands, units=units) for form in (*_WRITTEN, PLAIN_NUMBERS)]
-    read = {form: sum(form.number(text) is not None for text in texts) for form in forms}
+    reads = {form: [text for text in texts if form.number(text) is not None] for form in forms}
+    read = {form: sum(not _no_thousand(form, text) for text in held) for form, held in reads.items()}
     most = max(read.values())
     return [form for form in forms if most and read[form] == most]
+
+
+def _no_thousand(form: NumberForm, text: str) -> bool:
+    """True for 0,875 where the comma would mark thousands: nobody writes 875 like that."""
+    return bool(form.thousands) and _BELOW_ONE.match(text) is not None and text.strip("-+ ")[1:2] in form.marks
 
 
 def unclear_numbers(forms: Sequence[NumberForm], texts: Sequence[str]) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ Nothing here is published or goes into a claim: it is for the steward's own scre
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
@@ -118,12 +118,12 @@ def preview(source: Source, rows: int = 20) -> Preview:
     )
 
 
-def profiles(look: Look) -> list[Profile]:
-    """Return the profile of every column that a draft describes, in the order of the file."""
+def profiles(look: Look, only: Collection[str] | None = None) -> list[Profile]:
+    """Return the profile of every column that a draft describes, or of some, in the order of the file."""
     facts = {one.name: one for one in look.facts}
     repeated = {one.name: str(one) for one in look.seen.repeated}
     found = []
-    for proposal in look.proposals:
+    for proposal in (one for one in look.proposals if only is None or one.name in only):
         column = facts[proposal.name]
         bars, rest = _bars(look.source, column)
         found.append(

@@ -18,10 +18,11 @@ from sfumato.drafting.table import Related, Repeated, TableFacts
 from sfumato.errors import count_of
 from sfumato.schema import Role
 from sfumato.schema.checks import are_categories, looks_like_free_text, plain_spelling
+from sfumato.schema.domain import decimal_or_none
 from sfumato.schema.near_values import near_pairs
 from sfumato.schema.word_hints import both, code_like, reason, suggested
 
-__all__ = ["Proposal", "proposals", "proposed", "public_looking"]
+__all__ = ["Proposal", "newly_published", "proposals", "proposed", "public_looking"]
 
 _FREE = (
     "role: is it free text? it may hold names: leave it other; else quasi or sensitive, with its values in `values` "
@@ -42,11 +43,13 @@ _MASK = (
     "mask: do the first digits mean the wider area? cells then read 50***; list the codes there are in `values`, where "
     "that list is public"
 )
+_GROUPS = "groups: which values are alike? without groups a value is kept or becomes *"
 _RANGE = "range: which bounds are publicly known? write those; where none are, leave it"
 _ALIKE = "who knows one knows the other: give both the same role, or make one of them other"
 _INLINE = 200
 _CELLS = 1_000
 _YEARS, _YEAR = 200, 4
+_NUMBERED, _HOUSEHOLDS = 20, 0.1  # distinct values, and those a row, from which on households are numbered
 _CODE = re.compile(r"[0-9]{4,64}", re.ASCII)
 
 
@@ -103,7 +106,8 @@ def _role(column: ColumnFacts) -> Role:
         return "other"
     if named == {"identifier"} or ("identifier" in named and household_like(column.name)):
         return "identifier"
-    if _reached(column):
+    numbered = column.distinct > _NUMBERED and column.uniqueness > _HOUSEHOLDS and not measured
+    if _reached(column) or (household_like(column.name) and numbered):  # not the kind or size of a household
         return "identifier"
     counted = column.numbers is not None and named and "identifier" not in named  # birth_id is no day of birth
     if column.uniqueness > 0.95 and column.distinct > 20 and not (measured or counted or column.days):
@@ -137,9 +141,10 @@ def proposed(column: ColumnFacts, role: Role) -> Proposal:
     ask = _spelling(column)
     if role == "identifier":
         named = "identifier" in suggested(column.name)
+        home = household_like(column.name)
         seen = f"{count_of(column.distinct, 'distinct value')} in {count_of(column.rows, 'row')}"
-        if named:
-            why = (f"{seen}; its name points to a person",)
+        if named or home:
+            why = (f"{seen}; its name points to a {'household' if home else 'person'}",)
         elif _reached(column):
             why = (f"{seen}; they look like addresses or telephone numbers, which point to a person",)
         else:
@@ -198,11 +203,7 @@ def _described(column: ColumnFacts, role: Role) -> Proposal | None:
         return _numeric(column, role, *column.numbers)
     if column.texts is None or not column.texts or (role == "other" and len(column.texts) > _INLINE):
         return None
-    grouped = role == "quasi" and len(column.texts) > 2
-    decide = ("groups: which values are alike? without groups a value is kept or becomes *",) if grouped else ()
     near = near_pairs(column.texts)
-    alike: tuple[str, ...] = (_SAME,) if _spelt_twice(column.texts) else ()
-    alike += (_NEAR.format(count_of(len(near), "pair of values", "pairs of values")),) if near else ()
     named = "".join(f"; one value? {one} and {other}" for one, other in near[:_NAMED])
     lines = [("values", list(column.texts), f"every value of the file; add what may occur and is not in it{named}")]
     return Proposal(
@@ -210,8 +211,45 @@ def _described(column: ColumnFacts, role: Role) -> Proposal | None:
         role=role,
         kind="nominal",
         lines=(*lines, *_missing(column)),
-        decide=(*alike, *decide),
+        decide=_of_values(column.texts, role),
     )
+
+
+def _of_values(texts: Sequence[str], role: Role) -> tuple[str, ...]:
+    """Ask which of the listed values are spellings of one, and which are alike."""
+    near = near_pairs(texts)
+    found: tuple[str, ...] = (_SAME,) if _spelt_twice(texts) else ()
+    found += (_NEAR.format(count_of(len(near), "pair of values", "pairs of values")),) if near else ()
+    return (*found, _GROUPS) if role == "quasi" and len(texts) > 2 else found
+
+
+def newly_published(keys: Mapping[str, Any], role: Role) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Return what a column that was not published needs in a role that is: further keys, and what a person must decide.
+
+    A draft does not ask for ranges and groups of what is not published.
+    """
+    low, high = (decimal_or_none(str(end)) for end in (*keys.get("range", ()), None, None)[:2])
+    if keys.get("kind") == "date":
+        made = {"dates": ["month", "year"]} if role == "quasi" and "dates" not in keys else {}
+        return made, (_RANGE,) if keys.get("source") == "data" else ()
+    if low is not None and high is not None:
+        step = decimal_or_none(str(keys.get("step", 1))) or Decimal(1)
+        widths = [] if "intervals" in keys or role != "quasi" else _widths(low, high, step)
+        made = {"intervals": [_plain(width) for width in widths]} if widths else {}
+        return made, (_RANGE,) if keys.get("source") == "data" else ()
+    values = keys.get("values")
+    if isinstance(values, list) and not any(key in keys for key in ("groups", "hierarchy", "mask")):
+        asked = _of_values([str(value) for value in values], role)
+        return {}, tuple(question for question in asked if "same" not in keys or not question.startswith("same:"))
+    return {}, ()
+
+
+def _plain(number: Decimal) -> int | str:
+    return int(number) if number == number.to_integral_value() else str(number)
+
+
+def _widths(start: Decimal, end: Decimal, step: Decimal) -> list[Decimal]:
+    return [width for width in (step * 5, step * 10, step * 20, step * 100) if width * 2 <= end - start]
 
 
 def _spelt_twice(texts: Sequence[str]) -> bool:
@@ -260,7 +298,7 @@ def _numeric(column: ColumnFacts, role: Role, low: Decimal, high: Decimal) -> Pr
         ("range", [start, end], "[low, high), rounded outwards from the file; write the publicly known bounds"),
         ("step", step, "width of a cell"),
     ]
-    widths = [width for width in (step * 5, step * 10, step * 20, step * 100) if width * 2 <= end - start]
+    widths = _widths(start, end, step)
     if role == "quasi" and widths:
         lines.append(("intervals", widths, "widths of the hierarchy's intervals"))
     form = column.spelling.numbers

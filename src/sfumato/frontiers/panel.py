@@ -6,6 +6,7 @@ confidential.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from itertools import combinations
 from typing import Any
@@ -348,6 +349,7 @@ def rows_beside(release: Release, number: int = SAMPLE) -> dict[str, Any]:
 # What a COUNT box needs: the estimator's own terms, over public bins. Of a release nothing but what is published.
 
 _ASKED = 300_000  # numbers a box may hold
+_CELLS = 2**53  # of the carried columns together, counted exactly by a script
 
 
 def asked_of(release: Release) -> dict[str, Any]:
@@ -370,6 +372,8 @@ def asked_of(release: Release) -> dict[str, Any]:
     home = place[np.argsort(read.group)] if single else np.arange(len(read.group_weight))
     weight = np.bincount(place, weights=read.weight, minlength=len(lines))
     sizes = [len(read.bins[name]) for name in carried]
+    if math.prod(sizes) > _CELLS:  # thirty questions of a survey: no script could tell the cells apart
+        return {}
     held = np.zeros((0, 3), int)
     if carried:
         value = np.ravel_multi_index([read.carried[name] for name in carried], sizes)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Mapping
 from functools import cache, partial
 from typing import Any
 
-from sfumato.drafting import changed, decisions, look_at
+from sfumato.drafting import changed, decisions, keys_of, look_at
 from sfumato.errors import ParameterError
 from sfumato.release.atomic import write_whole
 from sfumato.web import edits
@@ -15,6 +16,7 @@ from sfumato.web.cell_formats import reading
 from sfumato.web.choosing import Choosing
 from sfumato.web.edits import Fields, one, whole
 from sfumato.web.publishing import Publishing
+from sfumato.web.questions import groups_of
 from sfumato.web.runs import started
 from sfumato.web.screens import Screens
 from sfumato.web.workspace import Project, safe_name
@@ -48,7 +50,11 @@ class Actions:
 
     def set_reading(self, project: Project, form: Fields, _names: Names) -> str | None:
         """Read the cells of a column another way."""
-        project.write_schema(reading(form))
+
+        def described(column: str, spelling: Any, role: Any) -> str:
+            return look_at(project.data, written={column: spelling}, **project.options).attribute_text(column, role)
+
+        project.write_schema(reading(form, described))
         return None
 
     def set_person(self, project: Project, form: Fields, _names: Names) -> str | None:
@@ -138,7 +144,11 @@ class Actions:
         try:
             import tomllib
 
-            sf.Schema.parse(tomllib.loads(after), folder=project.folder)
+            lines = sf.Schema.parse(tomllib.loads(after), folder=project.folder).arx_hierarchy(name).splitlines()
+            known = {value for held in groups_of(keys_of(project.schema_text() or "", name)).values() for value in held}
+            if known and known.isdisjoint(line[0] for line in csv.reader(lines, delimiter=";") if line):
+                hint = "each line is a value of the column, then what it becomes, step by step"
+                raise ParameterError("hierarchy", name, "holds none of the column's values", hint=hint)
         except sf.SfumatoError:
             if before is None:
                 place.unlink(missing_ok=True)

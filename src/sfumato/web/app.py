@@ -40,7 +40,7 @@ from sfumato.web.publishing import Publishing
 from sfumato.web.released import Released
 from sfumato.web.samples import SAMPLES, sample_project
 from sfumato.web.screens import Screens
-from sfumato.web.wording import axis_plainly, form_words
+from sfumato.web.wording import axis_plainly, page_words
 from sfumato.web.workspace import Project, Workspace, safe_name
 
 __all__ = ["COOKIE", "created"]
@@ -129,7 +129,8 @@ def _templates() -> Environment:
     )
     there.filters["shown"] = visible
     there.filters["shown_lines"] = lambda text: visible(text, keep="\n")
-    there.filters["form_words"] = form_words
+    there.filters["page_words"] = page_words
+    there.filters["column"] = lambda path: str(path).removeprefix("attribute.")
     there.filters["axis"] = axis_plainly
     there.filters["commas"] = lambda number: f"{number:,}"
     there.filters["address"] = lambda text: quote(str(text), safe="")
@@ -211,8 +212,10 @@ class App:
             except SfumatoError as error:
                 if wants_json:
                     return JSONResponse({"ok": False, **error.as_json()}, status_code=422)
-                mark = "&" if "?" in where else "?"
-                return RedirectResponse(f"{where}{mark}wrong={quote(str(error)[:600])}", status_code=303)
+                page, hash_, place = where.partition("#")  # the message is part of the address before its place
+                mark = "&" if "?" in page else "?"
+                said = quote(page_words(str(error))[:600])
+                return RedirectResponse(f"{page}{mark}wrong={said}{hash_}{place}", status_code=303)
             if wants_json:
                 return JSONResponse({"ok": True, "next": elsewhere or where})
             return RedirectResponse(elsewhere or where, status_code=303)

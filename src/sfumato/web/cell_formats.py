@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from sfumato.drafting import changed, keys_of
 from sfumato.drafting.infer_formats import Spelling, spoken
 from sfumato.errors import ParameterError
+from sfumato.schema.attribute import Role
 from sfumato.schema.formats import NumberForm
 from sfumato.web.edits import Edit, Fields, one
+from sfumato.web.questions import none_texts
 
-__all__ = ["read_as", "reading"]
+__all__ = ["read_as", "reading", "reading_of", "spelling_of_keys"]
 
 _DATES = ("", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m/%Y", "%m.%Y", "%Y-%m", "%Y%m%d")
 _NUMBERS = (".", ",", ",.", ".,", ", ", ". ", ".'")  # the mark of decimals, then that of thousands
@@ -29,11 +31,28 @@ def read_as(text: str | None, rows: Sequence[Sequence[str | None]], columns: Seq
             continue
         at = columns.index(held) if (held := str(keys.get("column", name))) in columns else None
         cells = [cell for row in rows if at is not None and (cell := row[at])]
-        examples = [{"cell": cell, "read": _read(cell, now)} for cell in list(dict.fromkeys(cells))[:_EXAMPLES]]
+        none, units = none_texts(keys), tuple(keys.get("units", ()))
+        examples = [
+            {"cell": cell, "read": "no value" if cell.strip() in none else _read(cell, now, units)}
+            for cell in list(dict.fromkeys(cells))[:_EXAMPLES]
+        ]
         offered = [{"value": value, "words": _words(value)} for value in dict.fromkeys((now, *choices))]
         plain = now in ("date ", "number .") and all(example["read"] for example in examples)
         found.append({"name": name, "now": now, "choices": offered, "examples": examples, "plain": plain})
     return found
+
+
+def reading_of(keys: Mapping[str, Any]) -> str:
+    """Return how a column is read, as the switch calls it; nothing where its cells are plain texts."""
+    return _choices(keys)[0]
+
+
+def spelling_of_keys(keys: Mapping[str, Any]) -> Spelling:
+    """Return how the description of a column says that its days and numbers are written."""
+    marks = f"{keys.get('decimal', '.')}{keys.get('thousands', '')}"
+    form = str(keys["format"]) if "format" in keys else None
+    numbers = _form(marks, tuple(keys.get("units", ())))
+    return Spelling(form, numbers=numbers, strays=tuple(none_texts(keys)))
 
 
 def _choices(keys: Mapping[str, Any]) -> tuple[str, list[str]]:
@@ -66,11 +85,11 @@ def _words(value: str) -> str:
     return f"numbers, {_form(form).example}" if form else "numbers: zeros at the front mean nothing"
 
 
-def _form(marks: str) -> NumberForm:
-    return NumberForm(marks[:1] or ".", thousands=marks[1:])
+def _form(marks: str, units: tuple[str, ...] = ()) -> NumberForm:
+    return NumberForm(marks[:1] or ".", thousands=marks[1:], units=units)
 
 
-def _read(cell: str, value: str) -> str:
+def _read(cell: str, value: str, units: tuple[str, ...] = ()) -> str:
     """Return what a cell is read as, nothing where it is not read."""
     kind, _, form = value.partition(" ")
     if kind == "date":
@@ -78,12 +97,15 @@ def _read(cell: str, value: str) -> str:
         return "" if day is None else f"{day:%B %Y}" if form and "%d" not in form else f"{day.day} {day:%B %Y}"
     if kind == _CODE:
         return cell.strip()
-    number = _form(form).number(cell.strip())
+    number = _form(form, units).number(cell.strip())
     return "" if number is None else f"{number:f}"
 
 
-def reading(form: Fields) -> Edit:
-    """Read the cells of a column another way."""
+def reading(form: Fields, described: Callable[[str, Spelling, Role], str]) -> Edit:
+    """Read the cells of a column another way: other numbers and days have another range, unless a person stated it.
+
+    described   gives the table of a column, by its name in the file, as it would be drafted under another reading.
+    """
     name, value = one(form, "column"), form.get("as", ("",))[0]
 
     def edit(text: str) -> str:
@@ -91,7 +113,14 @@ def reading(form: Fields) -> Edit:
         now, choices = _choices(keys)
         if value not in (now, *choices):
             raise ParameterError("reading", value[:40], "is not a way to read this column", hint="reload the page")
-        return changed(text, _keys(value, keys), attribute=name, closes=["format", "decimal", "thousands", "mask"])
+        found = _keys(value, keys)
+        edited = {key: held for key, held in {**keys, **found}.items() if held is not None}
+        if value != now and "range" in keys and "mask" not in edited and keys.get("source") != "public":
+            table = described(str(keys.get("column", name)), spelling_of_keys(edited), keys.get("role", "other"))
+            (fresh,) = tomllib.loads(table)["attribute"].values()
+            if fresh.get("kind") == keys.get("kind"):  # every cell is read
+                found |= {key: fresh.get(key) for key in ("range", "step", "intervals", "dates")}
+        return changed(text, found, attribute=name, closes=["format", "decimal", "thousands", "mask"])
 
     return edit
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from sfumato.drafting import Decision, answered, as_proposed, changed, decisions, keys_of, with_attributes, with_roles
-from sfumato.drafting.roles import public_looking
+from sfumato.drafting.roles import newly_published, public_looking
 from sfumato.errors import ParameterError
 from sfumato.limits import number_fault
 from sfumato.schema.attribute import Role
@@ -32,6 +32,7 @@ __all__ = [
 Fields = Mapping[str, Sequence[str]]  # every field of a form with the texts it holds
 Edit = Callable[[str], str]
 
+_PUBLISHED = ("quasi", "sensitive", "target")
 _DATES = ("week", "month", "quarter", "year", "decade")
 
 
@@ -99,7 +100,7 @@ def roles(form: Fields, described: Callable[[str, Role], str]) -> Edit:
     def edit(text: str) -> str:
         held = tomllib.loads(text).get("attribute", {})
         made: dict[str, str] = {}
-        for name in names if role in ("quasi", "sensitive", "target") else ():
+        for name in names if role in _PUBLISHED else ():
             keys = held.get(name, {})
             if any(key in keys for key in ("range", "values", "hierarchy", "groups", "edges", "mask")):
                 continue
@@ -108,7 +109,15 @@ def roles(form: Fields, described: Callable[[str, Role], str]) -> Edit:
             if found.get("role") != role:
                 rule = "has too many values to list, or is free text"
                 raise ParameterError("column", name, rule, hint="give it a range, a mask or a hierarchy file first")
-        return with_roles(with_attributes(text, made), names, role)
+        after = with_roles(with_attributes(text, made), names, role)
+        if role not in _PUBLISHED:
+            return after
+        for name in names:
+            keys = held.get(name, {})
+            if name not in made and keys.get("role", "other") not in _PUBLISHED:
+                more, asks = newly_published(keys, role)
+                after = changed(after, more, attribute=name, asks=asks)
+        return after
 
     return edit
 

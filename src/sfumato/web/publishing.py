@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Any
@@ -22,12 +22,19 @@ from sfumato.web.edits import Fields, one
 from sfumato.web.methods import made, method_form, methods
 from sfumato.web.runs import runs_of
 from sfumato.web.screens import Screens
+from sfumato.web.wording import page_words
 from sfumato.web.workspace import Project, safe_name
 
-__all__ = ["Publishing", "refusal_of"]
+__all__ = ["Publishing", "overridden", "refusal_of"]
 
 _DICTIONARY = 40_000  # letters that are shown
-_ALLOWED = ("allow-fingerprints", "allow-text", "allow-derived", "allow-repeated", "allow-noise")
+_ALLOWED = {  # flag -> which check it overrides, for the approval record
+    "allow-fingerprints": "many rows are alone with what is published unchanged",
+    "allow-text": "a published column looks like free text, which may hold names",
+    "allow-derived": "a published column can be worked out from one that is protected, or the other way round",
+    "allow-repeated": "several rows look like those of one person",
+    "allow-noise": "most of what is published would be noise",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +124,7 @@ class Publishing:
             "stages": [stage.to_json() for stage in plan.stages],
             "notes": list(plan.notes),
             "refused": "" if plan.refusal is None else str(plan.refusal),
+            "allow": "" if plan.refusal is None else _flag_of({"hint": plan.refusal.hint}),
             "left": None if left is None else left.to_json(),
             "population": schema.population or schema.name,
         }
@@ -264,16 +272,18 @@ def _entry(entry: Any) -> dict[str, Any]:
     }
 
 
-_SAY_YES = re.compile(r",? or say yes with allow_\w+=True \(--[\w-]+\)|,? or allow_\w+=True \(--[\w-]+\)")
-
-
 def refusal_of(answer: Any) -> dict[str, str]:
     """Return why nothing was published and what to do about it, in the words of a page: no names of flags."""
     if not isinstance(answer, Mapping) or answer.get("ok"):
         return {}
     message = str(answer.get("message", "")).partition(" Hint:")[0]
-    hint = _SAY_YES.sub("", str(answer.get("hint", "")))
+    hint = page_words(str(answer.get("hint", "")))
     return {"message": message, "hint": hint[:1].upper() + hint[1:]}
+
+
+def overridden(words: Collection[str]) -> list[str]:
+    """Return the checks that a command published against, in the words of the approval record."""
+    return [check for flag, check in _ALLOWED.items() if f"--{flag}" in words]
 
 
 def _flag_of(answer: Any) -> str:

@@ -10,9 +10,11 @@ from functools import lru_cache
 from typing import Any
 
 from sfumato.drafting import Decision, decisions
-from sfumato.schema.formats import PLAIN_NUMBERS
+from sfumato.schema.checks import plain_spelling
+from sfumato.schema.formats import PLAIN_NUMBERS, NumberForm
+from sfumato.schema.near_values import near_pairs
 
-__all__ = ["ROLES", "alike", "asked", "groups_of", "not_numbers", "open_questions"]
+__all__ = ["ROLES", "alike", "asked", "groups_of", "none_texts", "not_numbers", "open_questions"]
 
 # role -> (what it is called, what it means)
 ROLES = {
@@ -60,9 +62,9 @@ def open_questions(text: str) -> tuple[Decision, ...]:
 
 
 def alike(values: Sequence[str], rows: Mapping[str, int] | None = None) -> list[list[str]]:
-    """Return the values that differ only in case or in blanks, each list with the spelling to keep first.
+    """Return the values that differ only in case, blanks, accents or punctuation.
 
-    That is the one most rows have, where `rows` says how many have each.
+    Each list has the spelling to keep first. That is the one most rows have, where `rows` says how many have each.
 
     >>> alike(["m", "W", "w", "x"])
     [['w', 'W']]
@@ -72,7 +74,7 @@ def alike(values: Sequence[str], rows: Mapping[str, int] | None = None) -> list[
     many = rows or {}
     found: dict[str, list[str]] = {}
     for value in values:
-        found.setdefault("".join(value.split()).casefold(), []).append(value)
+        found.setdefault(plain_spelling(value), []).append(value)
     return [
         sorted(held, key=lambda text: (-many.get(text, 0), text != text.casefold(), text))
         for held in found.values()
@@ -122,14 +124,18 @@ def asked(decision: Decision, keys: Mapping[str, Any]) -> dict[str, Any]:
         return {**found, "words": words, "keep": "Yes, hide digits from the end"}
     if topic == "same":
         values = keys.get("values")
-        pairs = alike(values) if isinstance(values, list) else []
+        listed = [str(value) for value in values] if isinstance(values, list) else []
+        if "pair" in decision.question.partition("(")[0]:
+            near = "; ".join(" and ".join(pair) for pair in near_pairs(listed)[:_SHOWN])
+            words = f"May these be spellings of one value: {near}? Merge those below that are." if near else ""
+            return {**found, "words": words or "Were all spellings of one value merged?", "keep": "They differ"}
+        pairs = alike(listed)
         shown = "; ".join(" and ".join(held) for held in pairs[:_SHOWN])
-        words = f"Do these mean the same: {shown}?" if shown else found["words"]
+        words = f"Do these mean the same: {shown}?" if shown else "Were all spellings of one value merged?"
         also = [("Yes, merge them", "merge-alike", {})] if shown else []
-        return {**found, "words": words, "keep": "No, they differ" if shown else "Keep as proposed", "also": also}
+        return {**found, "words": words, "keep": "No, they differ" if shown else "Yes", "also": also}
     if topic == "missing":
-        held = keys.get("missing", [])
-        texts = held.get("values", []) if isinstance(held, Mapping) else held if isinstance(held, list) else []
+        texts = none_texts(keys)
         shown = ", ".join(f"\u201c{text}\u201d" if text else "an empty cell" for text in texts[:_SHOWN])
         words = f"Read as no value: {shown}. Is that right?"
         return {**found, "words": words if texts else found["words"], "keep": "Yes"}
@@ -145,9 +151,20 @@ def asked(decision: Decision, keys: Mapping[str, Any]) -> dict[str, Any]:
     if topic == "related":
         said = decision.question.replace("make one of them other", "leave one of them out")
         return {**found, "words": said[:1].upper() + said[1:] + ".", "keep": "I have seen it"}
+    if topic == "thousands" and keys.get("units") and "does the file" in decision.question:
+        form = NumberForm(str(keys.get("decimal", ".")), thousands=str(keys.get("thousands", "")))
+        words = f"Does the file write its numbers as {form.example}, with {', '.join(keys['units'])} beside them?"
+        return {**found, "words": words, "keep": "Yes"}
     if topic in ("format", "decimal", "thousands"):
         return {**found, "keep": "Yes" if "which is it" not in decision.question else "Keep as proposed"}
     return found
+
+
+def none_texts(keys: Mapping[str, Any]) -> list[str]:
+    """Return the texts of a column that mean no value."""
+    held = keys.get("missing", [])
+    texts = held.get("values", []) if isinstance(held, Mapping) else held
+    return [str(text) for text in texts] if isinstance(texts, list) else []
 
 
 def groups_of(keys: Mapping[str, Any]) -> dict[str, list[str]]:

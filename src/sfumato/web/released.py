@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from sfumato.commuting.flows import FLOW_COLUMNS
 from sfumato.errors import ParameterError
 from sfumato.visible import operand
 from sfumato.web.edits import Fields, number, one
-from sfumato.web.publishing import Publishing, refusal_of
+from sfumato.web.publishing import Publishing, overridden, refusal_of
 from sfumato.web.runs import runs_of, started
 from sfumato.web.screens import Screens
 from sfumato.web.workspace import Project
@@ -80,6 +81,7 @@ class Released:
             "manifest": hashlib.sha256((folder / "manifest.json").read_bytes()).hexdigest(),
             "input": hashlib.sha256((project.schema_text() or "").encode()).hexdigest(),
             "policy": project.policy(),
+            "overridden": [] if run is None else overridden(shlex.split(run.command)),
             "counted": "people" if claim is not None and claim.unit == "person" else "rows",
             "answer": (run.answer() if run is not None else None) or {},
         }

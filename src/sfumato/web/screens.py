@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,8 @@ from sfumato.drafting.profile import UNREAD_TEXTS
 from sfumato.errors import ParameterError, Problem, SfumatoError
 from sfumato.visible import operand, shell_command
 from sfumato.web.background import Background, RecentTables, schema_of
-from sfumato.web.cell_formats import read_as
-from sfumato.web.questions import ROLES, asked, groups_of, open_questions
+from sfumato.web.cell_formats import read_as, reading_of, spelling_of_keys
+from sfumato.web.questions import ROLES, asked, groups_of, none_texts, open_questions
 from sfumato.web.runs import Run, runs_of
 from sfumato.web.workspace import Project, Workspace
 
@@ -95,6 +96,7 @@ class Screens:
             return {
                 "preview": preview(seen.source).to_json(),
                 "profiles": [one.to_json() for one in profiles(seen)],
+                "written": {name: reading_of(keys) for name, keys in _columns(seen.schema_text())},
                 "read_as": seen.read_as,
                 "rows": facts.rows,
                 "copies": facts.copies,
@@ -104,8 +106,27 @@ class Screens:
                 "person": seen.person,
             }
 
-        stat = project.data.stat()  # a change of the options deletes what was kept
-        return self.background.result(project, "look", f"{stat.st_size:x}-{stat.st_mtime_ns:x}", work)
+        return self.background.result(project, "look", _file_key(project), work)
+
+    def profile(self, project: Project, look: Any, name: str, keys: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the profile of a column as its cells are read now; without bars while these are counted anew."""
+        column = str(keys.get("column", name))
+        found = next((one for one in (look or {}).get("profiles", []) if one["name"] == column), None)
+        if found is None:
+            return {}
+        now, drafted = reading_of(keys), look.get("written", {}).get(column, "")
+        if now == drafted or not all(held.startswith(("date ", "number ")) for held in (now, drafted)):
+            return dict(found)
+
+        def work() -> dict[str, Any]:
+            seen = look_at(project.data, written={column: spelling_of_keys(keys)}, **project.options)
+            (again,) = profiles(seen, [column])
+            return again.to_json()
+
+        units = "".join(keys.get("units", ()))
+        key = hashlib.sha256(f"{_file_key(project)} {column} {now} {units}".encode()).hexdigest()[:16]
+        again = self.background.result(project, "profile", key, work)
+        return dict(again) if again is not None and again["ok"] else {**found, "bars": [], "rest": 0}
 
     def checked(self, project: Project) -> Any:
         """Return problems and dangers of the table as it is described now, None while they are worked out."""
@@ -221,10 +242,9 @@ class Screens:
         questions: dict[str, list[dict[str, Any]]] = {}
         for one in open_questions(text):
             questions.setdefault(one.attribute, []).append(asked(one, held.get(one.attribute, {})))
-        profiled = {one["name"]: one for one in look["profiles"]}
         cards = []
         for name, keys in held.items():
-            profile = profiled.get(str(keys.get("column", name)), {})
+            profile = self.profile(project, look, name, keys)
             hidden = keys.get("role") == "identifier"  # its bars would list people
             cards.append(
                 {
@@ -234,7 +254,8 @@ class Screens:
                     "source": keys.get("source", ""),
                     "profile": profile,
                     "chart": bars(profile, hidden=hidden),
-                    "missing": _texts(keys.get("missing")),
+                    "missing": none_texts(keys),
+                    "merged": _merged(keys),
                     "unread": _unread(profile, keys),
                     "why": [text for text in profile.get("why", []) if not text.startswith("not read: ")],
                     "questions": questions.get(name, []),
@@ -259,9 +280,7 @@ class Screens:
         text = project.schema_text() or ""
         keys = keys_of(text, name)
         look = self.look(project)
-        profile: dict[str, Any] = next(
-            (one for one in (look or {}).get("profiles", []) if one["name"] == keys.get("column", name)), {}
-        )
+        profile = self.profile(project, look, name, keys)
         query = next(iter(form.get("q", ())), "")
         values, groups, total = _values_of(keys, query)
         held = [label for label, _ in profile.get("bars", [])]
@@ -278,12 +297,13 @@ class Screens:
             "unread": _unread(profile, keys),
             "chart": bars(profile, hidden=keys.get("role") == "identifier", width=420, height=90),
             "same": _same(keys),
+            "merged": _merged(keys),
             "groups": groups,
             "loose": values,
             "total": total,
             "query": query,
             "more": max(0, total - _VALUES),
-            "missing_texts": _texts(keys.get("missing")),
+            "missing_texts": none_texts(keys),
             "can_undo": project.can_undo,
             "toml": text_of(text, name),
             "prefixes": _prefixes(keys, held),
@@ -312,6 +332,18 @@ class Screens:
             if run.name == name:
                 return run
         raise ParameterError("run", name, "is not one of this project")
+
+
+def _file_key(project: Project) -> str:
+    """Tell one state of the file from another; a change of how it is read deletes what was kept."""
+    stat = project.data.stat()
+    return f"{stat.st_size:x}-{stat.st_mtime_ns:x}"
+
+
+def _columns(text: str) -> Iterable[tuple[str, Mapping[str, Any]]]:
+    """Return the columns of a description by their names in the file."""
+    for name, keys in tomllib.loads(text).get("attribute", {}).items():
+        yield str(keys.get("column", name)), keys
 
 
 def _keys_found(checked: Mapping[str, Any]) -> list[str]:
@@ -364,6 +396,7 @@ def _dangers(table: Any) -> dict[str, Any]:
         "warnings": [one.as_json() for one in table.remarks()],
         "remarks": [one.as_json() for one in schema.remarks()],
         "quasi": names,
+        "ungrouped": [attribute.name for attribute in schema.quasi if attribute.grouped_by_list],
         "sensitive": [attribute.name for attribute in schema.sensitive],
     }
 
@@ -371,12 +404,18 @@ def _dangers(table: Any) -> dict[str, Any]:
 def _same(keys: Mapping[str, Any]) -> dict[str, list[str]]:
     """Return the other spellings of each value."""
     held = keys.get("same")
-    return {str(kept): _texts(texts) for kept, texts in held.items()} if isinstance(held, Mapping) else {}
+    given = held.items() if isinstance(held, Mapping) else ()
+    return {str(kept): [str(text) for text in texts] for kept, texts in given}
+
+
+def _merged(keys: Mapping[str, Any]) -> int:
+    """Return how many values are left where several spellings are read as one; 0 where none are."""
+    return sum(map(len, groups_of(keys).values())) if _same(keys) else 0
 
 
 def _unread(profile: Mapping[str, Any], keys: Mapping[str, Any]) -> str:
     """Return the lines of cells that are not read; none once the description says what each of them means."""
-    told = {*_texts(keys.get("missing")), *(text for held in _same(keys).values() for text in held)}
+    told = {*none_texts(keys), *(text for held in _same(keys).values() for text in held)}
     texts = profile.get("unread_texts", [])
     settled = 0 < len(texts) < UNREAD_TEXTS and told.issuperset(texts)  # there may be more than are listed
     return "" if settled else str(profile.get("unread", ""))
@@ -411,12 +450,6 @@ def _prefixes(keys: Mapping[str, Any], values: Sequence[str]) -> list[str]:
         return []
     left = mask.get("from", "right") == "left"
     return [("*" * at + code[at:]) if left else (code[: len(code) - at] + "*" * at) for at in range(len(code) + 1)]
-
-
-def _texts(missing: Any) -> list[str]:
-    if isinstance(missing, Mapping):
-        return [str(text) for text in missing.get("values", [])]
-    return [] if missing is None or isinstance(missing, str) else [str(text) for text in missing]
 
 
 def _values_of(keys: Mapping[str, Any], query: str) -> tuple[list[str], list[dict[str, Any]], int]:

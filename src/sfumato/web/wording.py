@@ -8,8 +8,9 @@ from typing import Any
 
 from sfumato.frontiers.axes import RISKS, axis_words
 from sfumato.web.methods import method_form, methods
+from sfumato.web.questions import ROLES
 
-__all__ = ["axis_plainly", "form_words", "plainly"]
+__all__ = ["axis_plainly", "form_words", "page_words", "plainly"]
 
 _PLAIN = {  # as the page Policy asks for them
     "inference": "gain in guessing a private value",
@@ -25,6 +26,17 @@ _SIZES = {
 _TERMS = {RISKS[name].words: plain for name, plain in _PLAIN.items()}
 _TERM = re.compile("|".join(map(re.escape, _TERMS)))
 _UNIT = re.compile(r"(?<=\d) nats\b")
+_SAY_YES = re.compile(r"(?:[,;]? or )?(?:say yes with )?allow_\w+=True \(--[\w-]+\)( publishes it all the same)?")
+_CLICKS = (  # what the schema file or the command line would be given, as what is clicked
+    (re.compile(r'write source = "public"(, once for all columns or for each)?'), "tick that it is, at the column"),
+    (re.compile(r"groups = \{ group = \[values that are alike\] \}, or a hierarchy"), "group those that are alike"),
+    (
+        re.compile(r'add a line for each, or other = "Other" to collect them'),
+        "add a line for each, and use the file again",
+    ),
+    (re.compile(r"`rows`(?: in the schema)?"), "number of rows, on Who is a row,"),
+    (re.compile(r'role = "(\w+)"'), lambda found: f"“{ROLES[found[1]][0]}”" if found[1] in ROLES else found[0]),
+)
 _FLAG = re.compile(r"--([a-z][a-z-]*)(?: ([\w.]+))?")
 
 
@@ -79,3 +91,19 @@ def form_words(text: str) -> str:
 
     said, command, words = text.partition("sfumato ")
     return f"{_FLAG.sub(field, said)}{command}{words}"
+
+
+def page_words(text: str) -> str:
+    """Return a text that says what to click where it named flags, parameters of Python or keys of the schema file.
+
+    >>> page_words('a larger epsilon; allow_noise=True (--allow-noise) publishes it all the same')
+    'a larger epsilon; a tick on Publish publishes it all the same'
+    >>> page_words('put in what is publicly known and write source = "public"')
+    'put in what is publicly known and tick that it is, at the column'
+    >>> page_words('no column is private; role = "sensitive" for what must stay unlinked')
+    'no column is private; “Private” for what must stay unlinked'
+    """
+    said = _SAY_YES.sub(lambda found: "a tick on Publish publishes it all the same" if found[1] else "", text)
+    for pattern, click in _CLICKS:
+        said = pattern.sub(click, said)
+    return form_words(said)

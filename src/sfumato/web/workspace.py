@@ -249,7 +249,7 @@ class Project:
             about = self.about
             about["options"] = {key: value for key, value in options.items() if key in _OPTIONS and value is not None}
             write_whole(self.folder / "project.json", json.dumps(about, indent=1), mode=0o600)
-            for gone in ("look", "checked"):
+            for gone in ("look", "checked", "profile"):
                 shutil.rmtree(self.folder / gone, ignore_errors=True)
             if self.schema_file.exists():
                 self._keep_for_undo()

@@ -11,6 +11,7 @@ from starlette.testclient import TestClient
 from sfumato.commuting.flows import FLOW_COLUMNS
 from sfumato.web.app import COOKIE, created
 from sfumato.web.choosing import Choosing
+from sfumato.web.publishing import overridden
 
 HOST = "127.0.0.1:8765"
 HOME = {"origin": f"http://{HOST}", "sec-fetch-site": "same-origin"}
@@ -181,3 +182,51 @@ def test_a_form_that_nobody_filled_in_yet_is_not_called_wrong(web):
     base = uploaded(web, STAYS)
     assert "must be given" not in web.get(f"{base}/publish?method=marginals").text
     assert "must be given" in web.get(f"{base}/publish?method=marginals&epsilon=&delta=").text
+
+
+WEIGHTS = "town;weight\n" + "".join(f"{('Ulm', 'Bonn')[at % 2]};{1 + at % 2},{100 + at % 40}\n" for at in range(120))
+
+
+def test_bars_are_counted_anew_when_numbers_are_read_another_way(web):
+    base = uploaded(web, WEIGHTS)
+    assert card(web, base, "weight")["chart"]["marks"][0]["label"].startswith("1,100")
+    sent(web, f"{base}/reading", column="weight", **{"as": "number ,"})
+    until = time.monotonic() + 60
+    while not (marks := card(web, base, "weight")["chart"]["marks"]) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert marks[0]["label"].startswith("1.1 to")
+
+
+def test_a_refusal_is_told_before_the_place_on_the_page(web):
+    base = uploaded(web, WEIGHTS)
+    back = f"{base}/describe#column-2"
+    answer = web.post(f"{base}/roles", data={"column": "weight", "role": "king", "back": back}, headers=HOME)
+    page, _, place = answer.headers["location"].partition("#")
+    assert "wrong=" in page
+    assert place == "column-2"
+
+
+def test_a_hierarchy_of_another_column_changes_nothing(web):
+    base = uploaded(web, WEIGHTS)
+    sent(web, f"{base}/roles", column="town", role="quasi")
+    before = asked(web, f"{base}/describe")["toml"]
+    for text in ("Berlin;East\nPotsdam;East\n", "Ulm;South\nBonn;West\n"):
+        answer = web.put(f"{base}/column/town/hierarchy", content=text.encode(), headers=HOME)
+        assert answer.json()["ok"] == ("Ulm" in text)
+        assert (asked(web, f"{base}/describe")["toml"] == before) == ("Ulm" not in text)
+
+
+def test_columns_without_groups_are_named_before_anything_is_published(web):
+    base = uploaded(web, WEIGHTS.replace("Ulm;1,1", "Trier;1,1").replace("Bonn;2,11", "Mainz;2,11"))
+    sent(web, f"{base}/roles", column="town", role="quasi")
+    assert asked(web, f"{base}/describe")["checked"]["ungrouped"] == ["town"]
+    assert "Without groups" in web.get(f"{base}/policy").text
+
+
+def test_the_approval_record_names_what_was_overridden():
+    words = ["sfumato", "publish", "mondrian", "t.csv", "--allow-text", "--allow-noise"]
+    assert overridden(words) == [
+        "a published column looks like free text, which may hold names",
+        "most of what is published would be noise",
+    ]
+    assert overridden(words[:4]) == []

@@ -126,3 +126,41 @@ def test_a_column_without_a_domain_is_described_when_it_is_to_be_published():
     assert keys_of(text, "id") == {"role": "quasi", "values": ["x", "y"]}
     with pytest.raises(sf.ParameterError):
         edits.roles({"role": ["quasi"]}, described)
+
+
+LEFT_OUT = """name = "t"
+[attribute.town]
+role = "other"
+kind = "nominal"
+values = ["Ulm", "ulm", "Bonn", "Trier"]
+source = "data"
+[attribute.age]
+role = "other"
+kind = "numeric"
+range = [0, 100]
+step = 1
+source = "data"
+[attribute.born]
+role = "identifier"
+kind = "date"
+range = ["1950-01-01", "2001-01-01"]
+source = "data"
+"""
+
+
+def topics(text, name):
+    return [item.partition(":")[0] for item in keys_of(text, name).get("decide", [])]
+
+
+def test_a_column_that_was_left_out_is_asked_about_once_it_is_to_be_published():
+    form = {"column": ["town", "age", "born"], "role": ["quasi"]}
+    text = edits.roles(form, None)(LEFT_OUT)
+    assert [topics(text, name) for name in ("town", "age", "born")] == [["same", "groups"], ["range"], ["range"]]
+    assert keys_of(text, "age")["intervals"] == [5, 10, 20]
+    assert keys_of(text, "born")["dates"] == ["month", "year"]
+    assert loads(text)["age"].size == 100
+    again = edits.roles({**form, "role": ["sensitive"]}, None)(text)  # it was published already: nothing is asked anew
+    assert topics(edits.roles(form, None)(again), "town") == ["same", "groups"]
+    private = edits.roles({**form, "role": ["sensitive"]}, None)(LEFT_OUT)
+    assert topics(private, "town") == ["same"]
+    assert "intervals" not in keys_of(private, "age")

@@ -8,7 +8,7 @@ import sfumato as sf
 from sfumato.cli.publish.notes import list_warnings
 from sfumato.frontiers.axes import ATTACKED, RISKS
 from sfumato.web.methods import method_form, methods
-from sfumato.web.wording import axis_plainly, form_words, plainly
+from sfumato.web.wording import axis_plainly, form_words, page_words, plainly
 
 
 def test_a_term_follows_plain_words_where_it_is_first_named():
@@ -47,3 +47,12 @@ def test_a_command_in_a_warning_stays_as_it_is_typed():
     """`--population` of `sfumato ledger` was taken for a field of a form."""
     command = "sfumato ledger ../../ledger.db --population stays --set-limit EPSILON"
     assert form_words(f"no limit is set. Set one with: {command}") == f"no limit is set. Set one with: {command}"
+
+
+def test_pages_say_what_to_click_instead_of_flags_parameters_and_keys():
+    noisy = "a larger epsilon; allow_noise=True (--allow-noise) publishes it all the same"
+    public = 'put in what is publicly known and write source = "public"'
+    free = "leave it out, or say yes with allow_text=True (--allow-text)"
+    said = [page_words(text) for text in (noisy, public, free, 'role = "quasi" for what an outsider may know')]
+    assert said[2:] == ["leave it out", "\u201cOthers may know it\u201d for what an outsider may know"]
+    assert not any(sign in text for text in said for sign in ("--", "=", "_"))

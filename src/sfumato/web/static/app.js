@@ -203,3 +203,25 @@ for (const form of document.querySelectorAll('form[data-submit="change"]')) {
   form.querySelector("select").addEventListener("change", () => form.requestSubmit());
   form.querySelector("button").hidden = true;
 }
+
+// A form that is refused comes back with the message: what was entered in it comes back with it.
+const forms = [...document.forms];
+const kept = "sfumato sent";
+const sent = JSON.parse(sessionStorage.getItem(kept) || "null");
+sessionStorage.removeItem(kept);
+if (sent && sent.page === location.pathname && new URLSearchParams(location.search).has("wrong")) {
+  const form = forms.find((one) => one.getAttribute("action") === sent.action && (one.id || "") === sent.id);
+  for (const field of form ? form.elements : []) {
+    if (!field.name || field.type === "hidden" || field.tagName === "BUTTON") continue;
+    const texts = sent.fields.filter(([name]) => name === field.name).map(([, text]) => text);
+    if (field.type === "checkbox" || field.type === "radio") field.checked = texts.includes(field.value);
+    else if (texts.length === 1) field.value = texts[0];
+    field.dispatchEvent(new Event("change", { bubbles: field.type === "checkbox" }));
+  }
+}
+document.addEventListener("submit", (event) => {
+  const form = event.target;
+  if (form.method !== "post") return;
+  const fields = [...new FormData(form)].filter(([, text]) => typeof text === "string");
+  sessionStorage.setItem(kept, JSON.stringify({ page: location.pathname, action: form.getAttribute("action"), id: form.id || "", fields }));
+});
