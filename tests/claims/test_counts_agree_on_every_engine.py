@@ -243,7 +243,7 @@ def test_row_codes_keep_file_order(tmp_path) -> None:
 def test_encoded_rows_are_the_table_again() -> None:
     frame = polars_frame([{**PERSON, "age": age % 5, "sex": None} for age in range(50)])
     table = read(frame, SCHEMA)
-    again = Table.from_codes(SCHEMA, table.rows_as_codes())
+    again = Table.from_codes(SCHEMA, table.codes())
     assert again.counts() == table.counts()
     assert again.rows == table.rows == 50
 

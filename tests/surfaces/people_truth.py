@@ -6,6 +6,7 @@ Nothing of it goes through the library but the labels of a release, which its ma
 from __future__ import annotations
 
 import csv
+import statistics
 import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Iterable
@@ -43,6 +44,11 @@ class Published:
     @property
     def smallest(self) -> int:
         return min(map(len, self.people.values()))
+
+    @property
+    def sizes(self) -> list[int]:
+        """How many rows each class has."""
+        return [len(rows) for rows in self.classes.values()]
 
     def named(self, label: tuple[str, ...], *, stars: bool = False) -> str:
         """A class as a report names it, or with its `*` as the web app does."""
@@ -130,7 +136,7 @@ def forms(messy: Messy, truth: Published | None = None, people_lines: int | None
             rf"or at most how many\? (\w+) repeats: {_N} values, up to {_N} rows",
             lambda name, n, most: (n, most) == repeats(messy, name),
         ),
-        (rf"^{_N} of {_N} people (?:is|are) alone with", lambda n, of: (n, of) == (alone_with(messy), people)),
+        (rf"^{_N} of {_N} people (?:is|are) unique on", lambda n, of: (n, of) == (alone_with(messy), people)),
         # What a draft proposes: the line is a comment, and its number is the one its words explain.
         (r"rows_per_person = (\d+) # says that each row is a different person", lambda n: n == 1),
         (r"rows_per_person = (\d+) # keeps at most that many rows of each person", lambda n: n == 1),
@@ -206,8 +212,12 @@ def forms_of_releases(releases: dict[str, Published], recommended: str) -> list[
         ),
         (rf"^people {_N}$", lambda n: n == len(best.messy.people)),
         (rf"^fewest people in a class {_N}$", lambda n: n in {held.smallest for held in releases.values()}),
+        *(
+            (rf"^rows in the {which} class {_N}$", lambda n, of=of: n in {of(held.sizes) for held in releases.values()})
+            for which, of in {"smallest": min, "median": statistics.median, "largest": max}.items()
+        ),
         (
-            rf"^{_N} of {_N} people (?:is|are) alone with",
+            rf"^{_N} of {_N} people (?:is|are) unique on",
             lambda n, of: (n, of) == (alone_with(best.messy), len(best.messy.people)),
         ),
         (rf"[Ee]very group has at least {_N} people", lambda n: n in {held.smallest for held in releases.values()}),

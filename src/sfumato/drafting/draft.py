@@ -298,8 +298,7 @@ def draft(
     >>> "[attribute.age]" in text
     True
     """
-    given = {"delimiter": delimiter, "encoding": encoding, "sheet": sheet}
-    return look_at(data, name=name, header=header, **given).schema_text()
+    return look_at(data, name=name, header=header, delimiter=delimiter, encoding=encoding, sheet=sheet).schema_text()
 
 
 def _whole(column: ColumnFacts) -> bool:

@@ -235,7 +235,8 @@ def newly_published(keys: Mapping[str, Any], role: Role) -> tuple[dict[str, Any]
     if low is not None and high is not None:
         step = decimal_or_none(str(keys.get("step", 1))) or Decimal(1)
         widths = [] if "intervals" in keys or role != "quasi" else _widths(low, high, step)
-        made = {"intervals": [_plain(width) for width in widths]} if widths else {}
+        cuts: list[Any] = [_plain(width) for width in widths]
+        made = {"intervals": cuts} if cuts else {}
         return made, (_RANGE,) if keys.get("source") == "data" else ()
     values = keys.get("values")
     if isinstance(values, list) and not any(key in keys for key in ("groups", "hierarchy", "mask")):

@@ -140,9 +140,9 @@ def asked(decision: Decision, keys: Mapping[str, Any]) -> dict[str, Any]:
         words = f"Read as no value: {shown}. Is that right?"
         return {**found, "words": words if texts else found["words"], "keep": "Yes"}
     if topic == "kind" and (words_among := not_numbers(keys)):
-        listed = ", ".join(f"\u201c{text}\u201d" for text in words_among)
+        others = ", ".join(f"\u201c{text}\u201d" for text in words_among)
         many = len(keys["values"])
-        words = f"{many - len(words_among)} of {many} values are numbers; not so: {listed}. Does that mean no value?"
+        words = f"{many - len(words_among)} of {many} values are numbers; not so: {others}. Does that mean no value?"
         also = [("Yes: no value, the rest are numbers", "numbers", {})]
         return {**found, "words": words, "keep": "No, all are words", "also": also}
     if topic == "kind" and "same" in keys and isinstance(keys.get("values"), list):  # the words were merged

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -81,7 +80,7 @@ class Released:
             "manifest": hashlib.sha256((folder / "manifest.json").read_bytes()).hexdigest(),
             "input": hashlib.sha256((project.schema_text() or "").encode()).hexdigest(),
             "policy": project.policy(),
-            "overridden": [] if run is None else overridden(shlex.split(run.command)),
+            "overridden": [] if run is None else overridden(run.words),
             "counted": "people" if claim is not None and claim.unit == "person" else "rows",
             "answer": (run.answer() if run is not None else None) or {},
         }
