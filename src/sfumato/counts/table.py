@@ -33,6 +33,7 @@ from sfumato.counts.unclear_cells import unclear_cells
 from sfumato.engines import Engine
 from sfumato.engines.batches import ArraysOfPeople, Batches, batches_of
 from sfumato.engines.grouping import group_codes
+from sfumato.engines.large_tables import is_large
 from sfumato.errors import ParameterError, Problem, ReadError, SchemaError, count_of
 from sfumato.io.database import SqlTable
 from sfumato.io.decode_cell import LEFT_OUT
@@ -286,8 +287,9 @@ class Table:
         return found + crowded + mixed + keys + self._values_to_read(joined=not keys)
 
     def stray(self) -> list[Problem]:
-        """Return a problem where rows look like totals, headings or notes."""
-        found = None if self._store.source is None else stray_rows(self._store.source)
+        """Return a problem where rows look like totals, headings or notes; not in files too large to hold."""
+        source = self._store.source
+        found = None if source is None or is_large(source) else stray_rows(source)
         hint = "delete what is not about anybody from the file"
         return [] if found is None else [Problem(self._store.name, str(found), hint, rows=found.rows)]
 

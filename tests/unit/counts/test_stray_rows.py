@@ -149,3 +149,11 @@ def test_a_title_without_delimiters_is_refused_with_a_hint(tmp_path):
     for asked in (lambda: sf.draft(path), lambda: sf.read(path, SCHEMA)):
         with pytest.raises(sf.ReadError, match=r"line 2 has more cells.*delete a title above the names of the columns"):
             asked()
+
+
+def test_a_file_too_large_to_hold_is_not_gone_through_once_more(tmp_path, monkeypatch):
+    path = written(tmp_path, [NAMES, *ROWS, ["f", "", "Total"]], "csv")
+    schema = SCHEMA.with_roles(quasi="sex", sensitive=())
+    assert len(sf.read(path, schema).stray()) == 1
+    monkeypatch.setattr("sfumato.engines.large_tables.HELD_ROWS", 50)
+    assert sf.read(path, schema).stray() == []
