@@ -211,7 +211,7 @@ class Choosing:
         wanted = os.cpu_count() or 1
         workers = wanted if free is None or not one else min(wanted, max(free // one, 1))
         return {
-            "releases": len(sweep("standard")),
+            "releases": {name: len(sweep(name)) for name in PRESETS},
             "workers": workers,
             "memory": round((workers * one + int(checked.get("program_bytes", 0))) / 1e6, -1),
             "free": None if free is None else round(free / 1e6, -1),

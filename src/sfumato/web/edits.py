@@ -12,7 +12,8 @@ from sfumato.errors import ParameterError
 from sfumato.limits import number_fault
 from sfumato.schema.attribute import Role
 from sfumato.schema.formats import PLAIN_NUMBERS
-from sfumato.web.questions import alike, groups_of, not_numbers
+from sfumato.schema.near_values import near_pairs
+from sfumato.web.questions import alike, asks_of_pairs, groups_of, not_numbers
 
 __all__ = [
     "Edit",
@@ -247,9 +248,13 @@ def merge_alike(name: str, _form: Fields, rows: Mapping[str, int] | None = None)
 
     def edit(text: str) -> str:
         values = [value for held in groups_of(keys_of(text, name)).values() for value in held]
+        open_ones = [one for one in decisions(text) if one.attribute == name]
+        near = [f"{one.topic}: {one.question}" for one in open_ones if asks_of_pairs(one)]
         for spellings in alike(values, rows):
             text = merge(name, {"value": spellings, "into": spellings[:1]})(text)
-        return changed(text, {}, attribute=name, closes=["same"])
+        left = [value for held in groups_of(keys_of(text, name)).values() for value in held]
+        # The button merges what differs in case or blanks: pairs that differ in more are still to be answered.
+        return changed(text, {}, attribute=name, closes=["same"], asks=near if near_pairs(left) else [])
 
     return edit
 

@@ -167,6 +167,9 @@ class Publishing:
         fields = method_form(method) if method and not wrong.startswith("method") else []
         if fields and not any(field["field"] in form for field in fields):  # nobody has filled it in yet
             wrong = ""
+            floor = project.policy().get("k")
+            if choice is None and floor and any(field["field"] == "k" for field in fields):
+                form = {**form, "k": [str(floor)]}  # what Policy asks for, until another number is typed
         return {
             **self.screens.frame(project, "publish", command),
             "run": latest,

@@ -14,7 +14,7 @@ from sfumato.schema.checks import plain_spelling
 from sfumato.schema.formats import PLAIN_NUMBERS, NumberForm
 from sfumato.schema.near_values import near_pairs
 
-__all__ = ["ROLES", "alike", "asked", "groups_of", "none_texts", "not_numbers", "open_questions"]
+__all__ = ["ROLES", "alike", "asked", "asks_of_pairs", "groups_of", "none_texts", "not_numbers", "open_questions"]
 
 # role -> (what it is called, what it means)
 ROLES = {
@@ -125,7 +125,7 @@ def asked(decision: Decision, keys: Mapping[str, Any]) -> dict[str, Any]:
     if topic == "same":
         values = keys.get("values")
         listed = [str(value) for value in values] if isinstance(values, list) else []
-        if "pair" in decision.question.partition("(")[0]:
+        if asks_of_pairs(decision):
             near = "; ".join(" and ".join(pair) for pair in near_pairs(listed)[:_SHOWN])
             words = f"May these be spellings of one value: {near}? Merge those below that are." if near else ""
             return {**found, "words": words or "Were all spellings of one value merged?", "keep": "They differ"}
@@ -158,6 +158,11 @@ def asked(decision: Decision, keys: Mapping[str, Any]) -> dict[str, Any]:
     if topic in ("format", "decimal", "thousands"):
         return {**found, "keep": "Yes" if "which is it" not in decision.question else "Keep as proposed"}
     return found
+
+
+def asks_of_pairs(decision: Decision) -> bool:
+    """Say whether a question asks of pairs of values that differ in more than case or blanks."""
+    return decision.topic == "same" and "pair" in decision.question.partition("(")[0]
 
 
 def none_texts(keys: Mapping[str, Any]) -> list[str]:

@@ -35,6 +35,17 @@ _CLICKS = (  # what the schema file or the command line would be given, as what 
         "add a line for each, and use the file again",
     ),
     (re.compile(r"`rows`(?: in the schema)?"), "number of rows, on Who is a row,"),
+    (re.compile(r"such as rows = (\d+)"), r"such as \1, on Who is a row"),
+    (re.compile(r"rows_per_person is (\d+)"), r"the most rows kept of one person are \1"),
+    (
+        re.compile(r"(?:role = \"identifier\" and )?person = .+? counts people by it"),
+        "on Who is a row, choose it to count people by it",
+    ),
+    (
+        re.compile(r"rows_per_person = m takes m rows for one person"),
+        "“keep at most” takes so many rows for one person",
+    ),
+    (re.compile(r"not_person = (\[.*?\])"), r"the line not_person = \1 in the description, as a file,"),
     (re.compile(r'role = "(\w+)"'), lambda found: f"“{ROLES[found[1]][0]}”" if found[1] in ROLES else found[0]),
 )
 _FLAG = re.compile(r"--([a-z][a-z-]*)(?: ([\w.]+))?")

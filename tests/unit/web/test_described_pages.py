@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 
 import pytest
 from starlette.testclient import TestClient
 
 from sfumato.commuting.flows import FLOW_COLUMNS
+from sfumato.frontiers.sweep import PRESETS, sweep
 from sfumato.web.app import COOKIE, created
 from sfumato.web.choosing import Choosing
 from sfumato.web.publishing import overridden
@@ -230,3 +232,40 @@ def test_the_approval_record_names_what_was_overridden():
         "most of what is published would be noise",
     ]
     assert overridden(words[:4]) == []
+
+
+def test_a_problem_without_cells_does_not_end_in_a_colon(web):
+    base = uploaded(
+        web, "Schülernr" + STAYS.removeprefix("nr").replace("8O338", "80338").replace("drei", "3") + "N1,2,80338,m\n"
+    )
+    (problem,) = asked(web, f"{base}/describe")["checked"]["problems"]
+    assert not problem["values"]
+    for page in ("file", "person", "describe"):
+        assert ", which nobody has decided<" in web.get(f"{base}/{page}").text
+
+
+def test_a_number_of_rows_is_asked_for_in_the_form_it_must_have(web):
+    page = web.get(f"{uploaded(web, STAYS)}/person").text
+    pattern = re.search(r'name="public_rows"[^>]* pattern="([^"]+)"', page)[1]
+    assert [bool(re.fullmatch(pattern, text)) for text in ("400", "7", "350", "0")] == [True, True, False, False]
+
+
+def test_a_method_starts_from_the_floor_of_the_policy(web):
+    base = uploaded(web, STAYS)
+    sent(web, f"{base}/policy", k="7")
+    start = web.get(f"{base}/publish.json", params={"method": "mondrian"}).json()
+    assert start["given"]["k"] == ["7"]
+    assert start["chosen"] is None  # a proposal only
+    assert web.get(f"{base}/publish.json", params={"method": "mondrian", "k": "9"}).json()["given"]["k"] == ["9"]
+    assert "k" not in web.get(f"{base}/publish.json", params={"method": "suppress"}).json()["given"]
+
+
+def test_each_choice_of_a_comparison_says_how_many_releases_it_makes(web):
+    base = uploaded(web, STAYS)
+    sent(web, f"{base}/column/days/numbers")
+    sent(web, f"{base}/column/plz/merge", value="8O338", into="80338")
+    asked(web, f"{base}/describe")
+    made = asked(web, f"{base}/compare")["estimate"]["releases"]
+    assert made == {name: len(sweep(name)) for name in PRESETS}
+    page = web.get(f"{base}/compare").text
+    assert all(f"(about {many} releases)</option>" in page for many in made.values())

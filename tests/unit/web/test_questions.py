@@ -9,7 +9,7 @@ import pytest
 import sfumato as sf
 from sfumato.drafting import Decision, as_proposed, decisions, draft, keys_of
 from sfumato.web import edits
-from sfumato.web.questions import alike, asked, open_questions
+from sfumato.web.questions import alike, asked, asks_of_pairs, open_questions
 
 CSV = "nr,born,sex,town,bmi,note\n" + "".join(
     f"N{at},{1 + at % 28:02}.0{1 + at % 9}.19{40 + at % 50},{'wWm'[at % 3]},{'ABC'[at % 3]}x,{18 + at % 20},n/a\n"
@@ -82,6 +82,22 @@ def test_a_word_among_numbers_is_made_no_value_by_one_button(tmp_path):
     assert not [one for one in decisions(after) if (one.attribute, one.topic) == ("score", "kind")]
     with pytest.raises(sf.ParameterError):
         edits.as_numbers("score", {})(after)
+
+
+def test_merging_case_leaves_the_question_about_other_pairs_open(tmp_path):
+    """One button closed both questions, so that nobody was asked about the other pair any more."""
+    tongues = ["Deutsch"] * 6 + ["deutsch", "Türkisch", "Türkisch", "Tuerkisch", "Polnisch"]
+    rows = [f"N{at},{20 + at % 50},{tongues[at % len(tongues)]}" for at in range(300)]
+    (tmp_path / "p.csv").write_text("nr,age,Muttersprache\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    drafted = draft(tmp_path / "p.csv")
+    before = [one for one in decisions(drafted) if one.attribute == "Muttersprache" and one.topic == "same"]
+    assert sorted(map(asks_of_pairs, before)) == [False, True]
+    after = edits.merge_alike("Muttersprache", {})(drafted)
+    (left,) = [one for one in decisions(after) if one.attribute == "Muttersprache" and one.topic == "same"]
+    assert "Türkisch" in asked(left, keys_of(after, "Muttersprache"))["words"]
+    form = {"value": ["Tuerkisch"], "into": ["Türkisch"]}
+    merged = edits.merge("Muttersprache", form)(after)
+    assert not [one for one in decisions(merged) if one.attribute == "Muttersprache" and one.topic == "same"]
 
 
 def test_the_spelling_most_rows_have_is_kept(text):

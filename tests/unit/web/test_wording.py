@@ -6,6 +6,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.cli.publish.notes import list_warnings
+from sfumato.counts.suspected_keys import key_hint
 from sfumato.frontiers.axes import ATTACKED, RISKS
 from sfumato.web.methods import method_form, methods
 from sfumato.web.wording import axis_plainly, form_words, page_words, plainly
@@ -56,3 +57,14 @@ def test_pages_say_what_to_click_instead_of_flags_parameters_and_keys():
     said = [page_words(text) for text in (noisy, public, free, 'role = "quasi" for what an outsider may know')]
     assert said[2:] == ["leave it out", "\u201cOthers may know it\u201d for what an outsider may know"]
     assert not any(sign in text for text in said for sign in ("--", "=", "_"))
+
+
+def test_a_repeated_key_is_explained_by_what_is_clicked():
+    rule = "up to 2 rows have the same value, and rows_per_person is 1, which nobody has decided"
+    assert page_words(rule).endswith("the most rows kept of one person are 1, which nobody has decided")
+    for published in (False, True):
+        hint, _, other = page_words(key_hint(["Nr"], published=published)).partition("; the line ")
+        assert hint.startswith("on Who is a row, choose it to count people by it; “keep at most” takes")
+        assert "=" not in hint
+        assert other.startswith('not_person = ["Nr"] in the description')
+    assert page_words("publicly known, such as rows = 400") == "publicly known, such as 400, on Who is a row"
