@@ -115,7 +115,8 @@ def stray_rows(source: Source) -> StrayRows | None:
     named = found.filter("word")
     rows = set(named.filter(half if named.height > 1 else pl.lit(value=True))[_ROW].to_list())
     parts = found.filter(pl.col("word") | pl.col("phrase"))
-    if parts.height * _RARELY <= found.height and (parts["filled"] < found["filled"].median()).all():
+    rare = 0 < parts.height * _RARELY <= found.height
+    if rare and (parts["filled"] < found["filled"].median()).all():
         rows |= set(parts[_ROW].to_list())
     sparse = found.filter(few) if len(columns) > 2 else found.clear()
     if sparse.height * _RARELY <= found.height:
