@@ -9,6 +9,7 @@ import time
 import pytest
 from starlette.testclient import TestClient
 
+import sfumato as sf
 from sfumato.commuting.flows import FLOW_COLUMNS
 from sfumato.frontiers.sweep import PRESETS, sweep
 from sfumato.web.app import COOKIE, created
@@ -269,3 +270,19 @@ def test_each_choice_of_a_comparison_says_how_many_releases_it_makes(web):
     assert made == {name: len(sweep(name)) for name in PRESETS}
     page = web.get(f"{base}/compare").text
     assert all(f"(about {many} releases)</option>" in page for many in made.values())
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "words"),
+    [(sf.NoisyTable(8), "proved for the method, and no file can show it"), (sf.Suppress(), "checked from the written")],
+)
+def test_a_verdict_says_what_files_can_show(web, tmp_path, mechanism, words):
+    base = uploaded(web, STAYS)
+    (project,) = (tmp_path / "space" / "projects").iterdir()
+    release = sf.publish(sf.datasets.census(300), mechanism, allow_noise=True, allow_unaccounted=True)
+    release.save(project / "releases" / "release-1", allow_unaccounted=True, allow_fingerprints=True, allow_text=True)
+    until = time.monotonic() + 60
+    while time.monotonic() < until and '"verdict' not in (page := web.get(f"{base}/publish").text):
+        time.sleep(0.1)
+    assert words in page
+    assert words in web.get(f"{base}/record/release-1").text
