@@ -17,7 +17,7 @@ from playwright.sync_api import sync_playwright
 HERE = Path(__file__).parent
 PAGES = ("start", "file", "person", "describe", "column", "policy", "compare", "inspect", "publish", "attacks", "again")
 FROM = {"column": "describe", "inspect": "compare", "attacks": "publish"}  # pages that are reached from another one
-CLICKED = {"column": "li.role-quasi h2 a >> nth=1", "inspect": "text=Inspect it", "attacks": "text=Attack it"}
+CLICKED = {"column": "li.role-quasi h2 a >> nth=1", "inspect": "text=Inspect it", "attacks": "text=Attack it >> nth=-1"}
 
 
 def main(workspace: str, project: str) -> None:
