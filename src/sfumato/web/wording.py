@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
+from sfumato.declare import plain_name
+from sfumato.errors import ParameterError
 from sfumato.frontiers.axes import RISKS, axis_words
+from sfumato.mechanisms import REGISTRY
 from sfumato.web.methods import method_form, methods
 from sfumato.web.questions import ROLES
 
-__all__ = ["axis_plainly", "form_words", "page_words", "plainly"]
+__all__ = ["axis_plainly", "form_words", "method_plainly", "page_words", "plainly"]
 
 _PLAIN = {  # as the page Policy asks for them
     "inference": "gain in guessing a private value",
@@ -75,6 +79,19 @@ def plainly(text: str) -> str:
         return f"{_TERMS[term]} ({term})" if first else _TERMS[term]
 
     return _TERM.sub(plain, _UNIT.sub("", text))
+
+
+def method_plainly(mechanism: Mapping[str, Any] | str) -> str:
+    """Return what a method does in plain words, by its name or as JSON holds it; nothing where its author gave none.
+
+    >>> method_plainly("noisy-table"), method_plainly({"name": "unheard-of"})
+    ('Noisy counts of all combinations of values', '')
+    """
+    name = mechanism if isinstance(mechanism, str) else str(mechanism.get("name", ""))
+    try:
+        return plain_name(REGISTRY[name]) if name in REGISTRY else ""
+    except ParameterError:  # of an installed package that cannot be imported
+        return ""
 
 
 @cache
