@@ -29,8 +29,8 @@ __all__ = [
 # role -> (what it is called, what it means)
 ROLES = {
     "quasi": ("Others may know it", "made coarser, so that nobody stands out by it"),
-    "sensitive": ("Private", "published as it is, but not linked to one person"),
-    "target": ("To be predicted", "published as it is; no promise protects it"),
+    "sensitive": ("Private", "published as described here, but not linked to one person"),
+    "target": ("To be predicted", "published as described here; no promise protects it"),
     "identifier": ("Points to a person", "never published"),
     "other": ("Leave out", "not published"),
 }

@@ -20,6 +20,7 @@ _PLAIN = {  # as the page Policy asks for them
     "inference": "gain in guessing a private value",
     "membership": "gain in telling who is in the table",
     "identity": "chance of finding a person's record",
+    "proved": "gain in telling who is in the table that is proved impossible to exceed",
 }
 _SIZES = {
     "suppressed": "rows suppressed",
@@ -29,6 +30,10 @@ _SIZES = {
 }
 _TERMS = {RISKS[name].words: plain for name, plain in _PLAIN.items()}
 _TERM = re.compile("|".join(map(re.escape, _TERMS)))
+_PHRASES = (
+    ("sweep other methods", "compare other methods"),
+    ("removing all quasi-identifiers", "removing every column that others may know"),
+)
 _UNIT = re.compile(r"(?<=\d) nats\b")
 _SAY_YES = re.compile(r"(?:[,;]? or )?(?:say yes with )?allow_\w+=True \(--[\w-]+\)( publishes it all the same)?")
 _CLICKS = (  # what the schema file or the command line would be given, as what is clicked
@@ -78,7 +83,10 @@ def plainly(text: str) -> str:
         named.add(term)
         return f"{_TERMS[term]} ({term})" if first else _TERMS[term]
 
-    return _TERM.sub(plain, _UNIT.sub("", text))
+    said = _TERM.sub(plain, _UNIT.sub("", text))
+    for term, words in _PHRASES:
+        said = said.replace(term, words)
+    return said
 
 
 def method_plainly(mechanism: Mapping[str, Any] | str) -> str:
