@@ -271,17 +271,21 @@ def shorter_than_codes(texts: Sequence[str]) -> tuple[str, ...]:
 def codes_of_questions(lists: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
     """Return by column the texts that may say "no answer" in columns of answers on a scale: 9 and kA beside 1 to 5.
 
-    In one column a 9 above 1 to 5 may be a number like the others. Where at least three columns of small whole numbers
-    share it, it is rather a code: of the digits 7, 8 and 9, at least 2 above the scale; or the same few words.
+    In one column a 9 above 1 to 5 may be a number like the others. Where at least three columns have the same scale and
+    the same texts beside it, these are rather codes: of the digits 7, 8 and 9, at least 2 above the scale, or short
+    words. A column in which not every answer or code occurs is taken for one of them.
     """
-    found = {name: codes for name, texts in lists.items() if (codes := _beside_scale(texts))}
-    shared = Counter(text for codes in found.values() for text in codes)
-    kept = {name: tuple(text for text in codes if shared[text] >= _COLUMNS) for name, codes in found.items()}
-    return {name: codes for name, codes in kept.items() if codes}
+    found = {name: look for name, texts in lists.items() if (look := _beside_scale(texts))}
+    looks = [look for look, columns in Counter(found.values()).items() if columns >= _COLUMNS]
+
+    def fits(low: int, high: int, codes: tuple[str, ...]) -> bool:
+        return any(low >= one[0] and high <= one[1] and set(codes) <= set(one[2]) for one in looks)
+
+    return {name: look[2] for name, look in found.items() if fits(*look)}
 
 
-def _beside_scale(texts: Sequence[str]) -> tuple[str, ...]:
-    """Return the texts beside answers on a scale from 0 or more to 10; none where a column holds no such scale."""
+def _beside_scale(texts: Sequence[str]) -> tuple[int, int, tuple[str, ...]] | None:
+    """Return the ends of a scale within 0 to 10 and the texts beside its answers; None where there is no such scale."""
     numbers = sorted(int(text) for text in texts if _ANSWER.fullmatch(text))
     words = [text for text in texts if not _ANSWER.fullmatch(text) and not _CODE.fullmatch(text)]
     above = [number for number in numbers if re.fullmatch(r"[789]", str(number))]
@@ -291,7 +295,7 @@ def _beside_scale(texts: Sequence[str]) -> tuple[str, ...]:
     scale = [number for number in numbers if number not in above]
     odd = [*map(str, above), *(text for text in texts if _CODE.fullmatch(text)), *words]
     wordy = any(len(text) > _WORD or re.search(r"\d", text) for text in words)
-    return tuple(odd) if len(scale) > 1 and not wordy and len(odd) <= _STRAYS else ()
+    return (scale[0], scale[-1], tuple(odd)) if odd and len(scale) > 1 and not wordy and len(odd) <= _STRAYS else None
 
 
 def _rest(texts: Sequence[str], reads: Callable[[str], object]) -> tuple[str, ...]:

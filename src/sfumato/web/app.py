@@ -40,7 +40,7 @@ from sfumato.web.publishing import Publishing
 from sfumato.web.released import Released
 from sfumato.web.samples import SAMPLES, sample_project
 from sfumato.web.screens import Screens
-from sfumato.web.wording import axis_plainly, page_words
+from sfumato.web.wording import attack_plainly, axis_plainly, page_words
 from sfumato.web.workspace import Project, Workspace, safe_name
 
 __all__ = ["COOKIE", "created"]
@@ -132,6 +132,7 @@ def _templates() -> Environment:
     there.filters["page_words"] = page_words
     there.filters["column"] = lambda path: str(path).removeprefix("attribute.")
     there.filters["axis"] = axis_plainly
+    there.filters["attacked"] = attack_plainly
     there.filters["commas"] = lambda number: f"{number:,}"
     there.filters["address"] = lambda text: quote(str(text), safe="")
     there.filters["pretty"] = lambda value: json.dumps(value, indent=1, ensure_ascii=False)

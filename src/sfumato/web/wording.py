@@ -14,13 +14,18 @@ from sfumato.mechanisms import REGISTRY
 from sfumato.web.methods import method_form, methods
 from sfumato.web.questions import ROLES
 
-__all__ = ["axis_plainly", "form_words", "method_plainly", "page_words", "plainly"]
+__all__ = ["attack_plainly", "axis_plainly", "form_words", "method_plainly", "page_words", "plainly"]
 
 _PLAIN = {  # as the page Policy asks for them
     "inference": "gain in guessing a private value",
     "membership": "gain in telling who is in the table",
     "identity": "chance of finding a person's record",
-    "proved": "gain in telling who is in the table that is proved impossible to exceed",
+    "proved": "proved limit of the gain in telling who is in the table (1 is no limit)",
+}
+_TRIES = {
+    "inference": "Guessing a private value",
+    "membership": "Telling who is in the table",
+    "identity": "Finding a person's record",
 }
 _SIZES = {
     "suppressed": "rows suppressed",
@@ -37,6 +42,7 @@ _PHRASES = (
 _UNIT = re.compile(r"(?<=\d) nats\b")
 _SAY_YES = re.compile(r"(?:[,;]? or )?(?:say yes with )?allow_\w+=True \(--[\w-]+\)( publishes it all the same)?")
 _CLICKS = (  # what the schema file or the command line would be given, as what is clicked
+    (re.compile(r" \(tight=False\)"), ""),
     (re.compile(r'write source = "public"(, once for all columns or for each)?'), "tick that it is, at the column"),
     (re.compile(r"groups = \{ group = \[values that are alike\] \}, or a hierarchy"), "group those that are alike"),
     (
@@ -67,6 +73,18 @@ def axis_plainly(name: str) -> str:
     ('gain in guessing a private value', 'utility loss', 'rows in the smallest class')
     """
     return _PLAIN.get(name) or _SIZES.get(name) or axis_words(name)
+
+
+def attack_plainly(attack: Mapping[str, Any]) -> str:
+    """Return what an attack tries, in plain words; its name in the literature stands beside it on the page.
+
+    >>> attack_plainly({"axis": "inference", "attribute": "income"}), attack_plainly({"axis": "identity"})
+    ('Guessing income', "Finding a person's record")
+    """
+    axis, attribute = attack.get("axis"), attack.get("attribute")
+    if attribute:
+        return f"Guessing {attribute}"
+    return _TRIES.get(str(axis), "") or str(attack.get("attack", ""))
 
 
 def plainly(text: str) -> str:
