@@ -44,6 +44,7 @@ __all__ = [
     "like",
     "parameter",
     "parameters",
+    "plain_name",
     "says",
     "to_json",
     "written_flag",
@@ -256,6 +257,17 @@ def declare(cls: type[T]) -> type[T]:
 def says(thing: Any, what: str) -> bool:
     """Return a class variable that is False unless a mechanism or attack sets it."""
     return bool(getattr(thing, what, False))
+
+
+def plain_name(thing: Any) -> str:
+    """Return what a mechanism does, in words that need no literature; nothing where its author gave none.
+
+    >>> from sfumato.mechanisms import Mondrian
+    >>> plain_name(Mondrian)
+    'Coarser values, so that rows of a group look alike'
+    """
+    said = getattr(thing, "plain", "")
+    return said if isinstance(said, str) else ""
 
 
 def hold(thing: Any, **values: Any) -> None:

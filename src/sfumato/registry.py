@@ -25,13 +25,15 @@ from sfumato.errors import ParameterError
 __all__ = ["Head", "Registry", "heads"]
 
 _HEAD = re.compile(r'"""([A-Z][A-Za-z]*): (.+)')
+_PLAIN = re.compile(r'^    plain: ClassVar\[str\] = "(.+)"$', re.MULTILINE)
 
 
 class Head(NamedTuple):
-    """What the first line of a module says: the class in it, where that is, and in a few words what it does."""
+    """What a module says first: the class in it, where that is, and what it does, in terms and in plain words."""
 
     target: str
     says: str
+    plain: str = ""
 
 
 def heads(package: str) -> dict[str, Head]:
@@ -46,12 +48,14 @@ def heads(package: str) -> dict[str, Head]:
         inside = entry.joinpath(f"{name}.py") if entry.is_dir() else entry
         if not inside.name.endswith(".py") or not inside.is_file():
             continue
-        with inside.open("r", encoding="utf-8") as file:
-            head = _HEAD.match(file.readline())
+        text = inside.read_text("utf-8")
+        head = _HEAD.match(text)
         if head:
             where = f"sfumato.{package}.{name}" + (f".{name}" if entry.is_dir() else "")
             says = head[2].strip().removesuffix('"""')
-            found[name.replace("_", "-")] = Head(f"{where}:{head[1]}", says[0].upper() + says[1:])
+            plain = _PLAIN.search(text)
+            target = f"{where}:{head[1]}"
+            found[name.replace("_", "-")] = Head(target, says[0].upper() + says[1:], plain[1] if plain else "")
     return found
 
 

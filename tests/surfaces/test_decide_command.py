@@ -122,3 +122,24 @@ def test_a_command_that_is_nearly_one_is_suggested(typed, meant, capsys):
         main([typed, "out/"])
     assert stopped.value.code == 2
     assert f"Did you mean '{meant}'?" in capsys.readouterr().err
+
+
+ALIKE = 'name = "t"\n' + "".join(
+    f'[attribute.{name}]\nrole = "other"\nkind = "numeric"\nrange = [0, 6]\nmissing = {texts}\n'
+    'decide = ["missing: do all texts listed there say that there is no value?"]\n'
+    for name, texts in (("a", '["9"]'), ("b", '["9"]'), ("c", '["99"]'), ("d", '["9"]'))
+)
+
+
+@pytest.mark.parametrize(
+    ("answers", "left"),
+    [(("", ""), ""), (("s", ""), "abd"), (("e", "", "s", "", ""), "b"), (("?", "", ""), ""), (("q",), "abcd")],
+)
+def test_columns_with_the_same_texts_for_no_value_are_asked_about_once(tmp_path, monkeypatch, capsys, answers, left):
+    path = tmp_path / "s.toml"
+    path.write_text(ALIKE, "utf-8")
+    _, said, text = asked(path, monkeypatch, capsys, *answers)
+    held = tomllib.loads(text)["attribute"]
+    assert "".join(name for name in held if "decide" in held[name]) == left
+    assert said.out.count("3 columns: missing") == 1
+    assert {name: held[name]["missing"] for name in "abcd"} == {"a": ["9"], "b": ["9"], "c": ["99"], "d": ["9"]}

@@ -173,8 +173,15 @@ def test_a_messy_file_becomes_a_release_that_its_command_makes_again(browser, sp
         page.wait_for_url("**/compare*")
         compared(page)
 
+        page.click("nav >> text=Inspect")  # as a reader who follows the steps finds it
+        expect(page.locator("main")).to_contain_text("Rows of the original, and what is published of them")
+        expect(page.locator("main")).to_contain_text("Columns, before and after")
+        expect(page.locator("main")).to_contain_text("What an attacker gains")
+        followed = page.locator("h1").inner_text()
+        page.go_back()
         page.click("text=Inspect it")
         expect(page.locator("main")).to_contain_text("What it promises")
+        expect(page.locator("h1")).to_have_text(followed)
         inspected = page.url
         counted(page)
         page.goto(inspected.split("/inspect")[0] + "/publish?method=mondrian&k=4&l=2")
@@ -182,7 +189,7 @@ def test_a_messy_file_becomes_a_release_that_its_command_makes_again(browser, sp
         command = page.locator("#command").inner_text().replace("--format csv", "--format xlsx")
         page.select_option("[name=format]", label="Excel")
         page.check("[name=confirm]")
-        page.click('button:text-is("Publish")')
+        sent_once(page, page.locator('button:text-is("Publish")'))
         page.wait_for_selector(".release", timeout=WAIT)
         expect(page.locator(".verdict")).to_contain_text("The claim holds")
         expect(page.locator(".release table tbody tr")).to_have_count(5)
@@ -210,6 +217,17 @@ def test_a_messy_file_becomes_a_release_that_its_command_makes_again(browser, sp
     assert (again / "page-release-1.html").read_text() == (made / "page-release-1.html").read_text()
     for name in ("data.xlsx", "dictionary.md"):
         assert (again / "releases/release-1" / name).read_bytes() == (made / "releases/release-1" / name).read_bytes()
+
+
+def sent_once(page, button):
+    """Two clicks send a form once; while it is worked on, there is no form to send again."""
+    posts = []
+    page.on("request", lambda request: posts.append(request.url) if request.method == "POST" else None)
+    button.dblclick()
+    page.wait_for_selector(".running, .release", timeout=WAIT)
+    assert len(posts) == 1
+    if page.locator(".running").count():
+        expect(page.locator('button:text-is("Publish")')).to_have_count(0)
 
 
 def grouped_by_hand(page):
@@ -303,7 +321,7 @@ def compared(page):
 
 
 def pages_of(base, inspected):
-    names = ("file", "person", "describe", "column/Ort", "column/Alter", "policy", "compare", "publish")
+    names = ("file", "person", "describe", "column/Ort", "column/Alter", "policy", "compare", "inspect", "publish")
     more = ("publish?method=mondrian", "record/release-1", "attacks/release-1", "again", "nowhere")
     return [inspected, f"{inspected}?ask=yes", *(f"{base}/{name}" for name in (*names, *more))]
 
@@ -369,6 +387,7 @@ def test_every_sample_and_a_broken_file_are_shown_without_a_fault(browser, space
     _, address = space
     home = address.partition("/?")[0]
     pages = [f"{home}{sampled(address, name)}/{page}" for name, page in (("visits", "describe"), ("commuting", "map"))]
+    pages.append(pages[0].replace("describe", "inspect"))  # before anything was compared
     with watched(browser, address) as page:
         page.set_input_files("#pick", tmp_path / "broken.csv")
         page.wait_for_url("**/file")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,11 +30,12 @@ def decide(schema: str, as_json: bool) -> None:
 
     Enter keeps what the draft proposes, s skips the question, q stops. Any other answer is the value to write, as in
     the file: sensitive, [18, 95], %d.%m.%Y. A range that is publicly known is written as [18, 95] public. Who a row is
-    about is never assumed: the answer is 1, a larger number of rows, the name of a column, or rows.
+    about is never assumed: the answer is 1, a larger number of rows, the name of a column, or rows. Columns in which
+    the same texts are proposed for no value are asked about together.
 
     Example: sfumato decide patients.toml
     """
-    from sfumato.drafting import decisions
+    from sfumato.drafting import asked_alike, decisions
     from sfumato.errors import count_of
 
     path = Path(schema)
@@ -43,16 +44,27 @@ def decide(schema: str, as_json: bool) -> None:
     if as_json:
         emit({"ok": True, "open": len(opened), "decisions": [one.to_json() for one in opened]})
         return
-    skipped: list[tuple[str, str, str]] = []
+    together = {_key(one): group for group in asked_alike(text) for one in group}
+    asked: set[tuple[str, str, str]] = set()  # together with others, whatever was answered
     for number, one in enumerate(opened, 1):
-        if (one.attribute, one.topic, one.question) not in [_key(left) for left in decisions(text)]:
+        left = [_key(found) for found in decisions(text)]
+        if _key(one) not in left or _key(one) in asked:
             continue  # closed by an earlier answer: what is not published needs no range
-        after = _asked(text, one, f"{number} of {len(opened)}")
+        place = f"{number} of {len(opened)}"
+        group = [found for found in together.get(_key(one), ()) if _key(found) in left]
+        if len(group) > 1:
+            after, each = _asked_together(text, group, place)
+            if each:
+                for found in group:
+                    together.pop(_key(found), None)
+                after = _asked(text, one, place)
+            else:
+                asked.update(map(_key, group))
+        else:
+            after = _asked(text, one, place)
         if after is None:
             break
-        if after == text:
-            skipped.append(_key(one))
-        else:
+        if after != text:
             text = after
             _write(path, text)
     left = len(decisions(text))
@@ -104,6 +116,30 @@ def _asked(text: str, one: Decision, place: str) -> str | None:
             say(f"Error: {error}", error=True)
     say("Left open.")
     return text
+
+
+def _asked_together(text: str, group: Sequence[Decision], place: str) -> tuple[str | None, bool]:
+    """Ask once for several columns; return the file as it is then, None to stop, and whether each is asked instead."""
+    from sfumato.drafting import answered_alike, decisions, keys_of
+
+    first = group[0]
+    say("")
+    say(f"{place}  {len(group)} columns: {first.topic}", style="bold")
+    say(", ".join(one.attribute for one in group), wrap=True)
+    say(first.question, wrap=True)
+    now = f"{first.topic} = {keys_of(text, first.attribute)[first.topic]!r}"
+    for _ in range(_TRIES):
+        say(f"{now}. Enter keeps it in all of them, e asks for each, s skips them, q stops:")
+        typed = sys.stdin.readline()
+        if not typed or typed.strip() == "q":
+            return None, False
+        if not typed.strip():
+            keys = {_key(one) for one in group}
+            return answered_alike(text, [one for one in decisions(text) if _key(one) in keys]), False
+        if typed.strip() in ("e", "s"):
+            return text, typed.strip() == "e"
+    say("Left open.")
+    return text, False
 
 
 def _of_unit(one: Decision, held: Mapping[str, Any]) -> bool:

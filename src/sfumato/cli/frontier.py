@@ -177,6 +177,7 @@ def _command() -> str:
 
 def show(front: Frontier, recommendation: Recommendation) -> None:
     """Print the efficient releases and the recommendation, with what was left out of it."""
+    from sfumato.declare import plain_name
     from sfumato.errors import count_of
     from sfumato.frontiers import name_together, side_by_side
 
@@ -204,6 +205,8 @@ def show(front: Frontier, recommendation: Recommendation) -> None:
     say(f"{count_of(len(front.points), 'release')} compared{failed}.")
     say("")
     say(f"Recommended: {best.label}", style="bold", wrap=True)
+    if plain := plain_name(best.mechanism):
+        say(f"{plain}.", style="bold", wrap=True)
     if recommendation.lost:
         say(recommendation.lost, style="bold", wrap=True)
     say(recommendation.reason, wrap=True)

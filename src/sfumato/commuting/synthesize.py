@@ -80,6 +80,7 @@ class Synthesize:
     """
 
     name: ClassVar[str] = "synthesize"
+    plain: ClassVar[str] = "Made-up homes for known workplaces"
 
     epsilon: Rational = parameter(
         "Epsilon of the urn; shrinking the domain adds to it.", above=0, hint="try 4.6", example="4.6", encode=str

@@ -15,6 +15,7 @@ from sfumato.drafting.infer_formats import (
     Spelling,
     codes_among_words,
     codes_for_none,
+    codes_of_questions,
     day_formats,
     number_forms,
     shorter_than_codes,
@@ -69,7 +70,17 @@ def column_facts(source: Source, written: Mapping[str, Spelling] | None = None) 
     written     how some columns write their days and numbers, where a person has said it.
     """
     said = written or {}
-    return [facts for names, frame in slices(source, source.columns) for facts in _facts(source, names, frame, said)]
+    found = [facts for names, frame in slices(source, source.columns) for facts in _facts(source, names, frame, said)]
+    listed = {one.name: one.texts for one in found if one.texts is not None and one.name not in said}
+    shared = codes_of_questions(listed)
+    return [_without_codes(one, shared[one.name]) if one.name in shared else one for one in found]
+
+
+def _without_codes(column: ColumnFacts, codes: Sequence[str]) -> ColumnFacts:
+    """Return a column in which further texts are taken for no value."""
+    known = sorted(text for text in (*(column.texts or ()), *column.no_value) if text not in codes)
+    made = _from_texts(column.name, known, column.rows, column.distinct, column.nulls, None)
+    return replace(made, no_value=(*made.no_value, *codes), strays=made.strays + len(codes))
 
 
 def _facts(

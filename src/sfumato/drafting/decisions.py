@@ -6,6 +6,7 @@ is about and deletes the question; every other line and comment of the file stay
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, get_args
@@ -20,7 +21,9 @@ from sfumato.schema.attribute import Role
 __all__ = [
     "Decision",
     "answered",
+    "answered_alike",
     "as_proposed",
+    "asked_alike",
     "changed",
     "decisions",
     "keys_of",
@@ -201,13 +204,38 @@ def answered(text: str, decision: Decision, keys: Mapping[str, Any] | None = Non
 
     Without keys the proposal of the draft is kept.
     """
+    return answered_alike(text, [decision], keys)
+
+
+def answered_alike(text: str, group: Iterable[Decision], keys: Mapping[str, Any] | None = None) -> str:
+    """Return the file with one answer to a question of several columns, each of which asks it once."""
     document = _parsed(text)
-    table = _table_of(document, decision.attribute)
-    if decision not in _listed(table, decision.attribute):
-        raise ParameterError("decision", decision.topic or "question", "is not open any more", hint="list them again")
-    _set(table, keys or {})
-    _close(table, [decision.place])
+    for decision in group:
+        table = _table_of(document, decision.attribute)
+        if decision not in _listed(table, decision.attribute):
+            topic = decision.topic or "question"
+            raise ParameterError("decision", topic, "is not open any more", hint="list them again")
+        _set(table, keys or {})
+        _close(table, [decision.place])
     return document.as_string()
+
+
+def asked_alike(text: str) -> list[tuple[Decision, ...]]:
+    r"""Return the questions about texts for no value that several columns ask in the same words of the same texts.
+
+    One answer does for all columns of such a group: 9 means "no answer" in Q01 as in Q40.
+
+    >>> column = '[attribute.{}]\nmissing = ["9"]\ndecide = ["missing: do all texts say that there is no value?"]\n'
+    >>> [one.attribute for one in asked_alike(column.format("a") + column.format("b"))[0]]
+    ['a', 'b']
+    """
+    asked = [one for one in decisions(text) if one.topic == "missing" and one.attribute]
+    held = tomllib.loads(text).get("attribute", {}) if asked else {}
+    found: dict[tuple[str, str], list[Decision]] = {}
+    for one in asked:
+        if one.topic in held[one.attribute]:
+            found.setdefault((one.question, repr(held[one.attribute][one.topic])), []).append(one)
+    return [tuple(group) for group in found.values() if len(group) > 1]
 
 
 def as_proposed(text: str, attributes: Iterable[str]) -> str:

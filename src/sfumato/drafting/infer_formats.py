@@ -6,7 +6,7 @@ import datetime as dt
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -20,6 +20,7 @@ __all__ = [
     "Spelling",
     "codes_among_words",
     "codes_for_none",
+    "codes_of_questions",
     "day_formats",
     "number_forms",
     "shorter_than_codes",
@@ -37,6 +38,8 @@ _NUMBERS = 100  # of plain numbers, of which there are more kinds, it takes more
 _NEARLY, _SOME = Fraction(4, 5), 10  # a column of at least 10 texts is nearly read when this share of them is
 _CODE = re.compile(r"-(?:1|7+|8+|9+)|9{2,}", re.ASCII)
 _DIGITS, _CODES = re.compile(r"[0-9]{4,64}", re.ASCII), 5  # postcodes and the like, and how many kinds make a column
+_ANSWER = re.compile(r"[0-9]|10", re.ASCII)  # on a scale; a code lies so far above it, or is a word so short
+_GAP, _WORD, _COLUMNS = 2, 4, 3  # and stands in at least so many columns
 _DAY_LIKE = re.compile(r"[0-9]{1,4}[./-].*|[0-9]{8}.*", re.ASCII | re.DOTALL)
 _SHORT_YEAR = re.compile(r"[0-9]{1,2}([./-])[0-9]{1,2}\1[0-9]{2}", re.ASCII)
 _TWO_DIGITS = "kind: the dates have years of two digits; write them as 2024-05-31 and draft again"
@@ -263,6 +266,36 @@ def shorter_than_codes(texts: Sequence[str]) -> tuple[str, ...]:
     odd = [text for text in texts if text not in codes or len(text) != length]
     signs = all(len(text) < length and (_CODE.fullmatch(text) or not re.search(r"\d", text)) for text in odd)
     return tuple(odd) if signs and len(odd) <= _STRAYS else ()
+
+
+def codes_of_questions(lists: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
+    """Return by column the texts that may say "no answer" in columns of answers on a scale: 9 and kA beside 1 to 5.
+
+    In one column a 9 above 1 to 5 may be a number like the others. Where at least three columns have the same scale and
+    the same texts beside it, these are rather codes: of the digits 7, 8 and 9, at least 2 above the scale, or short
+    words. A column in which not every answer or code occurs is taken for one of them.
+    """
+    found = {name: look for name, texts in lists.items() if (look := _beside_scale(texts))}
+    looks = [look for look, columns in Counter(found.values()).items() if columns >= _COLUMNS]
+
+    def fits(low: int, high: int, codes: tuple[str, ...]) -> bool:
+        return any(low >= one[0] and high <= one[1] and set(codes) <= set(one[2]) for one in looks)
+
+    return {name: look[2] for name, look in found.items() if fits(*look)}
+
+
+def _beside_scale(texts: Sequence[str]) -> tuple[int, int, tuple[str, ...]] | None:
+    """Return the ends of a scale within 0 to 10 and the texts beside its answers; None where there is no such scale."""
+    numbers = sorted(int(text) for text in texts if _ANSWER.fullmatch(text))
+    words = [text for text in texts if not _ANSWER.fullmatch(text) and not _CODE.fullmatch(text)]
+    above = [number for number in numbers if re.fullmatch(r"[789]", str(number))]
+    while above and above[0] - max((number for number in numbers if number < above[0]), default=-2) < _GAP:
+        above = above[1:]
+    above = [] if above and numbers[-1] > above[-1] else above  # 8 and 9 are answers where 10 is one
+    scale = [number for number in numbers if number not in above]
+    odd = [*map(str, above), *(text for text in texts if _CODE.fullmatch(text)), *words]
+    wordy = any(len(text) > _WORD or re.search(r"\d", text) for text in words)
+    return (scale[0], scale[-1], tuple(odd)) if odd and len(scale) > 1 and not wordy and len(odd) <= _STRAYS else None
 
 
 def _rest(texts: Sequence[str], reads: Callable[[str], object]) -> tuple[str, ...]:

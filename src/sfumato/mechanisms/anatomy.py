@@ -45,6 +45,7 @@ class Anatomy:
     """
 
     name: ClassVar[str] = "anatomy"
+    plain: ClassVar[str] = "Exact rows in groups with different private values"
 
     l: Whole = parameter(  # noqa: E741
         "Each group has l different sensitive values.",

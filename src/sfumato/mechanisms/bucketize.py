@@ -48,6 +48,7 @@ class Bucketize:
     """
 
     name: ClassVar[str] = "bucketize"
+    plain: ClassVar[str] = "Exact rows in groups, private values listed apart"
 
     requirement: Requirement = parameter("What every group must satisfy.", example=LDiversity(3))
     _: KW_ONLY

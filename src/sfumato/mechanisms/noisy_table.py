@@ -107,6 +107,7 @@ class NoisyTable:
     """
 
     name: ClassVar[str] = "noisy-table"
+    plain: ClassVar[str] = "Noisy counts of all combinations of values"
     bounds_people: ClassVar[bool] = True
 
     epsilon: Rational = like(PureDP, "epsilon")

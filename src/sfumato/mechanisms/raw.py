@@ -34,6 +34,7 @@ class Raw:
     """
 
     name: ClassVar[str] = "raw"
+    plain: ClassVar[str] = "The table as it is"
     bounds_people: ClassVar[bool] = True  # it promises nothing, so that nothing is counted wrongly
 
     to_json = to_json

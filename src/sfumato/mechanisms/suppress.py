@@ -40,6 +40,7 @@ class Suppress:
     """
 
     name: ClassVar[str] = "suppress"
+    plain: ClassVar[str] = "Without any column that others may know"
     counts_people: ClassVar[bool] = True
 
     to_json = to_json

@@ -45,6 +45,7 @@ class TopDown:
     """
 
     name: ClassVar[str] = "topdown"
+    plain: ClassVar[str] = "The same coarser values in all rows, to predict one column"
     counts_people: ClassVar[bool] = True
 
     k: Whole = parameter(

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from sfumato.declare import plain_name
 from sfumato.errors import count_of, in_percent
 from sfumato.frontiers import (
     CHOSEN,
@@ -706,6 +707,7 @@ def _recommendation(
     return {
         "number": first.get(point.number, point.number),
         "label": point.label,
+        "plain": plain_name(point.mechanism),
         "reason": chosen.reason,
         "price": chosen.price,
         "lost": chosen.lost,

@@ -17,7 +17,7 @@ from sfumato.web.choosing import Choosing
 from sfumato.web.edits import Fields, one, whole
 from sfumato.web.publishing import Publishing
 from sfumato.web.questions import groups_of
-from sfumato.web.runs import started
+from sfumato.web.runs import started_once
 from sfumato.web.screens import Screens
 from sfumato.web.workspace import Project, safe_name
 
@@ -83,6 +83,11 @@ class Actions:
     def answers(self, project: Project, form: Fields, _names: Names) -> str | None:
         """Close every question about some columns."""
         project.write_schema(edits.answers(form))
+        return None
+
+    def answer_same(self, project: Project, form: Fields, _names: Names) -> str | None:
+        """Close one and the same question of several columns."""
+        project.write_schema(edits.answer_same(form))
         return None
 
     def merge_alike(self, project: Project, form: Fields, names: Names) -> str | None:
@@ -167,7 +172,10 @@ class Actions:
     def start_compare(self, project: Project, form: Fields, _names: Names) -> str | None:
         """Start a comparison."""
         self.choosing.refuse_open(project)
-        started(project.folder, "compare", self.choosing.compare_words(project, form))
+        with project.locked():
+            started_once(
+                project.folder, "compare", lambda: self.choosing.compare_words(project, form), edits.entered(form)
+            )
         return None
 
     def cancel(self, project: Project, _form: Fields, names: Names) -> str | None:
@@ -177,16 +185,22 @@ class Actions:
 
     def resume(self, project: Project, _form: Fields, names: Names) -> str | None:
         """Go on with a run that was ended."""
-        self.screens.run(project, names["run"]).resume()
+        with project.locked():
+            self.screens.run(project, names["run"]).resume()
         return None
 
     def start_publish(self, project: Project, form: Fields, _names: Names) -> str | None:
         """Publish: one command, started once."""
         if one(form, "confirm") != "yes":
             raise ParameterError("confirm", "no", "the release was not confirmed", hint="tick the box that confirms it")
-        with project.locked():  # a second click waits here and then finds the folder taken
-            words = self.publishing.words(project, form)
-            started(project.folder, "publish", words, release=self.publishing.name(project, form))
+        with project.locked():  # a second click waits here, then finds the run of the first, or its folder
+            started_once(
+                project.folder,
+                "publish",
+                lambda: self.publishing.words(project, form),
+                edits.entered(form),
+                release=safe_name(one(form, "name") or self.publishing.free(project)),
+            )
         return None
 
     def set_limit(self, project: Project, form: Fields, _names: Names) -> str | None:

@@ -40,7 +40,7 @@ from sfumato.web.publishing import Publishing
 from sfumato.web.released import Released
 from sfumato.web.samples import SAMPLES, sample_project
 from sfumato.web.screens import Screens
-from sfumato.web.wording import axis_plainly, page_words
+from sfumato.web.wording import attack_plainly, axis_plainly, page_words
 from sfumato.web.workspace import Project, Workspace, safe_name
 
 __all__ = ["COOKIE", "created"]
@@ -132,6 +132,7 @@ def _templates() -> Environment:
     there.filters["page_words"] = page_words
     there.filters["column"] = lambda path: str(path).removeprefix("attribute.")
     there.filters["axis"] = axis_plainly
+    there.filters["attacked"] = attack_plainly
     there.filters["commas"] = lambda number: f"{number:,}"
     there.filters["address"] = lambda text: quote(str(text), safe="")
     there.filters["pretty"] = lambda value: json.dumps(value, indent=1, ensure_ascii=False)
@@ -325,6 +326,7 @@ class App:
             ("column/{name}", "column", screens.column),
             ("policy", "policy", choosing.policy),
             ("compare", "compare", choosing.compare),
+            ("inspect", "inspect", choosing.inspect),
             ("inspect/{number:int}", "inspect", choosing.inspect),
             ("publish", "publish", publishing.publish),
             ("attacks/{name}", "attacks", released.attacks),
@@ -355,6 +357,7 @@ class App:
             ("roles", actions.set_roles, "describe"),
             ("answer", actions.answer, "describe"),
             ("answers", actions.answers, "describe"),
+            ("answer-same", actions.answer_same, "describe"),
             ("undo", actions.undo, "describe"),
             ("schema", actions.set_schema, "describe"),
             ("column/{name}/keys", actions.set_keys, "column/{name}"),

@@ -8,6 +8,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from sfumato.declare import plain_name
 from sfumato.errors import ParameterError, SfumatoError, count_of
 from sfumato.frontiers.sweep import PRESETS
 from sfumato.visible import shell_command
@@ -18,7 +19,7 @@ from sfumato.web.edits import Fields, number, one, whole
 from sfumato.web.questions import open_questions
 from sfumato.web.runs import Run, runs_of
 from sfumato.web.screens import Screens
-from sfumato.web.wording import axis_plainly, plainly
+from sfumato.web.wording import axis_plainly, method_plainly, plainly
 from sfumato.web.workspace import Project
 
 __all__ = ["PROFILES", "Choosing"]
@@ -251,16 +252,42 @@ class Choosing:
 
     def point(self, project: Project, number: int) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return a release of the latest comparison, and the whole answer."""
+        answer = self.latest(project)
+        for one_point in () if answer is None else answer["points"]:
+            if one_point["number"] == number and answer is not None:
+                return dict(one_point), answer
+        raise ParameterError("release", number, "is not in the latest comparison", hint="compare again")
+
+    def latest(self, project: Project) -> dict[str, Any] | None:
+        """Return the answer of the latest finished comparison."""
         for run in runs_of(project.folder, "compare"):
             answer = run.answer() if run.state == "done" else None
             if isinstance(answer, Mapping) and "points" in answer:
-                for one_point in answer["points"]:
-                    if one_point["number"] == number:
-                        return dict(one_point), dict(answer)
-        raise ParameterError("release", number, "is not in the latest comparison", hint="compare again")
+                return dict(answer)
+        return None
 
-    def inspect(self, project: Project, number: int, *, form: Fields) -> dict[str, Any]:
-        """One release: what it publishes, what it promises and does not, what it costs; beside another if asked for."""
+    def _first(self, project: Project, form: Fields) -> int | None:
+        """Return the release that the address asks for, else the recommended one, else the first of the ranking."""
+        text = one(form, "number")
+        if text.isdigit() and len(text) < 7:
+            return int(text)
+        answer = self.latest(project)
+        made = [] if answer is None else [held for held in answer["points"] if not held["failed"]]
+        return int(_ranked(made, answer)[0]["number"]) if answer is not None and made else None
+
+    def inspect(self, project: Project, number: int | None = None, *, form: Fields) -> dict[str, Any]:
+        """One release: what it publishes, what it promises and does not, what it costs; beside another if asked for.
+
+        Without a number it is the recommended one; before a comparison there is none.
+        """
+        number = self._first(project, form) if number is None else number
+        if number is None:
+            comparing = any(run.state == "running" for run in runs_of(project.folder, "compare"))
+            return {
+                **self.screens.frame(project, "inspect", self.shown_command(project)),
+                "point": None,
+                "comparing": comparing,
+            }
         point, answer = self.point(project, number)
         beside = one(form, "beside")
         other = None
@@ -273,13 +300,15 @@ class Choosing:
         if one(form, "ask"):
             count = counted(self.screens, project, point, int(answer.get("seed", 0)), where_of(form))
         return {
-            **self.screens.frame(project, "compare", self.shown_command(project)),
+            **self.screens.frame(project, "inspect", self.shown_command(project)),
             "point": point,
+            "best": (answer.get("recommendation") or {}).get("point"),
+            "plain": method_plainly(point["mechanism"]),
             "other": other,
             "lines": _lines(point, other, answer),
             "privacy": answer["privacy"],
             "utility": answer["utility"],
-            "others": [{"number": held["number"], "label": held["label"]} for held in points],
+            "others": [_named(held) for held in points],
             "panel": panel,
             "ask": bool(one(form, "ask")),
             "count": count,
@@ -288,18 +317,26 @@ class Choosing:
         }
 
 
+def _named(point: Mapping[str, Any]) -> dict[str, Any]:
+    """Return how a list names a release: in plain words, then as the literature does."""
+    plain = method_plainly(point.get("mechanism", {}))
+    return {"number": point["number"], "label": f"{plain}: {point['label']}" if plain else point["label"]}
+
+
 def _bought(schema: Any, name: str, mechanism: Any) -> dict[str, Any]:
     """Say what one method would do with a budget, and how wrong a reader would be."""
     import sfumato as sf
 
+    plain = plain_name(mechanism)
     try:
         plan = sf.plan(schema, mechanism)
     except SfumatoError as error:
-        return {"name": name, "stages": [], "notes": [], "refused": str(error), "buys": ""}
+        return {"name": name, "plain": plain, "stages": [], "notes": [], "refused": str(error), "buys": ""}
     seen = plan.forecast
     count = "" if seen is None or not seen.count else f"A count of {seen.count:,} will be off by about {seen.off:,.0f}."
     return {
         "name": name,
+        "plain": plain,
         "stages": [stage.to_json() for stage in plan.stages],
         "notes": list(plan.notes),
         "refused": "" if plan.refusal is None else str(plan.refusal),
@@ -402,6 +439,7 @@ def _in_words(point: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "number": point["number"],
         "label": point["label"],
+        "plain": method_plainly(point.get("mechanism", {})),
         "text": text[:1].upper() + text[1:] + "." if text else "",
         "breaks": _breaks(point),
     }
@@ -416,6 +454,7 @@ def _point(one: Mapping[str, Any], best: Any) -> dict[str, Any]:
     kept = ("number", "label", "family", "efficient", "promise", "promises", "form", "membership_public", "savable")
     return {
         **{name: one.get(name) for name in kept},
+        "plain": method_plainly(one.get("mechanism", {})),
         "breaks": _breaks(one),
         "privacy": one["privacy"]["mean"],
         "utility": one["utility"]["mean"],
@@ -445,6 +484,7 @@ def picture(points: Sequence[Mapping[str, Any]], x_name: str, y_name: str, best:
         return left + inner_w * (x - x_low) / (x_high - x_low), 12 + inner_h * (1 - (y - y_low) / (y_high - y_low))
 
     families = sorted({str(one["family"]) for one, _, _ in placed})
+    plain = {str(one["family"]): method_plainly(one.get("mechanism", {})) for one, _, _ in placed}
     marks = []
     for held, x, y in placed:
         px, py = at(x, y)
@@ -473,7 +513,7 @@ def picture(points: Sequence[Mapping[str, Any]], x_name: str, y_name: str, best:
         "y": y_name,
         "ticks_x": [{"at": round(at(v, y_low)[0], 1), "label": f"{v:.3g}"} for v in _ticks(x_low, x_high)],
         "ticks_y": [{"at": round(at(x_low, v)[1], 1), "label": f"{v:.3g}"} for v in _ticks(y_low, y_high)],
-        "families": [{"name": name, "color": at % 10} for at, name in enumerate(families)],
+        "families": [{"name": name, "plain": plain[name], "color": at % 10} for at, name in enumerate(families)],
     }
 
 

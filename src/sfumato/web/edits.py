@@ -6,7 +6,18 @@ import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from sfumato.drafting import Decision, answered, as_proposed, changed, decisions, keys_of, with_attributes, with_roles
+from sfumato.drafting import (
+    Decision,
+    answered,
+    answered_alike,
+    as_proposed,
+    asked_alike,
+    changed,
+    decisions,
+    keys_of,
+    with_attributes,
+    with_roles,
+)
 from sfumato.drafting.roles import newly_published, public_looking
 from sfumato.errors import ParameterError
 from sfumato.limits import number_fault
@@ -19,6 +30,7 @@ __all__ = [
     "Edit",
     "Fields",
     "answer",
+    "answer_same",
     "answers",
     "as_numbers",
     "group",
@@ -41,6 +53,11 @@ def one(form: Fields, name: str, default: str = "") -> str:
     """Return a field that holds one text."""
     held = form.get(name, ())
     return held[0].strip() if held else default
+
+
+def entered(form: Fields) -> dict[str, list[str]]:
+    """Return what was entered in a form: two clicks on its button enter the same."""
+    return {name: list(texts) for name, texts in form.items() if name != "back"}
 
 
 def number(form: Fields, name: str) -> int | str | None:
@@ -89,6 +106,21 @@ def answers(form: Fields) -> Edit:
     if not names:
         raise ParameterError("column", "none", "is selected", hint="select at least one column")
     return lambda text: as_proposed(text, names)
+
+
+def answer_same(form: Fields) -> Edit:
+    """Close one and the same question of several columns that propose the same: the proposals stand."""
+    names, topic = set(form.get("column", ())), one(form, "topic")
+
+    def edit(text: str) -> str:
+        for group in asked_alike(text):
+            if group[0].topic == topic and {found.attribute for found in group} == names:
+                return answered_alike(text, group)
+        raise ParameterError(
+            "question", topic or "question", "was answered already", hint="the page shows what is open"
+        )
+
+    return edit
 
 
 def roles(form: Fields, described: Callable[[str, Role], str]) -> Edit:
@@ -238,9 +270,19 @@ def merge(name: str, form: Fields) -> Edit:
         moved = [spelling for value in gone for spelling in same.pop(value, [])]
         same[target] = [*same.get(target, []), *gone, *moved]
         edited = {**_group_edit(name, {at: held for at, held in kept.items() if held}), "same": same}
-        return changed(text, edited, attribute=name, closes=["same"])
+        return _still_asked(changed(text, edited, attribute=name), name)
 
     return edit
+
+
+def _still_asked(text: str, name: str) -> str:
+    """Close a question about spellings once no values are left that it asks about; any other stays open."""
+    left = [value for held in groups_of(keys_of(text, name)).values() for value in held]
+    for asks_pairs, found in ((False, alike(left)), (True, near_pairs(left))):
+        for one in () if found else decisions(text):
+            if one.attribute == name and one.topic == "same" and asks_of_pairs(one) is asks_pairs:
+                text = answered(text, next(now for now in decisions(text) if _same(now, one)))
+    return text
 
 
 def merge_alike(name: str, _form: Fields, rows: Mapping[str, int] | None = None) -> Edit:
@@ -248,13 +290,9 @@ def merge_alike(name: str, _form: Fields, rows: Mapping[str, int] | None = None)
 
     def edit(text: str) -> str:
         values = [value for held in groups_of(keys_of(text, name)).values() for value in held]
-        open_ones = [one for one in decisions(text) if one.attribute == name]
-        near = [f"{one.topic}: {one.question}" for one in open_ones if asks_of_pairs(one)]
         for spellings in alike(values, rows):
             text = merge(name, {"value": spellings, "into": spellings[:1]})(text)
-        left = [value for held in groups_of(keys_of(text, name)).values() for value in held]
-        # The button merges what differs in case or blanks: pairs that differ in more are still to be answered.
-        return changed(text, {}, attribute=name, closes=["same"], asks=near if near_pairs(left) else [])
+        return _still_asked(text, name)
 
     return edit
 

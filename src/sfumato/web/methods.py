@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.claims import asked_for, requirement_flags
-from sfumato.declare import Parameter, form, parameters
+from sfumato.declare import Parameter, form, parameters, plain_name
 from sfumato.errors import ParameterError
 from sfumato.mechanisms import REGISTRY
 from sfumato.web.edits import Fields, one
@@ -19,9 +19,9 @@ _BUILT_ON = ("requirement", "mechanism")  # parameters that the flags of require
 
 
 def methods() -> list[dict[str, str]]:
-    """Return every method that a form can name, with one sentence about each."""
+    """Return every method that a form can name: in plain words, and with one sentence about each."""
     found = [(name, REGISTRY[name]) for name in REGISTRY if name not in _NOT_HERE]
-    return [{"name": name, "about": _about(kind)} for name, kind in found]
+    return [{"name": name, "plain": plain_name(kind), "about": _about(kind)} for name, kind in found]
 
 
 def _about(kind: Any) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from sfumato.claims.claim import described
+from sfumato.declare import plain_name
 from sfumato.errors import ParameterError, SfumatoError
 from sfumato.frontiers import CHOSEN
 from sfumato.visible import operand, shell_command
@@ -22,7 +23,7 @@ from sfumato.web.edits import Fields, one
 from sfumato.web.methods import made, method_form, methods
 from sfumato.web.runs import runs_of
 from sfumato.web.screens import Screens
-from sfumato.web.wording import page_words
+from sfumato.web.wording import method_plainly, page_words
 from sfumato.web.workspace import Project, safe_name
 
 __all__ = ["Publishing", "overridden", "refusal_of"]
@@ -46,6 +47,11 @@ class Choice:
     mechanism: Any
     words: tuple[str, ...]
     number: int | None = None
+
+    @property
+    def plain(self) -> str:
+        """What the method does, in plain words."""
+        return plain_name(self.mechanism)
 
     @property
     def compared(self) -> bool:
@@ -177,7 +183,9 @@ class Publishing:
             "allow": _flag_of(answer),
             "refusal": refusal_of(answer),
             "query": urlencode([(name, text) for name, texts in form.items() for text in texts if text]),
-            "chosen": None if choice is None else {"label": choice.label, "number": choice.number},
+            "chosen": None
+            if choice is None
+            else {"label": choice.label, "plain": choice.plain, "number": choice.number},
             "spends": None if choice is None else self.spends(project, choice),
             "wrong": wrong,
             "method": method,
@@ -268,6 +276,7 @@ def _entry(entry: Any) -> dict[str, Any]:
     return {
         "when": str(held.get("settled_at") or held.get("reserved_at") or "")[:16].replace("T", " "),
         "method": str(held["mechanism"].get("name", "")),
+        "plain": method_plainly(held["mechanism"]),
         "promise": str(entry.promise),
         "epsilon": held.get("epsilon") or "",
         "state": "published" if saved and held.get("state") == "spent" else str(held.get("state", "")),

@@ -9,18 +9,28 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from sfumato.drafting import Decision, decisions
+from sfumato.drafting import Decision, asked_alike, decisions, keys_of
 from sfumato.schema.checks import plain_spelling
 from sfumato.schema.formats import PLAIN_NUMBERS, NumberForm
 from sfumato.schema.near_values import near_pairs
 
-__all__ = ["ROLES", "alike", "asked", "asks_of_pairs", "groups_of", "none_texts", "not_numbers", "open_questions"]
+__all__ = [
+    "ROLES",
+    "alike",
+    "asked",
+    "asked_together",
+    "asks_of_pairs",
+    "groups_of",
+    "none_texts",
+    "not_numbers",
+    "open_questions",
+]
 
 # role -> (what it is called, what it means)
 ROLES = {
     "quasi": ("Others may know it", "made coarser, so that nobody stands out by it"),
-    "sensitive": ("Private", "published as it is, but not linked to one person"),
-    "target": ("To be predicted", "published as it is; no promise protects it"),
+    "sensitive": ("Private", "published as described here, but not linked to one person"),
+    "target": ("To be predicted", "published as described here; no promise protects it"),
     "identifier": ("Points to a person", "never published"),
     "other": ("Leave out", "not published"),
 }
@@ -31,6 +41,10 @@ _ROLE = {
     "identifier": "Does it point to one person: a name, a number of a file, free text?",
     "target": "Is it what readers want to predict?",
     "other": "It is not published. Leave it out?",
+}
+
+_ABOUT_ROWS = {  # questions about the table, without names of keys
+    "population": "Who are the rows about? Every table about the same people needs the same name.",
 }
 
 _TITLES = {
@@ -105,7 +119,7 @@ def asked(decision: Decision, keys: Mapping[str, Any]) -> dict[str, Any]:
         "also": [],
     }
     if not name:
-        return found
+        return {**found, "words": _ABOUT_ROWS.get(topic, "").format(keys.get("person", "")) or found["words"]}
     if topic == "role":
         role = str(keys.get("role", "other"))
         free = "free text" in decision.question and role != "identifier"
@@ -136,8 +150,7 @@ def asked(decision: Decision, keys: Mapping[str, Any]) -> dict[str, Any]:
         return {**found, "words": words, "keep": "No, they differ" if shown else "Yes", "also": also}
     if topic == "missing":
         texts = none_texts(keys)
-        shown = ", ".join(f"\u201c{text}\u201d" if text else "an empty cell" for text in texts[:_SHOWN])
-        words = f"Read as no value: {shown}. Is that right?"
+        words = f"Read as no value: {_quoted(texts)}. Is that right?"
         return {**found, "words": words if texts else found["words"], "keep": "Yes"}
     if topic == "kind" and (words_among := not_numbers(keys)):
         others = ", ".join(f"\u201c{text}\u201d" for text in words_among)
@@ -158,6 +171,25 @@ def asked(decision: Decision, keys: Mapping[str, Any]) -> dict[str, Any]:
     if topic in ("format", "decimal", "thousands"):
         return {**found, "keep": "Yes" if "which is it" not in decision.question else "Keep as proposed"}
     return found
+
+
+@lru_cache(maxsize=32)
+def asked_together(text: str) -> tuple[dict[str, Any], ...]:
+    """Return the questions that several columns ask alike, each once: its words, and the columns it is about."""
+    found = []
+    for group in asked_alike(text):
+        texts = none_texts(keys_of(text, group[0].attribute))
+        quoted = _quoted(texts)
+        names = [one.attribute for one in group]
+        words = (
+            f"In {len(names)} columns {quoted} {'is' if len(texts) == 1 else 'are'} read as no value. Is that right?"
+        )
+        found.append({"topic": group[0].topic, "title": _TITLES[group[0].topic], "words": words, "columns": names})
+    return tuple(found)
+
+
+def _quoted(texts: Sequence[str]) -> str:
+    return ", ".join(f"\u201c{text}\u201d" if text else "an empty cell" for text in texts[:_SHOWN])
 
 
 def asks_of_pairs(decision: Decision) -> bool:

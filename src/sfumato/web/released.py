@@ -12,11 +12,12 @@ from typing import Any
 from sfumato.commuting.flows import FLOW_COLUMNS
 from sfumato.errors import ParameterError
 from sfumato.visible import operand
-from sfumato.web.edits import Fields, number, one
+from sfumato.web.edits import Fields, entered, number, one
 from sfumato.web.publishing import Publishing, overridden, refusal_of
-from sfumato.web.runs import runs_of, started
+from sfumato.web.runs import runs_of, started_once
 from sfumato.web.screens import Screens
-from sfumato.web.workspace import Project
+from sfumato.web.wording import method_plainly
+from sfumato.web.workspace import Project, safe_name
 
 __all__ = ["Released"]
 
@@ -58,7 +59,9 @@ class Released:
     def start_attacks(self, project: Project, _form: Fields, names: Mapping[str, str]) -> str | None:
         """Start every attack on a release."""
         self.folder(project, names["name"])
-        started(project.folder, "attack", self.attack_words(project, names["name"]), release=names["name"])
+        with project.locked():
+            words = self.attack_words(project, names["name"])
+            started_once(project.folder, "attack", lambda: words, {"release": names["name"]}, release=names["name"])
         return None
 
     # -- the approval record --------------------------------------------------------------------
@@ -77,6 +80,7 @@ class Released:
             "release": self.publishing.release(project, folder),
             "claim": [] if claim is None else claim.describe().splitlines(),
             "mechanism": manifest.get("mechanism", {}),
+            "plain": method_plainly(manifest.get("mechanism", {})),
             "manifest": hashlib.sha256((folder / "manifest.json").read_bytes()).hexdigest(),
             "input": hashlib.sha256((project.schema_text() or "").encode()).hexdigest(),
             "policy": project.policy(),
@@ -135,7 +139,8 @@ class Released:
             raise ParameterError("confirm", "no", "the release was not confirmed", hint="tick the box that confirms it")
         with project.locked():
             (project.folder / "releases").mkdir(mode=0o700, exist_ok=True)
-            name = self.publishing.name(project, form)
+            name = safe_name(one(form, "name") or self.publishing.free(project))
             given = {field: list(texts) for field, texts in form.items() if field not in ("name", "confirm")}
-            started(project.folder, "map", self.map_words(project, form), release=name, form=given)
+            asked = entered(form)
+            started_once(project.folder, "map", lambda: self.map_words(project, form), asked, release=name, form=given)
         return None

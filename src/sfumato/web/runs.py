@@ -13,7 +13,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -22,7 +22,7 @@ from sfumato.errors import ParameterError
 from sfumato.release.atomic import write_whole
 from sfumato.visible import shell_command
 
-__all__ = ["Run", "State", "runs_of", "started"]
+__all__ = ["Run", "State", "runs_of", "started", "started_once"]
 
 State = Literal["running", "done", "refused", "cancelled", "stopped"]
 _NAME = re.compile(r"[a-z]+-[0-9]{1,6}", re.ASCII)
@@ -171,6 +171,22 @@ def started(project: Path, kind: str, words: Sequence[str], **about: Any) -> Run
         write_whole(place / "run.json", json.dumps({"kind": kind, "words": list(words), **about}), mode=0o600)
         return _start(place, project)
     raise ParameterError("runs", kind, "there are too many", hint="delete the project's folder `runs`")
+
+
+def started_once(
+    project: Path, kind: str, words: Callable[[], Sequence[str]], asked: Mapping[str, Any], **about: Any
+) -> Run:
+    """Start a command unless one of its kind runs: the same form sent twice starts one run, another form is refused.
+
+    The caller holds the project's lock. `words` may refuse what the first run has made meanwhile, so that they are
+    asked for only where nothing runs.
+    """
+    for run in runs_of(project, kind):
+        if run.state == "running":
+            if run.about.get("asked") == asked:
+                return run
+            raise ParameterError("run", run.name, "has not ended yet", hint="wait until it has, then send this again")
+    return started(project, kind, words(), asked=dict(asked), **about)
 
 
 def _start(place: Path, project: Path) -> Run:

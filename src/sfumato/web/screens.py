@@ -16,7 +16,7 @@ from sfumato.errors import ParameterError, Problem, SfumatoError
 from sfumato.visible import operand, shell_command
 from sfumato.web.background import Background, RecentTables, schema_of
 from sfumato.web.cell_formats import read_as, reading_of, spelling_of_keys
-from sfumato.web.questions import ROLES, asked, groups_of, none_texts, open_questions
+from sfumato.web.questions import ROLES, asked, asked_together, groups_of, none_texts, open_questions
 from sfumato.web.runs import Run, runs_of
 from sfumato.web.workspace import Project, Workspace
 
@@ -28,6 +28,7 @@ STEPS = (
     ("describe", "Describe"),
     ("policy", "Policy"),
     ("compare", "Compare"),
+    ("inspect", "Inspect"),
     ("publish", "Publish"),
     ("again", "Again"),
 )
@@ -270,6 +271,7 @@ class Screens:
             "cards": cards,
             "roles": {name: list(words) for name, words in ROLES.items()},
             "table_questions": questions.get("", []),
+            "together": asked_together(text),
             "toml": text,
             "can_undo": project.can_undo,
             "checked": self.checked(project),

@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
+from sfumato.declare import plain_name
+from sfumato.errors import ParameterError
 from sfumato.frontiers.axes import RISKS, axis_words
+from sfumato.mechanisms import REGISTRY
 from sfumato.web.methods import method_form, methods
 from sfumato.web.questions import ROLES
 
-__all__ = ["axis_plainly", "form_words", "page_words", "plainly"]
+__all__ = ["attack_plainly", "axis_plainly", "form_words", "method_plainly", "page_words", "plainly"]
 
 _PLAIN = {  # as the page Policy asks for them
     "inference": "gain in guessing a private value",
     "membership": "gain in telling who is in the table",
     "identity": "chance of finding a person's record",
+    "proved": "proved limit of the gain in telling who is in the table (1 is no limit)",
+}
+_TRIES = {
+    "inference": "Guessing a private value",
+    "membership": "Telling who is in the table",
+    "identity": "Finding a person's record",
 }
 _SIZES = {
     "suppressed": "rows suppressed",
@@ -25,9 +35,14 @@ _SIZES = {
 }
 _TERMS = {RISKS[name].words: plain for name, plain in _PLAIN.items()}
 _TERM = re.compile("|".join(map(re.escape, _TERMS)))
+_PHRASES = (
+    ("sweep other methods", "compare other methods"),
+    ("removing all quasi-identifiers", "removing every column that others may know"),
+)
 _UNIT = re.compile(r"(?<=\d) nats\b")
 _SAY_YES = re.compile(r"(?:[,;]? or )?(?:say yes with )?allow_\w+=True \(--[\w-]+\)( publishes it all the same)?")
 _CLICKS = (  # what the schema file or the command line would be given, as what is clicked
+    (re.compile(r" \(tight=False\)"), ""),
     (re.compile(r'write source = "public"(, once for all columns or for each)?'), "tick that it is, at the column"),
     (re.compile(r"groups = \{ group = \[values that are alike\] \}, or a hierarchy"), "group those that are alike"),
     (
@@ -60,6 +75,18 @@ def axis_plainly(name: str) -> str:
     return _PLAIN.get(name) or _SIZES.get(name) or axis_words(name)
 
 
+def attack_plainly(attack: Mapping[str, Any]) -> str:
+    """Return what an attack tries, in plain words; its name in the literature stands beside it on the page.
+
+    >>> attack_plainly({"axis": "inference", "attribute": "income"}), attack_plainly({"axis": "identity"})
+    ('Guessing income', "Finding a person's record")
+    """
+    axis, attribute = attack.get("axis"), attack.get("attribute")
+    if attribute:
+        return f"Guessing {attribute}"
+    return _TRIES.get(str(axis), "") or str(attack.get("attack", ""))
+
+
 def plainly(text: str) -> str:
     """Return a text with plain words for terms, each followed by the term where it is first named.
 
@@ -74,7 +101,23 @@ def plainly(text: str) -> str:
         named.add(term)
         return f"{_TERMS[term]} ({term})" if first else _TERMS[term]
 
-    return _TERM.sub(plain, _UNIT.sub("", text))
+    said = _TERM.sub(plain, _UNIT.sub("", text))
+    for term, words in _PHRASES:
+        said = said.replace(term, words)
+    return said
+
+
+def method_plainly(mechanism: Mapping[str, Any] | str) -> str:
+    """Return what a method does in plain words, by its name or as JSON holds it; nothing where its author gave none.
+
+    >>> method_plainly("noisy-table"), method_plainly({"name": "unheard-of"})
+    ('Noisy counts of all combinations of values', '')
+    """
+    name = mechanism if isinstance(mechanism, str) else str(mechanism.get("name", ""))
+    try:
+        return plain_name(REGISTRY[name]) if name in REGISTRY else ""
+    except ParameterError:  # of an installed package that cannot be imported
+        return ""
 
 
 @cache

@@ -144,7 +144,8 @@ def test_a_map_names_every_column_that_the_command_can(web, monkeypatch, tmp_pat
         assert field.label in shown
     started = []
     monkeypatch.setattr(
-        "sfumato.web.released.started", lambda _folder, kind, words, **about: started.append((kind, words, about))
+        "sfumato.web.released.started_once",
+        lambda _folder, kind, words, _asked, **about: started.append((kind, words(), about)),
     )
     form = {"epsilon": "2", "delta": "1e-6", "name": "m1", "confirm": "yes", "count": "n", "person": "who"}
     sent(web, f"{base}/map", **form, origin="", ignore=["year", "who"])

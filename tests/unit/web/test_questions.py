@@ -9,7 +9,7 @@ import pytest
 import sfumato as sf
 from sfumato.drafting import Decision, as_proposed, decisions, draft, keys_of
 from sfumato.web import edits
-from sfumato.web.questions import alike, asked, asks_of_pairs, open_questions
+from sfumato.web.questions import alike, asked, asked_together, asks_of_pairs, open_questions
 
 CSV = "nr,born,sex,town,bmi,note\n" + "".join(
     f"N{at},{1 + at % 28:02}.0{1 + at % 9}.19{40 + at % 50},{'wWm'[at % 3]},{'ABC'[at % 3]}x,{18 + at % 20},n/a\n"
@@ -123,3 +123,55 @@ def test_a_code_answers_which_values_are_alike_and_whether_they_are_numbers(tmp_
 def test_related_columns_are_told_without_names_of_roles():
     one = Decision("related", attribute="b", question="a tells b: give both the same role, or make one of them other")
     assert asked(one, {})["words"].endswith("or leave one of them out.")
+
+
+def same_questions(text, name):
+    return sorted(asks_of_pairs(one) for one in decisions(text) if one.attribute == name and one.topic == "same")
+
+
+def test_a_merge_by_hand_closes_only_the_question_it_answers(tmp_path):
+    """Any merge closed every question about spellings of the column."""
+    tongues = ["Deutsch"] * 6 + ["deutsch", "Türkisch", "Türkisch", "Tuerkisch", "Polnisch", "poln"]
+    rows = [f"N{at},{20 + at % 50},{tongues[at % len(tongues)]}" for at in range(300)]
+    (tmp_path / "p.csv").write_text("nr,age,Muttersprache\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    drafted = draft(tmp_path / "p.csv")
+    assert same_questions(drafted, "Muttersprache") == [False, True]
+
+    def merged(text, spelling, kept):
+        return edits.merge("Muttersprache", {"value": [spelling], "into": [kept]})(text)
+
+    other = merged(drafted, "poln", "Polnisch")  # about which neither question asks
+    assert same_questions(other, "Muttersprache") == [False, True]
+    cased = merged(other, "deutsch", "Deutsch")
+    assert same_questions(cased, "Muttersprache") == [True]
+    assert same_questions(merged(other, "Tuerkisch", "Türkisch"), "Muttersprache") == [False]
+    assert same_questions(merged(cased, "Tuerkisch", "Türkisch"), "Muttersprache") == []
+
+
+def questionnaire(folder, columns=30):
+    """Answers from 1 to 5; 9 and kA are no answer. One more column holds numbers of children, 9 among them."""
+    lines = [",".join(["nr", "age", "children", *(f"Q{at:02}" for at in range(columns))])]
+    for row in range(400):
+        answers = [("9", "kA", *"12345")[(row * 3 + at) % 7] for at in range(columns)]
+        lines.append(",".join([f"N{row}", str(20 + row % 60), str((0, 1, 2, 3, 4, 5, 9, 7)[row % 8]), *answers]))
+    (folder / "q.csv").write_text("\n".join(lines) + "\n")
+    return draft(folder / "q.csv")
+
+
+def test_no_answer_is_asked_once_for_thirty_columns(tmp_path):
+    text = questionnaire(tmp_path)
+    (together,) = asked_together(text)
+    assert together["columns"] == [f"Q{at:02}" for at in range(30)]
+    assert "In 30 columns \u201c9\u201d, \u201ckA\u201d are read as no value" in together["words"]
+    assert "missing" not in keys_of(text, "children")
+    answer = {"topic": ["missing"], "column": together["columns"]}
+    after = edits.answer_same(answer)(text)
+    assert asked_together(after) == ()
+    assert len(decisions(text)) - len(decisions(after)) == 30
+    assert keys_of(after, "Q07")["missing"] == ["9", "kA"]
+    with pytest.raises(sf.ParameterError, match="answered already"):
+        edits.answer_same(answer)(after)
+
+
+def test_two_columns_are_no_questionnaire(tmp_path):
+    assert "missing" not in keys_of(questionnaire(tmp_path, columns=2), "Q00")

@@ -7,7 +7,8 @@ import time
 
 import pytest
 
-from sfumato.web.runs import Run, runs_of, started
+import sfumato as sf
+from sfumato.web.runs import Run, runs_of, started, started_once
 
 
 def ended(run, seconds=60):
@@ -66,3 +67,20 @@ def test_another_server_finds_runs_and_dead_ones_are_not_running(files):
     (lost / "run.json").write_text(json.dumps({"kind": "compare", "words": ["sfumato", "frontier"]}))
     (lost / "process").write_text("1 0")
     assert Run(lost, project=files).state == "stopped"
+
+
+def test_the_same_form_sent_twice_starts_one_run(files):
+    """Both found no folder yet, and each drew: the second spent a budget for a release it could not save."""
+    words = ["sfumato", "publish", "noisy-table", "d.csv", "s.toml", "--epsilon", "1", "-o", "out", "--json"]
+
+    def asked_for():
+        assert not (files / "runs" / "publish-1").exists()  # what the first one makes is no reason to refuse the second
+        return words
+
+    first = started_once(files, "publish", asked_for, {"name": ["out"], "confirm": ["yes"]})
+    assert started_once(files, "publish", asked_for, {"name": ["out"], "confirm": ["yes"]}).name == first.name
+    with pytest.raises(sf.ParameterError, match="has not ended"):
+        started_once(files, "publish", asked_for, {"name": ["other"], "confirm": ["yes"]})
+    assert ended(first) != "running"
+    assert [run.name for run in runs_of(files, "publish")] == [first.name]
+    assert started_once(files, "publish", lambda: words, {"name": ["other"]}).name == "publish-2"

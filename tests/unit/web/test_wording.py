@@ -8,8 +8,10 @@ import sfumato as sf
 from sfumato.cli.publish.notes import list_warnings
 from sfumato.counts.suspected_keys import key_hint
 from sfumato.frontiers.axes import ATTACKED, RISKS
+from sfumato.mechanisms import REGISTRY
+from sfumato.registry import Head, heads
 from sfumato.web.methods import method_form, methods
-from sfumato.web.wording import axis_plainly, form_words, page_words, plainly
+from sfumato.web.wording import attack_plainly, axis_plainly, form_words, method_plainly, page_words, plainly
 
 
 def test_a_term_follows_plain_words_where_it_is_first_named():
@@ -68,3 +70,23 @@ def test_a_repeated_key_is_explained_by_what_is_clicked():
         assert "=" not in hint
         assert other.startswith('not_person = ["Nr"] in the description')
     assert page_words("publicly known, such as rows = 400") == "publicly known, such as 400, on Who is a row"
+
+
+@pytest.mark.parametrize("name", [name for name in REGISTRY if not REGISTRY.third_party.get(name)])
+def test_every_method_of_ours_has_a_plain_name_that_needs_no_literature(name):
+    plain = method_plainly(name)
+    assert plain
+    assert len(plain) < 62  # it stands in lists
+    jargon = (
+        "mondrian anatomy bucket dlink diffgen marginal quasi sensitive target specializ generaliz epsilon suppress"
+    )
+    assert not [word for word in jargon.split() if word in plain.casefold()]
+    assert heads("mechanisms").get(name, Head("", "", plain)).plain == plain
+
+
+def test_an_attack_is_named_by_what_it_tries():
+    assert attack_plainly({"attack": "definetti", "axis": "inference", "attribute": "Diagnose"}) == "Guessing Diagnose"
+    assert (
+        attack_plainly({"attack": "shadow", "axis": "membership", "attribute": None}) == "Telling who is in the table"
+    )
+    assert attack_plainly({"attack": "of another author", "axis": "odd"}) == "of another author"

@@ -66,7 +66,7 @@ def _methods() -> dict[str, str]:
 
     own = heads("mechanisms")
     others = Registry("sfumato.mechanisms", dict.fromkeys((*own, "synthesize"))).third_party
-    found = {name: head.says for name, head in own.items() if name not in _NOT_HERE}
+    found = {name: head.plain or head.says for name, head in own.items() if name not in _NOT_HERE}
     return found | dict.fromkeys(others, _FROM_OUTSIDE)
 
 
@@ -250,7 +250,7 @@ def _variant(kind: Any, name: str, given: dict[str, Any]) -> Any:
 def _help(name: str, kind: Any, declared: tuple[Parameter, ...]) -> str:
     """The first paragraph of the class, whose it is where it is not ours, and an example."""
     from sfumato.claims import requirement_words
-    from sfumato.declare import written_flag
+    from sfumato.declare import plain_name, written_flag
 
     about = next(iter((inspect.getdoc(kind) or kind.__name__).split("\n\n")))
     package = str(kind.__module__).partition(".")[0]
@@ -264,4 +264,5 @@ def _help(name: str, kind: Any, declared: tuple[Parameter, ...]) -> str:
     words += [f"--{next(iter(_variants(kind)))}"] if "recommended" in _variants(kind) else []
     words += ["--ledger", "ledger.db"] if any(one.flag == "epsilon" for one in declared) else []
     example = shell_command(["sfumato", "publish", name, "patients.csv", "patients.toml", *words, "-o", "out/"])
-    return f"{about}{whose}\n\nExample: {example}"
+    plain = plain_name(kind)
+    return f"{f'{plain}.' + chr(10) * 2 if plain else ''}{about}{whose}\n\nExample: {example}"

@@ -182,6 +182,7 @@ class DiffGen:
     """
 
     name: ClassVar[str] = "diffgen"
+    plain: ClassVar[str] = "Noisy counts of coarser values, to predict one column"
     variants: ClassVar[Mapping[str, str]] = {"recommended": "Our one configuration; takes no other choice."}
     bounds_people: ClassVar[bool] = True
 

@@ -103,6 +103,7 @@ class DLink:
     """
 
     name: ClassVar[str] = "dlink"
+    plain: ClassVar[str] = "Larger groups, for people who may be in other releases too"
     variants: ClassVar[Mapping[str, str]] = {
         "inside": "Enforce it in Mondrian's cuts instead of uniting classes afterwards."
     }

@@ -80,6 +80,7 @@ class Marginals:
     """
 
     name: ClassVar[str] = "marginals"
+    plain: ClassVar[str] = "Made-up rows, drawn from noisy counts"
     bounds_people: ClassVar[bool] = True
 
     epsilon: Rational = like(PureDP, "epsilon")

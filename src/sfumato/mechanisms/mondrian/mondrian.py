@@ -71,6 +71,7 @@ class Mondrian:
     """
 
     name: ClassVar[str] = "mondrian"
+    plain: ClassVar[str] = "Coarser values, so that rows of a group look alike"
     counts_people: ClassVar[bool] = True
     cuts_far: ClassVar[bool] = True
 

@@ -253,6 +253,7 @@ class TargetRows:
     """
 
     name: ClassVar[str] = "target-rows"
+    plain: ClassVar[str] = "Made-up rows to predict one column from"
     bounds_people: ClassVar[bool] = True
 
     epsilon: Rational = like(PureDP, "epsilon")

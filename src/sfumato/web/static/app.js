@@ -222,6 +222,22 @@ if (sent && sent.page === location.pathname && new URLSearchParams(location.sear
 document.addEventListener("submit", (event) => {
   const form = event.target;
   if (form.method !== "post") return;
+  if (form.dataset.sent) { event.preventDefault(); return; }  // a second click sends nothing
   const fields = [...new FormData(form)].filter(([, text]) => typeof text === "string");
   sessionStorage.setItem(kept, JSON.stringify({ page: location.pathname, action: form.getAttribute("action"), id: form.id || "", fields }));
+  // Once it is on its way its buttons say so; the browser has read them by the next turn.
+  const buttons = [...form.elements].filter((one) => one.tagName === "BUTTON" && !one.disabled);
+  const words = event.submitter ? event.submitter.textContent : "";
+  form.dataset.sent = "yes";
+  setTimeout(() => {
+    for (const button of buttons) button.disabled = true;
+    if (event.submitter && event.submitter.dataset.busy) event.submitter.textContent = event.submitter.dataset.busy;
+  });
+  const again = () => {
+    delete form.dataset.sent;
+    for (const button of buttons) button.disabled = false;
+    if (event.submitter && words) event.submitter.textContent = words;
+  };
+  setTimeout(again, 30_000);  // the server has not answered
+  window.addEventListener("pageshow", (shown) => { if (shown.persisted) again(); }, { once: true });
 });
