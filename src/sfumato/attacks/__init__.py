@@ -13,15 +13,11 @@ from sfumato.attacks.composing.attack import Intersection, composition
 from sfumato.attacks.composing.differencing import Differencing
 from sfumato.attacks.composing.outcome import Composition, Records, Tally
 from sfumato.attacks.container import Container
-from sfumato.attacks.definetti import DeFinetti
-from sfumato.attacks.downcoding.columns import Downcoding
-from sfumato.attacks.downcoding.rows import DowncodingRows
+from sfumato.attacks.definetti import DeFinetti, Foreground
+from sfumato.attacks.downcoding import Downcoding, DowncodingRows
 from sfumato.attacks.experiment import OverlapRow, Samples, draw_samples, overlap_experiment
-from sfumato.attacks.foreground import Foreground
 from sfumato.attacks.identity import Identity
-from sfumato.attacks.inference import Inference
-from sfumato.attacks.inference_variants import RuledOut, Similarity, Skewness
-from sfumato.attacks.learner import Learner
+from sfumato.attacks.inference import Inference, Learner, RuledOut, Similarity, Skewness
 from sfumato.attacks.linkage import Linkage
 from sfumato.attacks.membership import Membership, advantage_bound
 from sfumato.attacks.minimality import Minimality

@@ -33,8 +33,7 @@ import numpy as np
 import polars as pl
 
 from sfumato.attacks.base import FITS, Exposure, Fit, Gain, Harm, Whom
-from sfumato.attacks.case import Case, run
-from sfumato.attacks.victims import MOST, one_row_each, share_of, whom
+from sfumato.attacks.case import MOST, Case, one_row_each, run, share_of, whom
 from sfumato.counts import Table
 from sfumato.declare import Whole, declare, parameter
 from sfumato.errors import NotComparable, SfumatoError, count_of

@@ -24,10 +24,8 @@ from typing import ClassVar
 import numpy as np
 
 from sfumato.attacks.base import FITS, ROWS, Exposure, Fit, Gain, Harm
-from sfumato.attacks.case import Case, run
-from sfumato.attacks.membership import audited, joint_view, stated_bound
-from sfumato.attacks.roc import curve_of
-from sfumato.attacks.victims import Victims, victims
+from sfumato.attacks.case import Case, Victims, run, victims
+from sfumato.attacks.membership import audited, curve_of, joint_view, stated_bound
 from sfumato.counts import Table
 from sfumato.declare import Whole, declare, parameter
 from sfumato.errors import NotComparable, SfumatoError

@@ -29,10 +29,9 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from sfumato.attacks.base import FITS, Fit, Gain, Harm
-from sfumato.attacks.case import Case, run
+from sfumato.attacks.case import Case, one_row_each, run, whom
 from sfumato.attacks.composing.narrowing import Narrowed, PriorBelief, by_home, by_label, narrow
 from sfumato.attacks.composing.outcome import Composition, Records, tally
-from sfumato.attacks.victims import one_row_each, whom
 from sfumato.counts import Table
 from sfumato.counts.recoding import row_ids
 from sfumato.declare import Whole, declare, parameter

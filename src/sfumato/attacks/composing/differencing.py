@@ -25,8 +25,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from sfumato.attacks.base import FITS, Exposure, Fit, Gain, Harm, joined_words
-from sfumato.attacks.case import Case, run
-from sfumato.attacks.victims import MOST, Victims, share_of, worst_attribute
+from sfumato.attacks.case import MOST, Case, Victims, run, share_of, worst_attribute
 from sfumato.declare import Whole, declare, parameter
 from sfumato.errors import NotComparable, ParameterError, count_of
 from sfumato.estimate import View, align, align_boxes, holding_boxes
