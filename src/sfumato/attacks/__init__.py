@@ -9,9 +9,8 @@ from sfumato.attacks.audit import Accused, Audited, black_box_audit, exact_audit
 from sfumato.attacks.base import Attack, Exposure, Fit, Gain, Knowledge
 from sfumato.attacks.calibration import Calibration, calibrate
 from sfumato.attacks.composing.against import Against, against, open_releases, read_victims
-from sfumato.attacks.composing.attack import Intersection, composition
+from sfumato.attacks.composing.attack import Composition, Intersection, Records, Tally, composition
 from sfumato.attacks.composing.differencing import Differencing
-from sfumato.attacks.composing.outcome import Composition, Records, Tally
 from sfumato.attacks.container import Container
 from sfumato.attacks.definetti import DeFinetti, Foreground
 from sfumato.attacks.downcoding import Downcoding, DowncodingRows

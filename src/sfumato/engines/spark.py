@@ -29,8 +29,7 @@ from sfumato.errors import Problem
 from sfumato.io.decode_cell import LEFT_OUT
 from sfumato.io.errors import cell_problems
 from sfumato.io.source import guarded
-from sfumato.io.spark import by_bytes, collected, quiet, quoted, spark_session
-from sfumato.io.spark_workers import Guarded, by_key, framed
+from sfumato.io.spark import Guarded, by_bytes, by_key, collected, framed, quiet, quoted, spark_session
 from sfumato.schema import Attribute
 
 __all__ = [

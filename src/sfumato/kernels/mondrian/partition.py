@@ -27,8 +27,7 @@ import numpy.typing as npt
 from sfumato.arrays import Ints
 from sfumato.errors import Infeasible, ParameterError
 from sfumato.kernels.cache import compiled, inlined
-from sfumato.kernels.conditions import MOST_ROWS, SIZE, Condition, Conditions, bind
-from sfumato.kernels.conditions_exact import all_hold
+from sfumato.kernels.conditions import MOST_ROWS, SIZE, Condition, Conditions, all_hold, bind
 from sfumato.kernels.linkage import link_score
 from sfumato.kernels.mondrian.layout import (
     BOX,
