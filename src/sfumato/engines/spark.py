@@ -244,7 +244,7 @@ def gathered(batches: Iterable[Any]) -> Iterator[pl.DataFrame]:
         yield pl.concat(held, rechunk=False)
 
 
-def _again(batches: Iterable[Any], width: int) -> Callable[[Sequence[int]], Iterator[Batch]]:
+def _again(batches: Iterable[Any]) -> Callable[[Sequence[int]], Iterator[Batch]]:
     """Return a partition as batches of codes; it can be gone through once."""
 
     def again(places: Sequence[int]) -> Iterator[Batch]:
@@ -318,7 +318,7 @@ class _Counting:
     places: tuple[int, ...]
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
-        engine = Batches(self.names, sizes=self.sizes, rows=0, again=_again(batches, len(self.names)))
+        engine = Batches(self.names, sizes=self.sizes, rows=0, again=_again(batches))
         found = engine.counts([self.names[at] for at in self.places], 1 << 62, self.parts)
         assert found is not None
         codes = {name: found.codes[:, at] for at, name in enumerate(code_columns(len(self.places)))}
@@ -336,7 +336,7 @@ class _Pairing:
     wanted: tuple[tuple[int, int], ...]
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
-        engine = Batches(self.names, sizes=self.sizes, rows=0, again=_again(batches, len(self.names)))
+        engine = Batches(self.names, sizes=self.sizes, rows=0, again=_again(batches))
         for number, found in enumerate(engine.pairs(self.parts, self.wanted).values()):
             if len(found.weight):
                 keys = {PART: found.part, "a": found.first, "b": found.second}

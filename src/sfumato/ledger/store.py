@@ -24,7 +24,7 @@ import os
 import sqlite3
 import stat
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from functools import wraps
 from pathlib import Path
@@ -35,7 +35,7 @@ from sfumato.errors import ParameterError
 from sfumato.ledger.composition import Charge, PopulationTree
 from sfumato.ledger.cost import Cost
 from sfumato.ledger.entry import Entry, LimitSet, population_key
-from sfumato.release.atomic import Held, flush, partial_of, remove_stale
+from sfumato.release.atomic import Held, flush, name_new_file, partial_of, remove_stale
 
 __all__ = [
     "WAIT_SECONDS",
@@ -289,7 +289,8 @@ def _create(path: Path) -> None:
                 seal(connection)
                 connection.execute("COMMIT")
             flush(partial)
-            _name(partial, path)
+            with suppress(FileExistsError):  # another process made it first
+                name_new_file(partial, path)
             flush(path.parent)
         finally:
             held.release()
@@ -297,16 +298,6 @@ def _create(path: Path) -> None:
     except OSError as error:
         hint = "name a file in a folder that exists, where you may write and the disk has free space"
         raise ParameterError("ledger", path.name, f"cannot be made ({error.strerror})", hint=hint) from None
-
-
-def _name(partial: Path, path: Path) -> None:
-    try:
-        os.link(partial, path)
-    except FileExistsError:
-        return
-    except OSError:  # a file system without links
-        if not os.path.lexists(path):
-            partial.rename(path)
 
 
 def _open(path: Path) -> sqlite3.Connection:

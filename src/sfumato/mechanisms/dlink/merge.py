@@ -126,7 +126,7 @@ def _classes(
     loss, mass = np.zeros((many, len(axes))), np.ones(many)
     for a, (attribute, table) in enumerate(zip(release.quasi, boxes.tables, strict=True)):
         ids = boxes.labels[kept, a]
-        loss[:, a] = np.array([_label_loss(attribute, axes[a], table, label) for label in range(len(table))])[ids]
+        loss[:, a] = np.array([_label_loss(axes[a], table, label) for label in range(len(table))])[ids]
         if link.source == CELLS and (np.diff(table.offsets) > 1).any():
             rule = "needs labels that are intervals"
             raise ParameterError("population", attribute.name, rule, hint="a base without tight=True")
@@ -146,7 +146,7 @@ def _classes(
     )
 
 
-def _label_loss(attribute: Attribute, axis: JoinAxis, table: Labels, label: int) -> float:
+def _label_loss(axis: JoinAxis, table: Labels, label: int) -> float:
     """Loss of a label of the base; one that is not a node has its share of the loss of the node above it."""
     codes = int(table.size[label])
     if not axis.nodes:
