@@ -63,7 +63,7 @@ __all__ = [
 ]
 
 NOT_HELD = (
-    "the table was counted where it is: whether a carried column follows from two quasi-identifiers was not looked at"
+    "the table was counted where it is: whether a carried column follows from two quasi-identifiers was not checked"
 )
 
 

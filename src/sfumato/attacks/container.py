@@ -133,7 +133,7 @@ def _data_file(folder: Path, schema: Schema) -> Path:
 
 
 def _manifest_notes(folder: Path) -> Iterator[str]:
-    """A manifest that says when, to the hour: whoever sees changes in a table learns from it whom they are about."""
+    """A manifest that gives the hour: anyone who sees changes in a table learns from it whom they are about."""
     try:
         created = str(json.loads((folder / MANIFEST).read_text("utf-8")).get("created", ""))
     except (OSError, ValueError, AttributeError):

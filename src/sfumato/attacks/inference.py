@@ -153,7 +153,7 @@ class Guesses:
 
     @property
     def share(self) -> Share:
-        """How many are guessed rightly."""
+        """How many are guessed correctly."""
         return share_of(self.success, self.people.weight)
 
 

@@ -47,7 +47,7 @@ class Linkage:
 
     def fits(self, release: Release) -> Fit:
         """Two quasi-identifiers or more."""
-        return FITS if len(release.quasi) > 1 else Fit("it has fewer than two quasi-identifiers to part")
+        return FITS if len(release.quasi) > 1 else Fit("it has fewer than two quasi-identifiers")
 
     def attempt(self, case: Case) -> Gain:
         """Try to join the two halves of each target and control."""

@@ -309,7 +309,7 @@ def _reported(release: Release, cells: np.ndarray) -> np.ndarray:
 
 
 def stated_bound(release: Release) -> dict[str, Any]:
-    """What the claim allows, and the epsilon and delta it states; nothing of a claim that is no such promise."""
+    """What the claim allows, and the epsilon and delta it states; nothing for any other kind of claim."""
     bound = membership_bound(release.claim)
     if bound >= 1:
         return {}

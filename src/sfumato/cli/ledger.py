@@ -36,7 +36,7 @@ __all__ = ["ledger"]
     metavar="ENTRY",
     help="State that the release of a spent entry was never saved (with --note).",
 )
-@click.option("--note", default="", help="Why, for whoever reads the ledger later.")
+@click.option("--note", default="", help="Reason, for later readers of the ledger.")
 @json_option
 def ledger(
     file: str,

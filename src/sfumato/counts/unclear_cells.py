@@ -65,7 +65,7 @@ def _ways(attribute: Attribute) -> tuple[Callable[[str], Any], Callable[[str], A
 
 
 _FIRST_ROWS = 20_000  # raise the question; all rows settle it
-_ASK = "ask whoever made the file; what the schema declares is what is published"
+_ASK = "ask the people who made the file; what the schema declares is what is published"
 
 
 def _open(texts: Iterable[str], declared: Callable[[str], Any], other: Callable[[str], Any]) -> bool:

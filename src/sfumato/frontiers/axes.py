@@ -143,11 +143,12 @@ class Risk:
 RISKS = {
     "inference": Risk(
         "inference gain",
-        formula="people in the table whose sensitive value is guessed - people not in it of whom it is, as shares, by "
-        "the strongest attack",
+        formula="share of people in the table whose sensitive value is guessed - share of people not in it, by the "
+        "strongest attack",
     ),
     "membership": Risk(
-        "membership gain", formula="people in the table who are said to be in it - people not in it who are, as shares"
+        "membership gain",
+        formula="share of people in the table who are taken for members - share of people not in it who are",
     ),
     "identity": Risk("identity risk", formula="chance to point at the right row of a person in the table, on average"),
     "proved": Risk(

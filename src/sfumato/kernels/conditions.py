@@ -296,8 +296,8 @@ def _check_ground(ground: GroundEdges, codes: int) -> None:
 # The readable reference, in exact fractions, is `all_hold` below.
 
 # mypy: disable-error-code="arg-type, assignment, no-any-return, return-value"
-# Compiled code: numba's int64 is no `int` to mypy, and arrays are passed one by one because a compiled call with many
-# arrays in a tuple costs more than the work it does.
+# Compiled code: numba's int64 is not an `int` to mypy, and arrays are passed one by one because a compiled call with
+# many arrays in a tuple costs more than the work it does.
 
 
 _LOW32 = np.uint64(0xFFFFFFFF)

@@ -70,7 +70,7 @@ class Ledger:
     def __init__(self, path: str | PathLike[str]) -> None:
         given = Path(path)
         if given.is_symlink():
-            rule = "is a link: whoever changes it chooses which ledger knows what was spent"
+            rule = "is a link: changing it changes which ledger knows what was spent"
             raise ParameterError("ledger", given.name, rule, hint="name the file itself")
         self._path = given.resolve()
 

@@ -90,7 +90,7 @@ def check_seals(connection: sqlite3.Connection, name: str) -> None:
     first = wrong[0].decode("utf-8", "replace")
     state = "is missing" if wrong[0] not in current else "is not as it was written"
     rule = f"is damaged, or was changed by hand: {first} {state}"
-    hint = "put back a copy of the ledger that is whole; nothing was changed"
+    hint = "restore an undamaged copy of the ledger; nothing was changed"
     raise ParameterError("ledger", name, rule, hint=hint)
 
 
@@ -264,7 +264,7 @@ def _refuse_no_file(path: Path) -> None:
         if os.path.lexists(file) and not stat.S_ISREG(file.lstat().st_mode):
             raise ParameterError("ledger", file.name, "is not a file", hint="name the file of the ledger itself")
     if path.stat().st_size == 0:
-        hint = "put a copy of the ledger back; only if none was ever kept here, delete the file and begin anew"
+        hint = "restore a copy of the ledger; only if there never was one here, delete the file and start again"
         raise ParameterError("ledger", path.name, "is empty: it is not a ledger", hint=hint)
 
 
@@ -315,14 +315,14 @@ def _connected(where: str) -> sqlite3.Connection:
 def _format(connection: sqlite3.Connection, path: Path) -> int:
     """Return the format of a ledger; refuse a file that is something else, or that this version cannot read."""
     if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION:
-        raise ParameterError("ledger", path.name, "is a database, but no ledger", hint="name another file")
+        raise ParameterError("ledger", path.name, "is a database, but not a ledger", hint="name another file")
     version = int(connection.execute("PRAGMA user_version").fetchone()[0])
     if version not in (1, FORMAT):
         rule = f"has format {version}, this version reads 1 and {FORMAT}"
         raise ParameterError("ledger", path.name, rule, hint="use the version that wrote it")
     sealed = connection.execute("SELECT count(*) FROM sqlite_master WHERE name = 'seal'").fetchone()[0]
     if bool(sealed) != (version == FORMAT) or connection.execute("PRAGMA integrity_check(1)").fetchone()[0] != "ok":
-        hint = "put back a copy that is whole; nothing was changed"
+        hint = "restore an undamaged copy; nothing was changed"
         raise ParameterError("ledger", path.name, "is damaged", hint=hint)
     return version
 
@@ -355,18 +355,18 @@ def _translated(path: Path) -> Iterator[None]:
             sqlite3.SQLITE_BUSY: ("is in use by another process", "try again; nothing was changed"),
             sqlite3.SQLITE_NOTADB: ("is not a ledger", "name another file"),
             sqlite3.SQLITE_CANTOPEN: ("cannot be opened", "name a file in a folder that exists, where you may write"),
-            sqlite3.SQLITE_READONLY: ("cannot be written", "see who may write the file and its folder"),
+            sqlite3.SQLITE_READONLY: ("cannot be written", "check who may write the file and its folder"),
             sqlite3.SQLITE_FULL: ("cannot be written: the disk is full", "free some disk space; nothing was changed"),
         }
         rule, hint = rules.get(
-            primary or -1, (f"cannot be used ({type(error).__name__})", "see that the file is whole")
+            primary or -1, (f"cannot be used ({type(error).__name__})", "check that the file is not damaged")
         )
         raise ParameterError("ledger", path.name, rule, hint=hint) from error
     except UnicodeEncodeError:
         hint = "write names and notes in UTF-8; nothing was changed"
         raise ParameterError("ledger", path.name, "holds text in UTF-8 only", hint=hint) from None
     except (_Unreadable, UnicodeDecodeError) as error:  # SQLite quotes damaged bytes in its own messages
-        hint = "put back a copy that is whole; nothing was changed"
+        hint = "restore an undamaged copy; nothing was changed"
         raise ParameterError("ledger", path.name, "is damaged: a row cannot be read", hint=hint) from error
 
 

@@ -68,7 +68,7 @@ class TopDown:
         """Ask for the counts over all published attributes."""
         if not schema.role("target"):
             raise ParameterError(
-                "target", "none", "TopDown needs a class to tell", hint='give a column role = "target"'
+                "target", "none", "TopDown needs a target to predict", hint='give a column role = "target"'
             )
         return [tuple(attribute.name for attribute in schema.published)]
 

@@ -73,7 +73,7 @@ class Candidates:
             raise ParameterError("scores", "empty", "must hold at least one candidate")
         weight = None if weights is None else _integers("weights", weights)[0]
         if weight is not None and len(weight) != len(levels):
-            raise ParameterError("weights", len(weight), f"must be as many as there are scores, {len(levels)}")
+            raise ParameterError("weights", len(weight), f"must have one weight for each of {len(levels)} scores")
         if weight is not None and min(weight.tolist()) <= 0:
             raise ParameterError("weights", "an entry", "must be above 0")
         return cls(levels.max() - levels, weight=weight, slope=slope / unit)

@@ -150,7 +150,7 @@ class Differencing:
         overall = np.sum([view.overall for view in views], axis=0) if name else np.zeros(1)
         usual = inside.secret == int(overall.argmax()) if name else np.zeros(len(left), bool)
         isolated, alone = (int(inside.weight[there].sum()) for there in (left > 0, left == 1))
-        what = f", and guesses {name} rightly of," if name else ""
+        what = f", and correctly guesses {name} of," if name else ""
         few = f"{self.few} rows" if rows else str(self.few)  # releases count rows, also of one person
         notes = []
         if isolated:

@@ -105,7 +105,7 @@ def publish_options(function: F) -> F:
                 help="Publish although many rows are unique on what is published unchanged.",
             ),
             click.option(
-                "--allow-text", is_flag=True, help="Publish columns that look like free text, in which names may stand."
+                "--allow-text", is_flag=True, help="Publish columns that look like free text, which may contain names."
             ),
             click.option(
                 "--allow-derived",
@@ -115,7 +115,7 @@ def publish_options(function: F) -> F:
             click.option(
                 "--allow-repeated",
                 is_flag=True,
-                help="Publish beside an earlier release of the same people, untried (--against tries them together).",
+                help="Publish although an earlier release covers the same people (--against tries both together).",
             ),
             click.option("--mapping", type=click.Path(), help="Also write, for you alone, which row got which label."),
             click.option("--ledger", type=click.Path(), help="Ledger to account in; it is made where there is none."),
@@ -123,8 +123,8 @@ def publish_options(function: F) -> F:
                 "--against",
                 multiple=True,
                 type=click.Path(),
-                help="Earlier release (folder or table; a ledger: all it saw saved): warn when together they leave"
-                " anyone fewer than d values.",
+                help="Earlier release (folder or table; a ledger: all its saved releases): warn if together they leave"
+                " anyone with fewer than d values.",
             ),
             click.option(
                 "--refuse",
@@ -243,7 +243,7 @@ def _variant(kind: Any, name: str, given: dict[str, Any]) -> Any:
     takes = inspect.signature(maker).parameters.values()
     for other in given:
         if all(one.name != other and one.kind is not one.VAR_KEYWORD for one in takes):
-            raise ParameterError(other, "given", f"is fixed by --{name}", hint="leave one of the two out")
+            raise ParameterError(other, "given", f"is fixed by --{name}", hint="omit one of the two")
     return maker(**given)
 
 

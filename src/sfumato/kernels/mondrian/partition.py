@@ -75,8 +75,8 @@ __all__ = [
 # The claim and its tests are those of `mondrian`.
 
 # mypy: disable-error-code="arg-type, assignment, no-any-return, return-value"
-# Compiled code: numba's int64 is no `int` to mypy, and arrays are passed one by one because a compiled call with many
-# arrays in a tuple costs more than the work it does.
+# Compiled code: numba's int64 is not an `int` to mypy, and arrays are passed one by one because a compiled call with
+# many arrays in a tuple costs more than the work it does.
 
 
 WIDEST, BEST, SPARING = range(3)

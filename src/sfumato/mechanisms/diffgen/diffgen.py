@@ -289,7 +289,7 @@ class DiffGen:
             "selections": f"selects {self.specializations} values by {self.score}",
             "later splits": "draws splits of new intervals",
             "prefix": "chooses how many specializations to keep",
-            "counts": "noises every cell",
+            "counts": "adds noise to every cell",
             "unspent": "is lost, as in the paper",
         }
         trace = self._planned(kept)

@@ -107,10 +107,10 @@ class Mondrian:
     def __post_init__(self) -> None:
         refuse_no_requirement(self.requirement, "Mondrian(KAnonymity(10))")
         if self.tight and split_linkability(self.requirement)[1] is not None:
-            rule = "goes without linkability, which is tested on declared boxes"
+            rule = "cannot be combined with linkability, which is tested on declared boxes"
             raise ParameterError("tight", self.tight, rule, hint="DLink(Mondrian(..., tight=True))")
         if self.max_suppressed and self.cut == "widest":
-            raise ParameterError("max_suppressed", self.max_suppressed, 'goes with cut="best"', hint="leave it at 0")
+            raise ParameterError("max_suppressed", self.max_suppressed, 'needs cut="best"', hint="leave it at 0")
 
     def claim(self, schema: Schema) -> Claim:
         """Promise the requirement for every published class; linkability beside it is an estimate."""
@@ -193,7 +193,7 @@ class Mondrian:
         """Refuse what is defined by rows only, where people are counted."""
         hint = "rows_per_person = 1 keeps one row of each person"
         if self.max_suppressed:
-            rule = "goes without a person who may have several rows: leaving rows out would change who is counted"
+            rule = "cannot be used where a person may have several rows: leaving rows out would change who is counted"
             raise ParameterError("max_suppressed", self.max_suppressed, rule, hint=hint)
         if split_linkability(self.requirement)[1] is not None:
             rule = "counts rows under a model, and a person may have several"
