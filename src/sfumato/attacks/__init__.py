@@ -9,7 +9,7 @@ from sfumato.attacks.audit import Accused, Audited, black_box_audit, exact_audit
 from sfumato.attacks.base import Attack, Exposure, Fit, Gain, Knowledge
 from sfumato.attacks.calibration import Calibration, calibrate
 from sfumato.attacks.composing.against import Against, against, open_releases, read_victims
-from sfumato.attacks.composing.attack import Composition, Intersection, Records, Tally, composition
+from sfumato.attacks.composing.composition import Composition, Intersection, Records, Tally, composition
 from sfumato.attacks.composing.differencing import Differencing
 from sfumato.attacks.container import Container
 from sfumato.attacks.definetti import DeFinetti, Foreground

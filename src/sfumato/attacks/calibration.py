@@ -23,7 +23,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from sfumato.attacks.composing.attack import composition
+from sfumato.attacks.composing.composition import composition
 from sfumato.claims import Linkability, Linkable, plain, split_linkability
 from sfumato.counts import Table
 from sfumato.errors import ParameterError

@@ -22,7 +22,7 @@ REGISTRY = Registry(
         "minimality": "sfumato.attacks.minimality:Minimality",
         "downcoding": "sfumato.attacks.downcoding:Downcoding",
         "downcoding-rows": "sfumato.attacks.downcoding:DowncodingRows",
-        "composition": "sfumato.attacks.composing.attack:Intersection",
+        "composition": "sfumato.attacks.composing.composition:Intersection",
         "differencing": "sfumato.attacks.composing.differencing:Differencing",
         "membership": "sfumato.attacks.membership:Membership",
         "container": "sfumato.attacks.container:Container",

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.attacks.composing.attack import Composition, composition
+from sfumato.attacks.composing.composition import Composition, composition
 from sfumato.claims import Claim
 from sfumato.counts import Table, read
 from sfumato.errors import Infeasible, NotComparable, ParameterError, Problem, ReadError, count_of
