@@ -14,12 +14,12 @@ from sfumato.attacks.composing.differencing import Differencing
 from sfumato.attacks.container import Container
 from sfumato.attacks.definetti import DeFinetti, Foreground
 from sfumato.attacks.downcoding import Downcoding, DowncodingRows
-from sfumato.attacks.experiment import OverlapRow, Samples, draw_samples, overlap_experiment
 from sfumato.attacks.identity import Identity
 from sfumato.attacks.inference import Inference, Learner, RuledOut, Similarity, Skewness
 from sfumato.attacks.linkage import Linkage
 from sfumato.attacks.membership import Membership, advantage_bound
 from sfumato.attacks.minimality import Minimality
+from sfumato.attacks.overlap import OverlapRow, Samples, draw_samples, overlap_experiment
 from sfumato.attacks.registry import REGISTRY
 from sfumato.attacks.shadow import Shadow
 from sfumato.attacks.singling_out import SinglingOut
