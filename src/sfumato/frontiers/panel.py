@@ -27,9 +27,9 @@ __all__ = [
     "SELECTIVITIES",
     "asked_of",
     "asked_truth",
-    "at_least",
     "classes_of",
     "group_sizes",
+    "is_lower_bound",
     "paired_columns",
     "panel_of",
     "people_of",
@@ -250,7 +250,7 @@ def classes_of(release: Release) -> np.ndarray:
     return np.flatnonzero(kept)
 
 
-def at_least(release: Release) -> bool:
+def is_lower_bound(release: Release) -> bool:
     """Whether `people_of` is a lower bound: a person may have several rows, and nothing says whose they are."""
     return release.people is None and release.schema.rows_per_person > 1
 
@@ -270,7 +270,7 @@ def identity_of(table: Table, release: Release) -> dict[str, Any]:
     number = np.ones(len(each), np.int64) if each is not None else sizes
     each = sizes if each is None else each
     everyone = int(number.sum())
-    unsure = at_least(release)
+    unsure = is_lower_bound(release)
     small = {} if unsure else {str(k): int(number[each < k].sum()) for k in (2, 5, 11, 20)}
     average = float((number / each).sum()) / everyone
     found = {"highest": 1 / int(sizes.min()), "average": average, "people": everyone, "below": small}
