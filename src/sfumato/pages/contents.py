@@ -1,6 +1,6 @@
 """What the steward's report says, as plain data: the same for the page, the markdown and the JSON.
 
-Numbers come in with the frontier and are only written out. The public report has its own story.
+Numbers come in with the frontier and are only written out. The public report has its own contents.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ __all__ = [
     "membership",
     "noisy",
     "plotted",
-    "public_story",
+    "public_contents",
     "published_as",
-    "release_story",
+    "release_contents",
     "spread",
-    "steward_story",
+    "steward_contents",
     "times",
     "worst_of",
 ]
@@ -123,14 +123,14 @@ _GROUPS = 2  # whose second table is shown
 _LINES = 24  # of the second table, at most
 
 
-def public_story(
+def public_contents(
     front: Frontier | None, release: Release | None, *, folder: str, membership_public: bool = False, contact: str = ""
 ) -> dict[str, Any]:
     """Return what anyone may see: what was published and, after a comparison, what was compared and how."""
-    story: dict[str, Any] = {"audience": "public", "confidential": False}
+    contents: dict[str, Any] = {"audience": "public", "confidential": False}
     if front is not None:
         left_out = not membership_public and (release is None or release.form != "buckets")
-        story |= {
+        contents |= {
             "table": front.table,
             "quasi": list(front.quasi),
             "carried": list(front.carried),
@@ -141,13 +141,13 @@ def public_story(
             "choosing": f"No claim covers {CHOSEN}.",
         }
     elif release is not None:
-        story |= {
+        contents |= {
             "table": release.schema.name,
             "quasi": [known.name for known in release.quasi],
             "carried": [known.name for known in release.carried],
             "compared": [],
         }
-    return story | {
+    return contents | {
         "release": None if release is None else _published(release),
         "check": shell_command(["sfumato", "verify", operand(folder)]),
         "contact": contact,
@@ -272,7 +272,7 @@ def _second_table(release: Release, shown: dict[str, Any]) -> dict[str, Any]:
 # What the steward's report says of one release, as plain data: its figures, its panel, its mark, its command.
 
 
-def release_story(
+def release_contents(
     group: tuple[Point, ...],
     source: tuple[str, str],
     standing: Mapping[str, Any],
@@ -546,7 +546,7 @@ def choice_of(point: Point) -> str:
 Audience = Literal["steward", "public"]
 
 
-def steward_story(
+def steward_contents(
     front: Frontier,
     recommendation: Recommendation | None,
     *,
@@ -588,7 +588,7 @@ def steward_story(
         "recommendation": card,
         "without": without,
         "releases": [
-            release_story(group, source, standing_of[group[0].number], words, policy.breaches(group[0]))
+            release_contents(group, source, standing_of[group[0].number], words, policy.breaches(group[0]))
             for group in groups
         ],
         "policy": {"lines": policy.lines, "stated": policy.stated},
