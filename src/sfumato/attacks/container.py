@@ -48,7 +48,7 @@ from sfumato.release.tables import COUNT, GROUP
 from sfumato.schema import Attribute, Labels, Schema
 from sfumato.visible import visible
 
-__all__ = ["Container", "OpenedFile", "open_container"]
+__all__ = ["Container", "open_container"]
 
 _TYPES = "ARROW:schema"  # the types of the columns, which every writer of Parquet keeps
 _STOPS = (

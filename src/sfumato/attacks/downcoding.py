@@ -36,16 +36,7 @@ from sfumato.randomness import Entropy
 from sfumato.release import Release
 from sfumato.schema import Labels
 
-__all__ = [
-    "Downcoding",
-    "DowncodingRows",
-    "LabelParts",
-    "at_least",
-    "best_rows",
-    "child_chances",
-    "end_chance",
-    "parts_of",
-]
+__all__ = ["Downcoding", "DowncodingRows", "at_least", "best_rows", "child_chances", "end_chance", "parts_of"]
 
 
 def end_chance(values: int, people: int) -> float:

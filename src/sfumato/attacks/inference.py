@@ -53,7 +53,6 @@ __all__ = [
     "guess_secrets",
     "guessed",
     "in_parts",
-    "inference_gain",
 ]
 
 STOPS = "fewer or coarser quasi-identifiers, t-closeness for this attribute, or differential privacy"

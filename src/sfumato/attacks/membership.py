@@ -49,17 +49,7 @@ from sfumato.measures.proportions import Share, clopper_pearson
 from sfumato.randomness import Entropy
 from sfumato.release import Release
 
-__all__ = [
-    "FALSE_ALARMS",
-    "Curve",
-    "Membership",
-    "advantage_bound",
-    "audited",
-    "curve_of",
-    "epsilon_seen",
-    "joint_view",
-    "stated_bound",
-]
+__all__ = ["Curve", "Membership", "advantage_bound", "audited", "curve_of", "joint_view", "stated_bound"]
 
 STOPS = "differential privacy, or a release of a random part of the table that does not say which"
 

@@ -50,7 +50,6 @@ __all__ = [
     "CENSUS_SCHEMA",
     "CHUNK",
     "KDD",
-    "SALARY_CUT",
     "census",
     "census_frame",
     "census_information",

@@ -35,7 +35,6 @@ from sfumato.schema import Attribute
 __all__ = [
     "PART",
     "ROWS",
-    "Coding",
     "SparkEngine",
     "any_negative",
     "code_columns",

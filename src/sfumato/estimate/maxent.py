@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Buckets",
-    "Cover",
     "FineCells",
     "MaxentReading",
     "Step",

@@ -25,15 +25,7 @@ from sfumato.mechanisms.base import gather, run
 from sfumato.randomness import Entropy
 from sfumato.release import Release, published_frames
 
-__all__ = [
-    "Task",
-    "evaluated",
-    "figures_of_release",
-    "name_together",
-    "published_digest",
-    "rehearsed",
-    "side_by_side",
-]
+__all__ = ["Task", "evaluated", "figures_of_release", "name_together", "rehearsed", "side_by_side"]
 
 
 # Points that are one and the same release: other parameters of a method, the same published table.

@@ -30,7 +30,6 @@ __all__ = [
     "classes_of",
     "group_sizes",
     "is_lower_bound",
-    "paired_columns",
     "panel_of",
     "people_of",
     "sample_rows",

@@ -33,7 +33,6 @@ __all__ = [
     "Encoded",
     "cell_and_certainty",
     "cells_of",
-    "code_type",
     "days_in",
     "exact_cells",
     "exact_units",

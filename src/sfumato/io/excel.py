@@ -43,7 +43,7 @@ from sfumato.io.errors import refused
 from sfumato.limits import engine_path, most_unpacked
 from sfumato.schema import Grid
 
-__all__ = ["CELLS_LIMIT", "CONTAINER", "ContainerError", "OldWorkbook", "Sheet", "open_sheet"]
+__all__ = ["CELLS_LIMIT", "ContainerError", "OldWorkbook", "Sheet", "open_sheet"]
 
 CELLS_LIMIT = 20_000_000  # of the rectangle around all cells of a sheet
 _BLOCK = 1 << 20

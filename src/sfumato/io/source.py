@@ -22,7 +22,7 @@ from sfumato.io.spark import is_session, spark_frame
 from sfumato.limits import engine_path
 from sfumato.schema import Grid
 
-__all__ = ["KINDS", "ROWS", "STATS", "Source", "guarded", "open_source", "slices", "stats_frame"]
+__all__ = ["KINDS", "ROWS", "Source", "guarded", "open_source", "slices"]
 
 
 # SPSS, Stata and SAS files, through pyreadstat: each cell as its value label, its number, its text or its day.

@@ -22,7 +22,6 @@ from sfumato.io.errors import refused
 __all__ = [
     "Guarded",
     "Sql",
-    "WorkerError",
     "by_bytes",
     "by_key",
     "collected",

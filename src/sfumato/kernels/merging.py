@@ -28,26 +28,17 @@ from sfumato.kernels.linkage import CELLS, Link, box_mass, link_score
 
 __all__ = [
     "GONE",
-    "Heap",
-    "Index",
     "JoinAxis",
     "Joins",
-    "Merged",
     "UnitedClasses",
     "build",
     "distance",
     "distance_between",
     "join",
     "join_rules",
-    "loss_of",
     "nearest",
     "new_index",
-    "node_above_both",
     "pop",
-    "push",
-    "put_in",
-    "spread_of",
-    "take_out",
     "unite",
 ]
 

@@ -37,18 +37,14 @@ from sfumato.release import Release, ground_of
 from sfumato.schema import Attribute
 
 __all__ = [
-    "DISTANCES",
     "Distance",
-    "DistanceKind",
     "Driver",
     "PrivacyLoss",
-    "Shift",
     "distances",
     "dp_bound",
     "membership_bound",
     "privacy_loss",
     "proved_bound",
-    "replace_one_epsilon",
 ]
 
 

@@ -47,16 +47,11 @@ from sfumato.kernels.mondrian.layout import (
 from sfumato.kernels.mondrian.sweep import choose_best, choose_widest, side_mass
 
 __all__ = [
-    "BEST",
-    "LEAF",
     "NOBODY",
     "RULES",
-    "SPARING",
-    "SUPPRESSED",
     "UNIFORMITY_WEIGHT",
     "WIDEST",
     "CutTree",
-    "Grown",
     "Inside",
     "Partition",
     "box_order",

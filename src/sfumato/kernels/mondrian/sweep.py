@@ -48,7 +48,7 @@ from sfumato.kernels.mondrian.layout import (
 )
 from sfumato.kernels.slack import spare
 
-__all__ = ["begin_sweep", "choose_best", "choose_widest", "excess", "held_back", "note_move", "occupied", "side_mass"]
+__all__ = ["choose_best", "choose_widest", "excess", "held_back", "occupied", "side_mass"]
 
 
 # The compiled `widest` rule: the widest attribute first, cut at its median, the next where that is not allowed.

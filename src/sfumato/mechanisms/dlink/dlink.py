@@ -44,18 +44,13 @@ from sfumato.schema import Attribute, Labels, Population, Schema
 from sfumato.schema.labels import Intervals
 
 __all__ = [
-    "UNIFORM_WEIGHT",
     "DLink",
-    "MergeDistance",
-    "NominalLabels",
-    "Partner",
     "United",
     "hierarchical_distance",
     "joint_presence",
     "merge_classes",
     "presence",
     "record_probability",
-    "united_release",
 ]
 
 Partner = Literal["failing", "all"]
