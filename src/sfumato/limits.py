@@ -245,7 +245,7 @@ def most_unpacked(packed: int) -> int:
 
 
 def unpacked(path: Path) -> Iterator[bytes]:
-    """Yield the content of a file compressed by gzip or Zstandard, which its first bytes tell, part by part.
+    """Yield the content of a file compressed by gzip or Zstandard, recognized by its first bytes, part by part.
 
     One that is damaged, or unpacks to more than `most_unpacked`, raises `OSError` with the reason as soon as it does.
     """

@@ -11,7 +11,7 @@ Checked   tests/claims/test_audit.py::test_the_walk_is_a_law
           tests/claims/test_audit.py::test_every_trap_has_a_mutant_that_is_caught
           tests/claims/test_audit.py::test_the_audit_finds_exactly_epsilon_where_it_is_reached
 Silent on other pairs of tables, on time, and on whether entropy draws by these laws (tests/claims/test_sparse_noise.py,
-          test_selection_claims.py). For tiny tables: cost grows as the number of sequences of choices.
+          tests/claims/test_selection_claims.py). For tiny tables: cost grows as the number of sequences of choices.
 """
 
 from __future__ import annotations

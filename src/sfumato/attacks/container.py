@@ -203,7 +203,7 @@ class _Trial:
 
 @declare
 class Container:
-    """Look for what a file tells beside its table."""
+    """Look for what a file reveals beside its table."""
 
     name: ClassVar[str] = "container"
     axis: ClassVar[Harm] = "identity"

@@ -187,11 +187,11 @@ class Claim:
         return varied if self.promise.base is None else self.promise.base & varied
 
     def refuse_veto(self, name: str) -> None:
-        """Raise where a release under this claim would be withheld by what the data say of it.
+        """Raise where a release under this claim would be withheld because of what the data say.
 
-        Differential privacy is proved for what is drawn, all of it. Whoever publishes only the draws that pass a test
-        on the confidential rows tells by each release that the test was passed, and nothing paid for that. The answer
-        depends on the claim alone, so it can and should be asked before anything is drawn.
+        Differential privacy is proved for what is drawn, all of it. To publish only the draws that pass a test
+        on the confidential rows is to reveal, by each release, that the test was passed, and no budget covers
+        that. The answer depends on the claim alone, so it can and should be asked before anything is drawn.
         """
         if self.kind == "proved":
             rule = "cannot withhold a differentially private release: a veto that depends on the data leaks them"

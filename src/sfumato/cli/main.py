@@ -166,7 +166,7 @@ def main(arguments: list[str] | None = None, *, command: click.Command = app, na
 
 
 def _end_at_once(code: int) -> None:
-    """End the process without taking Python apart: with polars and numba loaded that takes a third of a second.
+    """End the process without Python's own shutdown: with polars and numba loaded that takes a third of a second.
 
     What was registered for the end, such as temporary folders, is still done; threads that work are not waited for.
     """

@@ -443,7 +443,7 @@ def _show(release: Release, beside: Any, mechanism: Mechanism, schema: Any, opti
 
 
 def _show_rows(release: Release) -> None:
-    """Print five released rows, and in how many rows a column tells nothing."""
+    """Print five released rows, and in how many rows a column says nothing."""
     from sfumato.frontiers import sample_rows, star_shares
 
     shown = sample_rows(release, 5)

@@ -32,7 +32,7 @@ __all__ = ["Task", "evaluated", "figures_of_release", "name_together", "rehearse
 
 
 def published_digest(release: Release) -> str:
-    """Return a hash of the published tables; nothing for a release that was drawn, which comes out otherwise anew."""
+    """Return a hash of the published tables; nothing for a drawn release, which differs from run to run."""
     if release.claim.rehearsal:
         return ""
     said = hashlib.sha256()

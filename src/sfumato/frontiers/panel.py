@@ -105,7 +105,7 @@ def sample_rows(release: Release, number: int = SAMPLE) -> dict[str, Any]:
 
 
 def star_shares(release: Release) -> dict[str, float]:
-    """Return for each column that others may know the share of published rows in which it tells nothing (`*`)."""
+    """Return for each column that others may know the share of published rows in which it says nothing (`*`)."""
     boxes = release.boxes
     rows = max(int(boxes.weight.sum()), 1)
     found = {}
@@ -166,7 +166,7 @@ def tables_of(table: Table, release: Release) -> tuple[ExactTables, ReadTables]:
 
 
 def columns_of(exact: ExactTables, read: ReadTables) -> list[dict[str, Any]]:
-    """Each column's counts in the table and as the release tells them; `moved` is the share of rows in other bins."""
+    """Each column's counts in the table and to a reader of the release; `moved` is the share of rows in other bins."""
     found = []
     for name, bins in exact.bins.items():
         before, after = exact.counts(name), np.clip(read.counts(name), 0, None)
@@ -194,7 +194,7 @@ def paired_columns(exact: ExactTables) -> list[str]:
 
 
 def associations_of(exact: ExactTables, read: ReadTables) -> list[dict[str, Any]]:
-    """Cramér's V of every two of `paired_columns`, in the table and as the release tells it."""
+    """Cramér's V of every two of `paired_columns`, in the table and as a reader of the release computes it."""
     return [
         {
             "pair": [one, other],

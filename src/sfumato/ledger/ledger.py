@@ -120,7 +120,7 @@ class Ledger:
             _refuse_units(read_units(connection, read_tree(connection).related(parent)), parent)
 
     def reserve(self, population: str, claim: Claim, mechanism: Any) -> Reservation:
-        """Enter a release before it is made; raise `BudgetExceeded` when a limit stands in the way."""
+        """Enter a release before it is made; raise `BudgetExceeded` when a limit would be exceeded."""
         cost, described = cost_of(claim), _described(mechanism)
         unit = _unit_of(described, claim)
         with writing(self._path) as connection:

@@ -79,7 +79,7 @@ class TopDown:
         return Plan((Stage("specialize", does=does),))
 
     def apply(self, counts: Gathered, entropy: Entropy) -> Release:
-        """Specialize from the roots until no valid specialization tells anything more."""
+        """Specialize from the roots until no valid specialization gains anything."""
         schema, table = counts.schema, counts.published
         weighed, whole = table, schema.rows_per_person
         if counts.members is not None:  # a class of k wholes of shares holds k people
@@ -187,7 +187,7 @@ class Specialization:
         return number.reshape(-1), sizes, int(new.min()) if len(new) else int(self.sizes.min())
 
     def _node(self, at: int, low: int, high: int) -> _Node | None:
-        """Return the node with its children: a tree's, or for numbers the split that tells most."""
+        """Return the node with its children: a tree's, or for numbers the split with the largest gain."""
         attribute, table = self.quasi[at], self.one_way[at]
         children = (
             _tree_children(attribute, low, high) if not _splits(attribute) else _best_split(attribute, table, low, high)
@@ -209,7 +209,7 @@ def _one_way(table: Counts, at: int, size: int, target: int, classes: int) -> np
 
 
 def _splits(attribute: Attribute) -> bool:
-    """Numbers, ranks and days without a declared hierarchy are split in two where that tells most."""
+    """Numbers, ranks and days without a declared hierarchy are split in two where the gain is largest."""
     return attribute.ordered and not attribute.declared_tree
 
 

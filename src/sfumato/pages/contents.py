@@ -150,7 +150,7 @@ def public_contents(
 
 
 def axis(measure: Any) -> dict[str, Any]:
-    """Return what stands on an axis, with its name in words."""
+    """Return what an axis shows, with its name in words."""
     unit = f", {measure.unit}" if measure.unit else ""
     title = f"{measure.words}{unit} ({'less' if measure.better == 'less' else 'more'} is better)"
     return {**measure.to_json(), "words": measure.words, "title": title}
@@ -240,7 +240,7 @@ def _use(release: Release) -> list[str]:
 
 
 def _sizes(release: Release) -> dict[str, Any]:
-    """Return the size as the saved release tells it: a number of rows left out only where the claim allows it."""
+    """Return the size as the saved release states it: a number of rows left out only where the claim allows it."""
     found = release.summary().to_json()
     if release.claim.kind != "checked":
         found["suppressed"] -= release.left_out or 0

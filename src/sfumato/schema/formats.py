@@ -67,7 +67,7 @@ def _compiled(given: str) -> tuple[re.Pattern[str], tuple[str, ...]]:
 
 
 def looks_like_day(text: str, given: str) -> bool:
-    """True when a text looks like a day in a format, be there such a day or not."""
+    """True when a text looks like a day in a format, whether or not there is such a day."""
     return _compiled(given)[0].fullmatch(text) is not None
 
 

@@ -102,7 +102,7 @@ def composition(
     `control` holds people who are in one of the releases only (or in none); they are always looked for by label, since
     they reside nowhere else. `attribute` is the confidential one; unless it is named, every sensitive attribute that
     all releases carry is attacked and the result is that of the worst, with each in `by_attribute`.
-    `prior` says what a class is compared with to tell how likely each value is (see `composition_narrowing`).
+    `prior` says what a class is compared with to tell how likely each value is (see `narrowing.py`).
     """
     choice("reading", reading, ("label", "residence"))
     choice("prior", prior, ("local", "overall", "uniform"))

@@ -1,7 +1,7 @@
 """Mondrian: cut the table into boxes as long as every part satisfies the requirement.
 
 Source    LeFevre, DeWitt & Ramakrishnan, "Mondrian multidimensional k-anonymity", ICDE 2006; under l, t and semantic
-          privacy as in Li & Li, KDD 2009, section 5.1. The rule `best` is ours (kernels/mondrian_sweep.py).
+          privacy as in Li & Li, KDD 2009, section 5.1. The rule `best` is ours (kernels/mondrian/sweep.py).
 Claim     Every published class satisfies the requirement, for each sensitive attribute separately.
           Where the table is keyed by person it is satisfied in distinct people (mechanisms/people.py).
 Because   a cut is taken only when every part satisfies it. The requirements are closed under union, so a part that
