@@ -57,12 +57,12 @@ def speed(sizes) -> None:
 
 
 def failing(rows) -> None:
-    from sfumato.mechanisms.dlink import dlink, merge as dlink_merge
+    from sfumato.mechanisms.dlink import dlink
 
     print(f"\n   CPU of uniting against failing classes ({rows:,} rows; per class it may only grow slowly)")
     print(f"{'k':>6}{'failing':>10}{'unions':>10}{'CPU ms':>10}{'us/union':>10}")
     table, seen = census(rows, seed=1), []
-    plain = dlink_merge.merge_classes
+    plain = dlink.merge_classes
 
     def watched(*given, **more):
         start = time.process_time()

@@ -223,7 +223,7 @@ class BudgetExceeded(SfumatoError):  # noqa: N818  (the name is part of the publ
 
     def __init__(self, spent: object, asked: object, limit: object) -> None:
         self.spent, self.asked, self.limit = spent, asked, limit
-        self.hint = "ask for less, or have the limit raised by whoever owns the ledger"
+        self.hint = "ask for less, or ask the owner of the ledger to raise the limit"
         super().__init__(f"epsilon {asked} asked, {spent} of {limit} already spent. Hint: {self.hint}.")
 
     def __reduce__(self) -> tuple[Any, ...]:

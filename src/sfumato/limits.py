@@ -25,7 +25,6 @@ __all__ = [
     "DIGITS",
     "DRIVER_CELLS",
     "EDGES",
-    "EXPONENT",
     "FLOWS",
     "HELD_ROWS",
     "HIERARCHY_BYTES",
@@ -39,7 +38,6 @@ __all__ = [
     "SCHEMA_BYTES",
     "TERM_DIGITS",
     "UNPACKED_BYTES",
-    "UNPACKED_RATIO",
     "UNPACKED_SMALL",
     "as_text",
     "decimal_of",
@@ -247,7 +245,7 @@ def most_unpacked(packed: int) -> int:
 
 
 def unpacked(path: Path) -> Iterator[bytes]:
-    """Yield the content of a file compressed by gzip or Zstandard, which its first bytes tell, part by part.
+    """Yield the content of a file compressed by gzip or Zstandard, recognized by its first bytes, part by part.
 
     One that is damaged, or unpacks to more than `most_unpacked`, raises `OSError` with the reason as soon as it does.
     """

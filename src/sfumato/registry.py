@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 from sfumato.errors import ParameterError
 
-__all__ = ["Head", "Registry", "heads"]
+__all__ = ["Registry", "heads"]
 
 _HEAD = re.compile(r'"""([A-Z][A-Za-z]*): (.+)')
 _PLAIN = re.compile(r'^    plain: ClassVar\[str\] = "(.+)"$', re.MULTILINE)

@@ -30,7 +30,7 @@ import numpy as np
 
 import sfumato as sf
 from sfumato import api
-from sfumato.ledger import Ledger, book
+from sfumato.ledger import Ledger, ledger as ledger_module
 from sfumato.ledger.composition import Charge, check as whole_check
 from sfumato.ledger.cost import cost_of
 from sfumato.ledger.store import read_charges, read_tree, reading
@@ -54,7 +54,7 @@ TABLE: Any = SimpleNamespace(
     backend="polars",
 )
 NOTHING = np.zeros(0, np.int64)
-OURS = (str(Path(book.__file__).parent), api.__file__, __file__)
+OURS = (str(Path(ledger_module.__file__).parent), api.__file__, __file__)
 STORES = tuple(str(Path(folder.__file__).with_name(f"{name}.py")) for name in ("folder", "partial", "store", "release"))
 
 
@@ -95,7 +95,7 @@ def check_and_write_apart() -> None:
         time.sleep(0.003)
         return honest(self, population, claim, mechanism)
 
-    book.check = lambda *_: None
+    ledger_module.check = lambda *_: None
     Ledger.reserve = reserve
 
 
@@ -111,18 +111,18 @@ def enter_afterwards() -> None:
 
 def refund_in_any_case() -> None:
     """Reserve, but give everything back on the way out and take it again."""
-    honest = book.Reservation.spend
+    honest = ledger_module.Reservation.spend
 
-    def spend(self: book.Reservation, claim: sf.Claim) -> None:
+    def spend(self: ledger_module.Reservation, claim: sf.Claim) -> None:
         self.refund(drew=False)
         honest(replace(self, entry=self.ledger.reserve("people", claim, "mutant").entry))
 
-    book.Reservation.spend = spend
+    ledger_module.Reservation.spend = spend
 
 
 def look_away() -> None:
     """Note the folder once it is there, and pass over entries whose folder is unknown."""
-    book.Reservation.intends = lambda *_: None
+    ledger_module.Reservation.intends = lambda *_: None
     honest = Ledger._folders_of
     Ledger._folders_of = lambda self, entry, every: honest(self, replace(entry, unsaved="x"), every)
 
@@ -222,11 +222,11 @@ def points(top: Path) -> dict[str, dict[str, Any]]:
     steps = {
         "reserve": (Ledger, "reserve"),
         "draw": (Witnessed, "apply"),
-        "spend": (book.Reservation, "spend"),
+        "spend": (ledger_module.Reservation, "spend"),
         "partial": (store, "_fill"),
-        "note": (book.Reservation, "intends"),
+        "note": (ledger_module.Reservation, "intends"),
         "rename": (folder, "take_name"),
-        "done": (book.Reservation, "saved"),
+        "done": (ledger_module.Reservation, "saved"),
     }
     found = {}
     for name, (owner, attribute) in steps.items():

@@ -19,7 +19,7 @@ from sfumato.attacks import (
     Shadow,
     SinglingOut,
     attack_all,
-    victims as victims_module,
+    case as case_module,
 )
 from sfumato.attacks.base import PEOPLE
 from sfumato.attacks.singling_out import Predicates
@@ -77,7 +77,7 @@ def test_rates_are_of_people():
 
 
 def test_a_mutant_that_counts_rows_is_caught(monkeypatch):
-    monkeypatch.setattr(victims_module, "one_row_each", lambda *_: None)
+    monkeypatch.setattr(case_module, "one_row_each", lambda *_: None)
     with pytest.raises(AssertionError):
         test_rates_are_of_people()
 
@@ -183,7 +183,7 @@ def without_silences(answer):
 
 
 def test_a_mutant_sentence_about_people_is_caught(monkeypatch):
-    monkeypatch.setattr(victims_module, "whom", lambda *_, **__: PEOPLE)
+    monkeypatch.setattr(case_module, "whom", lambda *_, **__: PEOPLE)
     with pytest.raises(AssertionError):
         test_no_sentence_says_people_where_rows_are_counted("undecided")
 

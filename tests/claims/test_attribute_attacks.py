@@ -8,7 +8,7 @@ from tests.claims.planted_people import PLANTED, drawn, made, planted
 
 import sfumato as sf
 import sfumato.attacks.definetti as definetti_module
-import sfumato.attacks.learner as learner_module
+import sfumato.attacks.inference as inference_module
 from sfumato.attacks import DeFinetti, Foreground, Inference, Knowledge, Learner
 from sfumato.attacks.definetti import Exchangeable, fit_exchangeable
 from sfumato.estimate import align
@@ -68,7 +68,7 @@ LEARNER_MUTANTS = {
 @pytest.mark.parametrize("name", LEARNER_MUTANTS)
 def test_wrong_learners_are_caught(name, monkeypatch):
     what, broken = LEARNER_MUTANTS[name]
-    monkeypatch.setattr(learner_module, what, broken(getattr(learner_module, what)))
+    monkeypatch.setattr(inference_module, what, broken(getattr(inference_module, what)))
     with pytest.raises(AssertionError):
         test_a_learner_gains_what_its_rows_say()
 
@@ -77,8 +77,8 @@ def test_a_learner_that_sees_the_controls_is_caught(monkeypatch):
     """A mutant that trains on the controls, and on them alone, tells them and not the targets."""
     others = by_town(lambda town, _: (town + 1) % 4)
     view = align(made(others, sf.Raw()), PLANTED, "ill")
-    real = learner_module.training_lines
-    monkeypatch.setattr(learner_module, "training_lines", lambda _, codes: real(view, codes))
+    real = inference_module.training_lines
+    monkeypatch.setattr(inference_module, "training_lines", lambda _, codes: real(view, codes))
     assert learned().value == -1.0
     with pytest.raises(AssertionError):
         test_a_learner_gains_what_its_rows_say()

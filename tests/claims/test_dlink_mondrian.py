@@ -12,7 +12,7 @@ from tests.oracles.mondrian import WeightedTable, partition_reference
 import sfumato as sf
 from sfumato.claims import Linkability, Linkable
 from sfumato.kernels import conditions as sc
-from sfumato.kernels.conditions_exact import linkage_score
+from sfumato.kernels.conditions import linkage_score
 from sfumato.kernels.linkage import INDEPENDENT, Link
 from sfumato.kernels.mondrian.layout import CutAttribute
 from sfumato.kernels.mondrian.partition import partition

@@ -9,9 +9,8 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.attacks import DowncodingRows, Knowledge
-from sfumato.attacks.downcoding import rows as module
-from sfumato.attacks.downcoding.rows import at_least, best_rows, parts_of
+from sfumato.attacks import DowncodingRows, Knowledge, downcoding as module
+from sfumato.attacks.downcoding import at_least, best_rows, parts_of
 from sfumato.counts import Table
 from sfumato.schema import Labels, Schema
 

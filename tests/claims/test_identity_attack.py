@@ -11,8 +11,18 @@ from scipy.special import gammaln
 
 import sfumato as sf
 from sfumato.attacks import Identity, Knowledge, identity as identity_module
-from sfumato.attacks.identity import class_sizes, journalist_risk, prosecutor_risk
-from sfumato.attacks.uniqueness import _pitman_parameters, _shlosser, _snb_expected, dankar, pitman, snb, zayatz
+from sfumato.attacks.identity import (
+    _pitman_parameters,
+    _shlosser,
+    _snb_expected,
+    class_sizes,
+    dankar,
+    journalist_risk,
+    pitman,
+    prosecutor_risk,
+    snb,
+    zayatz,
+)
 from sfumato.counts import Table
 from sfumato.schema import Schema
 

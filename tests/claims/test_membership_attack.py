@@ -66,8 +66,8 @@ def test_planted_tables():
 
 
 def test_scores_equal_the_definition():
+    from sfumato.attacks.case import victims
     from sfumato.attacks.membership import joint_view
-    from sfumato.attacks.victims import victims
 
     table, _ = drawn(3, 60)
     release = sf.publish(table, sf.Mondrian(sf.KAnonymity(5)))

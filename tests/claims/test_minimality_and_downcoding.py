@@ -11,7 +11,7 @@ from tests.claims.planted_people import made, planted
 
 import sfumato as sf
 from sfumato.attacks import Downcoding, Inference, Knowledge, Minimality, minimality as minimality_module
-from sfumato.attacks.downcoding.columns import child_chances, end_chance
+from sfumato.attacks.downcoding import child_chances, end_chance
 from sfumato.attacks.minimality import believed
 from sfumato.counts import Table
 from sfumato.schema import Schema
@@ -163,7 +163,7 @@ def test_wide_labels_give_nothing_away():
 
 
 def test_a_downcoding_mutant_that_guesses_the_middle_is_caught(monkeypatch):
-    from sfumato.attacks.downcoding import columns as downcoding
+    from sfumato.attacks import downcoding
 
     real = downcoding._guesses
 

@@ -14,8 +14,7 @@ from scipy.optimize import linprog
 
 import sfumato as sf
 from sfumato.kernels import conditions as sc
-from sfumato.kernels.conditions import check, product_at_most
-from sfumato.kernels.conditions_exact import all_hold, earth_mover, one_holds
+from sfumato.kernels.conditions import all_hold, check, earth_mover, one_holds, product_at_most
 
 QUIET = settings(max_examples=150, suppress_health_check=list(HealthCheck))
 LOW, HIGH, PARENT = (0, 1, 2, 3, 4, 0, 2, 0), (1, 2, 3, 4, 5, 2, 5, 5), (5, 5, 6, 6, 6, 7, 7, -1)

@@ -20,7 +20,7 @@ from tests.oracles.mondrian import (
 )
 
 from sfumato.kernels import conditions as sc
-from sfumato.kernels.conditions_exact import all_hold
+from sfumato.kernels.conditions import all_hold
 from sfumato.kernels.mondrian.layout import BOX, EXTREMES, SET, CutAttribute
 from sfumato.kernels.mondrian.partition import Partition, partition
 

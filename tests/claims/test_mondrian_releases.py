@@ -10,7 +10,7 @@ from hypothesis import given, settings, strategies as st
 import sfumato as sf
 from sfumato.claims import MECHANISM_TOLERANCE, Conjunction, Requirement
 from sfumato.counts import Counts, Table
-from sfumato.kernels.conditions_exact import all_hold
+from sfumato.kernels.conditions import all_hold
 from sfumato.mechanisms.conditions import compile_requirement
 from sfumato.release import ground_of
 

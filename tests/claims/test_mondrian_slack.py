@@ -15,7 +15,7 @@ from tests.oracles.mondrian import part_cost, route, spare
 import sfumato as sf
 from sfumato.counts import Table
 from sfumato.kernels import conditions as sc
-from sfumato.kernels.conditions_exact import all_hold
+from sfumato.kernels.conditions import all_hold
 from sfumato.kernels.mondrian.layout import EXTREMES, SET, CutAttribute
 from sfumato.kernels.mondrian.partition import partition, partition_cost
 from sfumato.kernels.slack import rows_to_spare

@@ -45,7 +45,7 @@ def test_more_than_a_trillion_cells_publish_in_seconds():
     rows = np.repeat(np.column_stack([rng.integers(0, 1000, (50, 5)), rng.integers(0, 2, 50)]), 400, axis=0)
     table = Table.from_codes(schema, rows)
     mechanism = sf.NoisyTable(1)
-    assert mechanism.plan(schema).stages[0].does.startswith(f"noises {2 * 10**15:,} cells")
+    assert mechanism.plan(schema).stages[0].does.startswith(f"adds noise to {2 * 10**15:,} cells")
     start = time.process_time()
     release = run(mechanism, gather(mechanism, table), Entropy.seeded(2))
     assert time.process_time() - start < 5

@@ -18,8 +18,18 @@ from tests.oracles.urn import WordList, kept_reference, urn_reference
 from sfumato.commuting import urn as dirichlet_sample
 from sfumato.commuting.bounds import Stratum
 from sfumato.commuting.prior import smallest_alphas
-from sfumato.commuting.urn import KEEP_BITS, Commuters, UrnLaw, good, is_good, keep_probability, limits_of, urn_sample
-from sfumato.commuting.urn_kernel import kept_kernel, urn_kernel
+from sfumato.commuting.urn import (
+    KEEP_BITS,
+    Commuters,
+    UrnLaw,
+    good,
+    is_good,
+    keep_probability,
+    kept_kernel,
+    limits_of,
+    urn_kernel,
+    urn_sample,
+)
 from sfumato.errors import ParameterError
 
 # ---------------------------------------------------------------------------- slow, obvious oracles

@@ -25,7 +25,6 @@ CLAIMS_NOTHING = {
     "mechanisms/mondrian/to_release.py": "writes down a partition; the mechanism that made it claims",
     "randomness/parameters.py": "checks parameters",
     "attacks/registry.py": "the list of attacks",
-    "attacks/case.py": "the arguments of an attack",
     "measures/base.py": "the protocol",
 }
 

@@ -39,3 +39,25 @@ def test_every_package_is_in_the_map():
 def test_a_wrong_answer_is_seen():
     text = "| a | `io/decode_cell.py`: `code_of`, `no_such_name`; `errors.py` |"
     assert places(text) == [("io/decode_cell.py", ["code_of", "no_such_name"]), ("errors.py", [])]
+
+
+_FILE = re.compile(r"(?<![\w/.*{\"])((?:[\w-]+/)*[\w-]+\.(?:py|md))\b(?!\.)")
+WRITTEN = {"dictionary.md"}  # by a release
+
+
+def lost_files(text: str, here: Path) -> list[str]:
+    """Files that a source names and that are neither in the repository, nor in the package, nor beside it."""
+    found = set(_FILE.findall(text)) - WRITTEN
+    return sorted(name for name in found if not any((place / name).exists() for place in (ROOT, SRC, here)))
+
+
+def test_every_file_that_the_source_names_exists():
+    found = {
+        path.relative_to(SRC).as_posix(): lost_files(path.read_text("utf-8"), path.parent) for path in SRC.rglob("*.py")
+    }
+    assert {name: lost for name, lost in found.items() if lost} == {}
+
+
+def test_a_lost_file_is_seen():
+    text = "# see reading/estimate.py, docs/limits.md, schema/tree.py and `tree.py`\n_PAGE = 'page.md.j2'"
+    assert lost_files(text, SRC / "schema") == ["reading/estimate.py"]

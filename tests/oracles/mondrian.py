@@ -26,8 +26,8 @@ from sfumato.kernels.conditions import (
     RECURSIVE,
     SIZE,
     Condition,
+    all_hold,
 )
-from sfumato.kernels.conditions_exact import all_hold
 from sfumato.kernels.mondrian.layout import BOX, SET, CutAttribute
 from sfumato.kernels.mondrian.partition import NOBODY, CutTree
 

@@ -1,4 +1,4 @@
-"""The urn and the keeping of empty blocks, in plain Python: the reference of `commuting.urn_kernel`."""
+"""The urn and the keeping of empty blocks, in plain Python: the reference of the kernels in `commuting.urn`."""
 
 from __future__ import annotations
 

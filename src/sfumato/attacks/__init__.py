@@ -9,22 +9,17 @@ from sfumato.attacks.audit import Accused, Audited, black_box_audit, exact_audit
 from sfumato.attacks.base import Attack, Exposure, Fit, Gain, Knowledge
 from sfumato.attacks.calibration import Calibration, calibrate
 from sfumato.attacks.composing.against import Against, against, open_releases, read_victims
-from sfumato.attacks.composing.attack import Intersection, composition
+from sfumato.attacks.composing.composition import Composition, Intersection, Records, Tally, composition
 from sfumato.attacks.composing.differencing import Differencing
-from sfumato.attacks.composing.outcome import Composition, Records, Tally
 from sfumato.attacks.container import Container
-from sfumato.attacks.definetti import DeFinetti
-from sfumato.attacks.downcoding.columns import Downcoding
-from sfumato.attacks.downcoding.rows import DowncodingRows
-from sfumato.attacks.experiment import OverlapRow, Samples, draw_samples, overlap_experiment
-from sfumato.attacks.foreground import Foreground
+from sfumato.attacks.definetti import DeFinetti, Foreground
+from sfumato.attacks.downcoding import Downcoding, DowncodingRows
 from sfumato.attacks.identity import Identity
-from sfumato.attacks.inference import Inference
-from sfumato.attacks.inference_variants import RuledOut, Similarity, Skewness
-from sfumato.attacks.learner import Learner
+from sfumato.attacks.inference import Inference, Learner, RuledOut, Similarity, Skewness
 from sfumato.attacks.linkage import Linkage
 from sfumato.attacks.membership import Membership, advantage_bound
 from sfumato.attacks.minimality import Minimality
+from sfumato.attacks.overlap import OverlapRow, Samples, draw_samples, overlap_experiment
 from sfumato.attacks.registry import REGISTRY
 from sfumato.attacks.shadow import Shadow
 from sfumato.attacks.singling_out import SinglingOut

@@ -11,7 +11,7 @@ Checked   tests/claims/test_audit.py::test_the_walk_is_a_law
           tests/claims/test_audit.py::test_every_trap_has_a_mutant_that_is_caught
           tests/claims/test_audit.py::test_the_audit_finds_exactly_epsilon_where_it_is_reached
 Silent on other pairs of tables, on time, and on whether entropy draws by these laws (tests/claims/test_sparse_noise.py,
-          test_selection_claims.py). For tiny tables: cost grows as the number of sequences of choices.
+          tests/claims/test_selection_claims.py). For tiny tables: cost grows as the number of sequences of choices.
 """
 
 from __future__ import annotations
@@ -36,19 +36,7 @@ from sfumato.mechanisms.noisy_cells import Decided
 from sfumato.randomness import discrete_laplace_pmf, discrete_laplace_tail, exponential_choice_pmf, permute_and_flip_pmf
 from sfumato.randomness.enclosure import context
 
-__all__ = [
-    "Accused",
-    "Audited",
-    "CountLaw",
-    "Law",
-    "Walk",
-    "audit_claim",
-    "black_box_audit",
-    "exact_audit",
-    "laplace_counts",
-    "law_of",
-    "walked",
-]
+__all__ = ["Accused", "Audited", "Law", "Walk", "black_box_audit", "exact_audit", "laplace_counts", "law_of", "walked"]
 
 INFINITY = Decimal("Infinity")
 WORK = context(60)

@@ -237,7 +237,7 @@ class Gain:
     def better_than_baseline(self) -> bool:
         """Whether the attack beats a guess without the release by more than chance explains.
 
-        Who says "in" without looking says it of others as often: membership is measured against them.
+        An attacker who always says "in" says it of others as often: membership is measured against them.
         """
         if self.axis == "membership" and self.controls is not None:
             return self.interval[0] > 0

@@ -23,7 +23,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from sfumato.attacks.composing.attack import composition
+from sfumato.attacks.composing.composition import composition
 from sfumato.claims import Linkability, Linkable, plain, split_linkability
 from sfumato.counts import Table
 from sfumato.errors import ParameterError
@@ -160,11 +160,11 @@ def _draw(
     drawn = np.empty((rows, codes.shape[1]), np.int32)
     for at, attribute in enumerate(table.schema.published):
         share = np.asarray(declared.get(attribute.name, np.bincount(codes[:, at], minlength=attribute.size)), float)
-        drawn[:, at] = _values(attribute, share, entropy.child(attribute.name), rows)
+        drawn[:, at] = _values(share, entropy.child(attribute.name), rows)
     return drawn
 
 
-def _values(attribute: Attribute, share: np.ndarray, entropy: Entropy, rows: int) -> np.ndarray:
+def _values(share: np.ndarray, entropy: Entropy, rows: int) -> np.ndarray:
     edges = np.cumsum(share) / share.sum()
     uniform = entropy.words(rows) / 2.0**64
     found = np.searchsorted(edges, uniform, side="right")

@@ -1,22 +1,138 @@
-"""What an attack is run on: releases, what the attacker knows, and the people it is tried on."""
+"""What an attack is run on: releases, what the attacker knows, and the people it is tried on.
+
+People who agree in what is known of them are attacked once, with their number.
+
+Source    Ours.
+Claim     Each person of a table is attacked by one row, whether they have one row or many.
+Because   where the schema names a person, one row of each is drawn. A sentence speaks of people where each row that
+          is attacked is a different person, by a key or because the schema says so; else of rows.
+Checked   tests/claims/test_attacks_count_people.py::test_rates_are_of_people
+          tests/claims/test_attacks_count_people.py::test_a_mutant_that_counts_rows_is_caught
+          tests/claims/test_attacks_count_people.py::test_no_sentence_says_people_where_rows_are_counted
+          tests/claims/test_attacks_count_people.py::test_a_mutant_sentence_about_people_is_caught
+Silent on a schema that says falsely that each row is a different person.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Protocol
 
-from sfumato.attacks.base import Gain, Knowledge
-from sfumato.attacks.victims import Victims, victims
+import numpy as np
+
+from sfumato.attacks.base import PEOPLE, ROWS, Exposure, Gain, Knowledge, Whom
 from sfumato.counts import Table
 from sfumato.errors import NotComparable, ParameterError
 from sfumato.estimate import measured_attributes
+from sfumato.measures.base import worst_of
+from sfumato.measures.proportions import Share
 from sfumato.mechanisms import Progress
 from sfumato.randomness import Entropy
 from sfumato.release import Release
 from sfumato.schema import Schema
 
-__all__ = ["Case", "known_names", "run"]
+__all__ = [
+    "MOST",
+    "Case",
+    "Victims",
+    "known_names",
+    "one_row_each",
+    "run",
+    "share_of",
+    "victims",
+    "whom",
+    "worst_attribute",
+]
+
+MOST = 25_000  # people on each side; more make an interval narrower than anybody reads
+
+
+@dataclass(frozen=True)
+class Victims:
+    """Distinct targets: codes of what is known, of the secret (or of all that is carried), and how many there are."""
+
+    names: tuple[str, ...]
+    _: KW_ONLY
+    codes: np.ndarray = field(repr=False)
+    weight: np.ndarray = field(repr=False)
+    known: int
+    whom: Whom
+
+    @property
+    def quasi(self) -> np.ndarray:
+        """Codes of what the attacker knows."""
+        return self.codes[:, : self.known]
+
+    @property
+    def secret(self) -> np.ndarray:
+        """Codes of the first attribute beyond what is known."""
+        return self.codes[:, self.known]
+
+    @property
+    def people(self) -> int:
+        """How many there are in all."""
+        return int(self.weight.sum())
+
+    def exposure(self, success: np.ndarray, chance: np.ndarray) -> Exposure:
+        """Return how the attack fared on each kind of target."""
+        return Exposure(self.names, codes=self.codes, weight=self.weight, success=success, chance=chance)
+
+
+def victims(
+    table: Table, known: Sequence[str], secrets: Sequence[str] = (), *, entropy: Entropy, most: int = MOST
+) -> Victims:
+    """Return the people of a table, or as many of them at random as are attacked at most, each by one of their rows."""
+    rows = one_row_each(table, entropy, most)
+    counts = (table if rows is None else table.take(rows)).counts((*known, *secrets))
+    return Victims(
+        counts.names, codes=counts.codes.astype(np.int64), weight=counts.weights, known=len(known), whom=whom(table)
+    )
+
+
+def whom(table: Table, *, all_rows: bool = False) -> Whom:
+    """Return what `victims` of a table are, or with `all_rows` its rows: people only where each is a different one."""
+    schema = table.schema
+    if schema.unit != "person":
+        return ROWS
+    if not schema.several:
+        return PEOPLE if schema.rows_per_person == 1 else ROWS
+    persons = table.persons()
+    if persons is None or (all_rows and len(np.unique(persons)) < len(persons)):
+        return ROWS
+    return PEOPLE
+
+
+def one_row_each(table: Table, entropy: Entropy, most: int = MOST) -> np.ndarray | None:
+    """Return the rows that stand for people: one of each, at random, `most` of them at most; None for every row.
+
+    Where the schema names a person who may have several rows, a share of these rows is a share of people.
+    """
+    rows = None
+    if table.schema.several and whom(table) is PEOPLE and (persons := table.persons()) is not None:
+        order = entropy.child("rows of a person").permutation(len(persons))
+        rows = np.sort(order[np.unique(persons[order], return_index=True)[1]])
+    many = table.rows if rows is None else len(rows)
+    if many <= most:
+        return rows
+    kept = np.flatnonzero(entropy.subset(many, most))
+    return kept if rows is None else rows[kept]
+
+
+def share_of(success: np.ndarray, weight: np.ndarray) -> Share:
+    """Return the share of people on whom the attack succeeds; expected where `success` holds chances."""
+    total = float(np.dot(success.astype(np.float64), weight))
+    whole = round(total)
+    return Share(whole if abs(total - whole) < 1e-9 * max(1.0, total) else total, trials=int(weight.sum()))
+
+
+def worst_attribute(names: Sequence[str], one: Callable[[str], Gain]) -> Gain:
+    """Attack each attribute; return the result of the one that is given away most, with each in `by_attribute`."""
+    return worst_of({name: one(name) for name in names}, _given_away)
+
+
+def _given_away(found: Gain) -> tuple[float, float]:
+    return (found.targets.rate if found.controls is None else found.value), found.targets.rate
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,8 +33,7 @@ import numpy as np
 import polars as pl
 
 from sfumato.attacks.base import FITS, Exposure, Fit, Gain, Harm, Whom
-from sfumato.attacks.case import Case, run
-from sfumato.attacks.victims import MOST, one_row_each, share_of, whom
+from sfumato.attacks.case import MOST, Case, one_row_each, run, share_of, whom
 from sfumato.counts import Table
 from sfumato.declare import Whole, declare, parameter
 from sfumato.errors import NotComparable, SfumatoError, count_of
@@ -49,7 +48,7 @@ from sfumato.release.tables import COUNT, GROUP
 from sfumato.schema import Attribute, Labels, Schema
 from sfumato.visible import visible
 
-__all__ = ["Container", "OpenedFile", "open_container"]
+__all__ = ["Container", "open_container"]
 
 _TYPES = "ARROW:schema"  # the types of the columns, which every writer of Parquet keeps
 _STOPS = (
@@ -134,7 +133,7 @@ def _data_file(folder: Path, schema: Schema) -> Path:
 
 
 def _manifest_notes(folder: Path) -> Iterator[str]:
-    """A manifest that says when, to the hour: whoever sees changes in a table learns from it whom they are about."""
+    """A manifest that gives the hour: anyone who sees changes in a table learns from it whom they are about."""
     try:
         created = str(json.loads((folder / MANIFEST).read_text("utf-8")).get("created", ""))
     except (OSError, ValueError, AttributeError):
@@ -204,7 +203,7 @@ class _Trial:
 
 @declare
 class Container:
-    """Look for what a file tells beside its table."""
+    """Look for what a file reveals beside its table."""
 
     name: ClassVar[str] = "container"
     axis: ClassVar[Harm] = "identity"

@@ -6,8 +6,8 @@ Claim     For each person the guess is the value of largest est(s | y) at what i
           frequent; a person no box holds is read off the nearest boxes. With `ruled_out` = j the attacker knows of the
           j likeliest wrong values that they are wrong. With `similar` = m a guess below the same node, m steps up the
           sensitive hierarchy, counts as right. With `risen` the guess is the value whose share in the class is furthest
-          above its share in the whole release, and the baseline is that share. `inference_variants.py` has each under
-          a name.
+          above its share in the whole release, and the baseline is that share. Each of the three has a
+          name as well: `skewness`, `similarity`, `ruled-out`.
 Because   est(s | y) holds what a release of any form says of a point; the controls are guessed by the same rule.
 Checked   tests/claims/test_inference_attack.py::test_equals_the_slow_attack
           tests/claims/test_inference_attack.py::test_planted_tables
@@ -24,21 +24,36 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sfumato.attacks.base import FITS, Fit, Gain, Harm, joined_words, percent
-from sfumato.attacks.case import Case, run
-from sfumato.attacks.victims import (
+from sfumato.attacks.case import (
     MOST,
+    Case,
     Victims,
+    run,
     share_of,
     worst_attribute,
 )
 from sfumato.declare import Whole, declare, parameter
 from sfumato.errors import count_of
-from sfumato.estimate import align, inferred
+from sfumato.estimate import align, inferred, row_features
+from sfumato.measures.classification import training_lines
+from sfumato.measures.learners import ModelName, fit
 from sfumato.measures.proportions import Share
 from sfumato.release import Release
 from sfumato.schema import Attribute, Schema
 
-__all__ = ["Guesser", "Guesses", "Inference", "carries", "guess_secrets", "guessed", "in_parts", "inference_gain"]
+__all__ = [
+    "Guesser",
+    "Guesses",
+    "Inference",
+    "Learner",
+    "RuledOut",
+    "Similarity",
+    "Skewness",
+    "carries",
+    "guess_secrets",
+    "guessed",
+    "in_parts",
+]
 
 STOPS = "fewer or coarser quasi-identifiers, t-closeness for this attribute, or differential privacy"
 _TIE = 1e-9
@@ -137,7 +152,7 @@ class Guesses:
 
     @property
     def share(self) -> Share:
-        """How many are guessed rightly."""
+        """How many are guessed correctly."""
         return share_of(self.success, self.people.weight)
 
 
@@ -318,3 +333,150 @@ def _without(beliefs: np.ndarray, truth: np.ndarray, ruled_out: int) -> np.ndarr
     left[lines[:, None], gone] = 0.0
     totals = left.sum(axis=1, keepdims=True)
     return np.asarray(np.divide(left, totals, where=totals > 0, out=left))
+
+
+# Inference with one more idea each: values that stand out, values that are alike, values that are ruled out.
+#
+# Source    Li, Li & Venkatasubramanian, "t-closeness", ICDE 2007 (skewness and similarity attacks); Machanavajjhala et
+#           al., "l-diversity", TKDD 2007 (background knowledge that rules values out).
+# Claim     `skewness` guesses the value whose share at the person's point is furthest above its share in the whole
+#           release, and its baseline is how often people have the guessed value at all. `similarity` counts a guess as
+#           right that lies below the same node of the sensitive hierarchy, one step up. `ruled-out` knows of the
+#           likeliest wrong value that it is wrong. All three are `inference` with one field set.
+# Because   where one person in a hundred is ill, a class in which half are says much about its people, although both
+#           values are likely; three names of one illness are diverse and say the same; and friends know what somebody
+#           does not have.
+# Checked   tests/claims/test_inference_variants.py::test_skewness_on_planted_tables
+#           tests/claims/test_inference_variants.py::test_similarity_on_planted_tables
+#           tests/claims/test_inference_variants.py::test_ruled_out_on_planted_tables
+#           tests/claims/test_inference_variants.py::test_skewness_equals_the_slow_attack
+#           tests/claims/test_inference_variants.py::test_wrong_mutants_are_caught
+# Silent on which values are worth hiding: each counts the same.
+
+
+def _named(gain: Gain, name: str) -> Gain:
+    """The same result under another name, each attribute's included."""
+    parts = {attribute: replace(one, attack=name) for attribute, one in gain.by_attribute.items()}
+    return replace(gain, attack=name, by_attribute=parts)
+
+
+@declare
+class Skewness:
+    """Guess the value that is furthest above its usual share."""
+
+    name: ClassVar[str] = "skewness"
+    axis: ClassVar[Harm] = "inference"
+    compared: ClassVar[bool] = True
+
+    _: KW_ONLY
+    most: Whole = parameter("How many people of each side are attacked at most.", default=MOST, least=2)
+
+    run = run
+
+    def fits(self, release: Release) -> Fit:
+        """Anything that carries an attribute can be read."""
+        return carries(release)
+
+    def attempt(self, case: Case) -> Gain:
+        """Guess the values of targets and controls; of several sensitive attributes the worst is shown."""
+        return _named(Inference(risen=True, most=self.most).attempt(case), self.name)
+
+
+@declare
+class Similarity:
+    """Guess the sensitive value up to what is alike in its hierarchy."""
+
+    name: ClassVar[str] = "similarity"
+    axis: ClassVar[Harm] = "inference"
+
+    _: KW_ONLY
+    similar: Whole = parameter("Steps up the sensitive hierarchy at which a guess still counts.", default=1, least=1)
+    most: Whole = parameter("How many people of each side are attacked at most.", default=MOST, least=2)
+
+    run = run
+
+    def fits(self, release: Release) -> Fit:
+        """A carried attribute that has a hierarchy."""
+        if why_not := carries(release).why_not:
+            return Fit(why_not)
+        deep = any(int(attribute.nodes.depth.max()) > 1 for attribute in release.carried)
+        return FITS if deep else Fit("no attribute it carries has a hierarchy")
+
+    def attempt(self, case: Case) -> Gain:
+        """Guess the values of targets and controls; of several sensitive attributes the worst is shown."""
+        return _named(Inference(similar=self.similar, most=self.most).attempt(case), self.name)
+
+
+@declare
+class RuledOut:
+    """Guess the sensitive value after the likeliest wrong ones are ruled out."""
+
+    name: ClassVar[str] = "ruled-out"
+    axis: ClassVar[Harm] = "inference"
+
+    _: KW_ONLY
+    ruled_out: Whole = parameter("Wrong values that the attacker rules out.", default=1, least=1, grid=(1, 2, 3))
+    most: Whole = parameter("How many people of each side are attacked at most.", default=MOST, least=2)
+
+    run = run
+
+    def fits(self, release: Release) -> Fit:
+        """A carried attribute with three values or more: of two, one ruled out leaves the truth."""
+        if why_not := carries(release).why_not:
+            return Fit(why_not)
+        most = max(attribute.size for attribute in release.carried)
+        return FITS if most > self.ruled_out + 1 else Fit("ruling out values leaves one only")
+
+    def attempt(self, case: Case) -> Gain:
+        """Guess the values of targets and controls; of several sensitive attributes the worst is shown."""
+        return _named(Inference(ruled_out=self.ruled_out, most=self.most).attempt(case), self.name)
+
+
+# A learner trained on the release guesses the sensitive value, of people in it and of people it never saw.
+#
+# Source    Cormode, "Personal privacy vs population privacy: learning to attack anonymization", KDD 2011; target and
+#           control: Giomi et al., PoPETs 2023.
+# Claim     Success is a value predicted by a learner that saw the release alone. What it says of the controls is
+#           what it learned of everybody; the gain is what their own rows add for the targets.
+# Because   targets and controls are drawn from one table, and only the targets' rows are in the release: for each of
+#           them a control stands for the same learner trained without the row.
+# Checked   tests/claims/test_attribute_attacks.py::test_a_learner_on_planted_tables
+#           tests/claims/test_attribute_attacks.py::test_a_learner_gains_what_its_rows_say
+#           tests/claims/test_attribute_attacks.py::test_wrong_learners_are_caught
+#           tests/claims/test_attribute_attacks.py::test_a_learner_that_sees_the_controls_is_caught
+# Silent on learners that generalize less or more than this one.
+
+
+@declare
+class Learner:
+    """Guess the sensitive value by a learner trained on the release."""
+
+    name: ClassVar[str] = "learner"
+    axis: ClassVar[Harm] = "inference"
+    compared: ClassVar[bool] = True
+
+    _: KW_ONLY
+    model: ModelName = parameter("The learner that is trained on the release.", default="tree")
+    most: Whole = parameter("How many people of each side are attacked at most.", default=MOST, least=2)
+
+    run = run
+
+    def fits(self, release: Release) -> Fit:
+        """Anything that carries an attribute and has a column to learn from."""
+        return carries(release) if release.quasi else Fit("it publishes no quasi-identifier to learn from")
+
+    def attempt(self, case: Case) -> Gain:
+        """Train once for each sensitive attribute; guess targets and controls."""
+
+        def guesser(release: Release, schema: Schema, name: str) -> Guesser:
+            view = align(release, schema, name)
+            learned = fit(self.model, training_lines(view, np.arange(view.values)), seed=case.seed)
+
+            def guess(people: Victims) -> Guesses:
+                success = learned(row_features(release, schema, people.quasi)) == people.secret
+                return Guesses(people, success=success, chance=success.astype(np.float64), certain=success)
+
+            said = {"holds": f" and trains a learner ({self.model}) on the release"}
+            return Guesser(guess, overall=view.overall, groups=np.arange(view.values), said=said)
+
+        return guess_secrets(self.name, guesser, case, most=self.most)

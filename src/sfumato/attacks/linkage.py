@@ -20,8 +20,7 @@ from typing import ClassVar
 import numpy as np
 
 from sfumato.attacks.base import FITS, Fit, Gain, Harm, joined_words
-from sfumato.attacks.case import Case, run
-from sfumato.attacks.victims import Victims, share_of
+from sfumato.attacks.case import Case, Victims, run, share_of
 from sfumato.declare import Whole, declare, parameter
 from sfumato.errors import NotComparable, ParameterError
 from sfumato.estimate import View, align_boxes, distinct_boxes, nearest_boxes
@@ -48,7 +47,7 @@ class Linkage:
 
     def fits(self, release: Release) -> Fit:
         """Two quasi-identifiers or more."""
-        return FITS if len(release.quasi) > 1 else Fit("it has fewer than two quasi-identifiers to part")
+        return FITS if len(release.quasi) > 1 else Fit("it has fewer than two quasi-identifiers")
 
     def attempt(self, case: Case) -> Gain:
         """Try to join the two halves of each target and control."""

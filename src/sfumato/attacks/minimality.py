@@ -24,9 +24,8 @@ from typing import ClassVar
 import numpy as np
 
 from sfumato.attacks.base import Fit, Gain, Harm
-from sfumato.attacks.case import Case, run
+from sfumato.attacks.case import Case, Victims, run
 from sfumato.attacks.inference import Guesser, Guesses, carries, guess_secrets, guessed
-from sfumato.attacks.victims import Victims
 from sfumato.declare import MaybeRational, Whole, declare, parameter
 from sfumato.estimate import View, align, holding_boxes, inferred
 from sfumato.exact import number_from_json

@@ -24,10 +24,8 @@ from typing import ClassVar
 import numpy as np
 
 from sfumato.attacks.base import FITS, ROWS, Exposure, Fit, Gain, Harm
-from sfumato.attacks.case import Case, run
-from sfumato.attacks.membership import audited, joint_view, stated_bound
-from sfumato.attacks.roc import curve_of
-from sfumato.attacks.victims import Victims, victims
+from sfumato.attacks.case import Case, Victims, run, victims
+from sfumato.attacks.membership import audited, curve_of, joint_view, stated_bound
 from sfumato.counts import Table
 from sfumato.declare import Whole, declare, parameter
 from sfumato.errors import NotComparable, SfumatoError
@@ -139,8 +137,8 @@ class Shadow:
             baseline=Share(float(pooled * runs.sum()), trials=int(runs.sum())),
             records=Exposure(exposed.names, codes=exposed.codes, weight=runs, success=rate, chance=rate),
             holds=f"knows {len(exposed.codes)} of the most exposed rows and the mechanism",
-            hit="tells {} of the releases they are in",
-            miss="takes {} of those they are not in for such",
+            hit="recognizes {} of the releases they are in",
+            miss="takes {} of the other releases for such",
             stops="differential privacy, or leaving out rows that are unique on what is published",
             whom=ROWS,
             notes=tuple(filter(None, [curve.sentence()])),

@@ -24,8 +24,7 @@ from typing import ClassVar
 import numpy as np
 
 from sfumato.attacks.base import FITS, PEOPLE, ROWS, Exposure, Fit, Gain, Harm, Whom
-from sfumato.attacks.case import Case, run
-from sfumato.attacks.victims import whom
+from sfumato.attacks.case import Case, run, whom
 from sfumato.counts import Counts, Table
 from sfumato.declare import Whole, declare, parameter
 from sfumato.errors import count_of

@@ -23,9 +23,8 @@ from typing import Any
 import numpy as np
 
 from sfumato.attacks.base import Attack, Fit, Gain, Knowledge, percent
-from sfumato.attacks.case import known_names
+from sfumato.attacks.case import known_names, victims
 from sfumato.attacks.registry import REGISTRY
-from sfumato.attacks.victims import victims
 from sfumato.counts import Table, holdout
 from sfumato.declare import says
 from sfumato.errors import NotComparable, ParameterError, SfumatoError

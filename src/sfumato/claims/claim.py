@@ -141,7 +141,7 @@ class Claim:
             raise ParameterError("promise", type(self.promise).__name__, "must be a requirement or a guarantee")
         kept = self.requirement
         if kept is not None and not all(part.checkable for part in kept.parts):
-            rule = "is an estimate under a model and no requirement a file can show"
+            rule = "is an estimate under a model, not a requirement that a file can show"
             raise ParameterError("promise", str(kept), rule, hint="state it as Linkable")
         if not isinstance(self.promise, _PRIVATE):
             if self.neighbours is not None or self.trace:
@@ -187,14 +187,14 @@ class Claim:
         return varied if self.promise.base is None else self.promise.base & varied
 
     def refuse_veto(self, name: str) -> None:
-        """Raise where a release under this claim would be withheld by what the data say of it.
+        """Raise where a release under this claim would be withheld because of what the data say.
 
-        Differential privacy is proved for what is drawn, all of it. Whoever publishes only the draws that pass a test
-        on the confidential rows tells by each release that the test was passed, and nothing paid for that. The answer
-        depends on the claim alone, so it can and should be asked before anything is drawn.
+        Differential privacy is proved for what is drawn, all of it. To publish only the draws that pass a test
+        on the confidential rows is to reveal, by each release, that the test was passed, and no budget covers
+        that. The answer depends on the claim alone, so it can and should be asked before anything is drawn.
         """
         if self.kind == "proved":
-            rule = "cannot withhold a differentially private release: a release that is vetoed by the data leaks them"
+            rule = "cannot withhold a differentially private release: a veto that depends on the data leaks them"
             hint = f"omit {name} and read the comparison as a warning, or compare before you choose the method"
             raise ParameterError(name, "given", rule, hint=hint)
 
@@ -236,7 +236,7 @@ class Claim:
         for key in unknown_keys(data, claim.to_json()):
             raise ParameterError(key, "given", "is not a part of this claim")
         if mistyped(data, claim.to_json()):
-            raise ParameterError("promise", "given", "has another number in place of a whole one")
+            raise ParameterError("promise", "given", "holds a number that must be whole and is not")
         return claim
 
     def describe(self) -> str:

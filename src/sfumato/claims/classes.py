@@ -29,7 +29,6 @@ __all__ = [
     "BoolArray",
     "Classes",
     "Figure",
-    "IntArray",
     "each_exactly",
     "largest_ratio",
     "read_classes",

@@ -119,13 +119,13 @@ def asked_for(given: Mapping[str, Any]) -> Requirement | None:
         for name in others:
             if name not in named:
                 hint = f"--{_dashed(first)} {named[first]} --{_dashed(name)} 10"
-                raise ParameterError(first, named[first], f"goes with --{_dashed(name)}", hint=hint)
+                raise ParameterError(first, named[first], f"needs --{_dashed(name)}", hint=hint)
     kept = [kind for kind in asked if not any(set(needed[kind]) < set(needed[other]) for other in asked)]
     used = {_named(one) for kind in kept for one in parameters(kind)}
     for name, value in named.items():
         if name not in used:
             owner = next(kind for kind in needed if name in [_named(one) for one in parameters(kind)])
-            raise ParameterError(name, value, f"goes with --{_dashed(needed[owner][0])}")
+            raise ParameterError(name, value, f"needs --{_dashed(needed[owner][0])}")
     made = [kind(**{one.name: named[_named(one)] for one in parameters(kind) if _named(one) in named}) for kind in kept]
     return reduce(and_, made) if made else None
 

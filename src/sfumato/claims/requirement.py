@@ -30,15 +30,7 @@ from sfumato.errors import ParameterError
 if TYPE_CHECKING:
     from sfumato.schema import Schema
 
-__all__ = [
-    "Conjunction",
-    "Found",
-    "Requirement",
-    "Unit",
-    "check_each",
-    "requirement_notes",
-    "vacuous_notes",
-]
+__all__ = ["Conjunction", "Found", "Requirement", "Unit", "check_each", "requirement_notes"]
 
 Unit: TypeAlias = Literal["person", "row"]
 """What a claim counts: people, where the schema decides who they are, else rows."""

@@ -67,8 +67,8 @@ def decide(schema: str, as_json: bool) -> None:
         if after != text:
             text = after
             _write(path, text)
-    left = len(decisions(text))
-    say("Every question is answered." if not left else f"{count_of(left, 'question is', 'questions are')} still open.")
+    open_now = len(decisions(text))
+    say("Every question is answered." if not open_now else f"{count_of(open_now, 'question is', 'questions are')} still open.")
 
 
 def _key(one: Decision) -> tuple[str, str, str]:

@@ -39,7 +39,7 @@ def demo(output: str, quick: bool, membership_public: bool, as_json: bool) -> No
     Example: sfumato demo -o demo-out
     """
     import sfumato as sf
-    from sfumato.pages.stories import membership
+    from sfumato.pages.contents import membership
 
     refuse_target("output", output, folder=True)
     folder = _free(output)
@@ -94,7 +94,7 @@ def _show(front: Frontier, chosen: Recommendation, given: tuple[str, str]) -> No
     """Print the comparison, then the worst that was found in the recommended release, then the command."""
     from sfumato.cli.frontier import show
     from sfumato.pages.commands import publish_command
-    from sfumato.pages.stories import worst_of
+    from sfumato.pages.contents import worst_of
 
     show(front, chosen)
     for line in worst_of(chosen.point):

@@ -11,7 +11,7 @@ from sfumato.visible import operand, shell_command
 __all__ = ["finish"]
 
 
-@click.command(short_help="Give a whole release that was never named its folder.")
+@click.command(short_help="Finish a release that was written but not moved to its folder.")
 @click.argument("partial", type=click.Path())
 @click.option("-o", "--output", type=click.Path(), help="Folder to write (default: the one it was made for).")
 @click.option("--ledger", type=click.Path(), help="Ledger it was accounted in, to note the folder.")

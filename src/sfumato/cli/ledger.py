@@ -36,7 +36,7 @@ __all__ = ["ledger"]
     metavar="ENTRY",
     help="State that the release of a spent entry was never saved (with --note).",
 )
-@click.option("--note", default="", help="Why, for whoever reads the ledger later.")
+@click.option("--note", default="", help="Reason, for later readers of the ledger.")
 @json_option
 def ledger(
     file: str,
@@ -54,7 +54,7 @@ def ledger(
 ) -> None:
     """List what was published about each population, what it cost, and what its limit leaves.
 
-    A reservation that was never settled counts as spent. Neighbour relations are added up apart; "together" is a
+    A reservation that was never settled counts as spent. Neighbour relations are added up separately; "together" is a
     figure that holds for all of them, under the weakest.
 
     Example: sfumato ledger ledger.db --population adult-1994

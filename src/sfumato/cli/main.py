@@ -40,7 +40,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "sfumato.cli.synthesize:synthesize",
         "Make synthetic commuting patterns with a proved (epsilon, delta).",
     ),
-    "finish": ("sfumato.cli.finish:finish", "Name a whole release whose process ended too early."),
+    "finish": ("sfumato.cli.finish:finish", "Finish a release whose process ended before it had its folder."),
     "ledger": ("sfumato.cli.ledger:ledger", "What was published about whom, what it cost, what is left."),
     "serve": ("sfumato.cli.serve:serve", "Open the local web app."),
     "explain": ("sfumato.cli.explain:explain", "What a claim, requirement or measure means, with its formula."),
@@ -166,7 +166,7 @@ def main(arguments: list[str] | None = None, *, command: click.Command = app, na
 
 
 def _end_at_once(code: int) -> None:
-    """End the process without taking Python apart: with polars and numba loaded that takes a third of a second.
+    """End the process without Python's own shutdown: with polars and numba loaded that takes a third of a second.
 
     What was registered for the end, such as temporary folders, is still done; threads that work are not waited for.
     """

@@ -19,8 +19,8 @@ __all__ = ["serve"]
 def serve(workspace: str, port: int, no_browser: bool, upload_limit: int | None, as_json: bool) -> None:
     """Open the local web app on a folder of projects: from a file to a verified release, without a command.
 
-    It answers on this machine only, to whoever has the printed address. Ctrl-C ends it; what runs goes on from where
-    it was when it is started again.
+    It answers on this machine only, to anyone who has the printed address. Ctrl-C ends it; what was running
+    continues where it stopped when the app is started again.
 
     Example: sfumato serve my-workspace
     """

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from sfumato.cli.notes import budget_warnings
 from sfumato.cli.options import DECIMAL, WHOLE, json_option, table_of
 from sfumato.cli.output import emit, made, say, say_lines
-from sfumato.cli.publish.notes import budget_warnings
 from sfumato.commuting.flows import FLOW_COLUMNS
 from sfumato.visible import operand, shell_command
 

@@ -35,7 +35,6 @@ __all__ = [
     "excess",
     "exp_below",
     "log_above",
-    "log_pmf",
     "log_reference_zero_sample",
     "reference_zero_samples",
     "rounded_up",

@@ -31,7 +31,7 @@ from sfumato.io.source import Source, open_source
 from sfumato.limits import FLOWS
 from sfumato.schema import Schema
 
-__all__ = ["FLOW_COLUMNS", "FlowColumn", "Flows", "Unit", "read_flows"]
+__all__ = ["FLOW_COLUMNS", "Flows", "Unit", "read_flows"]
 
 Unit = Literal["job", "person"]
 _DESTINATIONS = ("w_geocode", "destination", "work")

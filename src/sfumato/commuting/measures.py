@@ -27,7 +27,6 @@ from sfumato.release import Release
 from sfumato.schema import Schema
 
 __all__ = [
-    "CommuteDistances",
     "Pairs",
     "Places",
     "commute_distances",

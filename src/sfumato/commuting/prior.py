@@ -4,7 +4,7 @@ Source    Machanavajjhala et al., ICDE 2008, sec. IV-V: Theorems 4.1 and 4.4, Le
           rules and the accept/reject analogues the paper leaves out: docs/theory/commuting.md.
 Claim     What `smallest_alpha` returns was itself certified, as the fraction returned; its delta, and any delta
           of `certified_delta` and `shrunk_certificate`, is an upper bound.
-Because   see dirichlet_rules (the rules), dirichlet_tails (the floats), dirichlet_shrink (Algorithm 2).
+Because   see commuting/bounds.py (the rules and their floats) and Algorithm 2 below.
 Checked   tests/claims/test_dirichlet_prior.py::test_smallest_alpha_is_certified_and_the_least_that_is
           tests/claims/test_dirichlet_prior.py::test_accept_reject_certificate_covers_every_pair
 Silent on minimality between two candidates of the search: delta is a saw-tooth in alpha.

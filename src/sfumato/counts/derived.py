@@ -61,7 +61,7 @@ class Derived:
     def problem(self, where: str) -> Problem:
         """Return it as something to look at before publishing."""
         known, said = " and ".join(self.known), f"{self.describe()} in nearly all rows"
-        apart = f"whoever knows {known} of somebody can tell the rows of a class apart by it"
+        apart = f"anyone who knows a person's {known} can tell the rows of a class apart by it"
         rule = f"{said}, and is published unchanged: {apart}"
         if not self.follows:
             rule = f"{said}: published unchanged, it says again what is made coarser"

@@ -30,7 +30,7 @@ from sfumato.counts.people import (
 )
 from sfumato.engines import Engine, Parts, PersonLines
 from sfumato.engines.coding import code_frame, column_of, plain_texts
-from sfumato.engines.people import whole_of
+from sfumato.engines.grouping import whole_of
 from sfumato.engines.spark import (
     PART,
     ROWS,
@@ -49,8 +49,7 @@ from sfumato.engines.spark import (
 )
 from sfumato.errors import Problem
 from sfumato.io.source import guarded
-from sfumato.io.spark import collected, quiet
-from sfumato.io.spark_workers import Guarded, by_key, framed
+from sfumato.io.spark import Guarded, by_key, collected, framed, quiet
 from sfumato.schema import Attribute
 
 __all__ = ["SparkPeople", "spark_people"]

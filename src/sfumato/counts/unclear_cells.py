@@ -21,7 +21,7 @@ import polars as pl
 from sfumato.errors import Problem
 from sfumato.io.source import Source
 from sfumato.schema import Attribute, Days, Edges, Grid, Schema
-from sfumato.schema.formats import NumberForm, spelt_day
+from sfumato.schema.formats import NumberForm, parse_day
 
 __all__ = ["unclear_cells"]
 
@@ -48,7 +48,7 @@ def _ways(attribute: Attribute) -> tuple[Callable[[str], Any], Callable[[str], A
         swapped = form.replace("%d", "\0").replace("%m", "%d").replace("\0", "%m")
         one, two = (text.replace("%d", "day").replace("%m", "month").replace("%Y", "year") for text in (form, swapped))
         rule = f"is read as {one}, and no cell of the file tells it from {two}: every day could be another"
-        return lambda text: spelt_day(text, form), lambda text: spelt_day(text, swapped), rule, _ASK
+        return lambda text: parse_day(text, form), lambda text: parse_day(text, swapped), rule, _ASK
     if isinstance(attribute.domain, Grid | Edges):
         form_of = attribute.numbers
         mark = form_of.thousands or form_of.decimal
@@ -65,7 +65,7 @@ def _ways(attribute: Attribute) -> tuple[Callable[[str], Any], Callable[[str], A
 
 
 _FIRST_ROWS = 20_000  # raise the question; all rows settle it
-_ASK = "ask whoever made the file; what the schema declares is what is published"
+_ASK = "ask the people who made the file; what the schema declares is what is published"
 
 
 def _open(texts: Iterable[str], declared: Callable[[str], Any], other: Callable[[str], Any]) -> bool:

@@ -3,8 +3,8 @@
 Source    own model. Domain sizes as in Table 7 of the dLink paper (age 100, sex 2, education 20, race 6,
           birthplace 41, occupation 50, salary 50); every number in `data/census_parameters.toml`.
 Claim     the mutual information of each quasi-identifier with occupation and with salary lies within a
-          factor 2 of that in UCI Census-Income (KDD), people with an occupation; `information.py` holds the
-          figures and says what stands in for salary there.
+          factor 2 of that in UCI Census-Income (KDD), people with an occupation; `census_information` holds
+          the figures and says what is used for salary there.
 Because   values are drawn in the order birthplace, race, sex, age, education, occupation, salary, each from a
           log-linear law of the earlier ones; its strengths were set once against those figures.
 Checked   tests/unit/datasets/test_census_data.py::test_mutual_information_is_census_like
@@ -50,7 +50,6 @@ __all__ = [
     "CENSUS_SCHEMA",
     "CHUNK",
     "KDD",
-    "SALARY_CUT",
     "census",
     "census_frame",
     "census_information",

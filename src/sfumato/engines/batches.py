@@ -17,9 +17,8 @@ from dataclasses import KW_ONLY, dataclass, field
 import numpy as np
 
 from sfumato.engines.engine import Engine, Finish, Lines, PairCounts, PersonLines, finish_here
-from sfumato.engines.grouping import CodeTally, packed
+from sfumato.engines.grouping import CodeTally, packed, shares_of
 from sfumato.engines.parts import Parts
-from sfumato.engines.people import shares_of
 
 __all__ = ["ArraysOfPeople", "Batch", "Batches", "batches_of"]
 

@@ -60,7 +60,7 @@ def code_frame(attributes: Sequence[Attribute], frame: pl.DataFrame, *, padded: 
 
 
 def settled_column(attribute: Attribute, codes: np.ndarray, raw: pl.Series) -> Encoded:
-    """Return one column's codes, the cells that the expressions could not tell settled one distinct value at a time."""
+    """Return one column's codes, what the expressions could not decide settled one distinct value at a time."""
     asked = codes == ASK
     if not asked.any():
         return Encoded(codes, offending={})

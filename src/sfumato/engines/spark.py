@@ -29,14 +29,12 @@ from sfumato.errors import Problem
 from sfumato.io.decode_cell import LEFT_OUT
 from sfumato.io.errors import cell_problems
 from sfumato.io.source import guarded
-from sfumato.io.spark import by_bytes, collected, quiet, quoted, spark_session
-from sfumato.io.spark_workers import Guarded, by_key, framed
+from sfumato.io.spark import Guarded, by_bytes, by_key, collected, framed, quiet, quoted, spark_session
 from sfumato.schema import Attribute
 
 __all__ = [
     "PART",
     "ROWS",
-    "Coding",
     "SparkEngine",
     "any_negative",
     "code_columns",
@@ -245,7 +243,7 @@ def gathered(batches: Iterable[Any]) -> Iterator[pl.DataFrame]:
         yield pl.concat(held, rechunk=False)
 
 
-def _again(batches: Iterable[Any], width: int) -> Callable[[Sequence[int]], Iterator[Batch]]:
+def _again(batches: Iterable[Any]) -> Callable[[Sequence[int]], Iterator[Batch]]:
     """Return a partition as batches of codes; it can be gone through once."""
 
     def again(places: Sequence[int]) -> Iterator[Batch]:
@@ -319,7 +317,7 @@ class _Counting:
     places: tuple[int, ...]
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
-        engine = Batches(self.names, sizes=self.sizes, rows=0, again=_again(batches, len(self.names)))
+        engine = Batches(self.names, sizes=self.sizes, rows=0, again=_again(batches))
         found = engine.counts([self.names[at] for at in self.places], 1 << 62, self.parts)
         assert found is not None
         codes = {name: found.codes[:, at] for at, name in enumerate(code_columns(len(self.places)))}
@@ -337,7 +335,7 @@ class _Pairing:
     wanted: tuple[tuple[int, int], ...]
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
-        engine = Batches(self.names, sizes=self.sizes, rows=0, again=_again(batches, len(self.names)))
+        engine = Batches(self.names, sizes=self.sizes, rows=0, again=_again(batches))
         for number, found in enumerate(engine.pairs(self.parts, self.wanted).values()):
             if len(found.weight):
                 keys = {PART: found.part, "a": found.first, "b": found.second}

@@ -31,7 +31,7 @@ from sfumato.io.decode_cell import LEFT_OUT
 from sfumato.io.errors import cell_problems, refused
 from sfumato.schema import Attribute
 
-__all__ = ["MOST_VALUES", "SqlEngine", "coded_by_dictionary"]
+__all__ = ["coded_by_dictionary"]
 
 MOST_VALUES = 200_000
 """Distinct values of one column that are sent to a server as a list."""

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Buckets",
-    "Cover",
     "FineCells",
     "MaxentReading",
     "Step",
@@ -47,7 +46,7 @@ __all__ = [
 
 # Estimates of a whole tree of regions at once: each step constrains one more attribute.
 #
-# Source    Ours; the estimator is that of `reading/estimate.py`.
+# Source    Ours; the estimator is that of `estimate/regions.py`.
 # Claim     `estimates` gives every population of the tree the estimate that `estimate` gives its region.
 # Because   boxes carry the product of their coverages down the tree; the next attribute's table of (label, value)
 #           sums, times the coverage of each node by each label, gives all nodes of that attribute in one product.

@@ -134,7 +134,7 @@ def overlaps(labels: Labels, table: Labels, used: np.ndarray, ends: _Ends | None
     """Return how many codes each label shares with each of the regions `used`: labels x regions.
 
     Counted at the ends of the labels, so that a region of many intervals costs no more memory than one of a single one.
-    Who asks more than once sorts the ends once.
+    A caller with several questions sorts the ends once.
     """
     if not len(labels) or not len(used):
         return np.zeros((len(labels), len(used)), np.int64)

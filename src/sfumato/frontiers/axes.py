@@ -103,7 +103,7 @@ class HeldOut:
 
     @property
     def key(self) -> str:
-        """What tells two of them apart."""
+        """What distinguishes two of them."""
         return f"{self.name} {self.model} {self.target} {table_fingerprint(self.test)}"
 
     def __call__(self, table: Table, release: Release) -> Any:
@@ -122,7 +122,7 @@ class Composed:
 
     @property
     def key(self) -> str:
-        """What tells two of them apart."""
+        """What distinguishes two of them."""
         other = hashlib.sha256(self.other.frames()["data"].write_csv().encode()).hexdigest()[:16]
         return f"{self.name} {other} {table_fingerprint(self.victims)}"
 
@@ -133,7 +133,7 @@ class Composed:
 
 @dataclass(frozen=True, slots=True)
 class Risk:
-    """A privacy axis that stands for the same on every kind of release: its words and what is counted."""
+    """A privacy axis that means the same on every kind of release: its words and what is counted."""
 
     words: str
     _: KW_ONLY
@@ -143,11 +143,12 @@ class Risk:
 RISKS = {
     "inference": Risk(
         "inference gain",
-        formula="people in the table whose sensitive value is guessed - people not in it of whom it is, as shares, by "
-        "the strongest attack",
+        formula="share of people in the table whose sensitive value is guessed - share of people not in it, by the "
+        "strongest attack",
     ),
     "membership": Risk(
-        "membership gain", formula="people in the table who are said to be in it - people not in it who are, as shares"
+        "membership gain",
+        formula="share of people in the table who are taken for members - share of people not in it who are",
     ),
     "identity": Risk("identity risk", formula="chance to point at the right row of a person in the table, on average"),
     "proved": Risk(

@@ -15,7 +15,7 @@ from sfumato.counts import Table
 from sfumato.errors import SfumatoError
 from sfumato.estimate import ExactTables, ReadTables
 from sfumato.frontiers.axes import Axis
-from sfumato.frontiers.panel import at_least, classes_of, panel_of, people_of, tables_of, typical_count
+from sfumato.frontiers.panel import classes_of, is_lower_bound, panel_of, people_of, tables_of, typical_count
 from sfumato.frontiers.point import Point
 from sfumato.frontiers.policy import WantedTable, answer_error
 from sfumato.measures import Measured, proved_bound
@@ -25,22 +25,14 @@ from sfumato.mechanisms.base import gather, run
 from sfumato.randomness import Entropy
 from sfumato.release import Release, published_frames
 
-__all__ = [
-    "Task",
-    "evaluated",
-    "figures_of_release",
-    "name_together",
-    "published_digest",
-    "rehearsed",
-    "side_by_side",
-]
+__all__ = ["Task", "evaluated", "figures_of_release", "name_together", "rehearsed", "side_by_side"]
 
 
 # Points that are one and the same release: other parameters of a method, the same published table.
 
 
 def published_digest(release: Release) -> str:
-    """Return a hash of the published tables; nothing for a release that was drawn, which comes out otherwise anew."""
+    """Return a hash of the published tables; nothing for a drawn release, which differs from run to run."""
     if release.claim.rehearsal:
         return ""
     said = hashlib.sha256()
@@ -161,7 +153,7 @@ def _measured(task: Task, mechanism: Mechanism) -> dict[str, Any]:
         "answers": {one.name: [found[one.name] for found in answers] for one in task.answers},
         "typical": typical_count(exact, read),
         "people": None if people is None or not len(people) else int(people[classes_of(first)].min(initial=1 << 62)),
-        "at_least": people is not None and at_least(first),
+        "at_least": people is not None and is_lower_bound(first),
         "axes": {place: _said(runs[0][place]) for place in ("privacy", "utility", *named.values())},
         "attributes": {
             "privacy": _by_attribute([run["privacy"] for run in runs]),

@@ -27,10 +27,9 @@ __all__ = [
     "SELECTIVITIES",
     "asked_of",
     "asked_truth",
-    "at_least",
     "classes_of",
     "group_sizes",
-    "paired_columns",
+    "is_lower_bound",
     "panel_of",
     "people_of",
     "sample_rows",
@@ -106,7 +105,7 @@ def sample_rows(release: Release, number: int = SAMPLE) -> dict[str, Any]:
 
 
 def star_shares(release: Release) -> dict[str, float]:
-    """Return for each column that others may know the share of published rows in which it tells nothing (`*`)."""
+    """Return for each column that others may know the share of published rows in which it says nothing (`*`)."""
     boxes = release.boxes
     rows = max(int(boxes.weight.sum()), 1)
     found = {}
@@ -167,7 +166,7 @@ def tables_of(table: Table, release: Release) -> tuple[ExactTables, ReadTables]:
 
 
 def columns_of(exact: ExactTables, read: ReadTables) -> list[dict[str, Any]]:
-    """Each column's counts in the table and as the release tells them; `moved` is the share of rows in other bins."""
+    """Each column's counts in the table and to a reader of the release; `moved` is the share of rows in other bins."""
     found = []
     for name, bins in exact.bins.items():
         before, after = exact.counts(name), np.clip(read.counts(name), 0, None)
@@ -195,7 +194,7 @@ def paired_columns(exact: ExactTables) -> list[str]:
 
 
 def associations_of(exact: ExactTables, read: ReadTables) -> list[dict[str, Any]]:
-    """Cramér's V of every two of `paired_columns`, in the table and as the release tells it."""
+    """Cramér's V of every two of `paired_columns`, in the table and as a reader of the release computes it."""
     return [
         {
             "pair": [one, other],
@@ -250,7 +249,7 @@ def classes_of(release: Release) -> np.ndarray:
     return np.flatnonzero(kept)
 
 
-def at_least(release: Release) -> bool:
+def is_lower_bound(release: Release) -> bool:
     """Whether `people_of` is a lower bound: a person may have several rows, and nothing says whose they are."""
     return release.people is None and release.schema.rows_per_person > 1
 
@@ -270,7 +269,7 @@ def identity_of(table: Table, release: Release) -> dict[str, Any]:
     number = np.ones(len(each), np.int64) if each is not None else sizes
     each = sizes if each is None else each
     everyone = int(number.sum())
-    unsure = at_least(release)
+    unsure = is_lower_bound(release)
     small = {} if unsure else {str(k): int(number[each < k].sum()) for k in (2, 5, 11, 20)}
     average = float((number / each).sum()) / everyone
     found = {"highest": 1 / int(sizes.min()), "average": average, "people": everyone, "below": small}

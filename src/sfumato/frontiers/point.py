@@ -56,7 +56,7 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A mark that tells what a number on an axis means on the steward's own table."""
+    """A mark that says what a number on an axis means on the steward's own table."""
 
     name: str
     _: KW_ONLY

@@ -16,7 +16,7 @@ _EVERY = 2.0  # seconds between two lines
 
 
 def progress_of(asked: bool | Progress) -> AbstractContextManager[Progress]:
-    """Return a context that yields what to tell the progress to."""
+    """Return a context that yields the function to report progress to."""
     if callable(asked):
         return nullcontext(asked)
     if not asked or sys.stderr is None:

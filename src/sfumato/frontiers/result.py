@@ -20,7 +20,7 @@ __all__ = ["AxisMeasure", "Frontier", "with_efficient"]
 
 @dataclass(frozen=True, slots=True)
 class AxisMeasure:
-    """What stands on an axis."""
+    """What an axis shows."""
 
     name: str
     _: KW_ONLY

@@ -244,7 +244,9 @@ def _listed(part: Any) -> Iterable[Mechanism]:
 def _grid(kind: Any, grid: Mapping[str, Any]) -> Iterable[Mechanism]:
     if not isinstance(kind, type) or not is_dataclass(kind):
         shown = kind if isinstance(kind, str) else type(kind).__name__
-        raise ParameterError("parts", shown, "with a grid only classes go", hint="sweep(Mondrian, k=[10, 100])")
+        raise ParameterError(
+            "parts", shown, "must be a class where a grid is given", hint="sweep(Mondrian, k=[10, 100])"
+        )
     known = [one.name for one in parameters(kind)]
     flags = list(requirement_flags()) if "requirement" in known else []
     short = [name for name in grid if name not in known and name in flags]

@@ -18,7 +18,7 @@ from typing import Any
 
 from sfumato.schema import Attribute, Days, Edges, Grid, Values
 from sfumato.schema.domain import decimal_or_none, decimal_text
-from sfumato.schema.formats import TIME, spelt, spelt_day
+from sfumato.schema.formats import TIME, format_day, parse_day
 
 __all__ = [
     "ASK",
@@ -75,7 +75,7 @@ def _written(attribute: Attribute, value: Any) -> str | None:
     if isinstance(value, int | float | Decimal):
         return text.replace(".", attribute.numbers.decimal)
     day = day_of(text) if attribute.format is not None else None
-    return text if day is None else spelt(day, str(attribute.format)) + text[10:]
+    return text if day is None else format_day(day, str(attribute.format)) + text[10:]
 
 
 def missing_result(attribute: Attribute) -> int:
@@ -89,7 +89,7 @@ def missing_result(attribute: Attribute) -> int:
 def day_of(text: str, spelling: str | None = None) -> dt.date | None:
     """Return the day of a date or timestamp, ISO or in the given format, None when the text is neither."""
     if spelling is not None:
-        return spelt_day(text, spelling)
+        return parse_day(text, spelling)
     match = _DAY.fullmatch(text)
     try:
         return dt.date.fromisoformat(match[1]) if match else None

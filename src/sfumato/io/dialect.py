@@ -27,9 +27,7 @@ from sfumato.limits import as_text, unpacked, western
 
 __all__ = [
     "BLOCK",
-    "CountedLines",
     "CsvFile",
-    "CsvForm",
     "WrongLine",
     "count_lines",
     "guesses_of",

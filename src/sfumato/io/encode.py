@@ -33,7 +33,6 @@ __all__ = [
     "Encoded",
     "cell_and_certainty",
     "cells_of",
-    "code_type",
     "days_in",
     "exact_cells",
     "exact_units",
@@ -75,7 +74,7 @@ def supported(dtype: pl.DataType) -> bool:
 
 
 def first_look(attribute: Attribute, dtype: pl.DataType, *, padded: bool = False) -> pl.Expr:
-    """Return the codes of the attribute's column; ASK where the expression cannot tell."""
+    """Return the codes of the attribute's column; ASK where the expression cannot decide."""
     raw = pl.col(attribute.column or attribute.name)
     domain = attribute.values
     textual = isinstance(dtype, pl.String | pl.Categorical | pl.Enum)

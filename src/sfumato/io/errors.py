@@ -10,7 +10,7 @@ from sfumato.errors import Problem, ReadError, count_of
 from sfumato.io.decode_cell import NULL, OUTSIDE
 from sfumato.schema import Attribute, Days, Edges, Grid, Values
 
-__all__ = ["VALUES_KEPT", "cell_problems", "guessed_reading", "missing_columns", "refused"]
+__all__ = ["cell_problems", "guessed_reading", "missing_columns", "refused"]
 
 VALUES_KEPT = 1_000
 

@@ -22,7 +22,7 @@ from sfumato.io.spark import is_session, spark_frame
 from sfumato.limits import engine_path
 from sfumato.schema import Grid
 
-__all__ = ["KINDS", "ROWS", "STATS", "Source", "guarded", "open_source", "slices", "stats_frame"]
+__all__ = ["KINDS", "ROWS", "Source", "guarded", "open_source", "slices"]
 
 
 # SPSS, Stata and SAS files, through pyreadstat: each cell as its value label, its number, its text or its day.
@@ -203,14 +203,14 @@ def guarded(where: str, action: Callable[[], Result]) -> Result:
         raise refused(where, "does not fit in memory", "use Parquet, or publish fewer columns") from None
     except Exception as error:  # noqa: BLE001  (five engines, each with its own tree of errors)
         kind = type(error).__name__
-        hint = "check the delimiter, the quotes and the encoding, and that the file is whole"
+        hint = "check the delimiter, the quotes and the encoding, and that the file is complete"
         if where == _FRAME:
             hint = "check that its own library can still read it and that its columns hold plain values"
         raise refused(where, f"cannot be read as a table ({kind})", hint) from None
     except BaseException as error:
         if type(error).__name__ != _PANIC:
             raise
-        raise refused(where, "cannot be read: the engine gave up", "check that the file is whole") from None
+        raise refused(where, "cannot be read: the engine gave up", "check that the file is complete") from None
 
 
 def open_source(
@@ -275,7 +275,7 @@ def _paths(text: str | bytes) -> list[Path]:
             folder = path.name or text
             raise refused(folder, "is a directory", f"name the files in it: {folder}/*.parquet or {folder}/*.csv")
         if path.exists() and not path.is_file():  # it is read several times, and a pipe may never end
-            raise refused(path.name, "is not a file", "save what it gives as a file first")
+            raise refused(path.name, "is not a file", "save its output as a file first")
         if path.exists():
             return [path]
     except OSError as error:
@@ -290,7 +290,7 @@ def _paths(text: str | bytes) -> list[Path]:
 def _open_paths(paths: Sequence[Path], text: dict[str, Any], sheet: str | None, expected: Sequence[str]) -> Source:
     kinds = {_kind(path) for path in paths}
     if len(kinds) > 1:
-        raise refused("data", "the files are of different kinds", "read files of each kind apart")
+        raise refused("data", "the files are of different kinds", "read files of each kind separately")
     kind, name = kinds.pop(), paths[0].name
     if kind != "csv" and any(value is not None for value in text.values()):
         other = "a file of SPSS, Stata or SAS" if kind == "stats" else kind

@@ -9,7 +9,7 @@ import contextlib
 import re
 import socket
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,11 +20,14 @@ from sfumato.errors import ParameterError, SfumatoError, count_of
 from sfumato.io.errors import refused
 
 __all__ = [
+    "Guarded",
     "Sql",
     "by_bytes",
+    "by_key",
     "collected",
     "counted",
     "frame_in",
+    "framed",
     "impatient",
     "is_session",
     "is_spark",
@@ -270,3 +273,68 @@ def _refuse_ragged(session: Any, path: str, columns_ddl: str, form: dict[str, An
 
 def _is_parquet(path: str) -> bool:
     return not path.lower().endswith((".csv", ".csv.gz", ".txt", ".tsv"))
+
+
+# What Spark's Python workers run for us: work on batches and on all lines of a key, whose errors tell no cell.
+
+
+def by_key(frame: Any, key: str, work: Callable[[Any], Any], columns_ddl: str) -> Any:
+    """Give all lines of equal key to one worker, as an Arrow table; it returns the columns of `columns_ddl`."""
+    with quiet():
+        groups = frame.groupBy(key)
+        if hasattr(groups, "applyInArrow"):
+            return groups.applyInArrow(_of_arrow(work), columns_ddl)
+        return groups.applyInPandas(_of_pandas(work), columns_ddl)  # Spark 3.5
+
+
+def framed(data: Any) -> pl.DataFrame:
+    """Return an Arrow batch or table as a polars frame."""
+    found = pl.from_arrow(data)
+    assert isinstance(found, pl.DataFrame)
+    return found
+
+
+class WorkerError(RuntimeError):
+    """Something failed on a worker; says what kind of error, and nothing of the rows."""
+
+
+def hidden(error: Exception) -> WorkerError:
+    return WorkerError(f"a worker of sfumato failed ({type(error).__name__})")
+
+
+@dataclass(frozen=True, slots=True)
+class Guarded:
+    """Runs work on batches; an error leaves without the cells that other libraries quote."""
+
+    work: Callable[[Iterable[Any]], Iterator[Any]]
+
+    def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
+        """Run it."""
+        try:
+            yield from self.work(batches)
+        except Exception as error:  # noqa: BLE001
+            raise hidden(error) from None
+
+
+def _of_arrow(work: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return work on the Arrow table of a part as a function of one argument: Spark counts them."""
+
+    def made(table):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202  (Spark reads types as instructions)
+        try:
+            return work(table)
+        except Exception as error:  # noqa: BLE001
+            raise hidden(error) from None
+
+    return made
+
+
+def _of_pandas(work: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return work on the pandas frame of a part, as Spark 3.5 gives it."""
+    run = _of_arrow(work)
+
+    def made(frame):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+        import pyarrow as pa
+
+        return run(pa.Table.from_pandas(frame, preserve_index=False)).to_pandas()
+
+    return made

@@ -28,26 +28,17 @@ from sfumato.kernels.linkage import CELLS, Link, box_mass, link_score
 
 __all__ = [
     "GONE",
-    "Heap",
-    "Index",
     "JoinAxis",
     "Joins",
-    "Merged",
     "UnitedClasses",
     "build",
     "distance",
     "distance_between",
     "join",
     "join_rules",
-    "loss_of",
     "nearest",
     "new_index",
-    "node_above_both",
     "pop",
-    "push",
-    "put_in",
-    "spread_of",
-    "take_out",
     "unite",
 ]
 
@@ -283,7 +274,7 @@ def loss_of(t: Joins, a: int, low: int, high: int) -> float:
 
 
 @inlined
-def spread_of(t: Joins, c: UnitedClasses, i: int, j: int, low: int, high: int, a: int, n: int) -> float:
+def spread_of(c: UnitedClasses, i: int, j: int, low: int, high: int, a: int, n: int) -> float:
     """Rows of i (and j, unless j is -1) that an even spread over low <= code < high puts at a wrong code."""
     even, total, first = n / (high - low), 0.0, c.code_start[a]
     for code in range(first + low, first + high):
@@ -308,7 +299,7 @@ def distance(t: Joins, c: UnitedClasses, i: int, j: int, weight: float, most: fl
             if c.code_start[a] < 0:
                 continue
             low, high, _ = join(t, a, min(c.low[i, a], c.low[j, a]), max(c.high[i, a], c.high[j, a]))
-            spread += spread_of(t, c, i, j, low, high, a, own + other)
+            spread += spread_of(c, i, j, low, high, a, own + other)
             if total + weight * spread - slack > most:
                 return np.inf
         total += weight * spread - slack
@@ -582,7 +573,7 @@ def _absorb(t: Joins, k: Link, c: UnitedClasses, i: int, j: int, weight: float) 
         c.low[i, a], c.high[i, a], c.loss[i, a] = low, high, loss
         mass *= box_mass(k, a, low, high)
         if weight > 0.0 and c.code_start[a] >= 0:
-            spread += spread_of(t, c, i, -1, low, high, a, c.rows[i])
+            spread += spread_of(c, i, -1, low, high, a, c.rows[i])
     c.mass[i], c.spread[i] = mass, spread
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from sfumato.ledger.book import Ledger, Reservation, entered, refuse_ledger_inside
 from sfumato.ledger.composition import PopulationTree, Totals
 from sfumato.ledger.cost import Budget, Cost, cost_of, under
 from sfumato.ledger.entry import Entry, LimitSet, State, population_key
+from sfumato.ledger.ledger import Ledger, Reservation, entered, refuse_ledger_inside
 
 __all__ = [
     "Budget",

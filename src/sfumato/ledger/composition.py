@@ -122,13 +122,8 @@ def check(tree: PopulationTree, charges: Iterable[Charge], asked: Charge) -> Non
     after = [*before, asked]
     name = asked.population
     above = {name, *tree.above(name)}
-    for other in tree.related(name):
-        limit = tree.limits.get(other)
-        if limit is None:
-            continue
-        near = _sharing(tree, other, after)
-        relation = weakest({charge.neighbours for charge in near})
-        if _dearest(tree, other, _by_population(near, relation)).within(limit):
+    for other, limit, relation, costs in _limited(tree, name, after):
+        if _dearest(tree, other, costs).within(limit):
             continue
         old = _by_population(_sharing(tree, other, before), relation)
         (price,) = _by_population([asked], relation).values()
@@ -136,6 +131,19 @@ def check(tree: PopulationTree, charges: Iterable[Charge], asked: Charge) -> Non
         if (spent + price).within(limit):  # what another part spent is over the limit already
             spent = _dearest(tree, other, old)
         raise _exceeded(other, relation, spent=spent, asked=price, limit=limit)
+
+
+def _limited(
+    tree: PopulationTree, name: str, charges: list[Charge]
+) -> Iterator[tuple[str, Cost, Neighbours | None, dict[str, Cost]]]:
+    """Yield each limit that concerns a population: whose it is, the relation it is held in, and what each has spent."""
+    for other in tree.related(name):
+        limit = tree.limits.get(other)
+        if limit is None:
+            continue
+        near = _sharing(tree, other, charges)
+        relation = weakest({charge.neighbours for charge in near})
+        yield other, limit, relation, _by_population(near, relation)
 
 
 def _exceeded(name: str, relation: Neighbours | None, *, spent: Cost, asked: Cost, limit: Cost) -> BudgetExceeded:
@@ -181,12 +189,7 @@ def _left(tree: PopulationTree, name: str, charges: list[Charge]) -> Cost | None
     """Return what every limit that concerns the population leaves to it, in the relations used so far."""
     left: Cost | None = None
     above = {name, *tree.above(name)}
-    for other in tree.related(name):
-        limit = tree.limits.get(other)
-        if limit is None:
-            continue
-        near = _sharing(tree, other, charges)
-        own = _by_population(near, weakest({charge.neighbours for charge in near}))
+    for other, limit, _, own in _limited(tree, name, charges):
         free = _dearest(tree, name if other in above else other, own).left_of(limit)
         left = free if left is None else left.least(free)
     return None if left is None else left.printable(up=False)

@@ -24,7 +24,7 @@ import os
 import sqlite3
 import stat
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from functools import wraps
 from pathlib import Path
@@ -35,7 +35,7 @@ from sfumato.errors import ParameterError
 from sfumato.ledger.composition import Charge, PopulationTree
 from sfumato.ledger.cost import Cost
 from sfumato.ledger.entry import Entry, LimitSet, population_key
-from sfumato.release.atomic import Held, flush, partial_of, remove_stale
+from sfumato.release.atomic import Held, flush, name_new_file, partial_of, remove_stale
 
 __all__ = [
     "WAIT_SECONDS",
@@ -90,7 +90,7 @@ def check_seals(connection: sqlite3.Connection, name: str) -> None:
     first = wrong[0].decode("utf-8", "replace")
     state = "is missing" if wrong[0] not in current else "is not as it was written"
     rule = f"is damaged, or was changed by hand: {first} {state}"
-    hint = "put back a copy of the ledger that is whole; nothing was changed"
+    hint = "restore an undamaged copy of the ledger; nothing was changed"
     raise ParameterError("ledger", name, rule, hint=hint)
 
 
@@ -264,7 +264,7 @@ def _refuse_no_file(path: Path) -> None:
         if os.path.lexists(file) and not stat.S_ISREG(file.lstat().st_mode):
             raise ParameterError("ledger", file.name, "is not a file", hint="name the file of the ledger itself")
     if path.stat().st_size == 0:
-        hint = "put a copy of the ledger back; only if none was ever kept here, delete the file and begin anew"
+        hint = "restore a copy of the ledger; only if there never was one here, delete the file and start again"
         raise ParameterError("ledger", path.name, "is empty: it is not a ledger", hint=hint)
 
 
@@ -289,7 +289,8 @@ def _create(path: Path) -> None:
                 seal(connection)
                 connection.execute("COMMIT")
             flush(partial)
-            _name(partial, path)
+            with suppress(FileExistsError):  # another process made it first
+                name_new_file(partial, path)
             flush(path.parent)
         finally:
             held.release()
@@ -297,16 +298,6 @@ def _create(path: Path) -> None:
     except OSError as error:
         hint = "name a file in a folder that exists, where you may write and the disk has free space"
         raise ParameterError("ledger", path.name, f"cannot be made ({error.strerror})", hint=hint) from None
-
-
-def _name(partial: Path, path: Path) -> None:
-    try:
-        os.link(partial, path)
-    except FileExistsError:
-        return
-    except OSError:  # a file system without links
-        if not os.path.lexists(path):
-            partial.rename(path)
 
 
 def _open(path: Path) -> sqlite3.Connection:
@@ -324,14 +315,14 @@ def _connected(where: str) -> sqlite3.Connection:
 def _format(connection: sqlite3.Connection, path: Path) -> int:
     """Return the format of a ledger; refuse a file that is something else, or that this version cannot read."""
     if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION:
-        raise ParameterError("ledger", path.name, "is a database, but no ledger", hint="name another file")
+        raise ParameterError("ledger", path.name, "is a database, but not a ledger", hint="name another file")
     version = int(connection.execute("PRAGMA user_version").fetchone()[0])
     if version not in (1, FORMAT):
         rule = f"has format {version}, this version reads 1 and {FORMAT}"
         raise ParameterError("ledger", path.name, rule, hint="use the version that wrote it")
     sealed = connection.execute("SELECT count(*) FROM sqlite_master WHERE name = 'seal'").fetchone()[0]
     if bool(sealed) != (version == FORMAT) or connection.execute("PRAGMA integrity_check(1)").fetchone()[0] != "ok":
-        hint = "put back a copy that is whole; nothing was changed"
+        hint = "restore an undamaged copy; nothing was changed"
         raise ParameterError("ledger", path.name, "is damaged", hint=hint)
     return version
 
@@ -364,18 +355,18 @@ def _translated(path: Path) -> Iterator[None]:
             sqlite3.SQLITE_BUSY: ("is in use by another process", "try again; nothing was changed"),
             sqlite3.SQLITE_NOTADB: ("is not a ledger", "name another file"),
             sqlite3.SQLITE_CANTOPEN: ("cannot be opened", "name a file in a folder that exists, where you may write"),
-            sqlite3.SQLITE_READONLY: ("cannot be written", "see who may write the file and its folder"),
+            sqlite3.SQLITE_READONLY: ("cannot be written", "check who may write the file and its folder"),
             sqlite3.SQLITE_FULL: ("cannot be written: the disk is full", "free some disk space; nothing was changed"),
         }
         rule, hint = rules.get(
-            primary or -1, (f"cannot be used ({type(error).__name__})", "see that the file is whole")
+            primary or -1, (f"cannot be used ({type(error).__name__})", "check that the file is not damaged")
         )
         raise ParameterError("ledger", path.name, rule, hint=hint) from error
     except UnicodeEncodeError:
         hint = "write names and notes in UTF-8; nothing was changed"
         raise ParameterError("ledger", path.name, "holds text in UTF-8 only", hint=hint) from None
     except (_Unreadable, UnicodeDecodeError) as error:  # SQLite quotes damaged bytes in its own messages
-        hint = "put back a copy that is whole; nothing was changed"
+        hint = "restore an undamaged copy; nothing was changed"
         raise ParameterError("ledger", path.name, "is damaged: a row cannot be read", hint=hint) from error
 
 

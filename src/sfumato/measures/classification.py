@@ -171,7 +171,7 @@ def _classes(attribute: Attribute, sets: list[Any], names: list[str]) -> Target:
     return Target(attribute, of_code=of_code, names=tuple(names))
 
 
-_FORMULA = "share of test rows whose class a learner trained on the release tells rightly"
+_FORMULA = "share of test rows whose class a learner trained on the release predicts correctly"
 
 
 @dataclass(frozen=True, slots=True)

@@ -211,5 +211,5 @@ def _pair(p: Any, q: Any) -> tuple[Floats, Floats]:
             raise ParameterError(name, f"{len(values)} numbers", "must be finite, 0 or above, and not all 0")
         found.append(row_shares(values))
     if len(found[0]) != len(found[1]):
-        raise ParameterError("q", f"{len(found[1])} numbers", f"must be as many as p has: {len(found[0])}")
+        raise ParameterError("q", f"{len(found[1])} numbers", f"must have as many numbers as p: {len(found[0])}")
     return found[0], found[1]

@@ -37,18 +37,14 @@ from sfumato.release import Release, ground_of
 from sfumato.schema import Attribute
 
 __all__ = [
-    "DISTANCES",
     "Distance",
-    "DistanceKind",
     "Driver",
     "PrivacyLoss",
-    "Shift",
     "distances",
     "dp_bound",
     "membership_bound",
     "privacy_loss",
     "proved_bound",
-    "replace_one_epsilon",
 ]
 
 
@@ -111,7 +107,7 @@ def membership_bound(claim: Claim) -> float:
 #
 # Source    Li & Li, KDD 2009, section 4.1 (JS); Li, Li & Venkatasubramanian, ICDE 2007 (EMD).
 # Claim     `distances` is, row by row, the formula that `DISTANCES` prints beside it.
-# Because   the three are computed by the functions of divergence.py and of t-closeness' own ground distance.
+# Because   the three are computed by the functions of measures/distances.py and of t-closeness' own ground distance.
 # Checked   tests/claims/test_privacy_loss.py::test_equals_the_definition_record_by_record
 #           tests/claims/test_privacy_loss.py::test_other_distances
 # Silent on what a distance means for a person: two releases at the same distance may differ in whom they expose.

@@ -35,14 +35,12 @@ from sfumato.release import Release
 from sfumato.schema import Attribute, Labels, Schema
 
 __all__ = [
-    "BucketReading",
     "QueryError",
     "QueryKind",
     "UnchangedAnswers",
     "Workload",
     "answers",
     "chosen_values",
-    "draw_ranges",
     "estimated",
     "query_error",
     "unchanged_answers",

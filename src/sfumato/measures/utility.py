@@ -45,15 +45,7 @@ from sfumato.measures.distances import js_rows, row_shares
 from sfumato.release import Release
 from sfumato.schema import Attribute
 
-__all__ = [
-    "Estimator",
-    "PopulationLoss",
-    "Populations",
-    "UtilityLoss",
-    "large_populations",
-    "smallest_support",
-    "utility_loss",
-]
+__all__ = ["PopulationLoss", "Populations", "UtilityLoss", "large_populations", "smallest_support", "utility_loss"]
 
 
 # Large populations: every conjunction of nodes of the public trees that enough rows satisfy.

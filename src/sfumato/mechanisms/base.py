@@ -207,7 +207,7 @@ def _asked(mechanism: Mechanism) -> bool:
 
 
 def refuse_void(mechanism: Mechanism, schema: Schema) -> None:
-    """Raise for a requirement that every table satisfies: whoever asks for it has mistaken its scale.
+    """Raise for a requirement that every table satisfies: asking for it is a mistake about its scale.
 
     A mechanism without parameters was asked for nothing: what it promises is all it can.
     """

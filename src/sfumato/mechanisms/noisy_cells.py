@@ -37,7 +37,6 @@ from sfumato.schema import Labels, Schema
 
 __all__ = [
     "ASSUMED_ROWS",
-    "FALSE_CELLS",
     "MANY_ROWS",
     "Decided",
     "DomainCells",
@@ -61,7 +60,7 @@ __all__ = [
     "release_cells",
     "silences",
     "threshold_for",
-]  # fmt: skip
+]
 
 MANY_ROWS = 20  # a threshold above it is worth a warning: smaller groups of people vanish
 FALSE_CELLS = 10  # empty cells that noise alone may report, expected, under threshold="auto"

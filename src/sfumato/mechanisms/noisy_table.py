@@ -154,7 +154,7 @@ class NoisyTable:
         cells, rate = self._cells(kept), self._rate(kept)
         refuse_size(kept, cells, rate, self.threshold)
         least = threshold_for(cells, rate, self.threshold)
-        does = f"noises {large(cells)} cells and reports counts from {least}"
+        does = f"adds noise to {large(cells)} cells and reports counts from {least}"
         notes = [f"Of these, {noise_alone(cells, rate, least)}."]
         if exact := exact_counts(rate, least):
             notes.append(f"Warning: {exact}. Ask for a smaller epsilon.")

@@ -25,7 +25,7 @@ from scipy.sparse import csr_matrix
 
 from sfumato.claims import MECHANISM_TOLERANCE, Requirement
 from sfumato.counts import Counts, Members
-from sfumato.engines.people import shares_of
+from sfumato.engines.grouping import shares_of
 from sfumato.errors import Infeasible, count_of
 from sfumato.kernels.mondrian.partition import CutTree, Partition
 from sfumato.release import DeclaredPeople, ground_of

@@ -24,7 +24,7 @@ from sfumato.errors import ReleaseError, count_of
 from sfumato.mechanisms.people import declared, satisfied, satisfied_by_rows
 from sfumato.release import Release, SeenByKey
 
-__all__ = ["RefinedClasses", "refined_classes", "seen_by_key"]
+__all__ = ["refined_classes", "seen_by_key"]
 
 
 @dataclass(frozen=True, slots=True)

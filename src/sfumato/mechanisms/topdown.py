@@ -30,7 +30,7 @@ from sfumato.randomness import Entropy
 from sfumato.release import Release, Residence, assemble
 from sfumato.schema import Attribute, Labels, Schema
 
-__all__ = ["TopDown", "anonymity_score", "class_gain"]
+__all__ = ["TopDown", "class_gain"]
 
 ROUNDING = 1e-12  # gains and scores closer than this are equal: then the schema's order decides
 
@@ -69,7 +69,7 @@ class TopDown:
         """Ask for the counts over all published attributes."""
         if not schema.role("target"):
             raise ParameterError(
-                "target", "none", "TopDown needs a class to tell", hint='give a column role = "target"'
+                "target", "none", "TopDown needs a target to predict", hint='give a column role = "target"'
             )
         return [tuple(attribute.name for attribute in schema.published)]
 
@@ -80,7 +80,7 @@ class TopDown:
         return Plan((Stage("specialize", does=does),))
 
     def apply(self, counts: Gathered, entropy: Entropy) -> Release:
-        """Specialize from the roots until no valid specialization tells anything more."""
+        """Specialize from the roots until no valid specialization gains anything."""
         schema, table = counts.schema, counts.published
         weighed, whole = table, schema.rows_per_person
         if counts.members is not None:  # a class of k wholes of shares holds k people
@@ -188,7 +188,7 @@ class Specialization:
         return number.reshape(-1), sizes, int(new.min()) if len(new) else int(self.sizes.min())
 
     def _node(self, at: int, low: int, high: int) -> _Node | None:
-        """Return the node with its children: a tree's, or for numbers the split that tells most."""
+        """Return the node with its children: a tree's, or for numbers the split with the largest gain."""
         attribute, table = self.quasi[at], self.one_way[at]
         children = (
             _tree_children(attribute, low, high) if not _splits(attribute) else _best_split(attribute, table, low, high)
@@ -210,7 +210,7 @@ def _one_way(table: Counts, at: int, size: int, target: int, classes: int) -> np
 
 
 def _splits(attribute: Attribute) -> bool:
-    """Numbers, ranks and days without a declared hierarchy are split in two where that tells most."""
+    """Numbers, ranks and days without a declared hierarchy are split in two where the gain is largest."""
     return attribute.ordered and not attribute.declared_tree
 
 

@@ -56,10 +56,10 @@ def shape_of(form: str) -> dict[str, str]:
     return {"shape": shape, "path": _PATHS[shape]}
 
 
-def legend_of(story: Mapping[str, Any]) -> list[dict[str, Any]]:
+def legend_of(contents: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return one entry for each way a release is drawn: method, colour, shape, hollow or not, and what to mind."""
     found: dict[str, dict[str, Any]] = {}
-    for row in story["plotted"]:
+    for row in contents["plotted"]:
         entry = {"family": row["family"], "published": row["published"], **shape_of(row["form"])}
         found.setdefault(row["series"], {**entry, "hollow": row["noisy"], "colour": colour_of(row["family"])})
     return [{"series": name, **entry} for name, entry in found.items()]

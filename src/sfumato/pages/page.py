@@ -13,7 +13,7 @@ from typing import Any
 from sfumato.errors import Infeasible, ParameterError, count_of
 from sfumato.frontiers import Frontier, Recommendation
 from sfumato.pages.charts import legend_of
-from sfumato.pages.stories import Audience, public_story, steward_story
+from sfumato.pages.contents import Audience, public_contents, steward_contents
 from sfumato.release import Release
 from sfumato.release.atomic import write_whole
 from sfumato.release.store import EVERYTHING, refuse_unsavable
@@ -144,16 +144,16 @@ def report(
         if release is not None:
             # The page says that it is a rehearsal, and how many rows are unique on what is published unchanged.
             refuse_unsavable(release, **EVERYTHING)
-        story = public_story(front, release, folder=folder, membership_public=membership_public, contact=contact)
+        contents = public_contents(front, release, folder=folder, membership_public=membership_public, contact=contact)
     elif front is not None:
         best, without = (recommendation, "") if recommendation else _knee(front, membership_public)
-        story = steward_story(front, best, command=command, source=source, without=without)
+        contents = steward_contents(front, best, command=command, source=source, without=without)
     else:
         rule = "is needed, but for the public page of a release"
         raise ParameterError("front", "None", rule, hint='report(None, path, audience="public", release=release)')
-    text = writers[target.suffix.lower()](story)
+    text = writers[target.suffix.lower()](contents)
     if writers[target.suffix.lower()] is _html and len(text.encode()) > LARGEST_PAGE:
-        text = _html({**story, "short": True})
+        text = _html({**contents, "short": True})
     write_whole(target, text, mode=0o644 if audience == "public" else 0o600)
     return target
 
@@ -165,22 +165,22 @@ def _knee(front: Frontier, membership_public: bool) -> tuple[Recommendation | No
         return None, str(error)
 
 
-def _html(story: dict[str, Any]) -> str:
-    steward = story["audience"] == "steward"
-    shown = bool(story["plotted"]) if steward else story["release"] is not None
-    held = _held(story) if steward else {"asked": (story["release"] or {}).get("asked")}
+def _html(contents: dict[str, Any]) -> str:
+    steward = contents["audience"] == "steward"
+    shown = bool(contents["plotted"]) if steward else contents["release"] is not None
+    held = _held(contents) if steward else {"asked": (contents["release"] or {}).get("asked")}
     return rendered(
         "page.html.j2",
-        story=story,
+        contents=contents,
         version=__version__,
-        legend=legend_of(story) if shown and steward else [],
+        legend=legend_of(contents) if shown and steward else [],
         style=page_style(),
         script=template_text("report.js") if shown else "",
         held=embedded(held),
     )
 
 
-def _held(story: dict[str, Any]) -> dict[str, Any]:
+def _held(contents: dict[str, Any]) -> dict[str, Any]:
     """What the steward's script draws and counts with."""
     names = (
         "number",
@@ -195,23 +195,23 @@ def _held(story: dict[str, Any]) -> dict[str, Any]:
         "breaks",
         "attacked",
     )
-    marks = [mark for mark in story["references"] if mark["axis"] == "utility" and mark["number"] is not None]
+    marks = [mark for mark in contents["references"] if mark["axis"] == "utility" and mark["number"] is not None]
     return {
-        "points": [{**{name: row[name] for name in names}, "hollow": row["noisy"]} for row in story["plotted"]],
-        "axes": story["axes"],
-        "utility": {**story["utility"], "domain": story["reach"], "marks": marks},
-        "best": next((row["number"] for row in story["plotted"] if row["recommended"]), None),
-        "asked": story["asked"] or None,
-        "truth": story["truth"] or None,
+        "points": [{**{name: row[name] for name in names}, "hollow": row["noisy"]} for row in contents["plotted"]],
+        "axes": contents["axes"],
+        "utility": {**contents["utility"], "domain": contents["reach"], "marks": marks},
+        "best": next((row["number"] for row in contents["plotted"] if row["recommended"]), None),
+        "asked": contents["asked"] or None,
+        "truth": contents["truth"] or None,
     }
 
 
-def _markdown_page(story: dict[str, Any]) -> str:
-    return rendered("page.md.j2", story=story, version=__version__)
+def _markdown_page(contents: dict[str, Any]) -> str:
+    return rendered("page.md.j2", contents=contents, version=__version__)
 
 
-def _json(story: dict[str, Any]) -> str:
-    kept = {name: part for name, part in story.items() if name not in ("truth", "asked")}
+def _json(contents: dict[str, Any]) -> str:
+    kept = {name: part for name, part in contents.items() if name not in ("truth", "asked")}
     if kept.get("release"):
         kept["release"] = {name: part for name, part in kept["release"].items() if name != "asked"}
     return json.dumps({"sfumato": __version__, **kept}, indent=2, ensure_ascii=False, allow_nan=False) + "\n"

@@ -24,12 +24,14 @@ from sfumato.randomness.geometric import (
     geometric,
     geometric_pmf,
 )
-from sfumato.randomness.rounding import STEPS, rounded_log2_sums, rounded_sensitivity
 from sfumato.randomness.selection import (
+    STEPS,
     exponential_choice,
     exponential_choice_pmf,
     permute_and_flip,
     permute_and_flip_pmf,
+    rounded_log2_sums,
+    rounded_sensitivity,
 )
 from sfumato.randomness.sparse import sparse_noise, sparse_noise_pmf
 

@@ -42,7 +42,7 @@ from sfumato.randomness.geometric import (
 from sfumato.randomness.parameters import Exact, read_epsilon, whole
 from sfumato.randomness.refinement import at_least, floors
 
-__all__ = ["Hits", "OccupiedCells", "hit_rate", "miss_rate", "sparse_noise", "sparse_noise_pmf"]
+__all__ = ["Hits", "hit_rate", "miss_rate", "sparse_noise", "sparse_noise_pmf"]
 
 
 # Which of N cells are hit, each with the same small probability q: by the gaps between hits, exactly.

@@ -42,6 +42,7 @@ __all__ = [
     "holding_release",
     "is_accounted",
     "is_stale",
+    "name_new_file",
     "partial_of",
     "refuse_existing",
     "refuse_release_folder",
@@ -314,7 +315,7 @@ class NewFile:
                 os.fsync(self._file.fileno())
                 self._file.close()
                 self._partial.chmod(self._mode)
-                _take_new_name(self._partial, self.target)
+                name_new_file(self._partial, self.target)
                 flush(self.target.parent)
         finally:
             self.close()
@@ -360,7 +361,7 @@ def _partial(target: Path) -> Iterator[tuple[Path, int]]:
         held.release()
 
 
-def _take_new_name(partial: Path, target: Path) -> None:
+def name_new_file(partial: Path, target: Path) -> None:
     """Name a file without overwriting: a second link fails where the name is taken, a rename would not."""
     try:
         os.link(partial, target)

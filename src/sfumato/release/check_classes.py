@@ -432,5 +432,5 @@ def unsorted(frame: pl.LazyFrame, columns: Sequence[str], *, numbers: Sequence[s
     try:
         found = frame.select(falls.fill_null(value=False).any()).collect(engine="streaming")
     except DAMAGED:
-        raise ReleaseError("the table cannot be read", hint="check that the file is whole") from None
+        raise ReleaseError("the table cannot be read", hint="check that the file is complete") from None
     return bool(found.item())

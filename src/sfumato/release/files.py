@@ -62,7 +62,7 @@ def scan(path: Path, *, separator: str | None = None, marks: bool = False) -> pl
 def opened(path: Path, *, separator: str | None = None, marks: bool = False) -> pl.LazyFrame:
     """Return a CSV, Parquet or Excel file lazily, the columns of Parquet with their types."""
     if path.exists() and not path.is_file():
-        raise ReleaseError(f"{path.name} is not a file", hint="save what it gives as a file first")
+        raise ReleaseError(f"{path.name} is not a file", hint="save its output as a file first")
     try:
         where = engine_path(path)
         with path.open("rb") as file:

@@ -24,8 +24,7 @@ import numpy as np
 import polars as pl
 
 from sfumato.errors import ParameterError, ReleaseError, SfumatoError
-from sfumato.io.spark import collected, frame_in, is_session, quiet, quoted
-from sfumato.io.spark_workers import Guarded, by_key, framed
+from sfumato.io.spark import Guarded, by_key, collected, frame_in, framed, is_session, quiet, quoted
 from sfumato.release.files import digest
 from sfumato.release.tables import Column, PublishedTable
 

@@ -86,7 +86,7 @@ class Manifest:
         except ParameterError as error:
             raise _bad_claim(error.name, error.rule) from None
         except (KeyError, TypeError, ValueError, AttributeError):
-            raise _bad_claim("claim", "has not the form of a claim") from None
+            raise _bad_claim("claim", "does not have the form of a claim") from None
 
     def table(self, name: str) -> FileEntry | None:
         """Return the file of a published table."""
@@ -320,9 +320,9 @@ def _attribute(at: int, data: Any, problems: list[Problem]) -> Attribute | None:
             known = attribute.to_json()
             problems += _unknown(data, {**known, "levels": ""}, path)
             wrong = "" if data.get("levels", levels(attribute)) == levels(attribute) else "has other levels"
-            wrong = "has another number in place of a whole one" if mistyped(data, known) else wrong
+            wrong = "holds a number that must be whole and is not" if mistyped(data, known) else wrong
     except _MANGLED:
-        wrong = "has not the form of an attribute"
+        wrong = "does not have the form of an attribute"
     if wrong:
         problems.append(Problem(path, wrong))
         return None

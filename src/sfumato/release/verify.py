@@ -141,7 +141,7 @@ def _dictionary(folder: Path, manifest: Manifest) -> tuple[list[Problem], list[s
     except (ReleaseError, OSError, UnicodeDecodeError):
         return [Problem(DICTIONARY, "cannot be compared with the manifest", hint)], []
     if written != expected:
-        return [Problem(DICTIONARY, "says something else than the manifest and the tables do", hint)], []
+        return [Problem(DICTIONARY, "does not say what the manifest and the tables say", hint)], []
     return [], []
 
 
@@ -166,7 +166,7 @@ def _listed_files(folder: Path, manifest: Manifest) -> list[Problem]:
         file = folder / entry.name
         if entry.name not in covered or (entry.name == DICTIONARY and entry.table is not None):
             problems.append(
-                Problem(entry.name, "is listed, but no table of this release", "publish only what was saved")
+                Problem(entry.name, "is listed, but is not a table of this release", "publish only what was saved")
             )
         if file.is_symlink():
             problems.append(Problem(entry.name, "is a link: what it leads to may change", "publish the file itself"))
@@ -192,7 +192,7 @@ def _roles(published: Schema, given: Schema | None) -> list[Problem]:
         return []
     problems = []
     if published.rows_per_person != given.rows_per_person:
-        rule = f"is {published.rows_per_person} in the manifest, in the schema it is {given.rows_per_person}"
+        rule = f"is {published.rows_per_person} in the manifest, but in the schema it is {given.rows_per_person}"
         problems.append(Problem("rows_per_person", rule))
     if published.person != given.person or published.cap != given.cap:
         problems.append(
@@ -203,7 +203,9 @@ def _roles(published: Schema, given: Schema | None) -> list[Problem]:
             problems.append(Problem(attribute.where, "is published but not in the schema"))
         elif given[attribute.name].role != attribute.role:
             role = given[attribute.name].role
-            problems.append(Problem(attribute.where, f"is published as {attribute.role}, in the schema it is {role}"))
+            problems.append(
+                Problem(attribute.where, f"is published as {attribute.role}, but in the schema it is {role}")
+            )
         elif _declared(attribute) != _declared(given[attribute.name]):
             problems.append(Problem(attribute.where, "is declared otherwise in the schema"))
     return problems
@@ -237,7 +239,7 @@ def _bookkeeping(claim: Claim, manifest: Manifest) -> tuple[list[Problem], list[
     if manifest.left_out is not None:
         problems.append(Problem("left_out", "tells a number of rows which the claim does not cover"))
     if not _as_given(claim, manifest):
-        problems.append(Problem("mechanism.epsilon", "is more than the claim says, or no number"))
+        problems.append(Problem("mechanism.epsilon", "is more than the claim says, or is not a number"))
     problems += [
         Problem(attribute.where, "its domain is not stated to be public, so the claim is false")
         for attribute in manifest.schema.attributes

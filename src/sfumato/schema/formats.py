@@ -21,11 +21,11 @@ __all__ = [
     "PLAIN_NUMBERS",
     "TIME",
     "NumberForm",
+    "format_day",
     "format_problem",
     "format_regex",
-    "is_spelt",
-    "spelt",
-    "spelt_day",
+    "looks_like_day",
+    "parse_day",
 ]
 
 TIME = r"[T ][0-9].*"  # after a day; `2024-05-01 - 2024-05-31` is not a day with a time
@@ -66,12 +66,12 @@ def _compiled(given: str) -> tuple[re.Pattern[str], tuple[str, ...]]:
     return re.compile(rf"{format_regex(given)}(?:{TIME})?", re.ASCII | re.DOTALL), order
 
 
-def is_spelt(text: str, given: str) -> bool:
-    """True when a text looks like a day in a format, be there such a day or not."""
+def looks_like_day(text: str, given: str) -> bool:
+    """True when a text looks like a day in a format, whether or not there is such a day."""
     return _compiled(given)[0].fullmatch(text) is not None
 
 
-def spelt_day(text: str, given: str) -> dt.date | None:
+def parse_day(text: str, given: str) -> dt.date | None:
     """Return the day a text names in a format (a time after it is ignored; a month is its first day), else None."""
     pattern, order = _compiled(given)
     found = pattern.fullmatch(text)
@@ -84,7 +84,7 @@ def spelt_day(text: str, given: str) -> dt.date | None:
         return None
 
 
-def spelt(day: dt.date, given: str) -> str:
+def format_day(day: dt.date, given: str) -> str:
     """Return a day as a format writes it."""
     return given.replace("%d", f"{day.day:02}").replace("%m", f"{day.month:02}").replace("%Y", f"{day.year:04}")
 

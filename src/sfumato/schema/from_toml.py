@@ -138,7 +138,7 @@ class _Builder:
             self.problem("format", rule, 'step = "month"')
         for key in ("decimal", "thousands", "units"):
             if getattr(self.file, key) is not None and isinstance(domain, Values):
-                rule = "goes with a range or edges, not with listed values"
+                rule = "is for a range or edges, not for listed values"
                 self.problem(key, rule, "list them as they are written")
         unclear = self._number_form().problem()
         if unclear is not None:

@@ -16,7 +16,7 @@ import numpy as np
 
 from sfumato.schema.attribute import KNOWN, MISSING, Attribute
 from sfumato.schema.domain import Days, Edges, Grid, Values, decimal_or_none
-from sfumato.schema.formats import is_spelt, spelt_day
+from sfumato.schema.formats import looks_like_day, parse_day
 from sfumato.schema.hierarchies import half_open, interval_name
 from sfumato.schema.tree import ROOT
 
@@ -155,9 +155,9 @@ def _read_written(attribute: Attribute, name: str) -> Intervals | None:
     texts = attribute.missing.texts if attribute.missing else ()
     form, domain = attribute.format, attribute.values
     code = None
-    if form is not None and is_spelt(name, form):
-        day = spelt_day(name, form)
-        gone = day is not None and any(spelt_day(text, form) == day for text in texts)
+    if form is not None and looks_like_day(name, form):
+        day = parse_day(name, form)
+        gone = day is not None and any(parse_day(text, form) == day for text in texts)
         code = None if day is None else domain.code(day.isoformat())
     elif not attribute.numbers.plain and (number := attribute.numbers.number(name)) is not None:
         gone = any(attribute.numbers.number(text) == number for text in texts)

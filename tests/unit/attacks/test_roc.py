@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sfumato.attacks.roc import curve_of
+from sfumato.attacks.membership import curve_of
 
 
 @pytest.mark.parametrize("seed", range(5))

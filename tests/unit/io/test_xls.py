@@ -21,9 +21,8 @@ from tests.claims.light_xls import (
 from sfumato.counts import check, read
 from sfumato.drafting import draft
 from sfumato.errors import ReadError, SfumatoError
-from sfumato.io import xls
-from sfumato.io.excel import open_sheet
-from sfumato.io.xls import ContainerError, OldWorkbook
+from sfumato.io import excel
+from sfumato.io.excel import ContainerError, OldWorkbook, open_sheet
 from sfumato.schema import Schema
 
 SCHEMA = Schema.parse(
@@ -142,7 +141,7 @@ def test_hostile_files_are_refused_before_they_are_read(tmp_path, monkeypatch, c
 
 @pytest.mark.parametrize("kind", ["_ERROR", "_FORMULA"])
 def test_a_reader_that_forgets_a_kind_of_record_is_caught(tmp_path, monkeypatch, kind: str) -> None:
-    monkeypatch.setattr(xls, kind, 0xFFFE)
+    monkeypatch.setattr(excel, kind, 0xFFFE)
     path = write_xls(tmp_path / "t.xls", {"people": [*ROWS, [Error(), "smith"], [CALCULATED_ERROR, "smith"]]})
     assert len(list(OldWorkbook.of(path.read_bytes()).without_result(0))) == 1
     assert python_calamine.CalamineWorkbook.from_path(path).get_sheet_by_index(0).to_python()[3][0] == ""

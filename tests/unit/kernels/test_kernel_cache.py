@@ -188,7 +188,7 @@ def test_code_in_a_shared_home_is_not_run(tmp_path):
 
 
 def test_a_run_that_can_keep_nothing_says_so_once_with_the_fix(tmp_path):
-    code = "from sfumato.commuting import urn_kernel; from sfumato.kernels import anatomy, cache; print(cache.folder())"
+    code = "from sfumato.commuting import urn; from sfumato.kernels import anatomy, cache; print(cache.folder())"
     environment = {**os.environ, "SFUMATO_CACHE": "/proc/none", "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
     assert done.stdout == "None\n"

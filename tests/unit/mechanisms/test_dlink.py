@@ -10,8 +10,15 @@ import pytest
 
 import sfumato as sf
 from sfumato.claims import Claim, Linkable
-from sfumato.mechanisms.dlink.dlink import DLink, hierarchical_distance, joint_presence, presence, record_probability
-from sfumato.mechanisms.dlink.merge import axis_of, level_losses
+from sfumato.mechanisms.dlink.dlink import (
+    DLink,
+    axis_of,
+    hierarchical_distance,
+    joint_presence,
+    level_losses,
+    presence,
+    record_probability,
+)
 from sfumato.schema import Schema
 
 SCHEMA = {

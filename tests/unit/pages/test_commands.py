@@ -39,7 +39,7 @@ MECHANISMS = [
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=str)
 def test_the_command_makes_the_mechanism(mechanism, monkeypatch):
     made = []
-    monkeypatch.setattr("sfumato.cli.publish.run.run", lambda one, *_, **__: made.append(one))
+    monkeypatch.setattr("sfumato.cli.publish.run", lambda one, *_, **__: made.append(one))
     program, *words = shlex.split(publish_command(mechanism, "data.csv", "schema.toml"))
     assert program == "sfumato"
     done = CliRunner().invoke(app, words, standalone_mode=False)

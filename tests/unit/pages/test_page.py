@@ -14,8 +14,8 @@ import sfumato as sf
 from sfumato.errors import ParameterError
 from sfumato.frontiers import CHOSEN, MEMBERSHIP, Spread
 from sfumato.frontiers.result import with_efficient
+from sfumato.pages.contents import _chance, worst_of
 from sfumato.pages.page import LARGEST_PAGE
-from sfumato.pages.stories import _chance, worst_of
 
 
 @pytest.fixture(scope="module")

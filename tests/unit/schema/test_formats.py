@@ -8,7 +8,7 @@ from decimal import Decimal
 import pytest
 from hypothesis import given, strategies as st
 
-from sfumato.schema.formats import NumberForm, format_problem, spelt_day
+from sfumato.schema.formats import NumberForm, format_problem, parse_day
 
 FORMATS = ["%d.%m.%Y", "%m/%d/%Y", "%Y-%d-%m", "%d %m %Y", "%Y%m%d", "(%d) %m|%Y"]
 
@@ -17,9 +17,9 @@ FORMATS = ["%d.%m.%Y", "%m/%d/%Y", "%Y-%d-%m", "%d %m %Y", "%Y%m%d", "(%d) %m|%Y
 def test_a_day_comes_back_from_every_format(day: dt.date, form: str) -> None:
     written = form.replace("%d", f"{day.day:02}").replace("%m", f"{day.month:02}").replace("%Y", f"{day.year:04}")
     assert format_problem(form) == ""
-    assert spelt_day(written, form) == day
-    assert spelt_day(f"{written} 10:15", form) == day
-    assert spelt_day(f"{written}x", form) is None
+    assert parse_day(written, form) == day
+    assert parse_day(f"{written} 10:15", form) == day
+    assert parse_day(f"{written}x", form) is None
 
 
 @pytest.mark.parametrize("form", ["", "%d.%m", "%d.%m.%y", "%d.%m.%Y %H", "%d.%d.%Y", "%d.%m.%Y%", "day %d.%m.%Y"])
@@ -29,7 +29,7 @@ def test_formats_that_leave_something_to_guess(form: str) -> None:
 
 @pytest.mark.parametrize("text", ["29.02.2021", "31.04.2020", "1.13.2020", "1.2.20", "1,2.2020", "01022020", ""])
 def test_texts_that_name_no_day(text: str) -> None:
-    assert spelt_day(text, "%d.%m.%Y") is None
+    assert parse_day(text, "%d.%m.%Y") is None
 
 
 @pytest.mark.parametrize(
@@ -81,4 +81,4 @@ def test_forms_in_which_a_number_means_two_things(form: NumberForm) -> None:
 @given(st.dates())
 def test_a_month_is_read_as_its_first_day(day: dt.date) -> None:
     assert format_problem("%m/%Y") == ""
-    assert spelt_day(f"{day.month:02}/{day.year:04}", "%m/%Y") == day.replace(day=1)
+    assert parse_day(f"{day.month:02}/{day.year:04}", "%m/%Y") == day.replace(day=1)

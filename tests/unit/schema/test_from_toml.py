@@ -134,7 +134,7 @@ def test_date_domains(table, size):
         ({**NUMERIC, "range": [0, 9], "format": "%d.%m.%Y"}, "format", "is for date attributes, not numeric ones"),
         ({"values": ["1,5"], "decimal": ","}, "decimal", "is for numeric attributes, not nominal ones"),
         ({**NUMERIC, "values": ["1.5"], "decimal": ","}, "decimal",
-         "goes with a range or edges, not with listed values"),
+         "is for a range or edges, not for listed values"),
         ({"values": ["a"], "hierarchy": {"g": ["a"]}, "groups": {"h": ["a"]}}, "", "declares hierarchy and groups"),
         ({"values": ["a"], "clamp": True}, "clamp", "is for numeric and date attributes"),
         ({**NUMERIC, "range": [0, 9], "other": "Other"}, "other", "is for attributes with listed values"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import sfumato as sf
-from sfumato.cli.publish.notes import list_warnings
+from sfumato.cli.notes import list_warnings
 from sfumato.counts.suspected_keys import key_hint
 from sfumato.frontiers.axes import ATTACKED, RISKS
 from sfumato.mechanisms import REGISTRY

@@ -1,5 +1,1 @@
 """The composition attack: someone who is in several releases keeps only the values that all of them allow."""
-
-from sfumato.attacks.composing.attack import Reading, composition
-
-__all__ = ["Reading", "composition"]

@@ -23,8 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.attacks.composing.attack import composition
-from sfumato.attacks.composing.outcome import Composition
+from sfumato.attacks.composing.composition import Composition, composition
 from sfumato.claims import Claim
 from sfumato.counts import Table, read
 from sfumato.errors import Infeasible, NotComparable, ParameterError, Problem, ReadError, count_of
@@ -143,11 +142,10 @@ class Against:
 
     def describe(self) -> str:
         """Say whether the new release adds to what the earlier ones give away."""
-        first = f"None of {self.rows} records is left fewer than {self.d} values"
+        first = f"None of {self.rows} records is left with fewer than {self.d} values"
         if not self.holds:
-            first = (
-                f"{self.people} of {self.rows} records are left fewer than {self.d} values ({self.certain} of them one)"
-            )
+            first = f"{self.people} of {self.rows} records are left with fewer than {self.d} values"
+            first += f" ({self.certain} of them with one)"
         others = count_of(self.earlier, "earlier one")
         beside = f"{first} by this release together with {others}; {self.alone} by this one alone."
         return "\n".join(map(visible, [beside, *self.notes]))

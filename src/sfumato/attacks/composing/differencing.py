@@ -25,8 +25,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from sfumato.attacks.base import FITS, Exposure, Fit, Gain, Harm, joined_words
-from sfumato.attacks.case import Case, run
-from sfumato.attacks.victims import MOST, Victims, share_of, worst_attribute
+from sfumato.attacks.case import MOST, Case, Victims, run, share_of, worst_attribute
 from sfumato.declare import Whole, declare, parameter
 from sfumato.errors import NotComparable, ParameterError, count_of
 from sfumato.estimate import View, align, align_boxes, holding_boxes
@@ -151,7 +150,7 @@ class Differencing:
         overall = np.sum([view.overall for view in views], axis=0) if name else np.zeros(1)
         usual = inside.secret == int(overall.argmax()) if name else np.zeros(len(left), bool)
         isolated, alone = (int(inside.weight[there].sum()) for there in (left > 0, left == 1))
-        what = f", and guesses {name} rightly of," if name else ""
+        what = f", and correctly guesses {name} of," if name else ""
         few = f"{self.few} rows" if rows else str(self.few)  # releases count rows, also of one person
         notes = []
         if isolated:

@@ -108,7 +108,7 @@ class Part(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Room for one part's counts, reused by every part. Codes that occur lie one after another."""
+    """Working arrays for one part's counts, reused by every part. Codes that occur lie one after another."""
 
     place: Codes  # rows x attributes: where in `whole` a row's code is counted
     order: Codes
@@ -170,7 +170,7 @@ def whole_box(layout: Layout) -> RowRecords:
 
 
 def scratch(attributes: Sequence[CutAttribute], rows: int, sensitive: int, weight: int) -> Scratch:
-    """Return room for the counts of any part of a table of so many distinct rows and so much weight."""
+    """Return arrays for the counts of any part of a table with at most this many distinct rows and this weight."""
     wide = np.zeros((len(attributes), HEAVY + 2), dtype=np.int64)
     may = np.array([min(attribute.size, rows) >= WIDE_FROM for attribute in attributes])
     length = min(weight + 1, WEIGHTS)
@@ -203,8 +203,8 @@ def scratch(attributes: Sequence[CutAttribute], rows: int, sensitive: int, weigh
 # Only codes that occur take room, so a part of twenty rows costs twenty rows, however wide its domain.
 
 # mypy: disable-error-code="arg-type, assignment, no-any-return, return-value"
-# Compiled code: numba's int64 is no `int` to mypy, and arrays are passed one by one because a compiled call with many
-# arrays in a tuple costs more than the work it does.
+# Compiled code: numba's int64 is not an `int` to mypy, and arrays are passed one by one because a compiled call with
+# many arrays in a tuple costs more than the work it does.
 
 
 @inlined

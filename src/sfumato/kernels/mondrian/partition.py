@@ -27,8 +27,7 @@ import numpy.typing as npt
 from sfumato.arrays import Ints
 from sfumato.errors import Infeasible, ParameterError
 from sfumato.kernels.cache import compiled, inlined
-from sfumato.kernels.conditions import MOST_ROWS, SIZE, Condition, Conditions, bind
-from sfumato.kernels.conditions_exact import all_hold
+from sfumato.kernels.conditions import MOST_ROWS, SIZE, Condition, Conditions, all_hold, bind
 from sfumato.kernels.linkage import link_score
 from sfumato.kernels.mondrian.layout import (
     BOX,
@@ -48,16 +47,11 @@ from sfumato.kernels.mondrian.layout import (
 from sfumato.kernels.mondrian.sweep import choose_best, choose_widest, side_mass
 
 __all__ = [
-    "BEST",
-    "LEAF",
     "NOBODY",
     "RULES",
-    "SPARING",
-    "SUPPRESSED",
     "UNIFORMITY_WEIGHT",
     "WIDEST",
     "CutTree",
-    "Grown",
     "Inside",
     "Partition",
     "box_order",
@@ -76,8 +70,8 @@ __all__ = [
 # The claim and its tests are those of `mondrian`.
 
 # mypy: disable-error-code="arg-type, assignment, no-any-return, return-value"
-# Compiled code: numba's int64 is no `int` to mypy, and arrays are passed one by one because a compiled call with many
-# arrays in a tuple costs more than the work it does.
+# Compiled code: numba's int64 is not an `int` to mypy, and arrays are passed one by one because a compiled call with
+# many arrays in a tuple costs more than the work it does.
 
 
 WIDEST, BEST, SPARING = range(3)

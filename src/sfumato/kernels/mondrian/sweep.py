@@ -48,7 +48,7 @@ from sfumato.kernels.mondrian.layout import (
 )
 from sfumato.kernels.slack import spare
 
-__all__ = ["begin_sweep", "choose_best", "choose_widest", "excess", "held_back", "note_move", "occupied", "side_mass"]
+__all__ = ["choose_best", "choose_widest", "excess", "held_back", "occupied", "side_mass"]
 
 
 # The compiled `widest` rule: the widest attribute first, cut at its median, the next where that is not allowed.
@@ -65,8 +65,8 @@ __all__ = ["begin_sweep", "choose_best", "choose_widest", "excess", "held_back",
 # Cost      rows x attributes per part.
 
 # mypy: disable-error-code="arg-type, assignment, no-any-return, return-value"
-# Compiled code: numba's int64 is no `int` to mypy, and arrays are passed one by one because a compiled call with many
-# arrays in a tuple costs more than the work it does.
+# Compiled code: numba's int64 is not an `int` to mypy, and arrays are passed one by one because a compiled call with
+# many arrays in a tuple costs more than the work it does.
 
 
 @inlined
@@ -242,8 +242,8 @@ def choose_widest(t: Layout, c: Conditions, s: Scratch, part: Part, n: int) -> b
 # Cost      log(TOP) for each row that moves and each cut, instead of all codes for each cut.
 
 # mypy: disable-error-code="arg-type, assignment, no-any-return, return-value"
-# Compiled code: numba's int64 is no `int` to mypy, and arrays are passed one by one because a compiled call with many
-# arrays in a tuple costs more than the work it does.
+# Compiled code: numba's int64 is not an `int` to mypy, and arrays are passed one by one because a compiled call with
+# many arrays in a tuple costs more than the work it does.
 
 
 @inlined
@@ -358,8 +358,8 @@ def occupied(s: Scratch, b: int, code: Codes) -> tuple[int, int, int, int]:
 
 
 # mypy: disable-error-code="arg-type, assignment, no-any-return, return-value"
-# Compiled code: numba's int64 is no `int` to mypy, and arrays are passed one by one because a compiled call with many
-# arrays in a tuple costs more than the work it does.
+# Compiled code: numba's int64 is not an `int` to mypy, and arrays are passed one by one because a compiled call with
+# many arrays in a tuple costs more than the work it does.
 
 
 @inlined

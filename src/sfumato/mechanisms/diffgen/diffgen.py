@@ -3,9 +3,9 @@
 Source    Mohammed, Chen, Fung & Yu, "Differentially private data release for data mining", KDD 2011, algorithm 1.
           `paper=True` is that algorithm with its scores and its budget; other choices: docs/theory/diffgen.md.
 Claim     epsilon-DP when one person is added or removed.
-Because   the budget is handed out exactly: so much for each choice (diffgen_growth), the rest for the counts
-          (noisy_cells), which are noised in every cell of the cross product. How much a run leaves unspent follows
-          from its own choices, so the counts may have it (docs/theory/diffgen.md, filter).
+Because   the budget is divided exactly: a stated part for each choice (growth.py), the rest for the counts, which
+          get noise in every cell of the cross product (mechanisms/noisy_cells.py). How much a run leaves unspent
+          follows from its own choices, so the counts may have it (docs/theory/diffgen.md, filter).
 Checked   tests/claims/test_diffgen.py::test_the_whole_mechanism_keeps_its_epsilon
           tests/claims/test_diffgen.py::test_the_trace_sums_to_epsilon
           tests/claims/test_diffgen_paper.py::test_example_three
@@ -254,7 +254,7 @@ class DiffGen:
 
     @classmethod
     def recommended(cls, epsilon: Number) -> DiffGen:
-        """Return the one configuration we stand for: a public rule of epsilon alone; docs/decisions/003 says why."""
+        """Return the recommended configuration: a public rule of epsilon alone; docs/decisions/003 says why."""
         return cls(
             epsilon,
             specializations=affordable(fraction("epsilon", epsilon, above=0, hint="try 1/2")),
@@ -290,7 +290,7 @@ class DiffGen:
             "selections": f"selects {self.specializations} values by {self.score}",
             "later splits": "draws splits of new intervals",
             "prefix": "chooses how many specializations to keep",
-            "counts": "noises every cell",
+            "counts": "adds noise to every cell",
             "unspent": "is lost, as in the paper",
         }
         trace = self._planned(kept)

@@ -21,18 +21,7 @@ import numpy as np
 
 from sfumato.randomness import STEPS, rounded_log2_sums, rounded_sensitivity
 
-__all__ = [
-    "SCORES",
-    "Rows",
-    "Score",
-    "ScoreName",
-    "information_gain",
-    "information_steps",
-    "max_score",
-    "score_of",
-    "sparse_scores",
-    "squares_in_steps",
-]
+__all__ = ["SCORES", "Rows", "Score", "ScoreName", "information_gain", "max_score", "score_of", "sparse_scores"]
 
 
 # How well a specialization tells the class: the scores DiffGen selects by, as whole numbers.

@@ -166,7 +166,7 @@ def _cells(table: Frequencies, cells: JointCells) -> tuple[np.ndarray, np.ndarra
 def compile_linkability(asked: Linkability, table: Frequencies, *, k: int | None) -> Condition:
     """Return the condition for Mondrian's kernel; it looks at one-way shares or own counts, not at declared cells."""
     if isinstance(asked.population, Population) and asked.population.cells is not None:
-        rule = "a joint table of cells goes with DLink only"
+        rule = "a joint table of cells is for DLink only"
         raise ParameterError("population", asked.population.name, rule, hint='DLink(base, ...), or "joint"')
     link = bind_model(asked, table, k=k)
     refuse_unlinkable(asked, link, table)

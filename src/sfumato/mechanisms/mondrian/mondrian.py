@@ -1,7 +1,7 @@
 """Mondrian: cut the table into boxes as long as every part satisfies the requirement.
 
 Source    LeFevre, DeWitt & Ramakrishnan, "Mondrian multidimensional k-anonymity", ICDE 2006; under l, t and semantic
-          privacy as in Li & Li, KDD 2009, section 5.1. The rule `best` is ours (kernels/mondrian_sweep.py).
+          privacy as in Li & Li, KDD 2009, section 5.1. The rule `best` is ours (kernels/mondrian/sweep.py).
 Claim     Every published class satisfies the requirement, for each sensitive attribute separately.
           Where the table is keyed by person it is satisfied in distinct people (mechanisms/people.py).
 Because   a cut is taken only when every part satisfies it. The requirements are closed under union, so a part that
@@ -108,10 +108,10 @@ class Mondrian:
     def __post_init__(self) -> None:
         refuse_no_requirement(self.requirement, "Mondrian(KAnonymity(10))")
         if self.tight and split_linkability(self.requirement)[1] is not None:
-            rule = "goes without linkability, which is tested on declared boxes"
+            rule = "cannot be combined with linkability, which is tested on declared boxes"
             raise ParameterError("tight", self.tight, rule, hint="DLink(Mondrian(..., tight=True))")
         if self.max_suppressed and self.cut == "widest":
-            raise ParameterError("max_suppressed", self.max_suppressed, 'goes with cut="best"', hint="leave it at 0")
+            raise ParameterError("max_suppressed", self.max_suppressed, 'needs cut="best"', hint="leave it at 0")
 
     def claim(self, schema: Schema) -> Claim:
         """Promise the requirement for every published class; linkability beside it is an estimate."""
@@ -194,7 +194,7 @@ class Mondrian:
         """Refuse what is defined by rows only, where people are counted."""
         hint = "rows_per_person = 1 keeps one row of each person"
         if self.max_suppressed:
-            rule = "goes without a person who may have several rows: leaving rows out would change who is counted"
+            rule = "cannot be used where a person may have several rows: leaving rows out would change who is counted"
             raise ParameterError("max_suppressed", self.max_suppressed, rule, hint=hint)
         if split_linkability(self.requirement)[1] is not None:
             rule = "counts rows under a model, and a person may have several"

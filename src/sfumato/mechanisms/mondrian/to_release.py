@@ -18,7 +18,7 @@ from sfumato.release import Release, Residence, assemble
 from sfumato.schema import Attribute, Labels, Schema, Values
 from sfumato.schema.labels import Intervals, merged
 
-__all__ = ["labels_of", "released", "tree_recoding"]
+__all__ = ["released", "tree_recoding"]
 
 TIGHT = "labels are the values that occur in a class (sets, and the smallest and largest of numbers), read off the data"
 

@@ -57,7 +57,7 @@ from sfumato.mechanisms.mondrian.to_release import tree_recoding
 from sfumato.mechanisms.people import satisfied_by_rows, settled
 from sfumato.schema import Schema
 
-__all__ = ["FarTable", "cut_far", "far_partition"]
+__all__ = ["cut_far"]
 
 KernelRule = Literal["best", "sparing", "widest"]
 

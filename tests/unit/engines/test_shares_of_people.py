@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import sfumato as sf
-from sfumato.engines.people import MOST_SHARES, whole_of
+from sfumato.engines.grouping import MOST_SHARES, whole_of
 from sfumato.kernels.conditions import MOST_ROWS
 
 

@@ -1,6 +1,6 @@
 """What the steward's report says, as plain data: the same for the page, the markdown and the JSON.
 
-Numbers come in with the frontier and are only written out. The public report has its own story.
+Numbers come in with the frontier and are only written out. The public report has its own contents.
 """
 
 from __future__ import annotations
@@ -43,19 +43,14 @@ __all__ = [
     "NOISY",
     "Audience",
     "around",
-    "choice_of",
-    "command_of",
     "figure",
-    "figures_of",
     "finite",
     "membership",
     "noisy",
     "plotted",
-    "public_story",
-    "published_as",
-    "release_story",
+    "public_contents",
     "spread",
-    "steward_story",
+    "steward_contents",
     "times",
     "worst_of",
 ]
@@ -124,14 +119,14 @@ _GROUPS = 2  # whose second table is shown
 _LINES = 24  # of the second table, at most
 
 
-def public_story(
+def public_contents(
     front: Frontier | None, release: Release | None, *, folder: str, membership_public: bool = False, contact: str = ""
 ) -> dict[str, Any]:
     """Return what anyone may see: what was published and, after a comparison, what was compared and how."""
-    story: dict[str, Any] = {"audience": "public", "confidential": False}
+    contents: dict[str, Any] = {"audience": "public", "confidential": False}
     if front is not None:
         left_out = not membership_public and (release is None or release.form != "buckets")
-        story |= {
+        contents |= {
             "table": front.table,
             "quasi": list(front.quasi),
             "carried": list(front.carried),
@@ -142,13 +137,13 @@ def public_story(
             "choosing": f"No claim covers {CHOSEN}.",
         }
     elif release is not None:
-        story |= {
+        contents |= {
             "table": release.schema.name,
             "quasi": [known.name for known in release.quasi],
             "carried": [known.name for known in release.carried],
             "compared": [],
         }
-    return story | {
+    return contents | {
         "release": None if release is None else _published(release),
         "check": shell_command(["sfumato", "verify", operand(folder)]),
         "contact": contact,
@@ -156,7 +151,7 @@ def public_story(
 
 
 def axis(measure: Any) -> dict[str, Any]:
-    """Return what stands on an axis, with its name in words."""
+    """Return what an axis shows, with its name in words."""
     unit = f", {measure.unit}" if measure.unit else ""
     title = f"{measure.words}{unit} ({'less' if measure.better == 'less' else 'more'} is better)"
     return {**measure.to_json(), "words": measure.words, "title": title}
@@ -246,7 +241,7 @@ def _use(release: Release) -> list[str]:
 
 
 def _sizes(release: Release) -> dict[str, Any]:
-    """Return the size as the saved release tells it: a number of rows left out only where the claim allows it."""
+    """Return the size as the saved release states it: a number of rows left out only where the claim allows it."""
     found = release.summary().to_json()
     if release.claim.kind != "checked":
         found["suppressed"] -= release.left_out or 0
@@ -273,7 +268,7 @@ def _second_table(release: Release, shown: dict[str, Any]) -> dict[str, Any]:
 # What the steward's report says of one release, as plain data: its figures, its panel, its mark, its command.
 
 
-def release_story(
+def release_contents(
     group: tuple[Point, ...],
     source: tuple[str, str],
     standing: Mapping[str, Any],
@@ -547,7 +542,7 @@ def choice_of(point: Point) -> str:
 Audience = Literal["steward", "public"]
 
 
-def steward_story(
+def steward_contents(
     front: Frontier,
     recommendation: Recommendation | None,
     *,
@@ -589,7 +584,7 @@ def steward_story(
         "recommendation": card,
         "without": without,
         "releases": [
-            release_story(group, source, standing_of[group[0].number], words, policy.breaches(group[0]))
+            release_contents(group, source, standing_of[group[0].number], words, policy.breaches(group[0]))
             for group in groups
         ],
         "policy": {"lines": policy.lines, "stated": policy.stated},

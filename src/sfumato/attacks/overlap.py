@@ -22,8 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.attacks.composing.attack import Reading, composition
-from sfumato.attacks.composing.outcome import Composition
+from sfumato.attacks.composing.composition import Composition, Reading, composition
 from sfumato.counts import Table
 from sfumato.errors import ParameterError
 from sfumato.estimate import measured_attributes

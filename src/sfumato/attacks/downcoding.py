@@ -1,24 +1,18 @@
-"""Downcoding of whole rows: a narrower table that the original still fits is written from the release alone.
+"""Downcoding of one column: labels that are no wider than they must be give away exact values.
 
-Source    Cohen, "Attacks on deidentification's defenses", USENIX Security 2022, section 3: a downcoding Z of a minimal
-          hierarchical generalization Y of X lies strictly below Y and still above X. His attacker knows the law that
-          people are drawn from; ours takes it from `population` where one is given, else values of a label are equally
-          likely and columns independent. The exact law of the rows of a class, below, is ours.
-Claim     Each generalized column of a class has parts: the children of a node, or both ends and the middle of an
-          interval. Labels are minimal, so that no child of a node holds the whole class, and each end of an interval
-          has somebody. Among all ways to draw the w rows of a class that keep this in every column together,
-          P(X_c >= t) is how likely t rows or more fall into a cell c, a combination of parts. Z gives the class
-          the w cells that are expected to hold most rows: the w pairs (c, t) of largest P(X_c >= t). A row counts where
-          Z and the original have it in common. The controls are drawn in classes of the same size from people inside
-          the same label; the baseline is the best Z without knowing that labels are minimal.
-Because   P(X_c = t and minimal) = C(w, t) q_c^t sum over sets S of broken rules that leave c of (-1)^|S| (q(S) - q_c)^
-          (w - t), by inclusion and exclusion; the expected overlap is a sum of P(X_c >= t), largest if taken greedily.
-Checked   tests/claims/test_downcoding_rows.py::test_the_law_equals_all_worlds
-          tests/claims/test_downcoding_rows.py::test_succeeds_on_cohens_construction
-          tests/claims/test_downcoding_rows.py::test_planted_tables
-          tests/claims/test_downcoding_rows.py::test_wrong_mutants_are_caught
-Silent on labels that are not minimal (there it may do worse than its baseline), on classes of more than `size` people,
-          and on columns beyond those whose cells can be listed.
+Source    Cohen, "Attacks on deidentification's defenses", USENIX Security 2022: minimal hierarchical generalization can
+          be undone in part. The exact law below is ours, for the labels of one class.
+Claim     A class of w people has a label of m values. Where labels are as narrow as may be, an interval has somebody at
+          either end, and a node somebody below two of its children at least. Among all ways to deal values that keep
+          this, all equally likely, a person has an end with chance (m^(w-1) - (m-1)^(w-1)) / N, N = m^w - 2 (m-1)^w +
+          (m-2)^w; below a child of c values each with (m^(w-1) - c^(w-1)) / (m^w - sum of c^w). The likeliest value is
+          guessed, the first of equals. The baseline is a value of the label at random.
+Because   the worlds that break minimality are counted out by inclusion and exclusion.
+Checked   tests/claims/test_minimality_and_downcoding.py::test_downcoding_succeeds_on_its_construction
+          tests/claims/test_minimality_and_downcoding.py::test_downcoding_equals_all_worlds
+          tests/claims/test_minimality_and_downcoding.py::test_wide_labels_give_nothing_away
+Silent on what several columns together rule out (`DowncodingRows`), and on labels that are not minimal: there it is no
+          better than chance.
 """
 
 from __future__ import annotations
@@ -31,9 +25,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.attacks.base import ROWS, Exposure, Fit, Gain, Harm, joined_words
-from sfumato.attacks.case import Case, run
-from sfumato.attacks.downcoding.columns import Downcoding
+from sfumato.attacks.base import FITS, ROWS, Exposure, Fit, Gain, Harm, joined_words
+from sfumato.attacks.case import MOST, Case, run, share_of, worst_attribute
 from sfumato.counts import Table
 from sfumato.declare import Whole, declare, parameter
 from sfumato.errors import NotComparable
@@ -43,7 +36,153 @@ from sfumato.randomness import Entropy
 from sfumato.release import Release
 from sfumato.schema import Labels
 
-__all__ = ["DowncodingRows", "LabelParts", "at_least", "best_rows", "parts_of"]
+__all__ = ["Downcoding", "DowncodingRows", "at_least", "best_rows", "child_chances", "end_chance", "parts_of"]
+
+
+def end_chance(values: int, people: int) -> float:
+    """Return how likely one of `people` has a given end of a tight interval of `values`.
+
+    >>> round(end_chance(10, 2), 3), round(end_chance(10, 1000), 3)
+    (0.5, 0.1)
+    """
+    if values == 1:
+        return 1.0
+    lower, lowest = (values - 1) / values, (values - 2) / values
+    all_ways = 1 - 2 * lower**people + lowest**people
+    with_end = (1 - lower ** (people - 1)) / values
+    return with_end / all_ways if all_ways > 0 else 1 / values
+
+
+def child_chances(children: Sequence[int], people: int) -> list[float]:
+    """Return how likely one of `people` has one given value below each child of a tight node."""
+    values = sum(children)
+    shares = [many / values for many in children]
+    all_ways = 1 - sum(share**people for share in shares)
+    if all_ways <= 0:
+        return [1 / values for _ in children]
+    return [(1 - share ** (people - 1)) / values / all_ways for share in shares]
+
+
+@declare
+class Downcoding:
+    """Guess the exact value behind a label, one column at a time."""
+
+    name: ClassVar[str] = "downcoding"
+    axis: ClassVar[Harm] = "inference"
+
+    _: KW_ONLY
+    most: Whole = parameter("How many people of each side are attacked at most.", default=MOST, least=1)
+
+    run = run
+
+    def fits(self, release: Release) -> Fit:
+        """Generalized tables."""
+        if release.form != "generalized":
+            return Fit("it is not a generalized table")
+        return FITS if any((table.size > 1).any() for table in release.boxes.tables) else Fit("its values are exact")
+
+    def attempt(self, case: Case) -> Gain:
+        """Guess each generalized column of targets and controls whose class is known; the worst column is shown."""
+        release, known = case.release, case.known
+        view = align_boxes(release, case.targets.schema.with_roles(quasi=known))
+        people, others = case.people(self.name, most=self.most)
+        boxes = _first_box(view, people.codes)
+        beside = None if others is None else _first_box(view, others.codes)
+        suppressed = -1 if release.suppressed_group is None else release.suppressed_group
+
+        def one(name: str) -> Gain:
+            at = known.index(name)
+            guess, chance = _guesses(view, at, suppressed)
+            width = view.tables[at].size[view.labels[:, at]]
+
+            def counted(codes: np.ndarray, box: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+                there = (box >= 0) & (width[box] > 1) & (guess[box] >= 0)
+                return (codes[:, at] == guess[box]) & there, np.where(there, weight, 0)
+
+            success, weight = counted(people.codes, boxes, people.weight)
+            found = None
+            if others is not None and beside is not None:
+                found = share_of(*counted(others.codes, beside, others.weight))
+            blind = np.divide(1.0, width[boxes], where=weight > 0, out=np.zeros(len(weight)))
+            return Gain(
+                self.name,
+                axis="inference",
+                targets=share_of(success, weight),
+                controls=found,
+                baseline=share_of(blind, weight),
+                records=Exposure(
+                    people.names,
+                    codes=people.codes,
+                    weight=weight,
+                    success=success,
+                    chance=np.where(success, chance[boxes], 0.0),
+                ),
+                holds=f"knows the class of a {people.whom.one} and that labels are as narrow as may be",
+                hit=f"guesses the exact {name} of {{}} of the {people.whom.many} with a generalized one",
+                miss=f"of {{}} of {people.whom.others}",
+                whom=people.whom,
+                stops="labels of fixed hierarchies instead of tight ones (tight=False), or larger classes",
+                attribute=name,
+            )
+
+        return worst_attribute(known, one)
+
+
+def _first_box(view: View, codes: np.ndarray) -> np.ndarray:
+    """The box that holds each person, -1 where none does."""
+    person, box = holding_boxes(view, codes)
+    found = np.full(len(codes), -1)
+    found[person[::-1]] = box[::-1]
+    return found
+
+
+def _guesses(view: View, at: int, suppressed: int) -> tuple[np.ndarray, np.ndarray]:
+    """The likeliest exact value of a person of each box, and how likely it is; -1 where all are suppressed."""
+    table = view.tables[at]
+    attribute, tree = table.attribute, table.attribute.nodes
+    found: dict[tuple[int, int], tuple[int, float]] = {}
+    guess, chance = np.full(len(view.weight), -1), np.zeros(len(view.weight))
+    for box, (label, people) in enumerate(zip(view.labels[:, at].tolist(), view.weight.tolist(), strict=True)):
+        if view.group[box] == suppressed or not people:
+            continue
+        if (label, people) not in found:
+            low, high, size = int(table.low[label]), int(table.high[label]), int(table.size[label])
+            node = tree.by_interval.get((low, high))
+            if attribute.ordered or node is None or not tree.children[node]:
+                found[label, people] = low, end_chance(size, people)
+            else:
+                children = tree.children[node]
+                sizes = [int(tree.high[child] - tree.low[child]) for child in children]
+                each = child_chances(sizes, people)
+                best = int(np.argmax(each))
+                found[label, people] = int(tree.low[children[best]]), each[best]
+        guess[box], chance[box] = found[label, people]
+    return guess, chance
+
+
+# Downcoding of whole rows: a narrower table that the original still fits is written from the release alone.
+#
+# Source    Cohen, "Attacks on deidentification's defenses", USENIX Security 2022, section 3: a downcoding Z of a
+#           minimal hierarchical generalization Y of X lies strictly below Y and still above X. His attacker knows the
+#           law that people are drawn from; ours takes it from `population` where one is given, else values of a label
+#           are equally likely and columns independent. The exact law of the rows of a class, below, is ours.
+# Claim     Each generalized column of a class has parts: the children of a node, or both ends and the middle of an
+#           interval. Labels are minimal, so that no child of a node holds the whole class, and each end of an interval
+#           has somebody. Among all ways to draw the w rows of a class that keep this in every column together, P(X_c
+#           >= t) is how likely t rows or more fall into a cell c, a combination of parts. Z gives the class the w
+#           cells that are expected to hold most rows: the w pairs (c, t) of largest P(X_c >= t). A row counts where Z
+#           and the original have it in common. The controls are drawn in classes of the same size from people inside
+#           the same label; the baseline is the best Z without knowing that labels are minimal.
+# Because   P(X_c = t and minimal) = C(w, t) q_c^t sum over sets S of broken rules that leave c of (-1)^|S| (q(S) -
+#           q_c)^ (w - t), by inclusion and exclusion; the expected overlap is a sum of P(X_c >= t), largest if taken
+#           greedily.
+# Checked   tests/claims/test_downcoding_rows.py::test_the_law_equals_all_worlds
+#           tests/claims/test_downcoding_rows.py::test_succeeds_on_cohens_construction
+#           tests/claims/test_downcoding_rows.py::test_planted_tables
+#           tests/claims/test_downcoding_rows.py::test_wrong_mutants_are_caught
+# Silent on labels that are not minimal (there it may do worse than its baseline), on classes of more than `size`
+#           people, and on columns beyond those whose cells can be listed.
+
 
 _CELLS = 128  # combinations of parts
 _RULES = 2048  # sets of broken rules
@@ -179,7 +318,7 @@ class DowncodingRows:
             baseline=Share(tally.blind, trials=tally.rows),
             records=Exposure(known, codes=codes, weight=weight, success=rate, chance=rate),
             holds=f"knows that labels are as narrow as may be{given}",
-            hit=f"narrows {joined_words(known)} of {{}} of the rows in the table rightly",
+            hit=f"narrows {joined_words(known)} correctly for {{}} of the rows in the table",
             miss="would be right on {} of other rows inside the same labels",
             whom=ROWS,
             stops="labels of fixed hierarchies instead of tight ones (tight=False), or larger classes",

@@ -81,7 +81,7 @@ def table_warnings(table: Any, claim: Claim) -> list[str]:
         seen.append(f"{gone} left out: at most {most} of each person {stay} kept")
     texts = [a.name for a in table.schema.published if looks_like_free_text(getattr(a.domain, "names", ()))]
     if texts:
-        looks = "looks like free text, in which names may stand" if len(texts) == 1 else "look like free text"
+        looks = "looks like free text, which may contain names" if len(texts) == 1 else "look like free text"
         found.append(f"{', '.join(texts)} {looks}: its values are published. Read them, or give the role other")
     found += [f"{one.path}: {one.rule}; {one.hint}" for one in table.two_people()]
     looked_at = (*table.stray(), *table.suspected_keys(), *table.unclear(), *table.related())

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from sfumato.errors import ParameterError
-from sfumato.randomness import STEPS, rounded_log2_sums, rounded_sensitivity, rounding
+from sfumato.randomness import STEPS, rounded_log2_sums, rounded_sensitivity, selection
 
 
 def gain_terms(children):
@@ -34,7 +34,7 @@ def test_fast_rounding_equals_decimal_rounding():
     generator = np.random.default_rng(1)
     tables = [generator.integers(0, 10 ** generator.integers(1, 8), (3, 2)).tolist() for _ in range(300)]
     slow = [
-        rounding._decimal_steps(
+        selection._decimal_steps(
             *(np.where(np.array(k) == 0, 1, x).tolist() if i else k for i, x in enumerate((k, m))), max(n, 1)
         )
         for k, m, n in map(gain_terms, tables)
@@ -44,8 +44,8 @@ def test_fast_rounding_equals_decimal_rounding():
 
 def test_half_a_step_is_decided_by_the_decimal_definition(monkeypatch):
     asked = []
-    real = rounding._decimal_steps
-    monkeypatch.setattr(rounding, "_decimal_steps", lambda *row: asked.append(row) or real(*row))
+    real = selection._decimal_steps
+    monkeypatch.setattr(selection, "_decimal_steps", lambda *row: asked.append(row) or real(*row))
     # log2(2) / 2^21 is half a step exactly; a fast path that answered here would answer by luck.
     assert rounded_log2_sums([[1], [-1], [3]], [[2], [2], [2]], [2**21] * 3).tolist() == [1, 0, 2]
     assert len(asked) == 3

@@ -8,7 +8,7 @@ Because   the check and the entry are one transaction, committed before the mech
 Checked   tests/claims/test_ledger.py::test_two_processes_never_overspend
           tests/claims/test_ledger.py::test_killed_at_any_line_it_never_says_less_than_was_drawn
           tests/claims/test_ledger.py::test_killed_at_random_moments_it_never_says_less_than_was_drawn
-          tests/unit/ledger/test_book.py::test_refund_only_before_the_first_draw
+          tests/unit/ledger/test_reservations.py::test_refund_only_before_the_first_draw
           tests/claims/test_paid_release.py::test_killed_at_any_line_a_paid_release_is_accounted_and_can_be_finished
 Silent on releases made without this ledger; on what the steward sees (errors, measures, frontiers); on an error before
           the first draw that depends on the data. A seeded release reads the same data and is charged the same.
@@ -70,7 +70,7 @@ class Ledger:
     def __init__(self, path: str | PathLike[str]) -> None:
         given = Path(path)
         if given.is_symlink():
-            rule = "is a link: whoever changes it chooses which ledger knows what was spent"
+            rule = "is a link: changing it changes which ledger knows what was spent"
             raise ParameterError("ledger", given.name, rule, hint="name the file itself")
         self._path = given.resolve()
 
@@ -120,7 +120,7 @@ class Ledger:
             _refuse_units(read_units(connection, read_tree(connection).related(parent)), parent)
 
     def reserve(self, population: str, claim: Claim, mechanism: Any) -> Reservation:
-        """Enter a release before it is made; raise `BudgetExceeded` when a limit stands in the way."""
+        """Enter a release before it is made; raise `BudgetExceeded` when a limit would be exceeded."""
         cost, described = cost_of(claim), _described(mechanism)
         unit = _unit_of(described, claim)
         with writing(self._path) as connection:
