@@ -285,8 +285,8 @@ class Release:
         """Say what to look at before publishing: classes of one person or of one sensitive value, whatever is promised.
 
         >>> table = sf.datasets.adult("test")
-        >>> sf.publish(table, sf.Mondrian(sf.KAnonymity(50))).warnings()[0]
-        'nothing is promised of occupation, and in 0 of ... classes all rows have one value. Ask for l or t ...'
+        >>> sf.publish(table, sf.Mondrian(sf.KAnonymity(5))).warnings()[0]
+        'nothing is promised of occupation, and in 28 of ... classes all rows have one value. Ask for l or t ...'
         """
         return class_warnings(self)
 
