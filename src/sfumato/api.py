@@ -34,7 +34,7 @@ from sfumato.pages import explain, report
 from sfumato.randomness import Entropy
 from sfumato.release import Release, verify
 from sfumato.release.atomic import NewFolder
-from sfumato.release.store import refuse_beforehand, save_or_keep
+from sfumato.release.store import refuse_beforehand, refuse_names_in_lists, save_or_keep
 from sfumato.schema import Schema
 
 __all__ = [
@@ -150,6 +150,7 @@ def publish(
         allow_noise=allow_noise,
         allow_undecided=allow_undecided,
         allow_void=allow_void,
+        allow_text=allow_text,
     )
     with closing(table):  # one snapshot of a database for the whole of it
         if save_to is None:
@@ -207,6 +208,7 @@ def refuse_before_reading(
     allow_noise: bool = False,
     allow_undecided: bool = False,
     allow_void: bool = False,
+    allow_text: bool = False,
     **_: Any,
 ) -> Claim:
     """Raise for what `publish` would refuse by the schema and the parameters alone; else return the claim."""
@@ -218,6 +220,8 @@ def refuse_before_reading(
     if refusal is not None and not allow_noise:
         raise refusal
     claim = mechanism.claim(schema)
+    if saved and claim.kind == "proved" and not allow_text:  # of other claims the rows are looked at
+        refuse_names_in_lists(schema)
     if saved:
         refuse_beforehand(
             claim,
@@ -262,7 +266,8 @@ def _published(
         release = run(mechanism, gather(mechanism, table, progress=progress), entropy)
         if claim.kind != "proved":
             refined = refined_classes(table, release, table.derived())
-            release = replace(release, refined=refined, seen_by_key=seen_by_key(table, release))
+            held = table.held_values([attribute.name for attribute in (*release.quasi, *release.carried)])
+            release = replace(release, refined=refined, seen_by_key=seen_by_key(table, release), held_values=held)
             release = replace(release, notes=(*release.notes, *(f"{one.path}: {one.rule}" for one in table.unclear())))
             if not table.held:
                 release = replace(release, notes=(*release.notes, NOT_HELD))

@@ -213,6 +213,26 @@ def test_classes_that_nearly_agree_are_stated_with_true_numbers(tmp_path) -> Non
     assert not any("at least 95 %" in one for one in few.warnings())
 
 
+def test_what_is_true_of_no_class_is_no_warning() -> None:
+    """ "nothing is promised of illness, and in 0 of 4 classes all rows have one value" told of nothing."""
+    release = sf.publish(sf.read(_regular(others=20), sf.Schema.parse(tomllib.loads(SCHEMA))), sf.Mondrian(k=40))
+    assert release.exposed().alike == {"illness": 0}
+    assert release.warnings() == ()
+    alike = sf.publish(sf.read(_regular(others=0), sf.Schema.parse(tomllib.loads(SCHEMA))), sf.Mondrian(k=40))
+    assert any("nothing is promised of illness, and in 1 of 4 classes" in one for one in alike.warnings())
+
+
+def test_small_classes_are_not_counted_among_those_of_20_rows() -> None:
+    small = _regular(rows=10, others=0).with_columns(age=pl.lit(50, pl.Int64))
+    release = sf.publish(
+        sf.read(pl.concat([_regular(), small]), sf.Schema.parse(tomllib.loads(SCHEMA))), sf.Mondrian(k=10)
+    )
+    sizes = release.frame().group_by("age", "town").len()["len"]
+    large = int((sizes >= 20).sum())
+    assert large < len(sizes)
+    assert any(f"of {large} classes of 20 rows or more" in one for one in release.warnings())
+
+
 def test_a_mutant_that_asks_for_less_is_caught(tmp_path, monkeypatch) -> None:
     from sfumato.release import exposed
 

@@ -68,7 +68,8 @@ def decide(schema: str, as_json: bool) -> None:
             text = after
             _write(path, text)
     open_now = len(decisions(text))
-    say("Every question is answered." if not open_now else f"{count_of(open_now, 'question is', 'questions are')} still open.")
+    still = f"{count_of(open_now, 'question is', 'questions are')} still open."
+    say(still if open_now else "Every question is answered.")
 
 
 def _key(one: Decision) -> tuple[str, str, str]:

@@ -71,7 +71,7 @@ def table_warnings(table: Any, claim: Claim) -> list[str]:
     What was counted in the rows is marked beside a claim that does not cover it.
     """
     from sfumato.errors import count_of
-    from sfumato.schema.checks import looks_like_free_text
+    from sfumato.schema.free_text import looks_like_free_text
 
     found, seen = [], []
     if table.surplus:

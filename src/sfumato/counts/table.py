@@ -42,9 +42,9 @@ from sfumato.io.errors import guessed_reading
 from sfumato.io.source import ROWS, Source, open_source
 from sfumato.limits import DRIVER_CELLS
 from sfumato.schema import Attribute, Days, Grid, Schema, Values
-from sfumato.schema.checks import names_rule, refuse_free_text, rows_with_names
 from sfumato.schema.fingerprints import Fingerprints, lonely_people, lonely_rows
-from sfumato.schema.word_hints import two_people
+from sfumato.schema.free_text import HeldValues, names_rule, refuse_free_text
+from sfumato.schema.word_hints import suggested, two_people
 from sfumato.visible import notebook
 
 __all__ = ["Table", "check", "read"]
@@ -326,8 +326,13 @@ class Table:
         """Return what is to be looked at in values that are published as they are, and in rows that agree in them."""
         schema = self.schema
         hint = 'read its values; role = "other" keeps it out of a release'
-        named = {name: rows_with_names(values) for name, values in self._carried_values().items()}
-        found = [Problem(schema[name].where, names_rule(rows), hint, rows=rows) for name, rows in named.items() if rows]
+        carried = self.held_values([attribute.name for attribute in schema.carried])
+        named = {name: (values, names_rule(values)) for name, values in carried.items()}
+        found = [
+            Problem(schema[name].where, rule, hint, rows=values.rows_with_names)
+            for name, (values, rule) in named.items()
+            if rule
+        ]
         found += self._rounded() + self._alike_rows(joined=joined) + self.unclear()
         found += [one.problem(schema[one.column].where) for one in self.derived()]
         found += self.related()
@@ -521,16 +526,31 @@ class Table:
 
     def refuse_free_text(self) -> None:
         """Raise where a sensitive or target column looks like free text: names of people may stand in it."""
-        refuse_free_text(self._carried_values())
+        refuse_free_text(self.held_values([attribute.name for attribute in self.schema.carried]))
 
-    def _carried_values(self) -> dict[str, dict[str, int]]:
-        """Return how many rows have each value of the sensitive and target columns whose values are listed."""
-        lists = {a.name: a.domain.names for a in self.schema.carried if isinstance(a.domain, Values)}
-        found = {}
-        for name, names in lists.items():
+    def held_values(self, names: Sequence[str]) -> dict[str, HeldValues]:
+        """Return how many rows and people have each value of the columns whose values are listed. Confidential.
+
+        Without a `person`, somebody is taken to have as many rows as the schema says; in Spark, rows are counted.
+        """
+        found, far = {}, self._far()
+        for name in names:
+            domain = self.schema[name].domain
+            if not isinstance(domain, Values):
+                continue
             counts = self.counts(name)
-            pairs = zip(counts.codes[:, 0].tolist(), counts.weights.tolist(), strict=True)
-            found[name] = {names[code]: rows for code, rows in pairs if code < len(names)}
+            people = -(-counts.weights // (1 if self.schema.person else self.schema.rows_per_person))
+            members = self.members(name) if far is None else None
+            if members is not None:
+                people = np.bincount(members.line, minlength=len(counts))
+            codes = counts.codes[:, 0].tolist()
+            texts = [domain.names[code] if code < len(domain.names) else None for code in codes]
+            rows, held = (
+                {text: many for text, many in zip(texts, numbers.tolist(), strict=True) if text is not None}
+                for numbers in (counts.weights, people)
+            )
+            category = bool(suggested(name) & {"quasi", "sensitive"})
+            found[name] = HeldValues(rows, people=held, known=category)
         return found
 
     def require(self) -> None:

@@ -17,8 +17,9 @@ from sfumato.drafting.infer_formats import spoken
 from sfumato.drafting.table import Related, Repeated, TableFacts
 from sfumato.errors import count_of
 from sfumato.schema import Role
-from sfumato.schema.checks import are_categories, looks_like_free_text, plain_spelling
+from sfumato.schema.checks import plain_spelling
 from sfumato.schema.domain import decimal_or_none
+from sfumato.schema.free_text import are_categories, looks_like_free_text, with_given_names
 from sfumato.schema.near_values import near_pairs
 from sfumato.schema.word_hints import both, code_like, reason, suggested
 
@@ -107,7 +108,8 @@ def _role(column: ColumnFacts) -> Role:
     if named == {"identifier"} or ("identifier" in named and household_like(column.name)):
         return "identifier"
     numbered = column.distinct > _NUMBERED and column.uniqueness > _HOUSEHOLDS and not measured
-    if _reached(column) or (household_like(column.name) and numbered):  # not the kind or size of a household
+    household = household_like(column.name) and numbered  # not the kind or size of a household
+    if household or _reached(column) or _names(column):
         return "identifier"
     counted = column.numbers is not None and named and "identifier" not in named  # birth_id is no day of birth
     if column.uniqueness > 0.95 and column.distinct > 20 and not (measured or counted or column.days):
@@ -122,6 +124,10 @@ def _role(column: ColumnFacts) -> Role:
 
 def _reached(column: ColumnFacts) -> bool:
     return addresses(pl.Series(column.texts or (), dtype=pl.String))
+
+
+def _names(column: ColumnFacts) -> bool:
+    return column.numbers is None and column.days is None and bool(with_given_names(column.texts or ()))
 
 
 def _free_text(column: ColumnFacts) -> bool:
@@ -147,6 +153,8 @@ def proposed(column: ColumnFacts, role: Role) -> Proposal:
             why = (f"{seen}; its name points to a {'household' if home else 'person'}",)
         elif _reached(column):
             why = (f"{seen}; they look like addresses or telephone numbers, which point to a person",)
+        elif _names(column):
+            why = (f"{seen}; they look like names of people",)
         else:
             why = (f"{seen}: nearly every row has its own",)
         question = "role: does it point to one person, or is it free text? keep identifier; else quasi or sensitive"

@@ -90,7 +90,7 @@ def class_warnings(release: Release) -> tuple[str, ...]:
     if isinstance(asked, Requirement) and not asked.reads_sensitive:
         seen = exposed.alike if release.seen_by_key is None else release.seen_by_key.alike
         what = "all rows have one value" if release.seen_by_key is None else "everybody has one value in common"
-        of = {name: f"{exposed.among(number)} {what}" for name, number in seen.items()}
+        of = {name: f"{exposed.among(number)} {what}" for name, number in seen.items() if number}
         warnings += [f"nothing is promised of {name}, and {all_}. {_ASK_BOTH}" for name, all_ in of.items()]
         return (*warnings, *_nearly_alike(release))
     alike = [f"{text}. Ask for l of at least 2 as well (--l)" for text in exposed.one_value()]
@@ -111,7 +111,7 @@ def nearly_one_value(name: str, table: Any, *, left_out: int | None = None) -> l
     nearly = (sizes >= _MANY) & (_NEARLY[1] * most >= _NEARLY[0] * sizes)
     if not nearly.any():
         return []
-    there = f"in {int(nearly.sum()):,} of {count_of(int((sizes > 0).sum()), 'class', 'classes')}"
+    there = f"in {int(nearly.sum()):,} of {count_of(int((sizes >= _MANY).sum()), 'class', 'classes')}"
     rows = f"{int(sizes[nearly].sum()):,} of {int(sizes.sum()):,} rows"
     return [f"{there} of {_MANY} rows or more at least 95 % of the rows have one value of {name}: {rows}"]
 

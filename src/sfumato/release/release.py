@@ -1,5 +1,5 @@
 """A release: boxes in groups plus a claim. The public may see all of it, except `recoding`, `residence`,
-`refined` and `seen_by_key`.
+`refined`, `seen_by_key` and `held_values`.
 
 Rows are written from boxes and carried counts, never from input rows, sorted by the published columns,
 so that their order is a function of what is published.
@@ -25,6 +25,7 @@ from sfumato.release.declared import DeclaredPeople
 from sfumato.release.exposed import Exposed, class_warnings
 from sfumato.schema import Attribute, Labels, Schema
 from sfumato.schema.fingerprints import Fingerprints, lonely_rows
+from sfumato.schema.free_text import HeldValues
 from sfumato.visible import notebook
 
 if TYPE_CHECKING:
@@ -203,6 +204,7 @@ class Release:
     source: Path | None = field(default=None, repr=False, compare=False)  # the file or folder it was read from
     refined: Any = field(default=None, repr=False)  # confidential: what derived columns undo, where they do
     seen_by_key: SeenByKey | None = field(default=None, repr=False, compare=False)
+    held_values: Mapping[str, HeldValues] = field(default_factory=dict, repr=False, compare=False)  # confidential
     account: Any = field(default=None, repr=False)  # the ledger's entry, which records where the release is saved
     backend: str = field(default="polars", repr=False)  # whose frames `frame` returns: "polars" or "pandas"
 
@@ -285,8 +287,8 @@ class Release:
         """Say what to look at before publishing: classes of one person or of one sensitive value, whatever is promised.
 
         >>> table = sf.datasets.adult("test")
-        >>> sf.publish(table, sf.Mondrian(sf.KAnonymity(50))).warnings()[0]
-        'nothing is promised of occupation, and in 0 of ... classes all rows have one value. Ask for l or t ...'
+        >>> sf.publish(table, sf.Mondrian(sf.KAnonymity(5))).warnings()[0]
+        'nothing is promised of occupation, and in 28 of ... classes all rows have one value. Ask for l or t ...'
         """
         return class_warnings(self)
 

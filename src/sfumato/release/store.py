@@ -23,7 +23,7 @@ import stat
 import tempfile
 import threading
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from os import PathLike
@@ -57,7 +57,8 @@ from sfumato.release.release import Release
 from sfumato.release.tables import PublishedTable, published_frames
 from sfumato.release.workbook import write_workbook
 from sfumato.schema import Attribute, Labels, Schema, Values
-from sfumato.schema.checks import rare_texts, refuse_free_text, refuse_rare_text
+from sfumato.schema.free_text import HeldValues, refuse_free_text, refuse_listed_names, refuse_spelt_text
+from sfumato.schema.word_hints import suggested
 from sfumato.version import __version__
 
 if TYPE_CHECKING:
@@ -74,6 +75,7 @@ __all__ = [
     "public_recoding",
     "refuse_beforehand",
     "refuse_form",
+    "refuse_names_in_lists",
     "refuse_unsavable",
     "save",
     "save_or_keep",
@@ -445,33 +447,56 @@ def _refuse_unaccounted(claim: Claim) -> None:
 
 
 def _refuse_text(release: Release) -> None:
-    """Refuse columns that are not made coarser and look like what somebody wrote freely."""
+    """Refuse columns that are not made coarser and look like what somebody wrote freely, and names in any column."""
     columns = {}
     for attribute in release.carried:
         if isinstance(attribute.domain, Values):
-            rows = np.asarray(release.groups.histogram(attribute.name).sum(axis=0)).ravel().tolist()
-            columns[attribute.name] = {
-                text: many for text, many in zip(attribute.domain.names, rows, strict=False) if many
-            }
+            rows = np.asarray(release.groups.histogram(attribute.name).sum(axis=0)).ravel()
+            columns[attribute.name] = _held(release, attribute, attribute.domain, rows)
     refuse_free_text(columns)
     for place, attribute in enumerate(release.quasi):
         if isinstance(attribute.domain, Values) and attribute.source != "public":
-            refuse_rare_text(attribute.name, _spelt(release, place, attribute.domain))
+            _refuse_spelt(release, place, attribute, attribute.domain)
+    refuse_listed_names(_lists(release.schema.published))
 
 
-def _spelt(release: Release, place: int, domain: Values) -> list[str]:
-    """Return the values of a quasi-identifier that labels spell out, hardly any row has, and look like text."""
+def _held(release: Release, attribute: Attribute, domain: Values, rows: np.ndarray) -> HeldValues:
+    """Return who has each value: people, where the table told how many; else rows."""
+    seen = {text: many for text, many in zip(domain.names, rows.astype(np.int64).tolist(), strict=False) if many}
+    known = release.held_values.get(attribute.name)
+    if known is None:
+        category = bool(suggested(attribute.name) & {"quasi", "sensitive"})
+        return HeldValues(seen, people=seen, known=category)
+    return replace(known, rows=seen, people={text: known.people.get(text, many) for text, many in seen.items()})
+
+
+def _refuse_spelt(release: Release, place: int, attribute: Attribute, domain: Values) -> None:
+    """Refuse labels of a quasi-identifier that spell out names of people or what somebody wrote."""
     home, table = release.residence, release.boxes.tables[place]
-    if home is None or table.attribute.name not in home.names:
-        return []
-    codes = home.codes[:, home.names.index(table.attribute.name)]
-    rows = np.bincount(codes, weights=home.weight, minlength=len(domain.names)).astype(np.int64).tolist()
-    rare = rare_texts({text: many for text, many in zip(domain.names, rows, strict=False) if many})
-    if not rare:
-        return []
+    values = release.held_values.get(attribute.name)
+    if home is not None and attribute.name in home.names:
+        codes = home.codes[:, home.names.index(attribute.name)]
+        rows = np.bincount(codes, weights=home.weight, minlength=len(domain.names))
+        values = _held(release, attribute, domain, rows)
+    if values is None:
+        return
     used = np.unique(release.boxes.labels[:, place]).tolist()
-    parts = {part for at in used for part in table.name(at).split(" | ")}
-    return [text for text in rare if text in parts]
+    refuse_spelt_text(attribute.name, values, {part for at in used for part in table.name(at).split(" | ")})
+
+
+def _lists(attributes: Sequence[Attribute]) -> dict[str, tuple[str, ...]]:
+    """Return the values and groups that a manifest states whole, whatever rows have."""
+    listed = {}
+    for attribute in attributes:
+        if attribute.source != "data" and isinstance(attribute.domain, Values):
+            groups = () if attribute.tree is None else attribute.tree.names
+            listed[attribute.name] = tuple(dict.fromkeys((*attribute.domain.names, *groups)))
+    return listed
+
+
+def refuse_names_in_lists(schema: Schema) -> None:
+    """Refuse, by the schema alone, lists of values that are published whole and hold names of people."""
+    refuse_listed_names(_lists(schema.published))
 
 
 def refuse_form(release: Release, *, counts: bool) -> None:

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from sfumato.errors import Problem, ReleaseError, count_of
+from sfumato.errors import Problem, count_of
 from sfumato.schema.attribute import KNOWN, MISSING
 from sfumato.schema.domain import Domain, Values, decimal_or_none, value_text
 from sfumato.schema.hierarchies import LEAVES_LIMIT
@@ -18,18 +18,11 @@ from sfumato.schema.tree import ROOT, Tree
 from sfumato.visible import one_form
 
 __all__ = [
-    "are_categories",
     "doubled_names",
     "leaf_problems",
-    "looks_like_free_text",
-    "names_rule",
     "plain_spelling",
-    "rare_texts",
     "read_same",
-    "refuse_free_text",
-    "refuse_rare_text",
     "rising_problems",
-    "rows_with_names",
     "same_problems",
 ]
 
@@ -112,126 +105,6 @@ def rising_problems(names: Sequence[str], where: str) -> list[Problem]:
     if any(a >= b for a, b in itertools.pairwise(known)):
         return [Problem(where, "does not list its numbers in rising order", 'sort the lines, or use kind = "nominal"')]
     return []
-
-
-# Do listed values look like what a person typed freely? Then names may stand among them, whatever the column's role.
-#
-# A guess by shape alone: it knows no names and no language. Three values of three words, or longer than a label is,
-# suffice; so do many values of which half have several words or are cut by marks such as a colon. It errs towards
-# asking: long names of categories look like text too, and only a person can tell.
-
-_WORDS, _LONG = 3, 40  # words and characters from which a value reads like a sentence
-_SEVERAL, _SHARE = 3, 5  # at least 3 such values, and 1 in 5 of all
-_MANY, _TWENTY = 50, 20  # values that are many in a list, and in a file where each is rare
-_ROWS_EACH = 10  # rows for each value below which values are rare
-_CATEGORIES = 30  # at most 30 values with `_ROWS_EACH` rows each on average are categories, not text
-_RARE = 3  # rows of a value, from which on it is a place or a category, not the name of a person
-_PARTICLES = {"van", "von", "der", "den", "de", "la", "le", "di", "da", "del", "zu", "zur", "ter", "el", "al", "bin"}
-_TITLE = re.compile(  # before a name; with a full stop where it is a word or a code without one
-    r"(?:frau|herr|mrs?|ms|mx|miss|madam|dr|prof|pastor|pfarrer|rev|madame|monsieur|mme|mlle|se\u00f1ora?|srta|sra|don|"
-    r"do\u00f1a|signora?|dott|dott\.ssa|mevrouw|mevr|meneer|dhr)\.?|(?:frl|fr|hr|med|m|sr|sig)\.",
-    re.IGNORECASE,
-)
-_CUT = re.compile(r"\S\s+\S|[,;:!?\"]\s|[.!?]$")
-
-
-def looks_like_free_text(texts: Sequence[str], *, rows: int | None = None) -> bool:
-    """Guess from the distinct values of a column, and where it is known from how many rows have one."""
-    cut = [text for text in texts if _CUT.search(text)]
-    wordy = sum(len(text) > _LONG or len(text.split()) >= _WORDS for text in cut)
-    if wordy >= _SEVERAL and wordy * _SHARE >= len(texts):
-        return True
-    many = _TWENTY if rows is not None and rows < _ROWS_EACH * len(texts) else _MANY
-    return len(texts) >= many and 2 * len(cut) >= len(texts)
-
-
-def are_categories(values: int, rows: int) -> bool:
-    """True where a few values stand again and again, as names of categories do and remarks about a person do not."""
-    return values <= _CATEGORIES and rows >= _ROWS_EACH * values
-
-
-def rows_with_names(values: Mapping[str, int]) -> int:
-    """Return in how many rows values look like the names of people: two or three words with a capital letter.
-
-    `values` says how many rows have each. A place or a category of two words stands in many rows, so that several
-    rare values are needed; one that begins with a title (Frau Klein) is a name in however many rows it stands.
-    """
-    titled = [rows for text, rows in values.items() if _is_titled(text)]
-    rare = [rows for text, rows in values.items() if rows <= _RARE and _is_name(text) and not _is_titled(text)]
-    return sum(titled) + (sum(rare) if len(titled) + len(rare) >= _SEVERAL else 0)
-
-
-def _is_titled(text: str) -> bool:
-    """True for a title and one to three words with a capital letter, further titles and particles aside."""
-    words = text.replace(",", " ").split()
-    if len(words) < 2 or not _is_title(words[0]):
-        return False
-    rest = [word for word in words[1:] if not _is_title(word) and word.casefold() not in _PARTICLES]
-    return 1 <= len(rest) <= _WORDS and all(len(word) > 1 and _is_capital(word) for word in rest)
-
-
-def _is_title(word: str) -> bool:
-    return bool(_TITLE.fullmatch(word)) and (word.endswith(".") or not word.isupper())  # MS is an illness
-
-
-def _is_name(text: str) -> bool:
-    words = [word for word in text.replace(",", " ").split() if word.casefold() not in _PARTICLES]
-    return len(words) in (2, 3) and all(map(_is_capital, words))
-
-
-def _is_capital(word: str) -> bool:
-    plain = word.replace("-", "").replace("'", "").replace("\u2019", "").rstrip(".")
-    return plain.isalpha() and plain[0].isupper() and not plain[1:].isupper()
-
-
-def refuse_free_text(published: Mapping[str, Mapping[str, int]]) -> None:
-    """Raise where a column published in every row looks like free text or holds names; given are the rows of values."""
-    names = [
-        name
-        for name, values in published.items()
-        if looks_like_free_text(list(values), rows=sum(values.values()))
-        and not are_categories(len(values), sum(values.values()))
-    ]
-    hint = "read the values and give the role other, or say yes with allow_text=True (--allow-text)"
-    if names:
-        looks = "looks like free text, which may contain names of people, and its values are published as they are"
-        many = "look like free text, which may contain names of people, and their values are published as they are"
-        raise ReleaseError(f"{', '.join(names)} {looks if len(names) == 1 else many}", hint=hint)
-    for name, values in published.items():
-        rows = rows_with_names(values)
-        if rows:
-            raise ReleaseError(f"{name} {names_rule(rows)}", hint=hint)
-
-
-def rare_texts(values: Mapping[str, int]) -> list[str]:
-    """Return the values of hardly any row that look like names, or like what somebody wrote; none where they are few.
-
-    `values` says how many rows have each.
-    """
-    rare = [text for text, rows in values.items() if rows <= _RARE]
-    found = [text for text in rare if len(text.split()) >= _WORDS or len(text) > _LONG or _is_name(text)]
-    return found if len(found) >= _SEVERAL else []
-
-
-def refuse_rare_text(name: str, texts: Sequence[str]) -> None:
-    """Raise where labels of a column spell out several `rare_texts`."""
-    if len(texts) < _SEVERAL:
-        return
-    rule = (
-        f"{name}: {len(texts)} values that {_RARE} rows or fewer have are spelt out in labels, and look like names or "
-        "like what somebody wrote freely"
-    )
-    hint = (
-        "gather them in groups (groups, hierarchy, same), give the role other, or say yes with allow_text=True "
-        "(--allow-text)"
-    )
-    raise ReleaseError(rule, hint=hint)
-
-
-def names_rule(rows: int) -> str:
-    """Say that values look like names."""
-    has = count_of(rows, "row has a value that looks", "rows have values that look")
-    return f"is published as it is, and {has} like the name of a person"
 
 
 # `same = { m = ["M", "Mann"] }`: other spellings of a listed value, read as that value wherever a text is read.

@@ -16,8 +16,9 @@ from typing import Any, Literal
 from sfumato.errors import ParameterError, Problem, SchemaError, count_of
 from sfumato.limits import SCHEMA_BYTES
 from sfumato.schema.attribute import Attribute, Role
-from sfumato.schema.checks import doubled_names, looks_like_free_text, plain_spelling
+from sfumato.schema.checks import doubled_names, plain_spelling
 from sfumato.schema.domain import Values
+from sfumato.schema.free_text import looks_like_free_text, with_given_names
 from sfumato.schema.from_toml import build_attribute
 from sfumato.schema.hierarchies import LEAVES_LIMIT, arx_lines, read_text
 from sfumato.schema.near_values import near_pairs
@@ -376,9 +377,15 @@ def _of_values(attribute: Attribute) -> list[Problem]:
         rule += "abbreviation or the full stop of a code, and each value counts as a different one"
         hint = "same = { value = [other spellings of it] } where they mean the same"
         found.append(Problem(attribute.where, rule, hint, count=len(near)))
+    hint = 'read its values; role = "other" keeps it out of a release'
     if looks_like_free_text(names):
         rule = "looks like free text: values with several words; names may be in it"
-        found.append(Problem(attribute.where, rule, 'read its values; role = "other" keeps it out of a release'))
+        found.append(Problem(attribute.where, rule, hint))
+    elif persons := with_given_names(names):
+        rule = (
+            f"{count_of(len(persons), 'listed value looks like the name', 'listed values look like names')} of people"
+        )
+        found.append(Problem(attribute.where, rule, hint, count=len(persons)))
     if attribute.role == "quasi" and attribute.declared_tree and (doubled := doubled_names(attribute.nodes, names)):
         rule = f"{count_of(len(doubled), 'group is named like a value', 'groups are named like values')}"
         message = f"{rule}: it is published as the values it holds, not by its name"

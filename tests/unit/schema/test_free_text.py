@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sfumato.schema import Schema
-from sfumato.schema.checks import looks_like_free_text
+from sfumato.schema.free_text import looks_like_free_text
 
 NAMES = ["Anna Becker", "Ingo Wolf", "Zoë Klein", "Uwe Lange", "Elif Koch"]
 REMARKS = ["motivated", *(f"wife calls: {name}" for name in NAMES)]

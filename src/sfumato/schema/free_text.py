@@ -1,0 +1,266 @@
+"""Do listed values look like what a person typed freely, or like names of people? Then they are not published unasked.
+
+Source    Ours.
+Claim     Values are reported only if they look like text by their shape; or begin with a title; or three people or
+          fewer have each, three or more of them have the shape of a name, or hold a common given name; or a quarter of
+          all values hold one, or an initial; or half of the people have words that three people or fewer have, under
+          the name of a column that suggests no category.
+Because   a category is shared by many people, and a name is not: what counts is how many people have a value, not how
+          many rows. Names that stand in many rows of many people (those of doctors) are told by given names alone.
+Checked   tests/claims/test_personal_names.py::test_names_under_any_column_name_are_refused
+          tests/claims/test_personal_names.py::test_categories_that_many_people_share_are_not_refused
+          tests/claims/test_personal_names.py::test_mutants_are_caught
+Silent on single words that many people have (Anna), and on names without a common given name that many people have.
+
+It errs towards asking: long names of categories look like text too, and only a person can tell.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
+
+from sfumato.errors import ReleaseError, count_of
+from sfumato.schema.given_names import HAN_FAMILY_NAMES, HANGUL_FAMILY_NAMES, given_names
+
+__all__ = [
+    "HeldValues",
+    "are_categories",
+    "looks_like_free_text",
+    "named_values",
+    "names_rule",
+    "rare_texts",
+    "refuse_free_text",
+    "refuse_listed_names",
+    "refuse_spelt_text",
+    "with_given_names",
+]
+
+_WORDS, _LONG = 3, 40  # words and characters from which a value reads like a sentence
+_SEVERAL, _SHARE = 3, 5  # at least 3 such values, and 1 in 5 of all
+_MANY, _TWENTY = 50, 20  # values that are many in a list, and in a file where each is rare
+_ROWS_EACH = 10  # rows for each value below which values are rare
+_CATEGORIES = 30  # at most 30 values with `_ROWS_EACH` rows each on average are categories, not text
+_RARE = 3  # people with a value, up to whom it may be a name; above, a place or a category
+_QUARTER, _TWO, _THREE = 4, 2, 3  # a quarter of the values hold given names; two in three begin with a family name
+_LOOKED_AT = 20_000  # values that are looked at
+_TEN = 10  # words of few people that make a column one of names
+_PARTICLES = {"van", "von", "der", "den", "de", "la", "le", "di", "da", "del", "zu", "zur", "ter", "el", "al", "bin"}
+_TITLE = re.compile(  # before a name; with a full stop where it is a word or a code without one
+    r"(?:frau|herr|mrs?|ms|mx|miss|madam|dr|prof|pastor|pfarrer|rev|madame|monsieur|mme|mlle|se\u00f1ora?|srta|sra|don|"
+    r"do\u00f1a|signora?|dott|dott\.ssa|mevrouw|mevr|meneer|dhr)\.?|(?:frl|fr|hr|med|m|sr|sig)\.",
+    re.IGNORECASE,
+)
+_NO_PERSON = {  # words of places, institutions and firms that are named after people
+    *("san", "santa", "santo", "saint", "st", "sankt", "sainte", "sao", "fort", "port", "mount", "lake", "new", "cape"),
+    *("school", "schule", "gymnasium", "grundschule", "ecole", "lycee", "college", "university", "universitaet"),
+    *("hospital", "klinik", "klinikum", "krankenhaus", "clinic", "clinique", "praxis", "stift", "church", "kirche"),
+    *("street", "strasse", "str", "road", "avenue", "ave", "rue", "platz", "allee", "weg", "via", "plaza", "square"),
+    *("gmbh", "ag", "kg", "inc", "ltd", "llc", "plc", "co", "bv", "nv", "srl", "sarl", "sa", "group", "bank"),
+    *("airport", "flughafen", "station", "park", "county", "city", "island", "river", "disease", "syndrome"),
+}
+_PART = re.compile(r"[^\W\d_]+(?:[-'\u2019][^\W\d_]*)*")  # Anna-Lena, O'Neill
+_INITIAL = re.compile(r"(?:^|[\s,.])[^\W\d_]\.(?:\s|$)")  # A. Klein; Klein, A.
+_APART = re.compile(r"[\s,._]+")  # de Vries, J.R.; anna.klein
+_WORD = re.compile(r"[^\W\d_]{3}|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{2}")  # letters in a row, not those of a code
+_HAN, _HANGUL = re.compile(r"[\u3400-\u9fff]{2,3}"), re.compile(r"[\uac00-\ud7af]{3}")
+_CUT = re.compile(r"\S\s+\S|[,;:!?\"]\s|[.!?]$")
+
+
+def looks_like_free_text(texts: Sequence[str], *, rows: int | None = None) -> bool:
+    """Guess from the distinct values of a column, and where it is known from how many rows have one."""
+    cut = [text for text in texts if _CUT.search(text)]
+    wordy = sum(len(text) > _LONG or len(text.split()) >= _WORDS for text in cut)
+    if wordy >= _SEVERAL and wordy * _SHARE >= len(texts):
+        return True
+    many = _TWENTY if rows is not None and rows < _ROWS_EACH * len(texts) else _MANY
+    return len(texts) >= many and 2 * len(cut) >= len(texts)
+
+
+def are_categories(values: int, rows: int) -> bool:
+    """True where a few values stand again and again, as names of categories do and remarks about a person do not."""
+    return values <= _CATEGORIES and rows >= _ROWS_EACH * values
+
+
+@dataclass(frozen=True, slots=True)
+class HeldValues:
+    """How many rows and how many people have each value of a column; `known` if its name says that it is a category."""
+
+    rows: Mapping[str, int]
+    _: KW_ONLY
+    people: Mapping[str, int]
+    known: bool = False
+
+    def names(self) -> set[str]:
+        """Return the values that look like names of people."""
+        return named_values(self.people, known=self.known)
+
+    @property
+    def rows_with_names(self) -> int:
+        """In how many rows values look like names of people."""
+        return sum(self.rows[text] for text in self.names())
+
+
+def named_values(people: Mapping[str, int], *, known: bool = False) -> set[str]:
+    """Return the values that look like names of people; `people` says how many have each.
+
+    A place or a category of two words is that of many people, so that several rare values are needed; one that begins
+    with a title (Frau Klein) is a name whoever has it. Where the name of the column says what it holds (`known`), words
+    of few people may be rare places or illnesses; elsewhere they are names if half of the people have such.
+
+    >>> sorted(named_values({"Anna Klein": 1, "Bert Jansen": 2, "Zoe O'Neill": 1, "New York": 40}))
+    ['Anna Klein', 'Bert Jansen', "Zoe O'Neill"]
+    """
+    people = {text: people[text] for text in _some(people)}
+    rare = {text for text, number in people.items() if number <= _RARE}
+    found = {text for text in people if _is_titled(text)}
+    shaped = {text for text in rare if _is_name(text) or _has_given_name(text)} | found
+    if len(shaped) >= _SEVERAL:
+        found |= shaped
+    found |= with_given_names(people)
+    if not known:
+        words = {text for text in rare if _WORD.search(text)}
+        if len(words) >= _TEN and 2 * sum(people[text] for text in words) >= sum(people.values()):
+            found |= words
+    return found
+
+
+def with_given_names(texts: Collection[str]) -> set[str]:
+    """Return the values that hold a common given or family name, where they are a quarter of all; none otherwise.
+
+    >>> sorted(with_given_names(["SCHMIDT, ANNA", "de vries, jan", "Peter Pan", "none"]))
+    ['Peter Pan', 'SCHMIDT, ANNA', 'de vries, jan']
+    >>> with_given_names(["San Jose", "Saint Paul", "Heart Failure", "New York"])
+    set()
+    """
+    texts = _some(texts)
+    listed = {text for text in texts if _has_given_name(text)}
+    if len(listed) >= _SEVERAL and _QUARTER * len(listed) >= len(texts):
+        return listed
+    han = {text for text in texts if _is_east_asian(text)}
+    return han if len(han) >= _TEN and _THREE * len(han) >= _TWO * len(texts) else set()
+
+
+def _some(texts: Iterable[str]) -> list[str]:
+    """Return all texts, or of very many every n-th, by which the rest is judged."""
+    every = list(texts)
+    return every[:: -(-len(every) // _LOOKED_AT) or 1]
+
+
+def _has_given_name(text: str) -> bool:
+    """True for two to four words in one style of letters, one a common given name or an initial, none a firm's."""
+    words = _name_words(text)
+    if len(words) not in (2, 3, 4) or not all(_PART.fullmatch(word) for word in words):
+        return False
+    long = [word for word in words if len(word) > 1]
+    styles = (str.isupper, str.islower, lambda word: word[0].isupper())
+    if not any(all(map(style, long)) for style in styles):
+        return False
+    parts = {_bare(part) for word in words for part in word.split("-")}
+    initials = bool(_INITIAL.search(text)) and all(word[0].isupper() for word in words)
+    return (initials or bool(parts & given_names())) and not parts & _NO_PERSON
+
+
+def _is_east_asian(text: str) -> bool:
+    """True for a Chinese or Korean family name and one or two signs more."""
+    name = text.replace(" ", "").replace("\u00b7", "")
+    if _HANGUL.fullmatch(name):
+        return name[0] in HANGUL_FAMILY_NAMES
+    return bool(_HAN.fullmatch(name)) and name[0] in HAN_FAMILY_NAMES
+
+
+def _bare(word: str) -> str:
+    """Return a word in small letters without accents; the same letter at the end of a Greek word as inside."""
+    apart = unicodedata.normalize("NFKD", word.casefold())
+    return "".join(letter for letter in apart if not unicodedata.combining(letter) and letter not in "'\u2019")
+
+
+def _is_titled(text: str) -> bool:
+    """True for a title and one to three words with a capital letter, further titles and particles aside."""
+    words = text.replace(",", " ").split()
+    if len(words) < 2 or not _is_title(words[0]):
+        return False
+    rest = [word for word in words[1:] if not _is_title(word) and word.casefold() not in _PARTICLES]
+    return 1 <= len(rest) <= _WORDS and all(len(word) > 1 and _is_capital(word) for word in rest)
+
+
+def _is_title(word: str) -> bool:
+    return bool(_TITLE.fullmatch(word)) and (word.endswith(".") or not word.isupper())  # MS is an illness
+
+
+def _is_name(text: str) -> bool:
+    words = _name_words(text)
+    return len(words) in (2, 3) and all(map(_is_capital, words))
+
+
+def _name_words(text: str) -> list[str]:
+    return [word for word in _APART.split(text) if word and word.casefold() not in _PARTICLES]
+
+
+def _is_capital(word: str) -> bool:
+    plain = word.replace("-", "").replace("'", "").replace("\u2019", "").rstrip(".")
+    return plain.isalpha() and plain[0].isupper() and not plain[1:].isupper()
+
+
+def refuse_free_text(published: Mapping[str, HeldValues]) -> None:
+    """Raise where a column published in every row looks like free text or holds names of people."""
+    names = [
+        name
+        for name, values in published.items()
+        if looks_like_free_text(list(values.rows), rows=sum(values.rows.values()))
+        and not are_categories(len(values.rows), sum(values.rows.values()))
+    ]
+    hint = "read the values and give the role other, or say yes with allow_text=True (--allow-text)"
+    if names:
+        looks = "looks like free text, which may contain names of people, and its values are published as they are"
+        many = "look like free text, which may contain names of people, and their values are published as they are"
+        raise ReleaseError(f"{', '.join(names)} {looks if len(names) == 1 else many}", hint=hint)
+    for name, values in published.items():
+        rule = names_rule(values)
+        if rule:
+            raise ReleaseError(f"{name} {rule}", hint=hint)
+
+
+def rare_texts(values: HeldValues) -> set[str]:
+    """Return the values of hardly anybody that read like what somebody wrote; none where they are few."""
+    rare = [text for text, people in values.people.items() if people <= _RARE]
+    found = {text for text in rare if len(text.split()) >= _WORDS or len(text) > _LONG or _is_name(text)}
+    return found if len(found) >= _SEVERAL else set()
+
+
+def refuse_spelt_text(name: str, values: HeldValues, spelt: Collection[str]) -> None:
+    """Raise where labels of a quasi-identifier spell out names of people, or several `rare_texts`."""
+    rare = rare_texts(values).intersection(spelt)
+    hint = (
+        "gather them in groups (groups, hierarchy, same), give the role other, or say yes with allow_text=True "
+        "(--allow-text)"
+    )
+    if len(rare) >= _SEVERAL:
+        rows = "rows" if values.rows == values.people else "people"
+        rule = f"{len(rare)} values that {_RARE} {rows} or fewer have are spelt out in labels, and look like names or "
+        raise ReleaseError(f"{name}: {rule}like what somebody wrote freely", hint=hint)
+    names = values.names().intersection(spelt)
+    if names:
+        rule = f"{count_of(len(names), 'value is', 'values are')} spelt out in labels, and look like names of people"
+        raise ReleaseError(f"{name}: {rule.replace('and look', 'and looks') if len(names) == 1 else rule}", hint=hint)
+
+
+def refuse_listed_names(lists: Mapping[str, Iterable[str]]) -> None:
+    """Raise where lists of values that are published whole hold names of people. Reads the schema alone."""
+    for name, texts in lists.items():
+        found = with_given_names(list(texts))
+        if found:
+            rule = f"{name}: {len(found)} of its listed values look like names of people, and the list is published"
+            hint = (
+                'give the role other, source = "data" where it is read off the file, or allow_text=True (--allow-text)'
+            )
+            raise ReleaseError(rule, hint=hint)
+
+
+def names_rule(values: HeldValues) -> str:
+    """Say in how many rows values look like names; nothing where none does."""
+    rows = values.rows_with_names
+    has = count_of(rows, "row has a value that looks", "rows have values that look")
+    return f"is published as it is, and {has} like the name of a person" if rows else ""

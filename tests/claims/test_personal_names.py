@@ -1,0 +1,281 @@
+"""Names of people under a column name that says nothing are not published unasked; categories that people share are."""
+
+from __future__ import annotations
+
+import random
+import tomllib
+
+import polars as pl
+import pytest
+
+import sfumato as sf
+from sfumato.schema import free_text
+from sfumato.schema.free_text import HeldValues, named_values, names_rule
+
+FIRST = (
+    "Anna",
+    "Bert",
+    "Carla",
+    "Dirk",
+    "Eva",
+    "Femke",
+    "Gerd",
+    "Hanna",
+    "Ivo",
+    "Jana",
+    "Karl",
+    "Lena",
+    "Mats",
+    "Nora",
+)
+LAST = (
+    "Becker",
+    "Jansen",
+    "Vogel",
+    "O'Neill",
+    "Huber",
+    "Ortega",
+    "Rossi",
+    "Kaya",
+    "Novak",
+    "Lindqvist",
+    "Zeller",
+    "Mora",
+)
+HAN = [f"{family}{one}{other}" for family in "王李张刘陈杨黄" for one in "伟芳娜敏静" for other in "丽强磊"]
+HANGUL = [f"{family}{given}" for family in "김이박최정" for given in ("민준", "서연", "지후", "하은", "도윤")]
+CYRILLIC = [f"{given} {family}" for given in ("Анна", "Иван") for family in ("Козлов", "Смирнов", "Волков")]
+
+STYLES = {
+    "capitals first": lambda first, last: f"{first} {last}",
+    "family name first": lambda first, last: f"{last}, {first}",
+    "all capitals": lambda first, last: f"{last.upper()} {first.upper()}",
+    "small letters": lambda first, last: f"{first.lower()} {last.lower()}",
+    "with a particle": lambda first, last: f"{first} van der {last}",
+    "an initial": lambda first, last: f"{first[0]}. {last}",
+    "two initials": lambda first, last: f"{first[0]}.{last[0]}. {last}",
+    "double names": lambda first, last: f"{first}-Maria {last}",
+    "user names": lambda first, last: f"{first[0].lower()}{last.lower().replace(chr(39), '')}{len(first + last)}",
+    "names of addresses": lambda first, last: f"{first}.{last}".lower(),
+}
+
+
+def persons(style, number, seed=1):
+    names = sorted({STYLES[style](first, last) for first in FIRST for last in LAST})
+    return random.Random(seed).sample(names, number)
+
+
+SCHEMA = """
+name = "t"
+{unit}
+[attribute.age]
+role = "quasi"
+kind = "numeric"
+range = [0, 100]
+source = "public"
+[attribute.ill]
+role = "{ill}"
+values = ["flu", "gout", "none"]
+source = "public"
+[attribute.x1]
+role = "{role}"
+source = "data"
+values = {values}
+"""
+
+
+def table(values, role, *, unit="rows_per_person = 1", person=None, name="x1"):
+    """Read a table with a column of some values, in a role; a draw of ages and illnesses beside it."""
+    draw = random.Random(len(values))
+    columns = {
+        "age": [draw.randrange(20, 80) for _ in values],
+        "ill": [draw.choice(["flu", "gout", "none"]) for _ in values],
+    }
+    columns |= {name: values} if person is None else {name: values, "MRN": person}
+    listed = sorted(set(values))
+    text = SCHEMA.format(unit=unit, ill="other" if role != "quasi" else "sensitive", role=role, values=listed)
+    text = text.replace("attribute.x1", f"attribute.{name}")
+    if person is not None:
+        text += '[attribute.MRN]\nrole = "identifier"\n'
+    return sf.read(pl.DataFrame(columns), sf.Schema.parse(tomllib.loads(text)))
+
+
+def refused(read, mechanism, folder):
+    """Whether a release is refused for its text, by publish and by save alike; everything else is allowed."""
+    yes = {"allow_fingerprints": True, "allow_derived": True}
+    try:
+        release = sf.publish(read, mechanism, save_to=folder / "a", **yes)
+    except sf.ReleaseError as error:
+        said, hint = str(error), error.hint
+    else:
+        assert release.claim.promise
+        return False
+    assert "--allow-text" in hint, said
+    assert "Becker" not in said
+    assert not (folder / "a").exists()
+    sf.publish(read, mechanism, save_to=folder / "b", allow_text=True, **yes)
+    return True
+
+
+K5, BUCKETS = sf.Mondrian(sf.KAnonymity(5)), sf.Bucketize(sf.LDiversity(2))
+
+
+@pytest.mark.filterwarnings("ignore::sfumato.errors.PublicationWarning")
+@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize(("role", "mechanism"), [("sensitive", K5), ("target", K5), ("quasi", K5), ("quasi", BUCKETS)])
+def test_names_under_any_column_name_are_refused(style, role, mechanism, tmp_path):
+    """Two rows have each name, so that no row is unique on it; nothing is said in the name of the column."""
+    names = persons(style, 60)
+    read = table(names * 2, role, unit="")
+    assert refused(read, mechanism, tmp_path)
+
+
+@pytest.mark.filterwarnings("ignore::sfumato.errors.PublicationWarning")
+@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize("role", ["sensitive", "target", "quasi"])
+def test_names_of_people_with_many_rows_each_are_refused(style, role, tmp_path):
+    """Everybody has eight rows: a name stands in eight rows, and it is one person's."""
+    names = persons(style, 60)
+    read = table(names * 8, role, unit='person = "MRN"', person=[f"p{at % 60}" for at in range(480)])
+    assert refused(read, K5, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "style",
+    ["capitals first", "family name first", "all capitals", "small letters", "names of addresses", "an initial"],
+)
+@pytest.mark.parametrize("role", ["sensitive", "target", "quasi"])
+def test_names_that_many_people_have_beside_them_are_refused(style, role, tmp_path):
+    """The names of twelve doctors, each beside fifty patients: no count tells them from towns, given names do."""
+    assert refused(table(persons(style, 12) * 50, role), K5, tmp_path)
+
+
+@pytest.mark.parametrize("names", [HAN, HANGUL, CYRILLIC], ids=["han", "hangul", "cyrillic"])
+def test_names_in_other_scripts_are_refused(names, tmp_path):
+    assert named_values(dict.fromkeys(names, 1))
+    assert named_values(dict.fromkeys(names, 200))
+    assert refused(table(names * 40, "sensitive"), K5, tmp_path)
+
+
+TOWNS = (
+    "New York",
+    "Den Haag",
+    "Los Angeles",
+    "San Jose",
+    "Saint Paul",
+    "Bad Homburg",
+    "Rotterdam",
+    "Berlin",
+    "Sint Maarten",
+    "Port Louis",
+)
+JOBS = (
+    "Software Engineer",
+    "Sales Manager",
+    "Nurse",
+    "Civil Servant",
+    "Truck Driver",
+    "Head Chef",
+    "Teacher",
+    "Police Officer",
+    "Judge",
+)
+ILLS = (
+    "Diabetes mellitus",
+    "Multiple Sclerosis",
+    "Heart Failure",
+    "Alzheimer Disease",
+    "Morbus Crohn",
+    "Lyme Disease",
+    "Asthma",
+)
+FIRMS = (
+    "Johnson & Johnson",
+    "Deutsche Bank",
+    "Philip Morris",
+    "Thomas Cook",
+    "Royal Mail",
+    "Peter Kaiser GmbH",
+    "Aldi",
+    "Ikea",
+    "Siemens AG",
+)
+GOODS = (
+    "Granny Smith",
+    "Pink Lady",
+    "Blue Jeans",
+    "Olive Oil",
+    "Green Tea",
+    "Caesar Salad",
+    "Earl Grey",
+    "Orange Juice",
+    "Red Wine",
+)
+FAITHS = (
+    "Roman Catholic",
+    "Christian Orthodox",
+    "Jehovah's Witness",
+    "None",
+    "Muslim",
+    "Church Of England",
+    "Greek Orthodox",
+)
+SCHOOLS = ("Albert Schweitzer Schule", "Anne Frank Gymnasium", "St. Mary School", "Martin Luther Schule", "North High")
+HAN_TOWNS = ("北京", "上海", "广州", "深圳", "武汉", "成都", "重庆", "南京", "天津", "西安", "长沙", "黄石")
+
+
+@pytest.mark.parametrize(
+    "words", [TOWNS, JOBS, ILLS, FIRMS, GOODS, FAITHS, SCHOOLS, HAN_TOWNS], ids=lambda words: words[0]
+)
+@pytest.mark.parametrize("style", [str, str.upper, str.lower])
+@pytest.mark.parametrize("role", ["sensitive", "quasi"])
+def test_categories_that_many_people_share_are_not_refused(words, style, role, tmp_path):
+    values = [style(word) for word in words]
+    read = table(values * 40, role)
+    assert not refused(read, K5, tmp_path)
+    assert not any("names of people" in one.rule or "name of a person" in one.rule for one in read.remarks())
+
+
+def test_a_known_column_may_have_rare_words_and_a_column_of_names_may_not():
+    once = dict.fromkeys([f"word{letter}ish" for letter in "abcdefghijkl"], 1)
+    rare = HeldValues(once, people=once)
+    assert names_rule(rare)
+    assert not names_rule(HeldValues(rare.rows, people=rare.people, known=True))
+    codes = dict.fromkeys([f"I{at}.{at % 10}" for at in range(20)], 1)
+    assert not named_values(codes)
+
+
+def test_lists_of_names_that_are_called_public_are_refused_by_the_schema_alone(tmp_path):
+    """A list typed from the file and called public is published whole, under differential privacy too."""
+    names = persons("capitals first", 20)
+    text = SCHEMA.format(unit="rows_per_person = 1", ill="sensitive", role="quasi", values=names)
+    schema = sf.Schema.parse(tomllib.loads(text.replace('source = "data"', 'source = "public"')))
+    assert any("look like names of people" in one.rule for one in schema.remarks())
+    frame = pl.DataFrame({"age": [30, 40] * 300, "ill": ["flu", "gout", "none"] * 200, "x1": [names[0]] * 600})
+    read = sf.read(frame, schema)
+    for mechanism in (sf.NoisyTable(1), sf.Mondrian(sf.KAnonymity(5))):
+        yes = {"allow_unaccounted": True, "allow_noise": True, "allow_fingerprints": True}
+        with pytest.raises(sf.ReleaseError, match=r"x1: .* listed values look like names of people"):
+            sf.publish(read, mechanism, save_to=tmp_path / "a", **yes)
+        sf.publish(read, mechanism, save_to=tmp_path / type(mechanism).__name__, allow_text=True, **yes)
+
+
+def test_a_draft_takes_names_for_identifiers_whatever_the_column_is_called():
+    names = persons("all capitals", 30)
+    frame = pl.DataFrame({"age": [20 + at % 50 for at in range(600)], "field_7": names * 20})
+    drafted = tomllib.loads(sf.draft(frame))
+    assert drafted["attribute"]["field_7"]["role"] == "identifier"
+    assert "they look like names of people" in sf.draft(frame)
+
+
+@pytest.mark.parametrize("name", ["_RARE", "_QUARTER", "_TEN"])
+def test_mutants_are_caught(monkeypatch, name):
+    """Counting nobody as rare, asking for all values, asking for more words than there are: each misses names."""
+    people = {
+        "_RARE": dict.fromkeys(persons("user names", 60), 2),
+        "_QUARTER": dict.fromkeys([*persons("all capitals", 12), *"abcd"], 50),
+        "_TEN": dict.fromkeys(persons("user names", 60), 1),
+    }[name]
+    assert named_values(people)
+    monkeypatch.setattr(free_text, name, {"_RARE": 0, "_QUARTER": 1, "_TEN": 100}[name])
+    assert not named_values(people)
