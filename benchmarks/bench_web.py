@@ -83,6 +83,24 @@ def waited(web: TestClient, base: str) -> dict[str, Any]:
         time.sleep(0.2)
 
 
+def timed(web: TestClient, base: str, pages: tuple[str, ...]) -> None:
+    for page in pages:
+        taken = []
+        for _ in range(REPEATS):
+            start = time.process_time()
+            assert web.get(f"{base}/{page}").status_code == 200
+            taken.append(time.process_time() - start)
+        print(f"  {page:20} {1000 * min(taken):6.1f} ms")
+
+
+def compared(web: TestClient, base: str) -> None:
+    """Compare the 23 releases of the first preset, in processes of their own: three pages are larger afterwards."""
+    web.post(f"{base}/compare", data={"preset": "standard"}, headers=HOME)
+    while (run := web.get(f"{base}/compare.json").json()["run"])["state"] == "running":
+        time.sleep(1)
+    print(f"  once compared ({run['state']}):")
+
+
 def one(name: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / f"{name}.csv"
@@ -98,19 +116,16 @@ def one(name: str) -> None:
         columns = [card["name"] for card in data["cards"]]
         print(f"{name}: {file.stat().st_size / 1e6:.0f} MB, {data['look']['rows']:,} rows, {len(columns)} columns")
         print(f"  first look {time.process_time() - cpu:.1f} CPU s, {time.perf_counter() - begun:.1f} s")
-        for page in (*PAGES, f"column/{columns[1]}"):
-            taken = []
-            for _ in range(REPEATS):
-                start = time.process_time()
-                assert web.get(f"{base}/{page}").status_code == 200
-                taken.append(time.process_time() - start)
-            print(f"  {page:20} {1000 * min(taken):6.1f} ms")
+        timed(web, base, (*PAGES, f"column/{columns[1]}"))
         start = time.process_time()
         web.post(f"{base}/answers", data={"column": columns}, headers=HOME)
         print(f"  {'all columns answered':20} {1000 * (time.process_time() - start):6.1f} ms")
         start = time.process_time()
         waited(web, base)
         print(f"  checked again {time.process_time() - start:.1f} CPU s")
+        if name == "adult":
+            compared(web, base)
+            timed(web, base, ("compare", "inspect", "publish"))
         print(f"  largest memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB")
 
 

@@ -47,11 +47,11 @@ def decide(schema: str, as_json: bool) -> None:
     together = {_key(one): group for group in asked_alike(text) for one in group}
     asked: set[tuple[str, str, str]] = set()  # together with others, whatever was answered
     for number, one in enumerate(opened, 1):
-        left = [_key(found) for found in decisions(text)]
-        if _key(one) not in left or _key(one) in asked:
+        still = [_key(found) for found in decisions(text)]
+        if _key(one) not in still or _key(one) in asked:
             continue  # closed by an earlier answer: what is not published needs no range
         place = f"{number} of {len(opened)}"
-        group = [found for found in together.get(_key(one), ()) if _key(found) in left]
+        group = [found for found in together.get(_key(one), ()) if _key(found) in still]
         if len(group) > 1:
             after, each = _asked_together(text, group, place)
             if each:

@@ -200,6 +200,7 @@ class Actions:
                 lambda: self.publishing.words(project, form),
                 edits.entered(form),
                 release=safe_name(one(form, "name") or self.publishing.free(project)),
+                **self.publishing.stated(project),
             )
         return None
 

@@ -395,7 +395,8 @@ def created(
 
     async def plain(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
-        return _wrong(app, request, error.status_code, str(error.detail), "")
+        missing = error.status_code == 404 and error.detail == "Not Found"
+        return _wrong(app, request, error.status_code, "There is no such page." if missing else str(error.detail), "")
 
     async def unexpected(request: Request, error: Exception) -> Response:
         # The message of another library may quote a cell: only its kind is shown.

@@ -266,6 +266,10 @@ class Choosing:
                 return dict(answer)
         return None
 
+    def compared(self, project: Project) -> bool:
+        """Say whether a comparison has ended, whatever it found."""
+        return any(run.state == "done" for run in runs_of(project.folder, "compare"))
+
     def _first(self, project: Project, form: Fields) -> int | None:
         """Return the release that the address asks for, else the recommended one, else the first of the ranking."""
         text = one(form, "number")
@@ -287,6 +291,7 @@ class Choosing:
                 **self.screens.frame(project, "inspect", self.shown_command(project)),
                 "point": None,
                 "comparing": comparing,
+                "compared": self.compared(project),
             }
         point, answer = self.point(project, number)
         beside = one(form, "beside")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -76,6 +77,11 @@ class Publishing:
         """Return the next free name."""
         taken = {path.name for path in project.releases()}
         return next(name for at in range(1, 10_000) if (name := f"release-{at}") not in taken)
+
+    def stated(self, project: Project) -> dict[str, Any]:
+        """Return the description and the policy that a release is made under, for its approval record."""
+        text = project.schema_text() or ""
+        return {"description": hashlib.sha256(text.encode()).hexdigest(), "policy": project.policy()}
 
     # -- what is chosen ---------------------------------------------------------------------
 
@@ -193,6 +199,7 @@ class Publishing:
             "fields": fields,
             "given": {name: list(texts) for name, texts in form.items()},
             "points": self._choices(project),
+            "compared": self.choosing.compared(project),
             "comparing": any(run.state == "running" for run in runs_of(project.folder, "compare")),
             "free": self.free(project),
             "checked": self.screens.checked(project) if project.schema_text() is not None else None,

@@ -82,8 +82,9 @@ class Released:
             "mechanism": manifest.get("mechanism", {}),
             "plain": method_plainly(manifest.get("mechanism", {})),
             "manifest": hashlib.sha256((folder / "manifest.json").read_bytes()).hexdigest(),
-            "input": hashlib.sha256((project.schema_text() or "").encode()).hexdigest(),
-            "policy": project.policy(),
+            # As they were then: both may have been changed since.
+            "input": "" if run is None else run.about.get("description", ""),
+            "policy": {} if run is None else run.about.get("policy", {}),
             "overridden": [] if run is None else overridden(run.words),
             "counted": "people" if claim is not None and claim.unit == "person" else "rows",
             "answer": (run.answer() if run is not None else None) or {},

@@ -287,3 +287,40 @@ def test_a_verdict_says_what_files_can_show(web, tmp_path, mechanism, words):
         time.sleep(0.1)
     assert words in page
     assert words in web.get(f"{base}/record/release-1").text
+
+
+def test_the_approval_record_keeps_the_policy_and_description_of_its_release(web, tmp_path, monkeypatch):
+    """It showed those of the moment it was opened, which may have been changed since the release."""
+    base = uploaded(web, STAYS)
+    (folder,) = (tmp_path / "space" / "projects").iterdir()
+    sent(web, f"{base}/policy", k="7")
+    begun = []
+    monkeypatch.setattr(
+        "sfumato.web.actions.started_once",
+        lambda _folder, _kind, _words, _asked, **about: begun.append(about),
+    )
+    sent(web, f"{base}/publish", method="suppress", name="release-1", confirm="yes")
+    (about,) = begun
+    assert about["policy"]["k"] == 7
+    run = folder / "runs" / "publish-1"
+    run.mkdir(parents=True)
+    (run / "run.json").write_text(json.dumps({"kind": "publish", "words": ["sfumato", "publish", "suppress"], **about}))
+    release = sf.publish(sf.datasets.census(300), sf.Suppress())
+    release.save(folder / "releases" / "release-1", allow_fingerprints=True, allow_text=True)
+    before = web.get(f"{base}/record/release-1").text
+    assert "at least 7" in before
+    assert about["description"] in before
+    sent(web, f"{base}/policy", k="2")
+    sent(web, f"{base}/roles", column="plz", role="other")
+    after = web.get(f"{base}/record/release-1").text
+    assert after.partition("<main")[2] == before.partition("<main")[2]  # the head says how many questions are open
+
+
+def test_inspect_says_that_nothing_was_compared_yet(web):
+    base = uploaded(web, STAYS)
+    page = web.get(f"{base}/inspect")
+    assert page.status_code == 200
+    assert "No comparison has been made yet" in page.text
+    assert web.get(f"{base}/inspect.json").json()["point"] is None
+    assert web.get(f"{base}/inspect/3").status_code == 422
+    assert "There is no such page" in web.get(f"{base}/nothing").text
