@@ -68,8 +68,8 @@ def decide(schema: str, as_json: bool) -> None:
             text = after
             _write(path, text)
     open_now = len(decisions(text))
-    still = f"{count_of(open_now, 'question is', 'questions are')} still open."
-    say(still if open_now else "Every question is answered.")
+    message = f"{count_of(open_now, 'question is', 'questions are')} still open."
+    say(message if open_now else "Every question is answered.")
 
 
 def _key(one: Decision) -> tuple[str, str, str]:
