@@ -220,7 +220,10 @@ def runs_of(project: Path, kind: str | None = None) -> list[Run]:
     found = [path for path in folder.iterdir() if _NAME.fullmatch(path.name)] if folder.is_dir() else []
     whole = [Run(path, project=project) for path in found if (path / "run.json").is_file()]
     whole.sort(key=lambda run: (run.folder / "run.json").stat().st_mtime_ns, reverse=True)
-    return [run for run in whole if kind is None or run.name.startswith(f"{kind}-")]
+    if kind is None:
+        return whole
+    mine = [run for run in whole if run.name.startswith(f"{kind}-")]  # numbered as they were started, also in a copy
+    return sorted(mine, key=lambda run: int(run.name.rpartition("-")[2]), reverse=True)
 
 
 def _main(place: Path, words: list[str]) -> int:

@@ -42,7 +42,7 @@ _PHRASES = (
 _UNIT = re.compile(r"(?<=\d) nats\b")
 _SAY_YES = re.compile(r"(?:[,;]? or )?(?:say yes with )?allow_\w+=True \(--[\w-]+\)( publishes it all the same)?")
 _CLICKS = (  # what the schema file or the command line would be given, as what is clicked
-    (re.compile(r" \(tight=False\)"), ""),
+    (re.compile(r" \(tight=False\)| \(--against [\w.]+, or sf\.attacks\.against\)"), ""),
     (re.compile(r'write source = "public"(, once for all columns or for each)?'), "tick that it is, at the column"),
     (re.compile(r"groups = \{ group = \[values that are alike\] \}, or a hierarchy"), "group those that are alike"),
     (

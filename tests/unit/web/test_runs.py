@@ -84,3 +84,12 @@ def test_the_same_form_sent_twice_starts_one_run(files):
     assert ended(first) != "running"
     assert [run.name for run in runs_of(files, "publish")] == [first.name]
     assert started_once(files, "publish", lambda: words, {"name": ["other"]}).name == "publish-2"
+
+
+def test_the_newest_run_is_the_newest_in_a_copied_workspace_too(tmp_path):
+    """After a copy, whose files are all new, an older refusal was shown as the last attempt."""
+    for number in (2, 10, 1):  # written in another order than they were started
+        folder = tmp_path / "runs" / f"publish-{number}"
+        folder.mkdir(parents=True)
+        (folder / "run.json").write_text(json.dumps({"kind": "publish", "words": ["sfumato"]}))
+    assert [run.name for run in runs_of(tmp_path, "publish")] == ["publish-10", "publish-2", "publish-1"]

@@ -90,3 +90,8 @@ def test_an_attack_is_named_by_what_it_tries():
         attack_plainly({"attack": "shadow", "axis": "membership", "attribute": None}) == "Telling who is in the table"
     )
     assert attack_plainly({"attack": "of another author", "axis": "odd"}) == "of another author"
+
+
+def test_a_repeated_release_is_refused_without_names_of_flags():
+    hint = "try them together first (--against ledger.db, or sf.attacks.against), or say yes with allow_repeated=True"
+    assert page_words(f"{hint} (--allow-repeated)") == "try them together first"
