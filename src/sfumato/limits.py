@@ -227,7 +227,8 @@ def western_encoding(raw: bytes) -> Literal["latin-1", "cp1252"]:
 
     Latin-1, unless that shows control characters, which no text holds, and Windows-1252 shows signs in their places.
 
-    >>> [western_encoding(raw) for raw in ("Kosten (\u20ac)".encode("cp1252"), "N\u00eemes".encode("cp1252"), b"\x81\x80")]
+    >>> raws = "Kosten (\u20ac)".encode("cp1252"), "N\u00eemes".encode("cp1252"), b"\x81\x80"
+    >>> [western_encoding(raw) for raw in raws]
     ['cp1252', 'latin-1', 'latin-1']
     """
     if _CONTROLS.search(raw) is None:
