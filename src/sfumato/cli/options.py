@@ -90,7 +90,7 @@ def engine_options(function: F) -> F:
         click.option(
             "--engine",
             type=click.Choice(["spark"]),
-            help="Read and count with Spark: Parquet, or CSV with a header line, from a path that the cluster can read.",
+            help="Read and count with Spark: Parquet, or CSV with a header line, from a path the cluster can read.",
         ),
     ):
         function = option(function)

@@ -167,8 +167,8 @@ def publish_options(function: F) -> F:
             click.option(
                 "--driver-cells",
                 type=WHOLE,
-                help="Distinct combinations of values held at once (default: 20 million); above that, Mondrian makes its"
-                " first cuts where the rows are.",
+                help="Distinct combinations of values held at once (default: 20 million); above that, Mondrian makes"
+                " its first cuts where the rows are.",
             ),
             engine_options,
             json_option,
