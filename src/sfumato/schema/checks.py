@@ -194,8 +194,8 @@ def refuse_free_text(published: Mapping[str, Mapping[str, int]]) -> None:
     ]
     hint = "read the values and give the role other, or say yes with allow_text=True (--allow-text)"
     if names:
-        looks = "looks like free text, which may contain names of people, and its values are published as they are"
-        many = "look like free text, which may contain names of people, and their values are published as they are"
+        looks = "looks like free text, in which names of people may stand, and its values are published as they are"
+        many = "look like free text, in which names of people may stand, and their values are published as they are"
         raise ReleaseError(f"{', '.join(names)} {looks if len(names) == 1 else many}", hint=hint)
     for name, values in published.items():
         rows = rows_with_names(values)
