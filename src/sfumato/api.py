@@ -121,15 +121,14 @@ def publish(
     A differentially private table that would be mostly noise, by public numbers, is refused before anything is
     reserved, unless `allow_noise`.
 
-    With `save_to` the release is also saved there, in `format` and, for noisy and synthetic tables, with `counts`.
-    What could not be saved is refused before anything is drawn, and so is a table of which too many rows are unique
-    on what is published unchanged (see `Release.save`), unless `allow_fingerprints`, and one with a sensitive or
-    target column that looks like free text, unless `allow_text`. A carried column that follows from
-    quasi-identifiers, such as a score of the age, lets a reader distinguish the rows of a class; where the
-    requirement does not hold with it, saving is refused, unless `allow_derived`. A second release of the same
-    people on one ledger whose promise does not compose (k, l, t) is not saved unless `allow_repeated`: try it
-    together with the first (`sf.attacks.against`). If saving fails all the same, the release is kept elsewhere and
-    the error says where.
+    With `save_to` the release is also saved there, in `format` and, for noisy and synthetic tables, with `counts`. What
+    could not be saved is refused before anything is drawn, and so is a table of which too many rows are unique on what
+    is published unchanged (see `Release.save`), unless `allow_fingerprints`, and one with a sensitive or target column
+    that looks like free text, unless `allow_text`. A carried column that follows from quasi-identifiers, such as a
+    score of the age, lets a reader distinguish the rows of a class; where the requirement does not hold with it, saving
+    is refused, unless `allow_derived`. A second release of the same people on one ledger whose promise does not compose
+    (k, l, t) is not saved unless `allow_repeated`: try it together with the first (`sf.attacks.against`). If saving
+    fails all the same, the release is kept elsewhere and the error says where.
 
     >>> table = sf.datasets.adult("test")
     >>> release = sf.publish(table, sf.Mondrian(sf.KAnonymity(50)))

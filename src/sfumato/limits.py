@@ -39,18 +39,18 @@ __all__ = [
     "TERM_DIGITS",
     "UNPACKED_BYTES",
     "UNPACKED_SMALL",
-    "as_text",
     "decimal_of",
     "digits_beyond",
     "engine_path",
     "fraction_of",
+    "guarded_from_zlib",
     "most_unpacked",
     "number_fault",
     "packing_of",
     "read_regular",
     "unpacked",
     "utf8_path",
-    "western",
+    "western_encoding",
 ]
 
 DIGITS = 1000
@@ -213,22 +213,23 @@ def packing_of(head: bytes) -> str:
     return "zst" if head.startswith(_ZSTANDARD) else ""
 
 
-def as_text(text: bytes) -> bytes:
-    """Return a text that polars takes for one: a text that begins with `x^` it would unpack as zlib.
+def guarded_from_zlib(text: bytes) -> bytes:
+    """Return a text so that polars reads it as one: a text that begins with `x^` it would unpack as zlib.
 
-    >>> as_text(b"x^2,y").decode("utf-8-sig"), as_text(b"x,y")
+    >>> guarded_from_zlib(b"x^2,y").decode("utf-8-sig"), guarded_from_zlib(b"x,y")
     ('x^2,y', b'x,y')
     """
     return codecs.BOM_UTF8 + text if text.startswith(_ZLIB) else text
 
 
-def western(raw: bytes) -> Literal["latin-1", "cp1252"]:
-    r"""Return how a text that is not UTF-8 and does not say what it is is read.
+def western_encoding(raw: bytes) -> Literal["latin-1", "cp1252"]:
+    r"""Return the encoding in which a text is read that is not UTF-8 and does not state one.
 
     Latin-1, unless that shows control characters, which no text holds, and Windows-1252 shows signs in their places.
 
-    >>> western("Kosten (\u20ac)".encode("cp1252")), western("N\u00eemes".encode("cp1252")), western(b"\x81\x80")
-    ('cp1252', 'latin-1', 'latin-1')
+    >>> raws = "Kosten (\u20ac)".encode("cp1252"), "N\u00eemes".encode("cp1252"), b"\x81\x80"
+    >>> [western_encoding(raw) for raw in raws]
+    ['cp1252', 'latin-1', 'latin-1']
     """
     if _CONTROLS.search(raw) is None:
         return "latin-1"

@@ -12,6 +12,7 @@ from functools import cache
 import numpy as np
 import pytest
 from scipy.stats import betabinom
+from tests.oracles.urn import one_person_moved
 
 from sfumato.commuting.bounds import (
     Stratum,
@@ -88,30 +89,20 @@ def shrunk_law(counts, alpha, m, keep):
     return result
 
 
-def moved(counts):
-    """Every original that differs in one person's block."""
-    for i, j in itertools.permutations(range(len(counts)), 2):
-        if counts[i]:
-            other = list(counts)
-            other[i] -= 1
-            other[j] += 1
-            yield tuple(other)
-
-
 def hockey(one, two, odds):
     return sum((max(F(0), p - odds * two.get(s, F(0))) for s, p in one.items()), F(0))
 
 
 def worst_pair(laws, odds):
-    return max(hockey(laws[one], laws[two], odds) for one in laws for two in moved(one))
+    return max(hockey(laws[one], laws[two], odds) for one in laws for two in one_person_moved(one))
 
 
 def disclosure(laws, odds):
     """max P(A(D) in Disc(D)) by Definition 5: any two neighbours of each other within one row of D."""
     worst = F(0)
     for original, own in laws.items():
-        near = {original, *moved(original)}
-        couples = [(a, b) for a in near for b in moved(a) if b in near]
+        near = {original, *one_person_moved(original)}
+        couples = [(a, b) for a in near for b in one_person_moved(a) if b in near]
         bad = {s for s in own for a, b in couples if laws[a].get(s, 0) > odds * laws[b].get(s, 0)}
         worst = max(worst, sum((own[s] for s in bad), F(0)))
     return worst
@@ -122,7 +113,7 @@ def in_rep(sample, counts, alpha, gamma):
 
 
 def in_good(sample, counts, alpha, gamma):
-    return any(in_rep(sample, other, alpha, gamma) for other in (counts, *moved(counts)))
+    return any(in_rep(sample, other, alpha, gamma) for other in (counts, *one_person_moved(counts)))
 
 
 def rejecting(laws, alpha, gamma, accept=in_good):

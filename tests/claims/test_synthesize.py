@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 import pytest
 from scipy.stats import chi2
+from tests.oracles.urn import one_person_moved
 
 import sfumato as sf
 from sfumato.commuting import Cells, Geography, Prior, Shape, Uniform, read_flows
@@ -134,15 +135,6 @@ def hockey(one, two, odds):
     return sum((max(p - odds * two.get(sample, 0), 0) for sample, p in one.items()), F(0))
 
 
-def neighbours(origins):
-    for i, j in itertools.permutations(range(len(origins)), 2):
-        if origins[i]:
-            moved = list(origins)
-            moved[i] -= 1
-            moved[j] += 1
-            yield tuple(moved)
-
-
 def true_delta(mechanism, n, *, law=None, accept=is_good):
     """The largest hockey stick over all neighbouring originals of n people at one destination."""
     cells = mechanism.prior.cells(0, ORIGINS)
@@ -151,7 +143,7 @@ def true_delta(mechanism, n, *, law=None, accept=is_good):
         law = certified[kinds[0]].law
     laws = {origins: placed_law(origins, cells, law, accept) for origins in histograms(n, ORIGINS)}
     odds = exp_below(mechanism.asked.total)  # at most e^epsilon, so the stick is at least the true one
-    return max(hockey(laws[one], laws[two], odds) for one in laws for two in neighbours(one))
+    return max(hockey(laws[one], laws[two], odds) for one in laws for two in one_person_moved(one))
 
 
 NEAR = Shape(GEOGRAPHY, by="tract", bands=[1, 5], weights=[4, 2, 1])

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from itertools import pairwise
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise, permutations
 
 
 class WordList:
@@ -87,3 +87,13 @@ def _fresh(group: range, taken: set[int], below: Callable[[int], int]) -> int:
         slot = group.start + below(len(group))
         if slot not in taken:
             return slot
+
+
+def one_person_moved(counts: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    """Yield every table of people by block that differs in one person's block."""
+    for i, j in permutations(range(len(counts)), 2):
+        if counts[i]:
+            other = list(counts)
+            other[i] -= 1
+            other[j] += 1
+            yield tuple(other)

@@ -91,21 +91,16 @@ def test_folders_by_command(desk, capsys):
     assert answer == {"ok": True, **library.to_json()}
 
 
+def mondrian(desk):
+    """The words of a command that publishes table 1a in classes of four."""
+    return ("publish", "mondrian", desk / "one_a.csv", desk / "schema.toml", "--allow-fingerprints", "--k", 4)
+
+
 def test_mistakes_exit_with_2(desk, capsys):
     assert command("attack", "composition", desk / "two_a.csv", "--victims", desk / "victims.csv") == 2
     assert "needs one" in capsys.readouterr().err
     assert command("attack", "composition", "--victims", desk / "victims.csv") == 2
-    made = (
-        "publish",
-        "mondrian",
-        desk / "one_a.csv",
-        desk / "schema.toml",
-        "--allow-fingerprints",
-        "--k",
-        4,
-        "-o",
-        desk / "a",
-    )
+    made = (*mondrian(desk), "-o", desk / "a")
     assert command(*made, "--refuse") == 2
     assert "needs --against" in capsys.readouterr().err
     assert command(*made, "--against", desk / "nowhere") == 2
@@ -113,7 +108,7 @@ def test_mistakes_exit_with_2(desk, capsys):
 
 
 def test_against_warns_and_writes(desk, capsys):
-    made = ("publish", "mondrian", desk / "one_a.csv", desk / "schema.toml", "--allow-fingerprints", "--k", 4)
+    made = mondrian(desk)
     beside = ("--against", desk / "two_b.csv", "--d", 3)
     assert command(*made, "-o", desk / "a", *beside) == 0
     assert "Warning: " in capsys.readouterr().err
@@ -127,18 +122,7 @@ def test_against_warns_and_writes(desk, capsys):
 
 
 def test_refuse_stops_before_anything_is_written(desk, capsys):
-    made = (
-        "publish",
-        "mondrian",
-        desk / "one_a.csv",
-        desk / "schema.toml",
-        "--allow-fingerprints",
-        "--k",
-        4,
-        "-o",
-        desk / "a",
-        "--refuse",
-    )
+    made = (*mondrian(desk), "-o", desk / "a", "--refuse")
     assert command(*made, "--against", desk / "two_b.csv", "--d", 3) == 3
     assert "records keep fewer together with 1 earlier release" in capsys.readouterr().err
     assert not (desk / "a").exists()

@@ -1,4 +1,4 @@
-"""Downcoding of one column: labels that are no wider than they must be give away exact values.
+"""Downcoding: labels no wider than they must be give away exact values, of one column or (below) of whole rows.
 
 Source    Cohen, "Attacks on deidentification's defenses", USENIX Security 2022: minimal hierarchical generalization can
           be undone in part. The exact law below is ours, for the labels of one class.

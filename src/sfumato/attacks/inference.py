@@ -1,4 +1,4 @@
-"""Attribute inference: read the release as its readers do, and guess the sensitive value of a person.
+"""Attribute inference: read the release as its readers do, and guess the sensitive value of a person. Variants below.
 
 Source    Machanavajjhala et al., l-diversity, TKDD 2007 (homogeneity and background knowledge); Li, Li &
           Venkatasubramanian, ICDE 2007 (skewness and similarity); the reading is est(s | y) of estimate/.

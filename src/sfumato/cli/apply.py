@@ -35,7 +35,7 @@ def apply(
     """Generalize next month's rows with the recoding of a saved release.
 
     Only public recodings are saved: global cuts, those of topdown, diffgen and noisy-table. The new rows are
-    generalized alike, but the claim of the release does not cover them.
+    generalized in the same way, but the claim of the release does not cover them.
 
     Example: sfumato apply out/ new.csv -o more.csv
     """

@@ -34,7 +34,7 @@ def check(
 ) -> int:
     """List every problem of a file and its schema at once: values a hierarchy lacks, nulls, roles, open decisions.
 
-    Offending values are shown on this screen only, which makes it confidential; --json says how many there are.
+    Offending values are shown on the screen only, which makes it confidential; --json says how many there are.
 
     Example: sfumato check patients.csv patients.toml
     """

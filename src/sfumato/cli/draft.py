@@ -28,7 +28,7 @@ def draft(
 ) -> None:
     """Propose roles, kinds, ranges and hierarchies for a CSV, Parquet, Excel, SPSS, Stata or SAS file.
 
-    The result is a commented TOML file, as confidential as the data. Questions for a person stand in its `decide`
+    The result is a commented TOML file, as confidential as the data. Questions for a person are in its `decide`
     entries; what was read off the data is marked source = "data". Roles are guessed from column names (English, German,
     French, Spanish, Italian, Dutch); while one is still a question `publish` refuses the column. What looks like free
     text is left out: it may hold names.

@@ -74,7 +74,7 @@ def file_options(function: F) -> F:
         click.option(
             "--header", "header", flag_value=True, default=None, type=bool, help="The first line names the columns."
         ),
-        click.option("--sheet", help="Sheet of an Excel file, where several hold values."),
+        click.option("--sheet", help="Sheet of an Excel file, if several hold values."),
         click.option("--encoding", help="Encoding of a text file, such as latin-1."),
         click.option("--delimiter", help="Delimiter of a CSV file, such as ';'."),
     ):
@@ -90,7 +90,7 @@ def engine_options(function: F) -> F:
         click.option(
             "--engine",
             type=click.Choice(["spark"]),
-            help="Read and count with Spark: Parquet, or CSV with a header line; the path is one the cluster can read.",
+            help="Read and count with Spark: Parquet, or CSV with a header line, from a path the cluster can read.",
         ),
     ):
         function = option(function)

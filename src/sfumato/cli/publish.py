@@ -116,14 +116,14 @@ def publish_options(function: F) -> F:
                 type=click.Choice(["parquet", "csv", "xlsx"]),
                 default="parquet",
                 show_default=True,
-                help="Of the data files; xlsx is Excel.",
+                help="Format of the data files; xlsx is Excel.",
             ),
             click.option("--page", type=click.Path(), help="Also write a page about the release for everyone (.html)."),
             click.option("--dry-run", is_flag=True, help="Say what would be done and spent; read no data."),
             click.option(
                 "--seed", type=WHOLE, help="Rehearse with a seed; such a release is stamped and not for publication."
             ),
-            click.option("--allow-rehearsal", is_flag=True, help="Save a rehearsal all the same, with its stamp."),
+            click.option("--allow-rehearsal", is_flag=True, help="Save a rehearsal anyway; it is stamped as one."),
             click.option(
                 "--allow-fingerprints",
                 is_flag=True,
@@ -142,8 +142,8 @@ def publish_options(function: F) -> F:
                 is_flag=True,
                 help="Publish although an earlier release covers the same people (--against tries both together).",
             ),
-            click.option("--mapping", type=click.Path(), help="Also write, for you alone, which row got which label."),
-            click.option("--ledger", type=click.Path(), help="Ledger to account in; it is made where there is none."),
+            click.option("--mapping", type=click.Path(), help="Also write which row got which label. Confidential."),
+            click.option("--ledger", type=click.Path(), help="Ledger that records the cost; created if there is none."),
             click.option(
                 "--against",
                 multiple=True,
@@ -161,14 +161,14 @@ def publish_options(function: F) -> F:
                 is_flag=True,
                 help="The parameters were chosen by comparing releases of this table; a proved claim then says so.",
             ),
-            click.option("--undecided", is_flag=True, help="Publish columns whose role is still a question."),
+            click.option("--undecided", is_flag=True, help="Publish columns whose role is still undecided."),
             *_d_option(function),
             file_options,
             click.option(
                 "--driver-cells",
                 type=WHOLE,
-                help="Distinct combinations of values held at once (20 million); of more, Mondrian finds its first"
-                " cuts where the rows are.",
+                help="Distinct combinations of values held at once (default: 20 million); above that, Mondrian makes"
+                " its first cuts where the rows are.",
             ),
             engine_options,
             json_option,

@@ -78,8 +78,8 @@ def _column_options(command: Callable[..., None]) -> Callable[..., None]:
     help="The steward's map compares with the original and is not for publication.",
 )  # fmt: skip
 @click.option("--seed", type=WHOLE, help="Rehearse with a seed; such a release is stamped.")
-@click.option("--allow-rehearsal", is_flag=True, help="Save a rehearsal all the same, with its stamp.")
-@click.option("--ledger", type=click.Path(), help="Ledger to account in; it is made where there is none.")
+@click.option("--allow-rehearsal", is_flag=True, help="Save a rehearsal anyway; it is stamped as one.")
+@click.option("--ledger", type=click.Path(), help="Ledger that records the cost; created if there is none.")
 @click.option("--allow-unaccounted", is_flag=True, help="Save without --ledger: nothing adds up what is spent.")
 @click.option("--population", default="", help="Whose budget it is in the ledger (default: commuting).")
 @click.option("--dry-run", is_flag=True, help="Say what would be done and spent; read no flows.")

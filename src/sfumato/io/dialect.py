@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import ReadError, count_of
 from sfumato.io.errors import refused
-from sfumato.limits import as_text, unpacked, western
+from sfumato.limits import guarded_from_zlib, unpacked, western_encoding
 
 __all__ = [
     "BLOCK",
@@ -371,7 +371,7 @@ def open_csv(
         lines = _counted(path, form, text)
     if lines.blank:
         text = without_blank_lines(_decoded(path, form.encoding) if text is None else text)
-    text = None if text is None else as_text(text)
+    text = None if text is None else guarded_from_zlib(text)
     return CsvFile(path, form=form, rows=lines.records - form.header, blank=lines.blank, text=text)
 
 
@@ -402,7 +402,7 @@ def _plain(path: Path, form: CsvForm) -> bool:
             head = file.read(4)
     except OSError as error:
         raise _unreadable(path, error) from None
-    return as_text(head) == head
+    return guarded_from_zlib(head) == head
 
 
 def _counted(path: Path, form: CsvForm, text: bytes | None) -> CountedLines:
@@ -487,7 +487,7 @@ def _decoded(path: Path, encoding: str) -> bytes:
 
 def _western(text: bytes) -> str:
     """Return the encoding of a whole file that was read as Latin-1; its first lines may not show it."""
-    return western(text.decode().encode("latin-1"))
+    return western_encoding(text.decode().encode("latin-1"))
 
 
 def _not_text(path: Path, encoding: str) -> ReadError:

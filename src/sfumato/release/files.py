@@ -17,7 +17,7 @@ import polars as pl
 
 from sfumato.errors import ReleaseError
 from sfumato.io.excel import open_sheet
-from sfumato.limits import as_text, engine_path, packing_of, unpacked, western
+from sfumato.limits import engine_path, guarded_from_zlib, packing_of, unpacked, western_encoding
 from sfumato.release.workbook import read_workbook
 
 __all__ = [
@@ -88,9 +88,9 @@ def opened(path: Path, *, separator: str | None = None, marks: bool = False) -> 
     # A name like out[1] is not a pattern: the file that is hashed is the file that is read.
     source = path if separator or b"\0" in head else _in_utf8(path)
     if text is not None:
-        source = as_text(_text_in_utf8(text))
-    elif as_text(head) != head and isinstance(source, Path):
-        source = as_text(path.read_bytes())
+        source = guarded_from_zlib(_text_in_utf8(text))
+    elif guarded_from_zlib(head) != head and isinstance(source, Path):
+        source = guarded_from_zlib(path.read_bytes())
     frame = _schemed(
         pl.scan_csv(where if isinstance(source, Path) else source, infer_schema=False, separator=found, glob=False),
         path.name,
@@ -161,7 +161,7 @@ def _text_in_utf8(text: bytes) -> bytes:
     try:
         text.decode()
     except UnicodeDecodeError:
-        return text.decode(western(text)).encode()
+        return text.decode(western_encoding(text)).encode()
     return text
 
 

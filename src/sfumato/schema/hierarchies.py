@@ -18,7 +18,7 @@ from typing import Any, Literal
 import numpy as np
 
 from sfumato.errors import Problem, count_of
-from sfumato.limits import HIERARCHY_BYTES, LEAVES, MASK_CODES, read_regular, western
+from sfumato.limits import HIERARCHY_BYTES, LEAVES, MASK_CODES, read_regular, western_encoding
 from sfumato.schema.domain import Days, Domain, Edges, Grid, Values, decimal_text, whole_of
 from sfumato.schema.tree import LEVELS_LIMIT, ROOT, Branch, Tree, branch_from_paths, grow
 
@@ -297,7 +297,7 @@ def read_text(path: Path, where: str, *, most: int = HIERARCHY_BYTES) -> tuple[s
     try:
         return raw.decode("utf-8-sig"), []
     except UnicodeDecodeError:
-        return raw.decode(western(raw)), []
+        return raw.decode(western_encoding(raw)), []
 
 
 def read_hierarchy(path: Path, where: str) -> tuple[Branch, list[Problem]]:
