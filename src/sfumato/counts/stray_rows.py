@@ -7,9 +7,11 @@ are named by their place and never left out, and nothing that is published rests
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 
+import numpy as np
 import polars as pl
 
 from sfumato.errors import Problem, count_of
@@ -23,6 +25,8 @@ _LOOKED_AT = 200  # columns in which totals, headings and notes are looked for
 _RARELY = 50  # at most one row in 50 is a heading or a note; where more have few cells, the table is sparse
 _FEWEST, _ADDENDS = 5, 3  # rows from which a sum cannot be an accident, and the numbers that add up to it
 _NEARLY = 1e-9
+_ADDED, _ADDED_ROWS = 60, 200_000  # columns and rows of a file in which sums of some rows are looked for
+_BY_CHANCE = 0.01  # expected rows of sums in a table of people, up to which a row is taken for one
 _ROW = "\0row"
 _WORDS = (
     "total|totals|subtotal|sum|sums|totale|totali|totaal|totaux|totales|somme|soma|suma|summe|summen|"
@@ -30,6 +34,10 @@ _WORDS = (
     "count|overall|average|mean|mittelwert|durchschnitt|moyenne|media|promedio|gemiddelde"
 )
 _TOTAL = rf"(?i)^\s*(?:grand |sub[- ]|column |row )?(?:{_WORDS})(?: \(?[nN]\)?)?\s*[:=]?\s*$"
+_ALL_OF = (  # All, Alle, Both sexes, Tous \u00e2ges, All regions: the word alone or before one or two others
+    r"(?i)^\s*(?:all|alle|allen|aller|alles|both|beide|every|tous|toutes|todos|todas|tutti|tutte|ambos|entrambi|toute)"
+    r"(?: +[\pL-]+){0,3}\s*$"
+)
 _PHRASE = rf"(?i)^\s*(?:{_WORDS})\b[\s:]+\S|\S[\s:,-]+(?:{_WORDS})\s*[:=]?\s*$"  # North total, Summe Nord
 
 
@@ -90,7 +98,9 @@ def stray_rows(source: Source) -> StrayRows | None:
 
     A row with a word such as Total, half of whose cells are empty or whose word stands in no other row; rare rows with
     such a word, alone or beside others (North total), that all have fewer cells than most rows; a row with nearly no
-    cells in a table whose other rows have them; a last row of sums. Not looked for where an engine groups.
+    cells in a table whose other rows have them; a last row of sums; a row with two words such as "All regions", or a
+    rare one with one of these and a number above that of all other rows; a row most of whose numbers, three at least,
+    are each the sum of the rows above it, from the same one on. Not looked for where an engine groups.
     """
     frame = source.scan(source.columns[:_LOOKED_AT])
     if source.grouped:
@@ -104,11 +114,16 @@ def stray_rows(source: Source) -> StrayRows | None:
     known = [pl.col(name).is_not_null() for name in columns if name not in texts]
     known += [pl.col(name).str.strip_chars().fill_null("") != "" for name in texts]
     filled = pl.sum_horizontal(one.cast(pl.Int32) for one in known)
+    whole = [pl.col(name).str.contains(_ALL_OF) for name in texts]
     word, phrase = (
         pl.any_horizontal(some).fill_null(value=False) if some else pl.lit(value=False) for some in (words, phrases)
     )
+    either = [(one | other).fill_null(value=False).cast(pl.Int32) for one, other in zip(words, whole, strict=True)]
+    every = pl.sum_horizontal(either) if either else pl.lit(0, pl.Int32)
     found = source.collect(
-        frame.select(filled.alias("filled"), word.alias("word"), phrase.alias("phrase")).with_row_index(_ROW)
+        frame.select(
+            filled.alias("filled"), word.alias("word"), phrase.alias("phrase"), every.alias("every")
+        ).with_row_index(_ROW)
     )
     few = pl.col("filled") <= max(1, len(columns) // 4)
     half = 2 * pl.col("filled") <= len(columns)
@@ -121,9 +136,83 @@ def stray_rows(source: Source) -> StrayRows | None:
     sparse = found.filter(few) if len(columns) > 2 else found.clear()
     if sparse.height * _RARELY <= found.height:
         rows |= set(sparse[_ROW].to_list())
+    numbers = _numbers(source, columns[:_ADDED], types) if _FEWEST <= found.height <= _ADDED_ROWS else {}
+    rows |= _whole_rows(found, numbers) | _block_sums(numbers)
     if found.height and _sums(source, columns, types, last=found.row(-1, named=True), width=len(columns)):
         rows.add(found.height - 1)
     return StrayRows(len(rows), places=source.places(sorted(rows))) if rows else None
+
+
+def _numbers(source: Source, columns: Sequence[str], types: dict[str, pl.DataType]) -> dict[str, np.ndarray]:
+    """Return the columns in which most cells are numbers; NaN where one is none."""
+    cast = [
+        pl.col(name).cast(pl.Float64)
+        if types[name].is_numeric()
+        else pl.col(name).str.strip_chars().cast(pl.Float64, strict=False)
+        for name in columns
+        if types[name].is_numeric() or isinstance(types[name], pl.String)
+    ]
+    if not cast:
+        return {}
+    frame = source.collect(source.scan(columns).select(cast))
+    found = {one.name: one.fill_null(float("nan")).to_numpy() for one in frame.iter_columns()}
+    return {name: column for name, column in found.items() if 2 * int(np.isfinite(column).sum()) > len(column)}
+
+
+def _whole_rows(found: pl.DataFrame, numbers: dict[str, np.ndarray]) -> set[int]:
+    """Return the rows that speak of all regions, both sexes and the like.
+
+    Two such words in a row, or one in a rare row in which a number is above that of every other row.
+    """
+    words = found["every"].to_numpy()
+    rows = set(np.flatnonzero(words >= 2).tolist()) if 2 * int((words >= 2).sum()) <= len(words) else set()
+    one = words > 0
+    if 0 < int(one.sum()) * _RARELY <= len(words):
+        for column in numbers.values():
+            others = column[~one & np.isfinite(column)]
+            most = others.max(initial=-np.inf)
+            rows |= set(np.flatnonzero(one & np.isfinite(column) & (column > most)).tolist())
+    return rows
+
+
+def _block_sums(numbers: dict[str, np.ndarray]) -> set[int]:
+    """Return the rows most of whose numbers, three at least, are sums of the rows directly above, from one row on.
+
+    Sums of whole numbers below 2^53 are exact, so that the sum before the first addend is found among those of all
+    beginnings of the file. Each sum has three addends other than 0. How often one column alone has such a sum tells how
+    many rows would by chance: small numbers, as in questionnaires, often are sums.
+    """
+    whole = [column for column in numbers.values() if _is_exact(column)]
+    if len(whole) < _ADDENDS:
+        return set()
+    height = len(whole[0])
+    agreeing, known = np.zeros((len(whole), height), bool), np.zeros(height, np.int64)
+    first, last = np.zeros(height, np.int64), np.full(height, height, np.int64)  # where all blocks can begin
+    for at, column in enumerate(whole):
+        values = np.nan_to_num(column)
+        before = np.concatenate([[0.0], np.cumsum(values)])
+        wanted = before[:-1] - values
+        low, high = np.searchsorted(before, wanted), np.searchsorted(before, wanted, side="right") - 1
+        addends = np.concatenate([[0], np.cumsum(values != 0)])
+        good = (values != 0) & (high >= low) & (addends[:-1] - addends[np.maximum(high, 0)] >= _ADDENDS)
+        agreeing[at] = good
+        known += values != 0
+        first, last = np.where(good, np.maximum(first, low), first), np.where(good, np.minimum(last, high), last)
+    agree = agreeing.sum(axis=0)
+    rows = np.flatnonzero((agree >= _ADDENDS) & (2 * agree > known) & (first <= last))
+    single = (agreeing.sum(axis=1) - agreeing[:, rows].sum(axis=1) + 1) / height  # what chance gives in one column
+    by_chance = [
+        height * math.comb(int(known[row]), int(agree[row])) * float(single[agreeing[:, row]].prod()) for row in rows
+    ]
+    return {int(row) for row, chance in zip(rows, by_chance, strict=True) if chance <= _BY_CHANCE}
+
+
+def _is_exact(column: np.ndarray) -> bool:
+    """Whether a column holds whole numbers from 0 on, not all the same, that add up exactly."""
+    known = column[np.isfinite(column)]
+    if not len(known) or (known < 0).any() or (known != np.floor(known)).any() or known.max() == known.min():
+        return False
+    return float(known.sum()) < 2.0**53
 
 
 def _sums(

@@ -6,6 +6,7 @@ import json
 import re
 
 import duckdb
+import numpy as np
 import polars as pl
 import pytest
 from click.testing import CliRunner
@@ -157,3 +158,80 @@ def test_a_file_too_large_to_hold_is_not_gone_through_once_more(tmp_path, monkey
     assert len(sf.read(path, schema).stray()) == 1
     monkeypatch.setattr("sfumato.engines.large_tables.HELD_ROWS", 50)
     assert sf.read(path, schema).stray() == []
+
+
+PEOPLE = {"region": ["North", "South", "East"], "sex": ["f", "m"]}
+
+
+def measured(rows=150, seed=5):
+    draw = np.random.default_rng(seed)
+    named = {name: draw.choice(values, rows).tolist() for name, values in PEOPLE.items()}
+    return pl.DataFrame(
+        {**named, "visits": draw.integers(1, 9, rows).tolist(), "pay": draw.integers(900, 5000, rows).tolist()}
+    )
+
+
+def found(frame):
+    stray = stray_rows(open_source(frame))
+    return "" if stray is None else stray.places
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        *(
+            "All regions",
+            "All",
+            "Alle",
+            "alle Regionen",
+            "Toutes",
+            "Toutes les r\u00e9gions",
+            "Todas",
+            "Tutte le regioni",
+        ),
+        *("Gesamt", "Insgesamt", "Overall", "Sum", "Summe", "Totale"),
+    ],
+)
+def test_a_row_about_all_regions_is_a_total_though_no_cell_is_empty(words):
+    frame = measured()
+    total = pl.DataFrame(
+        {"region": [words], "sex": ["f"], "visits": [frame["visits"].sum()], "pay": [frame["pay"].sum()]}
+    )
+    assert found(pl.concat([frame[:70], total, frame[70:]])) == "row 71"
+
+
+def test_two_words_for_all_make_a_total_whatever_its_numbers_are():
+    frame = measured()
+    margins = pl.DataFrame(
+        {"region": ["All regions", "Total"], "sex": ["Both sexes", "all"], "visits": [4, 5], "pay": [2000, 3000]}
+    )
+    assert found(pl.concat([frame, margins])) == "rows 151, 152"
+
+
+def test_answers_that_begin_with_all_are_answers():
+    frame = measured().with_columns(region=pl.Series(["All day", "Both legs", "none"] * 50))
+    assert found(frame) == ""
+    rare = measured().with_columns(
+        region=pl.Series(["All inclusive", *["half board"] * 149]), pay=pl.Series([1000] + [2000] * 149)
+    )
+    assert found(rare) == ""
+
+
+def test_subtotals_without_a_word_are_known_by_their_sums():
+    """A row for each region, full of cells, under the name of the region itself."""
+    frame = measured().with_columns(days=pl.Series(np.random.default_rng(1).integers(0, 5, 150)))
+    parts, places, at = [], [], 0
+    for region in PEOPLE["region"]:
+        block = frame.filter(pl.col("region") == region)
+        at += block.height + 1
+        places.append(at)
+        sums = block.select(pl.col("region").first(), pl.lit("f").alias("sex"), pl.col("visits", "pay", "days").sum())
+        parts += [block, sums]
+    assert found(pl.concat(parts)) == f"rows {', '.join(map(str, places))}"
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_questionnaires_and_pay_are_not_sums_by_chance(seed):
+    draw = np.random.default_rng(seed)
+    frame = pl.DataFrame({f"q{at}": draw.integers(1, 6, 3_000) for at in range(2 + seed)})
+    assert found(frame) == ""
