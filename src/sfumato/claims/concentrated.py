@@ -5,7 +5,7 @@ Source    Bun & Steinke, TCC 2016 (zCDP: definition 1.1; pure epsilon is epsilon
 Claim     rho-zCDP implies (`epsilon_of(rho, delta)`, delta)-DP; `rho_for(epsilon, delta)`-zCDP implies
           (epsilon, delta)-DP; `implies` is never true where that bound does not show it.
 Because   for every alpha > 1, rho-zCDP implies (e, delta)-DP with e = alpha rho + ln(alpha - 1) + (ln(1/delta) -
-          alpha ln alpha)/(alpha - 1). A float search only picks alpha; e is then computed to 60 digits at that rational
+          alpha ln alpha)/(alpha - 1). A float search only picks alpha; e is then computed to 80 digits at that rational
           alpha, with correctly rounded logarithms and a slack above all roundings, and rounded up.
 Checked   tests/unit/claims/test_concentrated.py::test_conversion_is_that_of_the_paper_and_never_below
           tests/unit/claims/test_concentrated.py::test_the_gaussian_itself_is_within_the_conversion

@@ -179,7 +179,7 @@ class Uniform:
 #
 # Source    Machanavajjhala et al., ICDE 2008, sec. V-B (coarsening, domain sampling) and VI (cut at 200 and 100 miles).
 # Claim     The cells of a destination are a function of the geography and of the parameters given here; whoever lives
-#           beyond `max_distance` is in the cell `elsewhere`, so that a destination keeps its public total (trap 42).
+#           beyond `max_distance` is in the cell `elsewhere`, so that a destination keeps its public total.
 # Because   nothing here is given the confidential flows; every origin, `elsewhere` included, is in exactly one cell.
 # Checked   tests/unit/commuting/test_priors_over_a_geography.py::test_far_origins_are_elsewhere_and_totals_stay
 #           tests/unit/commuting/test_priors_over_a_geography.py::test_cells_do_not_depend_on_who_lives_where
