@@ -42,7 +42,7 @@ from sfumato.io.errors import guessed_reading
 from sfumato.io.source import ROWS, Source, open_source
 from sfumato.limits import DRIVER_CELLS
 from sfumato.schema import Attribute, Days, Grid, Schema, Values
-from sfumato.schema.fingerprints import Fingerprints, lonely_people, lonely_rows
+from sfumato.schema.fingerprints import Fingerprints, lonely_people, lonely_rows, rows_of_few
 from sfumato.schema.free_text import HeldValues, names_rule, refuse_free_text
 from sfumato.schema.word_hints import suggested, two_people
 from sfumato.visible import notebook
@@ -491,7 +491,7 @@ class Table:
     def fingerprints(self) -> Fingerprints:
         """Count who is unique on what is always published unchanged, and rows with all columns. Confidential."""
         carried = tuple(attribute.name for attribute in self.schema.carried)
-        some = self.counts(carried) if carried else None
+        some, each = self.counts(carried) if carried else None, self.schema.rows_per_person
         far = self._far()
         every = self.counts() if far is None else None
         members = self.members(carried) if carried and far is None else None
@@ -506,6 +506,7 @@ class Table:
             alone_on_all=None if every is None else lonely_rows(every.codes, every.weights),
             people=people,
             people_alone=alone,
+            **({} if some is None or self.schema.person else rows_of_few(some.codes, some.weights, rows_each=each)),
         )
 
     def derived(self) -> list[Derived]:
