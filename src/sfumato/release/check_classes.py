@@ -24,7 +24,7 @@ from sfumato.release.from_text import counts_of, dense, single_code
 from sfumato.release.verdict import Finding
 from sfumato.schema import Attribute, Schema, Values, parse_label
 from sfumato.schema.checks import plain_spelling
-from sfumato.schema.fingerprints import Fingerprints, lonely_rows, rows_of_few
+from sfumato.schema.fingerprints import FewRows, Fingerprints, lonely_rows, rows_of_few
 
 __all__ = ["Examined", "examine_bucket_tables", "examine_rows", "ground_of", "label_problems", "unsorted"]
 
@@ -300,7 +300,7 @@ def _people(
     return problems or (table, overall)
 
 
-def _few(schema: Schema, values: Mapping[str, tuple[Any, np.ndarray]], times: np.ndarray) -> dict[str, int]:
+def _few(schema: Schema, values: Mapping[str, tuple[Any, np.ndarray]], times: np.ndarray) -> FewRows:
     """Count the rows whose unchanged columns hardly any other row has, where no key says whose rows they are."""
     if schema.person or not values:
         return {}

@@ -24,7 +24,7 @@ from sfumato.randomness.geometric import PRACTICALLY_EXACT
 from sfumato.release.declared import DeclaredPeople
 from sfumato.release.exposed import Exposed, class_warnings
 from sfumato.schema import Attribute, Labels, Schema
-from sfumato.schema.fingerprints import Fingerprints, lonely_rows, rows_of_few
+from sfumato.schema.fingerprints import FewRows, Fingerprints, lonely_rows, rows_of_few
 from sfumato.schema.free_text import HeldValues
 from sfumato.visible import notebook
 
@@ -301,7 +301,7 @@ class Release:
         carried, boxes = self.groups.carried, self.boxes
         names = tuple(attribute.name for attribute in carried.attributes)
         alone, each = lonely_rows(carried.codes, carried.weight), self.schema.rows_per_person
-        few = {} if self.schema.person else rows_of_few(carried.codes, carried.weight, rows_each=each)
+        few: FewRows = {} if self.schema.person else rows_of_few(carried.codes, carried.weight, rows_each=each)
         if self.form == "buckets":
             exact = lonely_rows(boxes.labels, boxes.weight)
             return Fingerprints(self.rows, unchanged=names, alone=alone, alone_on_all=None, alone_on_exact=exact, **few)

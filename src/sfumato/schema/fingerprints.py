@@ -19,13 +19,13 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, field
 from fractions import Fraction
-from typing import Any, Final
+from typing import Any, Final, TypedDict
 
 import numpy as np
 
 from sfumato.errors import ReleaseError, count_of
 
-__all__ = ["FEW_ROWS", "FINGERPRINT_SHARE", "Fingerprints", "lonely_people", "lonely_rows", "rows_of_few"]
+__all__ = ["FEW_ROWS", "FINGERPRINT_SHARE", "FewRows", "Fingerprints", "lonely_people", "lonely_rows", "rows_of_few"]
 
 FINGERPRINT_SHARE: Final = Fraction(1, 20)
 """More of the rows or people than this share may not be unique on what is published unchanged, without a yes to it."""
@@ -35,7 +35,15 @@ FEW_ROWS: Final = 3
 combinations by chance, more than 5 % of them are then unique as well: what is met is rows in twos and threes."""
 
 
-def rows_of_few(codes: np.ndarray, weights: np.ndarray, *, rows_each: int = 1) -> dict[str, int]:
+class FewRows(TypedDict, total=False):
+    """The fields of `Fingerprints` that count rows where no key says whose they are."""
+
+    few: int
+    of_one: int
+    rows_each: int
+
+
+def rows_of_few(codes: np.ndarray, weights: np.ndarray, *, rows_each: int = 1) -> FewRows:
     """Return `few`, `of_one` and `rows_each` of `Fingerprints`, for rows of which no key says whose they are."""
     codes, weights = np.asarray(codes), np.asarray(weights)
     if not len(weights) or not codes.shape[1]:
