@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -778,7 +779,7 @@ def _is_round(line: Grid | Days) -> bool:
     if isinstance(line, Days):
         return any((end.month, end.day) == (1, 1) for end in (line.edge(0), line.edge(line.size)))
     ends = (line.edge(0), line.edge(line.size))
-    return any(end % (5 * (line.step if line.step > 1 else 1)) == 0 for end in ends)
+    return any(end % (5 * max(line.step, Decimal(1))) == 0 for end in ends)
 
 
 def _narrow(attribute: Attribute) -> Any:
