@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import random
+import tomllib
 from collections import Counter
 from fractions import Fraction
 
 import numpy as np
+import polars as pl
 import pytest
 from click.testing import CliRunner
 from hypothesis import given, settings, strategies as st
@@ -14,7 +17,7 @@ from hypothesis import given, settings, strategies as st
 import sfumato as sf
 from sfumato.cli.main import app
 from sfumato.schema import fingerprints
-from sfumato.schema.fingerprints import Fingerprints, lonely_people, lonely_rows
+from sfumato.schema.fingerprints import Fingerprints, lonely_people, lonely_rows, rows_of_few
 
 TOML = """
 name = "staff"
@@ -166,7 +169,7 @@ def remarked(tmp_path, remarks):
     return sf.read(tmp_path / "d.csv", sf.Schema.load(tmp_path / "s.toml"))
 
 
-REMARKS = [f"wife calls: Anna Becker {at % 40}" for at in range(240)]
+REMARKS = [f"wife calls: Anna Becker {at % 40}" for at in range(480)]
 ILLNESSES = ["Type 2 diabetes mellitus", "Acute upper airway infection", "Fracture of the wrist", "flu"] * 60
 
 
@@ -295,6 +298,72 @@ def test_two_rows_a_person_do_not_hide_a_fingerprint(rows, tmp_path):
     release.save(tmp_path / "c", allow_fingerprints=True)
     assert any("100 of 100 people" in text for text in sf.Release.load(tmp_path / "c").claim.silent_on)
     assert sf.verify(tmp_path / "c").holds
+
+
+PAY = """
+name = "pay"
+{unit}
+[attribute.age]
+role = "quasi"
+kind = "numeric"
+range = [0, 100]
+source = "public"
+[attribute.pay]
+role = "sensitive"
+kind = "numeric"
+range = [0, 10000]
+step = "0.01"
+source = "public"
+"""
+
+
+def paid(unit, rows_each, people=300, pays=None):
+    """Read a table of people with several rows, each with the same pay to the cent, and other ages."""
+    draw = random.Random(4)
+    pay = [draw.randrange(100_000, 900_000 if pays is None else 100_000 + pays) / 100 for _ in range(people)]
+    frame = pl.DataFrame({"age": [draw.randrange(20, 80) for _ in range(people * rows_each)], "pay": pay * rows_each})
+    return sf.read(frame, sf.Schema.parse(tomllib.loads(PAY.format(unit=unit))))
+
+
+@pytest.mark.parametrize(
+    ("unit", "rows_each"),
+    [("", 2), ("", 3), ("rows_per_person = 2", 2), ("rows_per_person = 6", 6), ("rows_per_person = 6", 4)],
+)
+def test_a_second_row_does_not_hide_a_fingerprint_where_no_key_is_named(unit, rows_each, tmp_path):
+    """No row was unique on its pay, since its person had another: everybody was published to the cent."""
+    table = paid(unit, rows_each)
+    seen = table.fingerprints()
+    assert seen.alone == 0
+    assert seen.above
+    release = sf.publish(table, sf.Mondrian(sf.KAnonymity(5)))
+    for save in (
+        lambda: release.save(tmp_path / "a"),
+        lambda: sf.publish(table, sf.Mondrian(sf.KAnonymity(5)), save_to=tmp_path / "a"),
+    ):
+        with pytest.raises(sf.ReleaseError, match=r"rows have values of pay that \d rows or fewer have") as caught:
+            save()
+        assert "--allow-fingerprints" in caught.value.hint
+    release.save(tmp_path / "a", allow_fingerprints=True)
+    assert any("hardly any other row" in text for text in release.claim.silent_on)
+    assert "rows have values of pay that" in str(sf.verify(tmp_path / "a"))
+
+
+@pytest.mark.parametrize("kinds", [100, 300, 1_000])
+def test_rows_that_agree_by_chance_are_not_met_by_the_rule_of_few(kinds):
+    """Where half of the rows have what three rows or fewer have by chance, more than 5 % of the rows are unique."""
+    for seed in range(20):
+        for rows in (kinds, 2 * kinds, 3 * kinds, 4 * kinds):
+            codes = np.random.default_rng(seed).integers(0, kinds, (rows, 1))
+            found = rows_of_few(codes, np.ones(rows, np.int64))
+            alone = lonely_rows(codes, np.ones(rows, np.int64))
+            assert 2 * found["few"] <= rows or alone * 20 > rows
+
+
+@pytest.mark.parametrize(("unit", "rows_each"), [("", 1), ("", 2), ("rows_per_person = 2", 2)])
+def test_values_that_many_share_are_no_fingerprint(unit, rows_each, tmp_path):
+    table = paid(unit, rows_each, people=400, pays=12)
+    assert not table.fingerprints().above
+    sf.publish(table, sf.Mondrian(sf.KAnonymity(5)), save_to=tmp_path / "a")
 
 
 @pytest.mark.parametrize("span", [3, 2**31 - 1], ids=["one key", "keys numbered anew"])

@@ -228,3 +228,33 @@ def test_diversity_does_not_count_what_is_said_to_be_the_same(tmp_path):
     for read, holds in ((apart, True), (same, False)):
         verdict = sf.verify(tmp_path / "foreign.csv", schema=read.schema, requirement=sf.LDiversity(2))
         assert verdict.holds is holds
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "first", "last", "source", "said"),
+    [
+        (23, 78, 23, 77, "public", True),
+        (23, 78, 23, 77, "data", False),  # nobody says that it is known
+        (22, 78, 23, 77, "public", False),
+        (23, 79, 23, 77, "public", False),
+        (20, 78, 20, 77, "public", False),  # round ends are chosen, not found
+        (23, 80, 23, 79, "public", False),
+    ],
+)
+def test_a_public_range_that_ends_where_the_rows_do_is_asked_about(low, high, first, last, source, said):
+    """Typed from looking at the file, it tells the smallest and the largest value under any epsilon."""
+    ages = [first + at % (last - first + 1) for at in range(220)]
+    column = {"role": "quasi", "kind": "numeric", "range": [low, high], "source": source}
+    schema = sf.Schema.parse({"name": "t", "rows_per_person": 1, "attribute": {"age": column}})
+    read = sf.read(pl.DataFrame({"age": ages}), schema)
+    assert any("ends exactly where the values of the file do" in one.rule for one in read.remarks()) is said
+
+
+def test_scales_and_clamped_ranges_are_not_asked_about():
+    scale = {"role": "quasi", "kind": "numeric", "range": [1, 8], "source": "public"}
+    held = {"role": "quasi", "kind": "numeric", "range": [23, 78], "source": "public", "clamp": True}
+    schema = sf.Schema.parse({"name": "t", "rows_per_person": 1, "attribute": {"q": scale, "age": held}})
+    read = sf.read(
+        pl.DataFrame({"q": [1 + at % 7 for at in range(200)], "age": [at % 100 for at in range(200)]}), schema
+    )
+    assert not any("ends exactly" in one.rule for one in read.remarks())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -42,12 +43,14 @@ from sfumato.io.errors import guessed_reading
 from sfumato.io.source import ROWS, Source, open_source
 from sfumato.limits import DRIVER_CELLS
 from sfumato.schema import Attribute, Days, Grid, Schema, Values
-from sfumato.schema.fingerprints import Fingerprints, lonely_people, lonely_rows
+from sfumato.schema.fingerprints import FewRows, Fingerprints, lonely_people, lonely_rows, rows_of_few
 from sfumato.schema.free_text import HeldValues, names_rule, refuse_free_text
 from sfumato.schema.word_hints import suggested, two_people
 from sfumato.visible import notebook
 
 __all__ = ["Table", "check", "read"]
+
+_WIDE = 20  # cells of a range from which on it is not a scale of a few points, whose ends everybody knows
 
 
 def read(
@@ -333,7 +336,7 @@ class Table:
             for name, (values, rule) in named.items()
             if rule
         ]
-        found += self._rounded() + self._alike_rows(joined=joined) + self.unclear()
+        found += self._read_off() + self._rounded() + self._alike_rows(joined=joined) + self.unclear()
         found += [one.problem(schema[one.column].where) for one in self.derived()]
         found += self.related()
         return found + schema.alike_spellings([attribute.name for attribute in schema.sensitive])
@@ -383,6 +386,26 @@ class Table:
         return [
             Problem(days[0].where, rule, "`person` names who a row is about, where a person has several", rows=most)
         ]
+
+    def _read_off(self) -> list[Problem]:
+        """Return a problem for each range that is called public and ends exactly where the rows do.
+
+        A private release would tell the smallest and the largest value as they are.
+        """
+        found = []
+        for attribute in self.schema.published:
+            line = attribute.domain
+            if attribute.source != "public" or attribute.clamp or not isinstance(line, Grid | Days):
+                continue
+            codes = self.counts(attribute.name).codes[:, 0]
+            codes = codes[codes < line.size]
+            if line.size < _WIDE or not len(codes) or _is_round(line):
+                continue
+            if int(codes.min()) == 0 and int(codes.max()) == line.size - 1:
+                rule = "is called public, and its range ends exactly where the values of the file do"
+                hint = "write bounds that are known without the file: what is read off it is published with the release"
+                found.append(Problem(attribute.where, rule, hint))
+        return found
 
     def _rounded(self) -> list[Problem]:
         """Return a problem for each carried column whose decimals are rounded down to whole numbers."""
@@ -491,7 +514,7 @@ class Table:
     def fingerprints(self) -> Fingerprints:
         """Count who is unique on what is always published unchanged, and rows with all columns. Confidential."""
         carried = tuple(attribute.name for attribute in self.schema.carried)
-        some = self.counts(carried) if carried else None
+        some, each = self.counts(carried) if carried else None, self.schema.rows_per_person
         far = self._far()
         every = self.counts() if far is None else None
         members = self.members(carried) if carried and far is None else None
@@ -499,6 +522,9 @@ class Table:
         alone = None if members is None else lonely_people(members.person, members.line)
         if carried and isinstance(far, SparkPeople):
             people, alone = far.people, far.lonely(carried)
+        few: FewRows = {}
+        if some is not None and not self.schema.person:
+            few = rows_of_few(some.codes, some.weights, rows_each=each)
         return Fingerprints(
             self.rows,
             unchanged=carried,
@@ -506,6 +532,7 @@ class Table:
             alone_on_all=None if every is None else lonely_rows(every.codes, every.weights),
             people=people,
             people_alone=alone,
+            **few,
         )
 
     def derived(self) -> list[Derived]:
@@ -745,6 +772,14 @@ class Table:
         sizes = [self.schema[name].size for name in wanted]
         codes, weights = group_codes(columns, sizes, rows=self._lines(), weights=self._weights())
         return Counts(self.schema, names=wanted, codes=codes, weights=weights)
+
+
+def _is_round(line: Grid | Days) -> bool:
+    """Whether an end is chosen rather than found: a multiple of 5, or of 5 cells; a day that begins a year."""
+    if isinstance(line, Days):
+        return any((end.month, end.day) == (1, 1) for end in (line.edge(0), line.edge(line.size)))
+    ends = (line.edge(0), line.edge(line.size))
+    return any(end % (5 * max(line.step, Decimal(1))) == 0 for end in ends)
 
 
 def _narrow(attribute: Attribute) -> Any:

@@ -24,7 +24,7 @@ from sfumato.release.from_text import counts_of, dense, single_code
 from sfumato.release.verdict import Finding
 from sfumato.schema import Attribute, Schema, Values, parse_label
 from sfumato.schema.checks import plain_spelling
-from sfumato.schema.fingerprints import Fingerprints, lonely_rows
+from sfumato.schema.fingerprints import FewRows, Fingerprints, lonely_rows, rows_of_few
 
 __all__ = ["Examined", "examine_bucket_tables", "examine_rows", "ground_of", "label_problems", "unsorted"]
 
@@ -126,6 +126,7 @@ def examine_rows(
         unchanged=tuple(values),
         alone=_alone([texts[1] for texts in values.values()], times),
         alone_on_all=_alone([read[column][1] for column in names if column != count], times),
+        **_few(schema, values, times),
     )
     return examined
 
@@ -171,6 +172,7 @@ def examine_bucket_tables(
         alone=_alone([texts[1] for texts in values.values()], weights),
         alone_on_all=None,
         alone_on_exact=int((exact.sizes == 1).sum()),
+        **_few(schema, values, weights),
     )
     return examined
 
@@ -296,6 +298,14 @@ def _people(
         overall[place[text]] += many
     problems = value_contradictions(name, rows, table, stated, overall)
     return problems or (table, overall)
+
+
+def _few(schema: Schema, values: Mapping[str, tuple[Any, np.ndarray]], times: np.ndarray) -> FewRows:
+    """Count the rows whose unchanged columns hardly any other row has, where no key says whose rows they are."""
+    if schema.person or not values:
+        return {}
+    columns = np.column_stack([codes for _, codes in values.values()])
+    return rows_of_few(columns, times, rows_each=schema.rows_per_person)
 
 
 def _alone(columns: Sequence[np.ndarray], times: np.ndarray) -> int:

@@ -24,7 +24,7 @@ from sfumato.randomness.geometric import PRACTICALLY_EXACT
 from sfumato.release.declared import DeclaredPeople
 from sfumato.release.exposed import Exposed, class_warnings
 from sfumato.schema import Attribute, Labels, Schema
-from sfumato.schema.fingerprints import Fingerprints, lonely_rows
+from sfumato.schema.fingerprints import FewRows, Fingerprints, lonely_rows, rows_of_few
 from sfumato.schema.free_text import HeldValues
 from sfumato.visible import notebook
 
@@ -300,10 +300,11 @@ class Release:
     def _lonely_rows(self) -> Fingerprints:
         carried, boxes = self.groups.carried, self.boxes
         names = tuple(attribute.name for attribute in carried.attributes)
-        alone = lonely_rows(carried.codes, carried.weight)
+        alone, each = lonely_rows(carried.codes, carried.weight), self.schema.rows_per_person
+        few: FewRows = {} if self.schema.person else rows_of_few(carried.codes, carried.weight, rows_each=each)
         if self.form == "buckets":
             exact = lonely_rows(boxes.labels, boxes.weight)
-            return Fingerprints(self.rows, unchanged=names, alone=alone, alone_on_all=None, alone_on_exact=exact)
+            return Fingerprints(self.rows, unchanged=names, alone=alone, alone_on_all=None, alone_on_exact=exact, **few)
         if not names:
             together = lonely_rows(boxes.labels, boxes.weight)
         else:
@@ -318,6 +319,7 @@ class Release:
             alone_on_all=together,
             drawn=self.claim.kind == "proved",
             exact=self.practically_exact,
+            **few,
         )
 
     def frame(self, *, engine: Any = None) -> Any:

@@ -10,6 +10,7 @@ Checked   tests/claims/test_fingerprints.py::test_equals_a_count_by_hand
           tests/claims/test_fingerprints.py::test_people_alone_equal_a_count_by_hand
           tests/claims/test_fingerprints.py::test_saving_needs_a_yes_above_the_share
           tests/claims/test_fingerprints.py::test_two_rows_a_person_do_not_hide_a_fingerprint
+          tests/claims/test_fingerprints.py::test_a_second_row_does_not_hide_a_fingerprint_where_no_key_is_named
 Silent on who knows these columns, on combinations that two people have, and, in a file without its table, on people
           who have several rows.
 """
@@ -18,16 +19,39 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, field
 from fractions import Fraction
-from typing import Any, Final
+from typing import Any, Final, TypedDict
 
 import numpy as np
 
 from sfumato.errors import ReleaseError, count_of
 
-__all__ = ["FINGERPRINT_SHARE", "Fingerprints", "lonely_people", "lonely_rows"]
+__all__ = ["FEW_ROWS", "FINGERPRINT_SHARE", "FewRows", "Fingerprints", "lonely_people", "lonely_rows", "rows_of_few"]
 
 FINGERPRINT_SHARE: Final = Fraction(1, 20)
 """More of the rows or people than this share may not be unique on what is published unchanged, without a yes to it."""
+
+FEW_ROWS: Final = 3
+"""Half of the rows may not have, published unchanged, what so few rows have, without a yes to it. Where rows fall into
+combinations by chance, more than 5 % of them are then unique as well: what is met is rows in twos and threes."""
+
+
+class FewRows(TypedDict, total=False):
+    """The fields of `Fingerprints` that count rows where no key says whose they are."""
+
+    few: int
+    of_one: int
+    rows_each: int
+
+
+def rows_of_few(codes: np.ndarray, weights: np.ndarray, *, rows_each: int = 1) -> FewRows:
+    """Return `few`, `of_one` and `rows_each` of `Fingerprints`, for rows of which no key says whose they are."""
+    codes, weights = np.asarray(codes), np.asarray(weights)
+    if not len(weights) or not codes.shape[1]:
+        return {}
+    place = np.unique(_numbered(codes), return_inverse=True)[1].reshape(-1)
+    rows = np.bincount(place, weights=weights)
+    of_one = int(rows[rows <= rows_each].sum()) if rows_each > 1 else 0
+    return {"few": int(rows[rows <= FEW_ROWS].sum()), "of_one": of_one, "rows_each": rows_each}
 
 
 def lonely_rows(codes: np.ndarray, weights: np.ndarray) -> int:
@@ -72,7 +96,9 @@ class Fingerprints:
     Where two tables are published, their columns are never in one row: `alone_on_all` is None, and `alone_on_exact` is
     the number of rows that are unique on their exact quasi-identifiers. `drawn` rows are noisy or synthetic; where the
     noise is so small that counts are hardly ever off, they are `exact`. `people` and `people_alone` are known to the
-    publisher only, and where the table names the person of each row.
+    publisher only, and where the table names the person of each row. Where it does not, `few` is the number of rows
+    whose unchanged columns `few_rows` rows or fewer have, and `of_one` of those that may all be one person's, who has
+    `rows_each`: a fingerprint does not hide behind the second row of its person.
     """
 
     rows: int
@@ -85,6 +111,16 @@ class Fingerprints:
     exact: bool = False
     people: int | None = field(default=None, compare=False)
     people_alone: int | None = field(default=None, compare=False)
+    few: int = field(default=0, compare=False)
+    of_one: int = field(default=0, compare=False)
+    rows_each: int = field(default=1, compare=False)
+
+    @property
+    def hidden(self) -> bool:
+        """Whether too many rows have what hardly any other has, though few are unique."""
+        if self.drawn or self.people is not None:
+            return False
+        return self.of_one > FINGERPRINT_SHARE * self.rows or 2 * self.few > self.rows
 
     @property
     def above(self) -> bool:
@@ -92,7 +128,7 @@ class Fingerprints:
         if self.drawn:
             return False
         by_people = self.people_alone is not None and self.people_alone > FINGERPRINT_SHARE * (self.people or 0)
-        return by_people or self.alone > FINGERPRINT_SHARE * self.rows
+        return by_people or self.hidden or self.alone > FINGERPRINT_SHARE * self.rows
 
     def require(self) -> None:
         """Raise `ReleaseError` where too many rows can be singled out by what is published unchanged."""
@@ -108,6 +144,8 @@ class Fingerprints:
     def silence(self) -> str:
         """Say in a claim what a reader can do who knows the unchanged columns of somebody."""
         number = f"occur once for {self.alone:,} of {count_of(self.rows, 'row')}"
+        if self.hidden and self.alone <= FINGERPRINT_SHARE * self.rows:
+            number = f"are those of hardly any other row for {self._shared[0]:,} of {count_of(self.rows, 'row')}"
         if self.people is not None and self.people_alone is not None:
             number = f"belong to nobody else for {self.people_alone:,} of {count_of(self.people, 'person', 'people')}"
         return (
@@ -127,6 +165,10 @@ class Fingerprints:
                 are = "is" if self.people_alone == 1 else "are"
                 everyone = count_of(f"{self.people:,}", "person", "people")
                 said.append(f"{self.people_alone:,} of {everyone} {are} unique on {self._names}: nobody else has them.")
+        if self.hidden:
+            number, most = self._shared
+            whose = ", which may be one person's" if most == self.rows_each > 1 else ""
+            said.append(f"{number:,} of {rows} have values of {self._names} that {most} rows or fewer have{whose}.")
         if self.alone_on_all is not None:
             are = "is" if self.alone_on_all == 1 else "are"
             said.append(f"{self.alone_on_all:,} of {rows} {are} unique on all published columns together.")
@@ -138,6 +180,11 @@ class Fingerprints:
             exact = "The rows are drawn, but with so little noise that a unique one is very likely a person."
             said.append(exact if self.exact else drawn)
         return " ".join(said)
+
+    @property
+    def _shared(self) -> tuple[int, int]:
+        """How many rows have what few have, and how many rows are few."""
+        return (self.few, FEW_ROWS) if 2 * self.few > self.rows else (self.of_one, self.rows_each)
 
     @property
     def _names(self) -> str:
