@@ -7,7 +7,9 @@ not contain: give their interpreter (with mbi 2.0 and jax) and a folder with goo
 SFUMATO_RIVAL_PYTHON and SFUMATO_RIVAL_PATH. Without them only `Marginals` is measured.
 
 Run: python benchmarks/bench_marginals.py [--rival-python PYTHON --rival-path DIR] [--kept DIR] [--data DIR]
---kept holds rows that rivals drew in an earlier run, and gets those of this one: AIM takes minutes to hours.
+--kept holds rows that rivals drew in an earlier run, and gets those of this one: AIM takes minutes to hours. A rival is
+stopped after --rival-seconds of CPU time; how many runs were stopped stands beside its figures. --json adds to a file:
+what is not run keeps its figures.
 """
 
 from __future__ import annotations
@@ -101,20 +103,26 @@ def measure(name: str, table: Table, asked: argparse.Namespace, folder: Path) ->
     for epsilon in EPSILONS:
         rho = float(ConcentratedDP.within(Fraction(epsilon), delta=DELTA).rho)
         runs: dict[str, list[tuple[float, float]]] = {}
+        stopped: dict[str, list[float]] = {}
         for seed in range(asked.seeds):
             for who, delta in (("marginals, pure", None), ("marginals, delta 1e-9", DELTA)):
                 rows, seconds = ours(table, epsilon, delta, seed)
                 runs.setdefault(who, []).append((mean_variation(truth, rows, sizes), seconds))
             for who in RIVALS:
                 theirs = drawn(who, held, epsilon, rho, seed, asked)
-                if theirs is not None:
+                if theirs is not None and theirs[0] is not None:
                     runs.setdefault(who, []).append((mean_variation(truth, theirs[0], sizes), theirs[1]))
+                elif theirs is not None:
+                    stopped.setdefault(who, []).append(theirs[1])
+        about = {"table": name, "rows": len(truth), "columns": len(sizes), "epsilon": epsilon}
+        for who, seconds_given in stopped.items():
+            if who not in runs:
+                lines.append(about | {"who": who, "runs": 0, "stopped": len(seconds_given), "cpu_s": seconds_given[0]})
+            print(f"{name} epsilon {epsilon:>3}  {who:22} stopped after {seconds_given} s CPU", flush=True)
         for who, found in runs.items():
             error, seconds = np.mean(found, axis=0)
-            lines.append(
-                {"table": name, "rows": len(truth), "columns": len(sizes), "epsilon": epsilon, "who": who}
-                | {"error": round(float(error), 4), "cpu_s": round(float(seconds), 2), "runs": len(found)}
-            )
+            figures = {"error": round(float(error), 4), "cpu_s": round(float(seconds), 2), "runs": len(found)}
+            lines.append(about | {"who": who} | figures | ({"stopped": len(stopped[who])} if who in stopped else {}))
             print(
                 f"{name} epsilon {epsilon:>3}  {who:22} {error:.4f}  {seconds:7.2f} s CPU  ({len(found)})", flush=True
             )
@@ -153,7 +161,9 @@ def main() -> None:
                 continue
             found += measure(name, table, asked, Path(folder))
     if asked.json:
-        asked.json.write_text(json.dumps(found, indent=1) + "\n", "utf-8")
+        held = json.loads(asked.json.read_text("utf-8")) if asked.json.exists() else []
+        figures = {(line["table"], line["epsilon"], line["who"]): line for line in [*held, *found]}
+        asked.json.write_text(json.dumps([*figures.values()], indent=1) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import argparse
 import os
+import resource
+import signal
 import subprocess
 import time
 import warnings
@@ -27,21 +29,36 @@ def flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rival-path", type=Path, default=os.environ.get("SFUMATO_RIVAL_PATH"))
     parser.add_argument("--kept", type=Path)
     parser.add_argument("--kept-only", action="store_true", help="run no rival, read what is kept")
+    parser.add_argument("--rival-seconds", type=int, default=1500, help="CPU seconds after which a rival is stopped")
 
 
 def drawn(
     name: str, table: Path, epsilon: str, rho: float, seed: int, asked: argparse.Namespace
-) -> tuple[np.ndarray, float] | None:
-    """Return rows of codes that a rival draws, or drew, and its CPU seconds; None where it cannot be run."""
+) -> tuple[np.ndarray | None, float] | None:
+    """Return rows of codes that a rival draws, or drew, and its CPU seconds; None where it cannot be run.
+
+    Of a run that was stopped there are no rows: None, and the CPU seconds it was given. It is kept like the others.
+    """
     out = asked.kept / f"{table.stem}_{name}_{epsilon}_{seed}.npz"
     if not out.exists():
         if not asked.rival_python or not asked.rival_path or asked.kept_only:
             return None
         command = [asked.rival_python, __file__, name, str(table), "--rho", str(rho), "--seed", str(seed)]
         environment = {**os.environ, "PYTHONPATH": str(asked.rival_path)}
-        subprocess.run([*command, "--out", str(out)], env=environment, check=True, stdout=subprocess.DEVNULL)
+        most = asked.rival_seconds
+        ended = subprocess.run(
+            [*command, "--out", str(out)],
+            env=environment,
+            check=False,
+            stdout=subprocess.DEVNULL,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (most, most + 5)),
+        )
+        if ended.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
+            np.savez(out, seconds=float(most))
+        else:
+            ended.check_returncode()
     with np.load(out) as found:
-        return found["codes"], float(found["seconds"])
+        return found.get("codes"), float(found["seconds"])
 
 
 def main() -> None:

@@ -59,6 +59,12 @@ def splits(lines: list[dict[str, Any]], table: str, who: str) -> str:
     return f"{numbers} {'split' if found[-1] == 1 else 'splits'}"
 
 
+def measured_on(lines: list[dict[str, Any]], who: str) -> str:
+    """Say on which of the tables drawn, and on how many splits, a method was measured."""
+    found = [f"{table}: {splits(lines, table, who)}" for table in DRAWN if any(of(lines, table, who))]
+    return "; ".join(found)
+
+
 def panel(lines: list[dict[str, Any]], table: str, left: int) -> list[str]:
     """Draw one table: accuracy by epsilon, with intervals; the ceiling is a dashed line."""
     low, high = DRAWN[table]
@@ -109,11 +115,11 @@ def picture(lines: list[dict[str, Any]]) -> str:
     ]
     for y, group in (
         (20, [who for who in COLOURS if who not in RIVALS]),
-        (44, [who for who in RIVALS if any(of(lines, "adult", who))]),
+        (44, [who for who in RIVALS if any(any(of(lines, table, who)) for table in DRAWN)]),
     ):
         x = LEFT
         for who in group:
-            name = f"{NAMES[who]} (Adult alone, {splits(lines, 'adult', who)})" if who in RIVALS else NAMES[who]
+            name = f"{NAMES[who]} ({measured_on(lines, who)})" if who in RIVALS else NAMES[who]
             parts.append(f'<circle cx="{x}" cy="{y}" r="5" fill="{COLOURS[who]}"/>')
             parts.append(f'<text x="{x + 10}" y="{y + 5}">{name}</text>')
             x += 40 + 8 * len(name)
