@@ -24,10 +24,13 @@ import numpy as np
 
 from sfumato.errors import ReleaseError, count_of
 
-__all__ = ["FINGERPRINT_SHARE", "Fingerprints", "lonely_people", "lonely_rows"]
+__all__ = ["FINGERPRINT_SHARE", "NEARLY_RECORDS", "Fingerprints", "lonely_people", "lonely_rows"]
 
 FINGERPRINT_SHARE: Final = Fraction(1, 20)
 """More of the rows or people than this share may not be unique on what is published unchanged, without a yes to it."""
+
+NEARLY_RECORDS: Final = "a row is very likely a record"
+"""What is said of drawn rows, wherever it is said, once noise is so small that counts are practically exact."""
 
 
 def lonely_rows(codes: np.ndarray, weights: np.ndarray) -> int:
@@ -135,7 +138,7 @@ class Fingerprints:
             said.append(f"{self.alone_on_exact:,} of {rows} {are} unique on their exact quasi-identifiers.")
         if self.drawn and said:
             drawn = "The rows are drawn, so a unique one need not be a person."
-            exact = "The rows are drawn, but with so little noise that a unique one is very likely a person."
+            exact = f"The rows are drawn, but counts are practically exact: {NEARLY_RECORDS}."
             said.append(exact if self.exact else drawn)
         return " ".join(said)
 
