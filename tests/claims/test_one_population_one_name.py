@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import warnings
 
 import polars as pl
@@ -97,3 +98,19 @@ def test_near_names_by_hand():
         "2025": ["clinic-delft-2025"],
     }.items():
         assert near_names(name, known) == near, name
+
+
+def test_a_limit_without_a_delta_says_why_a_delta_does_not_fit(tmp_path):
+    """16 of 100 were spent and 1 more was refused; nothing said that the limit has no delta."""
+    book = sf.Ledger(tmp_path / "ledger.db")
+    book.limit(DELFT, 100)
+    claim = sf.Marginals(1, delta="1e-6").claim(schema_of(DELFT))
+    with pytest.raises(sf.BudgetExceeded, match="the limit allows no delta, and this release has one") as refused:
+        book.reserve(DELFT, claim, sf.Marginals(1, delta="1e-6"))
+    assert str(pickle.loads(pickle.dumps(refused.value))) == str(refused.value)
+    book.limit(DELFT, 100, "1e-9")
+    with pytest.raises(sf.BudgetExceeded, match=r"the limit allows delta 1e-09|the limit allows delta 0.000000001"):
+        book.reserve(DELFT, claim, sf.Marginals(1, delta="1e-6"))
+    with pytest.raises(sf.BudgetExceeded) as refused:
+        book.reserve(DELFT, sf.NoisyTable(101).claim(schema_of(DELFT)), sf.NoisyTable(101))
+    assert "delta" not in str(refused.value)
