@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
@@ -11,7 +12,7 @@ from typing import Any, Literal
 from sfumato.claims import Claim
 from sfumato.counts import Table, check, holdout, read
 from sfumato.drafting import draft
-from sfumato.errors import ParameterError
+from sfumato.errors import ParameterError, PublicationWarning
 from sfumato.estimate.generalize import generalize, mapping
 from sfumato.frontiers import frontier, sweep
 from sfumato.frontiers.forecast import with_forecast
@@ -261,6 +262,10 @@ def _published(
         table.refuse_suspected_keys()
     refuse_guesses(mechanism, table)
     entropy = Entropy.system() if seed is None else Entropy.seeded(seed)
+    if ledger is not None:
+        book = ledger if isinstance(ledger, Ledger) else Ledger(ledger)
+        for text in book.name_warnings(schema.population or schema.name):
+            warnings.warn(text, PublicationWarning, stacklevel=3)
     with entered(ledger, schema.population or schema.name, claim, mechanism, entropy) as account:
         release = run(mechanism, gather(mechanism, table, progress=progress), entropy)
         if claim.kind != "proved":

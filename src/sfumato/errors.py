@@ -221,13 +221,14 @@ class BudgetExceeded(SfumatoError):  # noqa: N818  (the name is part of the publ
     refused before anything was drawn
     """
 
-    def __init__(self, spent: object, asked: object, limit: object) -> None:
-        self.spent, self.asked, self.limit = spent, asked, limit
+    def __init__(self, spent: object, asked: object, limit: object, why: str = "") -> None:
+        self.spent, self.asked, self.limit, self.why = spent, asked, limit, why
         self.hint = "ask for less, or ask the owner of the ledger to raise the limit"
-        super().__init__(f"epsilon {asked} asked, {spent} of {limit} already spent. Hint: {self.hint}.")
+        because = f": {why}" if why else ""
+        super().__init__(f"epsilon {asked} asked, {spent} of {limit} already spent{because}. Hint: {self.hint}.")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (type(self), (self.spent, self.asked, self.limit))
+        return (type(self), (self.spent, self.asked, self.limit, self.why))
 
 
 class ReleaseError(SfumatoError):

@@ -95,6 +95,17 @@ def test_a_class_of_one_persons_rows_hides_nobody():
     assert sorted(shared.records.chance.tolist()) == [0.25, 0.75]
 
 
+def test_the_risk_of_the_prosecutor_is_by_people():
+    """A class of 10 people with 24 rows was said to hide each among 24."""
+    rows = [(f"p{at}", 30 + at // 10, "a", ("flu", "gout")[at % 2], "x") for at in range(20) for _ in range(1 + at % 3)]
+    table = visits(rows)
+    release = sf.publish(table, sf.Mondrian(sf.KAnonymity(10)))
+    assert release.people.classes.tolist() == [10, 10]
+    assert release.groups.weight.min() > 15
+    found = Identity().run([release], EVERYTHING, table).details["prosecutor"]
+    assert found == {"highest": 1 / 10, "mean": 1 / 10, "rows at risk": 0.0, "sample uniques": 0.0}
+
+
 def test_a_condition_singles_out_people_not_rows():
     table = regular()
     conditions = Predicates(

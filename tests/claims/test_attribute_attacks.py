@@ -58,6 +58,19 @@ def test_a_learner_gains_what_its_rows_say():
     assert between.targets.rate == 0.6
 
 
+def test_a_learner_is_certain_only_where_its_prediction_never_errs():
+    """Every right guess of a learner was called certain, whatever else it says of the same rows."""
+    # Three illnesses: six of ten have that of their town, four the next. A prediction is right six times in ten.
+    mixed = by_town(lambda town, at: (town % 3 + (at % 5 > 2)) % 3)
+    found = Learner().run([made(mixed, sf.Raw())], Knowledge(("town",)), mixed)
+    assert found.targets.rate == 0.6
+    assert found.details["certain and right"]["successes"] == 0
+    assert found.most_exposed == pytest.approx(0.6)
+    assert found.details["mean belief in the truth"] == pytest.approx(0.6 * 0.6 + 0.4 * 0.4)
+    sure = learned()
+    assert sure.details["certain and right"]["successes"] == sure.targets.successes == 400
+
+
 LEARNER_MUTANTS = {
     "asks about nobody in particular": ("row_features", lambda real: lambda *known: real(*known) * 0),
     "mixes up the values": ("training_lines", lambda real: lambda view, codes: real(view, (codes + 1) % 4)),

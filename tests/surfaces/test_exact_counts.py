@@ -59,6 +59,11 @@ def test_counts_that_are_practically_exact_are_said_to_be(method, files, tmp_pat
     lines = CliRunner().invoke(app, ["publish", method[0], *files, *asked, "--counts", "-o", str(tmp_path / "lines")])
     assert lines.exit_code == 0, lines.exception
     assert "no line is about one person" not in " ".join((tmp_path / "lines" / "dictionary.md").read_text().split())
+    verdict = str(sf.verify(out))  # one person has the gout: all that speak of rows say the same of them
+    for text in (written, verdict, sf.Release.load(out).fingerprints().describe(), answer):
+        assert "a row is very likely a record" in " ".join(text.split())
+        assert "need not be a person" not in text
+    assert "rows are counted as people, as the publisher declares" in verdict
     dry = CliRunner().invoke(app, ["publish", method[0], *files, *asked, "--dry-run"])
     assert EXACT in " ".join(dry.output.split())
 
@@ -70,6 +75,27 @@ def test_at_epsilon_one_nothing_of_it_is_said(files, tmp_path) -> None:
     )
     assert "practically exact" not in done.output
     assert "do not add up" in " ".join((out / "dictionary.md").read_text().split())
+    verdict = str(sf.verify(out))
+    assert "very likely a record" not in verdict
+
+
+def test_verify_says_on_whose_word_a_draw_protects_people(tmp_path) -> None:
+    """Of a differentially private release nothing said that rows are people on the publisher's word."""
+    rows = {"town": list("abcd") * 50, "illness": ["none"] * 200, "key": [f"p{at // 2}" for at in range(200)]}
+    word, trust = "as the publisher declares", "people are counted as the publisher declared them"
+    stated = SCHEMA.replace("rows_per_person = 1\n", "")
+    key = '[attribute.key]\nrole = "identifier"\n'
+    for name, text, said, unsaid in (
+        ("trusted", SCHEMA, word, trust),
+        ("keyed", f'person = "key"\nrows_per_person = 2\n{stated}{key}', trust, word),
+        ("rows", stated, "not checkable on the file", "the publisher"),
+    ):
+        schema = sf.Schema.parse(tomllib.loads(text))
+        out = tmp_path / name
+        sf.publish(sf.read(pl.DataFrame(rows), schema), sf.NoisyTable(1)).save(out, allow_unaccounted=True)
+        verdict = str(sf.verify(out))
+        assert said in verdict, name
+        assert unsaid not in verdict, name
 
 
 def test_the_bound_is_an_expected_error_of_a_twentieth() -> None:

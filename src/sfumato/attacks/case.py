@@ -24,7 +24,7 @@ import numpy as np
 from sfumato.attacks.base import PEOPLE, ROWS, Exposure, Gain, Knowledge, Whom
 from sfumato.counts import Table
 from sfumato.errors import NotComparable, ParameterError
-from sfumato.estimate import measured_attributes
+from sfumato.estimate import measured_attributes, refuse_unmatched
 from sfumato.measures.base import worst_of
 from sfumato.measures.proportions import Share
 from sfumato.mechanisms import Progress
@@ -216,6 +216,8 @@ def run(
 
     The method `run` of every attack here: `attempt` is what each of them does.
     """
+    for release in () if isinstance(releases, Release) else releases:
+        refuse_unmatched(release, targets.schema)
     return self.attempt(
         Case(releases, knowledge=knowledge, targets=targets, controls=controls, seed=seed, progress=progress)
     )

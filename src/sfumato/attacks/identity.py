@@ -64,16 +64,26 @@ _NOBODYS = (
 
 
 def class_sizes(release: Release) -> np.ndarray:
-    """Return the rows of each class: of each distinct combination of labels, suppressed rows aside."""
+    """Return the people of each class where the release says how many it holds, else its rows.
+
+    A class is a distinct combination of labels, suppressed rows aside; the people of groups that agree in all labels
+    may be the same, so that the largest counts.
+    """
     kept = release.boxes.weight > 0
     if release.suppressed_group is not None:
         kept = kept & (release.boxes.group != release.suppressed_group)
     which = row_ids(release.boxes.labels[kept].astype(np.int64))
+    if release.people is not None and release.form == "generalized":
+        people = np.zeros(int(which.max(initial=-1)) + 1, np.int64)
+        np.maximum.at(people, which, release.people.classes[release.boxes.group[kept]])
+        return people
     return np.bincount(which, weights=release.boxes.weight[kept]).astype(np.int64)
 
 
 def prosecutor_risk(sizes: np.ndarray, threshold: float = AT_RISK) -> dict[str, float]:
     """Return highest and mean risk of a row, the share of rows above a threshold and of rows that are alone.
+
+    Sizes are rows, or people where a class says how many it holds; a person in two classes counts in both.
 
     >>> prosecutor_risk(np.array([1, 2, 5]))["mean"]
     0.375

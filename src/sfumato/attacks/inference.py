@@ -444,7 +444,20 @@ class RuledOut:
 #           tests/claims/test_attribute_attacks.py::test_a_learner_gains_what_its_rows_say
 #           tests/claims/test_attribute_attacks.py::test_wrong_learners_are_caught
 #           tests/claims/test_attribute_attacks.py::test_a_learner_that_sees_the_controls_is_caught
-# Silent on learners that generalize less or more than this one.
+#           tests/claims/test_attribute_attacks.py::test_a_learner_is_certain_only_where_its_prediction_never_errs
+# Silent on learners that generalize less or more than this one. Its belief in a prediction is how often that value
+#           was right on the rows it was trained on.
+
+
+def _trusted(said: np.ndarray, truth: np.ndarray, weight: np.ndarray, values: int) -> np.ndarray:
+    """How often each value is the true one where the learner says a value, among the rows it was trained on.
+
+    A prediction is one value, however unsure: this is what the attacker can know of it from the release alone.
+    """
+    times = np.zeros((values, values))
+    np.add.at(times, (said, truth), weight)
+    found: np.ndarray = times / np.maximum(times.sum(axis=1, keepdims=True), 1)
+    return found
 
 
 @declare
@@ -470,11 +483,15 @@ class Learner:
 
         def guesser(release: Release, schema: Schema, name: str) -> Guesser:
             view = align(release, schema, name)
-            learned = fit(self.model, training_lines(view, np.arange(view.values)), seed=case.seed)
+            lines = training_lines(view, np.arange(view.values))
+            learned = fit(self.model, lines, seed=case.seed)
+            trusted = _trusted(learned(lines.x), lines.y, lines.weight, view.values)
 
             def guess(people: Victims) -> Guesses:
-                success = learned(row_features(release, schema, people.quasi)) == people.secret
-                return Guesses(people, success=success, chance=success.astype(np.float64), certain=success)
+                said = learned(row_features(release, schema, people.quasi))
+                chance = trusted[said, people.secret]
+                success = said == people.secret
+                return Guesses(people, success=success, chance=chance, certain=success & (chance > 1 - _TIE))
 
             said = {"holds": f" and trains a learner ({self.model}) on the release"}
             return Guesser(guess, overall=view.overall, groups=np.arange(view.values), said=said)

@@ -28,7 +28,7 @@ from sfumato.attacks.registry import REGISTRY
 from sfumato.counts import Table, holdout
 from sfumato.declare import says
 from sfumato.errors import NotComparable, ParameterError, SfumatoError
-from sfumato.estimate import align_boxes, nearest_boxes
+from sfumato.estimate import align_boxes, nearest_boxes, refuse_unmatched
 from sfumato.measures.base import json_number
 from sfumato.mechanisms import Mechanism, Progress
 from sfumato.mechanisms.base import gather, run
@@ -138,6 +138,8 @@ def attack_all(
         made = [run(again, gather(again, table), Entropy.seeded(seed).child("again"))]
     if not made:
         raise ParameterError("releases", "none", "at least one is needed")
+    for release in made:
+        refuse_unmatched(release, table.schema)  # each attack would be listed as not run, as if it did not fit
     known = knowledge or Knowledge()
     chosen = _chosen(attacks)
     gains, skipped = [], {}

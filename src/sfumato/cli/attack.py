@@ -126,6 +126,9 @@ def _show(found: Suite) -> None:
 @click.option(
     "--attribute", help="The confidential attribute; all sensitive ones unless named, and the worst is shown."
 )
+@click.option(
+    "--knows", multiple=True, help="A quasi-identifier that the attacker knows; all unless named. Repeatable."
+)
 @click.option("--d", default=4, show_default=True, help="Fewer than d values left count as a breach.")
 @click.option(
     "--prior",
@@ -142,7 +145,8 @@ def _show(found: Suite) -> None:
 def composition(releases: tuple[str, ...], victims: str, control: str | None, **options: Any) -> None:
     """Keep, for each victim, the values that all releases allow: folders of ours, or anyone's CSV.
 
-    The victims' file has the quasi-identifiers that are known and, to judge the attack, the true values.
+    The victims' file has the quasi-identifiers, or those of them that are known (--knows), and, to judge the attack,
+    the true values.
 
     Example: sfumato attack composition a/ b/ --victims people.csv --control others.csv
     """
@@ -156,6 +160,7 @@ def composition(releases: tuple[str, ...], victims: str, control: str | None, **
     opened = sf.attacks.open_releases(releases, schema, groups=options["groups"], counts=options["counts"])
     known = schema or opened[0].schema
     given = given_options(**{name: options[name] for name in ("delimiter", "encoding", "header", "sheet")})
+    given |= {"known": options["knows"] or None}
     with NewFile(options["records"], option="records") if options["records"] else nullcontext() as records:
         found = sf.attacks.composition(
             opened,

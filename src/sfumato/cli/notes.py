@@ -28,11 +28,10 @@ WARNING = "Warning: "  # how a note of a plan begins that is said before anythin
 
 
 def budget_warnings(claim: Claim, schema: Schema, ledger: str | None) -> list[str]:
-    """Say, before anything is drawn, that nobody counts or limits what is spent."""
-    if claim.kind != "proved":
-        return []
+    """Say, before anything is drawn, that nobody counts or limits what is spent, and which names may be meant."""
     if ledger is None:
-        return ["no ledger is named: what this spends is not added to what was spent before"]
+        none = "no ledger is named: what this spends is not added to what was spent before"
+        return [none] if claim.kind == "proved" else []
     from pathlib import Path
 
     import sfumato as sf
@@ -40,12 +39,14 @@ def budget_warnings(claim: Claim, schema: Schema, ledger: str | None) -> list[st
 
     book, name = sf.Ledger(ledger), population_key(schema.population or schema.name)
     known = book.populations() if Path(ledger).is_file() else []
+    near = book.name_warnings(name)
+    if claim.kind != "proved":
+        return near
     if name in known and book.totals(name).left is not None:  # its own limit, or that of what it is a part of
-        return []
-    limited = [other for other in known if book.totals(other).limit is not None]
-    others = f" It limits {', '.join(limited)}: is one of these meant?" if limited else ""
+        return near
     fix = f"{shell_command(['sfumato', 'ledger', operand(ledger), '--population', name])} --set-limit EPSILON"
-    return [f"the ledger sets no limit for the population {name}.{others} Set one with: {fix}"]
+    none = f"the ledger sets no limit for the population {name}. Set one with: {fix}"
+    return [*near, none]
 
 
 def list_warnings(mechanism: Mechanism, schema: Schema) -> list[str]:
@@ -134,9 +135,11 @@ def form_notes(release: Release) -> list[str]:
         first = f"Published exactly, for every record: {exact}. {is_hidden}"
         return [first, *(f"Warning: {text}." for text in release.warnings())]
     if release.form == "cells":
+        from sfumato.schema.fingerprints import NEARLY_RECORDS
+
         first = "Counts carry noise, and small ones are not reported: rows do not add up to the number of records."
         if release.practically_exact:
-            first = "Counts carry so little noise that they are practically exact: a row is very likely a record."
+            first = f"Counts carry so little noise that they are practically exact: {NEARLY_RECORDS}."
         return [first, *(f"{note[0].upper()}{note[1:]}." for note in release.notes)]
     return [*(f"Warning: {text}." for text in release.warnings()), *_never_cut(release)]
 

@@ -346,6 +346,7 @@ def _published(mechanism: Mechanism, schema: Any, options: dict[str, Any]) -> tu
     from sfumato.pages.page import REPORT_ENDINGS
     from sfumato.release.atomic import NewFolder
     from sfumato.release.files import marked_frame
+    from sfumato.release.store import EVERYTHING
 
     claim, saving = mechanism.claim(schema), _saving(options)
     refuse_target("page", options["page"], endings=REPORT_ENDINGS)
@@ -384,7 +385,8 @@ def _published(mechanism: Mechanism, schema: Any, options: dict[str, Any]) -> tu
             name = Path(options["output"]).name
             with catch_warnings():
                 simplefilter("ignore", PublicationWarning)  # as above
-                sf.report(None, options["page"], audience="public", release=published, folder=name)
+                # what is in the folder was allowed when it was saved
+                sf.report(None, options["page"], audience="public", release=published, folder=name, **EVERYTHING)
         beside = _looked_back(release, earlier, table, options, warnings) if paid else tried[0]
         if mapping is not None:
             with mapping.filled() as file:

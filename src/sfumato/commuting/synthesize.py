@@ -42,7 +42,7 @@ from sfumato.commuting.urn import Commuters, UrnLaw, urn_sample
 from sfumato.declare import Flag, MaybeRational, Rational, declare, hold, parameter, to_json
 from sfumato.errors import Infeasible, ParameterError, Problem, SchemaError
 from sfumato.exact import choice, fraction
-from sfumato.mechanisms.base import Gathered, Plan, Stage
+from sfumato.mechanisms.base import REFUSED_INPUT, Gathered, Plan, Stage
 from sfumato.randomness import Entropy
 from sfumato.release import Release, assemble
 from sfumato.schema import Labels, Schema
@@ -169,6 +169,7 @@ class Synthesize:
             unit,
             "who takes part, and where they go: both are public here",
             "other releases about the same people",
+            REFUSED_INPUT,
         )
 
     def _counted(self, schema: Schema) -> str:

@@ -8,6 +8,7 @@ from sfumato.estimate.alignment import (
     exact_view,
     measured_attribute,
     measured_attributes,
+    refuse_unmatched,
 )
 from sfumato.estimate.features import Columns, feature_columns, features, row_features
 from sfumato.estimate.maxent import (
@@ -73,6 +74,7 @@ __all__ = [
     "normalised",
     "person_distribution",
     "read_tables",
+    "refuse_unmatched",
     "row_features",
     "shares",
     "units_of",

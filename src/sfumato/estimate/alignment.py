@@ -2,7 +2,8 @@
 
 A release that was loaded, or read from anyone's file, has attributes of its own. Attributes are matched by name.
 Where the domains are equal the labels are taken as they are; else each label is read again in the table's schema,
-value by value, or by its name. An attribute the release lacks is `*` everywhere.
+value by value, or by its name. An attribute the release lacks is `*` everywhere; one that the release publishes and the
+schema does not name cannot be matched, and is refused: without it everybody looks safer than they are.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from sfumato.errors import NotComparable
 from sfumato.release import Release
 from sfumato.schema import Attribute, Labels, Schema, Values, label_name, parse_label
 from sfumato.schema.labels import Intervals, merged
+from sfumato.visible import visible
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -33,6 +35,7 @@ __all__ = [
     "exact_view",
     "measured_attribute",
     "measured_attributes",
+    "refuse_unmatched",
 ]
 
 
@@ -141,7 +144,23 @@ def distinct_boxes(view: View) -> View:
     )
 
 
+def refuse_unmatched(release: Release, schema: Schema) -> None:
+    """Raise `NotComparable` where a release publishes a quasi-identifier under a name that the schema does not have."""
+    strange = [known.name for known in release.quasi if known.name not in schema]
+    if strange:
+        shared = {known.name for known in release.quasi}
+        left = [known.name for known in schema.quasi if known.name not in shared]
+        beside = f" (the table's {', '.join(map(visible, left))} is not in the release)" if left else ""
+        names = ", ".join(map(visible, strange))
+        raise NotComparable(
+            f"the release publishes {names}, and the table has no column of that name{beside}: "
+            "columns are matched by name. Hint: give the column one name everywhere; if the attacker does not know it, "
+            'add it to the schema of the table with role = "other".'
+        )
+
+
 def _aligned(release: Release, schema: Schema, wanted: Attribute, histogram: Callable[[], csr_matrix]) -> View:
+    refuse_unmatched(release, schema)
     published = {table.attribute.name: at for at, table in enumerate(release.boxes.tables)}
     carried = {known.name for known in release.carried}
     boxes = release.boxes

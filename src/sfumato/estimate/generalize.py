@@ -102,7 +102,12 @@ def label_ids(release: Release, codes: np.ndarray) -> np.ndarray:
         hint = (
             "those of topdown, diffgen and noisy-table are; others apply in Python, to the release as it was published"
         )
-        raise ParameterError("release", release.schema.name, "its recoding was not saved", hint=hint)
+        raise ParameterError(
+            "release",
+            release.schema.name,
+            "it has no recoding to apply: none was saved with it, or its method makes none",
+            hint=hint,
+        )
     if isinstance(release.recoding, Cuts):
         return np.asarray(release.recoding.route(codes))
     if release.form == "buckets":

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any
 
-from sfumato.errors import ParameterError
+from sfumato.errors import ParameterError, count_of
 from sfumato.frontiers.axes import ATTACKED, axis_words
 from sfumato.frontiers.point import Point, Reference, efficient_set
 from sfumato.frontiers.policy import Breach, Policy
@@ -67,7 +67,9 @@ class Frontier:
     confidential: bool = True
 
     def __repr__(self) -> str:
-        size = f"{len(self.points)} releases, {len(self.efficient)} efficient"
+        made = len(self.points) - len(self.failed)
+        tried = "" if made == len(self.points) else f" of {len(self.points)} tried"
+        size = f"{count_of(made, 'release')}{tried}, {len(self.efficient)} efficient"
         return f"<Frontier {self.table}: {size}, {self.privacy.name} against {self.utility.name}, confidential>"
 
     def _repr_html_(self) -> str:

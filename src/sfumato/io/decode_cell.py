@@ -26,6 +26,7 @@ __all__ = [
     "NULL",
     "OUTSIDE",
     "UNPARSABLE",
+    "WHOLE_FLOATS",
     "canonical_text",
     "code_of",
     "day_of",
@@ -37,6 +38,8 @@ __all__ = [
 # Codes of what has no code. ASK never leaves `encoding`: it means "let `code_of` decide".
 OUTSIDE, NULL, UNPARSABLE, ASK, LEFT_OUT = -1, -2, -3, -4, -5
 
+WHOLE_FLOATS = 2.0**53
+"""From here on a float stands for several whole numbers: 2^53 + 1 is read as 2^53."""
 _DAY = re.compile(rf"(\d{{4}}-\d{{2}}-\d{{2}})(?:{TIME})?", re.ASCII | re.DOTALL)
 _MONTH = re.compile(r"\d{4}-\d{2}", re.ASCII)
 _WHOLE = re.compile(r"[+-]?\d+\.0*", re.ASCII)
@@ -45,6 +48,8 @@ _WHOLE = re.compile(r"[+-]?\d+\.0*", re.ASCII)
 def canonical_text(value: Any) -> str | None:
     """Return the text form every engine agrees on, None for a null (NaN and NaT are nulls)."""
     value = _unwrapped(value)
+    if isinstance(value, complex) and not value.imag:  # one complex cell makes a whole column of pandas complex
+        value = value.real
     if value is None or type(value).__name__ in ("NAType", "NaTType") or value != value:  # noqa: PLR0124  (NaN)
         return None
     if isinstance(value, str):
@@ -63,6 +68,13 @@ def canonical_text(value: Any) -> str | None:
     return str(value).strip()
 
 
+def too_large_for_a_float(value: Any) -> bool:
+    """Whether a float may stand for another whole number: an identifier that a library made a float lost its end."""
+    value = _unwrapped(value)
+    value = value.real if isinstance(value, complex) else value
+    return isinstance(value, float) and abs(value) >= WHOLE_FLOATS
+
+
 def _unwrapped(value: Any) -> Any:
     return value.item() if hasattr(value, "item") and not isinstance(value, str) else value  # a NumPy scalar
 
@@ -72,7 +84,7 @@ def _written(attribute: Attribute, value: Any) -> str | None:
     text, value = canonical_text(value), _unwrapped(value)
     if text is None or isinstance(value, str):
         return text
-    if isinstance(value, int | float | Decimal):
+    if isinstance(value, int | float | complex | Decimal):
         return text.replace(".", attribute.numbers.decimal)
     day = day_of(text) if attribute.format is not None else None
     return text if day is None else format_day(day, str(attribute.format)) + text[10:]
@@ -119,6 +131,8 @@ def code_of(attribute: Attribute, value: Any) -> int:
     if text in texts:
         return missing_result(attribute)
     if isinstance(domain, Values):
+        if too_large_for_a_float(value):
+            return UNPARSABLE
         return _listed(attribute, domain, text, texts)
     if text == "":
         return missing_result(attribute)

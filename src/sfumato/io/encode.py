@@ -24,7 +24,15 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from sfumato.io.decode_cell import ASK, canonical_text, code_of, missing_days, missing_numbers, missing_result
+from sfumato.io.decode_cell import (
+    ASK,
+    WHOLE_FLOATS,
+    canonical_text,
+    code_of,
+    missing_days,
+    missing_numbers,
+    missing_result,
+)
 from sfumato.schema import Attribute, Days, Edges, Grid, Values
 from sfumato.schema.formats import NumberForm, format_regex
 
@@ -172,7 +180,8 @@ def _listed(attribute: Attribute, domain: Values, raw: pl.Expr, dtype: pl.DataTy
         return pl.lit(ASK, dtype=pl.Int32)  # more digits than a double holds
     if dtype.is_float():
         whole = raw.cast(pl.Float64).cast(pl.Int64, strict=False)
-        text = pl.when(whole.cast(pl.Float64) == raw.cast(pl.Float64)).then(whole.cast(pl.String))
+        exact = (whole.cast(pl.Float64) == raw.cast(pl.Float64)) & (raw.cast(pl.Float64).abs() < WHOLE_FLOATS)
+        text = pl.when(exact).then(whole.cast(pl.String))
     elif isinstance(dtype, pl.Datetime | pl.Time):
         return pl.lit(ASK, dtype=pl.Int32)
     else:

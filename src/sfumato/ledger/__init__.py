@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sfumato.ledger.composition import PopulationTree, Totals
 from sfumato.ledger.cost import Budget, Cost, cost_of, under
-from sfumato.ledger.entry import Entry, LimitSet, State, population_key
+from sfumato.ledger.entry import Entry, LimitSet, State, near_names, population_key
 from sfumato.ledger.ledger import Ledger, Reservation, entered, refuse_ledger_inside
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "Totals",
     "cost_of",
     "entered",
+    "near_names",
     "population_key",
     "refuse_ledger_inside",
     "under",

@@ -22,6 +22,7 @@ from typing import Any
 
 from sfumato.claims import Neighbours
 from sfumato.errors import BudgetExceeded
+from sfumato.exact import plain
 from sfumato.ledger.cost import Cost, under, weakest
 
 __all__ = ["Charge", "PopulationTree", "Totals", "check", "totals"]
@@ -150,7 +151,11 @@ def _exceeded(name: str, relation: Neighbours | None, *, spent: Cost, asked: Cos
     """Say it in epsilon; where only delta is over, say both."""
     over = spent.epsilon + asked.epsilon > limit.epsilon
     spent, asked = spent.printable(), asked.printable()
-    error = BudgetExceeded(spent.epsilon, asked.epsilon, limit.epsilon) if over else BudgetExceeded(spent, asked, limit)
+    if over:
+        error = BudgetExceeded(spent.epsilon, asked.epsilon, limit.epsilon)
+    else:
+        allows = f"the limit allows delta {plain(limit.delta)}" if limit.delta else "the limit allows no delta"
+        error = BudgetExceeded(spent, asked, limit, f"{allows}, and this release has one")
     error.add_note(f"The limit is that of the population {name}, counted for the relation {relation}.")
     return error
 

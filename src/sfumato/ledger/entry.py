@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass, field
+from difflib import SequenceMatcher
 from typing import Any, Literal, TypeAlias
 
 from sfumato.claims import Neighbours, Promise
@@ -12,7 +13,7 @@ from sfumato.errors import ParameterError
 from sfumato.ledger.cost import Cost
 from sfumato.visible import one_form, visible
 
-__all__ = ["Entry", "LimitSet", "State", "population_key"]
+__all__ = ["Entry", "LimitSet", "State", "looks_like", "near_names", "population_key", "same_words"]
 
 State: TypeAlias = Literal["reserved", "spent", "refunded"]
 # Blanks, full stops, and every dash and connector of Unicode (categories Pd and Pc, and the minus signs).
@@ -20,6 +21,26 @@ _APART = re.compile(
     r"[\s_.\-\u02d7\u058a\u05be\u1400\u1806\u2010-\u2015\u203f\u2040\u2043\u2054\u207b\u208b\u2212\u2796\u2e17\u2e1a\u2e3a\u2e3b"
     r"\u2e40\u2e5d\u301c\u3030\u30a0\U00010d6e\U00010ead]+"
 )
+# Small letters that look like a Latin one, themselves or as capitals: Cyrillic, then Greek.
+_LOOKS = str.maketrans(
+    dict(
+        zip(
+            "\u0430\u0432\u0435\u043a\u043c\u043d\u043e\u0440\u0441\u0442\u0443\u0445\u0456\u0458\u0455\u0501\u04bb\u04cf\u051b\u051d",
+            "abekmhopctyxijsdhlqw",
+            strict=True,
+        )
+    )
+    | dict(
+        zip(
+            "\u03b1\u03b2\u03b5\u03b6\u03b7\u03b9\u03ba\u03bc\u03bd\u03bf\u03c1\u03c4\u03c5\u03c7",
+            "abezhikmnoptyx",
+            strict=True,
+        )
+    )
+)
+_PART = re.compile(r"[^\W\d_]+|\d+")
+_NEARLY = 0.85  # of the letters of two names: `smal` and `small`
+_YEAR = re.compile(r"(?:19|20)(\d\d)")
 
 
 def population_key(name: str) -> str:
@@ -37,6 +58,46 @@ def population_key(name: str) -> str:
     while key != before:  # a key is its own key
         before, key = key, _APART.sub("-", one_form(key)).strip("-")
     return key
+
+
+def looks_like(one: str, other: str) -> bool:
+    """Whether two names look the same on a screen although letters of them are of different scripts."""
+    return one != other and one.translate(_LOOKS) == other.translate(_LOOKS)
+
+
+def _words(name: str) -> list[str]:
+    """Return the words of a name, sorted; a year by its last two digits."""
+    parts = _PART.findall(population_key(name).translate(_LOOKS))
+    return sorted(year[1] if (year := _YEAR.fullmatch(part)) else part for part in parts)
+
+
+def same_words(one: str, other: str) -> bool:
+    """Whether two names have the same words in any order; a year may be written with two digits.
+
+    >>> same_words("Clinic Delft 2025", "delft-clinic-25"), same_words("clinic-2024", "clinic-2025")
+    (True, False)
+    """
+    return _words(one) == _words(other)
+
+
+def near_names(name: str, known: Iterable[str]) -> list[str]:
+    """Return the other names that may stand for the same people, and no name that is merely another one.
+
+    They have the same words, or all words of the shorter name, or the same numbers and nearly the same letters.
+
+    >>> near_names("delft-clinic", ["clinic-delft-2025", "labpeople", "delft-clinik"])
+    ['clinic-delft-2025', 'delft-clinik']
+    """
+    own, key = _words(name), population_key(name)
+    return [other for other in known if population_key(other) != key and _near(own, _words(other))]
+
+
+def _near(one: list[str], other: list[str]) -> bool:
+    if one and other and (set(one) <= set(other) or set(other) <= set(one)):
+        return True
+    if [part for part in one if part.isdigit()] != [part for part in other if part.isdigit()]:
+        return False
+    return SequenceMatcher(None, " ".join(one), " ".join(other), autojunk=False).ratio() >= _NEARLY
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,9 +30,9 @@ from typing import Any, Literal
 from sfumato.claims import Claim
 from sfumato.errors import ParameterError, ReleaseError
 from sfumato.exact import Number, fraction
-from sfumato.ledger.composition import Charge, Totals, check, totals
+from sfumato.ledger.composition import Charge, PopulationTree, Totals, check, totals
 from sfumato.ledger.cost import Cost, cost_of
-from sfumato.ledger.entry import Entry, LimitSet, State, population_key
+from sfumato.ledger.entry import Entry, LimitSet, State, looks_like, near_names, population_key, same_words
 from sfumato.ledger.store import (
     read_charges,
     read_entries,
@@ -164,6 +164,21 @@ class Ledger:
         with reading(self._path) as connection:
             return list(read_tree(connection).parents)
 
+    def near_names(self, population: str) -> list[str]:
+        """Return the other populations whose names may stand for the same people; none where it has its own limit."""
+        if not self._path.is_file():
+            return []
+        own, known = population_key(population), self.populations()
+        stated = own in known and self.totals(own).limit is not None  # somebody decided that it is one of its own
+        return [] if stated else near_names(population, known)
+
+    def name_warnings(self, population: str) -> list[str]:
+        """Say which other names may be meant: under a second name a release is neither added up nor looked back at."""
+        near = ", ".join(map(visible, self.near_names(population)))
+        name = population_key(population)
+        rule = f"beside the population {name} the ledger knows {near}: if these are the same people, use that name"
+        return [rule] if near else []
+
     def totals(self, population: str) -> Totals:
         """Return what is spent on a population and what its limits leave; reserved entries count as spent."""
         with reading(self._path) as connection:
@@ -264,7 +279,7 @@ class Ledger:
         Rehearsals are left out, and what is stated never to have been saved.
         """
         with reading(self._path) as connection:
-            shared = read_tree(connection).related(population_key(population))
+            shared = _of_the_same_people(read_tree(connection), population_key(population))
             every = read_entries(connection)
         entries = [entry for entry in every if entry.population in shared]
         looked_at = [entry for entry in entries if not entry.rehearsal and entry.state != "refunded"]
@@ -278,7 +293,7 @@ class Ledger:
         with reading(self._path) as connection:
             tree, every = read_tree(connection), read_entries(connection)
         own = next(known for known in every if known.number == entry)
-        shared = tree.related(own.population)
+        shared = _of_the_same_people(tree, own.population)
         return [
             known
             for known in every
@@ -453,11 +468,22 @@ def _refuse_other_release(connection: sqlite3.Connection, entry: int, manifest: 
         raise ParameterError("folder", name, rule, hint="name the folder of this entry")
 
 
+def _of_the_same_people(tree: PopulationTree, name: str) -> set[str]:
+    """Return the populations that share people with one, and those whose names have the same words."""
+    alike = [other for other in tree.parents if same_words(other, name)]
+    return {shared for one in {name, *alike} for shared in tree.related(one)}
+
+
 def _known(connection: sqlite3.Connection, population: str) -> str:
     """Enter a population; return the one name under which it is accounted."""
     name = population_key(population) if isinstance(population, str) else ""
     if not name:
         raise ParameterError("population", population, "must be a name", hint="population = ... in the schema")
+    known = read_tree(connection).parents
+    twin = None if name in known else next((other for other in known if looks_like(name, other)), None)
+    if twin is not None:  # nobody means a second budget by it
+        rule = f"looks like {twin}, which the ledger knows, with letters of another script"
+        raise ParameterError("population", name, rule, hint=f"write it as the ledger does: {twin}")
     connection.execute("INSERT OR IGNORE INTO population (name) VALUES (?)", (name,))
     return name
 

@@ -18,6 +18,7 @@ from sfumato.release import Release
 from sfumato.schema import Schema
 
 __all__ = [
+    "REFUSED_INPUT",
     "Forecast",
     "Gathered",
     "Mechanism",
@@ -34,6 +35,11 @@ __all__ = [
 ]
 
 Progress = Callable[[float, str], None]  # share done, what is being done
+REFUSED_INPUT = (
+    "whether the rows fit the schema: a value outside its domain, or a key that repeats, is refused before the draw, "
+    "so that a release appears only where there is none"
+)
+"""What no proved claim covers, for `Claim.silent_on`."""
 
 
 @dataclass(frozen=True, slots=True)

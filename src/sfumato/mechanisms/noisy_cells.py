@@ -28,6 +28,7 @@ from sfumato.counts import Counts, Cuts
 from sfumato.engines.grouping import group_codes
 from sfumato.errors import ParameterError, count_of
 from sfumato.exact import whole
+from sfumato.mechanisms.base import REFUSED_INPUT
 from sfumato.randomness import Entropy, sparse_noise
 from sfumato.randomness.geometric import PRACTICALLY_EXACT
 from sfumato.randomness.parameters import read_epsilon
@@ -296,7 +297,7 @@ def silences(schema: Schema, *, concentrated: bool = False) -> tuple[str, ...]:
     """What the claim of noisy cells does not cover; of a concentrated one rho is what grows."""
     whose = "a person's row" if schema.unit == "person" else "a row"
     costs = "costs four times the rho" if concentrated else "costs twice as much"
-    found = [f"replacing {whose} by another, which {costs}", "how long it took to make"]
+    found = [f"replacing {whose} by another, which {costs}", "how long it took to make", REFUSED_INPUT]
     if schema.unit == "row":
         found.append("people with several rows: it is not decided how many rows one person has, so a row is protected")
     elif schema.trusted:

@@ -132,6 +132,7 @@ def public_contents(
             "carried": list(front.carried),
             "privacy": axis(front.privacy),
             "utility": axis(front.utility),
+            "measures": [axis(one) for one in (*front.axes, front.utility)],
             "compared": [{"label": point.label, "python": point.python} for point in front.points],
             "methods": _methods(front.points, left_out=left_out),
             "choosing": f"No claim covers {CHOSEN}.",

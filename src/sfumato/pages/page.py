@@ -8,7 +8,7 @@ from functools import cache
 from importlib.resources import files
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from sfumato.errors import Infeasible, ParameterError, count_of
 from sfumato.frontiers import Frontier, Recommendation
@@ -16,7 +16,7 @@ from sfumato.pages.charts import legend_of
 from sfumato.pages.contents import Audience, public_contents, steward_contents
 from sfumato.release import Release
 from sfumato.release.atomic import write_whole
-from sfumato.release.store import EVERYTHING, refuse_unsavable
+from sfumato.release.store import Allowed, refuse_unsavable
 from sfumato.version import __version__
 from sfumato.visible import code_span, markdown, visible
 
@@ -115,6 +115,7 @@ def report(
     folder: str = "out/",
     membership_public: bool = False,
     contact: str = "",
+    **allowed: Unpack[Allowed],
 ) -> Path:
     """Write a report; the ending decides the form: .html, .md or .json. Returns the path.
 
@@ -126,6 +127,8 @@ def report(
     membership_public  whether buckets took part in the choice; for the knee, and stated in the public report.
     contact         whom to ask, on the public page.
     folder          the name of the folder that holds the published release, in the command that checks it.
+    allowed         `allow_text` and the like, as `Release.save` takes them: the public page shows values and rows, and
+                    a release that `save` refuses is refused here, too.
 
     >>> table = sf.datasets.adult("test")
     >>> front = sf.frontier(table, sf.sweep(sf.Mondrian, k=[50, 500]), workers=0, progress=False)
@@ -142,8 +145,7 @@ def report(
         raise ParameterError("path", target.name, "must end with .html, .md or .json")
     if audience == "public" and (front is not None or release is not None):
         if release is not None:
-            # The page says that it is a rehearsal, and how many rows are unique on what is published unchanged.
-            refuse_unsavable(release, **EVERYTHING)
+            refuse_unsavable(release, **allowed)  # the page shows values and rows, as a folder does
         contents = public_contents(front, release, folder=folder, membership_public=membership_public, contact=contact)
     elif front is not None:
         best, without = (recommendation, "") if recommendation else _knee(front, membership_public)

@@ -52,7 +52,8 @@ _NUMBER = re.compile(r"0|[1-9]\d*", re.ASCII)
 Texts: TypeAlias = tuple[list[str | None], np.ndarray]
 """The distinct texts of a column, and the place of each row's text among them."""
 
-_ON_TRUST = "rows are counted as people, as the publisher declares; the file does not show who is who"
+BY_KEY = "people are counted as the publisher declared them; the file does not show who is who"
+ON_TRUST = "rows are counted as people, as the publisher declares; the file does not show who is who"
 _IN_ROWS = "rows are counted; how many of them are about one person is not stated"
 
 
@@ -193,13 +194,13 @@ def _weighed(
     examined = Examined(classes=number, rows=int(sizes.sum()))
     if stated is not None:
         examined.problems += contradictions(sizes, stated.classes, stated.everyone, cap=schema.cap)
-        examined.notes.append("people are counted as the publisher declared them; the file does not show who is who")
+        examined.notes.append(BY_KEY)
     elif schema.several and asked is not None:
         rule = "a person may have several rows, and no table says how many people each class holds"
         hint = "verify the folder as it was saved, with its table of people"
         examined.problems.append(Problem(PEOPLE, rule, hint))
     elif asked is not None and not schema.person:
-        examined.notes.append(_ON_TRUST if schema.trusted else _IN_ROWS)
+        examined.notes.append(ON_TRUST if schema.trusted else _IN_ROWS)
     if asked is None or examined.problems:
         return examined
     examined.exposed = _classes_of_one(sizes if stated is None else stated.classes, schema, keyed=stated is not None)

@@ -25,6 +25,7 @@ from sfumato.release.release import Release
 from sfumato.release.tables import COUNT, GROUP, PublishedTable, free_name
 from sfumato.schema import KNOWN, MISSING, ROOT, Attribute, Days, Edges, Grid, Values
 from sfumato.schema.domain import decimal_text
+from sfumato.schema.fingerprints import NEARLY_RECORDS
 from sfumato.visible import code_span, markdown
 
 __all__ = ["MOVED", "dictionary"]
@@ -80,7 +81,7 @@ _EXACT = (
     "At this epsilon counts are practically exact: the noise changes a count by less than 1/20 on average. Rare "
     "combinations are published as they are, where they reach the smallest count that is reported"
 )
-_EXACT_ROWS = f"Rows stand for counts with noise. {_EXACT}: a row is very likely a record."
+_EXACT_ROWS = f"Rows stand for counts with noise. {_EXACT}: {NEARLY_RECORDS}."
 _EXACT_LINES = (
     f"Each line is a combination of values with a count that carries noise. {_EXACT}: a line with a count of 1 is very "
     "likely one record."

@@ -43,8 +43,17 @@ __all__ = [
     "SeenByKey",
     "Summary",
     "assemble",
+    "practically_exact",
     "summed",
 ]
+
+
+def practically_exact(form: str, claim: Claim, schema: Schema) -> bool:
+    """Whether noise on the counts of a release is so small that they are hardly ever off; by its claim alone."""
+    if form != "cells":
+        return False
+    spent = sum((epsilon for stage, epsilon in claim.trace if stage == "counts"), Fraction())
+    return spent >= PRACTICALLY_EXACT * schema.rows_per_person
 
 
 # Boxes in groups: what every release consists of.
@@ -241,11 +250,8 @@ class Release:
 
     @property
     def practically_exact(self) -> bool:
-        """Whether the noise on its counts is so small that they are hardly ever off; decided by the claim alone."""
-        if self.form != "cells":
-            return False
-        spent = sum((epsilon for stage, epsilon in self.claim.trace if stage == "counts"), Fraction())
-        return spent >= PRACTICALLY_EXACT * self.schema.rows_per_person
+        """Whether the noise on its counts is so small that they are hardly ever off."""
+        return practically_exact(self.form, self.claim, self.schema)
 
     def summary(self) -> Summary:
         """Classes, rows, suppressed rows and class sizes (the suppressed group is not a class)."""

@@ -27,11 +27,20 @@ import polars as pl
 
 from sfumato.claims import ApproxDP, Claim, ConcentratedDP, ProbabilisticDP, PureDP, Requirement, number_from_json
 from sfumato.errors import ParameterError, Problem, ReleaseError, count_of
-from sfumato.release.check_classes import Examined, examine_bucket_tables, examine_rows, label_problems, unsorted
+from sfumato.release.check_classes import (
+    BY_KEY,
+    ON_TRUST,
+    Examined,
+    examine_bucket_tables,
+    examine_rows,
+    label_problems,
+    unsorted,
+)
 from sfumato.release.declared import PEOPLE, people_columns
 from sfumato.release.files import DAMAGED, digest, scan
 from sfumato.release.foreign import columns_of, refuse_no_counts
 from sfumato.release.manifest import DICTIONARY, MANIFEST, Manifest, read_manifest
+from sfumato.release.release import practically_exact
 from sfumato.release.verdict import Verdict
 from sfumato.schema import Attribute, Schema
 from sfumato.schema.word_hints import holds_counts, named_like_counts
@@ -107,7 +116,7 @@ def _folder(folder: Path, schema: Schema | None, requirement: Requirement | None
     holds = not problems and all(finding.holds for finding in examined.findings)
     seen = examined.fingerprints
     if seen is not None and claim is not None and claim.kind == "proved":
-        seen = replace(seen, drawn=True)
+        seen = replace(seen, drawn=True, exact=practically_exact(manifest.form, claim, manifest.schema))
     return Verdict(
         "checked" if requirement is not None else claim.kind if claim is not None else "none",
         holds=holds and (claim is not None or requirement is not None),
@@ -232,6 +241,7 @@ def _bookkeeping(claim: Claim, manifest: Manifest) -> tuple[list[Problem], list[
     if claim.kind == "estimate":
         return problems, ["the estimate itself is not checkable on the file: it rests on a model of the population"]
     notes = ["not checkable on the file: differential privacy is a property of the mechanism, proved for it"]
+    notes += [] if claim.unit == "row" else [ON_TRUST if not manifest.schema.person else BY_KEY]
     if not claim.accounted:
         notes.append("not accounted in any ledger")
     if not claim.trace:

@@ -25,10 +25,22 @@ import numpy as np
 
 from sfumato.errors import ReleaseError, count_of
 
-__all__ = ["FEW_ROWS", "FINGERPRINT_SHARE", "FewRows", "Fingerprints", "lonely_people", "lonely_rows", "rows_of_few"]
+__all__ = [
+    "FEW_ROWS",
+    "FINGERPRINT_SHARE",
+    "NEARLY_RECORDS",
+    "FewRows",
+    "Fingerprints",
+    "lonely_people",
+    "lonely_rows",
+    "rows_of_few",
+]
 
 FINGERPRINT_SHARE: Final = Fraction(1, 20)
 """More of the rows or people than this share may not be unique on what is published unchanged, without a yes to it."""
+
+NEARLY_RECORDS: Final = "a row is very likely a record"
+"""What is said of drawn rows, wherever it is said, once noise is so small that counts are practically exact."""
 
 FEW_ROWS: Final = 3
 """Half of the rows may not have, published unchanged, what so few rows have, without a yes to it. Where rows fall into
@@ -177,7 +189,7 @@ class Fingerprints:
             said.append(f"{self.alone_on_exact:,} of {rows} {are} unique on their exact quasi-identifiers.")
         if self.drawn and said:
             drawn = "The rows are drawn, so a unique one need not be a person."
-            exact = "The rows are drawn, but with so little noise that a unique one is very likely a person."
+            exact = f"The rows are drawn, but counts are practically exact: {NEARLY_RECORDS}."
             said.append(exact if self.exact else drawn)
         return " ".join(said)
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import polars as pl
 import pytest
 from tests.claims.paper_tables import TABLE_1A, TABLE_1B, TABLE_2A, TABLE_2B, paper_schema, people
@@ -72,23 +74,66 @@ def test_a_ledger_names_releases_of_parts_and_of_the_whole(tmp_path):
     assert book.saved_folders("unknown") == []
 
 
-def test_what_the_file_lacks_is_unknown(tmp_path):
+def test_what_is_not_known_does_not_narrow(tmp_path):
     releases = sf.attacks.open_releases([write(tmp_path / "a.csv", TABLE_2A)], paper_schema())
     known = write(tmp_path / "v.csv", {"age": [22, 22], "zip": ["5095", "5001"], "note": ["x", "y"]})
-    victims = sf.attacks.read_victims(known, paper_schema())
+    victims = sf.attacks.read_victims(known, paper_schema(), known=["age", "zip"])
     assert [a.name for a in victims.schema.quasi] == ["age", "zip"]
     found = sf.attacks.composition(releases, victims)
     # Without the sex both classes may hold them.
     assert found.records.left.tolist() == [4, 4]
     assert found.baseline is None
     answer = write(tmp_path / "w.csv", {"sex": ["F"], "diagnosis": ["Fever"]})
-    victims = sf.attacks.read_victims(answer, paper_schema())
+    victims = sf.attacks.read_victims(answer, paper_schema(), known=["sex"])
     found = sf.attacks.composition(releases, victims)
     assert found.records.left.tolist() == [2]
     assert found.records.held.tolist() == [True]
 
 
-def test_a_file_without_quasi_identifiers_is_refused(tmp_path):
-    path = write(tmp_path / "v.csv", {"diagnosis": ["Flu"]})
-    with pytest.raises(sf.ReadError, match="no column of a quasi-identifier"):
+@pytest.mark.parametrize(
+    ("columns", "missing"),
+    [
+        ({"age": [22], "zip": ["5095"], "Sex": ["F"]}, "sex"),
+        ({"age": [22], "diagnosis": ["Flu"]}, "sex, zip"),
+        ({"diagnosis": ["Flu"]}, "age, sex, zip"),
+    ],
+)
+def test_a_file_that_lacks_a_quasi_identifier_is_refused(columns, missing, tmp_path):
+    """A column in capitals was left out, and hundreds of people who are found out were called safe."""
+    path = write(tmp_path / "v.csv", columns)
+    with pytest.raises(sf.ReadError) as refused:
         sf.attacks.read_victims(path, paper_schema())
+    said = str(refused.value)
+    assert f"no column {missing}," in said
+    assert "rename the column" in said
+    assert ("--knows age" in said) is ("age" in columns)
+
+
+def renamed(schema, old, new):
+    """The schema with another name for one of its attributes."""
+    kept = [replace(one, name=new) if one.name == old else one for one in schema.attributes]
+    return replace(schema, attributes=tuple(kept))
+
+
+def test_columns_that_cannot_be_matched_are_refused_by_every_attack(tmp_path):
+    """Columns are matched by name: one that a release publishes under another name was taken for unknown."""
+    schema, other = paper_schema(), renamed(paper_schema(), "zip", "postcode")
+    first = sf.Release.read(pl.read_csv(write(tmp_path / "a.csv", TABLE_2A), infer_schema=False), schema)
+    second = sf.Release.read(
+        pl.read_csv(write(tmp_path / "b.csv", TABLE_2B), infer_schema=False).rename({"zip": "postcode"}), other
+    )
+    people = {"age": [22, 25], "sex": ["F", "M"], "zip": ["5095", "5001"], "diagnosis": ["Fever", "Flu"]}
+    victims = sf.read(pl.DataFrame(people), schema)
+    for attack in (
+        lambda: sf.attacks.composition([first, second], victims),
+        lambda: sf.attacks.attack_all([first, second], victims),
+        lambda: sf.attacks.attack_all(second, victims),
+        lambda: sf.attacks.Identity().run([second], sf.attacks.Knowledge(), victims),
+        lambda: sf.attacks.Differencing().run([first, second], sf.attacks.Knowledge(), victims),
+    ):
+        with pytest.raises(
+            sf.NotComparable, match="publishes postcode, and the table has no column of that name"
+        ) as no:
+            attack()
+        assert "the table's zip is not in the release" in str(no.value)
+    sf.attacks.composition([first, first], victims)

@@ -253,6 +253,7 @@ def test_the_population_is_the_schemas(book, table):
         guesses=(),
         derived=lambda: (),
         unclear=lambda: (),
+        held_values=lambda _: {},
         refuse_repeated_keys=lambda: None,
         refuse_copies=lambda: None,
         refuse_suspected_keys=lambda: None,

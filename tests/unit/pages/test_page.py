@@ -333,6 +333,24 @@ def test_methods_are_grouped_with_what_was_varied(clinic_front, tmp_path):
     assert answer[0]["varied"] == ["k-anonymity(3) & t-closeness(0.1, emd)"]
 
 
+def test_the_public_report_names_every_measure_and_claims_no_comparison_that_was_not_made(clinic, tmp_path):
+    """Four measures were called two, and a method that could not be applied was listed among those compared."""
+    points = sf.sweep(sf.Mondrian, k=[5, 20, 10_000])
+    axes = ["privacy_loss", "identity", "inference"]
+    front = sf.frontier(clinic, points, privacy=axes, workers=0, repeats=1, progress=False)
+    assert [point.label for point in front.failed] == ["Mondrian k-anonymity(10000)"]
+    assert repr(front).startswith("<Frontier clinic: 2 releases of 3 tried, ")
+    for ending in ("md", "html"):
+        text = sf.report(front, tmp_path / f"public.{ending}", audience="public").read_text("utf-8")
+        assert "compared releases by 4 measures" in text
+        for one in (*front.axes, front.utility):
+            assert one.words in text
+        assert "Methods tried" in text
+        assert "hose that cannot be used on this table" in text
+        assert "compared the methods" not in text
+        assert "Methods compared" not in text
+
+
 def test_the_stewards_page_is_for_the_steward_only(written):
     assert not stat.S_IMODE((written / "page.html").stat().st_mode) & 0o077
 

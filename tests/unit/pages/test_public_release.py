@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
+import polars as pl
 import pytest
 
 import sfumato as sf
@@ -15,8 +16,9 @@ def front(clinic):
     return sf.frontier(clinic, [sf.Mondrian(sf.KAnonymity(10))])
 
 
-def page_of(front, release, folder):
-    return json.loads(sf.report(front, folder / "public.json", audience="public", release=release).read_text("utf-8"))
+def page_of(front, release, folder, **allowed):
+    page = sf.report(front, folder / "public.json", audience="public", release=release, **allowed)
+    return json.loads(page.read_text("utf-8"))
 
 
 def test_what_may_not_be_saved_is_on_no_public_page(front, clinic, tmp_path):
@@ -25,13 +27,57 @@ def test_what_may_not_be_saved_is_on_no_public_page(front, clinic, tmp_path):
     assert not (tmp_path / "public.html").exists()
 
 
+def doctors():
+    """A sensitive column of names, which `save` refuses as text."""
+    names = ["Dr Ada Zaphod", "Dr Bert Beeble", "Dr Cor Marvin"]
+    return {"gp": [names[at % 3] for at in range(400)]}, {"gp": {"role": "sensitive", "values": names}}
+
+
+def amounts():
+    """A sensitive column in which most rows have a value of their own."""
+    column = {"role": "sensitive", "kind": "numeric", "range": [0, 10_000], "step": 1}
+    return {"lab": [at * 7919 % 10_000 for at in range(400)]}, {"lab": column}
+
+
+def published(held, described):
+    ages = {"age": {"role": "quasi", "kind": "numeric", "range": [0, 100], "step": 1}}
+    schema = sf.Schema.parse({"name": "t", "rows_per_person": 1, "attribute": ages | described})
+    rows = {"age": [20 + at * 31 % 60 for at in range(400)], **held}
+    return sf.publish(sf.read(pl.DataFrame(rows), schema), sf.Mondrian(sf.KAnonymity(5)))
+
+
+@pytest.mark.parametrize("ending", ["html", "md", "json"])
+@pytest.mark.parametrize(("made", "word"), [(doctors, "allow_text"), (amounts, "allow_fingerprints")])
+def test_what_save_refuses_is_on_no_public_page(made, word, ending, tmp_path):
+    """The page prints values and rows: names that `save` refused stood in it."""
+    release, place = published(*made()), tmp_path / f"public.{ending}"
+    with pytest.raises(sf.SfumatoError) as of_save:
+        release.save(tmp_path / "out")
+    with pytest.raises(sf.SfumatoError) as of_page:
+        sf.report(None, place, audience="public", release=release)
+    assert str(of_page.value) == str(of_save.value)
+    assert word in str(of_page.value)
+    assert not place.exists()
+    sf.report(None, place, audience="public", release=release, **{word: True})
+    assert place.exists()
+
+
+def test_a_rehearsal_and_an_unaccounted_draw_are_on_no_public_page(clinic, tmp_path):
+    for release, word in (
+        (sf.publish(clinic, sf.Anatomy(2), seed=1), "allow_rehearsal"),
+        (sf.publish(clinic, sf.NoisyTable(1)), "allow_unaccounted"),
+    ):
+        with pytest.raises(sf.SfumatoError, match=word):
+            sf.report(None, tmp_path / "public.md", audience="public", release=release)
+
+
 def test_a_rehearsal_says_so(front, clinic, tmp_path):
-    answer = page_of(front, sf.publish(clinic, sf.Anatomy(2), seed=1), tmp_path)
+    answer = page_of(front, sf.publish(clinic, sf.Anatomy(2), seed=1), tmp_path, allow_rehearsal=True)
     assert any("rehearsal" in line for line in answer["release"]["claim"])
 
 
 def test_rows_left_out_are_stated_only_where_the_manifest_tells_them(front, clinic, tmp_path):
-    noisy = page_of(front, sf.publish(clinic, sf.NoisyTable(1)), tmp_path)["release"]["summary"]
+    noisy = page_of(front, sf.publish(clinic, sf.NoisyTable(1)), tmp_path, allow_unaccounted=True)["release"]["summary"]
     assert "suppressed" not in noisy
     linked = sf.publish(clinic, sf.DLink(sf.Mondrian(sf.KAnonymity(5)), d=2, alpha="0.5"))
     assert page_of(front, replace(linked, left_out=37), tmp_path)["release"]["summary"]["suppressed"] == "0"

@@ -23,6 +23,8 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.attacks.base import Knowledge
+from sfumato.attacks.case import known_names
 from sfumato.attacks.composing.composition import Composition, composition
 from sfumato.claims import Claim
 from sfumato.counts import Table, read
@@ -40,11 +42,12 @@ __all__ = ["Against", "against", "open_releases", "read_victims"]
 # them.
 #
 # Source    Ours (`sfumato attack composition a/ b/ --victims v.csv`).
-# Claim     A victim is read with the quasi-identifiers the file has and, if it has them, the carried attributes; what
-# it
-#           lacks is unknown to the attacker, never guessed.
-# Because   attributes without a column lose their role, so that releases are not narrowed by them.
-# Checked   tests/unit/attacks/test_composition_files.py::test_what_the_file_lacks_is_unknown
+# Claim     A victim is read with the quasi-identifiers that are said to be known, all unless told, and with the
+#           carried attributes that the file has. A known one that the file lacks is refused; of the others nothing is
+#           guessed.
+# Because   what is not known loses its role, so that releases are not narrowed by it.
+# Checked   tests/unit/attacks/test_composition_files.py::test_what_is_not_known_does_not_narrow
+#           tests/unit/attacks/test_composition_files.py::test_a_file_that_lacks_a_quasi_identifier_is_refused
 #           tests/unit/attacks/test_composition_files.py::test_folders_and_foreign_files
 #           tests/unit/attacks/test_composition_files.py::test_a_ledger_stands_for_what_it_saw_saved
 # Silent on whether the people in the file are in any release.
@@ -90,19 +93,28 @@ def _saved(path: str | PathLike[str], schema: Schema | None) -> Sequence[str | P
     return Ledger(path).saved_folders(schema.population or schema.name)
 
 
-def read_victims(data: Any, schema: Schema, **options: Any) -> Table:
-    """Read what is known of people: any of the quasi-identifiers and, to judge the attack, what they truly carry."""
-    columns = [known.column or known.name for known in schema.published]
-    source = open_source(data, expected=columns, **options)
-    present = {known.name for known in schema.published if (known.column or known.name) in source.columns}
-    quasi = [known.name for known in schema.quasi if known.name in present]
-    if not quasi:
-        hint = f"one of {', '.join(known.column or known.name for known in schema.quasi)}"
-        raise ReadError(Problem(source.name, "has no column of a quasi-identifier", hint))
+def read_victims(data: Any, schema: Schema, *, known: Sequence[str] | None = None, **options: Any) -> Table:
+    """Read what is known of people, all quasi-identifiers unless `known` names them, and what they truly carry.
+
+    A column that is not found is refused: without it everybody would seem safer than they are.
+    """
+    quasi = known_names(Knowledge(None if known is None else tuple(known)), schema)
+    columns = {one.name: one.column or one.name for one in schema.published}
+    source = open_source(data, expected=list(columns.values()), **options)
+    present = {name for name, column in columns.items() if column in source.columns}
+    absent = [name for name in quasi if name not in present]
+    if absent:
+        missing = ", ".join(visible(columns[name]) for name in absent)
+        rest = [name for name in quasi if name in present]
+        hint = "rename the column of the file"
+        if rest:
+            knows = " ".join(f"--knows {visible(name)}" for name in rest)
+            hint += f", or say what the attacker knows: {knows} (known=[...])"
+        raise ReadError(Problem(source.name, f"has no column {missing}, a quasi-identifier of the releases", hint))
     reduced = schema.with_roles(
         quasi=quasi,
-        sensitive=[known.name for known in schema.sensitive if known.name in present],
-        target=[known.name for known in schema.role("target") if known.name in present],
+        sensitive=[one.name for one in schema.sensitive if one.name in present],
+        target=[one.name for one in schema.role("target") if one.name in present],
     )
     return read(data, reduced, **options)
 
