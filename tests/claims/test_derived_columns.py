@@ -393,3 +393,66 @@ role = "target"
 kind = "numeric"
 range = [0, 14]
 """
+
+
+# -- what two quasi-identifiers tell together --------------------------------------------------------------------
+
+
+def grouped(band, role, rows: int = 800) -> Table:
+    """People with an age, a sex and a town; `band` says their group from these codes."""
+    rng = np.random.default_rng(31)
+    codes = {"age": rng.integers(18, 90, rows), "sex": rng.integers(0, 2, rows), "town": rng.integers(0, 6, rows)}
+    codes |= {"disease": rng.integers(0, 6, rows), "band": band(**codes)}
+    found = sf.Schema.parse(
+        {
+            "name": "t",
+            "rows_per_person": 1,
+            "attribute": {
+                "age": AGE,
+                "sex": {**PUBLIC, "role": "quasi", "values": ["f", "m"]},
+                "town": {**PUBLIC, "role": "quasi", "values": list("ABCDEF")},
+                "disease": DISEASE,
+                "band": {**SCORE, "role": role},
+            },
+        }
+    )
+    return Table.from_codes(found, np.column_stack([codes[a.name] for a in found.published]))
+
+
+TWO = {
+    "sex and decade": (lambda age, sex, **_: sex * 10 + age // 10, ("age", "sex"), True),
+    "town and decade": (lambda age, town, **_: town * 10 + age // 10, ("age", "town"), True),
+    "women from 50 to 75": (lambda age, sex, **_: (sex == 0) & (age >= 50) & (age < 75), ("age", "sex"), True),
+    "sex, town and old age": (lambda age, sex, town: town * 4 + sex * 2 + (age > 64), ("sex", "town"), False),
+}
+
+
+@pytest.mark.parametrize("role", ["target", "sensitive"])
+@pytest.mark.parametrize("name", TWO)
+def test_a_group_of_two_quasi_identifiers_is_found_though_it_tells_one_of_them(name, role):
+    band, known, follows = TWO[name]
+    (found,) = derived_columns(grouped(lambda **codes: band(**codes).astype(int), role))
+    assert (found.column, found.known, found.follows) == ("band", known, follows)
+
+
+@pytest.mark.parametrize("role", ["target", "sensitive"])
+def test_a_group_of_sex_and_decade_is_refused(role, tmp_path):
+    release = sf.publish(grouped(TWO["sex and decade"][0], role), sf.Mondrian(k=10))
+    with pytest.raises(sf.ReleaseError, match=r"band follows from age and sex: .* no longer satisfies"):
+        release.save(tmp_path / "out")
+
+
+def test_neighbours_within_a_town_tell_a_group_of_fine_numbers():
+    """Hardly any two people agree in a number of 700 values and the town; those next to each other tell the group."""
+    rng = np.random.default_rng(6)
+    place, age = rng.integers(0, 1000, 600), rng.integers(0, 6, 600) * 10
+    codes = np.column_stack([age, place, rng.integers(0, 6, 600), (place // 100 + age // 10 * 3) % 10])
+    (found,) = derived_columns(Table.from_codes(schema(disease=DISEASE, score=SCORE), codes))
+    assert found.known == ("age", "zip")
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_independent_columns_do_not_follow_from_two(seed):
+    rng = np.random.default_rng(seed)
+    table = grouped(lambda age, **_: rng.integers(0, rng.integers(2, 8), len(age)), "target", 300 + 50 * seed)
+    assert derived_columns(table) == []

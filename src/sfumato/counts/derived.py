@@ -56,7 +56,9 @@ class Derived:
     def describe(self) -> str:
         """Say which column follows from which."""
         known = " and ".join(self.known)
-        return f"{self.column} follows from {known}" if self.follows else f"{known} follows from {self.column}"
+        if self.follows:
+            return f"{self.column} follows from {known}"
+        return f"{known} {'follows' if len(self.known) == 1 else 'follow'} from {self.column}"
 
     def problem(self, where: str) -> Problem:
         """Return it as something to look at before publishing."""
@@ -64,7 +66,7 @@ class Derived:
         apart = f"anyone who knows a person's {known} can tell the rows of a class apart by it"
         rule = f"{said}, and is published unchanged: {apart}"
         if not self.follows:
-            rule = f"{said}: published unchanged, it says again what is made coarser"
+            rule = f"{said}: published unchanged, {self.column} says again what is made coarser"
         return Problem(where, rule, DERIVED_HINT)
 
 
@@ -172,13 +174,14 @@ def derived_columns(table: Table) -> list[Derived]:
     found = []
     for name in (attribute.name for attribute in schema.carried):
         everything = np.arange(sizes[name])
-        relation = next(_single(columns, weights, name, quasi), None)
-        if relation is not None:
-            known, follows = relation
-            part = everything if follows else _most_frequent(whole[name], whole[known], times, sizes[name])
-            found.append(Derived(name, known=(known,), follows=follows, part=part))
-        elif (pair := next(_double(thin, few_weights, name, quasi, sizes), None)) is not None:
-            found.append(Derived(name, known=pair, follows=True, part=everything))
+        single = next(_followed(columns, weights, name, quasi), None)
+        # A group of sex and decade tells the sex, and is known to whoever knows both: the pair splits further.
+        known = (single,) if single is not None else next(_double(thin, few_weights, name, quasi), None)
+        if known is not None:
+            found.append(Derived(name, known=known, follows=True, part=everything))
+        elif told := _told(columns, weights, name, quasi):
+            parts = [_most_frequent(whole[name], whole[one], times, sizes[name]) for one in told]
+            found.append(Derived(name, known=told, follows=False, part=_together(parts)))
     return found
 
 
@@ -191,37 +194,50 @@ def _derived_far(table: Table, engine: Engine) -> list[Derived]:
         pairs = engine.pairs(Parts.whole(engine.rows), [(place[known], place[name]) for known in quasi])
         counts = {known: pairs[place[known], place[name]] for known in quasi}
         size = schema[name].size
-        for follows, known in itertools.product((True, False), quasi):
+        told = []
+        for known in quasi:
             one, other, weight = counts[known].first, counts[known].second, counts[known].weight
-            pair = (one, other) if follows else (other, one)
-            if explained_share(*pair, weight) > 1 - _DIFFER:
-                part = np.arange(size) if follows else _most_frequent(other, one, weight, size)
-                found.append(Derived(name, known=(known,), follows=follows, part=part))
+            if explained_share(one, other, weight) > 1 - _DIFFER:
+                found.append(Derived(name, known=(known,), follows=True, part=np.arange(size)))
                 break
+            if explained_share(other, one, weight) > 1 - _DIFFER:
+                told.append((known, _most_frequent(other, one, weight, size)))
+        else:
+            if told:
+                names, parts = zip(*told, strict=True)
+                found.append(Derived(name, known=names, follows=False, part=_together(parts)))
     return found
 
 
-def _single(
-    columns: dict[str, np.ndarray], weights: np.ndarray, name: str, quasi: Sequence[str]
-) -> Iterator[tuple[str, bool]]:
-    """Yield the quasi-identifiers a column follows from (True), then those that follow from it (False)."""
-    for known in quasi:
-        if explained_share(columns[known], columns[name], weights) > 1 - _DIFFER:
-            yield known, True
-    for known in quasi:
-        if explained_share(columns[name], columns[known], weights) > 1 - _DIFFER:
-            yield known, False
+def _followed(columns: dict[str, np.ndarray], weights: np.ndarray, name: str, quasi: Sequence[str]) -> Iterator[str]:
+    """Yield the quasi-identifiers from which a column follows."""
+    return (one for one in quasi if explained_share(columns[one], columns[name], weights) > 1 - _DIFFER)
+
+
+def _told(columns: dict[str, np.ndarray], weights: np.ndarray, name: str, quasi: Sequence[str]) -> tuple[str, ...]:
+    """Return the quasi-identifiers that follow from a column."""
+    return tuple(one for one in quasi if explained_share(columns[name], columns[one], weights) > 1 - _DIFFER)
+
+
+def _together(parts: Sequence[np.ndarray]) -> np.ndarray:
+    """Number what several parts say of each code together; one part says what it says."""
+    if len(parts) == 1:
+        return parts[0]
+    found: np.ndarray = np.unique(np.column_stack(parts), axis=0, return_inverse=True)[1].reshape(-1)
+    return found
 
 
 def _double(
-    columns: dict[str, np.ndarray], weights: np.ndarray, name: str, quasi: Sequence[str], sizes: dict[str, int]
+    columns: dict[str, np.ndarray], weights: np.ndarray, name: str, quasi: Sequence[str]
 ) -> Iterator[tuple[str, str]]:
-    """Yield the pairs of quasi-identifiers from which a column follows."""
+    """Yield the pairs of quasi-identifiers from which a column follows, neighbours in the order of either included."""
     for one, other in itertools.combinations(quasi[:_IN_PAIRS], 2):
-        joint = columns[one].astype(np.int64) * sizes[other] + columns[other]
-        both = np.unique(joint, return_inverse=True)[1].reshape(-1)
-        if explained_share(both, columns[name], weights, neighbours=False) > 1 - _DIFFER:
-            yield one, other
+        for first, second in ((one, other), (other, one)):
+            joint = columns[first].astype(np.int64) * (int(columns[second].max(initial=0)) + 1) + columns[second]
+            both = np.unique(joint, return_inverse=True)[1].reshape(-1)
+            if explained_share(both, columns[name], weights) > 1 - _DIFFER:
+                yield one, other
+                break
 
 
 def _lines(table: Table) -> tuple[np.ndarray, np.ndarray]:

@@ -6,8 +6,9 @@ Claim     A column is reported only if at least nine in ten of its values that r
           tenth of their range), which rows put together at random would do in one case of ten at most; or if
           rows that agree in every quasi-identifier never agree in it, nine groups in ten, where chance gives a quarter
           at most, or if these groups hold each of its values equally often, nine in ten, where chance gives a quarter
-          at most; or if it is a day whose rows agree in a column of many values, and that repeats ten times as often as
-          days put anywhere between the first and the last do.
+          at most; or if a part of it (a run of letters or digits, a number, what stands before or after a sign) is
+          such a key, and parts next to each other in order do not agree; or if it is a day whose rows agree in a column
+          of many values, and that repeats ten times as often as days put anywhere between the first and the last do.
 Because   the chance that m random rows agree is counted exactly: the sum of C(n_v, m) / C(n, m) over combinations v.
           Columns that follow from one another, such as postcode and town, are not evidence of a person: two of the
           quasi-identifiers that agree must say little about each other.
@@ -18,12 +19,15 @@ Checked   tests/claims/test_suspected_keys.py::test_a_key_in_any_role_is_refused
           tests/claims/test_rival_keys.py::test_a_second_key_whose_rows_agree_is_refused
           tests/claims/test_key_of_visits.py::test_a_key_of_visits_named_as_person_is_refused
           tests/claims/test_key_of_visits.py::test_ordinary_keys_are_not_refused
+          tests/claims/test_parts_of_keys.py::test_a_person_anywhere_in_a_code_of_rows_is_refused
+          tests/claims/test_parts_of_keys.py::test_codes_of_one_row_each_are_not_refused
           tests/claims/test_key_of_visits.py::test_mutants_are_caught
           tests/claims/test_rows_of_one_person.py::test_one_row_for_each_subject_is_refused
           tests/claims/test_rows_of_one_person.py::test_waves_of_people_who_look_alike_are_refused
           tests/claims/test_rows_of_one_person.py::test_a_birthday_with_initials_is_refused
-Silent on keys of which hardly any repeats, and on tables with fewer than two quasi-identifiers that agree. The first
-          20,000 rows are looked at.
+Silent on keys of which hardly any repeats, parts of keys that neither a sign nor a change between letters and digits
+          sets apart (save a few characters at either end), and tables with fewer than two quasi-identifiers that agree.
+          The first 20,000 rows are looked at.
 """
 
 from __future__ import annotations
@@ -65,7 +69,9 @@ _NEAR, _CHANCE, _LITTLE, _ENOUGH_PAIRS = 0.1, 0.1, 1 / 3, 10
 _PREFIX = r"^(.*[\p{L}\p{N}].*)[/\-_.\s]+[\p{L}\p{N}]+$"
 _SUFFIX = r"^[\p{L}\p{N}]+[/\-_.\s]+(.*[\p{L}\p{N}].*)$"
 _DIFFERENT, _MIXED, _MIXED_SHARE = 2, 5, 0.01  # columns that differ; keys, or their share, that cannot be mistakes
-_ENDING = 3  # characters at either end of a key of rows that may number the rows of a person
+_CUTS = (1, 2, 3, 4, 6, 8)  # characters at either end of a key that number the rows of a person, or are a date
+_TOKENS = (r"\p{L}+|\p{N}+", r"[\p{L}\p{N}]+")  # runs of letters or digits in a code, and runs of both
+_PLACES = 6  # runs counted from the left, and as many from the right
 _SORTED = 0.5  # the share of parts that agree with the next one, from which keys number a sorted list
 _KINDS, _APART, _FOLLOWS = 50, 0.25, 0.75  # values of a column of subjects; chance that none agree; what follows
 _WAVES = 3  # values from which equal numbers of each are waves; two are often cases and their matched controls
@@ -163,15 +169,18 @@ def suspected_keys(source: Source, schema: Schema) -> list[Problem]:
     groups = {name: _Groups.of(rows.codes[name]) for name in wanted}
     for name in wanted:
         others = [other for other in quasi if other != name]
-        agreed = _mostly_agrees(rows, groups[name], others, schema)
-        if agreed:
-            return [_worded([name], groups[name].most, schema, f"{agreed} of {len(others)}", nearly=" or nearly agree")]
+        held = _mostly_agrees(rows, groups[name], others, schema.rows_per_person)
+        if held:
+            agreed = f"{len(held)} of {len(others)}"
+            return [_worded([name], groups[name].most, schema, agreed, nearly=" or nearly agree")]
     carried = {a.column or a.name for a in schema.published}
     free = [name for name in wanted if name not in carried]
     for name in (one for one in free if not groups[one].repeats(rows.height, 1)):
-        for what, texts, neighbours in _parts(rows.texts[name]):
-            if _same_part(rows, part := _numbered(texts), quasi, schema.rows_per_person, neighbours=neighbours):
-                return [_worded([name], _Groups.of(part).most, schema, "every", what)]
+        for part in _parts(rows.texts[name]):
+            agreed = _same_part(rows, part.codes, quasi, schema.rows_per_person, part)
+            if agreed:
+                nearly = "" if agreed == "every" else " or nearly agree"
+                return [_worded([name], _Groups.of(part.codes).most, schema, agreed, part.what, nearly=nearly)]
     some = [name for name in free if 2 * len(groups[name].first) <= rows.height and len(groups[name].first) > 1]
     for one, other in list(itertools.combinations(some, 2))[:_PAIRS]:
         joint = _Groups.of(_joint([rows.codes[one], rows.codes[other]]))
@@ -346,7 +355,7 @@ def rival_keys(source: Source, schema: Schema, keys: Sequence[str]) -> list[Prob
 def parted_keys(source: Source, schema: Schema) -> list[Problem]:
     """Return a problem where a part of the declared `person` is a person's key, and the whole one of visits or rows.
 
-    Judged on one row of each key: whether keys that share that part agree in every quasi-identifier.
+    Judged on one row of each key: whether keys that share that part agree in the quasi-identifiers.
     """
     person = list(schema.person_columns)
     quasi = [name for name in _quasi(schema) if name not in person]
@@ -361,13 +370,17 @@ def parted_keys(source: Source, schema: Schema) -> list[Problem]:
     )
     for name in person:
         others = [kept.codes[other] for other in person if other != name]
-        for what, texts, neighbours in _parts(kept.texts[name]):
-            part = _joint([_numbered(texts), *others])
-            if not _same_part(kept, part, quasi, 1, neighbours=neighbours):
+        for part in _parts(kept.texts[name]):
+            key = _joint([part.codes, *others])
+            agreed = _same_part(kept, key, quasi, 1, part)
+            if not agreed:
                 continue
-            most = _Groups.of(part).most
+            most = _Groups.of(key).most
+            in_what = (
+                "in every quasi-identifier" if agreed == "every" else f"or nearly agree in {agreed} quasi-identifiers"
+            )
             rule = (
-                f"repeats ({what}), and keys that share that part agree in every quasi-identifier, as the visits of "
+                f"repeats ({part.what}), and keys that share that part agree {in_what}, as the visits of "
                 f"one person do: up to {most} keys, each counted as a person"
             )
             hint = (
@@ -471,31 +484,116 @@ def _text(column: pl.Series) -> pl.Series:
     return text.set(text == "", None)
 
 
-def _parts(text: pl.Series) -> Iterator[tuple[str, pl.Series, bool]]:
-    """Yield parts of the cells that may name a person, what each is, and whether neighbours in its order may share it.
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A part of the cells of a column that may name a person, also as numbers; `pair` if it is two runs together.
 
-    The part before the last sign or after the first, and all but a few characters at the end or at the beginning. A
-    cell without a sign is its own part.
+    With `neighbours` parts next to each other in order may agree; without, they would be those of a sorted list.
     """
-    yield "the part of it before its last sign", text.str.extract(_PREFIX, 1).fill_null(text), True
-    yield "the part of it after its first sign", text.str.extract(_SUFFIX, 1).fill_null(text), True
-    for cut in range(1, _ENDING + 1):
+
+    what: str
+    _: KW_ONLY
+    texts: pl.Series
+    codes: np.ndarray
+    neighbours: bool = False
+    pair: bool = False
+
+    @classmethod
+    def of(cls, what: str, texts: pl.Series, *, neighbours: bool = False, pair: bool = False) -> _Part:
+        return cls(what, texts=texts, codes=_numbered(texts), neighbours=neighbours, pair=pair)
+
+    def runs(self) -> list[np.ndarray]:
+        """Return its runs of letters or digits; none where one of them says as much as all together."""
+        tokens = self.texts.str.extract_all(_TOKENS[0])
+        found = [_numbered(tokens.list.get(place, null_on_oob=True)) for place in range(_PLACES)]
+        return [] if any(run.max(initial=-1) == self.codes.max(initial=-1) for run in found) else found
+
+
+def _parts(text: pl.Series) -> Iterator[_Part]:
+    """Yield parts of the cells that may name a person.
+
+    The part before the last sign or after the first, and all but a few characters at the end or at the beginning; then
+    each run of letters or digits by its place. A cell without a sign is its own part.
+    """
+    for pattern, what in ((_PREFIX, "before its last sign"), (_SUFFIX, "after its first sign")):
+        yield _Part.of(f"the part of it {what}", text.str.extract(pattern, 1).fill_null(text), neighbours=True)
+    for cut in _CUTS:
         what = "character" if cut == 1 else f"{cut} characters"
-        yield f"all but its last {what}", text.str.extract(rf"^(.+).{{{cut}}}$", 1), False
-        yield f"all but its first {what}", text.str.extract(rf"^.{{{cut}}}(.+)$", 1), False
+        yield _Part.of(f"all but its last {what}", text.str.extract(rf"^(.+).{{{cut}}}$", 1))
+        yield _Part.of(f"all but its first {what}", text.str.extract(rf"^.{{{cut}}}(.+)$", 1))
+    seen: set[bytes] = set()
+    for part in _runs_of(text):
+        key = part.codes.tobytes()
+        if key not in seen and part.codes.max(initial=-1) > 0:  # a constant says nothing about anybody
+            seen.add(key)
+            yield part
 
 
-def _same_part(rows: _Rows, part: np.ndarray, quasi: Sequence[str], least: int, *, neighbours: bool) -> bool:
-    """Whether rows whose keys share a part agree in every quasi-identifier.
+def _runs_of(text: pl.Series) -> Iterator[_Part]:
+    """Yield the runs of letters or digits of the cells by their place from either end, and pairs of neighbours.
+
+    Also the first, the last and the longest number, which stand in different places of a sentence.
+    """
+    for pattern in _TOKENS:
+        tokens = text.str.to_lowercase().str.extract_all(pattern)
+        longest = tokens.list.len().max()
+        places = min(_PLACES, longest if isinstance(longest, int) else 0)
+        for end, step in (("first", 1), ("last", -1)):
+            runs = [tokens.list.get(step * at - (step < 0), null_on_oob=True) for at in range(places)]
+            for at, run in enumerate(runs):
+                yield _Part.of(_place_of(at, end), run)
+            for at, (one, other) in enumerate(itertools.pairwise(runs)):
+                yield _Part.of(f"{_place_of(at, end)}, and the next", one + " " + other, pair=True)
+    numbers = text.str.extract_all(r"\p{N}+")
+    by_width = pl.element().sort_by(pl.element().str.len_chars(), descending=True, maintain_order=True)
+    yield _Part.of("the first number in it", numbers.list.first())
+    yield _Part.of("the last number in it", numbers.list.last())
+    yield _Part.of("the longest number in it", numbers.list.eval(by_width).list.first())
+
+
+def _place_of(number: int, end: str) -> str:
+    place = "" if number == 0 else f", {number} further " + ("on" if end == "first" else "to the left")
+    return f"the {end} run of letters or digits{place}"
+
+
+def _same_part(rows: _Rows, key: np.ndarray, quasi: Sequence[str], least: int, part: _Part) -> str:
+    """Return in which quasi-identifiers rows agree whose keys share a part: "every", "3 of 4", or nothing.
 
     Numbers in the order of a sorted list share their first digits with rows that agree. There the next part in order
-    agrees as well: without `neighbours` such a list is not evidence.
+    agrees as well, and such a list is not evidence. Nor are runs that say a quasi-identifier each: two runs together
+    are a key only by what neither says alone.
     """
-    groups = _Groups.of(part)
-    if not _agrees(rows, groups, quasi, least, apart=True):
-        return False
-    next_to = _joint([rows.codes[name] + 1 for name in quasi])[groups.first]
-    return neighbours or float((next_to[1:] == next_to[:-1]).mean()) < _SORTED
+    groups = _Groups.of(key)
+    if groups.most <= least or not groups.repeats(rows.height, _REPEATED):
+        return ""
+    if _agrees(rows, groups, quasi, least, apart=True):
+        held, agreed = list(quasi), "every"
+    else:
+        held = _mostly_agrees(rows, groups, quasi, least)
+        agreed = f"{len(held)} of {len(quasi)}" if held else ""
+    mostly = agreed != "every"
+    if not held or ((mostly or not part.neighbours) and _share_next(rows, groups, held) >= _SORTED):
+        return ""
+    if (mostly or part.pair) and (runs := part.runs()):
+        alone = [_Groups.of(run) for run in runs if run.max(initial=-1) > 0]
+        own = [name for name in held if not any(_follows_from(rows, one, name) for one in alone)]
+        return agreed if _two_apart(rows, groups, own) else ""
+    return agreed
+
+
+def _share_next(rows: _Rows, groups: _Groups, held: Sequence[str]) -> float:
+    """Return the share of parts that agree with the next one in order, or nearly as numbers may."""
+    first = groups.first
+    same = np.ones(max(len(first) - 1, 0), bool)
+    for name in held:
+        codes = rows.codes[name][first]
+        equal = codes[1:] == codes[:-1]
+        if float((groups.spread(rows.codes[name]) == 0).mean()) < _AGREE and (number := rows.number(name)) is not None:
+            with np.errstate(invalid="ignore"):
+                span = float(np.nanmax(number) - np.nanmin(number))
+                equal |= np.abs(np.diff(number[first])) <= _NEAR * span
+        same &= equal
+    return float(same.mean()) if len(same) else 1.0
 
 
 def _numbered(text: pl.Series) -> np.ndarray:
@@ -541,26 +639,25 @@ def _alike(rows: _Rows, groups: _Groups, others: Sequence[str]) -> tuple[dict[st
     return alike, equal
 
 
-def _mostly_agrees(rows: _Rows, groups: _Groups, others: Sequence[str], schema: Schema) -> int:
-    """Return in how many of `others` nearly all values that repeat agree, 0 where that does not point to a person.
+def _mostly_agrees(rows: _Rows, groups: _Groups, others: Sequence[str], least: int) -> list[str]:
+    """Return those of `others` in which nearly all values that repeat agree, none where that is not like a person.
 
     Numbers within a tenth of their range agree: people grow older. All but two must agree, and more than do not.
     """
-    least, most = schema.rows_per_person, groups.most
     few = len(groups.first) * _FEW_ROWS > len(groups.order)
-    if most <= least or len(others) < 2 or not few or not groups.repeats(rows.height, _MANY_REPEATED):
-        return 0
+    if groups.most <= least or len(others) < 2 or not few or not groups.repeats(rows.height, _MANY_REPEATED):
+        return []
     alike, equal = _alike(rows, groups, others)
     held = [name for name in others if float(alike[name].mean()) >= _AGREE]
     missed = len(others) - len(held)
     if missed > _MISSED or missed >= len(held) or len(held) < 2:
-        return 0
+        return []
     if float(np.logical_and.reduce([alike[name] for name in held]).mean()) < _AGREE:
-        return 0
+        return []
     exact = [name for name in held if float(equal[name].mean()) >= _AGREE]
     if not exact or _by_chance(_joint([rows.codes[name] + 1 for name in exact]), groups.sizes) > _CHANCE:
-        return 0
-    return len(held) if _two_apart(rows, groups, held) else 0
+        return []
+    return held if _two_apart(rows, groups, held) else []
 
 
 def _by_chance(column: np.ndarray, sizes: np.ndarray) -> float:

@@ -1,0 +1,158 @@
+"""A person's key may stand anywhere in a code that every row has of its own; ordinary codes hold none."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+import numpy as np
+import polars as pl
+import pytest
+from tests.claims.test_key_of_visits import K5, QUASI, TOWNS, visits
+
+import sfumato as sf
+from sfumato.counts import suspected_keys
+
+LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ"
+DAYS = [dt.date(2024, 1, 1) + dt.timedelta(days=at) for at in range(365)]
+
+
+def schema(more=None, /, **head):
+    described = {"name": "t", "rows_per_person": 1, **head, "attribute": {**QUASI, **(more or {})}}
+    return sf.Schema.parse(described)
+
+
+# {who}: number of the person; {at}: of the row within the person; {row}: of the row; {day}: any day
+WRITTEN = {
+    "file": "lab_{who:04d}_v{at}.pdf",
+    "date, person, number": "{day:%Y%m%d}-{who:04d}-{row:04d}",
+    "date and person": "{day:%y%m%d}{who:04d}",
+    "mail": "u{who}+{row}@x.org",
+    "query": "?v={row}&pid={who:04d}&d={at}",
+    "letters": "{letters}{row:04d}",
+    "recording": "https://rec.org/{day:%Y/%m/%d}/{row:06d}-4930{who:07d}.wav",
+    "place and person": "{day:%Y%m%d}-W{place}-{bed}-{row:04d}",
+    "sentence": "{said}",
+}
+SAID = ["visit {} of {}", "{} letters to {} sent", "no. {} called: {}"]
+
+
+def code(how, who, at, row, day):
+    letters = LETTERS[who % 24] + LETTERS[who // 24] + LETTERS[who * 5 % 24]
+    said = SAID[at % 3].format(row + 1000, f"K{3000 + who}")
+    place, bed = divmod(who, 20)
+    return WRITTEN[how].format(who=who, at=at, row=row, day=day, letters=letters, said=said, place=place, bed=bed)
+
+
+def coded(how, frame=None):
+    frame = visits(number=400) if frame is None else frame
+    rng = np.random.default_rng(8)
+    who = (frame["who"].str.slice(1).cast(int) - 100_000) // 7
+    days = [DAYS[at] for at in rng.integers(0, 365, frame.height)]
+    cells = [
+        code(how, *one) for one in zip(who, frame["at"], rng.permutation(frame.height).tolist(), days, strict=True)
+    ]
+    return frame.drop("who", "at", "encounter").with_columns(source=pl.Series(cells))
+
+
+@pytest.mark.parametrize("how", WRITTEN)
+def test_a_person_anywhere_in_a_code_of_rows_is_refused(how):
+    frame = coded(how)
+    for described in (schema(), schema({"source": {"role": "identifier"}})):
+        table = sf.read(frame, described)
+        (found,) = table.suspected_keys()
+        assert "of one person do: up to" in found.rule
+        assert "column of its own" in found.hint
+        with pytest.raises(sf.SchemaError, match="as the rows of one person do"):
+            sf.publish(table, K5)
+    assert not sf.read(frame, schema(not_person=["source"])).suspected_keys()
+    (named,) = sf.read(frame, schema({"source": {"role": "identifier"}}, person="source")).suspected_keys()
+    assert "agree in every quasi-identifier" in named.rule
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_contracts_of_people_with_several_jobs_are_refused(named):
+    """Three of four quasi-identifiers agree: for a part of a key that is as much as for a whole one."""
+    frame = visits()
+    rng = np.random.default_rng(4)
+    frame = frame.with_columns(
+        contract=pl.format("{}/{}", "who", pl.col("at") + 1),
+        job=pl.Series(rng.choice(["clerk", "cook", "driver", "nurse"], frame.height)),
+    ).drop("who", "at", "encounter")
+    job = {"job": {"role": "quasi", "values": ["clerk", "cook", "driver", "nurse"]}, "contract": {"role": "identifier"}}
+    table = sf.read(frame, schema(job, **({"person": "contract"} if named else {})))
+    (found,) = table.suspected_keys()
+    assert "agree or nearly agree in 3 of 4 quasi-identifiers" in found.rule
+    with pytest.raises(sf.SchemaError, match="nearly agree in 3 of 4"):
+        sf.publish(table, K5)
+
+
+def test_differential_privacy_is_warned_and_not_refused():
+    table = sf.read(coded("file"), schema(source="public"))
+    assert [one.path for one in table.remarks() if "column of its own" in (one.hint or "")] == ["source"]
+    assert sf.publish(table, sf.NoisyTable(1), seed=1, allow_noise=True).claim.kind == "proved"
+
+
+ORDINARY = {
+    "date and number": "{day:%Y%m%d}-{at:05d}",
+    "clinic, page, line": "KH{clinic}/{page}/{line}",
+    "birth date": "{born}{day:%m%d}-{at:04d}",
+    "age, sex": "{at:05d}.{age}{sex}",
+    "sex, age in the middle": "{at:05d}-{sex}-{age}-{line}",
+    "file": "scan_{day:%Y-%m-%d}_{at}.pdf",
+    "random": "{hashed:08x}",
+    "mail": "u{at}@{host}",
+    "telephone": "+31 6 {phone:08d}",
+}
+
+
+def one_each(number, *, by=(), seed=3):
+    """One row for each person."""
+    rng = np.random.default_rng(seed)
+    frame = pl.DataFrame(
+        {
+            "age": rng.integers(18, 90, number),
+            "sex": rng.choice(["f", "m"], number),
+            "town": rng.choice(TOWNS, number),
+            "illness": rng.choice(["asthma", "flu", "gout"], number),
+        }
+    )
+    return frame.sort(by) if by else frame
+
+
+def with_codes(how, frame, seed=1):
+    rng = np.random.default_rng(seed)
+    days = [DAYS[at] for at in rng.integers(0, 365, frame.height)]
+    cells = []
+    for at, row in enumerate(frame.iter_rows(named=True)):
+        numbers = {"clinic": at // 500, "page": 100 + at // 25, "line": 10 + at % 25, "born": 1930 + row["age"] % 80}
+        hashed = {"hashed": at * 2654435761 % 2**32, "phone": at * 7919 % 10**8, "host": ["x.org", "y.com"][at % 2]}
+        cells.append(ORDINARY[how].format(at=at, day=days[at], **row, **numbers, **hashed))
+    return frame.with_columns(source=pl.Series(cells))
+
+
+@pytest.mark.parametrize("how", ORDINARY)
+@pytest.mark.parametrize("by", [(), ("town", "sex", "age"), ("age",)])
+def test_codes_of_one_row_each_are_not_refused(how, by):
+    for number in (300, 2000):
+        frame = with_codes(how, one_each(number, by=by))
+        assert not sf.read(frame, schema()).suspected_keys()
+        assert not sf.read(frame, schema({"source": {"role": "identifier"}}, person="source")).suspected_keys()
+
+
+def test_mutants_are_caught(monkeypatch):
+    """Without runs the middle of a code is not seen; without the order a sorted list is one of visits."""
+    table = sf.read(coded("query"), schema())
+    assert table.suspected_keys()
+    with monkeypatch.context() as mutant:
+        mutant.setattr(suspected_keys, "_runs_of", lambda *_: [])
+        assert not table.suspected_keys()
+    frame = with_codes("clinic, page, line", one_each(2000, by=("town", "sex", "age")))
+    assert not sf.read(frame, schema()).suspected_keys()
+    with monkeypatch.context() as mutant:
+        mutant.setattr(suspected_keys, "_share_next", lambda *_: 0.0)
+        assert sf.read(frame, schema()).suspected_keys()
+    pair = with_codes("age, sex", one_each(2000))
+    assert not sf.read(pair, schema()).suspected_keys()
+    with monkeypatch.context() as mutant:
+        mutant.setattr(suspected_keys, "_follows_from", lambda *_: False)
+        assert sf.read(pair, schema()).suspected_keys()
