@@ -44,7 +44,7 @@ from sfumato.io.source import ROWS, Source, open_source
 from sfumato.limits import DRIVER_CELLS
 from sfumato.schema import Attribute, Days, Grid, Schema, Values
 from sfumato.schema.fingerprints import FewRows, Fingerprints, lonely_people, lonely_rows, rows_of_few
-from sfumato.schema.free_text import HeldValues, names_rule, refuse_free_text
+from sfumato.schema.free_text import HeldValues, address_rule, names_rule, refuse_free_text
 from sfumato.schema.word_hints import suggested, two_people
 from sfumato.visible import notebook
 
@@ -335,6 +335,9 @@ class Table:
             Problem(schema[name].where, rule, hint, rows=values.rows_with_names)
             for name, (values, rule) in named.items()
             if rule
+        ]
+        found += [
+            Problem(schema[name].where, rule, hint) for name, one in carried.items() if (rule := address_rule(one))
         ]
         found += self._read_off() + self._rounded() + self._alike_rows(joined=joined) + self.unclear()
         found += [one.problem(schema[one.column].where) for one in self.derived()]

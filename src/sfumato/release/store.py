@@ -481,7 +481,8 @@ def _refuse_spelt(release: Release, place: int, attribute: Attribute, domain: Va
     if values is None:
         return
     used = np.unique(release.boxes.labels[:, place]).tolist()
-    refuse_spelt_text(attribute.name, values, {part for at in used for part in table.name(at).split(" | ")})
+    spelt = {part for at in used for part in table.name(at).split(" | ")}
+    refuse_spelt_text(attribute.name, values, spelt, grouped=not attribute.grouped_by_list)
 
 
 def _lists(attributes: Sequence[Attribute]) -> dict[str, tuple[str, ...]]:

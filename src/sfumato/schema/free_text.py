@@ -4,12 +4,16 @@ Source    Ours.
 Claim     Values are reported only if they look like text by their shape; or begin with a title; or three people or
           fewer have each, three or more of them have the shape of a name, or hold a common given name; or a quarter of
           all values hold one, or an initial; or half of the people have words that three people or fewer have, under
-          the name of a column that suggests no category.
+          the name of a column that suggests no category; or they hold an e-mail address or a telephone number with a
+          sign; or three people or fewer have each, they hold a number like that of a telephone, a key by its name or
+          seven digits beside a word, and most values hold none.
 Because   a category is shared by many people, and a name is not: what counts is how many people have a value, not how
           many rows. Names that stand in many rows of many people (those of doctors) are told by given names alone.
 Checked   tests/claims/test_personal_names.py::test_names_under_any_column_name_are_refused
           tests/claims/test_personal_names.py::test_categories_that_many_people_share_are_not_refused
           tests/claims/test_personal_names.py::test_mutants_are_caught
+          tests/claims/test_identifying_cells.py::test_one_identifying_cell_is_refused
+          tests/claims/test_identifying_cells.py::test_codes_amounts_and_days_are_not_refused
 Silent on single words that many people have (Anna), and on names without a common given name that many people have.
 
 It errs towards asking: long names of categories look like text too, and only a person can tell.
@@ -27,10 +31,13 @@ from sfumato.schema.given_names import HAN_FAMILY_NAMES, HANGUL_FAMILY_NAMES, gi
 
 __all__ = [
     "HeldValues",
+    "address_rule",
+    "addressed_values",
     "are_categories",
     "looks_like_free_text",
     "named_values",
     "names_rule",
+    "own_values",
     "rare_texts",
     "refuse_free_text",
     "refuse_listed_names",
@@ -46,6 +53,7 @@ _CATEGORIES = 30  # at most 30 values with `_ROWS_EACH` rows each on average are
 _RARE = 3  # people with a value, up to whom it may be a name; above, a place or a category
 _QUARTER, _TWO, _THREE = 4, 2, 3  # a quarter of the values hold given names; two in three begin with a family name
 _LOOKED_AT = 20_000  # values that are looked at
+_NEARLY = 0.9  # the share of the people from which nearly everybody has a value of their own
 _TEN = 10  # words of few people that make a column one of names
 _PARTICLES = {"van", "von", "der", "den", "de", "la", "le", "di", "da", "del", "zu", "zur", "ter", "el", "al", "bin"}
 _TITLE = re.compile(  # before a name; with a full stop where it is a word or a code without one
@@ -66,6 +74,19 @@ _INITIAL = re.compile(r"(?:^|[\s,.])[^\W\d_]\.(?:\s|$)")  # A. Klein; Klein, A.
 _APART = re.compile(r"[\s,._]+")  # de Vries, J.R.; anna.klein
 _WORD = re.compile(r"[^\W\d_]{3}|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{2}")  # letters in a row, not those of a code
 _HAN, _HANGUL = re.compile(r"[\u3400-\u9fff]{2,3}"), re.compile(r"[\uac00-\ud7af]{3}")
+_ADDRESS = re.compile(  # an e-mail address; a telephone number with a sign: +31 6 1234 5678, tel. 123 45 67
+    r"[\w.+-]+@[\w-]+\.[^\W\d_]{2,}|(?<![\w.])\+\d(?:[ ()/.-]{0,2}\d){7,13}(?!\d)"
+    r"|\b(?:tel|phone|fon|mobile|mobil|handy|gsm|fax)\w*[ .:]{1,3}\+?\d(?:[ ()/.-]{0,2}\d){4,13}",
+    re.IGNORECASE,
+)
+_NUMBERED = re.compile(  # what may be a telephone number or a code; the key of a person by its name: MRN00090
+    r"(?<![\w.,-])(?!\d{1,2}[/-]\d{1,2}[/-])0(?!00)\d(?:[ /-]?\d){7,11}(?!\d)"
+    r"|\b(?:mrn|ssn|bsn|nhs|pid|pat|patient|client|klient|kunde|customer|member|insurance|versicherung|passport)\w*"
+    r"[ .:#-]{0,2}(?:no|nr|id|number|nummer)?[ .:#-]{0,3}\d{4,}",
+    re.IGNORECASE,
+)
+_LONG_NUMBER = re.compile(r"(?<![\d.,])\d{7,}(?![\d.,])")
+_DATE = re.compile(r"(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])")
 _CUT = re.compile(r"\S\s+\S|[,;:!?\"]\s|[.!?]$")
 
 
@@ -218,9 +239,47 @@ def refuse_free_text(published: Mapping[str, HeldValues]) -> None:
         many = "look like free text, which may contain names of people, and their values are published as they are"
         raise ReleaseError(f"{', '.join(names)} {looks if len(names) == 1 else many}", hint=hint)
     for name, values in published.items():
-        rule = names_rule(values)
+        rule = names_rule(values) or address_rule(values)
         if rule:
             raise ReleaseError(f"{name} {rule}", hint=hint)
+
+
+def addressed_values(people: Mapping[str, int]) -> set[str]:
+    """Return the values that hold an e-mail address or a telephone number, or the number of a person.
+
+    An e-mail address counts whoever has it, and a telephone number after + or tel. A number that begins with 0, one of
+    seven digits beside a word and one after a word such as MRN count if three people or fewer have the value, and more
+    than half of all values hold none: elsewhere it is a system of codes.
+
+    >>> sorted(addressed_values({"flu": 90, "flu tel 0612345678": 1, "see a@b.org": 9, "gout 73211009": 1, "J45.0": 2}))
+    ['flu tel 0612345678', 'gout 73211009', 'see a@b.org']
+    """
+    texts = _some(people)
+    found = {text for text in texts if _ADDRESS.search(text)}
+    numbered = {text for text in texts if _NUMBERED.search(text) or _is_long_number(text)}
+    if 2 * len(numbered) < len(texts):
+        found |= {text for text in numbered if people[text] <= _RARE}
+    return found
+
+
+def _is_long_number(text: str) -> bool:
+    """True for a number of seven digits or more beside a word; not for a day written in digits."""
+    return bool(_WORD.search(text)) and any(not _DATE.fullmatch(one) for one in _LONG_NUMBER.findall(text))
+
+
+def address_rule(values: HeldValues) -> str:
+    """Say in how many rows values hold addresses or numbers of people; nothing where none does."""
+    rows = sum(values.rows.get(text, 0) for text in addressed_values(values.people))
+    has = count_of(rows, "row has a value that holds", "rows have values that hold")
+    what = "an e-mail address, a telephone number or the number of a person"
+    return f"is published as it is, and {has} {what}" if rows else ""
+
+
+def own_values(values: HeldValues) -> set[str]:
+    """Return the values of three people or fewer where nearly everybody has such a one; none elsewhere."""
+    rare = {text for text, people in values.people.items() if people <= _RARE}
+    of_rare = sum(values.people[text] for text in rare)
+    return rare if len(rare) >= _TWENTY and of_rare >= _NEARLY * sum(values.people.values()) else set()
 
 
 def rare_texts(values: HeldValues) -> set[str]:
@@ -230,8 +289,11 @@ def rare_texts(values: HeldValues) -> set[str]:
     return found if len(found) >= _SEVERAL else set()
 
 
-def refuse_spelt_text(name: str, values: HeldValues, spelt: Collection[str]) -> None:
-    """Raise where labels of a quasi-identifier spell out names of people, or several `rare_texts`."""
+def refuse_spelt_text(name: str, values: HeldValues, spelt: Collection[str], *, grouped: bool = False) -> None:
+    """Raise where labels of a quasi-identifier spell out names or addresses of people, or several `rare_texts`.
+
+    Also where they spell out values that nearly everybody has alone, unless these are `grouped` by a hierarchy.
+    """
     rare = rare_texts(values).intersection(spelt)
     hint = (
         "gather them in groups (groups, hierarchy, same), give the role other, or say yes with allow_text=True "
@@ -241,6 +303,15 @@ def refuse_spelt_text(name: str, values: HeldValues, spelt: Collection[str]) -> 
         rows = "rows" if values.rows == values.people else "people"
         rule = f"{len(rare)} values that {_RARE} {rows} or fewer have are spelt out in labels, and look like names or "
         raise ReleaseError(f"{name}: {rule}like what somebody wrote freely", hint=hint)
+    own = set() if grouped else own_values(values).intersection(spelt)
+    if len(own) >= _TWENTY:
+        rule = f"nearly everybody has a value of their own, and {len(own)} are spelt out in labels, as a key would be"
+        raise ReleaseError(f"{name}: {rule}", hint=hint)
+    addressed = addressed_values(values.people).intersection(spelt)
+    if addressed:
+        rule = f"{count_of(len(addressed), 'value is', 'values are')} spelt out in labels, and "
+        what = "an e-mail address, a telephone number or the number of a person"
+        raise ReleaseError(f"{name}: {rule}{'holds' if len(addressed) == 1 else 'hold'} {what}", hint=hint)
     names = values.names().intersection(spelt)
     if names:
         rule = f"{count_of(len(names), 'value is', 'values are')} spelt out in labels, and look like names of people"
