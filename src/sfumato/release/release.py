@@ -1,5 +1,5 @@
 """A release: boxes in groups plus a claim. The public may see all of it, except `recoding`, `residence`,
-`refined`, `seen_by_key` and `held_values`.
+`refined`, `seen_by_key`, `held_values` and `few_missing`.
 
 Rows are written from boxes and carried counts, never from input rows, sorted by the published columns,
 so that their order is a function of what is published.
@@ -214,6 +214,7 @@ class Release:
     refined: Any = field(default=None, repr=False)  # confidential: what derived columns undo, where they do
     seen_by_key: SeenByKey | None = field(default=None, repr=False, compare=False)
     held_values: Mapping[str, HeldValues] = field(default_factory=dict, repr=False, compare=False)  # confidential
+    few_missing: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)  # confidential
     account: Any = field(default=None, repr=False)  # the ledger's entry, which records where the release is saved
     backend: str = field(default="polars", repr=False)  # whose frames `frame` returns: "polars" or "pandas"
 
