@@ -540,6 +540,7 @@ class Table:
             alone_on_all=None if every is None else lonely_rows(every.codes, every.weights),
             people=people,
             people_alone=alone,
+            intervals={attribute.name: attribute.intervals for attribute in self.schema.carried},
             **few,
         )
 

@@ -309,9 +309,18 @@ class Release:
         names = tuple(attribute.name for attribute in carried.attributes)
         alone, each = lonely_rows(carried.codes, carried.weight), self.schema.rows_per_person
         few: FewRows = {} if self.schema.person else rows_of_few(carried.codes, carried.weight, rows_each=each)
+        wide = {attribute.name: attribute.intervals for attribute in carried.attributes}
         if self.form == "buckets":
             exact = lonely_rows(boxes.labels, boxes.weight)
-            return Fingerprints(self.rows, unchanged=names, alone=alone, alone_on_all=None, alone_on_exact=exact, **few)
+            return Fingerprints(
+                self.rows,
+                unchanged=names,
+                alone=alone,
+                alone_on_all=None,
+                alone_on_exact=exact,
+                intervals=wide,
+                **few,
+            )
         if not names:
             together = lonely_rows(boxes.labels, boxes.weight)
         else:
@@ -326,6 +335,7 @@ class Release:
             alone_on_all=together,
             drawn=self.claim.kind == "proved",
             exact=self.practically_exact,
+            intervals=wide,
             **few,
         )
 
