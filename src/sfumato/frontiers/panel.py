@@ -244,7 +244,7 @@ def typical_count(exact: ExactTables, read: ReadTables) -> dict[str, Any]:
 
 # Who is exposed by the classes they are in.
 
-_SHOWN = 5
+_SHOWN, _SMALLEST = 5, 2  # classes in all, and those of them that are there for their size
 
 
 def people_of(release: Release) -> np.ndarray | None:
@@ -306,7 +306,10 @@ def _smallest_of_each(table: Table, release: Release, people: np.ndarray) -> np.
 
 
 def riskiest_classes(release: Release) -> list[dict[str, Any]]:
-    """The smallest classes first, then those in which one sensitive value has the largest share."""
+    """The two smallest classes, then those in which one value of any sensitive column has the largest share.
+
+    Of classes of one size the one with the larger share comes first, of equal shares the smaller one.
+    """
     people, kept = people_of(release), classes_of(release)
     if people is None or not len(kept):
         return []
@@ -317,9 +320,10 @@ def riskiest_classes(release: Release) -> list[dict[str, Any]]:
         weight = np.asarray(release.groups.weight)[kept]
         top = np.column_stack([np.asarray(one.max(axis=1).todense()).reshape(-1) / weight for one in held.values()])
     worst = top.max(axis=1) if top.shape[1] else np.zeros(len(kept))
-    order = np.lexsort((kept, -worst, people[kept]))[:_SHOWN]
+    small = np.lexsort((kept, -worst, people[kept])).tolist()
+    alike = np.lexsort((kept, people[kept], -worst)).tolist() if sensitive else small
     found = []
-    for at in order.tolist():
+    for at in list(dict.fromkeys([*small[:_SMALLEST], *alike]))[:_SHOWN]:
         group = int(kept[at])
         said: dict[str, Any] = {"people": int(people[group]), "labels": _labels(release, group)}
         if sensitive:

@@ -44,3 +44,22 @@ def test_known_alone_tells_nothing() -> None:
     schema = sf.Schema.parse({"name": "few", "attribute": {"age": age, "ill": {"role": "sensitive", "values": ["y"]}}})
     rows = {"age": ["*", "(known)", "(known)", "(missing)", "[10-20)"], "ill": ["y"] * 5}
     assert star_shares(sf.Release.read(pl.DataFrame(rows), schema)) == {"age": 3 / 5}
+
+
+def test_the_class_with_the_largest_share_of_any_sensitive_column_is_listed_though_others_are_smaller() -> None:
+    towns = [*"abcdefgh"]
+    columns = {"town": {"role": "quasi", "values": towns}} | {
+        name: {"role": "sensitive", "values": ["x", "y"]} for name in ("ill", "pay")
+    }
+    rows = {"town": [], "ill": [], "pay": []}
+    for at, town in enumerate(towns):  # 4 to 11 rows, half and half; in the largest class all but one have one pay
+        number = 4 + at
+        rows["town"] += [town] * number
+        rows["ill"] += ["xy"[row % 2] for row in range(number)]
+        rows["pay"] += ["x"] * (number - 1) + ["y"] if town == "h" else ["xy"[row % 2] for row in range(number)]
+    release = sf.Release.read(pl.DataFrame(rows), sf.Schema.parse({"name": "towns", "attribute": columns}))
+    found = panel.riskiest_classes(release)
+    assert [one["people"] for one in found[:2]] == [4, 5]
+    assert found[2] == {"people": 11, "labels": {"town": "h"}, "column": "pay", "value": "x", "share": 10 / 11}
+    assert len(found) == 5
+    assert len({one["labels"]["town"] for one in found}) == 5
