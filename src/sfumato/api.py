@@ -30,6 +30,7 @@ from sfumato.measures import (
 )
 from sfumato.mechanisms import Mechanism, Plan, Progress
 from sfumato.mechanisms.base import gather, refuse_guesses, refuse_several, refuse_undecided, refuse_void, run
+from sfumato.mechanisms.mondrian.mondrian import too_few_missing
 from sfumato.mechanisms.refined_classes import refined_classes, seen_by_key
 from sfumato.pages import explain, report
 from sfumato.randomness import Entropy
@@ -273,6 +274,7 @@ def _published(
             held = table.held_values([attribute.name for attribute in (*release.quasi, *release.carried)])
             release = replace(release, refined=refined, seen_by_key=seen_by_key(table, release), held_values=held)
             release = replace(release, notes=(*release.notes, *(f"{one.path}: {one.rule}" for one in table.unclear())))
+            release = replace(release, few_missing=too_few_missing(mechanism, table))
             if not table.held:
                 release = replace(release, notes=(*release.notes, NOT_HELD))
         stamped = replace(release.claim, accounted=account is not None, silent_on=_silences(release))

@@ -81,7 +81,8 @@ _MARKDOWN = re.compile(r"[\\`*\[\]|~$]|(?<![^\W_])_|_(?![^\W_])")
 # What begins a heading, a list or a rule at the start of a line.
 _BLOCK = re.compile(r"^(\s*(?:[0-9]+(?=[.)](?:\s|$)))?)(#|[+=-](?=[\s=-]|$)|(?<=[0-9])[.)])")
 # What HTML would read as a tag or an entity, and what Markdown reads as a quotation at the start of a line.
-_HTML = re.compile(r"<|&(?=#|[A-Za-z])|^\s*>")
+# A `<` before a space, as in p <= 1/2, begins neither: it is left for whoever reads the text as it is.
+_HTML = re.compile(r"<(?!=?(?:\s|$))|&(?=#|[A-Za-z])|^\s*>")
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 
 

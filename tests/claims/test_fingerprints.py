@@ -376,3 +376,17 @@ def test_lonely_rows_equal_a_count_by_hand(span, ordered):
     weights = rng.integers(0, 3, 200)
     rows = [tuple(row) for row, many in zip(codes.tolist(), weights, strict=True) for _ in range(many)]
     assert lonely_rows(codes, weights) == sum(rows.count(row) == 1 for row in set(rows)) > 0
+
+
+def test_a_column_in_declared_intervals_is_not_called_unchanged(tmp_path):
+    pay = {"role": "sensitive", "kind": "numeric", "range": [0, 200_000], "step": 20_000, "source": "public"}
+    club = {"role": "quasi", "values": ["a", "b"], "source": "public"}
+    schema = sf.Schema.parse({"name": "staff", "attribute": {"club": club, "pay": pay}})
+    rows = pl.DataFrame({"club": ["a", "b"] * 20, "pay": [str(at * 997) for at in range(40)]})
+    table = sf.read(rows, schema)
+    release = sf.publish(table, sf.Suppress())
+    release.save(tmp_path / "out")
+    said = "unique on pay, published as described (pay in intervals of 20,000)."
+    for found in (table, release, sf.Release.load(tmp_path / "out")):
+        assert said in found.fingerprints().describe()
+    assert said in sf.verify(tmp_path / "out").fingerprints.describe()

@@ -11,7 +11,7 @@ from hypothesis import example, given, strategies as st
 from sfumato.errors import ParameterError
 from sfumato.ledger import population_key
 from sfumato.schema.checks import plain_spelling
-from sfumato.visible import one_form, visible
+from sfumato.visible import markdown, one_form, visible
 
 # Marks and letters whose case and composition depend on one another come up often.
 LETTERS = st.characters(codec="utf-8")
@@ -60,3 +60,13 @@ def test_every_letter_alone_has_a_key_of_its_own_key():
 def test_a_name_that_is_not_text_is_refused():
     with pytest.raises(ParameterError, match="not text in UTF-8"):
         population_key("p\udcff")
+
+
+@pytest.mark.parametrize("text", ["<b>", "</b>", "<!--", "<=a@b.de>", "<1@b.de>", "<?php", "a<b", "<=b>"])
+def test_what_may_be_a_tag_is_written_in_entities(text):
+    assert "<" not in markdown(text)
+
+
+@pytest.mark.parametrize("text", ["p <= 1/2", "p < 1/2", "p <"])
+def test_a_sign_that_begins_no_tag_stays(text):
+    assert markdown(text) == text

@@ -153,7 +153,7 @@ def _never_cut(release: Release) -> list[str]:
         used, labels = np.unique(release.boxes.labels[:, at]), release.boxes.tables[at]
         uncut = (((0, attribute.size),), ((0, attribute.size - 1),))  # everything, or everything known
         whole = all(labels.intervals(label) in uncut for label in used.tolist())
-        if whole and attribute.missing_code is not None:
+        if whole and attribute.missing_code is not None and attribute.name not in release.few_missing:
             stuck.append(attribute.name)
     if not stuck or len(release.groups) == 0:
         return []

@@ -457,7 +457,7 @@ def _show_rows(release: Release) -> None:
     stars = star_shares(release)
     if stars and release.form != "buckets":
         shares = ", ".join(f"{name} {100 * share:.3g} %" for name, share in stars.items())
-        say(f"Rows in which the column tells nothing (*): {shares}.", wrap=True)
+        say(f"Rows in which the column tells nothing (* or (known)): {shares}.", wrap=True)
 
 
 def _saved(options: dict[str, Any]) -> str:

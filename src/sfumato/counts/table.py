@@ -13,6 +13,7 @@ import polars as pl
 from sfumato.counts.copies import COPIES_SHARE, alike_beyond_chance, find_copies, shared_multiple
 from sfumato.counts.counts import Counts, checked_names
 from sfumato.counts.derived import Derived, derived_columns, related_columns
+from sfumato.counts.few_missing import FEW, few_missing
 from sfumato.counts.people import (
     Members,
     People,
@@ -341,8 +342,12 @@ class Table:
         ]
         found += self._read_off() + self._rounded() + self._alike_rows(joined=joined) + self.unclear()
         found += [one.problem(schema[one.column].where) for one in self.derived()]
-        found += self.related()
+        found += self.related() + self.few_missing(FEW)
         return found + schema.alike_spellings([attribute.name for attribute in schema.sensitive])
+
+    def few_missing(self, least: int, *, suppressing: bool = False) -> list[Problem]:
+        """Return a problem for each quasi-identifier that too few have no value of to be a class of `least`."""
+        return few_missing(self, least, suppressing=suppressing)
 
     def unclear(self) -> list[Problem]:
         """Return a problem for each published column whose days or numbers could be read otherwise in every cell."""
@@ -535,6 +540,7 @@ class Table:
             alone_on_all=None if every is None else lonely_rows(every.codes, every.weights),
             people=people,
             people_alone=alone,
+            intervals={attribute.name: attribute.intervals for attribute in self.schema.carried},
             **few,
         )
 

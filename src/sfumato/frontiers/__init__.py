@@ -5,7 +5,16 @@ from sfumato.frontiers.evaluate import name_together, side_by_side
 from sfumato.frontiers.panel import asked_of, group_sizes, sample_rows, star_shares
 from sfumato.frontiers.point import Point, Reference, Spread, efficient_set
 from sfumato.frontiers.policy import Breach, Policy, WantedTable
-from sfumato.frontiers.recommend import ASK, CHOSEN, MEMBERSHIP, Chosen, Recommendation, attributes_of, price_of
+from sfumato.frontiers.recommend import (
+    ASK,
+    CHOSEN,
+    MEMBERSHIP,
+    Chosen,
+    Recommendation,
+    attributes_of,
+    price_of,
+    typical_words,
+)
 from sfumato.frontiers.result import AxisMeasure, Frontier
 from sfumato.frontiers.run import frontier
 from sfumato.frontiers.sweep import PRESETS, Preset, sweep
@@ -42,4 +51,5 @@ __all__ = [
     "side_by_side",
     "star_shares",
     "sweep",
+    "typical_words",
 ]

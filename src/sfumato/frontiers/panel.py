@@ -7,7 +7,7 @@ confidential.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from itertools import combinations
 from typing import Any
 
@@ -20,7 +20,7 @@ from sfumato.limits import PAIRED_COLUMNS
 from sfumato.measures import Measured, Workload, measure, query_error, workload
 from sfumato.measures.base import remembered
 from sfumato.release import Release
-from sfumato.schema import ROOT
+from sfumato.schema import KNOWN, ROOT
 
 __all__ = [
     "QUERIES",
@@ -105,13 +105,16 @@ def sample_rows(release: Release, number: int = SAMPLE) -> dict[str, Any]:
 
 
 def star_shares(release: Release) -> dict[str, float]:
-    """Return for each column that others may know the share of published rows in which it says nothing (`*`)."""
+    """Return for each column that others may know the share of published rows in which it says nothing.
+
+    That is `*`, and `(known)`, which tells only that there is a value.
+    """
     boxes = release.boxes
     rows = max(int(boxes.weight.sum()), 1)
     found = {}
     for at, labels in enumerate(boxes.tables):
         used, place = np.unique(boxes.labels[:, at], return_inverse=True)
-        blank = np.array([labels.name(int(label)) == ROOT for label in used], dtype=bool)
+        blank = np.array([labels.name(int(label)) in (ROOT, KNOWN) for label in used], dtype=bool)
         found[labels.attribute.name] = float(boxes.weight[blank[place.reshape(-1)]].sum() / rows) if len(used) else 0.0
     return found
 
@@ -205,15 +208,27 @@ def associations_of(exact: ExactTables, read: ReadTables) -> list[dict[str, Any]
     ]
 
 
-def typical_count(exact: ExactTables, read: ReadTables) -> dict[str, Any]:
-    """Say how far a typical count is off: the median relative error of the cells of all two-way tables of its size.
+def _with_quasi(exact: ExactTables, paired: list[str]) -> Iterator[tuple[str, ...]]:
+    """Every two columns of which one is a quasi-identifier; the first of the table, where none is among `paired`."""
+    quasi = {name for name in exact.bins if exact.bins[name].attribute.role == "quasi"}
+    if not quasi & {*paired}:
+        paired = [*[name for name in exact.bins if name in quasi][:1], *paired]
+    return (pair for pair in combinations(paired, 2) if quasi & {*pair})
 
+
+def typical_count(exact: ExactTables, read: ReadTables) -> dict[str, Any]:
+    """Say how far a typical count is off: the median relative error of cells of its size in tables of two columns.
+
+    At least one of the two is a quasi-identifier: tables of carried columns alone are exact in most releases, and where
+    there are many they would hide every error. Where there is no such table, others are taken, and `of` says which.
     The size is the same for every release of a table: the median cell of at least 10 rows, as 1, 2 or 5 times a power
     of 10; cells of half to twice that size are taken. Nothing where the table has none. Where there are more columns
     than are paired, `columns` says how many were.
     """
     paired = paired_columns(exact)
-    pairs: list[tuple[str, ...]] = [*combinations(paired, 2)] or [(name,) for name in paired]
+    pairs: list[tuple[str, ...]] = [*_with_quasi(exact, paired)]
+    other = {} if pairs else {"of": "two columns" if len(paired) > 1 else "one column"}
+    pairs = pairs or [*combinations(paired, 2)] or [(name,) for name in paired]
     true = np.concatenate([exact.counts(*pair).reshape(-1) for pair in pairs])
     large = true[true >= _ENOUGH]
     if not len(large):
@@ -223,13 +238,13 @@ def typical_count(exact: ExactTables, read: ReadTables) -> dict[str, Any]:
     released = np.concatenate([read.counts(*pair).reshape(-1) for pair in pairs])
     wrong = np.abs(released[near] - true[near]) / true[near]
     share = float(np.median(wrong)) if len(wrong) else 0.0
-    found = {"count": int(size), "off": share * size, "share": share, "cells": int(near.sum())}
+    found = {"count": int(size), "off": share * size, "share": share, "cells": int(near.sum()), **other}
     return found if len(paired) == len(exact.bins) else {**found, "columns": len(paired)}
 
 
 # Who is exposed by the classes they are in.
 
-_SHOWN = 5
+_SHOWN, _SMALLEST = 5, 2  # classes in all, and those of them that are there for their size
 
 
 def people_of(release: Release) -> np.ndarray | None:
@@ -291,7 +306,10 @@ def _smallest_of_each(table: Table, release: Release, people: np.ndarray) -> np.
 
 
 def riskiest_classes(release: Release) -> list[dict[str, Any]]:
-    """The smallest classes first, then those in which one sensitive value has the largest share."""
+    """The two smallest classes, then those in which one value of any sensitive column has the largest share.
+
+    Of classes of one size the one with the larger share comes first, of equal shares the smaller one.
+    """
     people, kept = people_of(release), classes_of(release)
     if people is None or not len(kept):
         return []
@@ -302,9 +320,10 @@ def riskiest_classes(release: Release) -> list[dict[str, Any]]:
         weight = np.asarray(release.groups.weight)[kept]
         top = np.column_stack([np.asarray(one.max(axis=1).todense()).reshape(-1) / weight for one in held.values()])
     worst = top.max(axis=1) if top.shape[1] else np.zeros(len(kept))
-    order = np.lexsort((kept, -worst, people[kept]))[:_SHOWN]
+    small = np.lexsort((kept, -worst, people[kept])).tolist()
+    alike = np.lexsort((kept, people[kept], -worst)).tolist() if sensitive else small
     found = []
-    for at in order.tolist():
+    for at in list(dict.fromkeys([*small[:_SMALLEST], *alike]))[:_SHOWN]:
         group = int(kept[at])
         said: dict[str, Any] = {"people": int(people[group]), "labels": _labels(release, group)}
         if sensitive:

@@ -21,7 +21,7 @@ Silent on what is acceptable: that is the steward's to say. The choice looks at 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any
 
@@ -59,6 +59,7 @@ __all__ = [
     "references",
     "revealed",
     "scales",
+    "typical_words",
 ]
 
 
@@ -238,15 +239,22 @@ def price_of(point: Point) -> str:
     """Say what the release costs in errors of counts, as readers meet them; nothing where it was not measured."""
     said = []
     if point.typical:
-        size, off = int(point.typical["count"]), float(point.typical["off"])
-        share = f"{100 * float(point.typical['share']):.2g} %" if off else "exact"
-        wrong = f"off by {_few(off)} ({share})" if off else "exact"
-        said.append(f"In two-way tables a count of {size:,} is typically {wrong}.")
+        tables = point.typical.get("of", "a quasi-identifier and another column")
+        said.append(f"In tables of {tables} a {typical_words(point.typical)}.")
         if "columns" in point.typical:
             said.append(f"These are the tables of {int(point.typical['columns'])} columns; the table has more.")
     for name, error in point.answers.items():
         said.append(f"Counts by {name} are off by {100 * error.mean:.2g} % on average.")
     return " ".join(said)
+
+
+def typical_words(typical: Mapping[str, Any]) -> str:
+    """Say of a typical count how far it is off; nothing where the table has none."""
+    if not typical:
+        return ""
+    size, off = int(typical["count"]), float(typical["off"])
+    wrong = f"off by {_few(off)} ({100 * float(typical['share']):.2g} %)" if off else "exact"
+    return f"count of {size:,} is typically {wrong}"
 
 
 def _few(number: float) -> str:

@@ -29,6 +29,7 @@ from sfumato.frontiers import (
     price_of,
     sample_rows,
     side_by_side,
+    typical_words,
 )
 from sfumato.mechanisms import Anatomy, Bucketize
 from sfumato.pages.charts import colour_of, reach, shape_of, size_rows
@@ -479,7 +480,7 @@ def plotted(
             "text": spread(point.utility),
         },
         "people": point.smallest,
-        "typical": price_of(point).partition(". ")[0].removeprefix("In two-way tables a ").removesuffix("."),
+        "typical": typical_words(point.typical),
         "attacked": len(point.privacy.values) == 1,
         "breaks": "; ".join(map(str, breaks)),
         "bound": point.bound,

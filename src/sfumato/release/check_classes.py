@@ -127,6 +127,7 @@ def examine_rows(
         unchanged=tuple(values),
         alone=_alone([texts[1] for texts in values.values()], times),
         alone_on_all=_alone([read[column][1] for column in names if column != count], times),
+        intervals={attribute.name: attribute.intervals for attribute in schema.carried},
         **_few(schema, values, times),
     )
     return examined
@@ -173,6 +174,7 @@ def examine_bucket_tables(
         alone=_alone([texts[1] for texts in values.values()], weights),
         alone_on_all=None,
         alone_on_exact=int((exact.sizes == 1).sum()),
+        intervals={attribute.name: attribute.intervals for attribute in schema.carried},
         **_few(schema, values, weights),
     )
     return examined

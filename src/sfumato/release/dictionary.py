@@ -168,9 +168,7 @@ def _role(attribute: Attribute) -> str:
     if attribute.role == "quasi":
         return _ROLES["quasi"]
     domain = attribute.domain
-    wide = (isinstance(domain, Grid) and not domain.whole) or isinstance(domain, Edges)
-    wide |= isinstance(domain, Days) and (domain.months or domain.step > 1)
-    how = "published as the interval of the schema that it lies in" if wide else "published as it is"
+    how = "published as the interval of the schema that it lies in" if attribute.intervals else "published as it is"
     if isinstance(domain, Grid) and domain.whole:
         how = "published as a whole number; decimals, where the data had any, are rounded down"
     return _ROLES[attribute.role] + how

@@ -86,7 +86,8 @@ def class_warnings(release: Release) -> tuple[str, ...]:
     if release.form not in ("generalized", "buckets") or release.claim.kind == "proved":
         return ()
     exposed, asked = release.exposed(), release.claim.promise
-    warnings = [f"{alone}. Ask for k as well (--k)"] if (alone := exposed.alone()) else []
+    warnings = list(release.few_missing.values())
+    warnings += [f"{alone}. Ask for k as well (--k)"] if (alone := exposed.alone()) else []
     if isinstance(asked, Requirement) and not asked.reads_sensitive:
         seen = exposed.alike if release.seen_by_key is None else release.seen_by_key.alike
         what = "all rows have one value" if release.seen_by_key is None else "everybody has one value in common"

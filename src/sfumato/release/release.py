@@ -1,5 +1,5 @@
 """A release: boxes in groups plus a claim. The public may see all of it, except `recoding`, `residence`,
-`refined`, `seen_by_key` and `held_values`.
+`refined`, `seen_by_key`, `held_values` and `few_missing`.
 
 Rows are written from boxes and carried counts, never from input rows, sorted by the published columns,
 so that their order is a function of what is published.
@@ -214,6 +214,7 @@ class Release:
     refined: Any = field(default=None, repr=False)  # confidential: what derived columns undo, where they do
     seen_by_key: SeenByKey | None = field(default=None, repr=False, compare=False)
     held_values: Mapping[str, HeldValues] = field(default_factory=dict, repr=False, compare=False)  # confidential
+    few_missing: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)  # confidential
     account: Any = field(default=None, repr=False)  # the ledger's entry, which records where the release is saved
     backend: str = field(default="polars", repr=False)  # whose frames `frame` returns: "polars" or "pandas"
 
@@ -308,9 +309,18 @@ class Release:
         names = tuple(attribute.name for attribute in carried.attributes)
         alone, each = lonely_rows(carried.codes, carried.weight), self.schema.rows_per_person
         few: FewRows = {} if self.schema.person else rows_of_few(carried.codes, carried.weight, rows_each=each)
+        wide = {attribute.name: attribute.intervals for attribute in carried.attributes}
         if self.form == "buckets":
             exact = lonely_rows(boxes.labels, boxes.weight)
-            return Fingerprints(self.rows, unchanged=names, alone=alone, alone_on_all=None, alone_on_exact=exact, **few)
+            return Fingerprints(
+                self.rows,
+                unchanged=names,
+                alone=alone,
+                alone_on_all=None,
+                alone_on_exact=exact,
+                intervals=wide,
+                **few,
+            )
         if not names:
             together = lonely_rows(boxes.labels, boxes.weight)
         else:
@@ -325,6 +335,7 @@ class Release:
             alone_on_all=together,
             drawn=self.claim.kind == "proved",
             exact=self.practically_exact,
+            intervals=wide,
             **few,
         )
 

@@ -426,7 +426,8 @@ def refuse_unsavable(release: Release, **allowed: Unpack[Allowed]) -> None:
         raise ReleaseError("this release has no column", hint="publish at least one attribute")
     if release.claim.kind == "proved":  # a draw may not be refused for what was drawn
         return
-    for text in release.exposed().sentences() if release.form in ("generalized", "buckets") else ():
+    said = release.exposed().sentences() if release.form in ("generalized", "buckets") else []
+    for text in (*release.few_missing.values(), *said):
         warnings.warn(text, PublicationWarning, stacklevel=4)
     if not allowed.get("allow_fingerprints"):
         release.fingerprints().require()

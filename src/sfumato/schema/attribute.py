@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, Literal
 
-from sfumato.schema.domain import Domain, Values, domain_from_json
+from sfumato.schema.domain import Days, Domain, Edges, Grid, Values, domain_from_json
 from sfumato.schema.formats import PLAIN_NUMBERS, NumberForm
 from sfumato.schema.hierarchies import RULE_LIMIT, Mask
 from sfumato.schema.tree import Tree
@@ -101,6 +101,15 @@ class Attribute:
     def grouped_by_list(self) -> bool:
         """True for listed values without an order or groups: only their place in the list puts several together."""
         return self.kind == "nominal" and isinstance(self.domain, Values) and not self.declared_tree and self.size > 2
+
+    @property
+    def intervals(self) -> str:
+        """Say in which intervals its values are published where nothing makes them coarser; empty where exactly."""
+        domain = self.domain
+        if isinstance(domain, Grid) and not domain.whole:
+            return f"intervals of {domain.step.normalize():,f}"
+        wide = isinstance(domain, Edges) or (isinstance(domain, Days) and (domain.months or domain.step > 1))
+        return "intervals" if wide else ""
 
     @property
     def where(self) -> str:

@@ -17,6 +17,7 @@ Silent on who knows these columns, on combinations that two people have, and, in
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from fractions import Fraction
 from typing import Any, Final, TypedDict
@@ -36,6 +37,7 @@ __all__ = [
     "rows_of_few",
 ]
 
+_NAMED = 3  # columns in intervals that are named
 FINGERPRINT_SHARE: Final = Fraction(1, 20)
 """More of the rows or people than this share may not be unique on what is published unchanged, without a yes to it."""
 
@@ -110,7 +112,8 @@ class Fingerprints:
     noise is so small that counts are hardly ever off, they are `exact`. `people` and `people_alone` are known to the
     publisher only, and where the table names the person of each row. Where it does not, `few` is the number of rows
     whose unchanged columns `few_rows` rows or fewer have, and `of_one` of those that may all be one person's, who has
-    `rows_each`: a fingerprint does not hide behind the second row of its person.
+    `rows_each`: a fingerprint does not hide behind the second row of its person. `intervals` says of each of the
+    unchanged columns in which declared intervals it is published, where it is (`Attribute.intervals`).
     """
 
     rows: int
@@ -126,6 +129,7 @@ class Fingerprints:
     few: int = field(default=0, compare=False)
     of_one: int = field(default=0, compare=False)
     rows_each: int = field(default=1, compare=False)
+    intervals: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     @property
     def hidden(self) -> bool:
@@ -161,7 +165,7 @@ class Fingerprints:
         if self.people is not None and self.people_alone is not None:
             number = f"belong to nobody else for {self.people_alone:,} of {count_of(self.people, 'person', 'people')}"
         return (
-            f"a reader who knows {self._names} of somebody: published unchanged, they {number}, and all else in the "
+            f"a reader who knows {self._names} of somebody: published {self._how}, they {number}, and all else in the "
             "row is found by them"
         )
 
@@ -171,7 +175,7 @@ class Fingerprints:
         said = []
         if self.unchanged:
             are = "is" if self.alone == 1 else "are"
-            how = "" if self.drawn else ", published unchanged"
+            how = "" if self.drawn else f", published {self._how}"
             said.append(f"{self.alone:,} of {rows} {are} unique on {self._names}{how}.")
             if self.people is not None and self.people_alone is not None:
                 are = "is" if self.people_alone == 1 else "are"
@@ -192,6 +196,16 @@ class Fingerprints:
             exact = f"The rows are drawn, but counts are practically exact: {NEARLY_RECORDS}."
             said.append(exact if self.exact else drawn)
         return " ".join(said)
+
+    @property
+    def _how(self) -> str:
+        """How the unchanged columns are published: as they are, or in the intervals that the schema declares."""
+        wide = [f"{name} in {how}" for name, how in self.intervals.items() if how]
+        if not wide:
+            return "unchanged"
+        if len(wide) > _NAMED:
+            wide = [f"{len(wide)} columns in intervals"]
+        return f"as described ({', '.join(wide)})"
 
     @property
     def _shared(self) -> tuple[int, int]:

@@ -28,6 +28,7 @@ from sfumato.claims import (
 )
 from sfumato.errors import ParameterError
 from sfumato.schema import Schema
+from sfumato.visible import markdown
 
 EVERY = [
     KAnonymity(3),
@@ -50,6 +51,12 @@ every = pytest.mark.parametrize("requirement", EVERY, ids=str)
 
 def test_every_registered_requirement_is_tried():
     assert {requirement.label for requirement in EVERY} == set(REQUIREMENTS)
+
+
+@every
+def test_no_formula_is_written_in_entities(requirement):
+    """A dictionary is also read as plain text, where max p &lt;= 1/2 is no formula."""
+    assert "&" not in markdown(requirement.describe())
 
 
 @every

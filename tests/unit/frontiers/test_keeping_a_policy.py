@@ -111,7 +111,8 @@ def test_what_was_not_measured_is_an_error():
 def test_the_price_is_stated_in_counts():
     typical = {"count": 200, "off": 6.1, "share": 0.0305, "cells": 40}
     said = front_of([point(1, 0.1, 0.1, 9, error=0.07, typical=typical)]).recommend()
-    assert said.price.startswith("In two-way tables a count of 200 is typically off by 6.1 (3 %).")
+    tables = "In tables of a quasi-identifier and another column"
+    assert said.price.startswith(f"{tables} a count of 200 is typically off by 6.1 (3 %).")
     assert "Counts by age x town are off by 7 % on average." in said.price
     assert said.lost == ""
     assert said.price in str(said)

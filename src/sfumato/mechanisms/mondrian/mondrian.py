@@ -14,7 +14,8 @@ Checked   tests/claims/test_mondrian_releases.py::test_every_release_verifies
           tests/claims/test_dlink_mondrian.py::test_every_class_passes_in_its_box
           tests/claims/test_people.py::test_every_class_holds_in_people
 Silent on what a reader knows from elsewhere, other releases about the same people among it; on what the choice of
-          cuts itself tells (the boxes depend on the data).
+          cuts itself tells (the boxes depend on the data); on columns that are never cut because too few rows lack
+          them (`Release.warnings` names these).
 Cost      O(distinct rows x quasi-identifiers) a level; sorting and sweeping are counting passes.
 """
 
@@ -32,19 +33,20 @@ from sfumato.claims import (
     requirement_notes,
     split_linkability,
 )
+from sfumato.counts import Table
 from sfumato.declare import Rational, declare, hold, parameter, to_json
 from sfumato.errors import ParameterError
 from sfumato.exact import Number
 from sfumato.mechanisms.base import Gathered, Plan, Stage, needs_published
 from sfumato.mechanisms.conditions import refuse_no_requirement, refuse_spellings
-from sfumato.mechanisms.mondrian.cutting import CutRule, NominalCuts, cut_table
+from sfumato.mechanisms.mondrian.cutting import CutRule, NominalCuts, cut_table, least_people
 from sfumato.mechanisms.mondrian.to_release import released
 from sfumato.mechanisms.mondrian.two_phases import cut_far
 from sfumato.randomness import Entropy
 from sfumato.release import Release
 from sfumato.schema import Schema
 
-__all__ = ["Mondrian"]
+__all__ = ["Mondrian", "too_few_missing"]
 
 
 @declare
@@ -199,3 +201,18 @@ class Mondrian:
         if split_linkability(self.requirement)[1] is not None:
             rule = "counts rows under a model, and a person may have several"
             raise ParameterError("requirement", str(self.requirement), rule, hint=hint)
+
+
+def too_few_missing(mechanism: object, table: Table) -> dict[str, str]:
+    """Say of each column that Mondrian cannot cut because few lack it, why; nothing of other mechanisms. Confidential.
+
+    Nothing where rows may be suppressed: then they can be set aside.
+    """
+    method = getattr(mechanism, "base", mechanism)
+    if not isinstance(method, Mondrian) or method.max_suppressed:
+        return {}
+    least = max(least_people(part) for part in method.requirement.parts)
+    suppressing = method is mechanism and method.cut == "best" and table.held and not table.schema.several
+    found = table.few_missing(least, suppressing=suppressing)
+    names = {attribute.where: attribute.name for attribute in table.schema.quasi}
+    return {names[one.path]: f"{names[one.path]}: {one.rule}; {one.hint}" for one in found}

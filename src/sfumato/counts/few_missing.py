@@ -1,0 +1,82 @@
+"""Quasi-identifiers that too few rows or people lack to be a class of their own, so that no class is cut by them.
+
+Source    Ours.
+Claim     A column is named only if the rows without a value are fewer than a class needs: in rows, or, where people
+          are counted, in the shares by which they are weighed when cuts are sought (mechanisms/people.py).
+Because   no label but `*` holds missing beside a value, so that the first cut by the column parts the two, and a part
+          that is too small is not allowed.
+Checked   tests/unit/counts/test_few_missing.py::test_mondrian_never_cuts_a_named_column
+          tests/unit/counts/test_few_missing.py::test_as_many_as_a_class_needs_are_not_named
+          tests/unit/counts/test_few_missing.py::test_people_are_weighed_by_shares_of_their_rows
+Silent on columns that enough rows lack, but not in every part of the table; on tables that are not held.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sfumato.engines.grouping import shares_of
+from sfumato.errors import Problem, count_of
+
+if TYPE_CHECKING:
+    from sfumato.counts.table import Table
+
+__all__ = ["FEW", "few_missing"]
+
+FEW = 10
+"""The size of a class for which `check` says it, where nobody has asked for one yet."""
+
+
+def few_missing(table: Table, least: int, *, suppressing: bool = False) -> list[Problem]:
+    """Return a problem for each quasi-identifier that some, but too few for a class of `least`, have no value of.
+
+    With `suppressing`, the hint names `max_suppressed` too. Confidential.
+    """
+    schema, found = table.schema, []
+    if not table.held:
+        return []
+    for attribute in schema.quasi:
+        if attribute.missing_code is None:
+            continue
+        one = table.counts(attribute.name)
+        rows = int(one.weights[one.codes[:, 0] == attribute.missing_code].sum())
+        if not rows:
+            continue
+        said = _too_few(table, attribute.name, rows, least)
+        if said:
+            hint = 'missing = { values = [...], action = "suppress" } leaves these rows out'
+            if suppressing:
+                hint += ", and so does max_suppressed where that buys more"
+            rule = f"{said}, so no class of {least} can be cut by {attribute.name}"
+            found.append(Problem(attribute.where, rule, hint, rows=rows))
+    return found
+
+
+def _too_few(table: Table, name: str, rows: int, least: int) -> str:
+    """Say who has no value, where they are too few; else nothing."""
+    schema = table.schema
+    members = table.members() if schema.several else None
+    if members is None:
+        each = schema.rows_per_person
+        if rows >= least * each:
+            return ""
+        if schema.unit == "person" and each == 1:
+            return f"{count_of(rows, 'person has', 'people have')} no value, fewer than {least:,}"
+        most = f" ({least:,} people of up to {each} rows)" if each > 1 else ""
+        return f"{count_of(rows, 'row has', 'rows have')} no value, fewer than {least * each:,}{most}"
+    counts = table.counts()
+    lacks = counts.codes[:, counts.names.index(name)] == schema[name].missing_code
+    weights, whole = shares_of(members.person, members.line, len(counts))
+    share = Fraction(int(weights[lacks].sum()), whole)
+    if share >= least:
+        return ""
+    people = len(np.unique(members.person[lacks[members.line]]))
+    who = f"{count_of(people, 'person has', 'people have')} no value"
+    if people < least:
+        return f"{who}, fewer than {least:,}"
+    return (
+        f"{who} in some of their rows, {float(share):.1f} by the share of these in each person's, fewer than {least:,}"
+    )

@@ -1,0 +1,116 @@
+"""Columns that too few lack to be a class of their own are named, and only these."""
+
+from __future__ import annotations
+
+import random
+import tomllib
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import sfumato as sf
+from sfumato.cli import main
+from sfumato.errors import PublicationWarning
+
+SCHEMA = """
+name = "visits"
+{head}
+[attribute.age]
+role = "quasi"
+kind = "numeric"
+range = [0, 80]
+step = 10
+missing = [""]
+source = "public"
+[attribute.sex]
+role = "quasi"
+kind = "nominal"
+values = ["f", "m"]
+source = "public"
+[attribute.illness]
+role = "sensitive"
+kind = "nominal"
+values = ["a", "b", "c"]
+source = "public"
+"""
+KEY = '[attribute.who]\nrole = "identifier"\n'
+
+
+def _schema(head: str = "rows_per_person = 1", more: str = "") -> sf.Schema:
+    return sf.Schema.parse(tomllib.loads(SCHEMA.format(head=head) + more))
+
+
+def _rows(lacking: int, number: int = 240) -> pl.DataFrame:
+    draw = random.Random(1)
+    return pl.DataFrame(
+        {
+            "age": ["" if at < lacking else str(draw.randrange(80)) for at in range(number)],
+            "sex": draw.choices("fm", k=number),
+            "illness": draw.choices("abc", k=number),
+        }
+    )
+
+
+def _table(lacking: int) -> sf.Table:
+    return sf.read(_rows(lacking), _schema("rows_per_person = 1\ncopies_are_people = true"))
+
+
+def test_mondrian_never_cuts_a_named_column() -> None:
+    release = sf.publish(_table(7), sf.Mondrian(k=10))
+    assert set(release.frame()["age"]) == {"*"}
+    said = release.warnings()[0]
+    assert said.startswith("age: 7 people have no value, fewer than 10, so no class of 10 can be cut by age; ")
+    assert 'missing = { values = [...], action = "suppress" }' in said
+    assert "max_suppressed" in said
+    freed = sf.publish(_table(7), sf.Mondrian(k=10, max_suppressed="0.05"))
+    assert "*" not in set(freed.frame()["age"])
+    assert not freed.few_missing
+
+
+def test_saving_warns_of_it(tmp_path: Path) -> None:
+    release = sf.publish(_table(7), sf.Mondrian(k=10))
+    with pytest.warns(PublicationWarning, match="age: 7 people have no value, fewer than 10"):
+        release.save(tmp_path / "release")
+    assert not sf.Release.load(tmp_path / "release").few_missing
+    for file in (tmp_path / "release").iterdir():
+        assert b"have no value" not in file.read_bytes()
+
+
+@pytest.mark.parametrize("lacking", [0, 10])
+def test_as_many_as_a_class_needs_are_not_named(lacking: int) -> None:
+    table = _table(lacking)
+    assert table.few_missing(10) == []
+    assert bool(table.few_missing(11)) == bool(lacking)
+
+
+def test_rows_are_called_rows() -> None:
+    table = sf.read(_rows(7), _schema(""))
+    assert table.few_missing(10)[0].rule.startswith("7 rows have no value, fewer than 10, so")
+    two = sf.read(_rows(17), _schema("rows_per_person = 2\ncopies_are_people = true"))
+    assert two.few_missing(10)[0].rule.startswith(
+        "17 rows have no value, fewer than 20 (10 people of up to 2 rows), so"
+    )
+
+
+def test_people_are_weighed_by_shares_of_their_rows() -> None:
+    rows = _rows(12).with_columns(who=pl.Series([str(at % 60) for at in range(240)]))
+    table = sf.read(rows, _schema('person = "who"', KEY))
+    assert [one.path for one in table.few_missing(10)] == ["attribute.age"]
+    share = 0.0
+    for at in range(60):  # by hand: a person's rows that are alike count once
+        own = {(age and int(age) // 10, *rest) for age, *rest, who in rows.rows() if who == str(at)}
+        share += sum(age == "" for age, *_ in own) / len(own)
+    said = table.few_missing(10)[0].rule
+    assert said.startswith(f"12 people have no value in some of their rows, {share:.1f} by the share of these in each")
+    assert table.few_missing(10)[0].rows == 12
+    assert table.few_missing(3) == []
+    assert "max_suppressed" not in table.few_missing(10)[0].hint
+
+
+def test_check_says_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _rows(7).write_csv(tmp_path / "rows.csv")
+    (tmp_path / "schema.toml").write_text(SCHEMA.format(head="rows_per_person = 1\ncopies_are_people = true"))
+    with pytest.raises(SystemExit):
+        main(["check", str(tmp_path / "rows.csv"), str(tmp_path / "schema.toml")])
+    assert "7 people have no value, fewer than 10" in " ".join(capsys.readouterr().out.split())
