@@ -374,9 +374,15 @@ def _of_values(attribute: Attribute) -> list[Problem]:
     found, names = [], attribute.domain.names
     if attribute.role == "sensitive" and (near := near_pairs(names)):
         rule = f"{count_of(len(near), 'pair of values differs', 'pairs of values differ')} in a letter, an ending, an "
-        rule += "abbreviation or the full stop of a code, and each value counts as a different one"
+        rule += "abbreviation or how a number, a day or a code is written, and each value counts as a different one"
         hint = "same = { value = [other spellings of it] } where they mean the same"
         found.append(Problem(attribute.where, rule, hint, count=len(near)))
+    none = sum(code != attribute.missing_code for code in attribute.no_value_codes)
+    if attribute.role == "sensitive" and none:
+        says = count_of(none, "listed value says that there is none", "listed values say that there is none")
+        rule = f"{says}, and a class may seem diverse by it"
+        hint = 'missing = ["unknown", "n/a"] names texts that are not values'
+        found.append(Problem(attribute.where, rule, hint, count=none))
     hint = 'read its values; role = "other" keeps it out of a release'
     if looks_like_free_text(names):
         rule = "looks like free text: values with several words; names may be in it"
