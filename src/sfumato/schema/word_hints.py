@@ -250,10 +250,12 @@ _COUNTS = {
     *("frequenza", "frequentie", "conteo", "personenzahl", "headcount", "wt", "wgt", "obs", "hochrechnung"),
     *("hochrechnungsfaktor", "einwohnerzahl", "einwohner", "bewohner", "inhabitants", "residents", "habitants"),
     *("habitantes", "abitanti", "inwoners", "poids", "ponderation", "ponderacion", "recuento", "conteggio"),
+    *("gew", "pond", "expansion", "multiplicity"),
 }
 _BESIDE = {  # words that may stand beside them: `n_people`, `number of persons`, `case count`
     *("of", "the", "der", "in", "no", "num", "number", "total", "people", "persons", "person", "patients", "personen"),
     *("row", "rows", "case", "cases", "record", "records", "falle", "faelle", "population", "cell", "survey"),
+    *("pers", "factor", "facteur", "faktor"),
 }
 _NUMBERS = {"number", "no", "num", "total"}
 _OF_PEOPLE = {"people", "persons", "patients", "personen", "cases", "records", "rows"}
@@ -262,7 +264,10 @@ _ALONE = {  # words for people: their number, where nothing stands beside them
     *("personnes", "cas", "personas", "pacientes", "casos", "poblacion", "persone", "pazienti", "casi", "popolazione"),
     *("gevallen", "bevolking"),
 }
-_WEIGHTS, _LIGHT = {"weight", "weights", "gewicht"}, 20  # bodies that are weighed weigh more, but for small children
+_WEIGHTS, _LIGHT = (
+    {"weight", "weights", "gew", "pond"},
+    20,
+)  # bodies that are weighed weigh more, but for small children
 _WHOLE = re.compile(r"\+?\d+(?:\.0*)?", re.ASCII)
 
 
