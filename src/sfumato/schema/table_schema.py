@@ -18,7 +18,7 @@ from sfumato.limits import SCHEMA_BYTES
 from sfumato.schema.attribute import Attribute, Role
 from sfumato.schema.checks import doubled_names, plain_spelling
 from sfumato.schema.domain import Values
-from sfumato.schema.free_text import looks_like_free_text, with_given_names
+from sfumato.schema.free_text import is_named_after_a_person, looks_like_free_text, with_given_names
 from sfumato.schema.from_toml import build_attribute
 from sfumato.schema.hierarchies import LEAVES_LIMIT, arx_lines, read_text
 from sfumato.schema.near_values import near_pairs
@@ -246,6 +246,10 @@ class Schema:
     def remarks(self) -> list[Problem]:
         """What a person should know and need not decide: values like free text or without groups, domains, no role."""
         found = [remark for attribute in self.published for remark in _of_values(attribute)]
+        rule = "looks like the name of a person, and is published with a release"
+        for text, key in {self.population or "": "population", self.name: "name"}.items():
+            if is_named_after_a_person(text):
+                found.append(Problem(key, rule, "give it a name that says nothing about anybody"))
         found += [
             Problem(
                 attribute.where,
