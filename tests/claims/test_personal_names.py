@@ -286,8 +286,9 @@ def _named(**head):
     attributes = {
         "age": {"role": "quasi", "kind": "numeric", "range": [0, 100]},
         column: {"role": "quasi", "values": ["a", "b"]},
+        "ill": {"role": "target", "values": ["yes", "no"]},
     }
-    frame = pl.DataFrame({"age": [30, 60] * 20, column: ["a", "b"] * 20})
+    frame = pl.DataFrame({"age": [30, 60] * 20, column: ["a", "b"] * 20, "ill": ["yes", "yes", "no"] * 13 + ["no"]})
     schema = sf.Schema.parse({"name": "t", "rows_per_person": 1, "source": "public", **head, "attribute": attributes})
     return sf.read(frame, schema)
 

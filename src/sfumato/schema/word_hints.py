@@ -193,17 +193,19 @@ def two_people(names: Iterable[str]) -> list[tuple[str, str]]:
 
     >>> two_people(["name_1", "name_2", "husband_age", "wife_age", "caller", "callee", "score_1", "score_2"])
     [('name_1', 'name_2'), ('husband_age', 'wife_age'), ('caller', 'callee')]
+    >>> two_people(["age_a", "age_b", "hepatitis_a", "hepatitis_b"])
+    [('age_a', 'age_b')]
     """
     firsts: dict[frozenset[str], tuple[str, str]] = {}
     found: list[tuple[str, str]] = []
     for name in names:
         words = tokens(name)
         party = words & _PARTIES
-        number = re.search(r"(?<!\d)[12](?!\d)", name)
+        number = re.search(r"(?<!\d)[12](?!\d)|(?<=[ _.-])[abAB]$", name)
         if not party and not (number and words & _OF_ONE):
             continue
         who = min(party) if party else number[0]  # type: ignore[index]
-        rest = words - party
+        rest = words - party - {who.lower()}
         if rest and not rest & _OF_ONE:
             continue
         first = firsts.setdefault(rest | {"" if party else "1"}, (name, who))
