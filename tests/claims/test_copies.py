@@ -99,6 +99,41 @@ def test_copied_rows_are_reported(rows, share):
     assert found(again).copies == again.height - again.unique().height
 
 
+def narrow(rows: int, often: list[int], seed: int) -> pl.DataFrame:
+    """Four columns in which people often agree; each person has as many rows as `often` says, one after the other."""
+    rng = np.random.default_rng(seed)
+    made = {
+        "age": rng.integers(18, 90, rows),
+        "sex": rng.integers(0, 2, rows),
+        "town": rng.integers(0, 4, rows),
+        "illness": rng.integers(0, 6, rows),
+    }
+    frame = pl.DataFrame(made).select(pl.all().cast(pl.String))
+    return frame[np.repeat(np.arange(rows), np.resize(often, rows)).tolist()]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_many_copies_in_a_narrow_table_are_reported(seed):
+    """Forty people with 12 rows each and 360 with one to three: 16 times as many equal pairs as by chance."""
+    assert found(narrow(400, [12, 1, 1, 2, 3, 1, 1, 2, 3, 1], seed)) is not None
+    for rows in (400, 1100, 4000):
+        assert found(narrow(rows, [1], seed)) is None
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_ordinary_narrow_tables_are_not_reported(seed):
+    """Any three to six columns of Adult, in which people agree often; copies are more than a quarter of most."""
+    rng = np.random.default_rng(seed)
+    table = sf.datasets.adult()
+    names = [a.name for a in table.schema.attributes if a.name != "fnlwgt"]
+    many = 0
+    for width in (3, 4, 5, 6):
+        frame = adult(rng.choice(names, width, replace=False).tolist(), int(rng.choice([400, 1500, 8000])))
+        many += 4 * frame.unique().height < 3 * frame.height
+        assert found(frame) is None
+    assert many >= 2
+
+
 def test_a_list_in_which_one_column_tells_all_is_not_reported():
     """A list of towns with their counties: nobody can tell copies from people of one town."""
     town = np.random.default_rng(4).integers(0, 300, 2000)
@@ -114,7 +149,7 @@ def test_a_database_says_the_same():
 def test_mutants_are_caught(monkeypatch):
     """Without a share, without chance, without dependence and without several kinds, one of the tables above fails."""
     with monkeypatch.context() as mutant:
-        mutant.setattr(copies, "beyond_chance", lambda *_: True)
+        mutant.setattr(copies, "beyond_chance", lambda *_, **__: True)
         assert found(adult(COARSE[:4], 3000)) is not None
     with monkeypatch.context() as mutant:
         mutant.setattr(copies, "_ENOUGH", 10**9)  # columns taken for independent
@@ -126,6 +161,9 @@ def test_mutants_are_caught(monkeypatch):
         mutant.setattr(copies, "_ALONE", 2.0)
         town = np.arange(2000) % 300
         assert found(pl.DataFrame({"town": town, "odd": town % 2}).select(pl.all().cast(pl.String))) is not None
+    with monkeypatch.context() as mutant:
+        mutant.setattr(copies, "_NARROW", 0)
+        assert found(narrow(400, [12, 1, 1, 2, 3, 1, 1, 2, 3, 1], 0)) is None
     few = pl.concat([people(), people()[:25]])
     assert found(few) is None
     with monkeypatch.context() as mutant:

@@ -51,9 +51,12 @@ def test_rows_are_not_people_beside_a_number_of_people(name, role):
 
 
 NAMES = ["cases", "Personen", "Einwohner", "inhabitants", "N_OBS", "population", "patients", "wt", "hochrechnung"]
+FACTORS = ["pond", "expansion", "expansion_factor", "multiplicity"]
 
 
-@pytest.mark.parametrize("name", [*NAMES, "residents", "personnes", "habitantes", "abitanti", "inwoners"])
+@pytest.mark.parametrize(
+    "name", [*NAMES, "residents", "personnes", "habitantes", "abitanti", "inwoners", "gew", "N_pers", *FACTORS]
+)
 def test_other_names_of_a_number_of_people(name):
     assert "number of people a row stands for" in sf.check(cells(name), schema())[0].rule
 
@@ -101,13 +104,28 @@ def test_a_draft_asks_whether_a_row_is_a_person(name):
 
 
 def test_names_and_numbers_that_count_nobody():
-    for name in ("visit_count", "weight_kg", "children", "n_rooms", "country", "number", "account", "score", "no"):
+    for name in (
+        "visit_count",
+        "weight_kg",
+        "children",
+        "n_rooms",
+        "country",
+        "number",
+        "account",
+        "score",
+        "no",
+        "gewerbe",
+        "risk_factor",
+        "factor",
+        "pers",
+    ):
         assert not named_like_counts(name), name
     for texts in (["1"], ["1.0", "1"], ["0.5", "2"], ["low", "2"], ["-1", "3"], []):
         assert not holds_counts("n", texts), texts
     assert holds_counts("n", ["0", "1"])
     assert holds_counts("weight", ["3", "80"])
     assert not holds_counts("weight", ["48", "80"])  # kilograms
+    assert not holds_counts("gew", ["48", "80"])
 
 
 def test_the_hint_of_verify_does_not_lead_to_a_false_verdict(tmp_path):

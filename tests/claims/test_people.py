@@ -405,6 +405,29 @@ def test_spellings_of_one_key_are_refused(one, other):
         Table.from_codes(schema(), coded, names, people=frame["mrn"].to_list()).require()
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Anna Peterson", "Peterson, Anna"),
+        ("Jan de Vries", "de Vries,Jan"),
+        ("M\u00fcller7", "Mueller7"),
+        ("M\u00dcLLER7", "mueller7"),
+        ("S\u00f8ren", "Soeren"),
+        ("17", "\u0661\u0667"),
+    ],
+)
+def test_a_name_in_two_orders_and_digits_of_two_scripts_are_one_key(one, other):
+    with pytest.raises(sf.ReadError, match="2 keys differ from another only in"):
+        sf.read(keyed_by(one, other, "x1", "x2", one), schema(rows_per_person=1))
+    assert sf.read(keyed_by(one, other, "x1", "x2", one), schema(person_exact=True)).people == 4
+
+
+def test_names_that_differ_and_codes_with_a_comma_are_people():
+    assert sf.read(keyed_by("Anna Peterson", "Peterson, Hanna", "Peter Annason"), schema()).people == 3
+    assert sf.read(keyed_by("12,34", "34,12", "34 12"), schema(person_exact=True)).people == 3
+    assert sf.read(keyed_by("12,34", "34,12", "M\u00fcller", "Muller"), schema()).people == 4
+
+
 def test_keys_that_differ_in_more_are_people():
     assert sf.read(keyed_by("q7", "q70", "7q", "é1", "e1"), schema()).people == 5
     assert sf.read(keyed_by(*range(1, 1001)), schema()).people == 1000

@@ -10,7 +10,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.schema import free_text
-from sfumato.schema.free_text import HeldValues, named_values, names_rule
+from sfumato.schema.free_text import HeldValues, is_named_after_a_person, named_values, names_rule
 
 FIRST = (
     "Anna",
@@ -279,3 +279,43 @@ def test_mutants_are_caught(monkeypatch, name):
     assert named_values(people)
     monkeypatch.setattr(free_text, name, {"_RARE": 0, "_QUARTER": 1, "_TEN": 100}[name])
     assert not named_values(people)
+
+
+def _named(**head):
+    column = head.pop("column", "town")
+    attributes = {
+        "age": {"role": "quasi", "kind": "numeric", "range": [0, 100]},
+        column: {"role": "quasi", "values": ["a", "b"]},
+        "ill": {"role": "target", "values": ["yes", "no"]},
+    }
+    frame = pl.DataFrame({"age": [30, 60] * 20, column: ["a", "b"] * 20, "ill": ["yes", "yes", "no"] * 13 + ["no"]})
+    schema = sf.Schema.parse({"name": "t", "rows_per_person": 1, "source": "public", **head, "attribute": attributes})
+    return sf.read(frame, schema)
+
+
+@pytest.mark.parametrize(
+    "head", [{"name": "of anna@klein.org"}, {"population": "tel 0612345678"}, {"column": "anna.klein@klein.org"}]
+)
+def test_addresses_in_names_that_a_release_states_are_refused(head, tmp_path):
+    table = _named(**head)
+    release = sf.publish(table, sf.Mondrian(sf.KAnonymity(5)))
+    with pytest.raises(sf.ReleaseError, match="holds an e-mail address or a telephone number") as error:
+        release.save(tmp_path / "out")
+    assert "klein" not in str(error.value)
+    release.save(tmp_path / "out", allow_text=True)
+    with pytest.raises(sf.ReleaseError, match="holds an e-mail address or a telephone number"):  # before any draw
+        sf.publish(table, sf.NoisyTable(1), save_to=tmp_path / "dp", allow_noise=True, allow_unaccounted=True)
+
+
+@pytest.mark.parametrize("name", ["Anna_Klein", "anna klein", "Becker, Anna"])
+def test_a_table_that_is_named_after_a_person_is_remarked(name):
+    assert [one.path for one in _named(name=name).schema.remarks() if "name of a person" in one.rule] == ["name"]
+    assert [one.path for one in _named(population=name).schema.remarks() if "of a person" in one.rule] == ["population"]
+
+
+@pytest.mark.parametrize(
+    "name", ["t", "Clinic Delft 2025", "patients", "adult", "San Jose", "heart disease", "visits 2024"]
+)
+def test_ordinary_names_of_tables_are_not_remarked(name, tmp_path):
+    assert not is_named_after_a_person(name)
+    sf.publish(_named(name=name, population=name, column=name), sf.Mondrian(sf.KAnonymity(5))).save(tmp_path / "out")

@@ -261,6 +261,57 @@ def test_the_verifier_says_where_missing_is_the_only_second_value(tmp_path) -> N
     assert f"Warning: {said}" in bare.notes
 
 
+LISTED = SCHEMA.replace('["flu", "gout", "none"]', '["flu", "gout", "none", "unknown", "n/a", "?", "C34.1", "c34-1"]')
+
+
+@pytest.mark.parametrize(
+    ("second", "said"),
+    [
+        (["unknown", "n/a", "?"], "everyone whose illness is known has the same; a missing value counts as a value of"),
+        (["flu", "C34.1"], ""),
+        (["flu", "none"], ""),  # no illness is a value
+    ],
+)
+def test_listed_values_that_say_that_there_is_none_are_no_second_value(second, said, tmp_path) -> None:
+    values = [["flu", *second][at % (len(second) + 1)] for at in range(20)] + ["flu", "gout", "none"] * 10
+    rows = pl.DataFrame({"age": [30] * 20 + [60] * 30, "town": ["a"] * 50, "illness": values})
+    schema = sf.Schema.parse(tomllib.loads(LISTED))
+    assert any("1 pair of values differs" in one.rule for one in schema.remarks())
+    assert any("3 listed values say that there is none" in one.rule for one in schema.remarks())
+    release = sf.publish(sf.read(rows, schema), sf.Mondrian(sf.KAnonymity(5) & sf.LDiversity(2, kind="distinct")))
+    release.save(tmp_path / "out", format="csv")
+    for stated in (release.warnings(), sf.verify(tmp_path / "out").notes):
+        assert any(f"in 1 of 2 classes {said}" in one for one in stated) == bool(said)
+    assert any("who lacks illness" in one for one in release.claim.silent_on)
+
+
+def test_a_class_of_spellings_of_one_value_is_named(tmp_path) -> None:
+    values = ["C34.1", "c34-1"] * 10 + ["flu", "C34.1", "c34-1"] * 10
+    rows = pl.DataFrame({"age": [30] * 20 + [60] * 30, "town": ["a"] * 50, "illness": values})
+    schema = sf.Schema.parse(tomllib.loads(LISTED))
+    release = sf.publish(sf.read(rows, schema), sf.Mondrian(sf.KAnonymity(5) & sf.LDiversity(2, kind="distinct")))
+    said = "in 1 of 2 classes all values of illness may be spellings of one; each counts as a value of its own"
+    assert said in release.warnings()
+    release.save(tmp_path / "out", format="csv")
+    assert f"Warning: {said}" in sf.verify(tmp_path / "out").notes
+
+
+@pytest.mark.parametrize("spelt", [["1", "01"], ["1", "1.0"], ["2.5", "2,5"]])
+def test_a_number_in_two_spellings_is_refused(spelt) -> None:
+    rows = pl.DataFrame({"age": [30] * 20, "town": ["a"] * 20, "illness": spelt * 10})
+    schema = sf.Schema.parse(tomllib.loads(SCHEMA.replace('"flu", "gout"', ", ".join(f'"{one}"' for one in spelt))))
+    with pytest.raises(sf.SchemaError, match="would count as different values"):
+        sf.publish(sf.read(rows, schema), sf.Mondrian(sf.KAnonymity(5) & sf.LDiversity(2)))
+
+
+def test_codes_of_several_levels_are_not_refused() -> None:
+    codes = ["250", "250.0", "250.00", "01.1", "01.10", "1.234", "10-19"]
+    rows = pl.DataFrame({"age": [30] * 70, "town": ["a"] * 70, "illness": codes * 10})
+    listed = ", ".join(f'"{one}"' for one in codes)
+    schema = sf.Schema.parse(tomllib.loads(SCHEMA.replace('"flu", "gout", "none"', listed)))
+    assert sf.publish(sf.read(rows, schema), sf.Mondrian(sf.KAnonymity(5) & sf.LDiversity(2))).rows == 70
+
+
 def test_a_page_adds_no_warning_of_python(files, tmp_path) -> None:
     page = ["--page", str(tmp_path / "p.html")]
     with warnings.catch_warnings():

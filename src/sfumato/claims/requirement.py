@@ -317,7 +317,7 @@ def requirement_notes(requirement: Requirement, schema: Schema) -> tuple[str, ..
             "learns more"
         )
     if requirement.reads_sensitive:
-        missing = [attribute.name for attribute in schema.sensitive if attribute.missing_code is not None]
+        missing = [attribute.name for attribute in schema.sensitive if attribute.no_value_codes]
         if missing:
             names = ", ".join(missing)
             notes.append(f"who lacks {names}: missing counts as a value of its own, so the known ones may be all alike")

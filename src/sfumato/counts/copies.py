@@ -3,7 +3,8 @@
 Source    Ours. The tree of pairs is that of Chow & Liu, IEEE Trans. Inf. Theory 14(3), 1968.
 Claim     Copies are reported only where they are many (more than 5 % of the rows, and 20 different rows that occur
           again) and there are more than 100 times as many pairs of equal rows as there would be if each column
-          depended on one other column at most. Rows that agree in every quasi-identifier are reported where there are
+          depended on one other column at most; ten times, where a quarter of the rows are copies and six columns or
+          fewer tell them apart. Rows that agree in every quasi-identifier are reported where there are
           ten times as many pairs of them, and 20 combinations that occur again. A join is reported where nearly all
           combinations occur a multiple of m times, and chance would have it so once in a billion tables.
 Because   the chance that two rows agree in every column is then the product of the chances that they agree in one
@@ -13,6 +14,7 @@ Because   the chance that two rows agree in every column is then the product of 
           Were the number of times left to chance, one combination in m would occur a multiple of m times.
 Checked   tests/claims/test_copies.py::test_ordinary_tables_with_equal_rows_are_not_reported
           tests/claims/test_copies.py::test_copied_rows_are_reported
+          tests/claims/test_copies.py::test_many_copies_in_a_narrow_table_are_reported
           tests/claims/test_copies.py::test_mutants_are_caught
           tests/claims/test_joined_rows.py::test_a_join_that_repeats_rows_is_refused
           tests/claims/test_joined_rows.py::test_ordinary_tables_are_not_reported
@@ -58,6 +60,7 @@ _KINDS = 20  # different rows that occur again: fewer may be one common answer, 
 _DIFFERENT = 100  # different rows by which chance can be judged
 _TIMES = 100  # as many pairs as chance gives that are still taken for chance
 _TIMES_ALIKE = 10  # the same, of rows that agree in the quasi-identifiers alone; public tables of people reach 7
+_NARROW, _QUARTER = 6, 4  # columns up to which, and rows a copy from which, ten times are more than chance here too
 _SAMPLE, _COLUMNS = 2_000, 40  # different rows and columns by which chance is judged
 _ALONE = 0.95  # different values for each different row, from which a column is left out of account
 _ENOUGH = 8  # pairs of rows that agree in a column, from which another column is said to depend on it
@@ -132,7 +135,18 @@ def find_copies(source: Source) -> Copies | None:
     weight = pl.DataFrame({_ROW: places, _OFTEN: times}).with_columns(pl.col(_ROW).cast(pl.UInt32))
     cells = cells.join(weight, on=_ROW, how="left", maintain_order="left")
     codes = [cells[name].rank("dense").fill_null(0).to_numpy().astype(np.int64) for name in names]
-    return Copies(copies, rows=rows) if beyond_chance(codes, cells[_OFTEN].to_numpy(), times) else None
+    return Copies(copies, rows=rows) if _far_too_many(codes, cells[_OFTEN].to_numpy(), times) else None
+
+
+def _far_too_many(codes: Sequence[np.ndarray], weights: np.ndarray, times: np.ndarray) -> bool:
+    """Whether rows that are equal in every column occur beyond chance.
+
+    The columns of a narrow table have few ways to depend on each other that a tree of pairs leaves out, so that less
+    is needed where copies are many: tables of people with six columns or fewer reach 4 there.
+    """
+    rows = int(times.sum())
+    narrow = len(codes) <= _NARROW and _QUARTER * (rows - len(times)) >= rows
+    return beyond_chance(codes, weights, times, most=_TIMES_ALIKE if narrow else _TIMES)
 
 
 def _many(times: np.ndarray) -> bool:
@@ -152,7 +166,7 @@ def _copies_there(source: Source) -> Copies | None:
     cells = source.collect(source.scan(source.columns, limit=_SAMPLE - 1))
     codes = [cells[name].rank("dense").fill_null(0).to_numpy().astype(np.int64) for name in source.columns]
     rows = int(times.sum())
-    return Copies(rows - len(times), rows=rows) if beyond_chance(codes, cells[ROWS].to_numpy(), times) else None
+    return Copies(rows - len(times), rows=rows) if _far_too_many(codes, cells[ROWS].to_numpy(), times) else None
 
 
 def alike_beyond_chance(codes: np.ndarray, times: np.ndarray) -> int:

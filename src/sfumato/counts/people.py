@@ -12,7 +12,8 @@ Checked   tests/claims/test_people.py::test_the_cap_reads_one_person_at_a_time
           tests/claims/test_people.py::test_spellings_of_one_key_are_refused
 Silent on keys that are wrong: two people under one key count as one, a person under two keys as two. A key is compared
           as text without surrounding blanks: "007" is not "7". Keys that agree in their letters and digits, leading
-          zeros aside, are refused, unless the schema says `person_exact = true`.
+          zeros aside, are refused, unless the schema says `person_exact = true`. Digits of any script are digits, ue
+          is ü, and a surname may stand first, before a comma; +31 6 and 06 of one telephone are two keys.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from __future__ import annotations
 import hashlib
 import math
 import re
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 
@@ -157,6 +159,8 @@ _NINES = r"^9{6,}$"  # a number that is often written for no key, and may be one
 _LETTERS, _SIGNS = r"[\p{L}\p{N}]", r"[^\p{L}\p{M}\p{N}]"
 _UNSEEN = r"[[\p{Cf}\p{Cc}]--\s]"  # characters nobody sees, blanks aside
 _ZEROS = r"(^|\D)0+(\d)"
+_SURNAME_FIRST = r"^\s*([\p{L}\p{M}'. -]+?)\s*,\s*([\p{L}\p{M}'. -]+?)\s*$"  # Peterson, Anna
+_TWO_LETTERS = str.maketrans({"\u00e4": "ae", "\u00f6": "oe", "\u00fc": "ue", "\u00f8": "oe", "\u00e5": "aa"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,13 +278,24 @@ def bare_keys(columns: Sequence[pl.Series]) -> list[pl.Series]:
 
 
 def _folded(keys: pl.Series) -> pl.Series:
-    """Return keys without case, blanks, unseen characters, forms of a letter and leading zeros of a run of digits."""
-    seen = keys.str.replace_all(_UNSEEN, "")
+    """Return keys without case, blanks, unseen characters, forms of a letter and leading zeros of a run of digits.
+
+    A surname before a comma goes to the end.
+    """
+    seen = keys.str.replace_all(_UNSEEN, "").str.replace(_SURNAME_FIRST, "$2 $1")
     wide = (seen.str.len_bytes() != seen.str.len_chars()).arg_true()
     if len(wide):
-        seen = seen.scatter(wide, pl.Series([one_form(key) for key in seen.gather(wide).to_list()], dtype=pl.String))
+        seen = seen.scatter(
+            wide, pl.Series([_plain_letters(key) for key in seen.gather(wide).to_list()], dtype=pl.String)
+        )
     short = seen.str.to_lowercase().str.replace_all(_ZEROS, "$1$2")
     return short.str.replace_all(r"\s+", "").str.replace_all(_ZEROS, "$1$2")
+
+
+def _plain_letters(key: str) -> str:
+    """Return a key in one form of letters: digits of any script as 0 to 9, letters that are also written as two so."""
+    digits = (str(unicodedata.decimal(sign)) if sign.isdecimal() else sign for sign in one_form(key))
+    return "".join(digits).translate(_TWO_LETTERS)
 
 
 def _bare(folded: pl.Series) -> pl.Series:
@@ -371,7 +386,7 @@ def alike_problem(alike: int, exact: str = _EXACT) -> list[Problem]:
     if not alike:
         return []
     differ = f"{alike} keys differ from another only in case, blanks, punctuation or leading zeros"
-    rule = f"{differ}; one person would be counted as several"
+    rule = f"{differ}, or in the order of a name or the form of a letter; one person would be counted as several"
     hint = f"write each key in one way in the file, or {exact} where they are different people"
     return [Problem("person", rule, hint, count=alike)]
 

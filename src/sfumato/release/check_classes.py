@@ -18,13 +18,14 @@ import polars as pl
 from sfumato.claims import VERIFY_TOLERANCE, AlphaK, Found, Ground, KAnonymity, Requirement, anonymity_parts
 from sfumato.errors import Problem, ReleaseError, count_of
 from sfumato.release.declared import PEOPLE, StatedPeople, contradictions, stated_by, value_contradictions
-from sfumato.release.exposed import known_alike, nearly_one_value
+from sfumato.release.exposed import known_alike, nearly_one_value, spelt_alike
 from sfumato.release.files import DAMAGED, TIMES, collected, distinct_texts, tally
 from sfumato.release.from_text import counts_of, dense, single_code
 from sfumato.release.verdict import Finding
 from sfumato.schema import Attribute, Schema, Values, parse_label
 from sfumato.schema.checks import plain_spelling
 from sfumato.schema.fingerprints import FewRows, Fingerprints, lonely_rows, rows_of_few
+from sfumato.schema.near_values import near_codes
 
 __all__ = ["Examined", "examine_bucket_tables", "examine_rows", "ground_of", "label_problems", "unsorted"]
 
@@ -257,17 +258,37 @@ def _classes_of_one(people: np.ndarray, schema: Schema, *, keyed: bool) -> list[
 def _alike_but_missing(
     sensitive: Sequence[Attribute], classes: np.ndarray, values: Mapping[str, Texts], times: np.ndarray
 ) -> list[str]:
-    """Say in how many classes everyone whose value is known has the same one, by attribute."""
+    """Say in how many classes all known values are one, missing ones and other spellings aside, by attribute."""
     from scipy.sparse import csr_matrix
 
     said = []
-    for attribute in (one for one in sensitive if one.missing_code is not None):
+    for attribute in sensitive:
         distinct, places = values[attribute.name]
+        near = near_codes(attribute.texts()) if isinstance(attribute.domain, Values) else []
+        if not attribute.no_value_codes and near == list(range(len(near))):
+            continue
         codes, width, _ = _value_codes(attribute, values[attribute.name])
-        blank = np.array([_code(attribute, text) == attribute.missing_code for text in distinct], bool)
+        found = [_code(attribute, text) for text in distinct]
+        blank = np.array([code in attribute.no_value_codes for code in found], bool)
         counts = csr_matrix((times, (classes, codes)), shape=(int(classes.max(initial=-1)) + 1, width), dtype=np.int64)
         said.append(known_alike(attribute.name, counts, np.unique(codes[blank[places]]).tolist()))
+        if near:
+            said.append(spelt_alike(attribute.name, counts, _first_codes(found, codes, places, near=near, width=width)))
     return [f"Warning: {sentence}" for sentence in said if sentence]
+
+
+def _first_codes(
+    found: Sequence[int | None], codes: np.ndarray, places: np.ndarray, *, near: Sequence[int], width: int
+) -> list[int]:
+    """Return for each numbered value the first one that it may be a spelling of."""
+    first = list(range(width))
+    kept: dict[int, int] = {}
+    for place, at in zip(*np.unique(places, return_index=True), strict=True):
+        code = found[place]
+        if code is not None:
+            number = int(codes[at])
+            first[number] = min(first[number], kept.setdefault(near[code], number))
+    return first
 
 
 def _people(

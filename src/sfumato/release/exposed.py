@@ -22,13 +22,15 @@ import numpy as np
 from sfumato.claims import Requirement
 from sfumato.claims.requirement import Unit
 from sfumato.errors import count_of
+from sfumato.schema import Values
+from sfumato.schema.near_values import near_codes
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
     from sfumato.release.release import Release
 
-__all__ = ["Exposed", "class_warnings", "known_alike", "nearly_one_value"]
+__all__ = ["Exposed", "class_warnings", "known_alike", "nearly_one_value", "spelt_alike"]
 
 _PLURAL = {"class": "es", "group": "s"}
 _MANY = 20  # rows of a class from which nearly all having one value is not chance
@@ -126,26 +128,46 @@ def _nearly_alike(release: Release) -> list[str]:
 
 
 def _alike_but_missing(release: Release) -> list[str]:
-    """Warn of classes in which everyone whose value is known has the same one, and missing is the second value."""
+    """Warn of classes in which all known values are one, missing ones and other spellings aside."""
     asked = release.claim.promise
     if not isinstance(asked, Requirement) or not asked.reads_sensitive or release.form != "generalized":
         return []
     found = [
-        known_alike(attribute.name, release.groups.histogram(attribute.name), [attribute.missing_code])
+        known_alike(attribute.name, release.groups.histogram(attribute.name), attribute.no_value_codes)
         for attribute in release.carried
-        if attribute.role == "sensitive" and attribute.missing_code is not None
+        if attribute.role == "sensitive"
+    ]
+    found += [
+        spelt_alike(attribute.name, release.groups.histogram(attribute.name), near_codes(attribute.texts()))
+        for attribute in release.carried
+        if attribute.role == "sensitive" and isinstance(attribute.domain, Values)
     ]
     return list(filter(None, found))
 
 
+def spelt_alike(name: str, counts: csr_matrix, first: Sequence[int]) -> str:
+    """Say in how many classes all values may be spellings of one; `first` of each value, as `near_codes` returns it."""
+    from scipy.sparse import csr_matrix as matrix
+
+    width = counts.shape[1]
+    if list(first) == list(range(width)):
+        return ""
+    joined = (counts @ matrix((np.ones(width, np.int64), (np.arange(width), first)), shape=(width, width))).tocsr()
+    alike = int(((np.diff(counts.indptr) > 1) & (np.diff(joined.indptr) == 1)).sum())
+    if not alike:
+        return ""
+    of = f"in {alike:,} of {count_of(counts.shape[0], 'class', 'classes')} all values of {name}"
+    return f"{of} may be spellings of one; each counts as a value of its own"
+
+
 def known_alike(name: str, counts: csr_matrix, missing: Sequence[int]) -> str:
-    """Say in how many classes everyone whose value is known has the same, and `missing` is the second; else nothing.
+    """Say in how many classes everyone whose value is known has the same, and the others are `missing`; else nothing.
 
     `counts` has a line for each class and a column for each value.
     """
     known = np.setdiff1d(np.arange(counts.shape[1]), missing)
     values, without = np.diff(counts.indptr), np.diff(counts[:, known].indptr)
-    alike = int(((values == without + 1) & (without == 1)).sum())
+    alike = int(((values >= 2) & (without <= 1)).sum())
     if not alike:
         return ""
     of = f"in {alike:,} of {count_of(counts.shape[0], 'class', 'classes')} everyone whose {name} is known has the same"

@@ -57,7 +57,13 @@ from sfumato.release.release import Release
 from sfumato.release.tables import PublishedTable, published_frames
 from sfumato.release.workbook import write_workbook
 from sfumato.schema import Attribute, Labels, Schema, Values
-from sfumato.schema.free_text import HeldValues, refuse_free_text, refuse_listed_names, refuse_spelt_text
+from sfumato.schema.free_text import (
+    HeldValues,
+    refuse_addressed_names,
+    refuse_free_text,
+    refuse_listed_names,
+    refuse_spelt_text,
+)
 from sfumato.schema.word_hints import suggested
 from sfumato.version import __version__
 
@@ -458,7 +464,7 @@ def _refuse_text(release: Release) -> None:
     for place, attribute in enumerate(release.quasi):
         if isinstance(attribute.domain, Values) and attribute.source != "public":
             _refuse_spelt(release, place, attribute, attribute.domain)
-    refuse_listed_names(_lists(release.schema.published))
+    refuse_names_in_lists(release.schema)
 
 
 def _held(release: Release, attribute: Attribute, domain: Values, rows: np.ndarray) -> HeldValues:
@@ -497,8 +503,10 @@ def _lists(attributes: Sequence[Attribute]) -> dict[str, tuple[str, ...]]:
 
 
 def refuse_names_in_lists(schema: Schema) -> None:
-    """Refuse, by the schema alone, lists of values that are published whole and hold names of people."""
+    """Refuse, by the schema alone, lists of values and names of columns that are published and tell who people are."""
     refuse_listed_names(_lists(schema.published))
+    stated = {"name": schema.name, "population": schema.population or ""}
+    refuse_addressed_names(stated | {f"the name of column {at}": a.name for at, a in enumerate(schema.published, 1)})
 
 
 def refuse_form(release: Release, *, counts: bool) -> None:

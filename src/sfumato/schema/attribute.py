@@ -124,6 +124,17 @@ class Attribute:
         """Names of all codes, in code order."""
         return [self.text(code) for code in range(self.size)]
 
+    @property
+    def no_value_codes(self) -> tuple[int, ...]:
+        """Codes that say that there is no value: missing, and listed values such as "unknown", "n/a" or "?"."""
+        from sfumato.schema.word_hints import NO_VALUE, means_none
+
+        words = NO_VALUE - {"None", "-"}  # no illness, and a negative test, are values
+        names = self.domain.names if isinstance(self.domain, Values) else ()
+        found = tuple(code for code, name in enumerate(names) if means_none(name) or name in words)
+        missing = () if self.missing_code is None else (self.missing_code,)
+        return (*found, *missing)
+
     def same_codes(self, other: Attribute) -> bool:
         """Whether a code means the same value in both."""
         return self is other or (self.domain == other.domain and self.missing_code == other.missing_code)

@@ -120,6 +120,8 @@ _SOFT = r"[.,;:'\"`\u00b4\u2018\u2019\u201c\u201d()\[\]{}_/\\]"
 _HYPHEN = r"[-\u2010-\u2015]"
 _SIGNS = re.compile(rf"(?<!\d){_SOFT}|{_SOFT}(?!\d)|(?<=[^\W\d]){_HYPHEN}(?=\w)|(?<=\w){_HYPHEN}(?=[^\W\d])")
 _BLANKS = re.compile(r"(?<!\d)\s+|\s+(?!\d)")
+_NUMBER = re.compile(r"(-?)0*(\d+)(?:[.,](\d+))?", re.ASCII)
+_THOUSANDS = 3  # digits after a sign that may part thousands
 
 
 _NO_VALUE = "(missing)"
@@ -129,12 +131,16 @@ def plain_spelling(text: str) -> str:
     """Return a text without what two spellings of one value differ in.
 
     That is case, blanks, accents, forms of a letter, unseen signs and punctuation. Kept are signs between digits (1.5,
-    10-19), a hyphen that joins nothing (A-), and signs that mean something (+, <, %).
+    10-19), a hyphen that joins nothing (A-), and signs that mean something (+, <, %). Of a number, leading zeros, a
+    comma in the place of the decimal point and .0 after a number below 100 go as well. Other zeros at the end stay: in
+    codes such as 250 and 250.0 they mean something.
 
     >>> plain_spelling("COVID-19.") == plain_spelling("Covid 19")
     True
     >>> plain_spelling("A-") == plain_spelling("A+")
     False
+    >>> plain_spelling("01.0"), plain_spelling("2,5"), plain_spelling("250.0")
+    ('1', '2.5', '250.0')
     """
     if text == _NO_VALUE:  # our own mark is not a spelling of a value named missing
         return text
@@ -144,7 +150,18 @@ def plain_spelling(text: str) -> str:
         apart = unicodedata.normalize("NFKD", one_form(plain))
         bare = unicodedata.normalize("NFC", _ACCENTS.sub("", apart))
         plain = _BLANKS.sub("", _SIGNS.sub("", bare)).strip() or " ".join(bare.split())
+        plain = _plain_number(plain)
     return plain
+
+
+def _plain_number(text: str) -> str:
+    found = _NUMBER.fullmatch(text)
+    if found is None:
+        return text
+    minus, whole, part = found.groups()
+    if part is None or (part == "0" and len(whole) < _THOUSANDS):  # codes of diagnoses have three digits
+        return f"{minus}{whole}"
+    return text if len(part) == _THOUSANDS else f"{minus}{whole}.{part}"
 
 
 def read_same(given: Mapping[str, Sequence[Any]] | None) -> dict[str, str]:

@@ -34,11 +34,13 @@ __all__ = [
     "address_rule",
     "addressed_values",
     "are_categories",
+    "is_named_after_a_person",
     "looks_like_free_text",
     "named_values",
     "names_rule",
     "own_values",
     "rare_texts",
+    "refuse_addressed_names",
     "refuse_free_text",
     "refuse_listed_names",
     "refuse_spelt_text",
@@ -328,6 +330,23 @@ def refuse_listed_names(lists: Mapping[str, Iterable[str]]) -> None:
                 'give the role other, source = "data" where it is read off the file, or allow_text=True (--allow-text)'
             )
             raise ReleaseError(rule, hint=hint)
+
+
+def refuse_addressed_names(texts: Mapping[str, str]) -> None:
+    """Raise where a name that a release states holds an e-mail address or a telephone number; the schema says it."""
+    for where, text in texts.items():
+        if _ADDRESS.search(text):
+            rule = f"{where} holds an e-mail address or a telephone number, and is published with the release"
+            raise ReleaseError(rule, hint="give it another name, or say yes with allow_text=True (--allow-text)")
+
+
+def is_named_after_a_person(text: str) -> bool:
+    """True for two to four words, one of them a common given name, as `Anna_Klein` is; `Santa Clara` is a place.
+
+    >>> is_named_after_a_person("Anna_Klein"), is_named_after_a_person("Clinic Delft 2025")
+    (True, False)
+    """
+    return _has_given_name(text)
 
 
 def names_rule(values: HeldValues) -> str:

@@ -3,7 +3,8 @@
 Source    Ours. Edit distance: Levenshtein 1966, with neighbours exchanged (Damerau 1964).
 Claim     A pair is named where its values differ in one word only, and these two words have at least six letters each,
           begin alike and are one edit apart; or one is the plural of the other; or one is cut short by a full stop; or
-          where both are codes such as I21.9 that differ in the full stop.
+          where both are codes such as I21.9 that differ in the full stop, the hyphen or the blank, numbers of one size,
+          days that can be read as the same, or words joined by "and", & or +.
 Because   words are compared one by one, after case, accents and punctuation are gone.
 Checked   tests/unit/schema/test_near_values.py::test_named
           tests/unit/schema/test_near_values.py::test_not_named
@@ -14,21 +15,28 @@ Cost      the letters of all values; lists of more than 5,000 are not looked at.
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Sequence
+from contextlib import suppress
+from decimal import Decimal
 
 from sfumato.schema.checks import plain_spelling
 from sfumato.visible import one_form
 
-__all__ = ["near_pairs"]
+__all__ = ["near_codes", "near_pairs"]
 
 _MOST = 5_000
 _LONG = 6  # letters, from which on one edit is rather a slip than another word
 _SHORT = 3  # letters that an abbreviation has at least
 _PLURALS = ("s", "es", "en", "n", "e", "er")
-_CODE = re.compile(r"[a-z]\d{2}\.?\d{0,4}")
+_CODE = re.compile(r"[a-z]\d{2}[. -]?\d{0,4}")
+_NUMBER = re.compile(r"-?\d{1,15}(?:[.,]\d{1,15})?", re.ASCII)
+_DAY = re.compile(r"(\d{1,4})([-./ ])(\d{1,2})\2(\d{1,4})", re.ASCII)
+_THOUSANDS, _YEAR = 3, 4  # digits
+_AND = re.compile(r"(?<=\w)\s*[&+]\s*(?=\w)|(?<=\w)\s+(?:and|und|et)\s+(?=\w)")
 _WORDS = re.compile(r"[^\W\d_]+\.?|\d+")
 _MARKS = re.compile("[\u0300-\u036f]")
 
@@ -51,7 +59,51 @@ def near_pairs(names: Sequence[str]) -> list[tuple[str, str]]:
                 first, second = sorted((one, other))
                 if _near(names[first], names[second], words[first], words[second]):
                     found.add((first, second))
+    meant: dict[object, list[int]] = defaultdict(list)
+    for place, name in enumerate(names):
+        for meaning in _meanings(name):
+            meant[meaning].append(place)
+    for places in meant.values():
+        for other in places[1:]:
+            if plain_spelling(names[places[0]]) != plain_spelling(names[other]):
+                found.add((places[0], other))
     return [(names[first], names[second]) for first, second in sorted(found)]
+
+
+def near_codes(names: Sequence[str]) -> list[int]:
+    """Return for each value the place of the first that it may be another spelling of, itself where there is none."""
+    first = list(range(len(names)))
+    place = {name: at for at, name in enumerate(names)}
+    for one, other in near_pairs(names):
+        low, high = sorted((first[place[one]], first[place[other]]))
+        first = [low if at == high else at for at in first]
+    return first
+
+
+def _meanings(name: str) -> set[object]:
+    """Return what a number, a day, a code or words joined by "and" can be read as; nothing for other texts."""
+    plain = one_form(name).strip()
+    if _NUMBER.fullmatch(plain):
+        found: set[object] = {Decimal(plain.replace(",", ".")).normalize()}
+        whole, _, part = plain.replace(",", ".").partition(".")
+        return found | ({Decimal(whole + part).normalize()} if len(part) == _THOUSANDS else set())
+    if _CODE.fullmatch(plain):
+        return {re.sub("[. -]", "", plain)}
+    if day := _DAY.fullmatch(plain):
+        return set(_days(day[1], day[3], day[4]))
+    joined = _AND.sub(" and ", plain)
+    return {f"{plain_spelling(joined)} joined"} if " and " in joined else set()
+
+
+def _days(first: str, middle: str, last: str) -> list[dt.date]:
+    """Return the days that three numbers can mean: year first, or day and month, or month and day, before the year."""
+    found = []
+    readings = [(first, middle, last)] if len(first) == _YEAR else [(last, middle, first), (last, first, middle)]
+    for year, month, day in readings:
+        if len(year) == _YEAR and len(day) <= 2:
+            with suppress(ValueError):
+                found.append(dt.date(int(year), int(month), int(day)))
+    return found
 
 
 def _words(name: str) -> _Spelled:
@@ -82,7 +134,7 @@ def _near(one: str, other: str, first: _Spelled, second: _Spelled) -> bool:
 
 def _alike(one: str, other: str) -> bool:
     if _CODE.fullmatch(one) and _CODE.fullmatch(other):
-        return one.replace(".", "") == other.replace(".", "")
+        return re.sub("[. -]", "", one) == re.sub("[. -]", "", other)
     if any(word.endswith(".") and _cut(word[:-1], whole) for word, whole in ((one, other), (other, one))):
         return True
     short, long = sorted((one.removesuffix("."), other.removesuffix(".")), key=len)

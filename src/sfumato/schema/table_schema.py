@@ -18,7 +18,7 @@ from sfumato.limits import SCHEMA_BYTES
 from sfumato.schema.attribute import Attribute, Role
 from sfumato.schema.checks import doubled_names, plain_spelling
 from sfumato.schema.domain import Values
-from sfumato.schema.free_text import looks_like_free_text, with_given_names
+from sfumato.schema.free_text import is_named_after_a_person, looks_like_free_text, with_given_names
 from sfumato.schema.from_toml import build_attribute
 from sfumato.schema.hierarchies import LEAVES_LIMIT, arx_lines, read_text
 from sfumato.schema.near_values import near_pairs
@@ -246,6 +246,10 @@ class Schema:
     def remarks(self) -> list[Problem]:
         """What a person should know and need not decide: values like free text or without groups, domains, no role."""
         found = [remark for attribute in self.published for remark in _of_values(attribute)]
+        rule = "looks like the name of a person, and is published with a release"
+        for text, key in {self.population or "": "population", self.name: "name"}.items():
+            if is_named_after_a_person(text):
+                found.append(Problem(key, rule, "give it a name that says nothing about anybody"))
         found += [
             Problem(
                 attribute.where,
@@ -374,9 +378,15 @@ def _of_values(attribute: Attribute) -> list[Problem]:
     found, names = [], attribute.domain.names
     if attribute.role == "sensitive" and (near := near_pairs(names)):
         rule = f"{count_of(len(near), 'pair of values differs', 'pairs of values differ')} in a letter, an ending, an "
-        rule += "abbreviation or the full stop of a code, and each value counts as a different one"
+        rule += "abbreviation or how a number, a day or a code is written, and each value counts as a different one"
         hint = "same = { value = [other spellings of it] } where they mean the same"
         found.append(Problem(attribute.where, rule, hint, count=len(near)))
+    none = sum(code != attribute.missing_code for code in attribute.no_value_codes)
+    if attribute.role == "sensitive" and none:
+        says = count_of(none, "listed value says that there is none", "listed values say that there is none")
+        rule = f"{says}, and a class may seem diverse by it"
+        hint = 'missing = ["unknown", "n/a"] names texts that are not values'
+        found.append(Problem(attribute.where, rule, hint, count=none))
     hint = 'read its values; role = "other" keeps it out of a release'
     if looks_like_free_text(names):
         rule = "looks like free text: values with several words; names may be in it"

@@ -206,6 +206,7 @@ For the whole table
   copies_are_people = true     rows that are equal in every column of the file are different people. Without it, and
                                without `person`, a table with many such copies is refused: more than 5 % of the rows
                                and 100 times as many as chance explains if each column depends on one other at most
+                               (ten times where a quarter are copies and the file has six columns or fewer)
   rows_per_person = 1          at most how many rows one person has. With `person` it is enforced: no more than that
                                are kept, chosen by a fixed rule that reads that person's rows alone.
                                Without `person` it is taken on trust. Until it is written, claims speak of rows

@@ -193,17 +193,19 @@ def two_people(names: Iterable[str]) -> list[tuple[str, str]]:
 
     >>> two_people(["name_1", "name_2", "husband_age", "wife_age", "caller", "callee", "score_1", "score_2"])
     [('name_1', 'name_2'), ('husband_age', 'wife_age'), ('caller', 'callee')]
+    >>> two_people(["age_a", "age_b", "hepatitis_a", "hepatitis_b"])
+    [('age_a', 'age_b')]
     """
     firsts: dict[frozenset[str], tuple[str, str]] = {}
     found: list[tuple[str, str]] = []
     for name in names:
         words = tokens(name)
         party = words & _PARTIES
-        number = re.search(r"(?<!\d)[12](?!\d)", name)
+        number = re.search(r"(?<!\d)[12](?!\d)|(?<=[ _.-])[abAB]$", name)
         if not party and not (number and words & _OF_ONE):
             continue
         who = min(party) if party else number[0]  # type: ignore[index]
-        rest = words - party
+        rest = words - party - {who.lower()}
         if rest and not rest & _OF_ONE:
             continue
         first = firsts.setdefault(rest | {"" if party else "1"}, (name, who))
@@ -250,10 +252,12 @@ _COUNTS = {
     *("frequenza", "frequentie", "conteo", "personenzahl", "headcount", "wt", "wgt", "obs", "hochrechnung"),
     *("hochrechnungsfaktor", "einwohnerzahl", "einwohner", "bewohner", "inhabitants", "residents", "habitants"),
     *("habitantes", "abitanti", "inwoners", "poids", "ponderation", "ponderacion", "recuento", "conteggio"),
+    *("gew", "pond", "expansion", "multiplicity"),
 }
 _BESIDE = {  # words that may stand beside them: `n_people`, `number of persons`, `case count`
     *("of", "the", "der", "in", "no", "num", "number", "total", "people", "persons", "person", "patients", "personen"),
     *("row", "rows", "case", "cases", "record", "records", "falle", "faelle", "population", "cell", "survey"),
+    *("pers", "factor", "facteur", "faktor"),
 }
 _NUMBERS = {"number", "no", "num", "total"}
 _OF_PEOPLE = {"people", "persons", "patients", "personen", "cases", "records", "rows"}
@@ -262,7 +266,10 @@ _ALONE = {  # words for people: their number, where nothing stands beside them
     *("personnes", "cas", "personas", "pacientes", "casos", "poblacion", "persone", "pazienti", "casi", "popolazione"),
     *("gevallen", "bevolking"),
 }
-_WEIGHTS, _LIGHT = {"weight", "weights", "gewicht"}, 20  # bodies that are weighed weigh more, but for small children
+_WEIGHTS, _LIGHT = (
+    {"weight", "weights", "gew", "pond"},
+    20,
+)  # bodies that are weighed weigh more, but for small children
 _WHOLE = re.compile(r"\+?\d+(?:\.0*)?", re.ASCII)
 
 

@@ -8,7 +8,7 @@ import random
 import pytest
 
 from sfumato.schema import near_values
-from sfumato.schema.near_values import near_pairs
+from sfumato.schema.near_values import near_codes, near_pairs
 
 
 @pytest.mark.parametrize(
@@ -24,6 +24,16 @@ from sfumato.schema.near_values import near_pairs
         ("I21.9", "I219"),
         ("J45.0", "j450"),
         ("Épilepsie", "epilepsies"),
+        ("C34.1", "c34-1"),
+        ("C341", "C34 1"),
+        ("2.5", "2.50"),
+        ("250", "250.0"),
+        ("1.234", "1234"),
+        ("1,234", "1.234"),
+        ("2024-01-05", "05.01.2024"),
+        ("2024-01-05", "5/1/2024"),
+        ("A&B", "A and B"),
+        ("Angst + Panik", "Angst und Panik"),
     ],
 )
 def test_named(one, other):
@@ -44,6 +54,17 @@ def test_named(one, other):
         ("male", "female"),
         ("Fracture", "fracture"),  # one spelling: refused elsewhere
         ("10-19", "20-29"),
+        ("2.5", "2.51"),
+        ("1", "10"),
+        ("-1", "1"),
+        ("A+", "A"),
+        ("C34.1", "C34.2"),
+        ("2024-01-05", "2024-01-06"),
+        ("05.01.2024", "06.01.2024"),
+        ("A and B", "A and C"),
+        ("1", "01"),  # one spelling, as 1 and 1.0, 2,5 and 2.5
+        ("1", "1.0"),
+        ("2,5", "2.5"),
         ("", "a"),
     ],
 )
@@ -67,6 +88,10 @@ def test_equals_a_comparison_of_all_pairs():
     ]
     assert len(by_hand) > 20
     assert near_pairs(listed) == by_hand
+
+
+def test_values_that_may_be_one_have_one_first():
+    assert near_codes(["a", "1", "C34.1", "c34-1", "2.5", "C341", "2.50"]) == [0, 1, 2, 2, 4, 2, 4]
 
 
 def test_long_lists_are_not_looked_at():
