@@ -15,6 +15,7 @@ from sfumato.web.budget import population
 from sfumato.web.cell_formats import reading
 from sfumato.web.choosing import Choosing
 from sfumato.web.edits import Fields, one, whole
+from sfumato.web.policies import basis_of
 from sfumato.web.publishing import Publishing
 from sfumato.web.questions import groups_of
 from sfumato.web.runs import started_once
@@ -174,7 +175,11 @@ class Actions:
         self.choosing.refuse_open(project)
         with project.locked():
             started_once(
-                project.folder, "compare", lambda: self.choosing.compare_words(project, form), edits.entered(form)
+                project.folder,
+                "compare",
+                lambda: self.choosing.compare_words(project, form),
+                edits.entered(form),
+                basis=basis_of(project),
             )
         return None
 
@@ -193,6 +198,10 @@ class Actions:
         """Publish: one command, started once."""
         if one(form, "confirm") != "yes":
             raise ParameterError("confirm", "no", "the release was not confirmed", hint="tick the box that confirms it")
+        stated = self.publishing.stated(project, form)
+        if stated["breaks"] and not one(form, "allow-policy"):
+            hint = "tick that it is published all the same, or choose another release"
+            raise ParameterError("release", "it", f"breaks your policy: {stated['breaks']}", hint=hint)
         with project.locked():  # a second click waits here, then finds the run of the first, or its folder
             started_once(
                 project.folder,
@@ -200,7 +209,7 @@ class Actions:
                 lambda: self.publishing.words(project, form),
                 edits.entered(form),
                 release=safe_name(one(form, "name") or self.publishing.free(project)),
-                **self.publishing.stated(project),
+                **stated,
             )
         return None
 

@@ -16,6 +16,7 @@ from sfumato.web.background import schema_of
 from sfumato.web.budget import budget
 from sfumato.web.counting import counted, where_of
 from sfumato.web.edits import Fields, number, one, whole
+from sfumato.web.policies import basis_of, broken, judged, policy_lines, policy_of_words, policy_words, same_policy
 from sfumato.web.questions import open_questions
 from sfumato.web.runs import Run, runs_of
 from sfumato.web.screens import Screens
@@ -166,22 +167,36 @@ class Choosing:
         held = project.policy()
         words = self.screens.data_words(project, "frontier")
         words += ["--preset", one(form, "preset") or "standard"]
-        words += ["--at-least", f"k={held.get('k') or 5}"]
-        words += [word for name, value in held.get("limits", {}).items() for word in ("--at-most", f"{name}={value}")]
-        words += [word for text in held.get("answers", []) for word in ("--answer", text)]
-        words += ["--membership-public"] if held.get("membership_public") else []
-        return [*words, "--keep", "kept", "-o", "report.html", "--json"]
+        return [*words, *policy_words(held), "--keep", "kept", "-o", "report.html", "--json"]
 
     def shown_command(self, project: Project) -> str:
         """Return the command of the comparison that a page shows, or of the one that would be made."""
         runs = runs_of(project.folder, "compare")
-        return runs[0].command if runs else shell_command(self.compare_words(project, {}))
+        if runs and not self.stale(project, runs[0]):
+            return runs[0].command
+        return shell_command(self.compare_words(project, {"preset": [_preset(runs[0])]} if runs else {}))
+
+    def stale(self, project: Project, run: Run) -> dict[str, Any]:
+        """Return what was changed since a comparison was started, policy or description; nothing where neither."""
+        now, was = project.policy(), policy_of_words(run.words)
+        described = run.about.get("basis", "") not in ("", basis_of(project))
+        if same_policy(now, was) and not described:
+            return {}
+        counted = (self.screens.checked(project) or {}).get("counted", "rows")
+        return {
+            "described": described,
+            "was": [] if same_policy(now, was) else policy_lines(was, counted),
+            "now": policy_lines(now, counted),
+            # other limits are judged by the figures that are kept; another floor or table makes new releases
+            "quick": not described and (now.get("k") or 5, now.get("answers", [])) == (was["k"], was["answers"]),
+            "preset": _preset(run),
+        }
 
     def compare(self, project: Project) -> dict[str, Any]:
         """The comparison: running, or its result in words and as a picture."""
         runs = runs_of(project.folder, "compare")
         latest = runs[0] if runs else None
-        result = self.result(latest) if latest is not None and latest.state == "done" else None
+        result = self.result(latest, project.policy()) if latest is not None and latest.state == "done" else None
         refused = _refusal(latest) if latest is not None and latest.state in ("refused", "stopped") else None
         waiting = ""
         try:
@@ -192,6 +207,7 @@ class Choosing:
             **self.screens.frame(project, "compare", self.shown_command(project)),
             "run": None if latest is None else latest.to_json(),
             "result": result,
+            "stale": {} if latest is None else self.stale(project, latest),
             "refused": refused,
             "waiting": waiting,
             "policy": project.policy(),
@@ -219,8 +235,11 @@ class Choosing:
             "rows": checked["rows"],
         }
 
-    def result(self, run: Run) -> dict[str, Any] | None:
-        """Return the releases of a finished comparison: ranked, with their place in the picture."""
+    def result(self, run: Run, policy: Mapping[str, Any] | None = None) -> dict[str, Any] | None:
+        """Return the releases of a finished comparison: ranked, with their place in the picture.
+
+        Where the policy was changed since, each release is judged under the present one, by the figures that are kept.
+        """
         answer = run.answer()
         if not isinstance(answer, Mapping) or "points" not in answer:
             return {
@@ -232,6 +251,8 @@ class Choosing:
         best = {key: plainly(held) if isinstance(held, str) else held for key, held in said.items()}
         number = best.get("point")
         points = [one for one in answer["points"] if not one["failed"]]
+        if policy is not None and not same_policy(policy, policy_of_words(run.words)):
+            points = [{**one, "breaks": [broken(judged(policy, one))]} for one in points]
         return {
             "ok": True,
             "privacy": axis_plainly(answer["privacy"]["name"]),
@@ -390,6 +411,12 @@ def _lines(point: Mapping[str, Any], other: Mapping[str, Any] | None, answer: Ma
     return [[name, value, its.get(name, "")] for name, value in mine.items()]
 
 
+def _preset(run: Run) -> str:
+    """Return which releases a comparison made."""
+    words = run.words
+    return words[words.index("--preset") + 1] if "--preset" in words[:-1] else "standard"
+
+
 def _refusal(run: Run) -> dict[str, Any]:
     answer = run.answer()
     if isinstance(answer, Mapping) and answer.get("message"):
@@ -409,7 +436,7 @@ def _ranked(points: Sequence[Mapping[str, Any]], answer: Mapping[str, Any]) -> l
     def rank(one: Mapping[str, Any]) -> tuple[bool, bool, bool, float]:
         mean = one["utility"]["mean"]
         useful = sign * mean if isinstance(mean, int | float) else math.inf
-        return one["number"] != best, bool(one.get("breaks")), not one["efficient"], useful
+        return one["number"] != best, bool(_breaks(one)), not one["efficient"], useful
 
     return sorted(points, key=rank)
 
@@ -452,7 +479,7 @@ def _in_words(point: Mapping[str, Any]) -> dict[str, Any]:
 
 def _breaks(point: Mapping[str, Any]) -> str:
     """Say which lines of the policy a release breaks, nothing where it keeps it."""
-    return plainly("; ".join(point.get("breaks", ())))
+    return plainly("; ".join(filter(None, point.get("breaks", ()))))
 
 
 def _point(one: Mapping[str, Any], best: Any) -> dict[str, Any]:
