@@ -8,11 +8,12 @@ from functools import cache, partial
 from typing import Any
 
 from sfumato.drafting import changed, decisions, keys_of, look_at
+from sfumato.drafting.infer_formats import Spelling
 from sfumato.errors import ParameterError
 from sfumato.release.atomic import write_whole
 from sfumato.web import edits
 from sfumato.web.budget import population
-from sfumato.web.cell_formats import reading
+from sfumato.web.cell_formats import as_dates, reading
 from sfumato.web.choosing import Choosing
 from sfumato.web.edits import Fields, one, whole
 from sfumato.web.policies import basis_of
@@ -99,6 +100,21 @@ class Actions:
     def as_numbers(self, project: Project, form: Fields, names: Names) -> str | None:
         """Read a column as numbers; the few words among them mean no value."""
         project.write_schema(edits.as_numbers(names["name"], form))
+        return None
+
+    def as_dates(self, project: Project, _form: Fields, names: Names) -> str | None:
+        """Read a column as dates; the few cells that are none mean no value."""
+
+        def described(column: str, form: str) -> str:
+            first = look_at(project.data, **project.options)
+            odd = next(one.unread for one in first.facts if one.name == column)
+            seen = look_at(project.data, written={column: Spelling(form or None, strays=odd)}, **project.options)
+            role = keys_of(project.schema_text() or "", names["name"]).get("role", "other")
+            if role not in ("quasi", "sensitive", "target"):  # proposed of texts, not of dates
+                role = next(one.role for one in seen.proposals if one.name == column)
+            return str(seen.attribute_text(column, role))
+
+        project.write_schema(as_dates(names["name"], described))
         return None
 
     def undo(self, project: Project, _form: Fields, _names: Names) -> str | None:

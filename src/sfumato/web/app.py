@@ -366,6 +366,7 @@ class App:
             ("column/{name}/merge", actions.merge, "column/{name}"),
             ("column/{name}/merge-alike", actions.merge_alike, "column/{name}"),
             ("column/{name}/numbers", actions.as_numbers, "column/{name}"),
+            ("column/{name}/dates", actions.as_dates, "column/{name}"),
             ("policy", actions.set_policy, "policy"),
             ("compare", actions.start_compare, "compare"),
             ("runs/{run}/cancel", actions.cancel, "compare"),
