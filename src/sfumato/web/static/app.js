@@ -92,7 +92,7 @@ if (waiting) {
       const set = (id, text) => { const place = document.getElementById(id); if (place) place.textContent = text; };
       set("percent", `${rest.progress.percent} %`);
       set("left", rest.progress.left ? `about ${rest.progress.left} left` : "");
-      set("doing", rest.progress.doing || `starting: the table is read; the very first run also prepares the methods, which takes a minute (${rest.seconds} s so far)`);
+      set("doing", `${rest.progress.doing || "starting: the table is read"} (${rest.seconds} s so far)`);
     }
     setTimeout(tick, 700);
   };
