@@ -20,7 +20,7 @@ from sfumato.web.policies import basis_of, broken, judged, policy_lines, policy_
 from sfumato.web.questions import open_questions
 from sfumato.web.runs import Run, runs_of
 from sfumato.web.screens import Screens
-from sfumato.web.wording import axis_plainly, method_plainly, plainly
+from sfumato.web.wording import axis_plainly, method_plainly, page_words, plainly
 from sfumato.web.workspace import Project
 
 __all__ = ["PROFILES", "Choosing"]
@@ -130,15 +130,17 @@ class Choosing:
         """Return what a differentially private method still needs: columns to declare, and whether rows are bounded."""
         import sfumato as sf
 
-        found: dict[str, list[str]] = {"public": [], "rows": []}
+        found: dict[str, list[str]] = {"public": [], "rows": [], "population": []}
         try:
             schema = schema_of(project)
-            sf.plan(schema, sf.NoisyTable(1), forecast=False)
+            sf.plan(schema, sf.Marginals(1), forecast=False)  # a noisy table may lack a column to be predicted first
         except sf.SchemaError as error:
             for problem in error.problems:
                 name = problem.path.removeprefix("attribute.")
                 if problem.path == "rows_per_person":
                     found["rows"] = [problem.rule]
+                elif problem.path == "population":
+                    found["population"] = [problem.rule]
                 elif name not in found["public"]:
                     found["public"].append(name)
         except SfumatoError:
@@ -214,7 +216,23 @@ class Choosing:
             "presets": {name: _SWEEPS.get(name, preset.about) for name, preset in PRESETS.items()},
             "estimate": self.estimate(project),
             "report": (project.folder / "report.html").is_file(),
+            "cannot": self.cannot(project),
+            "needs": self.needs(project),
+            "danger": checked if (checked := self.screens.checked(project)) and checked.get("above") else None,
         }
+
+    def cannot(self, project: Project) -> dict[str, Any] | None:
+        """Say which methods of each sweep this description does not allow, and why; None while that is worked out."""
+        checked = self.screens.checked(project)
+        if not checked or not checked.get("fits"):
+            return {}
+
+        def work() -> dict[str, Any]:
+            schema = schema_of(project)
+            return {"sweeps": {name: _unmakeable(schema, preset.mechanisms()) for name, preset in PRESETS.items()}}
+
+        found: dict[str, Any] | None = self.screens.background.result(project, "cannot", project.digest(), work)
+        return found
 
     def estimate(self, project: Project) -> dict[str, Any] | None:
         """Say how many releases a comparison makes and about how much memory it takes; None before the file is read."""
@@ -343,6 +361,25 @@ class Choosing:
         }
 
 
+def _unmakeable(schema: Any, mechanisms: Sequence[Any]) -> list[dict[str, Any]]:
+    """Return the methods that cannot be used with a description, each once, with the reason in the words of a page."""
+    import sfumato as sf
+
+    found: dict[str, dict[str, Any]] = {}
+    for mechanism in mechanisms:
+        try:
+            sf.plan(schema, mechanism, forecast=False)
+        except SfumatoError as error:
+            public = isinstance(error, sf.SchemaError)  # a range that is not public, rows of a person without a bound
+            target = isinstance(error, ParameterError) and error.name == "target"
+            why = "needs a column to be predicted" if target else "" if public else page_words(plainly(str(error)))
+            held = found.setdefault(
+                plain_name(mechanism) or type(mechanism).__name__, {"releases": 0, "public": public, "why": why}
+            )
+            held["releases"] += 1
+    return [{"plain": name, **held} for name, held in found.items()]
+
+
 def _named(point: Mapping[str, Any]) -> dict[str, Any]:
     """Return how a list names a release: in plain words, then as the literature does."""
     plain = method_plainly(point.get("mechanism", {}))
@@ -464,9 +501,7 @@ def _in_words(point: Mapping[str, Any]) -> dict[str, Any]:
     if typical:
         off, share = typical["off"], 100 * typical["share"]
         said.append(f"a count of {typical['count']:,.0f} is typically off by {off:.2g} ({share:.2g} %)")
-    gain = point.get("risks", {}).get("inference", {}).get("mean")
-    if isinstance(gain, int | float):
-        said.append(f"an attacker guesses a private value {100 * gain:.2g} points more often")
+    said += _gains(point.get("risks", {}))
     text = "; ".join(said)
     return {
         "number": point["number"],
@@ -475,6 +510,17 @@ def _in_words(point: Mapping[str, Any]) -> dict[str, Any]:
         "text": text[:1].upper() + text[1:] + "." if text else "",
         "breaks": _breaks(point),
     }
+
+
+_GAINS = {"inference": "guesses a private value", "membership": "tells who is in the table"}
+
+
+def _gains(risks: Mapping[str, Any]) -> list[str]:
+    """Say what an attacker gains, the largest of the measured gains first."""
+    means = {name: (risks.get(name) or {}).get("mean") for name in _GAINS}
+    found = {name: mean for name, mean in means.items() if isinstance(mean, int | float)}
+    ordered = sorted(found, key=lambda name: -found[name])
+    return [f"an attacker {_GAINS[name]} {100 * found[name]:.2g} points more often" for name in ordered]
 
 
 def _breaks(point: Mapping[str, Any]) -> str:

@@ -295,6 +295,7 @@ class Screens:
         return {
             **self.frame(project, "describe", self.data_words(project, "check")),
             "name": name,
+            "place": list(tomllib.loads(text).get("attribute", {})).index(name) + 1,
             "keys": keys,
             "role": keys.get("role", "other"),
             "kind": keys.get("kind", "nominal"),

@@ -75,7 +75,7 @@ def test_what_is_missing_is_said_once_with_where_to_say_it(web):
         assert page.count(f"{base}/column/{name}") == 1
     assert "source =" not in page
     assert (
-        f"What epsilon 1 buys cannot be worked out yet: {', '.join(data['needs']['public'])} have no publicly" in page
+        f"What epsilon 1 buys cannot be worked out yet. {', '.join(data['needs']['public'])} have no publicly" in page
     )
     assert "These figures follow" not in page
 
