@@ -73,7 +73,10 @@ def panel_of(table: Table, release: Release, known: Mapping[str, Measured]) -> d
 
 
 def group_sizes(release: Release) -> list[dict[str, int]]:
-    """Return how many groups, and rows in them, have a size of low .. high (1, 2, 3-5, 6-10, 11-20, ...)."""
+    """Return how many groups, and rows in them, have a size of low .. high (1, 2, 3-5, 6-10, 11-20, ...).
+
+    The first begins with the smallest group there is: 3-5 would doubt a promise of 5.
+    """
     weight = np.asarray(release.groups.weight)
     weight = weight[weight > 0]
     if not len(weight):
@@ -85,7 +88,7 @@ def group_sizes(release: Release) -> list[dict[str, int]]:
     first, last = int(place.min()), int(place.max())
     return [
         {
-            "low": 1 if at == 0 else int(ends[at - 1]) + 1,
+            "low": max(1 if at == 0 else int(ends[at - 1]) + 1, int(weight.min())),
             "high": int(ends[at]),
             "groups": int(groups[at]),
             "rows": int(rows[at]),

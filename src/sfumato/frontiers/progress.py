@@ -13,6 +13,8 @@ from sfumato.visible import visible
 __all__ = ["ProgressLines", "progress_of", "time_left"]
 
 _EVERY = 2.0  # seconds between two lines
+_ENOUGH = 5  # steps after which the time that is left is told: the first also wait for processes that start
+_LAST = 8  # steps that it is told from: methods differ in what they take
 
 
 def progress_of(asked: bool | Progress) -> AbstractContextManager[Progress]:
@@ -46,19 +48,30 @@ class ProgressLines:
     def __init__(self, write: Callable[[str], None], clock: Callable[[], float] = time.monotonic) -> None:
         self._write, self._clock = write, clock
         self._start = self._last = clock()
-        self._first: float | None = None  # the share that was there at the start, as kept by an earlier sweep
+        self._steps: list[
+            tuple[float, float]
+        ] = []  # when each share was reached, the first as kept by an earlier sweep
 
     def __call__(self, share: float, doing: str) -> None:
         """Write a line where the last is old enough: `25 % done, about 90 s left: 13/52 Mondrian`."""
         now = self._clock()
-        self._first = share if self._first is None else self._first
+        if not self._steps:
+            self._steps.append((self._start, share))
+        elif share > self._steps[-1][1]:
+            self._steps.append((now, share))
         if now - self._last < _EVERY:
             return
         self._last = now
-        rest = 1 - self._first
-        left = time_left((share - self._first) / rest, now - self._start) if rest else ""
+        left = self._left(share, now)
         about = f", about {left} left" if left else ""
         self._write(f"{int(100 * share)} % done{about}: {visible(doing)}")
+
+    def _left(self, share: float, now: float) -> str:
+        """Return about how long it will go on, from the last steps; nothing before there are enough of them."""
+        if len(self._steps) <= _ENOUGH or share >= 1:
+            return ""
+        began, first = self._steps[-min(_LAST, len(self._steps) - 1) - 1]
+        return time_left((share - first) / (1 - first), now - began)
 
 
 def _to_stderr(line: str) -> None:

@@ -8,7 +8,8 @@ import pickle
 import signal
 import subprocess
 import sys
-from collections.abc import Generator, Iterable, Mapping, Sequence
+import time
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, closing
 from dataclasses import KW_ONLY, dataclass
 from os import PathLike
@@ -259,7 +260,21 @@ def _found(
     missing = [at for at in range(len(mechanisms)) if at not in found]
     with shown as tell:
         tell(len(found) / len(mechanisms), f"{len(found)} kept" if found else "starting")
-        with closing(evaluated_all(task, [mechanisms[at] for at in missing], workers=workers)) as answers:
+
+        said = time.monotonic()
+
+        def waiting() -> None:
+            """Name what is being made: the first releases may take minutes."""
+            nonlocal said
+            if time.monotonic() - said < _TELL:
+                return
+            said = time.monotonic()
+            being = [label_of(mechanisms[at]) for at in missing if at not in found][: max(workers, 1)]
+            doing = f"{len(found)}/{len(mechanisms)}, now making {' and '.join(being)}"
+            tell(len(found) / len(mechanisms), doing)
+
+        todo = [mechanisms[at] for at in missing]
+        with closing(evaluated_all(task, todo, workers=workers, waiting=waiting)) as answers:
             for place, answer in answers:
                 at = missing[place]
                 found[at] = answer
@@ -331,6 +346,7 @@ _ONE_THREAD = (
 )
 _TRIES = 2
 _LOOK = 0.1  # seconds
+_TELL = 2.0  # seconds after which a caller is told what is being made
 T = TypeVar("T")
 
 
@@ -345,23 +361,26 @@ class _Job:
 
 
 def evaluated_all(
-    task: Task, mechanisms: Sequence[Mechanism], *, workers: int
+    task: Task, mechanisms: Sequence[Mechanism], *, workers: int, waiting: Callable[[], None] | None = None
 ) -> Generator[tuple[int, dict[str, Any]], None, None]:
-    """Yield (place, result) as they come; with no workers everything runs in this process, in order."""
+    """Yield (place, result) as they come; with no workers everything runs in this process, in order.
+
+    waiting     called now and then while nothing comes.
+    """
     if workers < 1 or len(mechanisms) < 2:
         for place, mechanism in enumerate(mechanisms):
             yield place, evaluated(task, mechanism)
         return
-    waiting: SimpleQueue[_Job] = SimpleQueue()
+    jobs: SimpleQueue[_Job] = SimpleQueue()
     for place, mechanism in enumerate(mechanisms):
-        waiting.put(_Job(place, mechanism=mechanism))
+        jobs.put(_Job(place, mechanism=mechanism))
     done: SimpleQueue[tuple[int, dict[str, Any]] | BaseException] = SimpleQueue()
     payload = pickle.dumps(task, protocol=5)  # once, however many workers are payload
     pool: list[_Worker] = []
     try:
-        pool += [_Worker(payload, waiting, done) for _ in range(min(workers, len(mechanisms)))]
+        pool += [_Worker(payload, jobs, done) for _ in range(min(workers, len(mechanisms)))]
         for _ in mechanisms:
-            answer = _next(done)
+            answer = _next(done, waiting)
             if isinstance(answer, BaseException):
                 raise answer
             yield answer
@@ -372,13 +391,14 @@ def evaluated_all(
             worker.join(timeout=5)
 
 
-def _next(done: SimpleQueue[T]) -> T:
+def _next(done: SimpleQueue[T], waiting: Callable[[], None] | None) -> T:
     """Wait for an answer, awake now and then: with polars loaded, Ctrl-C does not wake a thread that waits."""
     while True:
         try:
             return done.get(timeout=_LOOK)
         except Empty:
-            continue
+            if waiting is not None:
+                waiting()
 
 
 class _Died(Exception):  # noqa: N818

@@ -8,13 +8,15 @@ from functools import cache, partial
 from typing import Any
 
 from sfumato.drafting import changed, decisions, keys_of, look_at
+from sfumato.drafting.infer_formats import Spelling
 from sfumato.errors import ParameterError
 from sfumato.release.atomic import write_whole
 from sfumato.web import edits
 from sfumato.web.budget import population
-from sfumato.web.cell_formats import reading
+from sfumato.web.cell_formats import as_dates, reading
 from sfumato.web.choosing import Choosing
 from sfumato.web.edits import Fields, one, whole
+from sfumato.web.policies import basis_of
 from sfumato.web.publishing import Publishing
 from sfumato.web.questions import groups_of
 from sfumato.web.runs import started_once
@@ -100,6 +102,21 @@ class Actions:
         project.write_schema(edits.as_numbers(names["name"], form))
         return None
 
+    def as_dates(self, project: Project, _form: Fields, names: Names) -> str | None:
+        """Read a column as dates; the few cells that are none mean no value."""
+
+        def described(column: str, form: str) -> str:
+            first = look_at(project.data, **project.options)
+            odd = next(one.unread for one in first.facts if one.name == column)
+            seen = look_at(project.data, written={column: Spelling(form or None, strays=odd)}, **project.options)
+            role = keys_of(project.schema_text() or "", names["name"]).get("role", "other")
+            if role not in ("quasi", "sensitive", "target"):  # proposed of texts, not of dates
+                role = next(one.role for one in seen.proposals if one.name == column)
+            return str(seen.attribute_text(column, role))
+
+        project.write_schema(as_dates(names["name"], described))
+        return None
+
     def undo(self, project: Project, _form: Fields, _names: Names) -> str | None:
         """Take the last change back."""
         project.undo()
@@ -174,7 +191,11 @@ class Actions:
         self.choosing.refuse_open(project)
         with project.locked():
             started_once(
-                project.folder, "compare", lambda: self.choosing.compare_words(project, form), edits.entered(form)
+                project.folder,
+                "compare",
+                lambda: self.choosing.compare_words(project, form),
+                edits.entered(form),
+                basis=basis_of(project),
             )
         return None
 
@@ -193,6 +214,10 @@ class Actions:
         """Publish: one command, started once."""
         if one(form, "confirm") != "yes":
             raise ParameterError("confirm", "no", "the release was not confirmed", hint="tick the box that confirms it")
+        stated = self.publishing.stated(project, form)
+        if stated["breaks"] and not one(form, "allow-policy"):
+            hint = "tick that it is published all the same, or choose another release"
+            raise ParameterError("release", "it", f"breaks your policy: {stated['breaks']}", hint=hint)
         with project.locked():  # a second click waits here, then finds the run of the first, or its folder
             started_once(
                 project.folder,
@@ -200,7 +225,7 @@ class Actions:
                 lambda: self.publishing.words(project, form),
                 edits.entered(form),
                 release=safe_name(one(form, "name") or self.publishing.free(project)),
-                **self.publishing.stated(project),
+                **stated,
             )
         return None
 

@@ -40,7 +40,7 @@ from sfumato.web.publishing import Publishing
 from sfumato.web.released import Released
 from sfumato.web.samples import SAMPLES, sample_project
 from sfumato.web.screens import Screens
-from sfumato.web.wording import attack_plainly, axis_plainly, page_words
+from sfumato.web.wording import attack_plainly, attack_tried, axis_plainly, page_words
 from sfumato.web.workspace import Project, Workspace, safe_name
 
 __all__ = ["COOKIE", "created"]
@@ -97,13 +97,16 @@ class Guard:
         host = request.headers.get("host", "")
         if host not in self.hosts:
             return PlainTextResponse("This server answers to its own address only.", status_code=421)
+        if request.url.path == "/favicon.ico":  # browsers ask for it on their own; there is none
+            return Response(status_code=204)
         given = request.query_params.get("token")
         if given is not None and request.method == "GET":
             if not hmac.compare_digest(given.encode(), self.token.encode()):
                 return PlainTextResponse("The token is not the one printed at the start.", status_code=403)
             # A page, not a redirect: a browser that came from a file sends the cookie only to what our page opens.
             onward = escape("/" + request.url.path.lstrip("/\\"))  # //name would be another host
-            text = f'<!doctype html><title>Sfumato</title><meta http-equiv="refresh" content="0; url={onward}">'
+            head = '<!doctype html><title>Sfumato</title><link rel="icon" href="data:,">'
+            text = f'{head}<meta http-equiv="refresh" content="0; url={onward}">'
             answer = HTMLResponse(f'{text}<a href="{onward}">Sfumato</a>')
             answer.set_cookie(COOKIE, self.token, httponly=True, samesite="strict", path="/")
             return answer
@@ -133,6 +136,7 @@ def _templates() -> Environment:
     there.filters["column"] = lambda path: str(path).removeprefix("attribute.")
     there.filters["axis"] = axis_plainly
     there.filters["attacked"] = attack_plainly
+    there.tests["tried"] = attack_tried
     there.filters["commas"] = lambda number: f"{number:,}"
     there.filters["address"] = lambda text: quote(str(text), safe="")
     there.filters["pretty"] = lambda value: json.dumps(value, indent=1, ensure_ascii=False)
@@ -366,6 +370,7 @@ class App:
             ("column/{name}/merge", actions.merge, "column/{name}"),
             ("column/{name}/merge-alike", actions.merge_alike, "column/{name}"),
             ("column/{name}/numbers", actions.as_numbers, "column/{name}"),
+            ("column/{name}/dates", actions.as_dates, "column/{name}"),
             ("policy", actions.set_policy, "policy"),
             ("compare", actions.start_compare, "compare"),
             ("runs/{run}/cancel", actions.cancel, "compare"),

@@ -6,15 +6,15 @@ import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from sfumato.drafting import changed, keys_of
+from sfumato.drafting import changed, decisions, keys_of, with_attributes
 from sfumato.drafting.infer_formats import Spelling, spoken
 from sfumato.errors import ParameterError
 from sfumato.schema.attribute import Role
 from sfumato.schema.formats import NumberForm
 from sfumato.web.edits import Edit, Fields, one
-from sfumato.web.questions import none_texts
+from sfumato.web.questions import nearly_dates, none_texts
 
-__all__ = ["read_as", "reading", "reading_of", "spelling_of_keys"]
+__all__ = ["as_dates", "read_as", "reading", "reading_of", "spelling_of_keys"]
 
 _DATES = ("", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m/%Y", "%m.%Y", "%Y-%m", "%Y%m%d")
 _NUMBERS = (".", ",", ",.", ".,", ", ", ". ", ".'")  # the mark of decimals, then that of thousands
@@ -121,6 +121,27 @@ def reading(form: Fields, described: Callable[[str, Spelling, Role], str]) -> Ed
             if fresh.get("kind") == keys.get("kind"):  # every cell is read
                 found |= {key: fresh.get(key) for key in ("range", "step", "intervals", "dates")}
         return changed(text, found, attribute=name, closes=["format", "decimal", "thousands", "mask"])
+
+    return edit
+
+
+def as_dates(name: str, described: Callable[[str, str], str]) -> Edit:
+    """Read a column as dates of which a few cells are none, such as 31.02.1980: these mean no value.
+
+    described   gives the table of a column, by its name in the file, as it would be drafted with days of a format.
+    """
+
+    def edit(text: str) -> str:
+        keys = keys_of(text, name)
+        asked = [found for one in decisions(text) if one.attribute == name and (found := nearly_dates(one))]
+        form = next((form for form in _DATES for _, said in asked if spoken(form or "%Y-%m-%d") == said), None)
+        if form is None:
+            raise ParameterError("column", name, "does not hold dates with a few others", hint="reload the page")
+        made = described(str(keys.get("column", name)), form)
+        (fresh,) = tomllib.loads(made)["attribute"].values()
+        if fresh.get("kind") != "date":
+            raise ParameterError("column", name, "cannot be read as dates", hint="correct the file")
+        return changed(with_attributes(text, {name: made}), {}, attribute=name, closes=["missing", "kind"])
 
     return edit
 

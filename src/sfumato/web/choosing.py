@@ -16,10 +16,11 @@ from sfumato.web.background import schema_of
 from sfumato.web.budget import budget
 from sfumato.web.counting import counted, where_of
 from sfumato.web.edits import Fields, number, one, whole
+from sfumato.web.policies import basis_of, broken, judged, policy_lines, policy_of_words, policy_words, same_policy
 from sfumato.web.questions import open_questions
 from sfumato.web.runs import Run, runs_of
 from sfumato.web.screens import Screens
-from sfumato.web.wording import axis_plainly, method_plainly, plainly
+from sfumato.web.wording import axis_plainly, method_plainly, page_words, plainly
 from sfumato.web.workspace import Project
 
 __all__ = ["PROFILES", "Choosing"]
@@ -129,15 +130,17 @@ class Choosing:
         """Return what a differentially private method still needs: columns to declare, and whether rows are bounded."""
         import sfumato as sf
 
-        found: dict[str, list[str]] = {"public": [], "rows": []}
+        found: dict[str, list[str]] = {"public": [], "rows": [], "population": []}
         try:
             schema = schema_of(project)
-            sf.plan(schema, sf.NoisyTable(1), forecast=False)
+            sf.plan(schema, sf.Marginals(1), forecast=False)  # a noisy table may lack a column to be predicted first
         except sf.SchemaError as error:
             for problem in error.problems:
                 name = problem.path.removeprefix("attribute.")
                 if problem.path == "rows_per_person":
                     found["rows"] = [problem.rule]
+                elif problem.path == "population":
+                    found["population"] = [problem.rule]
                 elif name not in found["public"]:
                     found["public"].append(name)
         except SfumatoError:
@@ -166,22 +169,36 @@ class Choosing:
         held = project.policy()
         words = self.screens.data_words(project, "frontier")
         words += ["--preset", one(form, "preset") or "standard"]
-        words += ["--at-least", f"k={held.get('k') or 5}"]
-        words += [word for name, value in held.get("limits", {}).items() for word in ("--at-most", f"{name}={value}")]
-        words += [word for text in held.get("answers", []) for word in ("--answer", text)]
-        words += ["--membership-public"] if held.get("membership_public") else []
-        return [*words, "--keep", "kept", "-o", "report.html", "--json"]
+        return [*words, *policy_words(held), "--keep", "kept", "-o", "report.html", "--json"]
 
     def shown_command(self, project: Project) -> str:
         """Return the command of the comparison that a page shows, or of the one that would be made."""
         runs = runs_of(project.folder, "compare")
-        return runs[0].command if runs else shell_command(self.compare_words(project, {}))
+        if runs and not self.stale(project, runs[0]):
+            return runs[0].command
+        return shell_command(self.compare_words(project, {"preset": [_preset(runs[0])]} if runs else {}))
+
+    def stale(self, project: Project, run: Run) -> dict[str, Any]:
+        """Return what was changed since a comparison was started, policy or description; nothing where neither."""
+        now, was = project.policy(), policy_of_words(run.words)
+        described = run.about.get("basis", "") not in ("", basis_of(project))
+        if same_policy(now, was) and not described:
+            return {}
+        counted = (self.screens.checked(project) or {}).get("counted", "rows")
+        return {
+            "described": described,
+            "was": [] if same_policy(now, was) else policy_lines(was, counted),
+            "now": policy_lines(now, counted),
+            # other limits are judged by the figures that are kept; another floor or table makes new releases
+            "quick": not described and (now.get("k") or 5, now.get("answers", [])) == (was["k"], was["answers"]),
+            "preset": _preset(run),
+        }
 
     def compare(self, project: Project) -> dict[str, Any]:
         """The comparison: running, or its result in words and as a picture."""
         runs = runs_of(project.folder, "compare")
         latest = runs[0] if runs else None
-        result = self.result(latest) if latest is not None and latest.state == "done" else None
+        result = self.result(latest, project.policy()) if latest is not None and latest.state == "done" else None
         refused = _refusal(latest) if latest is not None and latest.state in ("refused", "stopped") else None
         waiting = ""
         try:
@@ -192,13 +209,30 @@ class Choosing:
             **self.screens.frame(project, "compare", self.shown_command(project)),
             "run": None if latest is None else latest.to_json(),
             "result": result,
+            "stale": {} if latest is None else self.stale(project, latest),
             "refused": refused,
             "waiting": waiting,
             "policy": project.policy(),
             "presets": {name: _SWEEPS.get(name, preset.about) for name, preset in PRESETS.items()},
             "estimate": self.estimate(project),
             "report": (project.folder / "report.html").is_file(),
+            "cannot": self.cannot(project),
+            "needs": self.needs(project),
+            "danger": checked if (checked := self.screens.checked(project)) and checked.get("above") else None,
         }
+
+    def cannot(self, project: Project) -> dict[str, Any] | None:
+        """Say which methods of each sweep this description does not allow, and why; None while that is worked out."""
+        checked = self.screens.checked(project)
+        if not checked or not checked.get("fits"):
+            return {}
+
+        def work() -> dict[str, Any]:
+            schema = schema_of(project)
+            return {"sweeps": {name: _unmakeable(schema, preset.mechanisms()) for name, preset in PRESETS.items()}}
+
+        found: dict[str, Any] | None = self.screens.background.result(project, "cannot", project.digest(), work)
+        return found
 
     def estimate(self, project: Project) -> dict[str, Any] | None:
         """Say how many releases a comparison makes and about how much memory it takes; None before the file is read."""
@@ -219,8 +253,11 @@ class Choosing:
             "rows": checked["rows"],
         }
 
-    def result(self, run: Run) -> dict[str, Any] | None:
-        """Return the releases of a finished comparison: ranked, with their place in the picture."""
+    def result(self, run: Run, policy: Mapping[str, Any] | None = None) -> dict[str, Any] | None:
+        """Return the releases of a finished comparison: ranked, with their place in the picture.
+
+        Where the policy was changed since, each release is judged under the present one, by the figures that are kept.
+        """
         answer = run.answer()
         if not isinstance(answer, Mapping) or "points" not in answer:
             return {
@@ -232,6 +269,8 @@ class Choosing:
         best = {key: plainly(held) if isinstance(held, str) else held for key, held in said.items()}
         number = best.get("point")
         points = [one for one in answer["points"] if not one["failed"]]
+        if policy is not None and not same_policy(policy, policy_of_words(run.words)):
+            points = [{**one, "breaks": [broken(judged(policy, one))]} for one in points]
         return {
             "ok": True,
             "privacy": axis_plainly(answer["privacy"]["name"]),
@@ -322,6 +361,25 @@ class Choosing:
         }
 
 
+def _unmakeable(schema: Any, mechanisms: Sequence[Any]) -> list[dict[str, Any]]:
+    """Return the methods that cannot be used with a description, each once, with the reason in the words of a page."""
+    import sfumato as sf
+
+    found: dict[str, dict[str, Any]] = {}
+    for mechanism in mechanisms:
+        try:
+            sf.plan(schema, mechanism, forecast=False)
+        except SfumatoError as error:
+            public = isinstance(error, sf.SchemaError)  # a range that is not public, rows of a person without a bound
+            target = isinstance(error, ParameterError) and error.name == "target"
+            why = "needs a column to be predicted" if target else "" if public else page_words(plainly(str(error)))
+            held = found.setdefault(
+                plain_name(mechanism) or type(mechanism).__name__, {"releases": 0, "public": public, "why": why}
+            )
+            held["releases"] += 1
+    return [{"plain": name, **held} for name, held in found.items()]
+
+
 def _named(point: Mapping[str, Any]) -> dict[str, Any]:
     """Return how a list names a release: in plain words, then as the literature does."""
     plain = method_plainly(point.get("mechanism", {}))
@@ -390,6 +448,12 @@ def _lines(point: Mapping[str, Any], other: Mapping[str, Any] | None, answer: Ma
     return [[name, value, its.get(name, "")] for name, value in mine.items()]
 
 
+def _preset(run: Run) -> str:
+    """Return which releases a comparison made."""
+    words = run.words
+    return words[words.index("--preset") + 1] if "--preset" in words[:-1] else "standard"
+
+
 def _refusal(run: Run) -> dict[str, Any]:
     answer = run.answer()
     if isinstance(answer, Mapping) and answer.get("message"):
@@ -409,7 +473,7 @@ def _ranked(points: Sequence[Mapping[str, Any]], answer: Mapping[str, Any]) -> l
     def rank(one: Mapping[str, Any]) -> tuple[bool, bool, bool, float]:
         mean = one["utility"]["mean"]
         useful = sign * mean if isinstance(mean, int | float) else math.inf
-        return one["number"] != best, bool(one.get("breaks")), not one["efficient"], useful
+        return one["number"] != best, bool(_breaks(one)), not one["efficient"], useful
 
     return sorted(points, key=rank)
 
@@ -437,9 +501,7 @@ def _in_words(point: Mapping[str, Any]) -> dict[str, Any]:
     if typical:
         off, share = typical["off"], 100 * typical["share"]
         said.append(f"a count of {typical['count']:,.0f} is typically off by {off:.2g} ({share:.2g} %)")
-    gain = point.get("risks", {}).get("inference", {}).get("mean")
-    if isinstance(gain, int | float):
-        said.append(f"an attacker guesses a private value {100 * gain:.2g} points more often")
+    said += _gains(point.get("risks", {}))
     text = "; ".join(said)
     return {
         "number": point["number"],
@@ -450,9 +512,20 @@ def _in_words(point: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+_GAINS = {"inference": "guesses a private value", "membership": "tells who is in the table"}
+
+
+def _gains(risks: Mapping[str, Any]) -> list[str]:
+    """Say what an attacker gains, the largest of the measured gains first."""
+    means = {name: (risks.get(name) or {}).get("mean") for name in _GAINS}
+    found = {name: mean for name, mean in means.items() if isinstance(mean, int | float)}
+    ordered = sorted(found, key=lambda name: -found[name])
+    return [f"an attacker {_GAINS[name]} {100 * found[name]:.2g} points more often" for name in ordered]
+
+
 def _breaks(point: Mapping[str, Any]) -> str:
     """Say which lines of the policy a release breaks, nothing where it keeps it."""
-    return plainly("; ".join(point.get("breaks", ())))
+    return plainly("; ".join(filter(None, point.get("breaks", ()))))
 
 
 def _point(one: Mapping[str, Any], best: Any) -> dict[str, Any]:

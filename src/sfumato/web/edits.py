@@ -24,7 +24,7 @@ from sfumato.limits import number_fault
 from sfumato.schema.attribute import Role
 from sfumato.schema.formats import PLAIN_NUMBERS
 from sfumato.schema.near_values import near_pairs
-from sfumato.web.questions import alike, asks_of_pairs, groups_of, not_numbers
+from sfumato.web.questions import alike, asks_of_pairs, groups_of, none_texts, not_numbers
 
 __all__ = [
     "Edit",
@@ -360,6 +360,17 @@ def own_keys(name: str, form: Fields) -> Edit:
         closes += ["mask"] if digits is None else ["mask", "groups", "kind"]
 
     def edit(text: str) -> str:
-        return changed(text, keys, attribute=name, closes=closes)
+        edited = {**keys, **_without(keys_of(text, name), none_texts(keys))} if "missing" in fields else keys
+        return changed(text, edited, attribute=name, closes=closes)
 
     return edit
+
+
+def _without(keys: Mapping[str, Any], texts: Sequence[str]) -> dict[str, Any]:
+    """Return the lists of a column's values without texts that mean no value: a text is one or the other."""
+    gone = set(texts)
+    groups = groups_of(keys)
+    if gone.isdisjoint(value for held in groups.values() for value in held):
+        return {}
+    kept = {at: [value for value in held if value not in gone] for at, held in groups.items()}
+    return dict(_group_edit("", {at: held for at, held in kept.items() if held}))

@@ -16,12 +16,15 @@ from sfumato.claims.claim import described
 from sfumato.declare import plain_name
 from sfumato.errors import ParameterError, SfumatoError
 from sfumato.frontiers import CHOSEN
+from sfumato.frontiers.sweep import written_as
+from sfumato.mechanisms.from_json import mechanism_of
 from sfumato.visible import operand, shell_command
 from sfumato.web.background import schema_of
 from sfumato.web.budget import budget, population, totals
 from sfumato.web.choosing import Choosing
 from sfumato.web.edits import Fields, one
 from sfumato.web.methods import made, method_form, methods
+from sfumato.web.policies import basis_of, broken, earlier_policies, judged, judged_unmeasured
 from sfumato.web.runs import runs_of
 from sfumato.web.screens import Screens
 from sfumato.web.wording import method_plainly, page_words
@@ -78,10 +81,39 @@ class Publishing:
         taken = {path.name for path in project.releases()}
         return next(name for at in range(1, 10_000) if (name := f"release-{at}") not in taken)
 
-    def stated(self, project: Project) -> dict[str, Any]:
-        """Return the description and the policy that a release is made under, for its approval record."""
+    def stated(self, project: Project, form: Fields) -> dict[str, Any]:
+        """Return the description and the policy that a release is made under, for its approval record.
+
+        With what is known of each line of the policy, and the policies of earlier comparisons that asked for something
+        else: a policy that was changed after its result was seen is told.
+        """
         text = project.schema_text() or ""
-        return {"description": hashlib.sha256(text.encode()).hexdigest(), "policy": project.policy()}
+        choice = self.choice(project, form)
+        lines = [] if choice is None else self.judged(project, choice)
+        return {
+            "description": hashlib.sha256(text.encode()).hexdigest(),
+            "policy": project.policy(),
+            "lines": lines,
+            "breaks": broken(lines),
+            "earlier": earlier_policies(project, project.policy(), self._counted(project)),
+        }
+
+    def _counted(self, project: Project) -> str:
+        return "people" if schema_of(project).unit == "person" else "rows"
+
+    def judged(self, project: Project, choice: Choice) -> list[dict[str, str]]:
+        """Say of each line of the policy whether a release keeps it, by a comparison of the table as described now."""
+        policy, asked = project.policy(), json.loads(json.dumps(written_as(choice.mechanism)))
+        for run in runs_of(project.folder, "compare"):
+            if run.state != "done" or run.about.get("basis") != basis_of(project):
+                continue
+            answer = run.answer()
+            points = answer.get("points", []) if isinstance(answer, Mapping) else []
+            for point in points:
+                if not point["failed"] and point["mechanism"] == asked:
+                    return judged(policy, point)
+        claim = choice.mechanism.claim(schema_of(project))
+        return judged_unmeasured(policy, claim.promise, proved=claim.kind == "proved", counted=self._counted(project))
 
     # -- what is chosen ---------------------------------------------------------------------
 
@@ -107,8 +139,6 @@ class Publishing:
 
     def mechanism(self, project: Project, number: int) -> Any:
         """Return the mechanism of a release of the latest comparison."""
-        from sfumato.attacks import mechanism_of
-
         return mechanism_of(self.choosing.point(project, number)[0]["mechanism"])
 
     def _ticked(self, project: Project, form: Fields, choice: Choice) -> dict[str, Sequence[str]]:
@@ -193,6 +223,7 @@ class Publishing:
             if choice is None
             else {"label": choice.label, "plain": choice.plain, "number": choice.number},
             "spends": None if choice is None else self.spends(project, choice),
+            **({"lines": [], "breaks": "", "earlier": []} if choice is None else self._policy(project, choice)),
             "wrong": wrong,
             "method": method,
             "methods": methods(),
@@ -206,18 +237,27 @@ class Publishing:
             "releases": [self.release(project, path) for path in project.releases()],
         }
 
+    def _policy(self, project: Project, choice: Choice) -> dict[str, Any]:
+        """Return what the checklist says of the policy; nothing of a description that cannot be read."""
+        try:
+            lines = self.judged(project, choice)
+            earlier = earlier_policies(project, project.policy(), self._counted(project))
+        except SfumatoError:
+            return {"lines": [], "breaks": "", "earlier": []}
+        return {"lines": lines, "breaks": broken(lines), "earlier": earlier}
+
     def recommended(self, project: Project) -> int | None:
         """Return the release the latest comparison recommends."""
         for run in runs_of(project.folder, "compare"):
             if run.state == "done":
-                found = self.choosing.result(run)
+                found = self.choosing.result(run, project.policy())
                 return found["best"] if found and found["ok"] else None
         return None
 
     def _choices(self, project: Project) -> list[dict[str, Any]]:
         for run in runs_of(project.folder, "compare"):
             if run.state == "done":
-                found = self.choosing.result(run)
+                found = self.choosing.result(run, project.policy())
                 return [p for p in found["points"] if p["savable"]] if found and found["ok"] else []
         return []
 

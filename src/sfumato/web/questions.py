@@ -5,6 +5,7 @@ The questions of a drafted schema are written for whoever edits the file; on a p
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
@@ -21,6 +22,7 @@ __all__ = [
     "asked_together",
     "asks_of_pairs",
     "groups_of",
+    "nearly_dates",
     "none_texts",
     "not_numbers",
     "open_questions",
@@ -67,6 +69,7 @@ _TITLES = {
 }
 
 _SHOWN = 8
+_NEARLY_DATES = re.compile(r"(\d+) of (\d+) values are dates (.+?);")
 
 
 @lru_cache(maxsize=32)
@@ -105,9 +108,16 @@ def not_numbers(keys: Mapping[str, Any]) -> list[str]:
     return odd if 0 < len(odd) <= _SHOWN and len(odd) * 4 < len(values) else []
 
 
-def asked(decision: Decision, keys: Mapping[str, Any]) -> dict[str, Any]:
+def nearly_dates(decision: Decision) -> tuple[int, str] | None:
+    """Return how many values of a column of dates are none, and how its dates are written; None for other questions."""
+    found = _NEARLY_DATES.match(decision.question) if decision.topic == "kind" else None
+    return None if found is None else (int(found[2]) - int(found[1]), found[3])
+
+
+def asked(decision: Decision, keys: Mapping[str, Any], unread: Sequence[str] = ()) -> dict[str, Any]:
     """Return a question for the page: its title and words, what `keep` says on its button, and other buttons.
 
+    `unread` are some texts of the column that are not read as what most of them are.
     Each of `also` is (words, address below the column, fields): a form that answers the question otherwise.
     """
     topic, name = decision.topic, decision.attribute
@@ -152,6 +162,13 @@ def asked(decision: Decision, keys: Mapping[str, Any]) -> dict[str, Any]:
         texts = none_texts(keys)
         words = f"Read as no value: {_quoted(texts)}. Is that right?"
         return {**found, "words": words if texts else found["words"], "keep": "Yes"}
+    if dates := nearly_dates(decision):
+        many, written = dates
+        which = f": {_quoted(unread)}{' and more' if many > len(unread[:_SHOWN]) else ''}" if unread else ""
+        words = f"All values but {many} are dates, {written}; not so{which or ': the others'}. Do they mean no value?"
+        these = "this text" if many == 1 else f"these {many} texts"
+        also = [(f"Yes: read as dates, {these} as no value", "dates", {})]
+        return {**found, "words": words, "keep": "No, all are words", "also": also}
     if topic == "kind" and (words_among := not_numbers(keys)):
         others = ", ".join(f"\u201c{text}\u201d" for text in words_among)
         many = len(keys["values"])

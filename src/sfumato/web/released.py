@@ -85,6 +85,10 @@ class Released:
             # As they were then: both may have been changed since.
             "input": "" if run is None else run.about.get("description", ""),
             "policy": {} if run is None else run.about.get("policy", {}),
+            "lines": [] if run is None else run.about.get("lines", []),
+            "breaks": "" if run is None else run.about.get("breaks", ""),
+            "earlier": [] if run is None else run.about.get("earlier", []),
+            "released": str(manifest.get("created", "")),
             "overridden": [] if run is None else overridden(run.words),
             "counted": "people" if claim is not None and claim.unit == "person" else "rows",
             "answer": (run.answer() if run is not None else None) or {},

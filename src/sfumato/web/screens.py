@@ -241,8 +241,11 @@ class Screens:
             return {**shown, "look": look, "ready": False}
         held = tomllib.loads(text).get("attribute", {})
         questions: dict[str, list[dict[str, Any]]] = {}
+        unread = {one["name"]: one["unread_texts"] for one in look["profiles"]}
         for one in open_questions(text):
-            questions.setdefault(one.attribute, []).append(asked(one, held.get(one.attribute, {})))
+            keys = held.get(one.attribute, {})
+            texts = unread.get(str(keys.get("column", one.attribute)), ())
+            questions.setdefault(one.attribute, []).append(asked(one, keys, texts))
         cards = []
         for name, keys in held.items():
             profile = self.profile(project, look, name, keys)
@@ -286,10 +289,13 @@ class Screens:
         query = next(iter(form.get("q", ())), "")
         values, groups, total = _values_of(keys, query)
         held = [label for label, _ in profile.get("bars", [])]
-        questions = [asked(one, keys) for one in open_questions(text) if one.attribute == name]
+        questions = [
+            asked(one, keys, profile.get("unread_texts", ())) for one in open_questions(text) if one.attribute == name
+        ]
         return {
             **self.frame(project, "describe", self.data_words(project, "check")),
             "name": name,
+            "place": list(tomllib.loads(text).get("attribute", {})).index(name) + 1,
             "keys": keys,
             "role": keys.get("role", "other"),
             "kind": keys.get("kind", "nominal"),

@@ -14,7 +14,7 @@ from sfumato.mechanisms import REGISTRY
 from sfumato.web.methods import method_form, methods
 from sfumato.web.questions import ROLES
 
-__all__ = ["attack_plainly", "axis_plainly", "form_words", "method_plainly", "page_words", "plainly"]
+__all__ = ["attack_plainly", "attack_tried", "axis_plainly", "form_words", "method_plainly", "page_words", "plainly"]
 
 _PLAIN = {  # as the page Policy asks for them
     "inference": "gain in guessing a private value",
@@ -85,6 +85,16 @@ def attack_plainly(attack: Mapping[str, Any]) -> str:
     if attribute:
         return f"Guessing {attribute}"
     return _TRIES.get(str(axis), "") or str(attack.get("attack", ""))
+
+
+def attack_tried(attack: Mapping[str, Any]) -> bool:
+    """Say whether an attack had anything to try: one without a try says nothing, and its interval is everything.
+
+    >>> attack_tried({"targets": {"trials": 0}}), attack_tried({"targets": {"trials": 40}}), attack_tried({})
+    (False, True, True)
+    """
+    targets = attack.get("targets")
+    return not (isinstance(targets, Mapping) and targets.get("trials") == 0)
 
 
 def plainly(text: str) -> str:

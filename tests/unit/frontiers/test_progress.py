@@ -25,9 +25,25 @@ def test_what_was_kept_takes_no_time():
     now, written = [0.0], []
     tell = ProgressLines(written.append, clock=lambda: now[0])
     tell(0.5, "26 kept")
-    now[0] = 10.0
-    tell(0.75, "39/52")
-    assert written == ["75 % done, about 10 s left: 39/52"]
+    for at in range(1, 6):
+        now[0] = 2.0 * at
+        tell(0.5 + at / 20, f"{26 + at}/52")
+    assert written[-1] == "75 % done, about 10 s left: 31/52"
+
+
+def test_no_time_is_told_before_enough_is_measured_and_then_from_the_last_steps():
+    """After two of 23 releases it said 207 minutes, and it took three: the first wait for processes that start."""
+    now, written = [0.0], []
+    tell = ProgressLines(written.append, clock=lambda: now[0])
+    tell(0.0, "starting")
+    now[0] = 500.0
+    tell(0.0, "0/20, now making the first")
+    assert written == ["0 % done: 0/20, now making the first"]
+    for at in range(1, 16):
+        now[0] = 600.0 + 3 * at
+        tell(at / 20, f"{at}/20")
+    assert ["left" in line for line in written[1:]] == [False] * 4 + [True] * 11
+    assert written[-1] == "75 % done, about 15 s left: 15/20"
 
 
 def test_a_name_cannot_move_the_cursor():

@@ -12,6 +12,7 @@ import sfumato as sf
 from sfumato.errors import ParameterError
 from sfumato.frontiers import CHOSEN, Composed, HeldOut
 from sfumato.frontiers.axes import axis_of, compact, table_fingerprint
+from sfumato.frontiers.sweep import label_of
 from sfumato.measures import classification, utility_loss
 
 SWEEP = sf.sweep(sf.sweep(sf.Mondrian, k=[5, 50]), sf.sweep(sf.Bucketize, t=["0.05"]), sf.DiffGen(1), sf.Raw())
@@ -84,9 +85,9 @@ def test_kept_results_are_read_again_and_others_are_not(clinic, another_clinic, 
     computed = []
     real = sf.frontier.__globals__["evaluated_all"]
 
-    def counting(task, mechanisms, *, workers):
+    def counting(task, mechanisms, **more):
         computed.extend(mechanisms)
-        return real(task, mechanisms, workers=workers)
+        return real(task, mechanisms, **more)
 
     monkeypatch.setitem(sf.frontier.__globals__, "evaluated_all", counting)
     assert plain(sf.frontier(clinic, SWEEP, keep=folder, workers=0, progress=False)) == plain(first)
@@ -101,6 +102,14 @@ def test_kept_results_are_read_again_and_others_are_not(clinic, another_clinic, 
     computed.clear()
     sf.frontier(another_clinic, SWEEP[:1], keep=folder, workers=0, progress=False)
     assert len(computed) == 1
+
+
+def test_what_is_being_made_is_named_before_the_first_release_is_there(clinic, monkeypatch):
+    monkeypatch.setitem(sf.frontier.__globals__, "_TELL", 0.0)
+    said = []
+    sf.frontier(clinic, SWEEP[:2], workers=1, progress=lambda *one: said.append(one))
+    first = next(doing for share, doing in said if not share and doing != "starting")
+    assert first == f"0/2, now making {label_of(SWEEP[0])}"
 
 
 def test_a_stopped_sweep_goes_on(clinic, tmp_path):

@@ -74,6 +74,10 @@ def test_what_is_missing_is_said_once_with_where_to_say_it(web):
     for name in data["needs"]["public"]:
         assert page.count(f"{base}/column/{name}") == 1
     assert "source =" not in page
+    assert (
+        f"What epsilon 1 buys cannot be worked out yet. {', '.join(data['needs']['public'])} have no publicly" in page
+    )
+    assert "These figures follow" not in page
 
 
 def test_what_a_budget_buys_is_told_before_it_is_spent(web):

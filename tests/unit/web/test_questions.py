@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
+import time
+import tomllib
 
 import pytest
+from starlette.testclient import TestClient
 
 import sfumato as sf
 from sfumato.drafting import Decision, as_proposed, decisions, draft, keys_of
 from sfumato.web import edits
+from sfumato.web.app import COOKIE, created
 from sfumato.web.questions import alike, asked, asked_together, asks_of_pairs, open_questions
 
 CSV = "nr,born,sex,town,bmi,note\n" + "".join(
@@ -175,3 +179,56 @@ def test_no_answer_is_asked_once_for_thirty_columns(tmp_path):
 
 def test_two_columns_are_no_questionnaire(tmp_path):
     assert "missing" not in keys_of(questionnaire(tmp_path, columns=2), "Q00")
+
+
+IMPOSSIBLE = {5: "31.02.1980", 7: "00.05.1990", 11: "30.02.1975", 13: "32.01.2001"}  # up to three are read as no value
+BIRTHS = "Nr;Born;Sex\n" + "".join(
+    f"N{at};{IMPOSSIBLE.get(at % 90) or f'{at % 28 + 1:02}.{at % 12 + 1:02}.{1930 + at % 71}'};{'mw'[at % 2]}\n"
+    for at in range(400)
+)
+
+
+@pytest.mark.parametrize("role", ["", "quasi"])
+def test_impossible_dates_are_made_no_value_by_one_button(tmp_path, role):
+    """The page said to correct the file and draft again, and no click led to dates."""
+    app = created(tmp_path / "space", token="t0ken", hosts=frozenset({"127.0.0.1:8765"}))
+    web = TestClient(app, base_url="http://127.0.0.1:8765", follow_redirects=False)
+    web.cookies.set(COOKIE, "t0ken")
+    home = {"origin": "http://127.0.0.1:8765", "sec-fetch-site": "same-origin"}
+    base = web.put("/upload", params={"name": "b.csv"}, content=BIRTHS.encode(), headers=home).json()["next"]
+    base = base.rpartition("/")[0]
+
+    def card():
+        until = time.monotonic() + 60
+        while time.monotonic() < until:
+            data = web.get(f"{base}/describe.json").json()
+            if data["look"] is not None and data.get("checked") is not None:
+                return next(one for one in data["cards"] if one["name"] == "Born"), data
+            time.sleep(0.05)
+        raise AssertionError(base)
+
+    card()
+    if role:
+        web.post(f"{base}/roles", data={"column": "Born", "role": role}, headers=home)
+    (kind,) = [one for one in card()[0]["questions"] if one["topic"] == "kind"]
+    assert "“00.05.1990”, “30.02.1975”" in kind["words"]
+    assert kind["also"] == [["Yes: read as dates, these 4 texts as no value", "dates", {}]]
+    assert web.post(f"{base}/column/Born/dates", headers=home).headers["location"].endswith("/column/Born")
+    after, data = card()
+    assert after["kind"] == "date"
+    assert after["missing"] == sorted(IMPOSSIBLE.values())
+    assert after["unread"] == ""
+    assert {one["topic"] for one in after["questions"]}.isdisjoint({"kind", "missing"})
+    assert data["checked"]["problems"] == []
+    assert sf.Schema.parse(tomllib.loads(data["toml"]))
+
+
+def test_a_text_that_means_no_value_is_no_value_of_the_list(tmp_path):
+    """Both were saved, and the file that followed could not be read."""
+    text = '[attribute.a]\nrole = "quasi"\nvalues = ["x", "y", "n/a"]\n'
+    after = tomllib.loads(edits.own_keys("a", {"fields": ["missing"], "missing": ["n/a\n?"]})(text))["attribute"]["a"]
+    assert after["values"] == ["x", "y"]
+    assert after["missing"] == ["n/a", "?"]
+    grouped = '[attribute.a]\nrole = "quasi"\ngroups = { g = ["x", "y"], h = ["n/a"] }\n'
+    after = tomllib.loads(edits.own_keys("a", {"fields": ["missing"], "missing": ["n/a"]})(grouped))["attribute"]["a"]
+    assert after["groups"] == {"g": ["x", "y"]}

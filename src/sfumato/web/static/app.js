@@ -55,6 +55,7 @@ if (waiting) {
     if ("checked" in data && data.checked === null) return {};
     if (data.ask && data.count === null) return {};
     if ("plans" in data && data.plans === null) return {};
+    if ("cannot" in data && data.cannot === null) return {};
     return null;
   };
   // A page loaded anew would lose what is dragged, and would cancel a form or a link on its way.
@@ -92,7 +93,7 @@ if (waiting) {
       const set = (id, text) => { const place = document.getElementById(id); if (place) place.textContent = text; };
       set("percent", `${rest.progress.percent} %`);
       set("left", rest.progress.left ? `about ${rest.progress.left} left` : "");
-      set("doing", rest.progress.doing || `starting: the table is read; the very first run also prepares the methods, which takes a minute (${rest.seconds} s so far)`);
+      set("doing", `${rest.progress.doing || "starting: the table is read"} (${rest.seconds} s so far)`);
     }
     setTimeout(tick, 700);
   };
@@ -116,6 +117,16 @@ if (filter) {
     document.getElementById("chosen").textContent = many ? `${many} selected` : "";
   };
   for (const card of cards) card.addEventListener("change", tell);
+  // What was looked for stays while the page is open; what was ticked comes back after a change of all of it.
+  const looked = `sfumato columns ${location.pathname}`;
+  const before = JSON.parse(sessionStorage.getItem(looked) || '{"text":"","ticked":[]}');
+  const keep = (ticked) => sessionStorage.setItem(looked, JSON.stringify({ text: filter.value, ticked }));
+  filter.addEventListener("input", () => keep([]));
+  document.getElementById("many").addEventListener("submit", () => keep(cards.filter((card) => card.querySelector('input[type="checkbox"]').checked).map((card) => card.dataset.name)));
+  if (before.text) { filter.value = before.text; filter.dispatchEvent(new Event("input")); }
+  for (const card of cards) if (before.ticked.includes(card.dataset.name)) card.querySelector('input[type="checkbox"]').checked = true;
+  keep([]);
+  tell();
   document.getElementById("select-shown").addEventListener("click", () => {
     for (const card of cards) if (!card.hidden) card.querySelector('input[type="checkbox"]').checked = true;
     tell();
@@ -194,6 +205,13 @@ for (const table of document.querySelectorAll("table[data-sort]")) {
       table.tBodies[0].append(...rows);
     });
   });
+}
+
+// The command shown is the one that the form would start: a tick adds its flag.
+for (const box of document.querySelectorAll("input[data-flag]")) {
+  const line = document.getElementById("command");
+  const flag = ` --${box.dataset.flag}`;
+  box.addEventListener("change", () => { if (line) line.textContent = line.textContent.replace(flag, "") + (box.checked ? flag : ""); });
 }
 
 for (const button of document.querySelectorAll("[data-print]")) button.addEventListener("click", () => window.print());

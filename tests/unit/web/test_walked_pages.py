@@ -1,0 +1,122 @@
+"""What stewards stopped at: what cannot be made, gains, attacks without a try, wide tables, the icon."""
+
+from __future__ import annotations
+
+import re
+import time
+from importlib.resources import files
+
+import pytest
+from starlette.testclient import TestClient
+
+import sfumato as sf
+from sfumato.attacks.base import Share
+from sfumato.frontiers.panel import group_sizes
+from sfumato.frontiers.sweep import sweep
+from sfumato.web.app import COOKIE, created
+from sfumato.web.choosing import _in_words, _unmakeable
+from sfumato.web.wording import attack_tried
+
+HOST = "127.0.0.1:8765"
+HOME = {"origin": f"http://{HOST}", "sec-fetch-site": "same-origin"}
+ROWS = "nr,age,sex,pay\n" + "".join(f"N{at},{20 + at % 40},{'fm'[at % 2]},{1000 + 37 * at}\n" for at in range(200))
+
+
+@pytest.fixture(scope="module")
+def web(tmp_path_factory):
+    app = created(tmp_path_factory.mktemp("space"), token="t0ken", hosts=frozenset({HOST}))
+    made = TestClient(app, base_url=f"http://{HOST}", follow_redirects=False)
+    made.cookies.set(COOKIE, "t0ken")
+    return made
+
+
+def ready(web, address, done):
+    until = time.monotonic() + 60
+    while time.monotonic() < until:
+        data = web.get(f"{address}.json").json()
+        if done(data):
+            return data
+        time.sleep(0.05)
+    raise AssertionError(address)
+
+
+@pytest.fixture(scope="module")
+def base(web):
+    answer = web.put("/upload", params={"name": "t.csv"}, content=ROWS.encode(), headers=HOME)
+    found = answer.json()["next"].rpartition("/")[0]
+    ready(web, f"{found}/describe", lambda data: data["look"] is not None and data.get("checked") is not None)
+    return found
+
+
+def test_what_cannot_be_made_is_said_before_the_wait(web, base):
+    data = ready(web, f"{base}/compare", lambda data: data["cannot"])
+    listed = data["cannot"]["sweeps"]["standard"]
+    assert listed
+    assert sum(one["releases"] for one in listed) < len(sweep("standard"))
+    page = web.get(f"{base}/compare").text
+    assert "cannot be made with this description" in page
+    assert f'href="{base}/column/age"' in page
+    assert f'href="{base}/person"' in page
+    assert not re.search(r"source = |rows_per_person|target = ", page.partition("<footer")[0])
+
+
+def test_a_method_that_predicts_says_that_it_needs_a_column_for_it():
+    column = {"role": "quasi", "values": ["f", "m"], "source": "public"}
+    schema = sf.Schema.parse({"name": "t", "population": "t", "rows_per_person": 1, "attribute": {"sex": column}})
+    (found,) = _unmakeable(schema, [sf.DiffGen.recommended(1), sf.Mondrian(sf.KAnonymity(5))])
+    assert (found["releases"], found["public"], found["why"]) == (1, False, "needs a column to be predicted")
+
+
+def test_the_largest_gain_is_named_first():
+    """The headline said two points, and telling who is in the table gained 42."""
+    risks = {"inference": {"mean": 0.02}, "membership": {"mean": 0.416}, "identity": {"mean": 0.9}}
+    point = {"number": 1, "label": "M", "form": "generalized", "people": 5, "risks": risks}
+    assert _in_words(point)["text"] == (
+        "Every group has at least 5 rows; an attacker tells who is in the table 42 points more often; "
+        "an attacker guesses a private value 2 points more often."
+    )
+
+
+def test_an_attack_without_a_try_is_not_shown_as_a_result():
+    assert not attack_tried({"targets": Share(0, trials=0).to_json()})
+    assert attack_tried({"targets": Share(0, trials=9).to_json()})
+
+
+def test_sizes_of_groups_begin_with_the_smallest():
+    release = sf.publish(sf.datasets.census(400), sf.Mondrian(sf.KAnonymity(4)))
+    sizes = group_sizes(release)
+    smallest = min(weight for weight in release.groups.weight if weight)
+    assert sizes[0]["low"] == smallest
+    assert sum(one["groups"] for one in sizes) == len(release.groups.weight)
+
+
+def test_describe_and_compare_say_that_publishing_will_be_refused(web, base):
+    web.post(f"{base}/roles", data={"column": "pay", "role": "sensitive"}, headers=HOME)
+    web.post(
+        f"{base}/column/pay/keys",
+        data={"fields": "range", "low": "0", "high": "9000", "step": "1"},
+        headers=HOME,
+    )
+    data = ready(web, f"{base}/describe", lambda data: data.get("checked") is not None)
+    assert data["checked"]["above"]
+    assert "Publishing will be refused for this" in web.get(f"{base}/describe").text
+    assert "is refused unless you tick it" in web.get(f"{base}/compare").text
+
+
+def test_no_page_asks_for_an_icon_in_vain(web):
+    """The page that holds the token named none, and the browser asked for /favicon.ico."""
+    assert 'rel="icon"' in web.get("/?token=t0ken").text
+    assert web.get("/favicon.ico").status_code == 204
+
+
+def test_every_table_stands_in_a_box_that_scrolls_with_an_edge_where_it_goes_on(web):
+    for path in (files("sfumato.web") / "templates").iterdir():
+        text = path.read_text("utf-8")
+        assert text.count("<table") == len(re.findall(r'class="wide"[^>]*>\s*<table', text)), path.name
+    (box,) = re.findall(r"^\.wide \{(.*?)\}", web.get("/static/app.css").text, re.MULTILINE)
+    assert "overflow-x: auto" in box
+    assert box.count("no-repeat local") == 2  # covers the dark edge on the side where nothing is hidden
+
+
+def test_all_columns_leads_back_to_the_column(web, base):
+    assert f'href="{base}/describe#column-3"' in web.get(f"{base}/column/sex").text
