@@ -193,6 +193,7 @@ class Actions:
         """Publish: one command, started once."""
         if one(form, "confirm") != "yes":
             raise ParameterError("confirm", "no", "the release was not confirmed", hint="tick the box that confirms it")
+        self.publishing.refuse_over(project, form)
         with project.locked():  # a second click waits here, then finds the run of the first, or its folder
             started_once(
                 project.folder,
