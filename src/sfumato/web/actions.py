@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache, partial
 from typing import Any
 
@@ -64,16 +64,18 @@ class Actions:
 
     def set_roles(self, project: Project, form: Fields, _names: Names) -> str | None:
         """Give columns a role."""
+        project.write_schema(edits.roles(form, self._described(project)))
+        return None
+
+    @staticmethod
+    def _described(project: Project) -> Callable[[str, Any], str]:
+        """Return what gives the table of a column as it would be drafted in a role; the file is looked at once."""
 
         @cache
         def look() -> Any:
             return look_at(project.data, **project.options)
 
-        def described(name: str, role: Any) -> str:
-            return str(look().attribute_text(name, role))
-
-        project.write_schema(edits.roles(form, described))
-        return None
+        return lambda name, role: str(look().attribute_text(name, role))
 
     def answer(self, project: Project, form: Fields, _names: Names) -> str | None:
         """Close one question."""
@@ -114,7 +116,7 @@ class Actions:
 
     def set_keys(self, project: Project, form: Fields, names: Names) -> str | None:
         """Set what the form of one column holds."""
-        project.write_schema(edits.own_keys(names["name"], form))
+        project.write_schema(edits.own_keys(names["name"], form, self._described(project)))
         return None
 
     def group(self, project: Project, form: Fields, names: Names) -> str | None:

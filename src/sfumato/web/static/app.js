@@ -217,6 +217,7 @@ if (sent && sent.page === location.pathname && new URLSearchParams(location.sear
     if (field.type === "checkbox" || field.type === "radio") field.checked = texts.includes(field.value);
     else if (texts.length === 1) field.value = texts[0];
     field.dispatchEvent(new Event("change", { bubbles: field.type === "checkbox" }));
+    field.dispatchEvent(new Event("input", { bubbles: true }));  // entered, so that no reload takes it away
   }
 }
 document.addEventListener("submit", (event) => {
