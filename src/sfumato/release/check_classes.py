@@ -207,8 +207,9 @@ def _weighed(
     sensitive = [attribute for attribute in schema.sensitive if attribute.name in values]
     if exact is None:
         carried = [attribute for attribute in schema.carried if attribute.name in values]
-        for carries, table, _, _ in _tables(carried, classes, values, times):
-            examined.exposed += [f"Warning: {text}" for text in nearly_one_value(carries, table)]
+        for attribute, (name, table, _, _) in zip(carried, _tables(carried, classes, values, times), strict=True):
+            texts = nearly_one_value(name, table, missing=_missing_codes(attribute, values[name]))
+            examined.exposed += [f"Warning: {text}" for text in texts]
     if exact is None and asked.reads_sensitive:
         examined.exposed += _alike_but_missing(sensitive, classes, values, times)
     bad = np.zeros(number, bool)
@@ -260,12 +261,20 @@ def _alike_but_missing(
 
     said = []
     for attribute in (one for one in sensitive if one.missing_code is not None):
-        distinct, places = values[attribute.name]
         codes, width, _ = _value_codes(attribute, values[attribute.name])
-        blank = np.array([_code(attribute, text) == attribute.missing_code for text in distinct], bool)
         counts = csr_matrix((times, (classes, codes)), shape=(int(classes.max(initial=-1)) + 1, width), dtype=np.int64)
-        said.append(known_alike(attribute.name, counts, np.unique(codes[blank[places]]).tolist()))
+        said.append(known_alike(attribute.name, counts, _missing_codes(attribute, values[attribute.name])))
     return [f"Warning: {sentence}" for sentence in said if sentence]
+
+
+def _missing_codes(attribute: Attribute, read: Texts) -> list[int]:
+    """Return the numbers that `_value_codes` gives to texts that mean no value."""
+    if attribute.missing_code is None:
+        return []
+    distinct, places = read
+    blank = np.array([_code(attribute, text) == attribute.missing_code for text in distinct], bool)
+    found: list[int] = np.unique(_value_codes(attribute, read)[0][blank[places]]).tolist()
+    return found
 
 
 def _people(
