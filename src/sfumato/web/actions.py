@@ -62,6 +62,11 @@ class Actions:
         project.write_schema(edits.person(form))
         return f"/p/{project.id}/describe" if one(form, "next") else None
 
+    def not_person(self, project: Project, form: Fields, _names: Names) -> str | None:
+        """Say that a column identifies a household or another group."""
+        project.write_schema(edits.not_person(form))
+        return None
+
     def set_roles(self, project: Project, form: Fields, _names: Names) -> str | None:
         """Give columns a role."""
         project.write_schema(edits.roles(form, self._described(project)))

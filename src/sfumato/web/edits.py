@@ -39,6 +39,7 @@ __all__ = [
     "leaves_out",
     "merge",
     "merge_alike",
+    "not_person",
     "own_keys",
     "person",
     "roles",
@@ -194,6 +195,19 @@ def person(form: Fields) -> Edit:
             ):
                 text = answered(text, next(one for one in decisions(text) if _same(one, found)))
         return changed(text, keys, closes=closed)
+
+    return edit
+
+
+def not_person(form: Fields) -> Edit:
+    """Say that a column identifies something other than people, such as a household."""
+    name = one(form, "column")
+
+    def edit(text: str) -> str:
+        if name not in keys_all(text):
+            raise ParameterError("column", name[:60], "is not described", hint="reload the page")
+        held = [str(known) for known in keys_of(text).get("not_person", [])]
+        return changed(text, {"not_person": list(dict.fromkeys([*held, name]))})
 
     return edit
 

@@ -86,6 +86,7 @@ class Released:
             "input": "" if run is None else run.about.get("description", ""),
             "policy": {} if run is None else run.about.get("policy", {}),
             "overridden": [] if run is None else overridden(run.words),
+            "proved": claim is not None and claim.kind == "proved",
             "counted": "people" if claim is not None and claim.unit == "person" else "rows",
             "answer": (run.answer() if run is not None else None) or {},
         }

@@ -228,6 +228,7 @@ class Screens:
             "ready": ready,
             "keys": {name: keys.get(name) for name in ("population", "rows_per_person", "rows", "copies_are_people")},
             "person": [person] if isinstance(person, str) else list(person),
+            "not_person": list(keys.get("not_person", [])),
             "columns": columns,
             "questions": [one for one in opened if not one["attribute"]],
             "checked": (checked := self.checked(project) if ready else None),

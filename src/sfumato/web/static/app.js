@@ -196,6 +196,17 @@ for (const table of document.querySelectorAll("table[data-sort]")) {
   });
 }
 
+// The line for a terminal follows the name that is typed for the folder.
+for (const field of document.querySelectorAll("input[data-in-command]")) {
+  const line = document.getElementById("command");
+  if (!line) continue;
+  const words = line.textContent, was = field.dataset.inCommand;
+  field.addEventListener("input", () => {
+    if (!/^[A-Za-z0-9._-]+$/.test(field.value)) return;
+    line.textContent = words.replaceAll(`releases/${was} `, `releases/${field.value} `).replaceAll(`page-${was}.html`, `page-${field.value}.html`);
+  });
+}
+
 for (const button of document.querySelectorAll("[data-print]")) button.addEventListener("click", () => window.print());
 
 // A form that only chooses what is shown is sent when the choice changes; its button is for pages without script.
