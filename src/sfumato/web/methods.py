@@ -28,7 +28,7 @@ def methods() -> list[dict[str, Any]]:
 
 
 def _is_private(name: str, kind: Any) -> bool:
-    """Whether a method of ours is differentially private: those spend an epsilon. Of others' methods nothing is said."""
+    """Whether a method of ours is differentially private: those spend an epsilon. Others say it themselves."""
     return not REGISTRY.third_party.get(name) and any(known.name == "epsilon" for known in parameters(kind))
 
 

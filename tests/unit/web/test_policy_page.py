@@ -7,6 +7,7 @@ import time
 import pytest
 from starlette.testclient import TestClient
 
+import sfumato as sf
 from sfumato.web.app import COOKIE, created
 
 HOST = "127.0.0.1:8765"
@@ -131,3 +132,14 @@ def test_a_household_is_said_by_a_button(web):
     assert "Declared: a household or another group" in page
     wrong = web.post(f"{base}/not-person", data={"column": "nobody"}, headers=HOME)
     assert "wrong=" in wrong.headers["location"]
+
+
+def test_the_first_comparison_tries_marginals_where_the_description_allows_it(web):
+    base = uploaded(web, "first")
+    shown = web.get(f"{base}/compare.json").json()["command"]
+    assert "--preset standard --at-least" in shown
+    assert web.post(f"{base}/schema", data={"toml": PUBLIC}, headers=HOME).status_code == 303
+    data = asked(web, f"{base}/compare", lambda data: data["estimate"] is not None)
+    assert "--preset standard --preset marginals" in data["command"]
+    assert data["estimate"]["releases"]["standard"] == len(sf.sweep("standard", "marginals"))
+    assert any(isinstance(one, sf.Marginals) for one in sf.sweep("standard", "marginals"))
