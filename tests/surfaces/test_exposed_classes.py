@@ -213,6 +213,23 @@ def test_classes_that_nearly_agree_are_stated_with_true_numbers(tmp_path) -> Non
     assert not any("at least 95 %" in one for one in few.warnings())
 
 
+def test_a_class_without_any_value_is_not_said_to_tell_one(tmp_path) -> None:
+    """Of classes in which everybody's income was missing it was said that whoever knows the class knows it."""
+    schema = sf.Schema.parse(tomllib.loads(f'{SCHEMA}missing = ["-"]\n'))
+    rows = _regular(others=0)
+    without = rows.with_columns(illness=pl.col("illness").replace({"gout": "-"}))
+    release = sf.publish(sf.read(without, schema), sf.Mondrian(k=40))
+    assert release.exposed().missing == {"illness": 1}
+    said = [text for text in release.warnings() if "nobody has a value, it is missing" in text]
+    assert len(said) == 2  # of classes that agree, and of those that nearly do
+    assert not any("knows it of nearly all" in text for text in said)
+    release.save(tmp_path / "out")
+    assert any("nobody has a value, it is missing" in note for note in sf.verify(tmp_path / "out").notes)
+    told = sf.publish(sf.read(rows, schema), sf.Mondrian(k=40)).warnings()
+    assert any("knows it of nearly all" in text for text in told)
+    assert not any("nobody has a value" in text for text in told)
+
+
 def test_what_is_true_of_no_class_is_no_warning() -> None:
     """ "nothing is promised of illness, and in 0 of 4 classes all rows have one value" told of nothing."""
     release = sf.publish(sf.read(_regular(others=20), sf.Schema.parse(tomllib.loads(SCHEMA))), sf.Mondrian(k=40))

@@ -86,7 +86,7 @@ def frontier(data: str, schema: str, as_json: bool, **options: Any) -> None:
     Buckets publish everybody's exact quasi-identifiers, so that anyone can tell who is in the table. They are compared
     and shown, but recommended only with --membership-public.
 
-    Presets: standard, tradeoff, tradeoff-buckets, tradeoff-readings, diffgen, private.
+    Presets: standard, tradeoff, tradeoff-buckets, tradeoff-readings, diffgen, marginals, private.
 
     Example: sfumato frontier patients.csv patients.toml -o report.html
 

@@ -178,6 +178,10 @@ def _private() -> tuple[Mechanism, ...]:
     return tuple(kind(epsilon) for kind in kinds for epsilon in ("0.1", "0.5", "1", "4"))
 
 
+def _marginals() -> tuple[Mechanism, ...]:
+    return tuple(Marginals(epsilon) for epsilon in ("0.5", "1", "4"))
+
+
 def _first_grid(kind: Any) -> tuple[Any, ...]:
     """The values that a class declares for a first comparison, of its first parameter."""
     fields = parameters(kind) if isinstance(kind, type) and is_dataclass(kind) else ()
@@ -200,6 +204,7 @@ PRESETS: dict[str, Preset] = {
     "tradeoff-buckets": Preset("Li & Li 2009, figure 2(b): buckets under l and t", mechanisms=_buckets),
     "tradeoff-readings": Preset("semantic privacy in its other readings, same deltas", mechanisms=_readings),
     "diffgen": Preset("Mohammed et al. 2011, figure 3: DiffGen by epsilon and specializations", mechanisms=_diffgen),
+    "marginals": Preset("differential privacy by tables of counts: Marginals by epsilon", mechanisms=_marginals),
     "private": Preset("differential privacy by four methods; compare by workload_error", mechanisms=_private),
 }
 

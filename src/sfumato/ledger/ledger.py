@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from sfumato.claims import Claim
-from sfumato.errors import ParameterError, ReleaseError
+from sfumato.errors import BudgetExceeded, ParameterError, ReleaseError
 from sfumato.exact import Number, fraction
 from sfumato.ledger.composition import Charge, PopulationTree, Totals, check, totals
 from sfumato.ledger.cost import Cost, cost_of
@@ -148,6 +148,22 @@ class Ledger:
             number = done.lastrowid
         assert number is not None
         return Reservation(number, ledger=self)
+
+    def refusal(self, population: str, claim: Claim) -> BudgetExceeded | None:
+        """Return how a release would be refused now, None where every limit allows it; nothing is entered."""
+        cost = cost_of(claim)
+        if cost is None or claim.neighbours is None or not self._path.is_file():
+            return None
+        with reading(self._path) as connection:
+            tree, charges = read_tree(connection), read_charges(connection)
+        population = population_key(population)
+        if population not in tree.parents:  # nothing was entered about it, and it has no limit
+            return None
+        try:
+            check(tree, charges, Charge(population, neighbours=claim.neighbours, cost=cost))
+        except BudgetExceeded as error:
+            return error
+        return None
 
     def entries(self, population: str | None = None) -> list[Entry]:
         """Return every entry, or those of one population, oldest first."""

@@ -210,8 +210,10 @@ def _weighed(
     sensitive = [attribute for attribute in schema.sensitive if attribute.name in values]
     if exact is None:
         carried = [attribute for attribute in schema.carried if attribute.name in values]
-        for carries, table, _, _ in _tables(carried, classes, values, times):
-            examined.exposed += [f"Warning: {text}" for text in nearly_one_value(carries, table)]
+        for attribute, (_, counts, _, _) in zip(carried, _tables(carried, classes, values, times), strict=True):
+            missing = _missing_codes(attribute, values[attribute.name])
+            texts = nearly_one_value(attribute.name, counts, missing=missing)
+            examined.exposed += [f"Warning: {text}" for text in texts]
     if exact is None and asked.reads_sensitive:
         examined.exposed += _alike_but_missing(sensitive, classes, values, times)
     bad = np.zeros(number, bool)
@@ -269,9 +271,8 @@ def _alike_but_missing(
             continue
         codes, width, _ = _value_codes(attribute, values[attribute.name])
         found = [_code(attribute, text) for text in distinct]
-        blank = np.array([code in attribute.no_value_codes for code in found], bool)
         counts = csr_matrix((times, (classes, codes)), shape=(int(classes.max(initial=-1)) + 1, width), dtype=np.int64)
-        said.append(known_alike(attribute.name, counts, np.unique(codes[blank[places]]).tolist()))
+        said.append(known_alike(attribute.name, counts, _missing_codes(attribute, values[attribute.name])))
         if near:
             said.append(spelt_alike(attribute.name, counts, _first_codes(found, codes, places, near=near, width=width)))
     return [f"Warning: {sentence}" for sentence in said if sentence]
@@ -289,6 +290,14 @@ def _first_codes(
             number = int(codes[at])
             first[number] = min(first[number], kept.setdefault(near[code], number))
     return first
+
+
+def _missing_codes(attribute: Attribute, read: Texts) -> list[int]:
+    """Return the numbers that `_value_codes` gives to texts that mean no value."""
+    distinct, places = read
+    blank = np.array([_code(attribute, text) in attribute.no_value_codes for text in distinct], bool)
+    found: list[int] = np.unique(_value_codes(attribute, read)[0][blank[places]]).tolist()
+    return found
 
 
 def _people(

@@ -14,7 +14,7 @@ Silent on classes of two people, one of whom knows the other.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -52,6 +52,7 @@ class Exposed:
     _: KW_ONLY
     single: int
     alike: Mapping[str, int]
+    missing: Mapping[str, int] = field(default_factory=dict)  # of these, classes in which nobody has a value
     most: int = 1
     word: str = "class"
     keyed: bool = False
@@ -76,11 +77,24 @@ class Exposed:
     def one_value(self) -> list[str]:
         """Say for each sensitive attribute in how many classes all have one value; nothing where none does."""
         what = "everybody has one value" if self.keyed else "all rows have one value"
-        return [f"{self.among(number)} {what} of {name}" for name, number in self.alike.items() if number]
+        found = [(name, number) for name, number in self.alike.items() if number]
+        return [f"{self.among(number)} {what} of {name}{self.valueless(name)}" for name, number in found]
+
+    def valueless(self, name: str) -> str:
+        """Say in how many of these classes the one value is that there is none; nothing where there is no such."""
+        return _valueless(self.missing.get(name, 0), self.alike.get(name, 0))
 
     def sentences(self) -> list[str]:
         """Say all of it, one sentence each."""
         return [f"{text[0].upper()}{text[1:]}." for text in filter(None, (self.alone(), *self.one_value()))]
+
+
+def _valueless(missing: int, alike: int) -> str:
+    """Say in how many of some classes that agree nobody has a value: none is learned there."""
+    if not missing:
+        return ""
+    where = "in all of them" if missing >= alike else f"in {missing:,} of them"
+    return f" ({where} nobody has a value, it is missing)"
 
 
 def class_warnings(release: Release) -> tuple[str, ...]:
@@ -93,17 +107,24 @@ def class_warnings(release: Release) -> tuple[str, ...]:
     if isinstance(asked, Requirement) and not asked.reads_sensitive:
         seen = exposed.alike if release.seen_by_key is None else release.seen_by_key.alike
         what = "all rows have one value" if release.seen_by_key is None else "everybody has one value in common"
-        of = {name: f"{exposed.among(number)} {what}" for name, number in seen.items() if number}
+        of = {
+            name: f"{exposed.among(number)} {what}{_valueless(exposed.missing.get(name, 0), number)}"
+            for name, number in seen.items()
+            if number
+        }
         warnings += [f"nothing is promised of {name}, and {all_}. {_ASK_BOTH}" for name, all_ in of.items()]
         return (*warnings, *_nearly_alike(release))
     alike = [f"{text}. Ask for l of at least 2 as well (--l)" for text in exposed.one_value()]
     return (*warnings, *alike, *_alike_but_missing(release), *_nearly_alike(release))
 
 
-def nearly_one_value(name: str, table: Any, *, left_out: int | None = None) -> list[str]:
+def nearly_one_value(
+    name: str, table: Any, *, left_out: int | None = None, missing: Sequence[int] = (), learned: str = ""
+) -> list[str]:
     """Say in how many classes of 20 rows or more at least 95 % have one value, of a classes x values histogram.
 
-    Values that nine of ten rows have anyway do not count. Nothing where there is no such class.
+    Values that nine of ten rows have anyway do not count. Nothing where there is no such class. A class in which that
+    value is one of `missing` tells nobody's value; it is counted, and that is said. `learned` is added else.
     """
     counts = table.tocsr()
     if left_out is not None:
@@ -116,15 +137,27 @@ def nearly_one_value(name: str, table: Any, *, left_out: int | None = None) -> l
         return []
     there = f"in {int(nearly.sum()):,} of {count_of(int((sizes >= _MANY).sum()), 'class', 'classes')}"
     rows = f"{int(sizes[nearly].sum()):,} of {int(sizes.sum()):,} rows"
-    return [f"{there} of {_MANY} rows or more at least 95 % of the rows have one value of {name}: {rows}"]
+    gone = np.asarray(counts[:, list(missing)].sum(axis=1)).ravel() if len(missing) else np.zeros(len(sizes), np.int64)
+    none = int((nearly & (_NEARLY[1] * gone >= _NEARLY[0] * sizes)).sum())
+    told = "" if none == int(nearly.sum()) else learned
+    said = f"{there} of {_MANY} rows or more at least 95 % of the rows have one value of {name}: {rows}"
+    return [f"{said}{_valueless(none, int(nearly.sum()))}{told}"]
 
 
 def _nearly_alike(release: Release) -> list[str]:
     if release.form != "generalized":
         return []
-    found = [nearly_one_value(a.name, release.groups.histogram(a.name), left_out=release.suppressed_group)
-             for a in release.carried]  # fmt: skip
-    return [f"{text}. Whoever knows the class knows it of nearly all" for texts in found for text in texts]
+    found = [
+        nearly_one_value(
+            attribute.name,
+            release.groups.histogram(attribute.name),
+            left_out=release.suppressed_group,
+            missing=[] if attribute.missing_code is None else [attribute.missing_code],
+            learned=". Whoever knows the class knows it of nearly all",
+        )
+        for attribute in release.carried
+    ]
+    return [text for texts in found for text in texts]
 
 
 def _alike_but_missing(release: Release) -> list[str]:

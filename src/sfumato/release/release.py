@@ -277,11 +277,32 @@ class Release:
         most = 1 if keyed else self.schema.rows_per_person
         people = self.people.classes if self.people is not None else self.groups.weight
         alike = {a.name: int((kept & self._one_value(a)).sum()) for a in self.carried if a.role == "sensitive"}
+        missing = {a.name: int((kept & self._no_value(a)).sum()) for a in self.carried if a.role == "sensitive"}
         word = "group" if self.form == "buckets" else "class"
         declared = self.people is not None and all(name in self.people.values for name in alike)
         single = int((kept & (people <= most)).sum())
         unit = self.schema.unit
-        return Exposed(int(kept.sum()), single=single, alike=alike, most=most, word=word, keyed=declared, unit=unit)
+        return Exposed(
+            int(kept.sum()),
+            single=single,
+            alike=alike,
+            missing=missing,
+            most=most,
+            word=word,
+            keyed=declared,
+            unit=unit,
+        )
+
+    def _no_value(self, attribute: Attribute) -> np.ndarray:
+        """Say of each group whether nobody in it has a value of an attribute."""
+        counts = self.groups.histogram(attribute.name)
+        if attribute.missing_code is None:
+            return np.zeros(counts.shape[0], bool)
+        found: np.ndarray = (
+            np.asarray(counts[:, [attribute.missing_code]].sum(axis=1)).ravel()
+            == np.asarray(counts.sum(axis=1)).ravel()
+        )
+        return found
 
     def _one_value(self, attribute: Attribute) -> np.ndarray:
         """Say of each group whether all of it has one value: everybody, where the people with each are declared."""

@@ -28,7 +28,7 @@ from sfumato.schema.domain import (
     value_text,
 )
 from sfumato.schema.formats import NumberForm, format_problem
-from sfumato.schema.hierarchies import Mask, read_hierarchy, read_text
+from sfumato.schema.hierarchies import CALENDAR_STEPS, Mask, read_hierarchy, read_text
 from sfumato.schema.toml_models import AttributeFile, MissingFile
 from sfumato.schema.tree import ROOT, Branch, Tree, branch_from_inline, grow
 
@@ -133,7 +133,7 @@ class _Builder:
         wrong = format_problem(self.file.format) if self.file.format is not None else ""
         if wrong:
             self.problem("format", wrong, 'format = "%d.%m.%Y" for 31.12.2024, "%m/%Y" for 03/1994')
-        elif self.file.format is not None and "%d" not in self.file.format and self.file.step != "month":
+        elif self.file.format is not None and "%d" not in self.file.format and self.file.step not in CALENDAR_STEPS:
             rule = "has no %d, so that a cell names a month, and the range has cells of days"
             self.problem("format", rule, 'step = "month"')
         for key in ("decimal", "thousands", "units"):
@@ -292,16 +292,22 @@ class _Builder:
                 self.problem("range", "is missing", self._domain_hint())
             return None, None, False
         first, after = (self._day(end) for end in file.range)
-        months = file.step == "month"
+        months = CALENDAR_STEPS.get(file.step) if isinstance(file.step, str) else None
         step = 1 if file.step is None or months else file.step
         if first is None or after is None:
             return None, None, False
-        if months and (first.day != 1 or after.day != 1):
-            rule = "must begin and end on the first day of a month where the cells are months"
-            self.problem("range", rule, 'range = ["1990-01-01", "2025-01-01"]')
+        if months and any(end.day != 1 or (end.year * 12 + end.month - 1) % months for end in (first, after)):
+            rule = f"must begin and end on the first day of a {file.step} where the cells are {file.step}s"
+            self.problem("range", rule, 'range = ["1990-01-01", "2030-01-01"]')
             return None, None, False
         if not isinstance(step, int) or not 1 <= step <= dt.date.max.toordinal():
-            self.problem("step", "must be a whole number of days, or month", 'step = 1, or step = "month"')
+            hint = 'step = 1, or step = "month"'
+            self.problem("step", "must be a whole number of days, or month, quarter, year or decade", hint)
+            return None, None, False
+        finer = [level for level in file.dates or () if (months or 1) > max(1, CALENDAR_STEPS.get(level, 0))]
+        if finer:
+            rule = f"holds {finer[0]}, which is finer than the step"
+            self.problem("dates", rule, f'dates = ["{file.step}"], or a finer step')
             return None, None, False
         if after <= first:
             self.problem(
@@ -311,8 +317,8 @@ class _Builder:
             )
             return None, None, False
         if months:
-            size = (after.year - first.year) * 12 + after.month - first.month
-            days = Days(first, step=1, size=size, months=True)
+            size = ((after.year - first.year) * 12 + after.month - first.month) // months
+            days = Days(first, step=months, size=size, months=True)
         else:
             days = Days(first, step=step, size=-((first - after).days // step))
         if file.dates is not None:

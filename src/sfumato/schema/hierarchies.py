@@ -42,6 +42,7 @@ LEAVES_LIMIT = LEAVES  # named leaves held in memory; a grid has none
 DYADIC_DEPTH = 4  # down to 1/16 of the range
 
 DateLevel = Literal["week", "month", "quarter", "year", "decade"]
+CALENDAR_STEPS = {"month": 1, "quarter": 3, "year": 12, "decade": 120}  # in months
 
 
 def _nested(size: int, levels: Iterable[Sequence[int]], name: Callable[[int, int], str], missing: str | None) -> Tree:
@@ -145,8 +146,7 @@ def calendar(days: Days, levels: Sequence[DateLevel], missing: str | None) -> Tr
 def _period(day: dt.date, level: DateLevel) -> tuple[int, ...]:
     if level == "week":
         return tuple(day.isocalendar()[:2])
-    months = {"month": 1, "quarter": 3, "year": 12, "decade": 120}[level]
-    return ((day.year * 12 + day.month - 1) // months,)
+    return ((day.year * 12 + day.month - 1) // CALENDAR_STEPS[level],)
 
 
 def _starts(before: dt.date, day: dt.date, level: DateLevel) -> bool:

@@ -103,7 +103,7 @@ _HINTS = {
     "dates": 'dates = ["month", "year"]',
     "edges": "edges = [0, 1, 10, 100], rising",
     "intervals": "intervals = [5, 10, 20]",
-    "step": 'step = 1, a decimal as text, or for dates "month"',
+    "step": 'step = 1, a decimal as text, or for dates "month", "quarter", "year" or "decade"',
     "values": 'values = ["low", "mid", "high"] or values = "file.csv"',
     "hierarchy": 'hierarchy = "file.csv", or a table: hierarchy = { group = ["a", "b"] }',
     "groups": 'groups = { group = ["a", "b"] }',
@@ -234,7 +234,8 @@ For each column: [attribute.NAME]
 Which values there may be (one of these)
   range = [0, 100]             numeric: from 0 up to but not including 100; date: ["2004-01-01", "2025-01-01"],
                                the day after the last
-  step = 1                     width of a cell of the range; "0.5" for a half; for dates whole days, or "month"
+  step = 1                     width of a cell of the range; "0.5" for a half; for dates whole days, or
+                               "month", "quarter", "year", "decade"
   edges = [0, 1, 10, 100]      numeric: cells of unequal width
   values = ["d", "m", "w"]     nominal or ordered, in their order; or values = "file.csv", one to a line
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache, partial
 from typing import Any
 
@@ -64,18 +64,25 @@ class Actions:
         project.write_schema(edits.person(form))
         return f"/p/{project.id}/describe" if one(form, "next") else None
 
+    def not_person(self, project: Project, form: Fields, _names: Names) -> str | None:
+        """Say that a column identifies a household or another group."""
+        project.write_schema(edits.not_person(form))
+        return None
+
     def set_roles(self, project: Project, form: Fields, _names: Names) -> str | None:
         """Give columns a role."""
+        project.write_schema(edits.roles(form, self._described(project)))
+        return None
+
+    @staticmethod
+    def _described(project: Project) -> Callable[[str, Any], str]:
+        """Return what gives the table of a column as it would be drafted in a role; the file is looked at once."""
 
         @cache
         def look() -> Any:
             return look_at(project.data, **project.options)
 
-        def described(name: str, role: Any) -> str:
-            return str(look().attribute_text(name, role))
-
-        project.write_schema(edits.roles(form, described))
-        return None
+        return lambda name, role: str(look().attribute_text(name, role))
 
     def answer(self, project: Project, form: Fields, _names: Names) -> str | None:
         """Close one question."""
@@ -131,7 +138,7 @@ class Actions:
 
     def set_keys(self, project: Project, form: Fields, names: Names) -> str | None:
         """Set what the form of one column holds."""
-        project.write_schema(edits.own_keys(names["name"], form))
+        project.write_schema(edits.own_keys(names["name"], form, self._described(project)))
         return None
 
     def group(self, project: Project, form: Fields, names: Names) -> str | None:
@@ -218,6 +225,7 @@ class Actions:
         if stated["breaks"] and not one(form, "allow-policy"):
             hint = "tick that it is published all the same, or choose another release"
             raise ParameterError("release", "it", f"breaks your policy: {stated['breaks']}", hint=hint)
+        self.publishing.refuse_over(project, form)
         with project.locked():  # a second click waits here, then finds the run of the first, or its folder
             started_once(
                 project.folder,

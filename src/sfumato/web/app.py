@@ -358,6 +358,7 @@ class App:
             ("options", actions.set_options, "file"),
             ("reading", actions.set_reading, "file"),
             ("person", actions.set_person, "person"),
+            ("not-person", actions.not_person, "person"),
             ("roles", actions.set_roles, "describe"),
             ("answer", actions.answer, "describe"),
             ("answers", actions.answers, "describe"),

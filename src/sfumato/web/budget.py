@@ -11,7 +11,7 @@ from sfumato.exact import plain
 from sfumato.web.background import schema_of
 from sfumato.web.workspace import Project
 
-__all__ = ["budget", "population", "totals"]
+__all__ = ["budget", "over", "population", "refusal", "totals"]
 
 _WIDTH = 400  # of the bar
 
@@ -31,6 +31,21 @@ def totals(project: Project) -> Any:
     with contextlib.suppress(SfumatoError, OSError):
         return sf.Ledger(project.ledger).totals(population(project))
     return None
+
+
+def refusal(project: Project, claim: Any) -> Any:
+    """Return how the ledger would refuse a release with this claim, None where it fits."""
+    import sfumato as sf
+
+    return sf.Ledger(project.ledger).refusal(population(project), claim)
+
+
+def over(error: Any) -> str:
+    """Say how much is left and how much a refused release needs."""
+    if not isinstance(error.spent, Fraction):  # only delta is over
+        return str(error.why)
+    left = max(error.limit - error.spent, Fraction(0))
+    return f"epsilon {plain(left)} left, {plain(error.asked)} needed"
 
 
 def budget(project: Project, planned: str | None = None) -> dict[str, Any]:

@@ -60,6 +60,7 @@ _SWEEPS = {  # in the words of a page
     "tradeoff-buckets": "buckets only: exact columns, the private value hidden in a group",
     "tradeoff-readings": "groups of people only, under other readings of what an attacker learns",
     "diffgen": "differential privacy only, for a column to be predicted",
+    "marginals": "differential privacy only, by noisy tables of a few columns",
     "private": "differential privacy only, for tables of counts",
 }
 
@@ -168,8 +169,21 @@ class Choosing:
         """Return the command of a comparison under the project's policy."""
         held = project.policy()
         words = self.screens.data_words(project, "frontier")
-        words += ["--preset", one(form, "preset") or "standard"]
+        presets = self._presets(project, one(form, "preset") or "standard")
+        words += [word for name in presets for word in ("--preset", name)]
         return [*words, *policy_words(held), "--keep", "kept", "-o", "report.html", "--json"]
+
+    def _presets(self, project: Project, name: str) -> list[str]:
+        """Return the sweeps of a choice: the first look tries marginals too, where the description allows it."""
+        return [name, "marginals"] if name == "standard" and self._allows_marginals(project) else [name]
+
+    def _allows_marginals(self, project: Project) -> bool:
+        import sfumato as sf
+
+        try:
+            return sf.plan(schema_of(project), sf.Marginals(1), forecast=False).refusal is None
+        except (SfumatoError, OSError):  # something is not public yet, or not described
+            return False
 
     def shown_command(self, project: Project) -> str:
         """Return the command of the comparison that a page shows, or of the one that would be made."""
@@ -246,7 +260,7 @@ class Choosing:
         wanted = os.cpu_count() or 1
         workers = wanted if free is None or not one else min(wanted, max(free // one, 1))
         return {
-            "releases": {name: len(sweep(name)) for name in PRESETS},
+            "releases": {name: len(sweep(*self._presets(project, name))) for name in PRESETS},
             "workers": workers,
             "memory": round((workers * one + int(checked.get("program_bytes", 0))) / 1e6, -1),
             "free": None if free is None else round(free / 1e6, -1),

@@ -23,6 +23,7 @@ from sfumato.errors import ParameterError
 from sfumato.limits import number_fault
 from sfumato.schema.attribute import Role
 from sfumato.schema.formats import PLAIN_NUMBERS
+from sfumato.schema.hierarchies import CALENDAR_STEPS
 from sfumato.schema.near_values import near_pairs
 from sfumato.web.questions import alike, asks_of_pairs, groups_of, none_texts, not_numbers
 
@@ -34,8 +35,11 @@ __all__ = [
     "answers",
     "as_numbers",
     "group",
+    "is_public",
+    "leaves_out",
     "merge",
     "merge_alike",
+    "not_person",
     "own_keys",
     "person",
     "roles",
@@ -195,6 +199,19 @@ def person(form: Fields) -> Edit:
     return edit
 
 
+def not_person(form: Fields) -> Edit:
+    """Say that a column identifies something other than people, such as a household."""
+    name = one(form, "column")
+
+    def edit(text: str) -> str:
+        if name not in keys_all(text):
+            raise ParameterError("column", name[:60], "is not described", hint="reload the page")
+        held = [str(known) for known in keys_of(text).get("not_person", [])]
+        return changed(text, {"not_person": list(dict.fromkeys([*held, name]))})
+
+    return edit
+
+
 def _same(one: Decision, other: Decision) -> bool:
     return (one.attribute, one.topic, one.question) == (other.attribute, other.topic, other.question)
 
@@ -319,58 +336,151 @@ def as_numbers(name: str, _form: Fields) -> Edit:
     return edit
 
 
-def own_keys(name: str, form: Fields) -> Edit:
-    """Set what the form of one column holds: range, steps, intervals, levels, texts for no value, formats."""
-    keys: dict[str, Any] = {}
-    closes: list[str] = []
+def own_keys(name: str, form: Fields, described: Callable[[str, Role], str] | None = None) -> Edit:
+    """Set what the form of one column holds: range, steps, intervals, levels, texts for no value, formats.
+
+    What the form shows unchanged stays as the file writes it, with whatever the form does not show.
+
+    described   gives the table of a column as it would be drafted in a role, for one that is a code no longer.
+    """
     fields = set(form.get("fields", ()))
-    if "range" in fields:
-        low, high = one(form, "low"), one(form, "high")
-        date = one(form, "kind") == "date"
-        ends = [low, high] if date else [number(form, "low"), number(form, "high")]
-        if not all(end not in (None, "") for end in ends):
-            raise ParameterError("range", "an end", "is empty", hint="both ends; the upper one is not included")
-        keys |= {"range": ends, "source": "public" if one(form, "public") else "data"}
-        closes.append("range")
-        step = one(form, "step")
-        if step:
-            keys["step"] = step if step == "month" else number(form, "step")
-    if "intervals" in fields:
-        widths = [part.strip() for part in one(form, "intervals").replace(";", ",").split(",") if part.strip()]
-        keys["intervals"] = [number({"intervals": [part]}, "intervals") for part in widths] or None
-    if "dates" in fields:
-        keys["dates"] = [level for level in _DATES if level in form.get("dates", ())] or None
-    if "missing" in fields:
-        texts = [part.strip() for part in one(form, "missing").splitlines() if part.strip()]
-        if one(form, "suppress"):
-            keys["missing"] = {"values": texts, "action": "suppress"} if texts else "suppress"
-        else:
-            keys["missing"] = texts or None
-        closes.append("missing")
-    if "formats" in fields:
-        keys |= {key: one(form, key) or None for key in ("format", "decimal", "thousands")}
-        closes += ["format", "decimal", "thousands"]
-    if "source" in fields:
-        keys["source"] = "public" if one(form, "public") else "data"
-        closes.append("range")
-    if "mask" in fields:
-        digits = whole(form, "digits")
-        keys["mask"] = None if digits is None else {"length": digits, "from": "right"}
-        # a code is no number, and its digits say which codes are alike
-        closes += ["mask"] if digits is None else ["mask", "groups", "kind"]
+    parts = [part for field, part in _PARTS.items() if field in fields]
+    closes = [topic for field, topics in _CLOSES.items() if field in fields for topic in topics]
 
     def edit(text: str) -> str:
-        edited = {**keys, **_without(keys_of(text, name), none_texts(keys))} if "missing" in fields else keys
-        return changed(text, edited, attribute=name, closes=closes)
+        held = keys_of(text, name)
+        keys: dict[str, Any] = {}
+        for part in parts:
+            keys |= part(form, held, text)
+        closed = list(closes)
+        if "mask" in fields and (keys.get("mask") or ("mask" in held and "mask" not in keys)):
+            closed += ["groups", "kind"]  # a code is no number, and its digits say which codes are alike
+        least = CALENDAR_STEPS.get(str(keys.get("step")), 0)
+        if least and (levels := keys.get("dates", held.get("dates"))):  # levels finer than the new step are gone
+            keys["dates"] = [level for level in levels if CALENDAR_STEPS.get(level, 0) >= least] or None
+        if "mask" in keys and keys["mask"] is None and described is not None and not _has_domain({**held, **keys}):
+            (fresh,) = tomllib.loads(described(str(held.get("column", name)), held.get("role", "other")))[
+                "attribute"
+            ].values()
+            drafted = ("kind", "range", "step", "intervals", "dates", "values", "groups", "source", "format")
+            keys |= {key: fresh[key] for key in drafted if key in fresh}
+            keys |= _without(none_texts({**held, **keys}), keys)
+        return changed(text, keys, attribute=name, closes=closed)
 
     return edit
 
 
-def _without(keys: Mapping[str, Any], texts: Sequence[str]) -> dict[str, Any]:
-    """Return the lists of a column's values without texts that mean no value: a text is one or the other."""
-    gone = set(texts)
-    groups = groups_of(keys)
-    if gone.isdisjoint(value for held in groups.values() for value in held):
+def is_public(text: str, keys: Mapping[str, Any]) -> bool:
+    """Say whether a column's values are declared public, by itself or by the whole file."""
+    return str(keys.get("source") or tomllib.loads(text).get("source", "")) == "public"
+
+
+def _has_domain(keys: Mapping[str, Any]) -> bool:
+    return any(keys.get(key) is not None for key in ("range", "edges", "values", "groups", "hierarchy", "mask"))
+
+
+def _source(form: Fields, held: Mapping[str, Any], text: str) -> dict[str, Any]:
+    ticked = bool(one(form, "public"))
+    return {} if ticked == is_public(text, held) else {"source": "public" if ticked else "data"}
+
+
+def _range(form: Fields, held: Mapping[str, Any], text: str) -> dict[str, Any]:
+    keys = _source(form, held, text)
+    typed = [one(form, "low"), one(form, "high")]
+    if not all(typed):
+        raise ParameterError("range", "an end", "is empty", hint="both ends; the upper one is not included")
+    date = one(form, "kind") == "date"
+    if typed != [str(end) for end in held.get("range", ())]:
+        keys["range"] = typed if date else [number(form, "low"), number(form, "high")]
+    step = one(form, "step")
+    if step and step != str(held.get("step", "")):
+        keys["step"] = step if date and step in CALENDAR_STEPS else number(form, "step")
+    return keys
+
+
+def _intervals(form: Fields, held: Mapping[str, Any], _text: str) -> dict[str, Any]:
+    widths = [part.strip() for part in one(form, "intervals").replace(";", ",").split(",") if part.strip()]
+    if widths == [str(width) for width in held.get("intervals", ())]:
         return {}
-    kept = {at: [value for value in held if value not in gone] for at, held in groups.items()}
-    return dict(_group_edit("", {at: held for at, held in kept.items() if held}))
+    return {"intervals": [number({"intervals": [part]}, "intervals") for part in widths] or None}
+
+
+def _levels(form: Fields, held: Mapping[str, Any], _text: str) -> dict[str, Any]:
+    levels = [level for level in _DATES if level in form.get("dates", ())]
+    return {} if set(levels) == set(held.get("dates", ())) else {"dates": levels or None}
+
+
+def _missing(form: Fields, held: Mapping[str, Any], _text: str) -> dict[str, Any]:
+    texts = [part.strip() for part in one(form, "missing").splitlines() if part.strip()]
+    texts += [""] if one(form, "empty") else []
+    now, suppress = held.get("missing"), bool(one(form, "suppress"))
+    if set(texts) == set(none_texts(held)) and suppress == leaves_out(held):
+        return {}
+    if suppress:
+        keys: dict[str, Any] = {"missing": {"values": texts, "action": "suppress"} if texts else "suppress"}
+    else:
+        keys = {"missing": texts or ("category" if now == "category" else None)}
+    return keys | _without(texts, held)
+
+
+def leaves_out(keys: Mapping[str, Any]) -> bool:
+    """Say whether rows without a value in this column are left out."""
+    held = keys.get("missing")
+    return held == "suppress" or (isinstance(held, Mapping) and held.get("action") == "suppress")
+
+
+def _without(texts: Sequence[str], keys: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the listed values without those that mean no value: a text is one or the other."""
+    gone = set(texts)
+    edited: dict[str, Any] = {}
+    if isinstance(values := keys.get("values"), list) and gone & set(map(str, values)):
+        edited["values"] = [value for value in values if str(value) not in gone]
+    if isinstance(groups := keys.get("groups"), Mapping):
+        kept = {at: [value for value in held if str(value) not in gone] for at, held in groups.items()}
+        if kept != {at: list(held) for at, held in groups.items()}:
+            edited["groups"] = {at: held for at, held in kept.items() if held}
+    if isinstance(same := keys.get("same"), Mapping):
+        spellings = {
+            at: [text for text in held if str(text) not in gone] for at, held in same.items() if at not in gone
+        }
+        if spellings != {at: list(held) for at, held in same.items()}:
+            edited["same"] = {at: held for at, held in spellings.items() if held} or None
+    return edited
+
+
+def _formats(form: Fields, held: Mapping[str, Any], _text: str) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, usual in (("format", ""), ("decimal", "."), ("thousands", "")):
+        if key not in form:  # a date has no decimals, a number no format
+            continue
+        given = form[key][0] if key == "thousands" else one(form, key)  # a blank is a mark
+        if given != ("" if held.get(key, usual) == usual else held[key]):
+            found[key] = given or None
+    return found
+
+
+def _mask(form: Fields, held: Mapping[str, Any], _text: str) -> dict[str, Any]:
+    digits, now = whole(form, "digits"), held.get("mask")
+    if digits == (now.get("length") if isinstance(now, Mapping) else None):
+        return {}
+    if digits is None:
+        return {"mask": None}
+    return {"mask": {**now, "length": digits} if isinstance(now, Mapping) else {"length": digits, "from": "right"}}
+
+
+_PARTS = {
+    "range": _range,
+    "intervals": _intervals,
+    "dates": _levels,
+    "missing": _missing,
+    "formats": _formats,
+    "source": _source,
+    "mask": _mask,
+}
+_CLOSES = {
+    "range": ("range",),
+    "missing": ("missing",),
+    "formats": ("format", "decimal", "thousands"),
+    "source": ("range",),
+    "mask": ("mask",),
+}

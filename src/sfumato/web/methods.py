@@ -18,10 +18,18 @@ _NOT_HERE = ("raw", "synthesize")  # never saved; a page of its own
 _BUILT_ON = ("requirement", "mechanism")  # parameters that the flags of requirements make
 
 
-def methods() -> list[dict[str, str]]:
+def methods() -> list[dict[str, Any]]:
     """Return every method that a form can name: in plain words, and with one sentence about each."""
     found = [(name, REGISTRY[name]) for name in REGISTRY if name not in _NOT_HERE]
-    return [{"name": name, "plain": plain_name(kind), "about": _about(kind)} for name, kind in found]
+    return [
+        {"name": name, "plain": plain_name(kind), "about": _about(kind), "private": _is_private(name, kind)}
+        for name, kind in found
+    ]
+
+
+def _is_private(name: str, kind: Any) -> bool:
+    """Whether a method of ours is differentially private: those spend an epsilon. Others say it themselves."""
+    return not REGISTRY.third_party.get(name) and any(known.name == "epsilon" for known in parameters(kind))
 
 
 def _about(kind: Any) -> str:

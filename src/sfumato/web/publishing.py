@@ -20,7 +20,7 @@ from sfumato.frontiers.sweep import written_as
 from sfumato.mechanisms.from_json import mechanism_of
 from sfumato.visible import operand, shell_command
 from sfumato.web.background import schema_of
-from sfumato.web.budget import budget, population, totals
+from sfumato.web.budget import budget, over, population, refusal, totals
 from sfumato.web.choosing import Choosing
 from sfumato.web.edits import Fields, one
 from sfumato.web.methods import made, method_form, methods
@@ -154,6 +154,7 @@ class Publishing:
             schema = schema_of(project)
             claim = choice.mechanism.claim(schema)
             plan = sf.plan(schema, choice.mechanism, forecast=False)
+            over_limit = refusal(project, claim)
         except SfumatoError as error:
             return {"refused": str(error)}
         found = totals(project)
@@ -168,8 +169,15 @@ class Publishing:
             "refused": "" if plan.refusal is None else str(plan.refusal),
             "allow": "" if plan.refusal is None else _flag_of({"hint": plan.refusal.hint}),
             "left": None if left is None else left.to_json(),
+            "over": "" if over_limit is None else over(over_limit),
             "population": schema.population or schema.name,
         }
+
+    def refuse_over(self, project: Project, form: Fields) -> None:
+        """Raise where a limit of the ledger does not allow what was chosen: the file need not be read for that."""
+        choice = self.choice(project, form)
+        if choice is not None and (error := refusal(project, choice.mechanism.claim(schema_of(project)))) is not None:
+            raise error
 
     def words(self, project: Project, form: Fields, choice: Choice | None = None) -> list[str]:
         """Return the command that publishes what was chosen."""

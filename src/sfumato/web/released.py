@@ -90,6 +90,7 @@ class Released:
             "earlier": [] if run is None else run.about.get("earlier", []),
             "released": str(manifest.get("created", "")),
             "overridden": [] if run is None else overridden(run.words),
+            "proved": claim is not None and claim.kind == "proved",
             "counted": "people" if claim is not None and claim.unit == "person" else "rows",
             "answer": (run.answer() if run is not None else None) or {},
         }

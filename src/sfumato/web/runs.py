@@ -73,8 +73,17 @@ class Run:
             return "cancelled"
         code = self.code
         if code is not None:
-            return "done" if code in (0, 3) else "refused" if code == 2 else "stopped"
+            refused = code == 2 or (code == 3 and self._refused())
+            return "refused" if refused else "done" if code in (0, 3) else "stopped"
         return "running" if self._alive() else "stopped"
+
+    def _refused(self) -> bool:
+        """Whether nothing was made, as where a limit of the ledger stands in the way.
+
+        A comparison in which no release keeps the policy ends with the same code, and is done: that is its answer.
+        """
+        answer = self.answer()
+        return self.about["kind"] != "compare" and isinstance(answer, Mapping) and "error" in answer
 
     def _alive(self) -> bool:
         """Whether its process is there; a number that the system gave to another process is not it."""

@@ -16,6 +16,7 @@ from sfumato.errors import ParameterError, Problem, SfumatoError
 from sfumato.visible import operand, shell_command
 from sfumato.web.background import Background, RecentTables, schema_of
 from sfumato.web.cell_formats import read_as, reading_of, spelling_of_keys
+from sfumato.web.edits import is_public, leaves_out
 from sfumato.web.questions import ROLES, asked, asked_together, groups_of, none_texts, open_questions
 from sfumato.web.runs import Run, runs_of
 from sfumato.web.workspace import Project, Workspace
@@ -227,6 +228,7 @@ class Screens:
             "ready": ready,
             "keys": {name: keys.get(name) for name in ("population", "rows_per_person", "rows", "copies_are_people")},
             "person": [person] if isinstance(person, str) else list(person),
+            "not_person": list(keys.get("not_person", [])),
             "columns": columns,
             "questions": [one for one in opened if not one["attribute"]],
             "checked": (checked := self.checked(project) if ready else None),
@@ -312,9 +314,12 @@ class Screens:
             "query": query,
             "more": max(0, total - _VALUES),
             "missing_texts": none_texts(keys),
+            "leaves_out": leaves_out(keys),
+            "public": is_public(text, keys),
             "can_undo": project.can_undo,
             "toml": text_of(text, name),
             "prefixes": _prefixes(keys, held),
+            "mask_codes": _codes(keys),
             "hierarchy": self._hierarchy(project, name) if "hierarchy" in keys else [],
             "checked": self.checked(project) if look is not None and look["ok"] else None,
         }
@@ -458,6 +463,14 @@ def _prefixes(keys: Mapping[str, Any], values: Sequence[str]) -> list[str]:
         return []
     left = mask.get("from", "right") == "left"
     return [("*" * at + code[at:]) if left else (code[: len(code) - at] + "*" * at) for at in range(len(code) + 1)]
+
+
+def _codes(keys: Mapping[str, Any]) -> int:
+    """Return how many codes a mask of digits allows; 0 where it has another alphabet."""
+    mask = keys.get("mask")
+    if not isinstance(mask, Mapping) or "alphabet" in mask:
+        return 0
+    return int(10 ** mask.get("length", 0))
 
 
 def _values_of(keys: Mapping[str, Any], query: str) -> tuple[list[str], list[dict[str, Any]], int]:

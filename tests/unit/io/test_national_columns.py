@@ -14,6 +14,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings, strategies as st
 
+import sfumato as sf
 from sfumato.counts import read
 from sfumato.drafting import draft
 from sfumato.errors import ReadError, SchemaError
@@ -240,6 +241,41 @@ def test_months_agree_with_the_oracle(days) -> None:
             assert encoded(column, pl.Series(texts)) == [code_of(column, text) for text in texts]
     column = attribute(**ends, format="%m/%Y")
     assert column.text(code_of(column, "03/1994")) == "1994-03"
+
+
+@pytest.mark.parametrize(("step", "months"), [("quarter", 3), ("year", 12), ("decade", 120)])
+def test_longer_steps_of_the_calendar_agree_with_the_oracle(step, months) -> None:
+    ends = {"kind": "date", "range": ["1980-01-01", "2010-01-01"], "step": step}
+    found = [
+        dt.date(1980, 1, 1),
+        dt.date(1989, 12, 31),
+        dt.date(1990, 1, 1),
+        dt.date(2009, 12, 31),
+        dt.date(1979, 12, 1),
+    ]
+    for form in ("%m/%Y", "%d.%m.%Y"):
+        column = attribute(**ends, format=form, clamp=True)
+        texts = [
+            form.replace("%d", "07").replace("%m", f"{day.month:02}").replace("%Y", f"{day.year}") for day in found
+        ]
+        inside = [(day.year * 12 + day.month - 1 - 1980 * 12) // months for day in found[:-1]]
+        assert encoded(column, pl.Series(texts)) == [code_of(column, text) for text in texts] == [*inside, 0]
+        assert encoded(column, pl.Series(found)) == [*inside, 0]
+    with pytest.raises(SchemaError, match=f"first day of a {step}"):
+        schema(**{**ends, "range": ["1980-02-01", "2010-01-01"]})
+    with pytest.raises(SchemaError, match="finer than the step"):
+        schema(**ends, dates=["month"])
+
+
+def test_a_release_in_years_is_verified_from_its_files(tmp_path) -> None:
+    column = {"kind": "date", "range": ["1980-01-01", "2000-01-01"]}
+    keys = {"role": "quasi", **column, "step": "quarter", "dates": ["year"]}
+    plan = Schema.parse({"name": "t", "attribute": {"x": keys, "y": {"role": "sensitive", **column, "step": "year"}}})
+    days = [dt.date(1980 + at % 20, 1 + at % 12, 1 + at % 28) for at in range(120)]
+    release = sf.publish(read(pl.DataFrame({"x": days, "y": days[::-1]}), plan), sf.Mondrian(sf.KAnonymity(5)))
+    release.save(tmp_path / "r", allow_fingerprints=True)
+    assert sf.verify(tmp_path / "r").holds
+    assert "[1999-01-01..2000-01-01)" in pl.read_parquet(tmp_path / "r" / "data.parquet")["y"].cast(pl.String)
 
 
 def test_what_a_point_means_is_declared_and_never_inferred_from_other_rows() -> None:

@@ -25,7 +25,7 @@ def rules(**table):
 
 
 NUMERIC = {"kind": "numeric"}
-MONTHS = "must be a whole number of days, or month"
+MONTHS = "must be a whole number of days, or month, quarter, year or decade"
 DATE = {"kind": "date"}
 
 

@@ -324,3 +324,19 @@ def test_inspect_says_that_nothing_was_compared_yet(web):
     assert web.get(f"{base}/inspect.json").json()["point"] is None
     assert web.get(f"{base}/inspect/3").status_code == 422
     assert "There is no such page" in web.get(f"{base}/nothing").text
+
+
+@pytest.mark.parametrize(("mechanism", "said"), [(sf.Mondrian(k=5), False), (sf.NoisyTable(8), True)])
+def test_the_record_says_which_line_of_the_policy_does_not_apply(web, tmp_path, mechanism, said):
+    """Beside "at least 11 people in every group" stood "rows in the smallest class: 1", of drawn rows."""
+    base = uploaded(web, STAYS)
+    (folder,) = (tmp_path / "space" / "projects").iterdir()
+    run = folder / "runs" / "publish-1"
+    run.mkdir(parents=True)
+    about = {"kind": "publish", "words": ["sfumato", "publish"], "release": "release-1", "policy": {"k": 11}}
+    (run / "run.json").write_text(json.dumps(about))
+    made = sf.publish(sf.datasets.census(300), mechanism, allow_noise=True, allow_unaccounted=True)
+    made.save(folder / "releases" / "release-1", allow_unaccounted=True, allow_fingerprints=True, allow_text=True)
+    page = web.get(f"{base}/record/release-1").text
+    assert "at least 11" in page
+    assert ("in every group does not apply to this release" in page) is said

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import sfumato as sf
+from sfumato.mechanisms import REGISTRY
 from sfumato.pages.commands import publish_words
 from sfumato.web.methods import made, method_form, methods
 
@@ -49,3 +50,12 @@ def test_a_form_says_what_the_command_says(name, fields, words):
 def test_what_cannot_be_meant_is_refused(name, fields):
     with pytest.raises(sf.ParameterError):
         made(name, fields, Path("schema.toml"))
+
+
+def test_the_list_says_which_methods_are_differentially_private():
+    private = {one["name"] for one in methods() if one["private"]}
+    assert {"diffgen", "marginals", "noisy-table"} <= private
+    assert private.isdisjoint({"mondrian", "topdown", "suppress", "bucketize", "anatomy", "dlink"})
+    for name in private:
+        claim = REGISTRY[name](1).claim(sf.datasets.census(50).schema)
+        assert claim.kind == "proved", name

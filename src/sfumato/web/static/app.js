@@ -214,6 +214,17 @@ for (const box of document.querySelectorAll("input[data-flag]")) {
   box.addEventListener("change", () => { if (line) line.textContent = line.textContent.replace(flag, "") + (box.checked ? flag : ""); });
 }
 
+// The line for a terminal follows the name that is typed for the folder.
+for (const field of document.querySelectorAll("input[data-in-command]")) {
+  const line = document.getElementById("command");
+  if (!line) continue;
+  const words = line.textContent, was = field.dataset.inCommand;
+  field.addEventListener("input", () => {
+    if (!/^[A-Za-z0-9._-]+$/.test(field.value)) return;
+    line.textContent = words.replaceAll(`releases/${was} `, `releases/${field.value} `).replaceAll(`page-${was}.html`, `page-${field.value}.html`);
+  });
+}
+
 for (const button of document.querySelectorAll("[data-print]")) button.addEventListener("click", () => window.print());
 
 // A form that only chooses what is shown is sent when the choice changes; its button is for pages without script.
@@ -235,6 +246,7 @@ if (sent && sent.page === location.pathname && new URLSearchParams(location.sear
     if (field.type === "checkbox" || field.type === "radio") field.checked = texts.includes(field.value);
     else if (texts.length === 1) field.value = texts[0];
     field.dispatchEvent(new Event("change", { bubbles: field.type === "checkbox" }));
+    field.dispatchEvent(new Event("input", { bubbles: true }));  // entered, so that no reload takes it away
   }
 }
 document.addEventListener("submit", (event) => {
