@@ -188,3 +188,15 @@ def test_mutants_are_caught(monkeypatch):
     with monkeypatch.context() as mutant:
         mutant.setattr(suspected_keys, "explained_share", lambda *_, **__: 0.0)
         assert paths(visits()) == []
+
+
+def test_what_tells_rows_of_a_person_apart_and_days_are_not_proposed_as_person():
+    for read in (marks(), waves(), visits()):
+        for problem in read.suspected_keys():
+            for name in ("subject", "visit", "birth"):
+                assert f'person = "{name}"' not in problem.hint
+    assert 'person = "code"' in suspected_keys.key_hint(["code"])
+    for name in ("day", "year", "lat", "date_of_birth", "town"):
+        assert "name the `person` in a column of its own" in suspected_keys.key_hint([name])
+    assert 'person = ["birth", "who"]' in suspected_keys.key_hint(["birth", "who"])
+    assert 'person = "city_id"' in suspected_keys.key_hint(["city_id"])

@@ -45,6 +45,7 @@ from sfumato.errors import Problem, count_of
 from sfumato.io.encode import supported
 from sfumato.io.source import Source
 from sfumato.schema import Days, Schema
+from sfumato.schema.word_hints import names_time_or_place
 
 __all__ = [
     "SAME_PERSON",
@@ -211,22 +212,19 @@ def _one_row_for_each(rows: _Rows, quasi: Sequence[str], wanted: Sequence[str], 
                 "rows that agree in every quasi-identifier hardly ever agree in it, as several rows of one person do, "
                 f"one for each value: up to {groups.most} rows, and rows_per_person is {schema.rows_per_person}"
             )
-            return [Problem(_where(schema, name), rule, _several_hint(name, schema), rows=groups.most)]
+            return [Problem(_where(schema, name), rule, _several_hint(name), rows=groups.most)]
         if (kinds := _balanced(column, groups)) > schema.rows_per_person:
             rule = (
                 "among rows that agree in every quasi-identifier each of its values is as frequent as any other, as if "
                 f"every person had {kinds} rows, and rows_per_person is {schema.rows_per_person}"
             )
-            return [Problem(_where(schema, name), rule, _several_hint(name, schema), rows=kinds)]
+            return [Problem(_where(schema, name), rule, _several_hint(name), rows=kinds)]
     return []
 
 
-def _several_hint(name: str, schema: Schema) -> str:
-    """Say what to write for a column that distinguishes the rows of a person: a published one cannot be the key."""
-    hint = key_hint([name])
-    if name in {a.column or a.name for a in schema.published}:
-        return f"name the `person` in a column of its own; {hint.partition('; ')[2]}"
-    return hint
+def _several_hint(name: str) -> str:
+    """Say what to write for a column that distinguishes the rows of a person: it cannot be the key of one."""
+    return f"name the `person` in a column of its own; {key_hint([name]).partition('; ')[2]}"
 
 
 def _balanced(column: np.ndarray, groups: _Groups) -> int:
@@ -429,11 +427,13 @@ def mixed_keys(source: Source, schema: Schema) -> list[Problem]:
 
 
 def key_hint(columns: Sequence[str], *, published: bool = False) -> str:
-    """Say what to write for columns that look like the key of a person."""
+    """Say what to write for columns that look like the key of a person. A day or a place alone is nobody's key."""
     one = f'"{columns[0]}"' if len(columns) == 1 else "[{}]".format(", ".join(f'"{name}"' for name in columns))
     role = 'role = "identifier" and ' if published else ""
+    named = len(columns) > 1 or not names_time_or_place(columns[0])
+    how = f"{role}person = {one} counts people by it" if named else "name the `person` in a column of its own"
     return (
-        f"{role}person = {one} counts people by it; rows_per_person = m takes m rows for one person, "
+        f"{how}; rows_per_person = m takes m rows for one person, "
         "a number that is known without looking at the data; "
         f'not_person = ["{columns[0]}"] says that it identifies something else'
     )

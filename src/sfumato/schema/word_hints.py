@@ -23,6 +23,7 @@ __all__ = [
     "holds_counts",
     "means_none",
     "named_like_counts",
+    "names_time_or_place",
     "reason",
     "suggested",
     "tokens",
@@ -148,6 +149,11 @@ _OF_ONE = _words(  # what a person has one of
     "vorname nachname alter geschlecht geburtsdatum geburtsjahr beruf nom prenom sexe naissance nombre apellido edad",
     "sexo nacimiento nome cognome eta sesso nascita naam voornaam achternaam leeftijd geslacht geboortedatum beroep",
 )
+_TIMES = _words(
+    "day date year month week hour time period quarter season wave birth dob yob birthday birthdate lat lon lng",
+    "latitude longitude tag datum jahr monat woche zeit quartal geburtsdatum geburtsjahr jour annee mois semaine heure",
+    "naissance dia fecha ano mes semana hora nacimiento giorno anno mese settimana ora nascita dag jaar maand tijd",
+)
 _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"})
 
 
@@ -186,6 +192,16 @@ def reason(name: str) -> str:
     if words & _WORK or any(word.startswith(_WORK_STEMS) for word in words):
         return "a job or an employer: colleagues know it, and many people make it public"
     return ""
+
+
+def names_time_or_place(name: str) -> bool:
+    """True for the name of a day, a period or a place, which is no person's key whatever repeats in it.
+
+    >>> names_time_or_place("date_of_birth"), names_time_or_place("lat"), names_time_or_place("person_id")
+    (True, True, False)
+    """
+    words = tokens(name)
+    return bool(words & (_PLACES | _TIMES)) and not words & (_IDENTIFIER | {"id", "nr", "no", "key"})
 
 
 def two_people(names: Iterable[str]) -> list[tuple[str, str]]:
