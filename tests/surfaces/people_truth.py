@@ -20,7 +20,7 @@ import sfumato as sf
 __all__ = ["Published", "forms", "forms_of_attacks", "forms_of_releases", "lines_of", "published", "shown"]
 
 _N = r"([\d,]+)"
-_TOO_FEW = "(?:, fewer than| in some of their rows, which weigh less than)"
+_TOO_FEW = "no value(?:, fewer than| in some of their rows, which weigh less than)"
 
 
 def lines_of(file):
@@ -143,7 +143,7 @@ def forms(messy: Messy, truth: Published | None = None, people_lines: int | None
             lambda name, n, most: (n, most) == repeats(messy, name),
         ),
         (  # `check` says it for classes of 10, a release for its own k
-            rf"{_N} (?:person has|people have) no value{_TOO_FEW} {_N}(?: people)?, so no class of {_N} can be cut by (\w+)",
+            rf"{_N} (?:person has|people have) {_TOO_FEW} {_N}(?: people)?, so no class of {_N} can be cut by (\w+)",
             lambda n, least, again, name: (
                 n == lacking(messy, name) and least == again and least in (10, None if truth is None else truth.k)
             ),
