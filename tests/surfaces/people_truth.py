@@ -20,6 +20,7 @@ import sfumato as sf
 __all__ = ["Published", "forms", "forms_of_attacks", "forms_of_releases", "lines_of", "published", "shown"]
 
 _N = r"([\d,]+)"
+_TOO_FEW = "no value(?:, fewer than| in some of their rows, which weigh less than)"
 
 
 def lines_of(file):
@@ -111,6 +112,11 @@ def alone_with(messy: Messy) -> int:
     return len({person for people in whose.values() if len(people) == 1 for person in people})
 
 
+def lacking(messy: Messy, name: str) -> int:
+    """How many people have a row without a value of a column."""
+    return len({row.person for row in messy.rows if row.cells[name] is None})
+
+
 def surplus(messy: Messy) -> int:
     """How many rows are more than the cap of their person."""
     return sum(max(n - messy.cap, 0) for n in Counter(row.person for row in messy.rows).values())
@@ -135,6 +141,12 @@ def forms(messy: Messy, truth: Published | None = None, people_lines: int | None
         (
             rf"or at most how many\? (\w+) repeats: {_N} values, up to {_N} rows",
             lambda name, n, most: (n, most) == repeats(messy, name),
+        ),
+        (  # `check` says it for classes of 10, a release for its own k
+            rf"{_N} (?:person has|people have) {_TOO_FEW} {_N}(?: people)?, so no class of {_N} can be cut by (\w+)",
+            lambda n, least, again, name: (
+                n == lacking(messy, name) and least == again and least in (10, None if truth is None else truth.k)
+            ),
         ),
         (rf"^{_N} of {_N} people (?:is|are) unique on", lambda n, of: (n, of) == (alone_with(messy), people)),
         # What a draft proposes: the line is a comment, and its number is the one its words explain.

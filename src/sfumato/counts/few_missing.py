@@ -77,6 +77,4 @@ def _too_few(table: Table, name: str, rows: int, least: int) -> str:
     who = f"{count_of(people, 'person has', 'people have')} no value"
     if people < least:
         return f"{who}, fewer than {least:,}"
-    return (
-        f"{who} in some of their rows, {float(share):.1f} by the share of these in each person's, fewer than {least:,}"
-    )
+    return f"{who} in some of their rows, which weigh less than {least:,} people"

@@ -196,8 +196,17 @@ def _number_bars(source: Source, frame: pl.LazyFrame, text: pl.Expr, column: Col
     x = numbers_with_point(text, column.spelling.numbers).cast(pl.Float64, strict=False)
     place = pl.when(x.is_finite()).then(((x - low) / width).floor())
     rows = _binned(source, frame, place, weight, bins)
-    ends = [low + width * at for at in range(bins + 1)]
-    return [Bar(f"{ends[at]:,.6g} to {ends[at + 1]:,.6g}", rows=rows[at]) for at in range(bins)]
+    starts = [low + width * at for at in range(bins)]
+    ends = [start + width - (1 if column.whole else 0) for start in starts]
+    ends[-1] = high  # of the file, not of the interval
+    return [
+        Bar(f"{_number(start)} to {_number(end)}", rows=n) for start, end, n in zip(starts, ends, rows, strict=True)
+    ]
+
+
+def _number(value: float) -> str:
+    """Write an end of a bar; four digits, which may be a year, without a mark of thousands."""
+    return f"{value:.6g}" if abs(value) < 10_000 else f"{value:,.6g}"
 
 
 def _day_bars(source: Source, frame: pl.LazyFrame, text: pl.Expr, column: ColumnFacts, weight: pl.Expr) -> list[Bar]:
@@ -214,4 +223,5 @@ def _day_bars(source: Source, frame: pl.LazyFrame, text: pl.Expr, column: Column
     place = ((day - pl.lit(first)).dt.total_days() / width).floor()
     rows = _binned(source, frame, place, weight, bins)
     ends = [first + dt.timedelta(days=width * at) for at in range(bins + 1)]
-    return [Bar(f"{ends[at]} to {ends[at + 1] - dt.timedelta(days=1)}", rows=rows[at]) for at in range(bins)]
+    lasts = [min(end - dt.timedelta(days=1), last) for end in ends[1:]]  # the last is that of the file
+    return [Bar(f"{ends[at]} to {lasts[at]}", rows=rows[at]) for at in range(bins)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime as dt
+
 import pytest
 
 import sfumato as sf
@@ -57,3 +59,17 @@ def test_bars_of_a_few_numbers_or_days_stand_in_their_order(tmp_path):
     path.write_text("\n".join(["days;on;ward", *lines]))
     found = {one.name: [bar.label for bar in one.bars] for one in profiles(look_at(path))}
     assert found == {"days": ["1", "2", "10"], "on": ["01.05.2024", "02.05.2024", "03.05.2024"], "ward": ["b", "a"]}
+
+
+def test_the_ends_of_the_bars_are_those_of_the_file(tmp_path):
+    path = tmp_path / "people.csv"
+    first = dt.date(2024, 1, 1)
+    lines = [f"{1959 + at % 48},{first + dt.timedelta(days=at % 366)},{at % 77 * 1000 + 0.5}" for at in range(400)]
+    path.write_text("\n".join(["born,day,pay", *lines]) + "\n")
+    found = {one.name: [bar.label for bar in one.bars] for one in profiles(look_at(path))}
+    assert found["born"][0].startswith("1959 to ")
+    assert found["born"][-1].endswith(" to 2006")
+    assert found["day"][0].startswith("2024-01-01 to ")
+    assert found["day"][-1].endswith(" to 2024-12-31")
+    assert found["pay"][0].startswith("0.5 to ")
+    assert found["pay"][-1].endswith(" to 76,000.5")
