@@ -193,7 +193,7 @@ WEIGHTS = "town;weight\n" + "".join(f"{('Ulm', 'Bonn')[at % 2]};{1 + at % 2},{10
 
 def test_bars_are_counted_anew_when_numbers_are_read_another_way(web):
     base = uploaded(web, WEIGHTS)
-    assert card(web, base, "weight")["chart"]["marks"][0]["label"].startswith("1,100")
+    assert card(web, base, "weight")["chart"]["marks"][0]["label"].startswith("1100")
     sent(web, f"{base}/reading", column="weight", **{"as": "number ,"})
     until = time.monotonic() + 60
     while not (marks := card(web, base, "weight")["chart"]["marks"]) and time.monotonic() < until:

@@ -86,7 +86,7 @@ def test_what_a_budget_buys_is_told_before_it_is_spent(web):
     assert web.post(f"{base}/schema", data={"toml": PUBLIC}, headers=HOME).status_code == 303
     web.post(f"{base}/policy", data={"k": "5", "epsilon": "1"}, headers=HOME)
     data = asked(web, f"{base}/policy", lambda data: data["plans"] is not None)
-    assert data["needs"] == {"public": [], "rows": []}
+    assert data["needs"] == {"public": [], "rows": [], "population": []}
     stated = {one["name"]: one["buys"] for one in data["plans"]["methods"]}
     assert stated["Noisy table"].startswith("A count of ")
     assert not data["budget"]["limited"]
