@@ -6,6 +6,7 @@ Nothing of it goes through the library but the labels of a release, which its ma
 from __future__ import annotations
 
 import csv
+import re
 import statistics
 import tomllib
 from collections import Counter, defaultdict
@@ -20,6 +21,8 @@ import sfumato as sf
 __all__ = ["Published", "forms", "forms_of_attacks", "forms_of_releases", "lines_of", "published", "shown"]
 
 _N = r"([\d,]+)"
+_PLAIN = "|".join(re.escape(kind.plain) for kind in (sf.Mondrian, sf.Bucketize, sf.Anatomy, sf.Suppress, sf.DiffGen))
+_TAGS = rf"(?: recommended)?(?: breaks the policy| efficient)?(?: (?:{_PLAIN}))?"  # behind the name of a release
 _TOO_FEW = "no value(?:, fewer than| in some of their rows, which weigh less than)"
 
 
@@ -210,7 +213,7 @@ def forms_of_releases(releases: dict[str, Published], recommended: str) -> list[
             lambda said: said in {held.below() for held in releases.values()},
         ),
         (
-            rf"^[Ss]mallest class = {_N}(?: people)? ¦ (?:[●○]? ?¦ )?(.+?)(?: recommended| efficient)? ¦ .*$",
+            rf"^[Ss]mallest class = {_N}(?: people)? ¦ (?:[●○]? ?¦ )?(.+?){_TAGS} ¦ .*$",
             lambda n, name: name in releases and n == releases[name].smallest,
         ),
         (rf"^people = {_N} ¦ (.+) ¦ (.+) \((\w+)\), (\d+) %$", class_said),
