@@ -39,5 +39,5 @@ def test_a_release_its_claim_and_its_verdict_are_shown(tmp_path):
     assert "&lt;b&gt;flu" in release._repr_html_()
     assert "<b>flu" not in release._repr_html_()
     assert "2 rows" in release.claim._repr_html_()
-    release.save(tmp_path / "out")
+    release.save(tmp_path / "out", allow_fingerprints=True)
     assert "hold" in sf.verify(tmp_path / "out")._repr_html_()

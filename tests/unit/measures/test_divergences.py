@@ -75,7 +75,7 @@ def test_small_differences_keep_their_digits():
         ([1, -1], [1, 1], "p = 2 numbers"),
         ([0, 0], [1, 1], "p = 2 numbers"),
         ([1, 1], [1, math.nan], "q = 2 numbers"),
-        ([1, 1], [1, 1, 1], "as many as p has: 2"),
+        ([1, 1], [1, 1, 1], "as many numbers as p: 2"),
         ([[1]], [1], "p = something else"),
         (["a"], [1], "p = something else"),
         ([], [], "p = 0 numbers"),
