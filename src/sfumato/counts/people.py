@@ -33,6 +33,7 @@ from sfumato.engines.grouping import packed
 from sfumato.errors import Problem, count_of
 from sfumato.io.decode_cell import canonical_text
 from sfumato.io.encode import supported
+from sfumato.io.errors import LAST_DIGITS_LOST, READ_AS_TEXT
 from sfumato.io.source import KINDS, ROWS, Source
 from sfumato.schema import Schema
 from sfumato.schema.word_hints import NO_VALUE, holds_counts, means_none, named_like_counts, tokens
@@ -57,6 +58,7 @@ __all__ = [
     "other_keys",
     "read_people",
     "repeated_keys",
+    "rounded_problem",
     "rows_kept",
     "visit_like",
 ]
@@ -169,7 +171,7 @@ class People:
 
     Keys themselves are not held. People with one row have no hash (0): no rule asks for it. `blank` counts rows without
     a key, `worded` those of them with a word in its place, `nines` those whose key is a long number of nines, `alike`
-    keys that differ from another only in how they are written.
+    keys that differ from another only in how they are written, `rounded` rows whose key is a float that lost digits.
     """
 
     ids: np.ndarray
@@ -179,6 +181,7 @@ class People:
     worded: int = 0
     nines: int = 0
     alike: int = 0
+    rounded: int = 0
 
     def of_rows(self, weights: np.ndarray | None) -> bool:
         """Whether hardly any key has a second row, so that it may be one of rows."""
@@ -354,6 +357,15 @@ def blank_problem(columns: Sequence[str], blank: int, worded: int = 0) -> list[P
         rule = f"{rule}{of}"
         hint = f"a word such as unknown, k.A. or none, or a sign, is not a key: {hint}"
     return [Problem("person", rule, hint, rows=blank)]
+
+
+def rounded_problem(columns: Sequence[str], rounded: int) -> list[Problem]:
+    """Return a problem when keys are floats that may stand for several whole numbers: people would be one person."""
+    if not rounded:
+        return []
+    has = count_of(rounded, "row has", "rows have")
+    rule = f"{has} a key in {', '.join(columns)} that is a number {LAST_DIGITS_LOST}"
+    return [Problem("person", rule, READ_AS_TEXT, rows=rounded)]
 
 
 _EXACT = "person_exact = true in the schema"

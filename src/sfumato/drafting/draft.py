@@ -336,7 +336,8 @@ def _person(source: Source, facts: Sequence[ColumnFacts], seen: TableFacts, quas
 def _of_a_person(facts: Sequence[ColumnFacts], seen: TableFacts) -> list[Repeated]:
     """Return the identifiers that seem to say whom a row is about: those with a few rows for each of their values."""
     filled = {column.name: column.rows - column.nulls for column in facts}
-    likely = [one for one in seen.repeated if filled[one.name] < _ROWS_EACH * one.values]
+    lost = {column.name for column in facts if column.lost_digits}
+    likely = [one for one in seen.repeated if filled[one.name] < _ROWS_EACH * one.values and one.name not in lost]
     return [one for one in likely if not household_like(one.name)]
 
 
