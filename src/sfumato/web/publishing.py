@@ -35,7 +35,7 @@ __all__ = ["Publishing", "overridden", "refusal_of", "together"]
 
 _DICTIONARY = 40_000  # letters that are shown
 _ALLOWED = {  # flag -> which check it overrides, for the approval record
-    "allow-fingerprints": "many rows are unique on what is published unchanged",
+    "allow-fingerprints": "many rows are unique on the columns that the method does not make coarser",
     "allow-text": "a published column looks like free text, which may hold names",
     "allow-derived": "a published column can be worked out from one that is protected, or the other way round",
     "allow-repeated": "several rows look like those of one person",
