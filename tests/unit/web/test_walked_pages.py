@@ -152,3 +152,15 @@ def test_a_column_that_follows_from_another_is_not_called_unchanged():
     (said,) = [one.rule for one in table.remarks() if "follows from" in one.rule or "follow from" in one.rule]
     assert "not made coarser" in said
     assert "unchanged" not in said
+
+
+def test_a_typical_count_names_the_tables_it_is_from():
+    """A count was said to be exact, and counts by department were off by a third."""
+    typical = {"count": 20, "off": 3.2, "share": 0.16}
+    point = {"number": 1, "label": "M", "form": "generalized", "people": 5, "risks": {}, "typical": typical}
+    assert _in_words(point)["text"] == (
+        "Every group has at least 5 rows; in tables of a column that others may know and another one a count of 20 is "
+        "typically off by 3.2 (16 %)."
+    )
+    exact = {**point, "typical": {**typical, "off": 0.0, "share": 0.0, "of": "two columns"}}
+    assert "in tables of two columns a count of 20 is typically exact" in _in_words(exact)["text"]
