@@ -59,6 +59,7 @@ __all__ = [
     "references",
     "revealed",
     "scales",
+    "typical_in_tables",
     "typical_words",
 ]
 
@@ -239,8 +240,8 @@ def price_of(point: Point) -> str:
     """Say what the release costs in errors of counts, as readers meet them; nothing where it was not measured."""
     said = []
     if point.typical:
-        tables = point.typical.get("of", "a quasi-identifier and another column")
-        said.append(f"In tables of {tables} a {typical_words(point.typical)}.")
+        text = typical_in_tables(point.typical)
+        said.append(f"{text[0].upper()}{text[1:]}.")
         if "columns" in point.typical:
             said.append(f"These are the tables of {int(point.typical['columns'])} columns; the table has more.")
     for name, error in point.answers.items():
@@ -255,6 +256,12 @@ def typical_words(typical: Mapping[str, Any]) -> str:
     size, off = int(typical["count"]), float(typical["off"])
     wrong = f"off by {_few(off)} ({100 * float(typical['share']):.2g} %)" if off else "exact"
     return f"count of {size:,} is typically {wrong}"
+
+
+def typical_in_tables(typical: Mapping[str, Any]) -> str:
+    """Say which tables a typical count is one of, and how far it is off; nothing where the table has none."""
+    tables = typical.get("of", "a quasi-identifier and another column")
+    return f"in tables of {tables} a {typical_words(typical)}" if typical else ""
 
 
 def _few(number: float) -> str:

@@ -72,7 +72,7 @@ class Released:
 
         folder = self.folder(project, name)
         manifest = json.loads((folder / "manifest.json").read_text("utf-8"))
-        run = next((run for run in runs_of(project.folder, "publish") if run.about.get("release") == name), None)
+        run = self.publishing.made_by(project, name)
         claim = sf.Claim.from_json(manifest["claim"]) if "claim" in manifest else None
         return {
             **self.screens.frame(project, "publish", run.command if run is not None else ""),
