@@ -67,7 +67,9 @@ _ENOUGH = 8  # pairs of rows that agree in a column, from which another column i
 _MULTIPLES, _NEARLY, _BY_CHANCE = range(12, 1, -1), 0.95, 1e-9  # multiples looked for, their share and its chance
 _CASES = 3  # a multiple from which a column may tell the rows apart; two are often cases and their matched controls
 _LOOKED_AT = 100_000  # combinations by which multiples are judged where a column is left out
-_ROW, _OFTEN = "\0row", "\0times"
+_ROW, _OFTEN, _HASH = "\0row", "\0times", "\0hash"
+_LOWEST = 2**60  # hashes below it, one in 16: the cells of such rows are kept while all rows are counted
+_NOT_WIDE, _CELLS = 250, 20_000_000  # columns and cells of a table of which that is done
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -125,17 +127,29 @@ def find_copies(source: Source) -> Copies | None:
     names = [name for name in source.columns if supported(types[name])]
     if len(names) < 2:
         return None
-    times, places = row_kinds(source, names)
+    times, places, cells = _kinds_and_cells(source, names)
     rows, copies = int(times.sum()), int(times.sum()) - len(times)
     if not _many(times):
         return None
-    kept = np.sort(places[:_SAMPLE])
-    frame = source.scan(names).with_row_index(_ROW)
-    cells = source.collect(frame.filter(pl.col(_ROW).is_in(kept.tolist())).select(_ROW, *names))
-    weight = pl.DataFrame({_ROW: places, _OFTEN: times}).with_columns(pl.col(_ROW).cast(pl.UInt32))
-    cells = cells.join(weight, on=_ROW, how="left", maintain_order="left")
+    if cells is None:
+        frame = source.scan(names).with_row_index(_ROW)
+        cells = source.collect(frame.filter(pl.col(_ROW).is_in(np.sort(places[:_SAMPLE]).tolist())))
+    weight = pl.DataFrame({_ROW: places[:_SAMPLE], _OFTEN: times[:_SAMPLE]}).with_columns(pl.col(_ROW).cast(pl.UInt32))
+    cells = cells.join(weight, on=_ROW, how="inner", maintain_order="left")
     codes = [cells[name].rank("dense").fill_null(0).to_numpy().astype(np.int64) for name in names]
     return Copies(copies, rows=rows) if _far_too_many(codes, cells[_OFTEN].to_numpy(), times) else None
+
+
+def _kinds_and_cells(source: Source, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray, pl.DataFrame | None]:
+    """Return `row_kinds` and, where one scan gives them, rows with the lowest hashes: the sample is among them."""
+    if len(names) > _NOT_WIDE or source.height() * len(names) > _CELLS:
+        return *row_kinds(source, names), None
+    frame = source.scan(names).with_row_index(_ROW).with_columns(pl.struct(names).hash().alias(_HASH))
+    found, cells = source.collect_all([frame.select(_HASH), frame.filter(pl.col(_HASH) < _LOWEST)])
+    hashes = found[_HASH].to_numpy()
+    times, places = _times(hashes, np.arange(len(hashes)))
+    kept = bool((hashes[places[:_SAMPLE]] < _LOWEST).all())
+    return times, places, cells if kept else None
 
 
 def _far_too_many(codes: Sequence[np.ndarray], weights: np.ndarray, times: np.ndarray) -> bool:

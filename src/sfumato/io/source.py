@@ -174,6 +174,13 @@ class Source:
         """Run a query on what `scan` returned."""
         return guarded(self.name, lambda: query.collect(engine="streaming" if self.streaming else "in-memory"))
 
+    def collect_all(self, queries: Sequence[pl.LazyFrame]) -> list[pl.DataFrame]:
+        """Run several queries on one scan."""
+        streaming = self.streaming
+        return guarded(
+            self.name, lambda: pl.collect_all(queries, engine="streaming" if streaming else "in-memory", lazy=False)
+        )
+
     def read(self, columns: Sequence[str]) -> pl.DataFrame:
         """Return the cells of the named columns; of an engine that groups, with the number of rows in `ROWS`."""
         found = self.collect(self.scan(columns))

@@ -294,8 +294,11 @@ def _first_codes(
 
 def _missing_codes(attribute: Attribute, read: Texts) -> list[int]:
     """Return the numbers that `_value_codes` gives to texts that mean no value."""
+    none = set(attribute.no_value_codes)
+    if not none:
+        return []
     distinct, places = read
-    blank = np.array([_code(attribute, text) in attribute.no_value_codes for text in distinct], bool)
+    blank = np.array([_code(attribute, text) in none for text in distinct], bool)
     found: list[int] = np.unique(_value_codes(attribute, read)[0][blank[places]]).tolist()
     return found
 
