@@ -271,7 +271,8 @@ def _published(
         release = run(mechanism, gather(mechanism, table, progress=progress), entropy)
         if claim.kind != "proved":
             refined = refined_classes(table, release, table.derived())
-            held = table.held_values([attribute.name for attribute in (*release.quasi, *release.carried)])
+            named = [attribute.name for attribute in (*release.quasi, *release.carried)]
+            held = table.held_values(named, numbers=release.form == "buckets")
             release = replace(release, refined=refined, seen_by_key=seen_by_key(table, release), held_values=held)
             release = replace(release, notes=(*release.notes, *(f"{one.path}: {one.rule}" for one in table.unclear())))
             release = replace(release, few_missing=too_few_missing(mechanism, table))

@@ -564,15 +564,17 @@ class Table:
         """Raise where a sensitive or target column looks like free text: names of people may stand in it."""
         refuse_free_text(self.held_values([attribute.name for attribute in self.schema.carried]))
 
-    def held_values(self, names: Sequence[str]) -> dict[str, HeldValues]:
+    def held_values(self, names: Sequence[str], *, numbers: bool = False) -> dict[str, HeldValues]:
         """Return how many rows and people have each value of the columns whose values are listed. Confidential.
 
+        With `numbers` also of those with a range of numbers, each value named by its code.
         Without a `person`, somebody is taken to have as many rows as the schema says; in Spark, rows are counted.
         """
         found, far = {}, self._far()
         for name in names:
             domain = self.schema[name].domain
-            if not isinstance(domain, Values):
+            listed = isinstance(domain, Values)
+            if not listed and not (numbers and isinstance(domain, Grid)):
                 continue
             counts = self.counts(name)
             people = -(-counts.weights // (1 if self.schema.person else self.schema.rows_per_person))
@@ -580,7 +582,10 @@ class Table:
             if members is not None:
                 people = np.bincount(members.line, minlength=len(counts))
             codes = counts.codes[:, 0].tolist()
-            texts = [domain.names[code] if code < len(domain.names) else None for code in codes]
+            texts = [
+                (domain.names[code] if isinstance(domain, Values) else str(code)) if code < domain.size else None
+                for code in codes
+            ]
             rows, held = (
                 {text: many for text, many in zip(texts, numbers.tolist(), strict=True) if text is not None}
                 for numbers in (counts.weights, people)
