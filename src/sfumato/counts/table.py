@@ -573,8 +573,7 @@ class Table:
         found, far = {}, self._far()
         for name in names:
             domain = self.schema[name].domain
-            listed = isinstance(domain, Values)
-            if not listed and not (numbers and isinstance(domain, Grid)):
+            if not (isinstance(domain, Values) or (numbers and isinstance(domain, Grid))):
                 continue
             counts = self.counts(name)
             people = -(-counts.weights // (1 if self.schema.person else self.schema.rows_per_person))
