@@ -261,6 +261,8 @@ def _published(
     if claim.kind != "proved":  # what is drawn may not be refused for what the rows are
         table.refuse_copies()
         table.refuse_suspected_keys()
+        for one in table.paired():
+            warnings.warn(f"{one.rule}. {one.hint}", PublicationWarning, stacklevel=3)
     refuse_guesses(mechanism, table)
     entropy = Entropy.system() if seed is None else Entropy.seeded(seed)
     if ledger is not None:
