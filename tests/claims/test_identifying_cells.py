@@ -141,6 +141,41 @@ def test_ages_days_and_postcodes_are_published_in_buckets(tmp_path):
     sf.publish(sf.read(frame, sf.Schema.parse(described)), sf.Anatomy(2)).save(tmp_path / "out")
 
 
+NUMBERS = {
+    "number": ([(at * 7919 + 123_456_789) % 10**9 for at in range(300)], {"range": [0, 10**9]}),
+    "latitude": ([52 + (at * 7919 % 10**5) / 10**5 for at in range(300)], {"range": [52, 53], "step": "0.00001"}),
+    "masked": ([f"{(at * 7919 + 123_456_789) % 10**9:09d}" for at in range(300)], {"mask": {"length": 9}}),
+}
+
+
+@pytest.mark.parametrize("how", NUMBERS)
+@pytest.mark.parametrize("each", [1, 4])
+@pytest.mark.parametrize("method", [sf.Anatomy(2), sf.Bucketize(sf.LDiversity(2))], ids=["Anatomy", "Bucketize"])
+def test_a_number_of_everybodys_own_is_refused_in_buckets(how, each, method, tmp_path):
+    """A number or a coordinate as exact as a key, also where one of four rows of everybody is kept."""
+    cells, column = NUMBERS[how]
+    rng = np.random.default_rng(1)
+    ill = rng.choice(list("abcd"), 300 * each)
+    frame = pl.DataFrame(
+        {"age": np.repeat(rng.integers(20, 80, 300), each), "cell": np.repeat(cells, each), "ill": ill}
+    )
+    values = {"values": sorted(cells)} if how == "masked" else {"kind": "numeric"}
+    described = {
+        "name": "t",
+        **({"rows_per_person": 1} if each == 1 else {"person": "id", "rows_per_person": 1}),
+        "attribute": {
+            "age": AGE,
+            "cell": {"role": "quasi", **column, **values},
+            "ill": {"role": "sensitive", "values": list("abcd")},
+        },
+    }
+    frame = frame if each == 1 else frame.with_columns(id=np.repeat(np.arange(1000, 1300), each))
+    release = sf.publish(sf.read(frame, sf.Schema.parse(described)), method)
+    with pytest.raises(sf.ReleaseError, match=r"cell: nearly everybody has a (number|value) of their own"):
+        release.save(tmp_path / "out", allow_fingerprints=True, allow_derived=True)
+    release.save(tmp_path / "out", allow_text=True, allow_fingerprints=True, allow_derived=True)
+
+
 def test_mutants_are_caught(monkeypatch):
     """Without the system of codes, SNOMED is refused; without the share, a few rare towns are a key."""
     snomed = dict.fromkeys(CODES["snomed"], 1)

@@ -346,6 +346,27 @@ def test_codes_of_several_levels_are_not_refused() -> None:
     assert sf.publish(sf.read(rows, schema), sf.Mondrian(sf.KAnonymity(5) & sf.LDiversity(2))).rows == 70
 
 
+@pytest.mark.parametrize(("source", "said"), [("data", "in labels. "), ("", "manifest.json. "), ("public", "")])
+def test_a_value_that_one_person_has_is_named_where_it_is_spelt(source, said, files, tmp_path) -> None:
+    """A value of one person stood in a label and in the manifest, and nothing said so."""
+    described = SCHEMA.replace('"d"]', '"d", "mayor"]' + (f'\nsource = "{source}"' if source else ""))
+    frame = pl.concat([_frame(), pl.DataFrame({"age": [50], "town": ["mayor"], "illness": ["flu"]})])
+    frame.write_csv(files[0])
+    table = sf.read(frame, sf.Schema.parse(tomllib.loads(described)))
+    release = sf.publish(table, sf.Mondrian(sf.KAnonymity(5)))
+    found = [text for text in release.warnings() if "one person alone has" in text]
+    assert [text.startswith("1 value of town that one person alone has stands in labels") for text in found] == (
+        [True] if said else []
+    )
+    assert all(said in text for text in found)
+    (tmp_path / "s.toml").write_text(described)
+    done = CliRunner().invoke(app, ["publish", "mondrian", *files, "--k", "5", "-o", str(tmp_path / "out")])
+    assert done.exit_code == 0, done.exception
+    assert ("one person alone has" in done.output) == bool(said)
+    assert "mayor" in (tmp_path / "out" / "manifest.json").read_text()
+    assert "mayor" not in " ".join(found)
+
+
 def test_a_page_adds_no_warning_of_python(files, tmp_path) -> None:
     page = ["--page", str(tmp_path / "p.html")]
     with warnings.catch_warnings():

@@ -21,6 +21,7 @@ __all__ = [
     "both",
     "code_like",
     "holds_counts",
+    "may_name_counts",
     "means_none",
     "named_like_counts",
     "names_time_or_place",
@@ -282,6 +283,10 @@ _ALONE = {  # words for people: their number, where nothing stands beside them
     *("personnes", "cas", "personas", "pacientes", "casos", "poblacion", "persone", "pazienti", "casi", "popolazione"),
     *("gevallen", "bevolking"),
 }
+_PERHAPS = {  # alone, these may count people, and as well goods, points or money: asked about, never refused
+    *("total", "totals", "qty", "quantity", "amount", "numero", "nombre", "number", "num", "peso", "fexp", "facteur"),
+    *("menge", "summe", "gesamt", "quantite", "cantidad", "quantita", "totale", "totaal", "hoeveelheid", "multiplier"),
+}
 _WEIGHTS, _LIGHT = (
     {"weight", "weights", "gew", "pond"},
     20,
@@ -298,6 +303,16 @@ def named_like_counts(name: str, units: Collection[str] = ()) -> bool:
         return False
     many = words & _NUMBERS and words & _OF_PEOPLE.union(units)
     return bool(words & _COUNTS or many or (len(words) == 1 and words <= alone))
+
+
+def may_name_counts(name: str) -> bool:
+    """Whether a column's name may mean the number of people a row stands for, and may mean other things as well.
+
+    >>> may_name_counts("Total"), may_name_counts("Numéro"), may_name_counts("total_cost")
+    (True, True, False)
+    """
+    plain = unicodedata.normalize("NFKD", name.casefold().strip(" ._"))
+    return "".join(sign for sign in plain if not unicodedata.combining(sign)) in _PERHAPS
 
 
 def holds_counts(name: str, texts: Iterable[str]) -> bool:
