@@ -13,6 +13,7 @@ from sfumato.commuting.flows import FLOW_COLUMNS
 from sfumato.errors import ParameterError
 from sfumato.visible import operand
 from sfumato.web.edits import Fields, entered, number, one
+from sfumato.web.policies import judged_by_attacks
 from sfumato.web.publishing import Publishing, overridden, refusal_of
 from sfumato.web.runs import runs_of, started_once
 from sfumato.web.screens import Screens
@@ -54,6 +55,8 @@ class Released:
             "run": None if run is None else run.to_json(),
             "answer": answer if isinstance(answer, Mapping) else None,
             "refusal": refusal_of(answer),
+            "policy_limits": bool(project.policy().get("limits")),
+            "lines": judged_by_attacks(project.policy(), answer) if isinstance(answer, Mapping) else [],
         }
 
     def start_attacks(self, project: Project, _form: Fields, names: Mapping[str, str]) -> str | None:

@@ -176,5 +176,7 @@ def test_figures_of_another_description_say_nothing_about_the_release(web, base,
 def test_inspect_names_the_tables_of_a_typical_count(web, base, tmp_path):
     typical = {"count": 20, "off": 3.2, "share": 0.16}
     compared(web, base, tmp_path, point(typical=typical, promises="k", promise="k", summary={}))
-    sentence = "In tables of a column that others may know and another one a count of 20 is typically off by 3.2 (16 %)."
+    sentence = (
+        "In tables of a column that others may know and another one a count of 20 is typically off by 3.2 (16 %)."
+    )
     assert sentence in web.get(f"{base}/inspect/1").text
