@@ -683,7 +683,7 @@ def test_differential_privacy_needs_a_cap():
 def test_the_claim_of_a_capped_table_says_how():
     claim = sf.NoisyTable(1).claim(small([(0, "low", "a")]).schema)
     assert claim.unit == "person"
-    assert "of each person at most 2 rows are kept" in claim.describe()
+    assert "at most 2 rows of each person" in claim.describe()
     assert "one person" in claim.describe()
     loose = {"name": "small", "source": "public", "attribute": SMALL}
     said = sf.NoisyTable(1).claim(sf.Schema.parse(loose)).describe()

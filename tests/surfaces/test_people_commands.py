@@ -158,7 +158,7 @@ def test_differential_privacy_with_a_cap(folder, capsys):
     assert code == 0, text
     assert run(capsys, "verify", "out")[0] == 0
     answer = (folder / "out" / "dictionary.md").read_text()
-    assert "of each person at most 2 rows are kept" in answer
+    assert "at most 2 rows of each person" in answer
     assert "presence of one person" in answer
     assert not (folder / "out" / "people.parquet").exists()  # how many people there are is not stated
 
