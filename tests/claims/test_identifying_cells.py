@@ -187,3 +187,20 @@ def test_mutants_are_caught(monkeypatch):
         assert own_values(HeldValues(towns, people=towns))
     some = snomed | {"flu": 40, "gout": 40, "asthma": 40, "none": 40}
     assert address_rule(HeldValues(some, people=some))
+
+
+@pytest.mark.parametrize("at", range(3))
+def test_one_identifying_cell_among_very_many_values_is_found(at):
+    """Of more than 20,000 values every n-th was looked at: two of three places of the list hid an address."""
+    texts = [f"remark {number}" for number in range(45_000)]
+    texts[3000 + at] = "zaph@odix.com"
+    once = dict.fromkeys(texts, 1)
+    assert free_text.addressed_values(once) == {"zaph@odix.com"}
+    assert "1 row has" in address_rule(HeldValues(once, people=once))
+
+
+def test_a_number_of_rows_with_names_is_not_exact_where_every_nth_value_is_searched():
+    names = [f"Anna {chr(65 + at)}{chr(97 + other)}xx" for at in range(10) for other in range(26)]
+    for many, said in ((600, "and 260 rows have"), (45_000, "and at least ")):
+        once = dict.fromkeys([*names, *(f"code {at}" for at in range(many))], 1)
+        assert said in free_text.names_rule(HeldValues(once, people=once, known=True))

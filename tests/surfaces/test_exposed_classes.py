@@ -188,6 +188,9 @@ def test_the_library_and_the_verifier_name_classes_of_one_person(tmp_path) -> No
     assert "Warning" not in str(sf.verify(tmp_path / "c"))
 
 
+LISTED = SCHEMA.replace('["flu", "gout", "none"]', '["flu", "gout", "none", "unknown", "n/a", "?", "C34.1", "c34-1"]')
+
+
 def _regular(rows: int = 40, others: int = 1) -> pl.DataFrame:
     """Four towns of `rows` people: in one all but `others` have gout, elsewhere illnesses alternate."""
     ill = ["gout"] * (rows - others) + ["flu"] * others + ["flu", "none"] * (3 * rows // 2)
@@ -229,6 +232,21 @@ def test_a_class_without_any_value_is_not_said_to_tell_one(tmp_path) -> None:
     told = sf.publish(sf.read(rows, schema), sf.Mondrian(k=40)).warnings()
     assert any("knows it of nearly all" in text for text in told)
     assert not any("nobody has a value" in text for text in told)
+
+
+def test_a_listed_word_for_no_value_tells_nobodys_value_either(tmp_path) -> None:
+    """The verifier took `unknown` for no value where `publish` said that whoever knows the class knows it."""
+    schema = sf.Schema.parse(tomllib.loads(LISTED))
+    rows = _regular(others=0).with_columns(illness=pl.col("illness").replace({"gout": "unknown"}))
+    release = sf.publish(sf.read(rows, schema), sf.Mondrian(k=40))
+    assert release.exposed().missing == {"illness": 1}
+    release.save(tmp_path / "out")
+    for said in (release.warnings(), sf.verify(tmp_path / "out").notes):
+        assert any("nobody has a value, it is missing" in text for text in said)
+        assert not any("knows it of nearly all" in text for text in said)
+    mixed = rows.with_columns(illness=pl.Series(["unknown", "?"] * 20 + ["flu"] * 40 + ["flu", "gout"] * 40))
+    exposed = sf.publish(sf.read(mixed, schema), sf.Mondrian(k=40)).exposed()
+    assert (exposed.alike, exposed.missing) == ({"illness": 1}, {"illness": 0})  # two words for none are two values
 
 
 def test_what_is_true_of_no_class_is_no_warning() -> None:
@@ -279,9 +297,6 @@ def test_the_verifier_says_where_missing_is_the_only_second_value(tmp_path) -> N
     assert f"Warning: {said}" in bare.notes
 
 
-LISTED = SCHEMA.replace('["flu", "gout", "none"]', '["flu", "gout", "none", "unknown", "n/a", "?", "C34.1", "c34-1"]')
-
-
 @pytest.mark.parametrize(
     ("second", "said"),
     [
@@ -300,7 +315,7 @@ def test_listed_values_that_say_that_there_is_none_are_no_second_value(second, s
     release.save(tmp_path / "out", format="csv")
     for stated in (release.warnings(), sf.verify(tmp_path / "out").notes):
         assert any(f"in 1 of 2 classes {said}" in one for one in stated) == bool(said)
-    assert any("who lacks illness" in one for one in release.claim.silent_on)
+    assert any("people without illness" in one for one in release.claim.silent_on)
 
 
 def test_a_list_of_values_is_searched_for_none_once_for_each_use(tmp_path, monkeypatch) -> None:

@@ -46,7 +46,7 @@ from sfumato.limits import DRIVER_CELLS
 from sfumato.schema import Attribute, Days, Grid, Schema, Values
 from sfumato.schema.fingerprints import FewRows, Fingerprints, lonely_people, lonely_rows, rows_of_few
 from sfumato.schema.free_text import HeldValues, address_rule, names_rule, refuse_free_text
-from sfumato.schema.word_hints import suggested, two_people
+from sfumato.schema.word_hints import names_a_category, two_people
 from sfumato.visible import notebook
 
 __all__ = ["Table", "check", "read"]
@@ -614,8 +614,7 @@ class Table:
                 {text: many for text, many in zip(texts, numbers.tolist(), strict=True) if text is not None}
                 for numbers in (counts.weights, people)
             )
-            category = bool(suggested(name) & {"quasi", "sensitive"})
-            found[name] = HeldValues(rows, people=held, known=category)
+            found[name] = HeldValues(rows, people=held, known=names_a_category(name))
         return found
 
     def require(self) -> None:

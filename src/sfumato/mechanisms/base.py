@@ -37,7 +37,7 @@ __all__ = [
 Progress = Callable[[float, str], None]  # share done, what is being done
 REFUSED_INPUT = (
     "whether the rows fit the schema: a value outside its domain, or a key that repeats, is refused before the draw, "
-    "so that a release appears only where there is none"
+    "so that a release shows that there was none"
 )
 """What no proved claim covers, for `Claim.silent_on`."""
 

@@ -243,8 +243,8 @@ def capped_notes(schema: Schema, surplus: int) -> tuple[str, ...]:
     if not surplus:
         return ()
     were = count_of(surplus, "row was", "rows were")
-    most = count_of(schema.rows_per_person, "row")
-    return (f"{were} left out: at most {most} of each person stays, by a rule that reads that person's rows alone",)
+    most = count_of(schema.rows_per_person, "row is", "rows are")
+    return (f"{were} left out: of each person at most {most} kept, by a rule that reads that person's rows alone",)
 
 
 def too_few_people(

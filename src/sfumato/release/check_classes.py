@@ -27,7 +27,16 @@ from sfumato.schema.checks import plain_spelling
 from sfumato.schema.fingerprints import FewRows, Fingerprints, lonely_rows, rows_of_few
 from sfumato.schema.near_values import near_codes
 
-__all__ = ["Examined", "examine_bucket_tables", "examine_rows", "ground_of", "label_problems", "unsorted"]
+__all__ = [
+    "BY_KEY",
+    "Examined",
+    "examine_bucket_tables",
+    "examine_rows",
+    "ground_of",
+    "label_problems",
+    "on_trust",
+    "unsorted",
+]
 
 
 # The distance between values of a sensitive attribute that t-closeness (emd) uses, in mechanism and verifier alike.
@@ -54,8 +63,14 @@ Texts: TypeAlias = tuple[list[str | None], np.ndarray]
 """The distinct texts of a column, and the place of each row's text among them."""
 
 BY_KEY = "people are counted as the publisher declared them; the file does not show who is who"
-ON_TRUST = "rows are counted as people, as the publisher declares; the file does not show who is who"
 _IN_ROWS = "rows are counted; how many of them are about one person is not stated"
+
+
+def on_trust(schema: Schema) -> str:
+    """Say what is taken on the publisher's word where no key says whose rows they are."""
+    most = schema.rows_per_person
+    held = "rows are counted as people" if most == 1 else f"nobody is taken to have more than {most} rows"
+    return f"{held}, as the publisher declares; the file does not show who is who"
 
 
 @dataclass(slots=True)
@@ -203,7 +218,7 @@ def _weighed(
         hint = "verify the folder as it was saved, with its table of people"
         examined.problems.append(Problem(PEOPLE, rule, hint))
     elif asked is not None and not schema.person:
-        examined.notes.append(ON_TRUST if schema.trusted else _IN_ROWS)
+        examined.notes.append(on_trust(schema) if schema.trusted else _IN_ROWS)
     if asked is None or examined.problems:
         return examined
     examined.exposed = _classes_of_one(sizes if stated is None else stated.classes, schema, keyed=stated is not None)

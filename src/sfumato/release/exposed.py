@@ -183,7 +183,7 @@ def _nearly_alike(release: Release) -> list[str]:
             attribute.name,
             release.groups.histogram(attribute.name),
             left_out=release.suppressed_group,
-            missing=[] if attribute.missing_code is None else [attribute.missing_code],
+            missing=attribute.no_value_codes,
             learned=". Whoever knows the class knows it of nearly all",
         )
         for attribute in release.carried

@@ -67,7 +67,7 @@ from sfumato.schema.free_text import (
     refuse_listed_names,
     refuse_spelt_text,
 )
-from sfumato.schema.word_hints import suggested
+from sfumato.schema.word_hints import names_a_category
 from sfumato.version import __version__
 
 if TYPE_CHECKING:
@@ -477,8 +477,7 @@ def _held(release: Release, attribute: Attribute, domain: Values, rows: np.ndarr
     seen = {text: many for text, many in zip(domain.names, rows.astype(np.int64).tolist(), strict=False) if many}
     known = release.held_values.get(attribute.name)
     if known is None:
-        category = bool(suggested(attribute.name) & {"quasi", "sensitive"})
-        return HeldValues(seen, people=seen, known=category)
+        return HeldValues(seen, people=seen, known=names_a_category(attribute.name))
     return replace(known, rows=seen, people={text: known.people.get(text, many) for text, many in seen.items()})
 
 

@@ -29,11 +29,11 @@ from sfumato.claims import ApproxDP, Claim, ConcentratedDP, ProbabilisticDP, Pur
 from sfumato.errors import ParameterError, Problem, ReleaseError, count_of
 from sfumato.release.check_classes import (
     BY_KEY,
-    ON_TRUST,
     Examined,
     examine_bucket_tables,
     examine_rows,
     label_problems,
+    on_trust,
     unsorted,
 )
 from sfumato.release.declared import PEOPLE, people_columns
@@ -241,7 +241,7 @@ def _bookkeeping(claim: Claim, manifest: Manifest) -> tuple[list[Problem], list[
     if claim.kind == "estimate":
         return problems, ["the estimate itself is not checkable on the file: it rests on a model of the population"]
     notes = ["not checkable on the file: differential privacy is a property of the mechanism, proved for it"]
-    notes += [] if claim.unit == "row" else [ON_TRUST if not manifest.schema.person else BY_KEY]
+    notes += [] if claim.unit == "row" else [BY_KEY if manifest.schema.person else on_trust(manifest.schema)]
     if not claim.accounted:
         notes.append("not accounted in any ledger")
     if not claim.trace:

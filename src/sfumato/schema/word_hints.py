@@ -24,6 +24,7 @@ __all__ = [
     "may_name_counts",
     "means_none",
     "named_like_counts",
+    "names_a_category",
     "names_time_or_place",
     "reason",
     "suggested",
@@ -203,6 +204,15 @@ def names_time_or_place(name: str) -> bool:
     """
     words = tokens(name)
     return bool(words & (_PLACES | _TIMES)) and not words & (_IDENTIFIER | {"id", "nr", "no", "key"})
+
+
+def names_a_category(name: str) -> bool:
+    """True for the name of a column that suggests what its values are about: a town, an illness.
+
+    >>> names_a_category("diagnosis"), names_a_category("x1")
+    (True, False)
+    """
+    return bool(suggested(name) & {"quasi", "sensitive"})
 
 
 def two_people(names: Iterable[str]) -> list[tuple[str, str]]:

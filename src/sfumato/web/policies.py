@@ -76,11 +76,19 @@ def basis_of(project: Project) -> str:
 
     A question that was answered by keeping the proposal changes the file, not what it says.
     """
-    described = tomllib.loads(project.schema_text() or "")
+    described = _without_questions(tomllib.loads(project.schema_text() or ""))
     files = [project.data, *sorted((project.folder / "hierarchies").glob("*"))]
     held = [(path.name, stat.st_size, stat.st_mtime_ns) for path in files if (stat := path.stat())]
     text = json.dumps([described, project.options, held], sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:24]
+
+
+def _without_questions(keys: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        name: _without_questions(held) if isinstance(held, Mapping) else held
+        for name, held in keys.items()
+        if name != "decide"
+    }
 
 
 def _line(text: str, state: str, found: str = "") -> dict[str, str]:
