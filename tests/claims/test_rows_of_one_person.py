@@ -119,6 +119,70 @@ def test_rows_that_agree_in_every_quasi_identifier_are_refused(seed):
     assert prescriptions(seed, most=1).alike() == []
 
 
+def resits(seed=1, again=0.25):
+    """An exam: who sits it again gets another number. Nothing else says who it is."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for _ in range(900):
+        who = (day(rng), "FM"[rng.integers(0, 2)], f"t{rng.integers(0, 8)}")
+        rows += [(*who, at, "abcd"[rng.integers(0, 4)]) for at in range(1 + (rng.random() < again))]
+    frame = pl.DataFrame(rows, schema=["birth", "sex", "town", "attempt", "result"], orient="row")
+    return frame.with_columns(number=pl.Series(rng.permutation(90_000)[: len(rows)] + 10_000))
+
+
+def exam(frame, *, birth="quasi", **head):
+    columns = {
+        "number": {"role": "identifier"},
+        "birth": BIRTH | {"role": birth},
+        "age": {"role": "quasi", "kind": "numeric", "range": [0, 100]},
+        "sex": SEX,
+        "town": TOWN,
+        "result": ILL,
+    }
+    frame = frame.with_columns(age=2020 - pl.col("birth").dt.year())
+    return sf.read(frame, sf.Schema.parse({"name": "t", **head, "attribute": columns}))
+
+
+SAID = [
+    {"person": "number", "not_person": ["birth"]},
+    {"person": ["number", "birth"]},
+    {"rows_per_person": 1, "not_person": ["number", "birth"]},
+    {"rows_per_person": 1, "not_person": ["number", "birth", "age", "sex", "town", "attempt"]},
+]
+
+
+@pytest.mark.parametrize("birth", ["quasi", "other"])
+@pytest.mark.parametrize("said", SAID)
+def test_that_a_birthday_is_no_person_does_not_explain_rows_that_agree(said, birth):
+    """It is true of every birthday. Only that the rows are different people explains it, and that is asked for."""
+    read = exam(resits(), birth=birth, **said)
+    (found,) = read.suspected_keys()
+    assert found.path == "attribute.birth"
+    assert "not_person" not in found.hint
+    assert "copies_are_people = true" in found.hint
+    with pytest.raises(sf.SchemaError, match="as the rows of one person do"):
+        sf.publish(read, K5)
+    yes = exam(resits(), birth=birth, **said, copies_are_people=True)
+    assert yes.suspected_keys() == []
+    assert sf.publish(yes, K5).rows == resits().height
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_exams_sat_once_are_not_refused(seed):
+    for said in SAID:
+        assert exam(resits(seed, again=0), **said).suspected_keys() == []
+
+
+def test_what_tells_rows_apart_does_not_explain_that_they_agree():
+    for read in (marks(), waves()):
+        (found,) = read.suspected_keys()
+        assert "not_person" not in found.hint
+        said = dataclasses.replace(read.schema, not_person=(found.path,))
+        assert [one.path for one in suspected_keys.suspected_keys(read._store.source, said)] == [found.path]
+        yes = dataclasses.replace(read.schema, copies_are_people=True)
+        assert suspected_keys.suspected_keys(read._store.source, yes) == []
+
+
 def test_tables_of_people_with_one_row_each_agree_no_more_than_by_chance():
     adult, census = sf.datasets.adult("test"), sf.datasets.census(5000)
     for read in (adult, census):

@@ -85,7 +85,8 @@ def table_warnings(table: Any, claim: Claim) -> list[str]:
         looks = "looks like free text, which may contain names" if len(texts) == 1 else "look like free text"
         found.append(f"{', '.join(texts)} {looks}: its values are published. Read them, or give the role other")
     found += [f"{one.path}: {one.rule}; {one.hint}" for one in table.two_people()]
-    looked_at = (*table.stray(), *table.suspected_keys(), *table.unclear(), *table.related(), *table.paired())
+    keys = table.suspected_keys() or table.same_days()
+    looked_at = (*table.stray(), *keys, *table.unclear(), *table.related(), *table.paired())
     seen += [f"{one.path} {one.rule}; {one.hint}" for one in looked_at]
     mark = "confidential, not covered by the claim: " if claim.kind == "proved" else ""
     return [*found, *(f"{mark}{one}" for one in seen)]

@@ -574,13 +574,13 @@ def crossed_counts(source: Source, schema: Schema) -> list[Problem]:
 
 
 def other_keys(source: Source, schema: Schema) -> list[str]:
-    """Return the columns that look like keys of people and are named neither in `person` nor in `not_person`."""
+    """Return the columns that look like keys of people and are not named in `person`."""
     said = {attribute.column or attribute.name: attribute for attribute in schema.attributes}
     found = []
     for column in source.columns:
         known = said.get(column)
         named = {column, known.name if known is not None else column}
-        if named & {*schema.not_person, *schema.person} or any(map(household_like, named)):
+        if named & {*schema.person} or any(map(household_like, named)):
             continue
         if any(map(key_like, named)) or (known is not None and known.role == "identifier"):
             found.append(column)
@@ -595,12 +595,10 @@ def keys_beside(source: Source, schema: Schema) -> list[Problem]:
     person = {*schema.person, *schema.person_columns}
     passed = tuple({*schema.not_person, *person})
     flat = replace(schema, person=(), person_exact=False, rows_per_person=1, rows_stated=True, not_person=passed)
-    named = {a.column or a.name: a.name for a in schema.attributes}
-    others = [name for name in source.columns if not {name, named.get(name, name)} & {*passed}]
     found = (
         counting_columns(source, flat)
         or crossed_counts(source, flat)
-        or agreeing_columns(source, flat, others)
+        or agreeing_columns(source, flat, source.columns)
         or suspected_keys(source, flat)
     )
     keys = ", ".join(schema.person)
@@ -630,6 +628,7 @@ def repeated_keys(source: Source, schema: Schema, known_rows: dict[str, int]) ->
         known = said.get(column)
         named = {column, known.name if known is not None else column}
         if named & set(schema.not_person):
+            unknown.append(column)  # its rows may show a person all the same
             continue
         alike = column in reached or any(map(key_like, named))
         if not (alike or (known is not None and known.role == "identifier")):

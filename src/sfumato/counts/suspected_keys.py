@@ -25,6 +25,7 @@ Checked   tests/claims/test_suspected_keys.py::test_a_key_in_any_role_is_refused
           tests/claims/test_rows_of_one_person.py::test_one_row_for_each_subject_is_refused
           tests/claims/test_rows_of_one_person.py::test_waves_of_people_who_look_alike_are_refused
           tests/claims/test_rows_of_one_person.py::test_a_birthday_with_initials_is_refused
+          tests/claims/test_rows_of_one_person.py::test_that_a_birthday_is_no_person_does_not_explain_rows_that_agree
 Silent on keys of which hardly any repeats, parts of keys that neither a sign nor a change between letters and digits
           sets apart (save a few characters at either end), and tables with fewer than two quasi-identifiers that agree.
           The first 20,000 rows are looked at.
@@ -76,6 +77,10 @@ _PLACES = 6  # runs counted from the left, and as many from the right
 _SORTED = 0.5  # the share of parts that agree with the next one, from which keys number a sorted list
 _KINDS, _APART, _FOLLOWS = 50, 0.25, 0.75  # values of a column of subjects; chance that none agree; what follows
 _WAVES = 3  # values from which equal numbers of each are waves; two are often cases and their matched controls
+_DAY = r"^\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}(?:[ T]|$)"
+_SAY_M = "rows_per_person = m takes m rows for one person, a number that is known without looking at the data"
+_PEOPLE = "copies_are_people = true where rows that agree so are different people"
+_SEVERAL = f"name the `person` in a column of its own; {_SAY_M}; {_PEOPLE}"
 _LARGEST = 30  # rows of a value, beyond which the chance of agreement is taken to be that of 30
 
 
@@ -142,14 +147,12 @@ def agreeing_columns(source: Source, schema: Schema, columns: Iterable[str]) -> 
     if rows is None:
         return []
     quasi = _quasi(schema)
-    for name in wanted:
+    for name in _unanswered(rows, schema, wanted):
         others = [other for other in quasi if other != name]
         published = any(name in (a.name, a.column) for a in schema.published)
-        if name not in rows.codes:
-            continue
         groups = _Groups.of(rows.codes[name])
         if _agrees(rows, groups, others, schema.rows_per_person, apart=published):
-            return [_worded([name], groups.most, schema, "every other" if published else "every")]
+            return [_worded(rows, [name], groups.most, schema, "every other" if published else "every")]
     return []
 
 
@@ -160,20 +163,19 @@ def suspected_keys(source: Source, schema: Schema) -> list[Problem]:
     """
     if schema.person:
         return []
-    quasi, named = _quasi(schema), {a.name: a.column or a.name for a in schema.attributes}
-    passed = {named.get(name, name) for name in schema.not_person} | set(schema.not_person)
-    wanted = [name for name in source.columns if name not in passed][:_MOST_LOOKED_AT]
-    rows = _rows(source, schema, wanted)
+    quasi, every = _quasi(schema), list(source.columns[:_MOST_LOOKED_AT])
+    rows = _rows(source, schema, every)
     if rows is None:
         return []
-    wanted = [name for name in wanted if name in rows.codes]
+    every = [name for name in every if name in rows.codes]
+    wanted = _unanswered(rows, schema, every)
     groups = {name: _Groups.of(rows.codes[name]) for name in wanted}
     for name in wanted:
         others = [other for other in quasi if other != name]
         held = _mostly_agrees(rows, groups[name], others, schema.rows_per_person)
         if held:
             agreed = f"{len(held)} of {len(others)}"
-            return [_worded([name], groups[name].most, schema, agreed, nearly=" or nearly agree")]
+            return [_worded(rows, [name], groups[name].most, schema, agreed, nearly=" or nearly agree")]
     carried = {a.column or a.name for a in schema.published}
     free = [name for name in wanted if name not in carried]
     for name in (one for one in free if not groups[one].repeats(rows.height, 1)):
@@ -181,14 +183,41 @@ def suspected_keys(source: Source, schema: Schema) -> list[Problem]:
             agreed = _same_part(rows, part.codes, quasi, schema.rows_per_person, part)
             if agreed:
                 nearly = "" if agreed == "every" else " or nearly agree"
-                return [_worded([name], _Groups.of(part.codes).most, schema, agreed, part.what, nearly=nearly)]
+                most = _Groups.of(part.codes).most
+                return [_worded(rows, [name], most, schema, agreed, part.what, nearly=nearly)]
     some = [name for name in free if 2 * len(groups[name].first) <= rows.height and len(groups[name].first) > 1]
     for one, other in list(itertools.combinations(some, 2))[:_PAIRS]:
         joint = _Groups.of(_joint([rows.codes[one], rows.codes[other]]))
         own = [at for at in quasi if not any(_follows_from(rows, groups[name], at) for name in (one, other))]
         if _agrees(rows, joint, quasi, schema.rows_per_person) and _two_apart(rows, joint, own):
-            return [_worded([one, other], joint.most, schema, "every")]
-    return _one_row_for_each(rows, quasi, wanted, schema) or _same_day(rows, schema, wanted)
+            return [_worded(rows, [one, other], joint.most, schema, "every")]
+    if schema.copies_are_people:  # what follows is said of rows that agree, not of the column that shows it
+        return []
+    return _one_row_for_each(rows, quasi, every, schema) or _same_day(rows, schema, every)
+
+
+def _unanswered(rows: _Rows, schema: Schema, names: Sequence[str]) -> list[str]:
+    """Return the columns in which rows of one person may be seen and of which the schema does not say otherwise.
+
+    `not_person` says that a key identifies something else. Of a quasi-identifier or a day that is true in any table,
+    and does not explain why its rows agree in everything else: there `copies_are_people` says that they are different
+    people.
+    """
+    named = {a.name: a.column or a.name for a in schema.attributes}
+    passed = {named.get(name, name) for name in schema.not_person} | set(schema.not_person)
+    known = [name for name in names if name in rows.codes]
+    return [
+        name for name in known if not (schema.copies_are_people if _nobodys_key(rows, schema, name) else name in passed)
+    ]
+
+
+def _nobodys_key(rows: _Rows, schema: Schema, name: str) -> bool:
+    """Whether a column is a quasi-identifier or holds days: that it identifies no person explains nothing."""
+    known = {a.column or a.name: a for a in schema.attributes}.get(name)
+    if known is not None and (known.role == "quasi" or known.kind == "date"):
+        return True
+    text = rows.texts[name].drop_nulls()
+    return bool(len(text)) and int(text.str.contains(_DAY).sum()) >= _AGREE * len(text)
 
 
 def _one_row_for_each(rows: _Rows, quasi: Sequence[str], wanted: Sequence[str], schema: Schema) -> list[Problem]:
@@ -212,19 +241,14 @@ def _one_row_for_each(rows: _Rows, quasi: Sequence[str], wanted: Sequence[str], 
                 "rows that agree in every quasi-identifier hardly ever agree in it, as several rows of one person do, "
                 f"one for each value: up to {groups.most} rows, and rows_per_person is {schema.rows_per_person}"
             )
-            return [Problem(_where(schema, name), rule, _several_hint(name), rows=groups.most)]
+            return [Problem(_where(schema, name), rule, _SEVERAL, rows=groups.most)]
         if (kinds := _balanced(column, groups)) > schema.rows_per_person:
             rule = (
                 "among rows that agree in every quasi-identifier each of its values is as frequent as any other, as if "
                 f"every person had {kinds} rows, and rows_per_person is {schema.rows_per_person}"
             )
-            return [Problem(_where(schema, name), rule, _several_hint(name), rows=kinds)]
+            return [Problem(_where(schema, name), rule, _SEVERAL, rows=kinds)]
     return []
-
-
-def _several_hint(name: str) -> str:
-    """Say what to write for a column that distinguishes the rows of a person: it cannot be the key of one."""
-    return f"name the `person` in a column of its own; {key_hint([name]).partition('; ')[2]}"
 
 
 def _balanced(column: np.ndarray, groups: _Groups) -> int:
@@ -281,7 +305,7 @@ def _same_day(rows: _Rows, schema: Schema, wanted: Sequence[str]) -> list[Proble
                 f"rows with the same day agree in {other}, as those of one person do: up to {groups.most} rows, and "
                 f"rows_per_person is {schema.rows_per_person}"
             )
-            return [Problem(attribute.where, rule, key_hint([name, other]), rows=groups.most)]
+            return [Problem(attribute.where, rule, key_hint([name, other], alike=True), rows=groups.most)]
     return []
 
 
@@ -333,7 +357,7 @@ def rival_keys(source: Source, schema: Schema, keys: Sequence[str]) -> list[Prob
     declared = _share_alike(rows, _Groups.of(_joint([rows.codes[name] for name in person])), quasi)
     if declared is None or declared >= UNLIKE:
         return []
-    for name in (one for one in keys if one in rows.codes and one not in person):
+    for name in (one for one in _unanswered(rows, schema, keys) if one not in person):
         groups, others = _Groups.of(rows.codes[name]), [other for other in quasi if other != name]
         share = _share_alike(rows, groups, others)
         if share is None or share < SAME_PERSON or not groups.repeats(rows.height, _REPEATED):
@@ -345,7 +369,8 @@ def rival_keys(source: Source, schema: Schema, keys: Sequence[str]) -> list[Prob
             "repeats, and rows with the same value agree in the quasi-identifiers, as the rows of one person do; "
             f"those of {', '.join(person)}, which `person` names, do not"
         )
-        hint = f'person = "{name}" counts people by it; not_person = ["{name}"] says that it identifies something else'
+        how, _, other = key_hint([name], alike=_nobodys_key(rows, schema, name)).split("; ")
+        hint = f"{how}; {other}"
         return [Problem(known.where if known is not None else name, rule, hint, rows=groups.most)]
     return []
 
@@ -353,11 +378,12 @@ def rival_keys(source: Source, schema: Schema, keys: Sequence[str]) -> list[Prob
 def parted_keys(source: Source, schema: Schema) -> list[Problem]:
     """Return a problem where a part of the declared `person` is a person's key, and the whole one of visits or rows.
 
-    Judged on one row of each key: whether keys that share that part agree in the quasi-identifiers.
+    Judged on one row of each key: whether keys that share that part, or the day or quasi-identifier that makes the key
+    together with another column, agree in the quasi-identifiers.
     """
     person = list(schema.person_columns)
     quasi = [name for name in _quasi(schema) if name not in person]
-    rows = _first_rows(source, quasi, person) if person and not schema.person_exact else None
+    rows = _first_rows(source, quasi, person) if person else None
     if rows is None or not all(name in rows.codes for name in person):
         return []
     once = _Groups.of(_joint([rows.codes[name] for name in person])).first
@@ -366,7 +392,25 @@ def parted_keys(source: Source, schema: Schema) -> list[Problem]:
         texts={name: text.gather(once) for name, text in rows.texts.items()},
         height=len(once),
     )
-    for name in person:
+    explained = set()  # columns that alone show what a part beside them would be taken to show
+    for name in person if len(person) > 1 else ():
+        groups = _Groups.of(kept.codes[name])
+        if not _nobodys_key(kept, schema, name):
+            continue
+        every = _agrees(kept, groups, quasi, 1, apart=True)
+        held = [] if every else _mostly_agrees(kept, groups, quasi, 1)
+        if (every or held) and not schema.copies_are_people:
+            which = "every quasi-identifier" if every else f"{len(held)} of {len(quasi)} quasi-identifiers"
+            rule = (
+                f"repeats, and keys that share it agree{'' if every else ' or nearly agree'} in {which}, as the "
+                f"rows of one person do: up to {groups.most} keys, each counted as a person"
+            )
+            hint = f"name the `person` in a column of its own; {_PEOPLE}"
+            return [Problem(_where(schema, name), rule, hint, count=groups.most)]
+        explained |= {name} if every or held else set()
+    for name in person if not schema.person_exact else ():
+        if explained - {name}:
+            continue
         others = [kept.codes[other] for other in person if other != name]
         for part in _parts(kept.texts[name]):
             key = _joint([part.codes, *others])
@@ -426,21 +470,21 @@ def mixed_keys(source: Source, schema: Schema) -> list[Problem]:
     return [Problem(where, rule, hint, count=number)]
 
 
-def key_hint(columns: Sequence[str], *, published: bool = False) -> str:
-    """Say what to write for columns that look like the key of a person. A day or a place alone is nobody's key."""
+def key_hint(columns: Sequence[str], *, published: bool = False, alike: bool = False) -> str:
+    """Say what to write for columns that look like the key of a person. A day or a place alone is nobody's key.
+
+    With `alike` the column is nobody's key in any table, and what has to be explained is that its rows agree.
+    """
     one = f'"{columns[0]}"' if len(columns) == 1 else "[{}]".format(", ".join(f'"{name}"' for name in columns))
     role = 'role = "identifier" and ' if published else ""
     named = len(columns) > 1 or not names_time_or_place(columns[0])
     how = f"{role}person = {one} counts people by it" if named else "name the `person` in a column of its own"
-    return (
-        f"{how}; rows_per_person = m takes m rows for one person, "
-        "a number that is known without looking at the data; "
-        f'not_person = ["{columns[0]}"] says that it identifies something else'
-    )
+    other = _PEOPLE if alike else f'not_person = ["{columns[0]}"] says that it identifies something else'
+    return f"{how}; {_SAY_M}; {other}"
 
 
 def _worded(
-    names: Sequence[str], most: int, schema: Schema, agreed: str, what: str = "", *, nearly: str = ""
+    rows: _Rows, names: Sequence[str], most: int, schema: Schema, agreed: str, what: str = "", *, nearly: str = ""
 ) -> Problem:
     said = {a.column or a.name: a for a in schema.attributes}
     known = said.get(names[0])
@@ -451,7 +495,7 @@ def _worded(
         f"repeats{which}, and rows with the same value agree{nearly} in {agreed} {quasi}, "
         f"as the rows of one person do: up to {most} rows, and rows_per_person is {schema.rows_per_person}"
     )
-    hint = key_hint(names, published=published)
+    hint = key_hint(names, published=published, alike=any(_nobodys_key(rows, schema, name) for name in names))
     if what:
         hint = f"put that part into a column of its own and name it in `person`; {hint.partition('; ')[2]}"
     return Problem(known.where if known is not None else names[0], rule, hint, rows=most)

@@ -380,20 +380,22 @@ class Table:
         if problems:
             raise SchemaError(problems)
 
-    def _same_days(self) -> list[Problem]:
+    def same_days(self) -> list[Problem]:
         """Return a problem where many rows agree in every quasi-identifier, a day among them, more than by chance."""
         schema = self.schema
         days = [a for a in schema.quasi if isinstance(a.domain, Days) and a.domain.step == 1 and not a.domain.months]
-        if not days or schema.person or schema.unit != "person" or schema.rows_per_person > 1 or not self.held:
+        if not days or schema.rows_per_person > 1 or not schema.trusted or schema.copies_are_people or not self.held:
             return []
         counts = self.counts([attribute.name for attribute in schema.quasi])
         most = more_than_by_chance(counts.codes, counts.weights)
         if not most:
             return []
         rule = f"up to {most} rows agree in it and in every other quasi-identifier, as several rows of one person do"
-        return [
-            Problem(days[0].where, rule, "`person` names who a row is about, where a person has several", rows=most)
-        ]
+        hint = (
+            "`person` names who a row is about, where a person has several; copies_are_people = true where they are "
+            "different people"
+        )
+        return [Problem(days[0].where, rule, hint, rows=most)]
 
     def _read_off(self) -> list[Problem]:
         """Return a problem for each range that is called public and ends exactly where the rows do.
@@ -521,7 +523,7 @@ class Table:
 
     def _alike_rows(self, *, joined: bool) -> list[Problem]:
         """Return the first reason to take several rows for one person's."""
-        return self._same_days() or self.alike() or (self.joined() if joined else []) or self.paired()
+        return self.same_days() or self.alike() or (self.joined() if joined else []) or self.paired()
 
     def refuse_copies(self) -> None:
         """Raise where a claim would count copies of rows as people. Never for a claim that is proved: it is a veto."""

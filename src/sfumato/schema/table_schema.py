@@ -39,7 +39,8 @@ class Schema:
     enforces; without `person` it is an assumption about the file. `not_person` names columns that repeat and identify
     something other than people, or count something else though they are named like a number of people. `person_exact`
     says that keys which differ only in case, blanks, punctuation or leading zeros are different people; otherwise they
-    are refused. `copies_are_people` says that rows which are equal in every column of the file are different people.
+    are refused. `copies_are_people` says that rows which are equal in every column of the file, or agree in a day or in
+    the quasi-identifiers as the rows of one person do, are different people.
     `rows_stated` says whether `rows_per_person` was given; it is 1 where it was not.
 
     >>> schema = sf.Schema.load(sf.datasets.ADULT_SCHEMA)

@@ -203,15 +203,17 @@ For the whole table
                                read and never published; k, l and t then count distinct people
   person_exact = true          keys that differ only in case, blanks, punctuation or leading zeros ("q7", "Q-007")
                                are different people, and so are keys that share a part; without it such keys are refused
-  copies_are_people = true     rows that are equal in every column of the file are different people. Without it, and
-                               without `person`, a table with many such copies is refused: more than 5 % of the rows
+  copies_are_people = true     rows that are equal in every column of the file, or that agree in a day or in the
+                               quasi-identifiers as the rows of one person do, are different people. Without it, and
+                               without `person`, a table with many copies is refused: more than 5 % of the rows
                                and 100 times as many as chance explains if each column depends on one other at most
                                (ten times where a quarter are copies and the file has six columns or fewer)
   rows_per_person = 1          at most how many rows one person has. With `person` it is enforced: no more than that
                                are kept, chosen by a fixed rule that reads that person's rows alone.
                                Without `person` it is taken on trust. Until it is written, claims speak of rows
   not_person = ["clinic_id"]   columns that repeat and identify something other than people, or count something else
-                               though they are named like a number of people (n, count, Anzahl, weight)
+                               though they are named like a number of people (n, count, Anzahl, weight). Of a
+                               quasi-identifier or a day it says nothing: see copies_are_people
   rows = 1000                  about how many rows there are, where that is publicly known (one digit, then zeros):
                                differentially private tables that would be mostly noise are refused by it
   source = "public"            for every column that does not say otherwise; see below
