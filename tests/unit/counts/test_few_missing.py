@@ -6,6 +6,7 @@ import random
 import tomllib
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -118,3 +119,44 @@ def test_check_says_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     with pytest.raises(SystemExit):
         main(["check", str(tmp_path / "rows.csv"), str(tmp_path / "schema.toml")])
     assert "7 people have no value, fewer than 10" in " ".join(capsys.readouterr().out.split())
+
+
+def test_the_fix_that_is_named_to_people_with_several_rows_works(tmp_path):
+    """A few missing values keep Mondrian from cutting; max_suppressed is refused where people have several rows."""
+    rng = np.random.default_rng(3)
+    rows = rng.choice([1, 1, 2, 3], 400)
+    columns = {
+        "mrn": np.repeat([f"p{at}" for at in range(400)], rows),
+        "age": np.repeat(rng.integers(20, 80, 400), rows),
+        "town": np.repeat([*rng.choice(["a", "b", "c", "d"], 397), *[""] * 3], rows),
+        "ill": rng.choice(["flu", "gout", "none"], rows.sum()),
+    }
+    frame = pl.DataFrame(columns)
+
+    def described(missing):
+        return sf.Schema.parse(
+            {
+                "name": "t",
+                "person": "mrn",
+                "attribute": {
+                    "mrn": {"role": "identifier"},
+                    "age": {"role": "quasi", "kind": "numeric", "range": [0, 100]},
+                    "town": {"role": "quasi", "values": ["a", "b", "c", "d"], "missing": missing},
+                    "ill": {"role": "sensitive", "values": ["flu", "gout", "none"]},
+                },
+            }
+        )
+
+    table = sf.read(frame, described([""]))
+    with pytest.raises(sf.ParameterError) as error:
+        sf.publish(table, sf.Mondrian(sf.KAnonymity(5), max_suppressed="0.05"))
+    fix = 'missing = { values = [""], action = "suppress" }'
+    assert error.value.hint.startswith(fix)
+    blocked = sf.publish(table, sf.Mondrian(sf.KAnonymity(5)))
+    free = sf.publish(sf.read(frame, described(tomllib.loads(fix)["missing"])), sf.Mondrian(sf.KAnonymity(5)))
+    assert free.people.everyone == 397
+    towns = [len(np.unique(one.boxes.labels[:, 1])) for one in (blocked, free)]
+    assert towns[0] == 1  # never cut by town
+    assert towns[1] > 2
+    free.save(tmp_path / "out", allow_fingerprints=True)
+    assert sf.verify(tmp_path / "out").holds
