@@ -146,7 +146,8 @@ def forms(messy: Messy, truth: Published | None = None, people_lines: int | None
             lambda name, n, most: (n, most) == repeats(messy, name),
         ),
         (  # `check` says it for classes of 10, a release for its own k
-            rf"{_N} (?:person has|people have) {_TOO_FEW} {_N}(?: people)?, so no class of {_N} can be cut by (\w+)",
+            rf"{_N} (?:person has|people have) {_TOO_FEW} {_N}(?: people)?, so no class of {_N} that holds any of them "
+            r"can be cut by (\w+)",
             lambda n, least, again, name: (
                 n == lacking(messy, name) and least == again and least in (10, None if truth is None else truth.k)
             ),
