@@ -386,6 +386,8 @@ def test_columns_that_are_named_after_people_are_refused(column, tmp_path):
 
 def test_columns_that_are_named_by_given_names_are_refused_and_others_are_not():
     assert columns_of_people(["age", "Anna", "Bert", "Peter", "Susanne", "Ahmed"]) == 4
+    for name in ("Thomas Test", "Hannah_Score", "Robert Koch Index", "Alexander Technique", "Maria_Status"):
+        assert columns_of_people(["age", name]) == 0, name
     for names in (
         ["Jan_Sales", "Max Value", "jan", "age"],
         ["paul_score", "sex"],

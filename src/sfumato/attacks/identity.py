@@ -293,6 +293,8 @@ def _by_class(release: Release, view: View, population: Table, names: tuple[str,
         np.maximum.at(sizes, which[kept], release.people.classes[view.group[kept]])
     else:
         sizes = np.bincount(which, weights=np.where(kept, view.weight, 0), minlength=len(first))
+        if members is not None:  # rows of a class, of unknown people: no more of these than the population has there
+            sizes = np.where(sizes > 0, np.minimum(sizes, np.maximum(people, 1)), 0)
     some = sizes > 0
     return sizes[some].astype(np.int64), people[some].astype(np.int64)
 

@@ -121,6 +121,11 @@ _AMBIGUOUS = {
     "kelly",
     "leon",
 }  # not in columns
+_MEASURED = {  # in the name of a column: a test or a scale that is named after somebody
+    *("test", "tests", "score", "scores", "index", "scale", "value", "values", "status", "task", "technique", "level"),
+    *("rate", "ratio", "type", "class", "grade", "stage", "group", "date", "day", "year", "time", "sales", "total"),
+    *("blood", "law", "sign", "method", "inventory", "questionnaire", "skala", "wert", "stadium", "echelle"),
+}
 _GIVEN_BEFORE = re.compile(  # a word, and the next, with at most a few small ones or an initial between them
     r"(?<![\w'\u2019-])([^\W\d_]{3,})(?=\s+(?:(?:van|von|der|den|de|la|le|di|da|del|el|al|bin|[^\W\d_]\.)\s+){0,3}"
     r"([^\W\d_][\w'\u2019-]{2,}))"
@@ -466,7 +471,12 @@ def columns_of_people(names: Sequence[str]) -> int:
 def _is_column_of_a_person(name: str) -> bool:
     words = _name_words(name)
     bare = [_bare(word) for word in words]
-    if len(words) not in (2, 3) or not _has_given_name(name) or not set(bare) & (given_names() - _AMBIGUOUS):
+    if (
+        len(words) not in (2, 3)
+        or _MEASURED.intersection(bare)
+        or not _has_given_name(name)
+        or not set(bare) & (given_names() - _AMBIGUOUS)
+    ):
         return False
     return all(map(_is_capital, words)) or bool(set(bare) & family_names())
 
