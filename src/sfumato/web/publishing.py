@@ -360,7 +360,11 @@ def together(answer: Any, words: Sequence[str]) -> dict[str, Any] | None:
         said = f"{many} {few}, {certain:,} of them with one value; {alone:,} by this release alone."
     return {
         "names": [Path(text).name for flag, text in pairwise(words) if flag == "--against"],
-        **{"exposed": exposed, "alone": alone, "certain": certain, "rows": rows, "counted": whom},
+        "exposed": exposed,
+        "alone": alone,
+        "certain": certain,
+        "rows": rows,
+        "counted": whom,
         "text": [said, *(_guessed(name, one, whom) for name, one in held["attributes"].items()), *held["notes"]],
     }
 
@@ -373,8 +377,9 @@ def _guessed(name: str, found: Mapping[str, Any], whom: str) -> str:
     gain = 100 * (both - alone)
     more = f"{gain:.1f} points more often than" if gain >= 0.05 else "no more often than"
     return (
-        f"Whoever has all of them guesses {name} right for {in_percent(both, 1)} of the {whom}, {more} with this release "
-        f"alone ({in_percent(alone, 1)}); always saying the most frequent value is right for {in_percent(nothing, 1)}."
+        f"Whoever has all of them guesses {name} right for {in_percent(both, 1)} of the {whom}, {more} with this "
+        f"release alone ({in_percent(alone, 1)}); always saying the most frequent value is right for "
+        f"{in_percent(nothing, 1)}."
     )
 
 

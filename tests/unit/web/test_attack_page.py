@@ -1,4 +1,4 @@
-"""The page of attacks: each limit of the policy is judged, each rate stands beside its baseline, a rehearsal is named."""
+"""The page of attacks: limits of the policy are judged, rates stand beside a baseline, a rehearsal is named."""
 
 from __future__ import annotations
 

@@ -164,3 +164,11 @@ def test_a_typical_count_names_the_tables_it_is_from():
     )
     exact = {**point, "typical": {**typical, "off": 0.0, "share": 0.0, "of": "two columns"}}
     assert "in tables of two columns a count of 20 is typically exact" in _in_words(exact)["text"]
+
+
+def test_describe_offers_the_same_range_for_several_columns(web, base):
+    page = web.get(f"{base}/describe").text
+    assert f'formaction="{base}/ranges"' in page
+    form = {"column": ["age"], "low": "10", "high": "90", "step": "5"}
+    assert web.post(f"{base}/ranges", data=form, headers=HOME).headers["location"] == f"{base}/describe"
+    assert "range = [10, 90]" in web.get(f"{base}/describe.json").json()["toml"]
