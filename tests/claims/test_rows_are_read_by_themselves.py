@@ -257,7 +257,13 @@ def test_cells_of_objects_mean_what_the_oracle_says(tmp_path, way: str) -> None:
         rows = [[cell if place == at else "x" for place in range(len(NAMES))] for cell in kept]
         found = [row[at] for row in codes(ALL[way](rows, tmp_path))]
         # A spreadsheet holds every number as a double, and its reader hands on what the sheet shows: texts.
-        numbers = [canonical_text(float(cell)) if "excel" in way and type(cell) is int else cell for cell in kept]
+        # A code that a double cannot hold is refused: the sheet has lost its last digit.
+        numbers = [
+            (canonical_text(float(cell)) if cell < 2**53 else float(cell))
+            if "excel" in way and type(cell) is int
+            else cell
+            for cell in kept
+        ]
         assert found == [code_of(SCHEMA[name], cell) for cell in numbers], name
 
 
@@ -361,8 +367,8 @@ def test_codes_that_a_float_cannot_hold_are_refused_by_the_cell(way) -> None:
         "objects": lambda: pd.DataFrame({"a": pd.Series([*cells[:3], "2"], dtype=object)}),
         "duckdb": lambda: duckdb.connect().from_arrow(pl.DataFrame({"a": cells}).to_arrow()),
     }[way]()
-    with pytest.raises(ReadError, match="a: "):
-        read(frame, schema)
+    with pytest.raises(ReadError, match=r"1 row that is a float of 2\^53 or more, which may stand for another code"):
+        read(frame, schema)  # 2^53 - 1 is not listed either: that refusal says something else
     whole = pd.DataFrame({"a": [large, 2]})  # integers, exact
     assert read(whole, schema).codes()[:, 0].tolist() == [2, 0]
     assert code_of(schema["a"], float(large)) == UNPARSABLE

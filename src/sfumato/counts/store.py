@@ -15,13 +15,13 @@ from sfumato.engines import Engine
 from sfumato.engines.coding import column_of, plain_texts, refuse_types
 from sfumato.engines.large_tables import Opened, engine_of, is_large, spark_of, stream
 from sfumato.errors import Problem, ReadError, count_of
-from sfumato.io.decode_cell import ASK
+from sfumato.io.decode_cell import ASK, too_large_for_a_float
 from sfumato.io.dialect import guesses_of
 from sfumato.io.encode import Encoded, exact_cells, first_look, settle, settle_objects
 from sfumato.io.errors import cell_problems, missing_columns, refused
 from sfumato.io.source import ROWS, Source, guarded
 from sfumato.limits import DRIVER_CELLS, HELD_ROWS
-from sfumato.schema import Attribute, Grid
+from sfumato.schema import Attribute, Grid, Values
 
 __all__ = ["Store"]
 
@@ -209,8 +209,9 @@ def _encode(
     encoded = []
     for attribute in attributes:
         column = codes[attribute.name]
-        values = source.objects(column_of(attribute)) if attribute.spelt else None
-        if values is not None:
+        listed = isinstance(attribute.values, Values)
+        values = source.objects(column_of(attribute)) if attribute.spelt or listed else None
+        if values is not None and (attribute.spelt or any(map(too_large_for_a_float, values))):
             encoded.append(settle_objects(attribute, column, values))
             continue
         if not (column == ASK).any():

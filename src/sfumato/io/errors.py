@@ -104,6 +104,9 @@ def _without_zeros(domain: Values, texts: Sequence[str]) -> int:
 def _unread(attribute: Attribute, *, one: bool) -> tuple[str, str]:
     """Say what cells are not, and how to make the file and the schema agree on how days and numbers are written."""
     be = "is" if one else "are"
+    if isinstance(attribute.domain, Values):  # a code that came as a float
+        what = "is a float" if one else "are floats"
+        return f"{what} of 2^53 or more, which may stand for another code", "read the column as text"
     if isinstance(attribute.domain, Days):
         if attribute.format is not None:
             return f"{be} no date written {attribute.format}", "change `format`, or name them in `missing`"
