@@ -97,6 +97,8 @@ def size_rows(release: Release) -> list[tuple[str, Any]]:
     rows = release.summary().to_json()
     if release.form == "cells":
         rows.pop("suppressed")
+    if release.capped:
+        rows["left out, beyond rows_per_person"] = release.capped
     if release.people is not None:
         people = release.people
         rows |= {

@@ -27,7 +27,15 @@ from sfumato.schema.checks import plain_spelling
 from sfumato.schema.fingerprints import FewRows, Fingerprints, lonely_rows, rows_of_few
 from sfumato.schema.near_values import near_codes
 
-__all__ = ["Examined", "examine_bucket_tables", "examine_rows", "ground_of", "label_problems", "unsorted"]
+__all__ = [
+    "Examined",
+    "examine_bucket_tables",
+    "examine_rows",
+    "ground_of",
+    "label_problems",
+    "on_whose_word",
+    "unsorted",
+]
 
 
 # The distance between values of a sensitive attribute that t-closeness (emd) uses, in mechanism and verifier alike.
@@ -55,7 +63,26 @@ Texts: TypeAlias = tuple[list[str | None], np.ndarray]
 
 BY_KEY = "people are counted as the publisher declared them; the file does not show who is who"
 ON_TRUST = "rows are counted as people, as the publisher declares; the file does not show who is who"
+_ONE_ROW = (
+    "each row is a different person, of whose rows one was kept, as the publisher declares; the file does not show it"
+)
+_AT_MOST = "a person has at most {most} rows, as the publisher declares; the file does not show who is who"
 _IN_ROWS = "rows are counted; how many of them are about one person is not stated"
+
+
+def on_whose_word(schema: Schema, *, drawn: bool = False) -> str:
+    """Say how rows are counted as people where no table says it, and that nobody can check it on the file.
+
+    With `drawn` rows are not counted: the release is differentially private.
+    """
+    most = schema.rows_per_person
+    if schema.person:
+        return _ONE_ROW if schema.cap == 1 and not drawn else BY_KEY
+    if not schema.trusted:
+        return _IN_ROWS
+    if most == 1:
+        return ON_TRUST
+    return f"{'' if drawn else f'every {most} rows are counted as one person: '}{_AT_MOST.format(most=most)}"
 
 
 @dataclass(slots=True)
@@ -202,8 +229,8 @@ def _weighed(
         rule = "a person may have several rows, and no table says how many people each class holds"
         hint = "verify the folder as it was saved, with its table of people"
         examined.problems.append(Problem(PEOPLE, rule, hint))
-    elif asked is not None and not schema.person:
-        examined.notes.append(ON_TRUST if schema.trusted else _IN_ROWS)
+    elif asked is not None:
+        examined.notes.append(on_whose_word(schema))
     if asked is None or examined.problems:
         return examined
     examined.exposed = _classes_of_one(sizes if stated is None else stated.classes, schema, keyed=stated is not None)
