@@ -28,7 +28,7 @@ from dataclasses import KW_ONLY, dataclass, replace
 import numpy as np
 import polars as pl
 
-from sfumato.counts.suspected_keys import agreeing_columns, key_hint, suspected_keys
+from sfumato.counts.suspected_keys import SURNAME_FIRST, agreeing_columns, key_hint, suspected_keys
 from sfumato.engines.grouping import packed
 from sfumato.errors import Problem, count_of
 from sfumato.io.decode_cell import canonical_text
@@ -159,7 +159,6 @@ _NINES = r"^9{6,}$"  # a number that is often written for no key, and may be one
 _LETTERS, _SIGNS = r"[\p{L}\p{N}]", r"[^\p{L}\p{M}\p{N}]"
 _UNSEEN = r"[[\p{Cf}\p{Cc}]--\s]"  # characters nobody sees, blanks aside
 _ZEROS = r"(^|\D)0+(\d)"
-_SURNAME_FIRST = r"^\s*([\p{L}\p{M}'. -]+?)\s*,\s*([\p{L}\p{M}'. -]+?)\s*$"  # Peterson, Anna
 _TWO_LETTERS = str.maketrans({"\u00e4": "ae", "\u00f6": "oe", "\u00fc": "ue", "\u00f8": "oe", "\u00e5": "aa"})
 
 
@@ -282,7 +281,7 @@ def _folded(keys: pl.Series) -> pl.Series:
 
     A surname before a comma goes to the end.
     """
-    seen = keys.str.replace_all(_UNSEEN, "").str.replace(_SURNAME_FIRST, "$2 $1")
+    seen = keys.str.replace_all(_UNSEEN, "").str.replace(SURNAME_FIRST, "$2 $1")
     wide = (seen.str.len_bytes() != seen.str.len_chars()).arg_true()
     if len(wide):
         seen = seen.scatter(
