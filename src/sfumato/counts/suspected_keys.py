@@ -23,6 +23,8 @@ Checked   tests/claims/test_suspected_keys.py::test_a_key_in_any_role_is_refused
           tests/claims/test_parts_of_keys.py::test_a_person_anywhere_in_a_code_of_rows_is_refused
           tests/claims/test_parts_of_keys.py::test_codes_of_one_row_each_are_not_refused
           tests/claims/test_key_of_visits.py::test_mutants_are_caught
+          tests/claims/test_mixed_keys.py::test_a_key_of_several_people_is_warned_of
+          tests/claims/test_mixed_keys.py::test_people_who_grow_older_and_slips_of_the_pen_are_not
           tests/claims/test_rows_of_one_person.py::test_one_row_for_each_subject_is_refused
           tests/claims/test_rows_of_one_person.py::test_waves_of_people_who_look_alike_are_refused
           tests/claims/test_rows_of_one_person.py::test_a_birthday_with_initials_is_refused
@@ -47,7 +49,7 @@ from sfumato.errors import Problem, count_of
 from sfumato.io.encode import supported
 from sfumato.io.source import Source
 from sfumato.schema import Days, Schema
-from sfumato.schema.word_hints import names_time_or_place
+from sfumato.schema.word_hints import AGE_WORDS, BIRTH_WORDS, names_time_or_place, tokens
 
 __all__ = [
     "SAME_PERSON",
@@ -89,6 +91,8 @@ _DAY = r"^\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}(?:[ T]|$)"
 _SAY_M = "rows_per_person = m takes m rows for one person, a number that is known without looking at the data"
 _PEOPLE = "copies_are_people = true where rows that agree so are different people"
 _SEVERAL = f"name the `person` in a column of its own; {_SAY_M}; {_PEOPLE}"
+_YEAR = r"^(?:\d{1,2}[-/. ]){0,2}((?:19|20)\d\d)(?:[-/. T]|$)"
+_YEARS = 10  # that the ages of one person may be apart in a file without days
 _LARGEST = 30  # rows of a value, beyond which the chance of agreement is taken to be that of 30
 
 
@@ -458,14 +462,15 @@ def mixed_keys(source: Source, schema: Schema) -> list[Problem]:
     """Return a problem where several keys of the declared `person` seem to stand for different people.
 
     By keys whose rows disagree in two quasi-identifiers that are neither numbers nor dates; a missing value agrees with
-    every other, and so do two spellings of one value. A few such keys are mistakes of a file.
+    every other, and so do two spellings of one value. Also by keys with several days of birth, or ages further apart
+    than the days of the file. A few such keys are mistakes of a file.
     """
-    named = {a.name: a.column or a.name for a in schema.attributes}
-    person = [named.get(name, name) for name in schema.person]
+    person = list(schema.person_columns)
     stable = [a for a in schema.quasi if a.kind not in ("numeric", "date") and (a.column or a.name) not in person]
     quasi = [a.column or a.name for a in stable]
-    rows = _first_rows(source, quasi, person) if person and len(quasi) >= _DIFFERENT else None
-    if rows is None or not all(name in rows.codes for name in person):
+    others = [name for name in source.columns if name not in person][:_MOST_LOOKED_AT]
+    rows = _first_rows(source, person, others) if person else None
+    if rows is None or not set(quasi) <= set(rows.codes):
         return []
     groups = _Groups.of(_joint([rows.codes[name] for name in person]))
     if not len(groups.sizes):
@@ -475,20 +480,60 @@ def mixed_keys(source: Source, schema: Schema) -> list[Problem]:
         spelt = {other.lower(): value.lower() for other, value in attribute.same.items()}
         text = rows.texts[name].str.to_lowercase().replace(spelt)
         gone = [] if attribute.missing is None else [one.lower() for one in attribute.missing.texts]
-        column = _numbered(text.set(text.is_in(gone), None)).astype(float)
-        column[column < 0] = np.nan
-        with np.errstate(invalid="ignore"):
-            differ += groups.spread(column, known=True) > 0
-    number, keys = int((differ >= _DIFFERENT).sum()), len(groups.first)
-    if number < _MIXED and number <= _MIXED_SHARE * keys:
+        differ += _known_spread(groups, text.set(text.is_in(gone), None)) > 0
+    keys = len(groups.first)
+    found = {
+        f"rows that differ in at least two of {', '.join(a.name for a in stable)}": differ >= _DIFFERENT,
+        **_other_lives(rows, groups, [name for name in others if name in rows.codes]),
+    }
+    several = {what: int(which.sum()) for what, which in found.items()}
+    shown = [what for what, many in several.items() if many >= _MIXED or many > _MIXED_SHARE * keys]
+    if not shown:
         return []
-    where = ", ".join(schema.person)
+    number = int(np.logical_or.reduce([found[what] for what in shown]).sum())
     rule = (
-        f"of {count_of(keys, 'key')} {count_of(number, 'has', 'have')} rows that differ in at least two of "
-        f"{', '.join(a.name for a in stable)}: one key may stand for several people, who count as one"
+        f"of {count_of(keys, 'key')} {count_of(number, 'has', 'have')} {' or '.join(shown)}: one key may stand for "
+        "several people, who count as one"
     )
     hint = 'give each person a key of their own; a key that repeats in each place needs both, person = ["place", "key"]'
-    return [Problem(where, rule, hint, count=number)]
+    return [Problem(", ".join(schema.person), rule, hint, count=number)]
+
+
+def _known_spread(groups: _Groups, text: pl.Series) -> np.ndarray:
+    """Return how far apart the values of a key are, numbered in their order; NaN where it has none."""
+    column = _numbered(text).astype(float)
+    column[column < 0] = np.nan
+    return groups.spread(column, known=True)
+
+
+def _other_lives(rows: _Rows, groups: _Groups, names: Sequence[str]) -> dict[str, np.ndarray]:
+    """Return which keys have days of birth that differ in two of year, month and day, or ages too far apart.
+
+    A slip of the pen changes one of the three; a year of birth may be one off. One person's ages are as far apart as
+    the years of the file at most, where it has any, and two more; ten years are allowed where it has none.
+    """
+    found: dict[str, np.ndarray] = {}
+    born = [name for name in names if tokens(name) & BIRTH_WORDS]
+    for name in born:
+        parts = rows.texts[name].str.extract_all(r"\d+")
+        spread = [_known_spread(groups, parts.list.get(at, null_on_oob=True)) > 0 for at in range(3)]
+        year = rows.number(name)
+        with np.errstate(invalid="ignore"):
+            apart = np.sum(spread, axis=0) >= _DIFFERENT if year is None else groups.spread(year, known=True) > 1
+        found[f"different values of {name}"] = apart
+    years = [
+        float(number.max() - number.min())  # type: ignore[operator]
+        for name in names
+        if name not in born
+        for number in [rows.texts[name].str.extract(_YEAR, 1).cast(pl.Float64).drop_nulls()]
+        if len(number) >= _AGREE * (rows.height - rows.texts[name].null_count()) and len(number)
+    ]
+    most = max(years) + 2 if years else _YEARS
+    for name in names:
+        if tokens(name) & AGE_WORDS and name not in born and (age := rows.number(name)) is not None:
+            with np.errstate(invalid="ignore"):
+                found[f"values of {name} more than {most:.0f} years apart"] = groups.spread(age, known=True) > most
+    return found
 
 
 def key_hint(columns: Sequence[str], *, published: bool = False, alike: bool = False) -> str:
