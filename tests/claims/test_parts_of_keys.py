@@ -156,3 +156,85 @@ def test_mutants_are_caught(monkeypatch):
     with monkeypatch.context() as mutant:
         mutant.setattr(suspected_keys, "_follows_from", lambda *_: False)
         assert sf.read(pair, schema()).suspected_keys()
+
+
+# -- one name in two ways ------------------------------------------------------------------------------------
+
+
+FIRST = ["Anna", "Piet", "Jan", "Emma", "Noah", "Eva", "Lars", "Sara"]
+LAST = ["Jansen", "Visser", "de Boer", "Bakker", "Smit-Vos", "Mulder", "Kok", "Haan", "Prins", "Blom"]
+SHORT = {
+    "surname first": lambda first, last: f"{last.upper()}, {first[0]}.",
+    "surname first, two initials": lambda first, last: f"{last}, {first[0]}.B.",
+    "initial first": lambda first, last: f"{first[0]}. {last}",
+    "initial without a stop": lambda first, last: f"{last} , {first[0]}",
+}
+
+
+def defendants(short=None, number=600, seed=3):
+    """One to four cases of each person, by name and day of birth; one case in five has the name in the other form."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for _ in range(number):
+        first, last = str(rng.choice(FIRST)), str(rng.choice(LAST))
+        same = (
+            f"{rng.integers(1940, 2005)}-{rng.integers(1, 13):02}-{rng.integers(1, 29):02}",
+            int(rng.integers(18, 80)),
+        )
+        sex, town = str(rng.choice(["f", "m"])), str(rng.choice(["Bonn", "Hof", "Jena", "Kiel", "Ulm"]))
+        for _ in range(int(rng.integers(1, 5))):
+            name = f"{first} {last}" if short is None or rng.random() < 0.8 else short(first, last)
+            rows.append((name, *same, sex, town, str(rng.choice(["theft", "fraud", "assault"]))))
+    return pl.DataFrame(rows, schema=["name", "born", "age", "sex", "town", "offence"], orient="row")
+
+
+def court(frame, **said):
+    columns = {
+        "name": {"role": "identifier"},
+        "born": {"role": "identifier"},
+        "age": {"role": "quasi", "kind": "numeric", "range": [0, 100]},
+        "sex": {"role": "quasi", "values": ["f", "m"]},
+        "town": {"role": "quasi", "values": ["Bonn", "Hof", "Jena", "Kiel", "Ulm"]},
+        "offence": {"role": "sensitive", "values": ["theft", "fraud", "assault"]},
+    }
+    said = {"person": ["name", "born"]} | said
+    return sf.read(frame, sf.Schema.parse({"name": "t", "source": "public", **said, "attribute": columns}))
+
+
+@pytest.mark.parametrize("short", SHORT.values(), ids=SHORT)
+def test_a_name_in_two_ways_is_refused(short):
+    """ "Anna Jansen" and "JANSEN, A.", born on one day and alike in all else, counted as two people."""
+    table = court(defendants(short))
+    (found,) = table.suspected_keys()
+    assert found.path == "attribute.name"
+    assert "its initial and surname" in found.rule
+    assert "write each person's name in one way" in found.hint
+    with pytest.raises(sf.SchemaError, match="its initial and surname"):
+        sf.publish(table, sf.Mondrian(sf.KAnonymity(5)))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_names_in_one_way_are_not_refused(seed):
+    assert court(defendants(seed=seed)).suspected_keys() == []
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_of_addresses_under_two_domains_the_mailbox_is_named(seed):
+    """The hint named a run that is the domain in some cells, and the number of keys was that of the domain."""
+    rng = np.random.default_rng(seed)
+    frame = visits(seed=seed)
+    names = {
+        who: f"{'abcdefgh'[at % 8]}.{LAST[at % 10].replace(' ', '-').lower()}{at}"
+        for at, who in enumerate(frame["who"].unique(maintain_order=True))
+    }
+    domains = rng.choice(["@town.nl", "@works.town.nl"], frame.height)
+    frame = frame.with_columns(
+        mail=pl.Series([names[who] + str(at) for who, at in zip(frame["who"], domains, strict=True)])
+    )
+    said = {"name": "t", "source": "public", "person": "mail", "attribute": {**QUASI, "mail": {"role": "identifier"}}}
+    (found,) = sf.read(frame.drop("who", "at", "encounter"), sf.Schema.parse(said)).suspected_keys()
+    assert "the part of it before the @" in found.rule
+    assert "up to 2 keys" in found.rule
+    boxes = frame.with_columns(box=pl.col("mail").str.extract("^(.*)@")).drop("who", "at", "encounter", "mail")
+    said = said | {"person": "box", "attribute": {**QUASI, "box": {"role": "identifier"}}}
+    assert sf.read(boxes, sf.Schema.parse(said)).suspected_keys() == []

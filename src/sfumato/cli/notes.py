@@ -86,7 +86,7 @@ def table_warnings(table: Any, claim: Claim) -> list[str]:
         found.append(f"{', '.join(texts)} {looks}: its values are published. Read them, or give the role other")
     found += [f"{one.path}: {one.rule}; {one.hint}" for one in table.two_people()]
     keys = table.suspected_keys() or table.same_days()
-    looked_at = (*table.stray(), *keys, *table.unclear(), *table.related(), *table.paired())
+    looked_at = (*table.stray(), *table.mixed_keys(), *keys, *table.unclear(), *table.related(), *table.paired())
     seen += [f"{one.path} {one.rule}; {one.hint}" for one in looked_at]
     mark = "confidential, not covered by the claim: " if claim.kind == "proved" else ""
     return [*found, *(f"{mark}{one}" for one in seen)]
@@ -97,6 +97,8 @@ def size_rows(release: Release) -> list[tuple[str, Any]]:
     rows = release.summary().to_json()
     if release.form == "cells":
         rows.pop("suppressed")
+    if release.capped:
+        rows["left out, beyond rows_per_person"] = release.capped
     if release.people is not None:
         people = release.people
         rows |= {

@@ -29,7 +29,7 @@ from dataclasses import KW_ONLY, dataclass, replace
 import numpy as np
 import polars as pl
 
-from sfumato.counts.suspected_keys import agreeing_columns, key_hint, suspected_keys
+from sfumato.counts.suspected_keys import SURNAME_FIRST, agreeing_columns, key_hint, suspected_keys
 from sfumato.engines.grouping import packed
 from sfumato.errors import Problem, count_of
 from sfumato.io.decode_cell import canonical_text
@@ -162,7 +162,6 @@ _NINES = r"^9{6,}$"  # a number that is often written for no key, and may be one
 _LETTERS, _SIGNS = r"[\p{L}\p{N}]", r"[^\p{L}\p{M}\p{N}]"
 _UNSEEN = r"[[\p{Cf}\p{Cc}]--\s]"  # characters nobody sees, blanks aside
 _ZEROS = r"(^|\D)0+(\d)"
-_SURNAME_FIRST = r"^\s*([\p{L}\p{M}'. -]+?)\s*,\s*([\p{L}\p{M}'. -]+?)\s*$"  # Peterson, Anna
 _ABROAD = r"^\s*\+\s*[1-9][\d ()/.-]{8,18}\s*$"  # +31 6 12345678
 _COUNTRY = (  # codes of countries (ITU E.164): of one, two or three digits
     r"^\+(?:1|7|2[07]|3[0-469]|4[013-9]|5[1-8]|6[0-6]|8[1246]|9[0-58]|\d{3})"
@@ -292,7 +291,7 @@ def _folded(keys: pl.Series) -> pl.Series:
     A surname before a comma goes to the end, a telephone number loses the code of its country, and a time with a zone
     is that of UTC.
     """
-    seen = keys.str.replace_all(_UNSEEN, "").str.replace(_SURNAME_FIRST, "$2 $1")
+    seen = keys.str.replace_all(_UNSEEN, "").str.replace(SURNAME_FIRST, "$2 $1")
     seen = _with_instants(_with_national_numbers(seen))
     wide = (seen.str.len_bytes() != seen.str.len_chars()).arg_true()
     if len(wide):

@@ -7,8 +7,9 @@ Claim     A column is reported only if at least nine in ten of its values that r
           rows that agree in every quasi-identifier never agree in it, nine groups in ten, where chance gives a quarter
           at most, or if these groups hold each of its values equally often, nine in ten, where chance gives a quarter
           at most; or if a part of it (a run of letters or digits, a number, what stands before or after a sign) is
-          such a key, and parts next to each other in order do not agree; or if it is a day whose rows agree in a column
-          of many values, and that repeats ten times as often as days put anywhere between the first and the last do.
+          such a key, and parts next to each other in order do not agree, or the initial and surname of a name; or if it
+          is a day whose rows agree in a column of many values, and that repeats ten times as often as days put
+          anywhere between the first and the last do.
 Because   the chance that m random rows agree is counted exactly: the sum of C(n_v, m) / C(n, m) over combinations v.
           Columns that follow from one another, such as postcode and town, are not evidence of a person: two of the
           quasi-identifiers that agree must say little about each other.
@@ -22,6 +23,8 @@ Checked   tests/claims/test_suspected_keys.py::test_a_key_in_any_role_is_refused
           tests/claims/test_parts_of_keys.py::test_a_person_anywhere_in_a_code_of_rows_is_refused
           tests/claims/test_parts_of_keys.py::test_codes_of_one_row_each_are_not_refused
           tests/claims/test_key_of_visits.py::test_mutants_are_caught
+          tests/claims/test_mixed_keys.py::test_a_key_of_several_people_is_warned_of
+          tests/claims/test_mixed_keys.py::test_people_who_grow_older_and_slips_of_the_pen_are_not
           tests/claims/test_rows_of_one_person.py::test_one_row_for_each_subject_is_refused
           tests/claims/test_rows_of_one_person.py::test_waves_of_people_who_look_alike_are_refused
           tests/claims/test_rows_of_one_person.py::test_a_birthday_with_initials_is_refused
@@ -46,10 +49,11 @@ from sfumato.errors import Problem, count_of
 from sfumato.io.encode import supported
 from sfumato.io.source import Source
 from sfumato.schema import Days, Schema
-from sfumato.schema.word_hints import names_time_or_place
+from sfumato.schema.word_hints import AGE_WORDS, BIRTH_WORDS, names_time_or_place, tokens
 
 __all__ = [
     "SAME_PERSON",
+    "SURNAME_FIRST",
     "UNLIKE",
     "agreeing_columns",
     "key_hint",
@@ -63,6 +67,8 @@ __all__ = [
 
 SAME_PERSON, UNLIKE = 0.9, 0.6  # the share alike from which rows are one person's, and below which they are not
 
+SURNAME_FIRST = r"^\s*([\p{L}\p{M}'. -]+?)\s*,\s*([\p{L}\p{M}'. -]+?)\s*$"  # Peterson, Anna
+
 _FIRST_ROWS, _MOST_LOOKED_AT, _PAIRS = 20_000, 100, 50  # rows, columns and pairs of columns looked at
 _COMBINATIONS, _REPEATED, _AGREE = 20, 5, 0.9  # of the quasi-identifiers; values that repeat; the share that agrees
 _REPEATED_ROWS = 20  # at least one row in 20 has a value that repeats
@@ -71,6 +77,10 @@ _NEAR, _CHANCE, _LITTLE, _ENOUGH_PAIRS = 0.1, 0.1, 1 / 3, 10
 _PREFIX = r"^(.*[\p{L}\p{N}].*)[/\-_.\s]+[\p{L}\p{N}]+$"
 _SUFFIX = r"^[\p{L}\p{N}]+[/\-_.\s]+(.*[\p{L}\p{N}].*)$"
 _DIFFERENT, _MIXED, _MIXED_SHARE = 2, 5, 0.01  # columns that differ; keys, or their share, that cannot be mistakes
+_NAME = r"^\p{L}[\p{L}\p{M}'.-]*\s+\p{L}[\p{L}\p{M}'. -]+$"  # of a person, the surname last
+_MAILBOX = r"^([^@]*[\p{L}\p{N}][^@]*)@[^@]+$"
+_INITIALS = r"\b\p{L}\.\s*"
+_INITIAL = "its initial and surname"
 _CUTS = (1, 2, 3, 4, 6, 8)  # characters at either end of a key that number the rows of a person, or are a date
 _TOKENS = (r"\p{L}+|\p{N}+", r"[\p{L}\p{N}]+")  # runs of letters or digits in a code, and runs of both
 _PLACES = 6  # runs counted from the left, and as many from the right
@@ -81,6 +91,8 @@ _DAY = r"^\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}(?:[ T]|$)"
 _SAY_M = "rows_per_person = m takes m rows for one person, a number that is known without looking at the data"
 _PEOPLE = "copies_are_people = true where rows that agree so are different people"
 _SEVERAL = f"name the `person` in a column of its own; {_SAY_M}; {_PEOPLE}"
+_YEAR = r"^(?:\d{1,2}[-/. ]){0,2}((?:19|20)\d\d)(?:[-/. T]|$)"
+_YEARS = 10  # that the ages of one person may be apart in a file without days
 _LARGEST = 30  # rows of a value, beyond which the chance of agreement is taken to be that of 30
 
 
@@ -396,59 +408,73 @@ def parted_keys(source: Source, schema: Schema) -> list[Problem]:
         texts={name: text.gather(once) for name, text in rows.texts.items()},
         height=len(once),
     )
-    explained = set()  # columns that alone show what a part beside them would be taken to show
-    for name in person if len(person) > 1 else ():
-        groups = _Groups.of(kept.codes[name])
-        if not _nobodys_key(kept, schema, name):
-            continue
-        every = _agrees(kept, groups, quasi, 1, apart=True)
-        held = [] if every else _mostly_agrees(kept, groups, quasi, 1)
-        if (every or held) and not schema.copies_are_people:
-            which = "every quasi-identifier" if every else f"{len(held)} of {len(quasi)} quasi-identifiers"
-            rule = (
-                f"repeats, and keys that share it agree{'' if every else ' or nearly agree'} in {which}, as the "
-                f"rows of one person do: up to {groups.most} keys, each counted as a person"
-            )
-            hint = f"name the `person` in a column of its own; {_PEOPLE}"
-            return [Problem(_where(schema, name), rule, hint, count=groups.most)]
-        explained |= {name} if every or held else set()
-    for name in person if not schema.person_exact else ():
-        if explained - {name}:
-            continue
-        others = [kept.codes[other] for other in person if other != name]
+    names = [] if schema.person_exact else person
+    for name in names:
+        part = _Part.of(_INITIAL, _initial_and_surname(kept.texts[name]), neighbours=True)
+        if found := _shared_part(kept, schema, name, part):
+            return found
+    shared = [name for name in person if len(person) > 1 and _shared_day(kept, schema, name)]
+    if shared and not schema.copies_are_people:
+        return _shared_day(kept, schema, shared[0])
+    for name in names if not shared else ():  # a part beside such a day would be taken to show what the day shows
         for part in _parts(kept.texts[name]):
-            key = _joint([part.codes, *others])
-            agreed = _same_part(kept, key, quasi, 1, part)
-            if not agreed:
-                continue
-            most = _Groups.of(key).most
-            in_what = (
-                "in every quasi-identifier" if agreed == "every" else f"or nearly agree in {agreed} quasi-identifiers"
-            )
-            rule = (
-                f"repeats ({part.what}), and keys that share that part agree {in_what}, as the visits of "
-                f"one person do: up to {most} keys, each counted as a person"
-            )
-            hint = (
-                "put that part into a column of its own and name it in `person`; person_exact = true says that each "
-                "key is a different person"
-            )
-            return [Problem(_where(schema, name), rule, hint, count=most)]
+            if found := _shared_part(kept, schema, name, part):
+                return found
     return []
+
+
+def _shared_day(kept: _Rows, schema: Schema, name: str) -> list[Problem]:
+    """Return a problem where a day or quasi-identifier that is one of several columns of the key is shared by keys."""
+    if not _nobodys_key(kept, schema, name):
+        return []
+    quasi, groups = [one for one in _quasi(schema) if one not in schema.person_columns], _Groups.of(kept.codes[name])
+    every = _agrees(kept, groups, quasi, 1, apart=True)
+    held = [] if every else _mostly_agrees(kept, groups, quasi, 1)
+    if not every and not held:
+        return []
+    most = _most_alike(kept, groups, quasi)
+    which = "every quasi-identifier" if every else f"{len(held)} of {len(quasi)} quasi-identifiers"
+    rule = (
+        f"repeats, and keys that share it agree{'' if every else ' or nearly agree'} in {which}, as the "
+        f"rows of one person do: up to {most} keys, each counted as a person"
+    )
+    hint = f"name the `person` in a column of its own; {_PEOPLE}"
+    return [Problem(_where(schema, name), rule, hint, count=most)]
+
+
+def _shared_part(kept: _Rows, schema: Schema, name: str, part: _Part) -> list[Problem]:
+    """Return a problem where keys that share a part of a column, and the others whole, agree as one person's do."""
+    quasi = [one for one in _quasi(schema) if one not in schema.person_columns]
+    key = _joint([part.codes, *(kept.codes[other] for other in schema.person_columns if other != name)])
+    agreed = _same_part(kept, key, quasi, 1, part)
+    if not agreed:
+        return []
+    most = _most_alike(kept, _Groups.of(key), quasi)
+    in_what = "in every quasi-identifier" if agreed == "every" else f"or nearly agree in {agreed} quasi-identifiers"
+    rule = (
+        f"repeats ({part.what}), and keys that share that part agree {in_what}, as the visits of "
+        f"one person do: up to {most} keys, each counted as a person"
+    )
+    one = "put that part into a column of its own and name it in `person`"
+    if part.what == _INITIAL:
+        one = "write each person's name in one way"
+    hint = f"{one}; person_exact = true says that each key is a different person"
+    return [Problem(_where(schema, name), rule, hint, count=most)]
 
 
 def mixed_keys(source: Source, schema: Schema) -> list[Problem]:
     """Return a problem where several keys of the declared `person` seem to stand for different people.
 
     By keys whose rows disagree in two quasi-identifiers that are neither numbers nor dates; a missing value agrees with
-    every other, and so do two spellings of one value. A few such keys are mistakes of a file.
+    every other, and so do two spellings of one value. Also by keys with several days of birth, or ages further apart
+    than the days of the file. A few such keys are mistakes of a file.
     """
-    named = {a.name: a.column or a.name for a in schema.attributes}
-    person = [named.get(name, name) for name in schema.person]
+    person = list(schema.person_columns)
     stable = [a for a in schema.quasi if a.kind not in ("numeric", "date") and (a.column or a.name) not in person]
     quasi = [a.column or a.name for a in stable]
-    rows = _first_rows(source, quasi, person) if person and len(quasi) >= _DIFFERENT else None
-    if rows is None or not all(name in rows.codes for name in person):
+    others = [name for name in source.columns if name not in person][:_MOST_LOOKED_AT]
+    rows = _first_rows(source, person, others) if person else None
+    if rows is None or not set(quasi) <= set(rows.codes):
         return []
     groups = _Groups.of(_joint([rows.codes[name] for name in person]))
     if not len(groups.sizes):
@@ -458,20 +484,60 @@ def mixed_keys(source: Source, schema: Schema) -> list[Problem]:
         spelt = {other.lower(): value.lower() for other, value in attribute.same.items()}
         text = rows.texts[name].str.to_lowercase().replace(spelt)
         gone = [] if attribute.missing is None else [one.lower() for one in attribute.missing.texts]
-        column = _numbered(text.set(text.is_in(gone), None)).astype(float)
-        column[column < 0] = np.nan
-        with np.errstate(invalid="ignore"):
-            differ += groups.spread(column, known=True) > 0
-    number, keys = int((differ >= _DIFFERENT).sum()), len(groups.first)
-    if number < _MIXED and number <= _MIXED_SHARE * keys:
+        differ += _known_spread(groups, text.set(text.is_in(gone), None)) > 0
+    keys = len(groups.first)
+    found = {
+        f"rows that differ in at least two of {', '.join(a.name for a in stable)}": differ >= _DIFFERENT,
+        **_other_lives(rows, groups, [name for name in others if name in rows.codes]),
+    }
+    several = {what: int(which.sum()) for what, which in found.items()}
+    shown = [what for what, many in several.items() if many >= _MIXED or many > _MIXED_SHARE * keys]
+    if not shown:
         return []
-    where = ", ".join(schema.person)
+    number = int(np.logical_or.reduce([found[what] for what in shown]).sum())
     rule = (
-        f"of {count_of(keys, 'key')} {count_of(number, 'has', 'have')} rows that differ in at least two of "
-        f"{', '.join(a.name for a in stable)}: one key may stand for several people, who count as one"
+        f"of {count_of(keys, 'key')} {count_of(number, 'has', 'have')} {' or '.join(shown)}: one key may stand for "
+        "several people, who count as one"
     )
     hint = 'give each person a key of their own; a key that repeats in each place needs both, person = ["place", "key"]'
-    return [Problem(where, rule, hint, count=number)]
+    return [Problem(", ".join(schema.person), rule, hint, count=number)]
+
+
+def _known_spread(groups: _Groups, text: pl.Series) -> np.ndarray:
+    """Return how far apart the values of a key are, numbered in their order; NaN where it has none."""
+    column = _numbered(text).astype(float)
+    column[column < 0] = np.nan
+    return groups.spread(column, known=True)
+
+
+def _other_lives(rows: _Rows, groups: _Groups, names: Sequence[str]) -> dict[str, np.ndarray]:
+    """Return which keys have days of birth that differ in two of year, month and day, or ages too far apart.
+
+    A slip of the pen changes one of the three; a year of birth may be one off. One person's ages are as far apart as
+    the years of the file at most, where it has any, and two more; ten years are allowed where it has none.
+    """
+    found: dict[str, np.ndarray] = {}
+    born = [name for name in names if tokens(name) & BIRTH_WORDS]
+    for name in born:
+        parts = rows.texts[name].str.extract_all(r"\d+")
+        spread = [_known_spread(groups, parts.list.get(at, null_on_oob=True)) > 0 for at in range(3)]
+        year = rows.number(name)
+        with np.errstate(invalid="ignore"):
+            apart = np.sum(spread, axis=0) >= _DIFFERENT if year is None else groups.spread(year, known=True) > 1
+        found[f"different values of {name}"] = apart
+    years = [
+        float(number.max() - number.min())  # type: ignore[arg-type, operator]
+        for name in names
+        if name not in born
+        for number in [rows.texts[name].str.extract(_YEAR, 1).cast(pl.Float64).drop_nulls()]
+        if len(number) >= _AGREE * (rows.height - rows.texts[name].null_count()) and len(number)
+    ]
+    most = max(years) + 2 if years else _YEARS
+    for name in names:
+        if tokens(name) & AGE_WORDS and name not in born and (age := rows.number(name)) is not None:
+            with np.errstate(invalid="ignore"):
+                found[f"values of {name} more than {most:.0f} years apart"] = groups.spread(age, known=True) > most
+    return found
 
 
 def key_hint(columns: Sequence[str], *, published: bool = False, alike: bool = False) -> str:
@@ -500,7 +566,9 @@ def _worded(
         f"as the rows of one person do: up to {most} rows, and rows_per_person is {schema.rows_per_person}"
     )
     hint = key_hint(names, published=published, alike=any(_nobodys_key(rows, schema, name) for name in names))
-    if what:
+    if what == _INITIAL:
+        hint = f"write each person's name in one way and name it in `person`; {hint.partition('; ')[2]}"
+    elif what:
         hint = f"put that part into a column of its own and name it in `person`; {hint.partition('; ')[2]}"
     return Problem(known.where if known is not None else names[0], rule, hint, rows=most)
 
@@ -560,9 +628,12 @@ class _Part:
 def _parts(text: pl.Series) -> Iterator[_Part]:
     """Yield parts of the cells that may name a person.
 
-    The part before the last sign or after the first, and all but a few characters at the end or at the beginning; then
-    each run of letters or digits by its place. A cell without a sign is its own part.
+    Of a name the initial and the surname, wherever the surname stands; of an address what stands before the @. The part
+    before the last sign or after the first, and all but a few characters at the end or at the beginning; then each run
+    of letters or digits by its place. A cell without a sign is its own part.
     """
+    yield _Part.of(_INITIAL, _initial_and_surname(text), neighbours=True)
+    yield _Part.of("the part of it before the @", text.str.to_lowercase().str.extract(_MAILBOX, 1), neighbours=True)
     for pattern, what in ((_PREFIX, "before its last sign"), (_SUFFIX, "after its first sign")):
         yield _Part.of(f"the part of it {what}", text.str.extract(pattern, 1).fill_null(text), neighbours=True)
     for cut in _CUTS:
@@ -575,6 +646,15 @@ def _parts(text: pl.Series) -> Iterator[_Part]:
         if key not in seen and part.codes.max(initial=-1) > 0:  # a constant says nothing about anybody
             seen.add(key)
             yield part
+
+
+def _initial_and_surname(text: pl.Series) -> pl.Series:
+    """Return names as they are shortest written: "a jansen" for Anna Jansen, A. Jansen and JANSEN, A.; else null."""
+    names = text.str.replace(SURNAME_FIRST, "$2 $1").str.to_lowercase().str.extract(f"({_NAME})", 1)
+    surname = (
+        names.str.extract(r"^\S+\s+(.*)$", 1).str.replace_all(_INITIALS, "").str.replace_all(r"[^\p{L}\p{M}]+", " ")
+    )
+    return names.str.slice(0, 1) + " " + surname.str.strip_chars()
 
 
 def _runs_of(text: pl.Series) -> Iterator[_Part]:
@@ -688,6 +768,13 @@ def _alike(rows: _Rows, groups: _Groups, others: Sequence[str]) -> tuple[dict[st
             with np.errstate(invalid="ignore"):
                 alike[name] = equal[name] | (groups.spread(number) <= _NEAR * span)
     return alike, equal
+
+
+def _most_alike(rows: _Rows, groups: _Groups, others: Sequence[str]) -> int:
+    """Return the most rows of a value whose rows agree in all columns in which those of nearly every value do."""
+    alike, _ = _alike(rows, groups, others)
+    held = [one for one in alike.values() if float(one.mean()) >= _AGREE]
+    return int(groups.sizes[np.logical_and.reduce(held)].max(initial=0)) if held else groups.most
 
 
 def _mostly_agrees(rows: _Rows, groups: _Groups, others: Sequence[str], least: int) -> list[str]:

@@ -279,11 +279,10 @@ class Table:
     def remarks(self) -> list[Problem]:
         """Return what a person should look at before rows are counted as people; nothing here stops a release."""
         self.require()
-        source, schema = self._store.source, self.schema
+        schema = self.schema
         found = self.stray() + self.two_people()
         crowded = [] if self._store.people is None else crowded_problem(self._store.people, self._store.weights)
-        file = source or self._store.file
-        mixed = [] if file is None or not schema.person else mixed_keys(file, schema)
+        mixed = self.mixed_keys()
         keys = self.suspected_keys() + self.copies()
         if schema.unit == "person" and not schema.person:
             known = {problem.path for problem in keys}
@@ -296,6 +295,11 @@ class Table:
         found = None if source is None or is_large(source) else stray_rows(source)
         hint = "delete what is not about anybody from the file"
         return [] if found is None else [Problem(self._store.name, str(found), hint, rows=found.rows)]
+
+    def mixed_keys(self) -> list[Problem]:
+        """Return a problem where keys of the declared `person` seem to stand for several people each."""
+        file = self._store.source or self._store.file
+        return [] if file is None or not self.schema.person else mixed_keys(file, self.schema)
 
     def two_people(self) -> list[Problem]:
         """Return a problem where columns are named as if a row described two people; no value is read for it."""

@@ -11,7 +11,7 @@ from sfumato.claims import Claim
 from sfumato.counts import Counts, Members, Table
 from sfumato.declare import parameters, says
 from sfumato.engines import Engine
-from sfumato.errors import ParameterError, SchemaError, SfumatoError
+from sfumato.errors import ParameterError, SchemaError, SfumatoError, count_of
 from sfumato.limits import DRIVER_CELLS
 from sfumato.randomness import Entropy
 from sfumato.release import Release
@@ -263,7 +263,21 @@ def gather(mechanism: Mechanism, table: Table, *, progress: Progress | None = No
 
 
 def run(mechanism: Mechanism, counts: Gathered, entropy: Entropy) -> Release:
-    """Make the release, with its recoding; where a known seed was drawn from, the claim says it is a rehearsal."""
+    """Make the release, with its recoding; where a known seed was drawn from, the claim says it is a rehearsal.
+
+    Rows left out because their person has more than `rows_per_person` are counted and named, whatever the mechanism;
+    not under a proved claim, which does not cover that number.
+    """
     release = mechanism.apply(counts, entropy)
     claim = release.claim or mechanism.claim(counts.schema)
+    if counts.surplus and claim.kind != "proved":
+        notes = (*release.notes, *_capped_notes(counts.schema, counts.surplus))
+        release = replace(release, capped=counts.surplus, notes=notes)
     return replace(release, claim=replace(claim, rehearsal=claim.rehearsal or (entropy.seeded and entropy.drew)))
+
+
+def _capped_notes(schema: Schema, surplus: int) -> tuple[str, ...]:
+    """Say that rows of people with many rows were left out, and how they were chosen."""
+    were = count_of(surplus, "row was", "rows were")
+    stay = count_of(schema.rows_per_person, "row of each person stays", "rows of each person stay")
+    return (f"{were} left out: at most {stay}, by a rule that reads that person's rows alone",)

@@ -26,13 +26,12 @@ from scipy.sparse import csr_matrix
 from sfumato.claims import MECHANISM_TOLERANCE, Requirement
 from sfumato.counts import Counts, Members
 from sfumato.engines.grouping import shares_of
-from sfumato.errors import Infeasible, count_of
+from sfumato.errors import Infeasible
 from sfumato.kernels.mondrian.partition import CutTree, Partition
 from sfumato.release import DeclaredPeople, ground_of
-from sfumato.schema import Attribute, Schema
+from sfumato.schema import Attribute
 
 __all__ = [
-    "capped_notes",
     "declared",
     "read_by",
     "satisfied",
@@ -236,15 +235,6 @@ def _boxes(parts: Partition, sizes: Sequence[int]) -> tuple[np.ndarray, np.ndarr
                 if child + 1 < first + many:
                     high[below, cut] = tree.child_low[child + 1]
     return low, high
-
-
-def capped_notes(schema: Schema, surplus: int) -> tuple[str, ...]:
-    """Say that rows of people with many rows were left out, and how they were chosen."""
-    if not surplus:
-        return ()
-    were = count_of(surplus, "row was", "rows were")
-    most = count_of(schema.rows_per_person, "row is", "rows are")
-    return (f"{were} left out: of each person at most {most} kept, by a rule that reads that person's rows alone",)
 
 
 def too_few_people(

@@ -20,7 +20,7 @@ import numpy as np
 from sfumato.claims import Claim, KAnonymity, TCloseness, requirement_notes
 from sfumato.declare import declare, to_json
 from sfumato.mechanisms.base import Gathered, Plan, Stage
-from sfumato.mechanisms.people import capped_notes, declared, read_by
+from sfumato.mechanisms.people import declared, read_by
 from sfumato.randomness import Entropy
 from sfumato.release import Release, assemble
 from sfumato.schema import Labels, Schema
@@ -84,7 +84,6 @@ class Suppress:
             claim=self.claim(schema),
             mechanism=self.to_json(),
             left_out=counts.left_out,
-            notes=capped_notes(schema, counts.surplus),
             people=people,
         )
         return release

@@ -25,7 +25,7 @@ from sfumato.counts import Counts, Cuts
 from sfumato.declare import Whole, declare, parameter, to_json
 from sfumato.errors import Infeasible, ParameterError
 from sfumato.mechanisms.base import Gathered, Plan, Stage
-from sfumato.mechanisms.people import capped_notes, declared, shares
+from sfumato.mechanisms.people import declared, shares
 from sfumato.randomness import Entropy
 from sfumato.release import Release, Residence, assemble
 from sfumato.schema import Attribute, Labels, Schema
@@ -258,7 +258,6 @@ def _released(
         claim=claim,
         mechanism=mechanism,
         left_out=counts.left_out,
-        notes=capped_notes(schema, counts.surplus),
         people=None if counts.members is None else declared(counts.members, group, len(boxes)),
     )
     home = number[group].astype(np.int32) if len(number) else group.astype(np.int32)

@@ -249,6 +249,9 @@ def _sizes(release: Release) -> dict[str, Any]:
         found["suppressed"] -= release.left_out or 0
     if release.form == "cells":
         found.pop("suppressed")
+    if release.capped:
+        found["capped"] = release.capped
+        found["most"] = release.schema.rows_per_person
     return found
 
 

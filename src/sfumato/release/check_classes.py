@@ -28,13 +28,12 @@ from sfumato.schema.fingerprints import FewRows, Fingerprints, lonely_rows, rows
 from sfumato.schema.near_values import near_codes
 
 __all__ = [
-    "BY_KEY",
     "Examined",
     "examine_bucket_tables",
     "examine_rows",
     "ground_of",
     "label_problems",
-    "on_trust",
+    "on_whose_word",
     "unsorted",
 ]
 
@@ -63,14 +62,27 @@ Texts: TypeAlias = tuple[list[str | None], np.ndarray]
 """The distinct texts of a column, and the place of each row's text among them."""
 
 BY_KEY = "people are counted as the publisher declared them; the file does not show who is who"
+ON_TRUST = "rows are counted as people, as the publisher declares; the file does not show who is who"
+_ONE_ROW = (
+    "each row is a different person, of whose rows one was kept, as the publisher declares; the file does not show it"
+)
+_AT_MOST = "a person has at most {most} rows, as the publisher declares; the file does not show who is who"
 _IN_ROWS = "rows are counted; how many of them are about one person is not stated"
 
 
-def on_trust(schema: Schema) -> str:
-    """Say what is taken on the publisher's word where no key says whose rows they are."""
+def on_whose_word(schema: Schema, *, drawn: bool = False) -> str:
+    """Say how rows are counted as people where no table says it, and that nobody can check it on the file.
+
+    With `drawn` rows are not counted: the release is differentially private.
+    """
     most = schema.rows_per_person
-    held = "rows are counted as people" if most == 1 else f"nobody is taken to have more than {most} rows"
-    return f"{held}, as the publisher declares; the file does not show who is who"
+    if schema.person:
+        return _ONE_ROW if schema.cap == 1 and not drawn else BY_KEY
+    if not schema.trusted:
+        return _IN_ROWS
+    if most == 1:
+        return ON_TRUST
+    return f"{'' if drawn else f'every {most} rows are counted as one person: '}{_AT_MOST.format(most=most)}"
 
 
 @dataclass(slots=True)
@@ -217,8 +229,8 @@ def _weighed(
         rule = "a person may have several rows, and no table says how many people each class holds"
         hint = "verify the folder as it was saved, with its table of people"
         examined.problems.append(Problem(PEOPLE, rule, hint))
-    elif asked is not None and not schema.person:
-        examined.notes.append(on_trust(schema) if schema.trusted else _IN_ROWS)
+    elif asked is not None:
+        examined.notes.append(on_whose_word(schema))
     if asked is None or examined.problems:
         return examined
     examined.exposed = _classes_of_one(sizes if stated is None else stated.classes, schema, keyed=stated is not None)

@@ -75,6 +75,7 @@ class Manifest:
     mechanism: Mapping[str, Any] = field(default_factory=dict)
     suppressed: bool = False
     left_out: int | None = None
+    capped: int | None = None
     notes: tuple[str, ...] = ()
     version: str | None = None  # of the program that wrote it
     recoding: Mapping[str, Any] | None = None
@@ -201,6 +202,7 @@ class _Written(_Strict):
     notes: list[str] = []
     files: dict[str, _File] = {}
     left_out: _Count = 0
+    capped: _Count = 0
     recoding: dict[str, Any] = {}
 
 
@@ -287,6 +289,7 @@ def _checked(written: _Written) -> Manifest:
         mechanism=written.mechanism,
         suppressed=written.suppressed,
         left_out=written.left_out if "left_out" in written.model_fields_set else None,
+        capped=written.capped if "capped" in written.model_fields_set else None,
         notes=tuple(written.notes),
         version=written.sfumato or None,
         recoding=written.recoding if "recoding" in written.model_fields_set else None,

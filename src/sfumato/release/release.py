@@ -205,6 +205,7 @@ class Release:
     form: Form = "generalized"
     suppressed_group: int | None = None
     left_out: int | None = None
+    capped: int | None = None
     notes: tuple[str, ...] = ()
     people: DeclaredPeople | None = None
     savable: bool = True

@@ -173,6 +173,8 @@ def manifest_of(release: Release, files: tuple[FileEntry, ...], *, counts: bool 
     }
     if release.left_out is not None and release.claim.kind == "checked":
         data["left_out"] = release.left_out
+    if release.capped is not None and release.claim.kind != "proved":
+        data["capped"] = release.capped
     recoding = public_recoding(release)
     if recoding is not None:
         data["recoding"] = recoding
@@ -654,6 +656,7 @@ def _release(manifest: Manifest, frames: dict[str, pl.DataFrame], **rest: Any) -
         recoding=recoding,
         **rest,
     )
+    release = replace(release, capped=manifest.capped)
     return release if PEOPLE not in frames else replace(release, people=_declared(release, frames[PEOPLE]))
 
 

@@ -28,12 +28,11 @@ import polars as pl
 from sfumato.claims import ApproxDP, Claim, ConcentratedDP, ProbabilisticDP, PureDP, Requirement, number_from_json
 from sfumato.errors import ParameterError, Problem, ReleaseError, count_of
 from sfumato.release.check_classes import (
-    BY_KEY,
     Examined,
     examine_bucket_tables,
     examine_rows,
     label_problems,
-    on_trust,
+    on_whose_word,
     unsorted,
 )
 from sfumato.release.declared import PEOPLE, people_columns
@@ -241,13 +240,15 @@ def _bookkeeping(claim: Claim, manifest: Manifest) -> tuple[list[Problem], list[
     if claim.kind == "estimate":
         return problems, ["the estimate itself is not checkable on the file: it rests on a model of the population"]
     notes = ["not checkable on the file: differential privacy is a property of the mechanism, proved for it"]
-    notes += [] if claim.unit == "row" else [BY_KEY if manifest.schema.person else on_trust(manifest.schema)]
+    notes += [] if claim.unit == "row" else [on_whose_word(manifest.schema, drawn=True)]
     if not claim.accounted:
         notes.append("not accounted in any ledger")
     if not claim.trace:
         problems.append(Problem("claim.trace", "no step of the budget is stated"))
     if manifest.left_out is not None:
         problems.append(Problem("left_out", "tells a number of rows which the claim does not cover"))
+    if manifest.capped is not None:
+        problems.append(Problem("capped", "tells a number of rows which the claim does not cover"))
     if not _as_given(claim, manifest):
         problems.append(Problem("mechanism.epsilon", "is more than the claim says, or is not a number"))
     problems += [

@@ -17,6 +17,8 @@ from typing import Literal
 from sfumato.schema import KNOWN, MISSING, ROOT
 
 __all__ = [
+    "AGE_WORDS",
+    "BIRTH_WORDS",
     "NO_VALUE",
     "both",
     "code_like",
@@ -150,6 +152,11 @@ _OF_ONE = _words(  # what a person has one of
     "name names surname firstname lastname age sex gender birth birthdate dob yob job occupation nationality",
     "vorname nachname alter geschlecht geburtsdatum geburtsjahr beruf nom prenom sexe naissance nombre apellido edad",
     "sexo nacimiento nome cognome eta sesso nascita naam voornaam achternaam leeftijd geslacht geboortedatum beroep",
+)
+AGE_WORDS = _words("age ages alter leeftijd edad eta idade")
+BIRTH_WORDS = _words(
+    "birth birthdate birthday birthyear born dob yob geburt geburtsdatum geburtstag geburtsjahr gebdat gebdatum geb",
+    "geboortedatum geboortejaar geboren naissance nacimiento nascita nascimento ddn",
 )
 _TIMES = _words(
     "day date year month week hour time period quarter season wave birth dob yob birthday birthdate lat lon lng",

@@ -155,7 +155,6 @@ class Mondrian:
             claim=self.claim(counts.schema),
             mechanism=self.to_json(),
             members=members,
-            surplus=counts.surplus,
         )
 
     def _apply_far(self, counts: Gathered) -> Release:
@@ -188,7 +187,6 @@ class Mondrian:
             claim=self.claim(counts.schema),
             mechanism=self.to_json(),
             members=found.members,
-            surplus=counts.surplus,
             far=True,
         )
 

@@ -13,7 +13,7 @@ from sfumato.counts import Counts, Members, RoutingTree
 from sfumato.errors import count_of
 from sfumato.kernels.mondrian.partition import CutTree, Partition
 from sfumato.mechanisms.mondrian.cutting import unit_edges
-from sfumato.mechanisms.people import capped_notes, declared, read_by
+from sfumato.mechanisms.people import declared, read_by
 from sfumato.release import Release, Residence, assemble
 from sfumato.schema import Attribute, Labels, Schema, Values
 from sfumato.schema.labels import Intervals, merged
@@ -33,7 +33,6 @@ def released(
     claim: Claim,
     mechanism: dict[str, Any],
     members: Members | None = None,
-    surplus: int = 0,
     far: bool = False,
 ) -> Release:
     """Build the release of a partition. Rows with leaf -1 form the suppressed group, rows with -2 are left out.
@@ -57,7 +56,6 @@ def released(
     if suppressed_out:
         were = count_of(suppressed_out, "row was", "rows were")
         notes = (*notes, f"{were} left out: the requirement fails for them even together")
-    notes = (*notes, *capped_notes(schema, surplus))
     people = None
     if members is not None:
         asked = claim.requirement

@@ -1,0 +1,107 @@
+"""A key that stands for several people counts them as one: their ages and days of birth tell it."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+import sfumato as sf
+from sfumato.cli.notes import table_warnings
+from sfumato.counts import suspected_keys
+
+WORDS = "one key may stand for several people"
+
+
+def read(frame, *, person="file"):
+    columns = {
+        "file": {"role": "identifier"},
+        "sex": {"role": "quasi", "values": ["f", "m"]},
+        "town": {"role": "quasi", "values": ["Bonn", "Hof", "Jena"]},
+        "ill": {"role": "sensitive", "values": ["a", "b", "c"]},
+    }
+    if "age" in frame.columns:
+        columns["age"] = {"role": "quasi", "kind": "numeric", "range": [0, 100], "missing": [""]}
+    return sf.read(frame, sf.Schema.parse({"name": "t", "person": person, "attribute": columns}))
+
+
+def mixed(frame):
+    return [one for one in read(frame).remarks() if WORDS in one.rule]
+
+
+def families(rng, number=300):
+    """A file number of each family; its members share a town."""
+    rows = []
+    for at in range(number):
+        town = str(rng.choice(["Bonn", "Hof", "Jena"]))
+        rows += [
+            (f"V{at}", int(rng.integers(0, 70)), str(rng.choice(["f", "m"])), town, str(rng.choice(["a", "b", "c"])))
+            for _ in range(int(rng.integers(1, 6)))
+        ]
+    return pl.DataFrame(rows, schema=["file", "age", "sex", "town", "ill"], orient="row")
+
+
+def sites(rng):
+    """Subjects are numbered from 1 in each of five sites; the age stands in the first row of each."""
+    rows = []
+    for subject in range(80):
+        for _ in range(5):
+            age, sex = int(rng.integers(18, 90)), str(rng.choice(["f", "m"]))
+            rows += [(f"{subject:03}", age if at == 0 else None, sex, "Bonn", "a") for at in range(4)]
+    return pl.DataFrame(rows, schema=["file", "age", "sex", "town", "ill"], orient="row")
+
+
+def namesakes(rng):
+    """Pupils under their names, which some share; a day of birth tells them apart."""
+    rows = []
+    for _ in range(500):
+        who, born = (
+            f"n{rng.integers(0, 400)}",
+            f"{rng.integers(1, 29):02}.{rng.integers(1, 13):02}.{rng.integers(2006, 2013)}",
+        )
+        rows += [(who, born, "f", "Hof", str(rng.choice(["a", "b", "c"]))) for _ in range(3)]
+    return pl.DataFrame(rows, schema=["file", "Geburtsdatum", "sex", "town", "ill"], orient="row")
+
+
+def patients(rng, *, years=1, slips=0):
+    """One key for each person, who grows older in the years of the file; some days of birth have a slip of the pen."""
+    rows = []
+    for at in range(400):
+        born, sex = (int(rng.integers(1940, 2005)), int(rng.integers(1, 13)), int(rng.integers(1, 29))), "f"
+        for visit in range(int(rng.integers(1, 5))):
+            year = 2000 + int(rng.integers(0, years + 1))
+            wrong = visit == 1 and at < slips
+            day = f"{born[0]}-{born[1]:02}-{born[2] % 28 + 1 if wrong else born[2]:02}"
+            rows.append((f"P{at}", year - born[0], day, born[0] + wrong, f"{year}-05-01", sex, "Hof", "a"))
+    names = ["file", "age", "date_of_birth", "yob", "seen", "sex", "town", "ill"]
+    return pl.DataFrame(rows, schema=names, orient="row").filter(pl.col("age") >= 0)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    ("made", "by"), [(families, "age more than 10 years"), (sites, "age more than"), (namesakes, "Geburtsdatum")]
+)
+def test_a_key_of_several_people_is_warned_of(made, by, seed):
+    frame = made(np.random.default_rng(seed))
+    (found,) = mixed(frame)
+    assert by in found.rule
+    table = read(frame)
+    assert any(WORDS in one for one in table_warnings(table, sf.Mondrian(sf.KAnonymity(5)).claim(table.schema)))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_people_who_grow_older_and_slips_of_the_pen_are_not(seed):
+    for years, slips in ((1, 0), (30, 0), (5, 200)):
+        assert mixed(patients(np.random.default_rng(seed), years=years, slips=slips)) == []
+    without = patients(np.random.default_rng(seed), years=8).drop("seen")
+    assert mixed(without) == []
+
+
+def test_mutants_are_caught(monkeypatch):
+    rng = np.random.default_rng(1)
+    with monkeypatch.context() as mutant:
+        mutant.setattr(suspected_keys, "_YEARS", 1)
+        assert mixed(patients(rng, years=8).drop("seen"))
+    with monkeypatch.context() as mutant:
+        mutant.setattr(suspected_keys, "_other_lives", lambda *_: {})
+        assert mixed(families(rng)) == []
