@@ -527,7 +527,7 @@ class Table:
 
     def _alike_rows(self, *, joined: bool) -> list[Problem]:
         """Return the first reason to take several rows for one person's."""
-        return self.same_days() or self.alike() or (self.joined() if joined else []) or self.paired()
+        return self.same_days() or self.alike() or ((self.joined() or self.paired()) if joined else [])
 
     def refuse_copies(self) -> None:
         """Raise where a claim would count copies of rows as people. Never for a claim that is proved: it is a veto."""
