@@ -172,3 +172,8 @@ def test_describe_offers_the_same_range_for_several_columns(web, base):
     form = {"column": ["age"], "low": "10", "high": "90", "step": "5"}
     assert web.post(f"{base}/ranges", data=form, headers=HOME).headers["location"] == f"{base}/describe"
     assert "range = [10, 90]" in web.get(f"{base}/describe.json").json()["toml"]
+
+
+def test_it_is_said_which_rows_of_a_person_are_kept(web, base):
+    ready(web, f"{base}/person", lambda data: data["ready"])
+    assert "another order of the file keeps the same ones" in web.get(f"{base}/person").text
