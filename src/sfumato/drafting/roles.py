@@ -323,17 +323,26 @@ def _numeric(column: ColumnFacts, role: Role, low: Decimal, high: Decimal) -> Pr
 
 
 def public_looking(low: Decimal, high: Decimal, *, whole: bool) -> tuple[Decimal, Decimal, Decimal]:
-    """Round a range outwards to bounds a person might have written, and give its cells a round width."""
+    """Round a range outwards to bounds a person might have written, and give its cells a round width.
+
+    Values a little below 0 get the power of ten below them as their end: that of the span would lie far from them.
+
+    >>> public_looking(Decimal("-8946.59"), Decimal("184000.5"), whole=False)[:2]
+    (Decimal('-10000'), Decimal('200000'))
+    """
     span = high - low
     power = span.adjusted() if span > 0 else 0
     unit = Decimal(10) ** (max(power, 1) if whole else power)
     start = (low / unit).to_integral_value(rounding=ROUND_FLOOR) * unit
     if 0 <= low < max(span, unit):
         start = Decimal(0)
+    elif -unit < low < 0:
+        start = -(Decimal(10) ** (low.adjusted() + 1))
     end = ((high / unit).to_integral_value(rounding=ROUND_FLOOR) + 1) * unit
     step = Decimal(1) if whole else unit / 100
     while (end - start) / step > _CELLS:
         step *= 10
+    start = (start / step).to_integral_value(rounding=ROUND_FLOOR) * step
     cells = ((end - start) / step).to_integral_value(rounding=ROUND_CEILING)
     return start, start + cells * step, step
 

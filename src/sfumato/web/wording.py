@@ -61,7 +61,17 @@ _CLICKS = (  # what the schema file or the command line would be given, as what 
         re.compile(r"rows_per_person = m takes m rows for one person"),
         "“keep at most” takes so many rows for one person",
     ),
-    (re.compile(r"not_person = (\[.*?\])"), r"the line not_person = \1 in the description, as a file,"),
+    (re.compile(r"not_person = \[.*?\]"), "“a household or another group, not a person”, on Who is a row,"),
+    (re.compile(r'write decimal = "(.)" instead'), r"choose “\1” as the decimal mark of the column instead"),
+    (re.compile(r'add thousands = "(.)"'), r"choose “\1” as the mark of thousands of the column"),
+    (
+        re.compile(r"say how the file writes them \((?:format|decimal) = .*?\), or name them in `missing`"),
+        "say how the file writes them, at the column, or that these texts mean no value",
+    ),
+    (
+        re.compile(r"change (?:`format`|`decimal`, `thousands` or `units`), or name them in `missing`"),
+        "change how the file writes them, at the column, or say that these texts mean no value",
+    ),
     (re.compile(r'role = "(\w+)"'), lambda found: f"“{ROLES[found[1]][0]}”" if found[1] in ROLES else found[0]),
 )
 _FLAG = re.compile(r"--([a-z][a-z-]*)(?: ([\w.]+))?")

@@ -631,3 +631,13 @@ def test_a_column_of_a_frame_without_a_name_is_omitted_from_the_draft(tmp_path):
     assert Schema.load(schema).names == ("age",)
     with pytest.raises(ReadError, match="has no column with a name"):
         draft(frame.select("  "))
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "start"), [("-8946.59", "184000.5", -10_000), ("-3", "120", -10), ("-250", "250", -300)]
+)
+def test_a_lower_end_a_little_below_nothing_stays_near(low, high, start):
+    """An income of -8,946.59 made the range begin at -100,000."""
+    found = public_looking(Decimal(low), Decimal(high), whole="." not in low)
+    assert found[0] == start
+    assert (found[1] - found[0]) % found[2] == 0

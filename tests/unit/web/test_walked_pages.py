@@ -172,3 +172,21 @@ def test_describe_offers_the_same_range_for_several_columns(web, base):
     form = {"column": ["age"], "low": "10", "high": "90", "step": "5"}
     assert web.post(f"{base}/ranges", data=form, headers=HOME).headers["location"] == f"{base}/describe"
     assert "range = [10, 90]" in web.get(f"{base}/describe.json").json()["toml"]
+
+
+def test_it_is_said_which_rows_of_a_person_are_kept(web, base):
+    ready(web, f"{base}/person", lambda data: data["ready"])
+    assert "another order of the file keeps the same ones" in web.get(f"{base}/person").text
+
+
+def test_a_question_on_how_numbers_are_written_has_no_keys(web):
+    rows = "nr;fee\n" + "".join(f"N{at};{at % 9 + 1}.{100 + at}\n" for at in range(60))
+    answer = web.put("/upload", params={"name": "fees.csv"}, content=rows.encode(), headers=HOME)
+    mine = answer.json()["next"].rpartition("/")[0]
+    data = ready(web, f"{mine}/describe", lambda data: data["look"] is not None and data.get("checked") is not None)
+    asked = [one["words"] for card in data["cards"] for one in card["questions"] if one["topic"] == "thousands"]
+    assert asked
+    page = re.sub(r"<[^>]*>", "", web.get(f"{mine}/describe").text.partition('<details class="toml"')[0])
+    assert "of the column" in page
+    assert "thousands = " not in page
+    assert "decimal = " not in page

@@ -65,10 +65,10 @@ def test_a_repeated_key_is_explained_by_what_is_clicked():
     rule = "up to 2 rows have the same value, and rows_per_person is 1, which nobody has decided"
     assert page_words(rule).endswith("the most rows kept of one person are 1, which nobody has decided")
     for published in (False, True):
-        hint, _, other = page_words(key_hint(["Nr"], published=published)).partition("; the line ")
+        hint = page_words(key_hint(["Nr"], published=published))
         assert hint.startswith("on Who is a row, choose it to count people by it; “keep at most” takes")
+        assert "“a household or another group, not a person”, on Who is a row, says that it identifies" in hint
         assert "=" not in hint
-        assert other.startswith('not_person = ["Nr"] in the description')
     assert page_words("publicly known, such as rows = 400") == "publicly known, such as 400, on Who is a row"
 
 
@@ -95,3 +95,18 @@ def test_an_attack_is_named_by_what_it_tries():
 def test_a_repeated_release_is_refused_without_names_of_flags():
     hint = "try them together first (--against ledger.db, or sf.attacks.against), or say yes with allow_repeated=True"
     assert page_words(f"{hint} (--allow-repeated)") == "try them together first"
+
+
+def test_how_a_file_writes_numbers_and_dates_is_asked_without_keys():
+    """A steward was told to write decimal = ","."""
+    for text in (
+        'where they mark decimals, write decimal = "," instead',
+        'where they mark thousands, as in 12.345, add thousands = "."',
+        'say how the file writes them (decimal = "," for 1234,5; units = ["$"]), or name them in `missing`',
+        'say how the file writes them (format = "%d.%m.%Y" for 31.12.2024), or name them in `missing`',
+        "change `decimal`, `thousands` or `units`, or name them in `missing`",
+        "change `format`, or name them in `missing`",
+    ):
+        said = page_words(text)
+        assert "column" in said
+        assert not [sign for sign in ("=", "`") if sign in said], said
