@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings, strategies as st
 from tests.claims.paper_tables import TABLE_1A, TABLE_2A, TABLE_2B, people, published
 from tests.claims.small_worlds import random_release, small_table
 
 from sfumato.attacks import against, composition
-from sfumato.errors import Infeasible, NotComparable, ParameterError
+from sfumato.claims import Claim, Neighbours, PureDP
+from sfumato.errors import Infeasible, NotComparable, ParameterError, ReleaseError
 
 
 def test_counts_people_below_d():
@@ -23,6 +26,28 @@ def test_counts_people_below_d():
     assert "2 of 8 records" in found.describe()
     assert found.to_json()["people"] == 2
     assert found.confidential
+
+
+def test_one_value_left_together_needs_a_yes():
+    """`--against` was the way to publish a release that names the value of people together with an earlier one."""
+    a, b = published(TABLE_2A), published(TABLE_2B)
+    found = against(a, b, people(TABLE_1A), d=3)
+    assert found.newly == found.certain == 2  # Alice and Sofia: two values by each release, one by both
+    with pytest.raises(ReleaseError, match="2 records are left with one value by this release together with 1 earlier"):
+        found.refuse_certain()
+    drawn = replace(found, claim=Claim(PureDP(1), neighbours=Neighbours.ADD_OR_REMOVE_ONE))
+    with pytest.raises(ParameterError, match="cannot withhold a differentially private release"):
+        drawn.refuse_certain()
+
+
+def test_who_has_one_value_by_one_release_alone_is_not_asked_about():
+    """A class of one value breaks that release's own promise, or its own silence; no second release is needed."""
+    alone = {**TABLE_2A, "diagnosis": ["Flu"] * 8}
+    rows = [(*row[:4], "Flu") for row in TABLE_1A]
+    found = against(published(alone), published(alone), people(rows), d=3)
+    assert found.certain == 8
+    assert found.newly == 0
+    found.refuse_certain()
 
 
 def test_people_who_are_not_in_the_earlier_release_do_not_count():

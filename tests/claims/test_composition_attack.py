@@ -520,3 +520,24 @@ def test_adult_anchors(cut):
             assert found.tally.right.rate > found.control.right.rate
             assert found.above_control[0] > 0
     assert below == sorted(below, reverse=True)
+
+
+def test_a_victim_with_several_rows_is_one_victim():
+    """Rows were counted as victims: here Alice has three rows, and is certain in each; Emu has one."""
+    a, b = published(TABLE_2A), published(TABLE_2B)
+    once = people(TABLE_1A, "Emu", "Alice")
+    keyed = replace(once.schema, person=("who",), rows_per_person=None, rows_stated=False)
+    rows = np.array([0, 1, 1, 1])
+    several = Table.from_codes(keyed, once.codes()[rows], people=["Emu", *["Alice"] * 3])
+    one, more = composition([a, b], once, d=2), composition([a, b], several, d=2, control=several)
+    assert more.control == more.tally
+    assert (more.tally.one.successes, more.tally.one.trials) == (1, 2)
+    for name in ("one", "below_d", "nothing", "unmatched", "right", "exposed", "guessed"):
+        assert getattr(more.tally, name) == getattr(one.tally, name)
+    assert more.confidence == pytest.approx(one.confidence)
+    assert more.baseline == one.baseline
+    assert "2 releases, 2 victims" in more.describe()
+    assert "A person with several rows is one victim" in more.describe()
+    assert "A person with several rows" not in one.describe()
+    mixed = Table.from_codes(keyed, once.codes()[np.array([0, 1, 1])], people=["Emu", "Emu", "Alice"])
+    assert composition([a, b], mixed, d=2).tally.one.successes == 1.5

@@ -564,6 +564,8 @@ def _tried(release: Any, earlier: Any, table: Any, options: dict[str, Any]) -> A
     beside = sf.attacks.against(release, earlier, table, options.get("d", 4)) if earlier else None
     if beside is not None and options["refuse"]:
         beside.require()
+    if beside is not None and not options["allow_repeated"]:
+        beside.refuse_certain()
     return beside
 
 

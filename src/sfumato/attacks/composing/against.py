@@ -7,6 +7,7 @@ Because   a person who truly is in all of them keeps their own value; where it i
 Checked   tests/claims/test_composition_against.py::test_counts_people_below_d
           tests/claims/test_composition_against.py::test_people_who_are_not_in_the_earlier_release_do_not_count
           tests/surfaces/test_attack_command.py::test_refuse_stops_before_anything_is_written
+          tests/claims/test_composition_against.py::test_one_value_left_together_needs_a_yes
           tests/claims/test_veto.py::test_no_release_under_a_proved_claim_can_be_vetoed
 Silent on who truly is in the earlier releases: every row is tried as if it were; on releases that nobody named. To
           publish or not by this count is a choice that depends on the data: no claim that is checked on the file
@@ -28,7 +29,7 @@ from sfumato.attacks.case import known_names
 from sfumato.attacks.composing.composition import Composition, composition
 from sfumato.claims import Claim
 from sfumato.counts import Table, read
-from sfumato.errors import Infeasible, NotComparable, ParameterError, Problem, ReadError, count_of
+from sfumato.errors import Infeasible, NotComparable, ParameterError, Problem, ReadError, ReleaseError, count_of
 from sfumato.io.source import open_source
 from sfumato.ledger import Ledger
 from sfumato.release import Release
@@ -132,6 +133,7 @@ class Against:
     earlier: int
     estimates: Mapping[str, Composition]
     claim: Claim
+    newly: int = 0
     notes: tuple[str, ...] = ()
     confidential: bool = True
 
@@ -152,6 +154,25 @@ class Against:
         hint = "merge classes with dlink, ask for a larger k, or publish under differential privacy"
         raise Infeasible(f"at least {self.d} values left to everyone", least, why, hint=hint)
 
+    def refuse_certain(self) -> None:
+        """Raise where records are left with one value by the releases together that have several in each alone.
+
+        To look is not to agree: such a release is published on an explicit yes only. It has no place under differential
+        privacy, where nothing that is drawn may be withheld.
+        """
+        self.claim.refuse_veto("refuse_certain")
+        if not self.newly:
+            return
+        are = count_of(self.newly, "record is", "records are")
+        rule = (
+            f"{are} left with one value by this release together with {count_of(self.earlier, 'earlier one')}, which "
+            "neither tells alone: whoever knows the quasi-identifiers learns it"
+        )
+        hint = (
+            "merge classes with dlink, ask for a larger k or l, or publish under differential privacy; or say yes with"
+        )
+        raise ReleaseError(rule, hint=f"{hint} allow_repeated=True (--allow-repeated)")
+
     def describe(self) -> str:
         """Say whether the new release adds to what the earlier ones give away."""
         first = f"None of {self.rows} records is left with fewer than {self.d} values"
@@ -168,6 +189,7 @@ class Against:
             "people": self.people,
             "alone": self.alone,
             "certain": self.certain,
+            "newly": self.newly,
             "rows": self.rows,
             "d": self.d,
             "earlier": self.earlier,
@@ -189,7 +211,7 @@ def against(release: Release, earlier: Release | Sequence[Release], table: Table
     if not others:
         raise ParameterError("earlier", "none", "at least one earlier release is needed")
     estimates, notes = {}, []
-    below, certain, alone = (np.zeros(table.rows, bool) for _ in range(3))
+    below, certain, alone, newly = (np.zeros(table.rows, bool) for _ in range(4))
     for attribute in table.schema.sensitive:
         beside = [known for known in others if attribute.name in [carried.name for carried in known.carried]]
         if len(beside) < len(others):
@@ -201,7 +223,11 @@ def against(release: Release, earlier: Release | Sequence[Release], table: Table
         own = composition([release], table, d=d, attribute=attribute.name)
         estimates[attribute.name] = found
         below |= _exposed(found)
-        certain |= _exposed(found) & (found.records.left == 1)
+        one = _exposed(found) & (found.records.left == 1)
+        certain |= one
+        if one.any():  # of those whom a single release leaves one value, its own promise answers
+            singles = [own, *(composition([known], table, d=d, attribute=attribute.name) for known in beside)]
+            newly |= one & ~np.logical_or.reduce([single.records.left == 1 for single in singles])
         alone |= _exposed(own)
     if not estimates:
         raise NotComparable("no earlier release carries a sensitive attribute of this table.")
@@ -214,6 +240,7 @@ def against(release: Release, earlier: Release | Sequence[Release], table: Table
         earlier=len(others),
         estimates=estimates,
         claim=release.claim,
+        newly=int(newly.sum()),
         notes=tuple(notes),
     )
 

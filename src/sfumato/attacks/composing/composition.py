@@ -138,10 +138,10 @@ def _composition(
     if control is not None:
         others = _people(target, control)
         found, _, lines = _attacked(target, releases, others, "label", prior)
-        controlled = tally(found, lines, others.truth, least)
+        controlled = tally(found, lines, others.truth, least, others.weight)
     return Composition(
-        tally(together, which, people.truth, least),
-        alone=tuple(tally(part, which, people.truth, least) for part in alone),
+        tally(together, which, people.truth, least, people.weight),
+        alone=tuple(tally(part, which, people.truth, least, people.weight) for part in alone),
         control=controlled,
         baseline=_baseline(target, people),
         records=Records.of(together, which, people.truth, target.attribute),
@@ -149,8 +149,8 @@ def _composition(
         attribute=target.attribute.name,
         reading=reading,
         prior=prior,
-        whom=whom(victims, all_rows=True),
-        notes=tuple(_notes(releases)),
+        whom=whom(victims, all_rows=people.weight is None),
+        notes=(*_notes(releases), *(() if people.weight is None else (SEVERAL_ROWS,))),
     )
 
 
@@ -178,8 +178,11 @@ class _Target:
 
 @dataclass(frozen=True)
 class _People:
+    """`weight` is one person in all for the rows of each, None where every row is a victim."""
+
     quasi: np.ndarray
     truth: np.ndarray | None
+    weight: np.ndarray | None
 
 
 def _target(releases: Sequence[Release], victims: Table, wanted: str) -> _Target:
@@ -235,7 +238,16 @@ def _people(target: _Target, table: Table) -> _People:
     truth = None
     if own.name in [known.name for known in mine.carried] and mine[own.name].domain == own.domain:
         truth = table.codes([own.name])[:, 0].astype(np.int64)
-    return _People(table.codes(names), truth)
+    return _People(table.codes(names), truth, _weights(table))
+
+
+def _weights(table: Table) -> np.ndarray | None:
+    """Return what each row counts where the schema names a person who has several: all of theirs together count one."""
+    persons = table.persons() if table.schema.several and table.schema.unit == "person" else None
+    if persons is None:
+        return None
+    _, who, rows = np.unique(persons, return_inverse=True, return_counts=True)
+    return None if rows.max(initial=1) == 1 else 1 / rows[who.reshape(-1)]
 
 
 def _attacked(
@@ -263,7 +275,7 @@ def _baseline(target: _Target, people: _People) -> Share | None:
     if people.truth is None:
         return None
     most = int(target.overall.argmax())
-    return Share(int((people.truth == most).sum()), trials=len(people.truth))
+    return _share(people.truth == most, people.weight)
 
 
 # What a composition attack found: shares, and a line for each victim.
@@ -277,9 +289,13 @@ def _baseline(target: _Target, people: _People) -> Share | None:
 #           them.
 # Checked   tests/claims/test_composition_attack.py::test_shares_equal_their_definitions
 #           tests/claims/test_composition_attack.py::test_alice_and_emu
+#           tests/claims/test_composition_attack.py::test_a_victim_with_several_rows_is_one_victim
 # Silent on victims who were given a wrong true value.
 
 
+SEVERAL_ROWS = (
+    "A person with several rows is one victim, and counts as the share of these rows on which the attack succeeds."
+)
 FORMULA = "share of victims with |intersection over releases of the values in the victim's classes| = 1"
 
 
@@ -315,21 +331,29 @@ class Tally:
         return {**found, "confidence": None if math.isnan(self.confidence) else self.confidence}
 
 
-def tally(found: Narrowed, which: np.ndarray, truth: np.ndarray | None, d: int) -> Tally:
-    """Count over all victims; `which` is the line of each in `found`."""
+def _share(of: np.ndarray, weight: np.ndarray | None) -> Share:
+    """Return the share of victims; of those with several rows, as many as would be met by one row of each at random."""
+    if weight is None:
+        return Share(int(of.sum()), trials=len(of))
+    total, trials = float(np.dot(of.astype(np.float64), weight)), round(float(weight.sum()))
+    return Share(round(total) if abs(total - round(total)) < 1e-9 * trials else total, trials=trials)
+
+
+def tally(found: Narrowed, which: np.ndarray, truth: np.ndarray | None, d: int, weight: np.ndarray | None) -> Tally:
+    """Count over all victims; `which` is the line of each in `found`, `weight` what a row of theirs counts."""
     left = found.left[which]
     below = (left >= 1) & (left < d)
     held = None if truth is None else found.held(which, truth)
 
     def share(of: np.ndarray) -> Share:
-        return Share(int(of.sum()), trials=len(which))
+        return _share(of, weight)
 
     return Tally(
         share(left == 1),
         below_d=share(below),
         nothing=share(left == 0),
         unmatched=share(~found.matched[which]),
-        confidence=float(found.posterior[which].mean()) if len(which) else math.nan,
+        confidence=float(np.average(found.posterior[which], weights=weight)) if len(which) else math.nan,
         right=None if held is None else share((left == 1) & held),
         exposed=None if held is None else share(below & held),
         guessed=None if truth is None else share(found.guess[which] == truth),
@@ -492,7 +516,7 @@ class Composition:
 
     def describe(self) -> str:
         """Say in plain words what the releases together give away."""
-        size = f"{count_of(len(self.alone), 'release')}, {count_of(len(self.records), 'victim')}"
+        size = f"{count_of(len(self.alone), 'release')}, {count_of(self.tally.one.trials, 'victim')}"
         lines = [
             f"Composition attack on {self.attribute}: {size}, classes found by {self.reading}.",
             f"Exactly one value left: {self.tally.one}.",
