@@ -272,7 +272,7 @@ class Gain:
         return {
             "attack": self.attack,
             "axis": self.axis,
-            "gain": None if self.controls is None else self.value,
+            "gain": None if math.isnan(self.value) else self.value,
             "interval": None if self.controls is None else list(self.interval),
             "targets": self.targets.to_json(),
             "controls": None if self.controls is None else self.controls.to_json(),

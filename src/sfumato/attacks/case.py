@@ -15,6 +15,7 @@ Silent on a schema that says falsely that each row is a different person.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Protocol
@@ -127,12 +128,19 @@ def share_of(success: np.ndarray, weight: np.ndarray) -> Share:
 
 
 def worst_attribute(names: Sequence[str], one: Callable[[str], Gain]) -> Gain:
-    """Attack each attribute; return the result of the one that is given away most, with each in `by_attribute`."""
-    return worst_of({name: one(name) for name in names}, _given_away)
+    """Attack each attribute; return the result of the one that is given away most, with each in `by_attribute`.
+
+    An attribute that the attack had nothing to try on is left out, unless there is no other.
+    """
+    found = {name: one(name) for name in names}
+    tried = {name: gain for name, gain in found.items() if gain.targets.trials}
+    return worst_of(tried or found, _given_away)
 
 
 def _given_away(found: Gain) -> tuple[float, float]:
-    return (found.targets.rate if found.controls is None else found.value), found.targets.rate
+    rate = found.targets.rate
+    value = rate if found.controls is None else found.value
+    return (-math.inf if math.isnan(value) else value), rate
 
 
 @dataclass(frozen=True, slots=True)

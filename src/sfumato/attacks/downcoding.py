@@ -125,7 +125,10 @@ class Downcoding:
                 attribute=name,
             )
 
-        return worst_attribute(known, one)
+        found = worst_attribute(known, one)
+        if not found.targets.trials:
+            raise NotComparable("no one who is attacked has a generalized value.")
+        return found
 
 
 def _first_box(view: View, codes: np.ndarray) -> np.ndarray:

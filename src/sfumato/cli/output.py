@@ -12,6 +12,7 @@ from __future__ import annotations
 import errno
 import io
 import json
+import math
 import os
 import select
 import sys
@@ -109,11 +110,23 @@ def made(sentence: str) -> None:
 
 
 def emit(data: dict[str, Any]) -> None:
-    """Print one JSON object; characters that are not shown as themselves stand in it as JSON's own escapes."""
+    """Print one JSON object; characters that are not shown as themselves stand in it as JSON's own escapes.
+
+    JSON has no NaN and no infinity: both are written as null.
+    """
     encoding = getattr(_stream("stdout"), "encoding", None) or "utf-8"
     plain = encoding.lower().replace("-", "") != "utf8"  # another encoding may lack letters
-    lines = json.dumps(data, indent=2, ensure_ascii=plain).split("\n")
+    lines = json.dumps(_finite(data), indent=2, ensure_ascii=plain, allow_nan=False).split("\n")
     _write("\n".join(map(_escaped, lines)) + "\n", "stdout")
+
+
+def _finite(data: Any) -> Any:
+    """Return data with None in place of every number that JSON cannot hold."""
+    if isinstance(data, dict):
+        return {name: _finite(value) for name, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [_finite(value) for value in data]
+    return None if isinstance(data, float) and not math.isfinite(data) else data
 
 
 def _escaped(line: str) -> str:
