@@ -142,7 +142,7 @@ def stray_rows(source: Source, quasi: Collection[str] = ()) -> StrayRows | None:
         rows |= set(parts[_ROW].to_list())
     sparse = found.filter(few) if len(columns) > 2 else found.clear()
     bare = found.filter(pl.col("described") <= 1) if len(wanted) > 2 else found.clear()
-    if bare.height and found["described"].median() < len(wanted):
+    if bare.height and np.median(found["described"].to_numpy()) < len(wanted):
         bare = found.clear()
     for some in (sparse, bare):
         if some.height * _RARELY <= found.height:
@@ -200,9 +200,9 @@ def merged_columns(source: Source) -> list[str]:
     found = []
     for name in columns:
         cells = source.collect(source.scan([name]))[name].str.strip_chars()
-        at = (cells.fill_null("") != "").arg_true()
+        at = (cells.fill_null("") != "").arg_true().to_numpy()
         blocks = len(at)
-        if blocks < _ADDENDS or 2 * blocks >= len(cells) or at[0] != 0 or int(at.diff().min() or 1) < 2:  # type: ignore[arg-type]
+        if blocks < _ADDENDS or 2 * blocks >= len(cells) or at[0] != 0 or np.diff(at).min() < 2:
             continue
         values = cells.gather(at)
         if (values[1:] != values[:-1]).all():
