@@ -8,7 +8,7 @@ are named by their place and never left out, and nothing that is published rests
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
@@ -17,8 +17,11 @@ import polars as pl
 from sfumato.errors import Problem, count_of
 from sfumato.io.encode import supported
 from sfumato.io.source import ROWS, Source
+from sfumato.schema.word_hints import NO_VALUE, means_none
 
-__all__ = ["StrayRows", "header_again", "header_problems", "stray_rows"]
+__all__ = ["MERGED", "StrayRows", "header_again", "header_problems", "merged_columns", "stray_rows"]
+
+MERGED = "stands only on the first row of each block of rows, as merged cells do, and the rest has no value"
 
 _FIRST = 20  # named columns by which rows are picked before they are compared as a whole
 _LOOKED_AT = 200  # columns in which totals, headings and notes are looked for
@@ -27,11 +30,14 @@ _FEWEST, _ADDENDS = 5, 3  # rows from which a sum cannot be an accident, and the
 _NEARLY = 1e-9
 _ADDED, _ADDED_ROWS = 60, 200_000  # columns and rows of a file in which sums of some rows are looked for
 _BY_CHANCE = 0.01  # expected rows of sums in a table of people, up to which a row is taken for one
+_SHARED = 10  # rows for each value of a column of few values
+_NO_WORD = r"^[^\pL]*\d[^\pL]*(?:T[\d:.]+Z?)?$"  # a number or a day
 _ROW = "\0row"
 _WORDS = (
     "total|totals|subtotal|sum|sums|totale|totali|totaal|totaux|totales|somme|soma|suma|summe|summen|"
     "zwischensumme|gesamt|insgesamt|gesamtsumme|endsumme|gesamtzahl|gesamtergebnis|endergebnis|anzahl|"
-    "count|overall|average|mean|mittelwert|durchschnitt|moyenne|media|promedio|gemiddelde"
+    "count|overall|average|mean|mittelwert|durchschnitt|moyenne|media|promedio|gemiddelde|subtotaal|eindtotaal|"
+    "subtotale|subtotales|somma|sous-total|sous-totaux|ensemble|ergebnis|zwischenergebnis|teilergebnis|teilsumme|\u00d8"
 )
 _TOTAL = rf"(?i)^\s*(?:grand |sub[- ]|column |row )?(?:{_WORDS})(?: \(?[nN]\)?)?\s*[:=]?\s*$"
 _ALL_OF = (  # All, Alle, Both sexes, Tous \u00e2ges, All regions: the word alone or before one or two others
@@ -93,14 +99,15 @@ class StrayRows:
         return f"{self.places} {looks}, and would be counted as {'a person' if self.rows == 1 else 'people'}"
 
 
-def stray_rows(source: Source) -> StrayRows | None:
+def stray_rows(source: Source, quasi: Collection[str] = ()) -> StrayRows | None:
     """Return the rows that look like totals, headings or notes; None where none does.
 
     A row with a word such as Total, half of whose cells are empty or whose word stands in no other row; rare rows with
     such a word, alone or beside others (North total), that all have fewer cells than most rows; a row with nearly no
     cells in a table whose other rows have them; a last row of sums; a row with two words such as "All regions", or a
     rare one with one of these and a number above that of all other rows; a row most of whose numbers, three at least,
-    are each the sum of the rows above it, from the same one on. Not looked for where an engine groups.
+    are each the sum of the rows above it, from the same one on; a first row that reads as a second header; rare rows
+    with at most one of the columns `quasi`, three at least, that most rows have. Not looked for where an engine groups.
     """
     frame = source.scan(source.columns[:_LOOKED_AT])
     if source.grouped:
@@ -120,11 +127,11 @@ def stray_rows(source: Source) -> StrayRows | None:
     )
     either = [(one | other).fill_null(value=False).cast(pl.Int32) for one, other in zip(words, whole, strict=True)]
     every = pl.sum_horizontal(either) if either else pl.lit(0, pl.Int32)
-    found = source.collect(
-        frame.select(
-            filled.alias("filled"), word.alias("word"), phrase.alias("phrase"), every.alias("every")
-        ).with_row_index(_ROW)
-    )
+    order = [name for name in columns if name not in texts] + texts
+    wanted = [one.cast(pl.Int32) for name, one in zip(order, known, strict=True) if name in quasi]
+    described = pl.sum_horizontal(wanted) if wanted else pl.lit(0, pl.Int32)
+    asked = {"filled": filled, "word": word, "phrase": phrase, "every": every, "described": described}
+    found = source.collect(frame.select(**asked).with_row_index(_ROW))
     few = pl.col("filled") <= max(1, len(columns) // 4)
     half = 2 * pl.col("filled") <= len(columns)
     named = found.filter("word")
@@ -134,13 +141,73 @@ def stray_rows(source: Source) -> StrayRows | None:
     if rare and (parts["filled"] < found["filled"].median()).all():
         rows |= set(parts[_ROW].to_list())
     sparse = found.filter(few) if len(columns) > 2 else found.clear()
-    if sparse.height * _RARELY <= found.height:
-        rows |= set(sparse[_ROW].to_list())
+    bare = found.filter(pl.col("described") <= 1) if len(wanted) > 2 else found.clear()
+    if bare.height and np.median(found["described"].to_numpy()) < len(wanted):
+        bare = found.clear()
+    for some in (sparse, bare):
+        if some.height * _RARELY <= found.height:
+            rows |= set(some[_ROW].to_list())
+    if found.height >= _FIRST and _second_header(source, texts):
+        rows.add(0)
     numbers = _numbers(source, columns[:_ADDED], types) if _FEWEST <= found.height <= _ADDED_ROWS else {}
     rows |= _whole_rows(found, numbers) | _block_sums(numbers)
     if found.height and _sums(source, columns, types, last=found.row(-1, named=True), width=len(columns)):
         rows.add(found.height - 1)
     return StrayRows(len(rows), places=source.places(sorted(rows))) if rows else None
+
+
+def _second_header(source: Source, texts: Sequence[str]) -> bool:
+    """Whether the first row holds labels, units or codes of the columns, or their names in another language.
+
+    Nearly each of its cells is a value that no other row has. One at least is a word in a column of numbers or days,
+    or three at least stand in columns in which all others share few values.
+    """
+    if not texts:
+        return False
+    own, words, shared, repeated = 0, 0, 0, 0
+    table = source.collect(source.scan(texts))
+    for name in texts:
+        cells = table[name].str.strip_chars()
+        first, others = cells[0], cells[1:].drop_nulls()
+        others = others.filter(others != "")
+        if not first or others.is_empty():
+            continue
+        few = others.n_unique() * _SHARED <= len(others)
+        if (others == first).any():
+            repeated += 1
+            continue
+        own += 1
+        shared += few
+        plain = int(others.str.contains(_NO_WORD).sum())
+        words += (
+            plain * 10 >= len(others) * 9
+            and any(map(str.isalpha, first))
+            and not (first in NO_VALUE or means_none(first))
+        )
+    return own >= 2 and repeated * 5 <= own and (words > 0 or (shared >= _ADDENDS and repeated == 0))
+
+
+def merged_columns(source: Source) -> list[str]:
+    """Return the columns that stand only on the first row of each block, as merged cells of a spreadsheet are read.
+
+    Most of their cells are blank, the first is not, and no two that are filled follow each other or say the same.
+    """
+    frame = source.scan(source.columns[:_LOOKED_AT])
+    if source.grouped:
+        return []
+    types = source.types(frame)
+    columns = [name for name in source.columns[:_LOOKED_AT] if isinstance(types[name], pl.String)]
+    found = []
+    for name in columns:
+        cells = source.collect(source.scan([name]))[name].str.strip_chars()
+        at = (cells.fill_null("") != "").arg_true().to_numpy()
+        blocks = len(at)
+        if blocks < _ADDENDS or 2 * blocks >= len(cells) or at[0] != 0 or np.diff(at).min() < 2:
+            continue
+        values = cells.gather(at)
+        if (values[1:] != values[:-1]).all():
+            found.append(name)
+    return found
 
 
 def _numbers(source: Source, columns: Sequence[str], types: dict[str, pl.DataType]) -> dict[str, np.ndarray]:

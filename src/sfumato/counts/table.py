@@ -29,7 +29,7 @@ from sfumato.counts.people import (
 )
 from sfumato.counts.people_in_spark import SparkPeople
 from sfumato.counts.store import Store
-from sfumato.counts.stray_rows import stray_rows
+from sfumato.counts.stray_rows import MERGED, merged_columns, stray_rows
 from sfumato.counts.suspected_keys import mixed_keys, more_than_by_chance, parted_keys, rival_keys, suspected_keys
 from sfumato.counts.unclear_cells import unclear_cells
 from sfumato.engines import Engine
@@ -290,11 +290,23 @@ class Table:
         return found + crowded + mixed + keys + self._values_to_read(joined=not keys)
 
     def stray(self) -> list[Problem]:
-        """Return a problem where rows look like totals, headings or notes; not in files too large to hold."""
+        """Return problems where rows look like totals, headings or notes, or cells as if they had been merged.
+
+        Files too large to hold are not gone through for it.
+        """
         source = self._store.source
-        found = None if source is None or is_large(source) else stray_rows(source)
+        if source is None or is_large(source):
+            return []
+        found = stray_rows(source, [attribute.column or attribute.name for attribute in self.schema.quasi])
         hint = "delete what is not about anybody from the file"
-        return [] if found is None else [Problem(self._store.name, str(found), hint, rows=found.rows)]
+        named = [] if found is None else [Problem(self._store.name, str(found), hint, rows=found.rows)]
+        merged = {*merged_columns(source)}
+        fill = "fill its cells down in the spreadsheet, where they mean the rows below as well"
+        return named + [
+            Problem(attribute.where, MERGED, fill)
+            for attribute in self.schema.published
+            if (attribute.column or attribute.name) in merged
+        ]
 
     def mixed_keys(self) -> list[Problem]:
         """Return a problem where keys of the declared `person` seem to stand for several people each."""

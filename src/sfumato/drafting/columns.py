@@ -27,7 +27,7 @@ from sfumato.io.decode_cell import canonical_text
 from sfumato.io.encode import cells_of, days_in, numbers_with_point, supported
 from sfumato.io.errors import LAST_DIGITS_LOST, READ_AS_TEXT
 from sfumato.io.source import ROWS, Source, slices
-from sfumato.schema.word_hints import NO_VALUE, means_none
+from sfumato.schema.word_hints import NO_VALUE, meaning_none, means_none
 
 __all__ = ["LISTED", "ColumnFacts", "cell_text", "column_facts"]
 
@@ -146,7 +146,7 @@ def _from_texts(
 ) -> ColumnFacts:
     no_value = [text for text in known if text in NO_VALUE]
     texts = [text for text in known if text not in NO_VALUE]
-    words = [text for text in texts if means_none(text)]
+    words = meaning_none(texts)
     words = words if len(words) < len(texts) else []
     texts = [text for text in texts if text not in words]
     spelling = written or spelling_of(texts)

@@ -12,7 +12,7 @@ from os import PathLike, fspath
 from typing import Any
 
 from sfumato.counts.people import contact_like, household_like, key_like, visit_like
-from sfumato.counts.stray_rows import header_problems
+from sfumato.counts.stray_rows import MERGED, header_problems
 from sfumato.counts.suspected_keys import SAME_PERSON, UNLIKE, shares_alike
 from sfumato.drafting.columns import ColumnFacts, column_facts
 from sfumato.drafting.infer_formats import Spelling
@@ -135,6 +135,10 @@ def _of_the_table(seen: TableFacts, person: str, units: Sequence[str], counting:
         asked.append(f"duplicates: {copies} of an earlier row in every column; is somebody counted twice?")
     if seen.stray is not None:
         asked.append(f"totals: {seen.stray}; delete what is not about anybody from the file, and draft again")
+    asked += [
+        f"merged: {' '.join(name.split())} {MERGED}; fill its cells down in the spreadsheet, and draft again"
+        for name in seen.merged
+    ]
     return tuple(asked)
 
 

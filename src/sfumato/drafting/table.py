@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from sfumato.counts.copies import row_kinds
-from sfumato.counts.stray_rows import StrayRows, stray_rows
+from sfumato.counts.stray_rows import StrayRows, merged_columns, stray_rows
 from sfumato.drafting.columns import ColumnFacts, cell_text
 from sfumato.errors import count_of
 from sfumato.io.encode import days_in
@@ -74,6 +74,7 @@ class TableFacts:
     related: tuple[Related, ...] = ()
     unread: Mapping[str, str] = field(default_factory=dict)
     stray: StrayRows | None = None
+    merged: tuple[str, ...] = ()
 
 
 def _shown(name: str) -> str:
@@ -94,6 +95,7 @@ def table_facts(source: Source, facts: Sequence[ColumnFacts]) -> TableFacts:
         related=() if source.grouped else tuple(_related(source, plain, repeated)),
         unread={} if source.grouped else _unread(source, plain),
         stray=stray_rows(source),
+        merged=tuple(merged_columns(source)),
     )
 
 

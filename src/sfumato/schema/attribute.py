@@ -127,11 +127,11 @@ class Attribute:
     @property
     def no_value_codes(self) -> tuple[int, ...]:
         """Codes that say that there is no value: missing, and listed values such as "unknown", "n/a" or "?"."""
-        from sfumato.schema.word_hints import NO_VALUE, means_none
+        from sfumato.schema.word_hints import NO_VALUE, meaning_none
 
-        words = NO_VALUE - {"None", "-"}  # no illness, and a negative test, are values
         names = self.domain.names if isinstance(self.domain, Values) else ()
-        found = tuple(code for code, name in enumerate(names) if means_none(name) or name in words)
+        words = NO_VALUE - {"None", "-"} | {*meaning_none(names)}  # no illness, and a negative test, are values
+        found = tuple(code for code, name in enumerate(names) if name in words)
         missing = () if self.missing_code is None else (self.missing_code,)
         return (*found, *missing)
 

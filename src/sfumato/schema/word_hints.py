@@ -24,6 +24,7 @@ __all__ = [
     "code_like",
     "holds_counts",
     "may_name_counts",
+    "meaning_none",
     "means_none",
     "named_like_counts",
     "names_a_category",
@@ -269,13 +270,36 @@ _NONE = {
     *("inconnu", "inconnue", "non renseigne", "non precise", "non connu", "n.r.", "n.c.", "desconocido", "desconocida"),
     *("sin dato", "sin datos", "no consta", "ns/nc", "s/d", "s.d.", "sconosciuto", "sconosciuta", "non noto"),
     *("non disponibile", "n.d.", "onbekend", "geen opgave", "niet bekend"),
+    *("not applicable", "does not apply", "no answer", "no response", "don't know", "do not know", "dont know"),
+    *("refused to answer", "prefer not to say", "rather not say", "n/r", "n/d", "n/v"),
+    *("weiss nicht", "weiss ich nicht", "w.n.", "trifft nicht zu", "nicht zutreffend", "entfallt", "entfaellt"),
+    *("keine antwort", "antwort verweigert", "mochte nicht antworten", "verweigert", "nicht erhoben"),
+    *("sans objet", "s.o.", "s/o", "non applicable", "ne sait pas", "nsp", "ne se prononce pas", "sans reponse"),
+    *("pas de reponse", "non reponse", "refus de repondre", "non communique"),
+    *("no procede", "no aplica", "no aplicable", "no contesta", "no sabe", "no sabe/no contesta", "n.s."),
+    *("ns/nr", "sin respuesta", "no responde", "no disponible"),
+    *("non applicabile", "non so", "non sa", "non risponde", "nessuna risposta", "non dichiarato", "non pervenuto"),
+    *("n.v.t.", "n.v.t", "nvt", "niet van toepassing", "geen antwoord", "wil niet zeggen", "wil ik niet zeggen"),
+    *("weet niet", "weet ik niet", "zeg ik liever niet", "niet ingevuld"),
 }
+_SHORT = {"NR", "ND", "NS", "NC"}  # no answer, no value; and codes of states and countries beside others of two letters
 
 
 def means_none(text: str) -> bool:
     """True for words and signs that say in one of six languages that there is no value: k.A., n/a, inconnu."""
     folded = unicodedata.normalize("NFKD", text.casefold().strip())
     return "".join(letter for letter in folded if not unicodedata.combining(letter)) in _NONE
+
+
+def meaning_none(texts: Collection[str]) -> list[str]:
+    """Return those of a column's values that say that there is no value; NR and ND only where few are such codes.
+
+    >>> meaning_none(["yes", "no", "NR", "weiß nicht"]), meaning_none(["SD", "ND", "MN"])
+    (['NR', 'weiß nicht'], [])
+    """
+    codes = {text for text in texts if re.fullmatch("[A-Z]{2}", text)}
+    short = codes & _SHORT if 2 * len(codes - _SHORT) < len(texts) - len(codes & _SHORT) else set()
+    return [text for text in texts if means_none(text) or text in short]
 
 
 # Columns that may say how many people a row stands for: `n`, `count`, `Anzahl`. Known by name and by whole numbers.

@@ -248,3 +248,53 @@ def test_rows_that_are_sums_by_chance_are_told_from_totals_by_how_often_one_colu
     assert found(frame) == ""
     monkeypatch.setattr("sfumato.counts.stray_rows._BY_CHANCE", math.inf)
     assert found(frame)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [["Sex (f/m)", "Ward", "Days of stay"], ["", "f/m", "days"], ["V1", "V2", "V3"], ["geslacht", "afdeling", "dagen"]],
+)
+@pytest.mark.parametrize("kind", ["csv", "xlsx"])
+def test_a_second_header_line_is_named(tmp_path, kind, line):
+    path = written(tmp_path, [NAMES, line, *ROWS], kind)
+    where = "line 2" if kind == "csv" else "sheet row 2"
+    assert f"totals: {where} looks like a total, a heading or a note" in sf.draft(path)
+    assert stray_rows(open_source(path)).places == where
+    for first in (["f", "north", "k.A."], ["f", "north", "long"], ["x", "north", "99"]):
+        assert stray_rows(open_source(written(tmp_path, [NAMES, first, *ROWS], kind))) is None
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["Subtotaal Nord", "Eindtotaal", "Ensemble", "Nord Ergebnis", "\u00d8", "Sous-total", "Somma", "Sous-total Nord"],
+)
+def test_more_words_for_totals(tmp_path, words):
+    rows = [[*row, "a", "b"] for row in ROWS]
+    path = written(tmp_path, [[*NAMES, "c", "d"], *rows, [words, "", "7", "", ""]], "csv")
+    assert stray_rows(open_source(path)).places == "line 62"
+
+
+def test_rows_without_quasi_identifiers_are_named_without_a_word():
+    frame = measured().with_columns(job=pl.Series(["a", "b", "c"] * 50))
+    bare = pl.DataFrame(
+        {"region": ["Nord*"], "sex": [None], "visits": [3], "pay": [950], "job": [None]}, schema=frame.schema
+    )
+    source = open_source(pl.concat([frame, bare]))
+    assert stray_rows(source) is None
+    assert stray_rows(source, ["region", "sex", "job"]).places == "row 151"
+    assert stray_rows(open_source(frame), ["region", "sex", "job"]) is None
+
+
+def test_a_column_of_merged_cells_is_named_by_draft_and_check(tmp_path):
+    wards = [[ward if at == 0 else "", *row[:2]] for ward in ("A", "B", "C", "A") for at, row in enumerate(ROWS)]
+    path = written(tmp_path, [["unit", "sex", "ward"], *wards], "xlsx")
+    text = sf.draft(path)
+    assert "merged: unit stands only on the first row of each block" in text
+    (tmp_path / "s.toml").write_text(text)
+    schema = sf.Schema.load(tmp_path / "s.toml")
+    rules = [
+        problem.rule for problem in sf.read(path, schema.with_roles(quasi=["unit", "sex"], sensitive="ward")).remarks()
+    ]
+    assert any("as merged cells do" in rule for rule in rules)
+    filled = written(tmp_path, [["unit", "sex", "ward"], *([row[0] or "A", *row[1:]] for row in wards)], "xlsx")
+    assert "merged:" not in sf.draft(filled)

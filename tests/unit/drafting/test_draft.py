@@ -322,7 +322,14 @@ def test_months_of_a_year_are_drafted_as_months(tmp_path, form) -> None:
     assert texts == [f"{day:%Y-%m}" for day in days]
 
 
-@pytest.mark.parametrize("word", ["k.A.", "k. A.", "keine Angabe", "n.a.", "Unbekannt", "non renseigné", "onbekend"])
+@pytest.mark.parametrize(
+    "word",
+    [
+        *("k.A.", "k. A.", "keine Angabe", "n.a.", "Unbekannt", "non renseigné", "onbekend"),
+        *("n.v.t.", "nvt", "Niet van toepassing", "geen antwoord", "wil niet zeggen", "weiß nicht", "weiss nicht"),
+        *("trifft nicht zu", "entfällt", "sans objet", "s.o.", "ne sait pas", "no procede", "no aplica", "no contesta"),
+    ],
+)
 def test_words_for_no_value_are_proposed_as_missing(tmp_path, word) -> None:
     """Item 13: `k.A.` and the like, in a column of numbers, of dates, of categories and of many values."""
     few = pl.DataFrame({"age": [*map(str, range(20, 60)), word], "sex": ["f", "m"] * 20 + [word]})
@@ -333,6 +340,18 @@ def test_words_for_no_value_are_proposed_as_missing(tmp_path, word) -> None:
             assert schema[name].missing.texts == (word,)
             assert any(item.startswith("missing:") for item in schema[name].decide)
         assert check(frame, schema) == []
+
+
+@pytest.mark.parametrize("word", ["NR", "ND", "NS", "NC"])
+def test_short_words_for_no_value_are_codes_beside_other_codes(tmp_path, word) -> None:
+    answers = pl.DataFrame(
+        {"benefit": ["pension", "grant", "none yet", word] * 20, "state": ["SD", "MN", "WY", word] * 20}
+    )
+    schema = loaded(draft(answers), tmp_path)
+    assert schema["benefit"].missing.texts == (word,)
+    assert any(item.startswith("missing:") for item in schema["benefit"].decide)
+    assert word in schema["state"].texts()
+    assert not schema["state"].no_value_codes
 
 
 @pytest.mark.parametrize(
