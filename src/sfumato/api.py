@@ -261,6 +261,8 @@ def _published(
     if claim.kind != "proved":  # what is drawn may not be refused for what the rows are
         table.refuse_copies()
         table.refuse_suspected_keys()
+        for one in table.paired():
+            warnings.warn(f"{one.rule}. {one.hint}", PublicationWarning, stacklevel=3)
     refuse_guesses(mechanism, table)
     entropy = Entropy.system() if seed is None else Entropy.seeded(seed)
     if ledger is not None:
@@ -271,7 +273,8 @@ def _published(
         release = run(mechanism, gather(mechanism, table, progress=progress), entropy)
         if claim.kind != "proved":
             refined = refined_classes(table, release, table.derived())
-            held = table.held_values([attribute.name for attribute in (*release.quasi, *release.carried)])
+            named = [attribute.name for attribute in (*release.quasi, *release.carried)]
+            held = table.held_values(named, numbers=release.form == "buckets")
             release = replace(release, refined=refined, seen_by_key=seen_by_key(table, release), held_values=held)
             release = replace(release, notes=(*release.notes, *(f"{one.path}: {one.rule}" for one in table.unclear())))
             release = replace(release, few_missing=too_few_missing(mechanism, table))

@@ -106,6 +106,21 @@ def test_the_risk_of_the_prosecutor_is_by_people():
     assert found == {"highest": 1 / 10, "mean": 1 / 10, "rows at risk": 0.0, "sample uniques": 0.0}
 
 
+def test_the_risk_of_the_journalist_is_by_people():
+    """Ten people of a class of twelve in the population: their 24 rows of its 48 were counted as people."""
+    rows = [(f"p{at}", 30 + at // 12, "a", ("flu", "gout")[at % 2], "x") for at in range(24) for _ in range(1 + at % 3)]
+    population = visits([row for row in rows for _ in range(2)])
+    table = visits([row for row in rows if int(row[0][1:]) % 12 < 10])
+    release = sf.publish(table, sf.Mondrian(sf.KAnonymity(10)))
+    assert release.people.classes.tolist() == [10, 10]
+    knowledge = Knowledge(population=population)
+    found = Identity().run([release], knowledge, table).details["journalist"]
+    assert found == pytest.approx({"highest": 1 / 12, "mean": 1 / 12, "rows at risk": 0.0, "marketer": 1 / 12})
+    alone = visits([("p1", 30, "a", "flu", "x")] * 5)
+    found = Identity().run([exact(alone)], Knowledge(population=alone), alone).details["journalist"]
+    assert (found["highest"], found["rows at risk"]) == (1.0, 1.0)
+
+
 def test_a_condition_singles_out_people_not_rows():
     table = regular()
     conditions = Predicates(

@@ -207,3 +207,22 @@ def test_rows_that_are_not_said_to_be_people_and_proved_claims_are_not_refused(t
     table = sf.read(paths[0], sf.Schema.load(paths[1]))
     assert table.copies()
     assert sf.publish(table, sf.Mondrian(sf.KAnonymity(2))).rows == 800
+
+
+@pytest.mark.parametrize(("rows", "scans"), [(50_000, 1), (3000, 2)])
+def test_rows_are_read_once_where_the_sample_is_kept_and_judged_alike(tmp_path, monkeypatch, rows, scans):
+    """Of many different rows one in 16 is a sample already; of few the sample is read in a second scan."""
+    frame, judged, read = people(rows), [], []
+    path = tmp_path / "people.csv"
+    pl.concat([frame, frame[: rows // 10]]).write_csv(path)
+    source = open_source(path)
+    scan = type(source).scan
+    monkeypatch.setattr(type(source), "scan", lambda *given: read.append(given) or scan(*given))
+    monkeypatch.setattr(copies, "_far_too_many", lambda *given: judged.append(given) is None)
+    assert copies.find_copies(source) is not None
+    assert len(read) == 1 + scans  # the first asks for types and reads nothing
+    monkeypatch.setattr(copies, "_CELLS", 0)
+    assert copies.find_copies(source) is not None
+    (codes, *weights), (other_codes, *other_weights) = judged
+    assert all(map(np.array_equal, weights, other_weights))
+    assert all(map(np.array_equal, codes, other_codes))

@@ -96,11 +96,13 @@ def test_no_hint_proposes_a_sensitive_column_as_person():
     assert "name the `person` in a column of its own" in found.hint
 
 
-@pytest.mark.parametrize("name", ["n", "Anzahl"])
+@pytest.mark.parametrize("name", ["n", "Anzahl", "total", "qty", "Quantity", "numero", "Número", "N_pers", *FACTORS])
 def test_a_draft_asks_whether_a_row_is_a_person(name):
     asked = " ".join(tomllib.loads(sf.draft(cells(name)))["decide"])
     assert f"is each row one person, or is {name} the number of people?" in asked
     assert "number of people?" not in " ".join(tomllib.loads(sf.draft(cells("shoe_size")))["decide"])
+    numbered = cells(name).with_columns(pl.Series("total", range(372)))  # numbers of rows
+    assert "is total the number" not in " ".join(tomllib.loads(sf.draft(numbered))["decide"])
 
 
 def test_names_and_numbers_that_count_nobody():

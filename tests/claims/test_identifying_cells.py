@@ -141,6 +141,41 @@ def test_ages_days_and_postcodes_are_published_in_buckets(tmp_path):
     sf.publish(sf.read(frame, sf.Schema.parse(described)), sf.Anatomy(2)).save(tmp_path / "out")
 
 
+NUMBERS = {
+    "number": ([(at * 7919 + 123_456_789) % 10**9 for at in range(300)], {"range": [0, 10**9]}),
+    "latitude": ([52 + (at * 7919 % 10**5) / 10**5 for at in range(300)], {"range": [52, 53], "step": "0.00001"}),
+    "masked": ([f"{(at * 7919 + 123_456_789) % 10**9:09d}" for at in range(300)], {"mask": {"length": 9}}),
+}
+
+
+@pytest.mark.parametrize("how", NUMBERS)
+@pytest.mark.parametrize("each", [1, 4])
+@pytest.mark.parametrize("method", [sf.Anatomy(2), sf.Bucketize(sf.LDiversity(2))], ids=["Anatomy", "Bucketize"])
+def test_a_number_of_everybodys_own_is_refused_in_buckets(how, each, method, tmp_path):
+    """A number or a coordinate as exact as a key, also where one of four rows of everybody is kept."""
+    cells, column = NUMBERS[how]
+    rng = np.random.default_rng(1)
+    ill = rng.choice(list("abcd"), 300 * each)
+    frame = pl.DataFrame(
+        {"age": np.repeat(rng.integers(20, 80, 300), each), "cell": np.repeat(cells, each), "ill": ill}
+    )
+    values = {"values": sorted(cells)} if how == "masked" else {"kind": "numeric"}
+    described = {
+        "name": "t",
+        **({"rows_per_person": 1} if each == 1 else {"person": "id", "rows_per_person": 1}),
+        "attribute": {
+            "age": AGE,
+            "cell": {"role": "quasi", **column, **values},
+            "ill": {"role": "sensitive", "values": list("abcd")},
+        },
+    }
+    frame = frame if each == 1 else frame.with_columns(id=np.repeat(np.arange(1000, 1300), each))
+    release = sf.publish(sf.read(frame, sf.Schema.parse(described)), method)
+    with pytest.raises(sf.ReleaseError, match=r"cell: nearly everybody has a (number|value) of their own"):
+        release.save(tmp_path / "out", allow_fingerprints=True, allow_derived=True)
+    release.save(tmp_path / "out", allow_text=True, allow_fingerprints=True, allow_derived=True)
+
+
 def test_mutants_are_caught(monkeypatch):
     """Without the system of codes, SNOMED is refused; without the share, a few rare towns are a key."""
     snomed = dict.fromkeys(CODES["snomed"], 1)
@@ -152,3 +187,20 @@ def test_mutants_are_caught(monkeypatch):
         assert own_values(HeldValues(towns, people=towns))
     some = snomed | {"flu": 40, "gout": 40, "asthma": 40, "none": 40}
     assert address_rule(HeldValues(some, people=some))
+
+
+@pytest.mark.parametrize("at", range(3))
+def test_one_identifying_cell_among_very_many_values_is_found(at):
+    """Of more than 20,000 values every n-th was looked at: two of three places of the list hid an address."""
+    texts = [f"remark {number}" for number in range(45_000)]
+    texts[3000 + at] = "zaph@odix.com"
+    once = dict.fromkeys(texts, 1)
+    assert free_text.addressed_values(once) == {"zaph@odix.com"}
+    assert "1 row has" in address_rule(HeldValues(once, people=once))
+
+
+def test_a_number_of_rows_with_names_is_not_exact_where_every_nth_value_is_searched():
+    names = [f"Anna {chr(65 + at)}{chr(97 + other)}xx" for at in range(10) for other in range(26)]
+    for many, said in ((600, "and 260 rows have"), (45_000, "and at least ")):
+        once = dict.fromkeys([*names, *(f"code {at}" for at in range(many))], 1)
+        assert said in free_text.names_rule(HeldValues(once, people=once, known=True))

@@ -10,6 +10,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.counts import copies
+from sfumato.errors import PublicationWarning
 
 TOWNS = ["Bonn", "Hof", "Jena", "Kiel", "Ulm"]
 CLINICS = [f"C{at}" for at in range(15)]
@@ -121,3 +122,30 @@ def test_mutants_are_caught(monkeypatch):
     with monkeypatch.context() as mutant:
         mutant.setattr(copies, "_following", lambda *_: set())
         assert not sf.read(joined(), schema("clinic", "beds")).joined()
+
+
+def visits(number, twice, seed, towns=3):
+    """Somebody has two rows with a chance of `twice`, which differ in the illness alone."""
+    rng = np.random.default_rng(seed)
+    rows = np.repeat(np.arange(number), 1 + (rng.random(number) < twice))
+    who = people(number, seed).with_columns(town=pl.Series(rng.choice(TOWNS[:towns], number)))
+    return who[rows].with_columns(illness=pl.Series(rng.choice(["asthma", "flu", "gout", "HIV"], len(rows))))
+
+
+@pytest.mark.parametrize(("number", "twice"), [(100, 1), (300, 1), (1000, 1), (300, 0.9), (5000, 1)])
+def test_two_rows_a_person_are_warned_of(number, twice):
+    """No key is in the file, and nothing but the illness differs: "every class holds at least 10 people" was false."""
+    table = sf.read(visits(number, twice, seed=number), schema())
+    (found,) = [one for one in table.remarks() if "an even number of times" in one.rule]
+    assert "two rows each" in found.rule
+    with pytest.warns(PublicationWarning, match="an even number of times"):
+        sf.publish(table, sf.Mondrian(sf.KAnonymity(10)))
+    declared = sf.read(visits(number, twice, seed=number), schema(copies_are_people=True))
+    assert not declared.paired()
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize(("number", "towns"), [(100, 1), (300, 3), (1000, 3), (5000, 1), (20_000, 5)])
+def test_people_drawn_by_themselves_are_not_paired(seed, number, towns):
+    assert not sf.read(visits(number, 0, seed, towns), schema()).paired()
+    assert not sf.read(visits(number, 0.3, seed, towns), schema()).paired()

@@ -409,6 +409,13 @@ def test_spellings_of_one_key_are_refused(one, other):
     ("one", "other"),
     [
         ("Anna Peterson", "Peterson, Anna"),
+        ("+31 6 12345678", "0612345678"),
+        ("+31612345678", "06 1234 5678"),
+        ("+49 (0)171 234567", "0171/234567"),
+        ("+1 202-555-1143", "(202) 555 1143"),
+        ("+353 86 123 4567", "086 1234567"),
+        ("2024-05-31T23:00:00+02:00", "2024-05-31T21:00:00Z"),
+        ("2024-06-01 01:30+05", "2024-05-31T20:30:00.000+00:00"),
         ("Jan de Vries", "de Vries,Jan"),
         ("M\u00fcller7", "Mueller7"),
         ("M\u00dcLLER7", "mueller7"),
@@ -424,6 +431,10 @@ def test_a_name_in_two_orders_and_digits_of_two_scripts_are_one_key(one, other):
 
 def test_names_that_differ_and_codes_with_a_comma_are_people():
     assert sf.read(keyed_by("Anna Peterson", "Peterson, Hanna", "Peter Annason"), schema()).people == 3
+    assert sf.read(keyed_by("+31 6 12345678", "0612345679", "+31 6 12345670"), schema()).people == 3
+    assert sf.read(keyed_by("0010000000012", "0012000000012", "+12"), schema()).people == 3  # padded, no country
+    times = ["2024-05-31T21:00:00", "2024-05-31T21:00:00+02:00", "2024-05-31T21:00:00+01:00"]  # the first has no zone
+    assert sf.read(keyed_by(*times), schema()).people == 3
     assert sf.read(keyed_by("12,34", "34,12", "34 12"), schema(person_exact=True)).people == 3
     assert sf.read(keyed_by("12,34", "34,12", "M\u00fcller", "Muller"), schema()).people == 4
 

@@ -10,7 +10,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.schema import free_text
-from sfumato.schema.free_text import HeldValues, is_named_after_a_person, named_values, names_rule
+from sfumato.schema.free_text import HeldValues, columns_of_people, is_named_after_a_person, named_values, names_rule
 
 FIRST = (
     "Anna",
@@ -319,3 +319,79 @@ def test_a_table_that_is_named_after_a_person_is_remarked(name):
 def test_ordinary_names_of_tables_are_not_remarked(name, tmp_path):
     assert not is_named_after_a_person(name)
     sf.publish(_named(name=name, population=name, column=name), sf.Mondrian(sf.KAnonymity(5))).save(tmp_path / "out")
+
+
+GIVEN = ["Anna", "Bert", "Carla", "Peter", "Eva", "Femke", "Thomas", "Hanna", "Ahmed", "Jana", "Karl", "Lena"]
+SURNAMES = ["Visser", "Jansen", "Zaphodix", "Huber", "Ortega", "Novak", "Lindqvist", "Mora", "de Vries", "Kaya"]
+SURNAMES += ["Williams", "Prefect", "Dupont", "Gonzalez", "Bakker", "Dent", "Kovacs", "Hendriks", "Trillian", "Singh"]
+
+
+@pytest.mark.parametrize("names", [GIVEN, SURNAMES], ids=["given", "family"])
+@pytest.mark.parametrize("style", [str, str.upper, str.lower])
+@pytest.mark.parametrize("role", ["sensitive", "target", "quasi"])
+def test_single_names_are_refused(names, style, role, tmp_path):
+    """One name a cell, each beside forty people: the managers whom complaints are about."""
+    read = table([style(name) for name in names] * 40, role, name="complaint_about")
+    assert refused(read, K5, tmp_path)
+    if role != "quasi":
+        assert any("like the name of a person" in one.rule for one in read.remarks())
+
+
+CELLS = ["asthma / Anna Zaphodix", "see wife of Anna Visser", "flu (Peter J. Prefect)", "lives with mrs anna bakker"]
+CELLS += ["treated by Dr. Zaphodix", "asked for Frau van der Prefect", "Ahmed Zaphodix"]
+ORDINARY = [
+    "Morbus Crohn",
+    "Charcot-Marie-Tooth",
+    "San Jose",
+    "Port Louis",
+    "Graves disease",
+    "type 2 diabetes, severe",
+]
+ORDINARY += [
+    "St. Mary School",
+    "Anne Frank Gymnasium",
+    "Rue Charles Dickens",
+    "Peter Kaiser GmbH",
+    "Down syndrome",
+    "MS",
+]
+
+
+@pytest.mark.parametrize("cell", CELLS)
+@pytest.mark.parametrize("role", ["sensitive", "target"])
+def test_one_cell_with_a_name_among_categories_is_refused(cell, role, tmp_path):
+    values = ["asthma", "flu", "gout", "migraine"] * 100
+    read = table([*values, cell], role)
+    assert refused(read, K5, tmp_path)
+    assert "Zaphodix" not in str(read.remarks())
+
+
+@pytest.mark.parametrize("cell", ORDINARY)
+def test_one_rare_category_is_not_refused(cell, tmp_path):
+    read = table([*["asthma", "flu", "gout", "migraine"] * 100, cell], "sensitive")
+    assert not refused(read, K5, tmp_path)
+
+
+@pytest.mark.parametrize("column", ["Anna_Klein", "anna_visser", "Zaphodix, Peter"])
+def test_columns_that_are_named_after_people_are_refused(column, tmp_path):
+    read = _named(column=column)
+    assert any("1 column has a name" in one.rule for one in read.schema.remarks())
+    with pytest.raises(sf.ReleaseError, match="1 column has a name that looks like the name of a person") as error:
+        sf.publish(read, K5, save_to=tmp_path / "a")
+    assert column not in str(error.value)
+    with pytest.raises(sf.ReleaseError, match="1 column has a name"):  # before any draw
+        sf.publish(read, sf.NoisyTable(1), save_to=tmp_path / "dp", allow_noise=True, allow_unaccounted=True)
+    sf.publish(read, K5, save_to=tmp_path / "b", allow_text=True)
+
+
+def test_columns_that_are_named_by_given_names_are_refused_and_others_are_not():
+    assert columns_of_people(["age", "Anna", "Bert", "Peter", "Susanne", "Ahmed"]) == 4
+    for name in ("Thomas Test", "Hannah_Score", "Robert Koch Index", "Alexander Technique", "Maria_Status"):
+        assert columns_of_people(["age", name]) == 0, name
+    for names in (
+        ["Jan_Sales", "Max Value", "jan", "age"],
+        ["paul_score", "sex"],
+        ["Frank", "age", "town"],
+        ["San Jose"],
+    ):
+        assert columns_of_people(names) == 0, names

@@ -256,8 +256,8 @@ def test_cells_of_objects_mean_what_the_oracle_says(tmp_path, way: str) -> None:
         at = NAMES.index(name)
         rows = [[cell if place == at else "x" for place in range(len(NAMES))] for cell in kept]
         found = [row[at] for row in codes(ALL[way](rows, tmp_path))]
-        # A spreadsheet holds every number as a double, and its reader hands on what the sheet shows: texts.
-        numbers = [canonical_text(float(cell)) if "excel" in way and type(cell) is int else cell for cell in kept]
+        # A spreadsheet holds every number as a double.
+        numbers = [float(cell) if "excel" in way and type(cell) is int else cell for cell in kept]
         assert found == [code_of(SCHEMA[name], cell) for cell in numbers], name
 
 
@@ -349,24 +349,52 @@ def test_one_odd_cell_changes_nobody_in_a_column_that_pandas_types(odd) -> None:
             assert store.columns["a"][:3].tolist() == ([0, 1, 0] if one is schema else [1, 2, 1])
 
 
-@pytest.mark.parametrize("way", ["pandas", "polars", "objects", "duckdb"])
-def test_codes_that_a_float_cannot_hold_are_refused_by_the_cell(way) -> None:
+@pytest.mark.parametrize("way", ["pandas", "polars", "objects", "duckdb", "excel"])
+def test_codes_that_a_float_cannot_hold_are_refused_by_the_cell(way, tmp_path) -> None:
     """2^53 + 1 beside an empty cell is a float of pandas, and was read as the code 2^53."""
-    large, schema = 2**53 + 1, {"role": "quasi", "values": ["2", str(2**53), str(2**53 + 1)], "missing": [""]}
-    schema = Schema.parse({"name": "t", "attribute": {"a": schema}})
+    large = 2**53 + 1
+    values = ["2", str(2**53 - 1), str(2**53), str(2**53 + 1)]
+    schema = Schema.parse({"name": "t", "attribute": {"a": {"role": "quasi", "values": values, "missing": [""]}}})
     cells = [float(large), 2.0, float(2**53 - 1), None]
     frame = {
         "pandas": lambda: pd.DataFrame({"a": [large, 2, 2**53 - 1, None]}),
         "polars": lambda: pl.DataFrame({"a": cells}),
         "objects": lambda: pd.DataFrame({"a": pd.Series([*cells[:3], "2"], dtype=object)}),
         "duckdb": lambda: duckdb.connect().from_arrow(pl.DataFrame({"a": cells}).to_arrow()),
+        "excel": lambda: write_xlsx(
+            tmp_path / "t.xlsx", {"people": [["a", "b"], *[[cell, "x"] for cell in [large, 2, 2**53 - 1, None]]]}
+        ),
     }[way]()
-    with pytest.raises(ReadError, match="a: "):
+    with pytest.raises(ReadError, match=r"2\^53 or more") as caught:
         read(frame, schema)
+    assert [(problem.path, problem.rows) for problem in caught.value.problems] == [("attribute.a", 1)]
     whole = pd.DataFrame({"a": [large, 2]})  # integers, exact
-    assert read(whole, schema).codes()[:, 0].tolist() == [2, 0]
+    assert read(whole, schema).codes()[:, 0].tolist() == [3, 0]
     assert code_of(schema["a"], float(large)) == UNPARSABLE
     assert code_of(schema["a"], 2.0) == 0
+
+
+@pytest.mark.parametrize("way", ["polars", "objects", "excel"])
+def test_keys_of_people_that_a_float_cannot_hold_are_refused(way, tmp_path) -> None:
+    """Two people whose keys lost their last digits would be one person; a key below 2^53 is itself."""
+    schema = {"name": "t", "person": "id", "rows_per_person": 2, "attribute": {"a": {"role": "quasi", "values": ["x"]}}}
+    for first, wrong in ((2**53, 2), (2**53 - 9, 0)):
+        keys = [first, first + 1, 7]
+        frame = {
+            "polars": lambda keys=keys: pl.DataFrame({"id": [float(key) for key in keys], "a": ["x"] * 3}),
+            "objects": lambda keys=keys: pd.DataFrame(
+                {"id": pd.Series([*map(float, keys[:2]), "7"], dtype=object), "a": ["x"] * 3}
+            ),
+            "excel": lambda keys=keys: write_xlsx(
+                tmp_path / "t.xlsx", {"people": [["id", "a"], *([key, "x"] for key in keys)]}
+            ),
+        }[way]()
+        if wrong:
+            with pytest.raises(ReadError) as caught:
+                read(frame, Schema.parse(schema)).require()
+            assert [(problem.path, problem.rows) for problem in caught.value.problems] == [("person", wrong)]
+        else:
+            assert read(frame, Schema.parse(schema)).rows == 3
 
 
 def test_a_database_that_takes_two_texts_for_one_is_asked_not_to(tmp_path) -> None:

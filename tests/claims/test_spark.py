@@ -162,6 +162,19 @@ def whose(members) -> list:
     return sorted(sorted(lines) for lines in of.values())
 
 
+def test_keys_that_a_float_cannot_hold_are_refused_on_spark() -> None:
+    rows = visits(40)
+    for first, wrong in ((2.0**53, 39), (2.0**53 - 50, 0)):
+        keys = pl.Series("mrn", [first + 2 * (at // 2) if first >= 2**53 else first + at for at in range(39)] + [7.0])
+        frame = rows.with_columns(keys)
+        if not wrong:
+            assert people_in(sail(), frame, OF_PEOPLE).people == 39  # one row has no weight
+            continue
+        with pytest.raises(sf.ReadError) as caught:
+            people_in(sail(), frame, OF_PEOPLE)
+        assert [(problem.path, problem.rows) for problem in caught.value.problems] == [("person", wrong)]
+
+
 def test_spark_and_sail_answer_as_arrays_do() -> None:
     engine_agrees(sail(), 400)
 

@@ -23,6 +23,7 @@ __all__ = ["Published", "forms", "forms_of_attacks", "forms_of_releases", "lines
 _N = r"([\d,]+)"
 _PLAIN = "|".join(re.escape(kind.plain) for kind in (sf.Mondrian, sf.Bucketize, sf.Anatomy, sf.Suppress, sf.DiffGen))
 _TAGS = rf"(?: recommended)?(?: breaks the policy| efficient)?(?: (?:{_PLAIN}))?"  # behind the name of a release
+_CUT_BY = r"any of them can be cut by (\w+)"
 _TOO_FEW = "no value(?:, fewer than| in some of their rows, which weigh less than)"
 
 
@@ -146,7 +147,7 @@ def forms(messy: Messy, truth: Published | None = None, people_lines: int | None
             lambda name, n, most: (n, most) == repeats(messy, name),
         ),
         (  # `check` says it for classes of 10, a release for its own k
-            rf"{_N} (?:person has|people have) {_TOO_FEW} {_N}(?: people)?, so no class of {_N} can be cut by (\w+)",
+            rf"{_N} (?:person has|people have) {_TOO_FEW} {_N}(?: people)?, so no class of {_N} that holds {_CUT_BY}",
             lambda n, least, again, name: (
                 n == lacking(messy, name) and least == again and least in (10, None if truth is None else truth.k)
             ),

@@ -116,3 +116,23 @@ def test_it_is_a_function_of_public_numbers_alone() -> None:
     assert made[0].notes[0] == made[1].notes[0]
     several = sf.Schema.parse(tomllib.loads(SCHEMA.replace("rows_per_person = 1", "rows_per_person = 2")))
     assert "practically exact" not in " ".join(sf.plan(several, sf.NoisyTable(5)).notes)
+
+
+def test_several_rows_of_a_person_are_not_said_to_be_people(tmp_path):
+    """Of a schema that says that nobody has more than 3 rows it was said that rows are counted as people."""
+    schema = {
+        "name": "visits",
+        "source": "public",
+        "rows_per_person": 3,
+        "attribute": {
+            "ward": {"role": "quasi", "values": ["a", "b"]},
+            "ill": {"role": "sensitive", "values": ["x", "y"]},
+        },
+    }
+    rows = pl.DataFrame({"ward": ["a", "b"] * 300, "ill": ["x", "x", "y"] * 200})
+    table = sf.read(rows, sf.Schema.parse(schema))
+    for method in (sf.NoisyTable(1), sf.Mondrian(k=5)):
+        sf.publish(table, method).save(tmp_path / method.name, allow_unaccounted=True)
+        verdict = str(sf.verify(tmp_path / method.name))
+        assert "nobody is taken to have more than 3 rows, as the publisher declares" in verdict
+        assert "counted as people" not in verdict

@@ -101,7 +101,7 @@ def walked(run: Callable[[Any], T], walk: Callable[[tuple[int, ...]], Walk] = Wa
 
 @dataclass(frozen=True)
 class Law:
-    """For all a reader sees of the choices: its probability and the counts it leaves to be noised."""
+    """For all a reader sees of the choices: its probability and the counts that still get noise."""
 
     chances: dict[Any, Decimal]
     _: KW_ONLY

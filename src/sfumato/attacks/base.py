@@ -211,6 +211,7 @@ class Gain:
     notes: tuple[str, ...] = ()
     details: Mapping[str, Any] = field(default_factory=dict)
     by_attribute: Mapping[str, Gain] = field(default_factory=dict, repr=False)
+    frequent: Share | None = None  # how often the most frequent value is right, said of everybody
     confidential: bool = True
 
     @property
@@ -253,6 +254,19 @@ class Gain:
         points = f"{_short(100 * self.value)} points [{_short(100 * low)}, {_short(100 * high)}]"
         return f"{said} and {_filled(self.miss, percent(self.controls.rate))}: gain {points}."
 
+    @property
+    def beside(self) -> str:
+        """Say how well one does without the release, which a rate is to be read beside; controls say it of membership.
+
+        A guess of what stands out is compared with the same guesses (`baseline`), and can be right less often than
+        whoever always says the most frequent value.
+        """
+        if self.frequent is not None:
+            return f"Always saying the most frequent {self.attribute} is right for {percent(self.frequent.rate)}."
+        if self.axis == "membership":
+            return ""
+        return f"A guess without the release is right for {percent(self.baseline.rate)}."
+
     def to_json(self) -> dict[str, Any]:
         """Return a plain mapping without records."""
         return {
@@ -271,6 +285,7 @@ class Gain:
             if len(self.by_attribute) > 1
             else {},
             "sentence": self.sentence,
+            "beside": self.beside,
             "stops": self.stops,
             "notes": list(self.notes),
             "details": dict(self.details),
@@ -279,7 +294,8 @@ class Gain:
 
     def describe(self) -> str:
         """Say in plain words what was found and what would stop it."""
-        lines = [self.sentence, f"A guess without the release succeeds on {self.baseline}."]
+        lines = [self.sentence, *([] if self.frequent is None else [self.beside])]
+        lines.append(f"A guess without the release succeeds on {self.baseline}.")
         if not self.better_than_baseline:
             lines.append("The attack is no better than that guess: it says nothing for or against the release.")
         if len(self.records):

@@ -5,8 +5,9 @@ Source    El Emam, Guide to the De-Identification of Personal Health Information
 Claim     The attacker knows the quasi-identifiers of a person who is in the table and points at one of the rows whose
           labels hold them, at random: of w rows the right one with chance 1 / w, of somebody with r rows there with
           r / w. A guess about somebody who is not in the table is wrong.
-          Prosecutor: 1 / f of the class of f rows, highest, mean and share above a threshold. Journalist: 1 / F, F
-          the people of the population there. Marketer: the mean of f / F over classes, weighted by rows.
+          Prosecutor: 1 / f of the class of f people (rows, where none are declared), highest, mean and share above a
+          threshold. Journalist: 1 / F, F the people of the population there (rows, where it has no key). Marketer: the
+          mean of f / F over classes, weighted by f.
           Where rows are drawn (cells, synthetic), none of them is anybody's: the attacker takes one that fits for the
           person's, and a match counts 1 / max(w, n), n the people of the table there with the person. Controls are
           matched in the same way, as if they were in the table. The risks of classes are not shown.
@@ -19,6 +20,7 @@ Checked   tests/claims/test_identity_attack.py::test_two_hundred_rows_worked_out
           tests/claims/test_identity_attack.py::test_copied_rows_fit_the_people_they_were_copied_from
           tests/claims/test_identity_attack.py::test_wrong_mutants_are_caught
           tests/claims/test_attacks_count_people.py::test_a_class_of_one_persons_rows_hides_nobody
+          tests/claims/test_attacks_count_people.py::test_the_risk_of_the_journalist_is_by_people
 Silent on what else is published beside the labels: sensitive values may identify (see `singling-out`).
 """
 
@@ -42,6 +44,7 @@ from sfumato.attacks.case import (
     whom,
 )
 from sfumato.counts import Table
+from sfumato.counts.people import Members
 from sfumato.counts.recoding import row_ids
 from sfumato.declare import MaybeRational, Whole, declare, parameter
 from sfumato.errors import ParameterError
@@ -177,9 +180,7 @@ class Identity:
         found: dict[str, Any] = {"prosecutor": prosecutor_risk(sizes)}
         if knowledge.population is not None:
             names = tuple(attribute.name for attribute in view.quasi)
-            counts = knowledge.population.counts(names)
-            here = _by_class(release, view, counts.codes.astype(np.int64), counts.weights)
-            found["journalist"] = journalist_risk(here[0], here[1])
+            found["journalist"] = journalist_risk(*_by_class(release, view, knowledge.population, names))
         if self.fraction is not None and release.form in ("generalized", "buckets"):
             share = float(self.fraction)
             people = max(1, round(int(sizes.sum()) / share))
@@ -269,19 +270,43 @@ def _rows_there(view: View, targets: Table, known: tuple[str, ...]) -> np.ndarra
     return np.bincount(box, weights=counts.weights[person], minlength=len(view.weight))
 
 
-def _by_class(release: Release, view: View, codes: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Rows and people of the population in each class."""
+def _by_class(release: Release, view: View, population: Table, names: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """Size of each class, in people where the release says how many, and the people of the population there.
+
+    Of a population with several rows a person, distinct people count; without a key of theirs, rows.
+    """
     kept = view.weight > 0
     if release.suppressed_group is not None:
         kept = kept & (view.group != release.suppressed_group)
     which = row_ids(view.labels.astype(np.int64))
-    person, box = holding_boxes(view, codes)
+    counts, members = population.counts(names), population.members(names)
+    point, box = holding_boxes(view, counts.codes.astype(np.int64))
     first = np.unique(which, return_index=True)[1]  # equal labels hold the same people: each counts once
     once = np.isin(box, first)
-    people = np.bincount(which[box[once]], weights=weight[person[once]], minlength=len(first))
-    rows = np.bincount(which, weights=np.where(kept, view.weight, 0), minlength=len(first))
-    some = rows > 0
-    return rows[some].astype(np.int64), people[some].astype(np.int64)
+    place, line = which[box[once]], point[once]
+    if members is None:
+        people = np.bincount(place, weights=counts.weights[line], minlength=len(first))
+    else:
+        people = _distinct_people(members, place, line, lines=len(counts), classes=len(first))
+    if release.people is not None and release.form == "generalized":
+        sizes = np.zeros(len(first), np.int64)
+        np.maximum.at(sizes, which[kept], release.people.classes[view.group[kept]])
+    else:
+        sizes = np.bincount(which, weights=np.where(kept, view.weight, 0), minlength=len(first))
+        if members is not None:  # rows of a class, of unknown people: no more of these than the population has there
+            sizes = np.where(sizes > 0, np.minimum(sizes, np.maximum(people, 1)), 0)
+    some = sizes > 0
+    return sizes[some].astype(np.int64), people[some].astype(np.int64)
+
+
+def _distinct_people(members: Members, place: np.ndarray, line: np.ndarray, *, lines: int, classes: int) -> np.ndarray:
+    """How many people have a row in each class; `line` is one of the counts, `place` a class that holds it."""
+    from scipy.sparse import csr_matrix
+
+    held = csr_matrix((np.ones(len(place)), (line, place)), shape=(lines, classes))
+    shape = (int(members.person.max(initial=-1)) + 1, lines)
+    who = csr_matrix((np.ones(len(members.person)), (members.person, members.line)), shape=shape)
+    return np.asarray((who @ held > 0).sum(axis=0)).reshape(-1)
 
 
 # How many people are alone in the population with what a sample shows of them: super-population estimators.

@@ -259,17 +259,22 @@ def inference_gain(
     Of somebody who guesses the most risen value the same guesses are the baseline, as often right as the value is had.
     """
     people = targets.people
-    if risen and targets.usual is not None:
-        baseline = share_of(targets.usual, people.weight)
-    else:
-        even = (overall / max(1, overall.sum()))[None, :]
-        baseline = in_parts(
+    even = (overall / max(1, overall.sum()))[None, :]
+
+    def unseen(wrong: int) -> Share:
+        return in_parts(
             people,
             len(overall),
             lambda part: guessed(
-                part, np.repeat(even, len(part.weight), axis=0), overall=overall, groups=groups, ruled_out=ruled_out
+                part, np.repeat(even, len(part.weight), axis=0), overall=overall, groups=groups, ruled_out=wrong
             ),
         ).share
+
+    frequent = unseen(0)
+    if risen and targets.usual is not None:
+        baseline = share_of(targets.usual, people.weight)
+    else:
+        baseline = unseen(ruled_out) if ruled_out else frequent
     knows = f"knows {joined_words(known)}{holds}"
     if ruled_out:
         knows += f" and rules out {count_of(ruled_out, 'wrong value')}"
@@ -290,6 +295,7 @@ def inference_gain(
         whom=people.whom,
         attribute=attribute,
         notes=notes,
+        frequent=frequent,
         details={
             "certain and right": certain.to_json(),
             "mean belief in the truth": float(np.average(targets.chance, weights=people.weight)),

@@ -96,7 +96,10 @@ class Suite:
         if not self.controlled:
             found.append(NO_CONTROL)
         if self.rehearsed:
-            found.append("Rehearsed: the mechanism was run on half of the table, and the other half are the controls.")
+            found.append(
+                "Measured on a rehearsal with half the rows: the mechanism was run on them, and the other half are the "
+                "controls. The release itself may have other classes."
+            )
         if self.distances:
             said = ", ".join(f"{name} {far:.3g}" for name, far in self.distances.items())
             found.append(f"Distance to the closest published row, median ({said}): not evidence. {NOT_EVIDENCE}")
@@ -106,7 +109,11 @@ class Suite:
         """Say each in a sentence, with what would stop it."""
         lines = list(self.notes())
         for gain in self.gains:
-            lines += ["", f"{gain.attack}: {gain.sentence}", f"  What would stop it: {gain.stops}."]
+            lines += [
+                "",
+                f"{gain.attack}: {gain.sentence} {gain.beside}".rstrip(),
+                f"  What would stop it: {gain.stops}.",
+            ]
             lines += [f"  {note}" for note in gain.notes]
             if not gain.better_than_baseline:
                 lines.append(f"  No better than a guess without the release ({percent(gain.baseline.rate)}).")

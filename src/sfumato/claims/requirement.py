@@ -313,14 +313,16 @@ def requirement_notes(requirement: Requirement, schema: Schema) -> tuple[str, ..
     if target := [attribute.name for attribute in schema.role("target")]:
         names = ", ".join(target)
         notes.append(
-            f"{names}: published without being made coarser, it may be one and the same in a class, and who knows it "
-            "learns more"
+            f"{names}: published without being made coarser, so that all of a class may have one value, and a reader "
+            "who knows it of somebody learns more"
         )
     if requirement.reads_sensitive:
         missing = [attribute.name for attribute in schema.sensitive if attribute.no_value_codes]
         if missing:
             names = ", ".join(missing)
-            notes.append(f"who lacks {names}: missing counts as a value of its own, so the known ones may be all alike")
+            notes.append(
+                f"people without {names}: missing counts as a value of its own, so the known ones may all be one"
+            )
         if any(attribute.kind == "nominal" for attribute in schema.sensitive):
             notes.append("values that mean nearly the same: each value that the schema lists counts as a different one")
     if labels == {"k-anonymity"}:

@@ -86,7 +86,7 @@ def table_warnings(table: Any, claim: Claim) -> list[str]:
         found.append(f"{', '.join(texts)} {looks}: its values are published. Read them, or give the role other")
     found += [f"{one.path}: {one.rule}; {one.hint}" for one in table.two_people()]
     keys = table.suspected_keys() or table.same_days()
-    looked_at = (*table.stray(), *table.mixed_keys(), *keys, *table.unclear(), *table.related())
+    looked_at = (*table.stray(), *table.mixed_keys(), *keys, *table.unclear(), *table.related(), *table.paired())
     seen += [f"{one.path} {one.rule}; {one.hint}" for one in looked_at]
     mark = "confidential, not covered by the claim: " if claim.kind == "proved" else ""
     return [*found, *(f"{mark}{one}" for one in seen)]

@@ -6,7 +6,9 @@ Claim     Copies are reported only where they are many (more than 5 % of the row
           depended on one other column at most; ten times, where a quarter of the rows are copies and six columns or
           fewer tell them apart. Rows that agree in every quasi-identifier are reported where there are
           ten times as many pairs of them, and 20 combinations that occur again. A join is reported where nearly all
-          combinations occur a multiple of m times, and chance would have it so once in a billion tables.
+          combinations occur a multiple of m times, and chance would have it so once in a billion tables. Pairs are
+          reported where three in five combinations of the quasi-identifiers occur an even number of times, at that
+          chance: a warning only, since matched people are paired as well.
 Because   the chance that two rows agree in every column is then the product of the chances that they agree in one
           column given that they agree in the column which says most about it; both are counted on pairs of rows that
           are not copies, so that copies do not excuse themselves. A column in which all different rows differ is left
@@ -19,6 +21,8 @@ Checked   tests/claims/test_copies.py::test_ordinary_tables_with_equal_rows_are_
           tests/claims/test_joined_rows.py::test_a_join_that_repeats_rows_is_refused
           tests/claims/test_joined_rows.py::test_ordinary_tables_are_not_reported
           tests/claims/test_joined_rows.py::test_mutants_are_caught
+          tests/claims/test_joined_rows.py::test_two_rows_a_person_are_warned_of
+          tests/claims/test_joined_rows.py::test_people_drawn_by_themselves_are_not_paired
           tests/claims/test_rows_of_one_person.py::test_rows_that_agree_in_every_quasi_identifier_are_refused
 Silent on joins that repeat some rows more often than others,
           on copies in which one cell was changed, copies that one column alone tells from other rows,
@@ -49,6 +53,7 @@ __all__ = [
     "alike_beyond_chance",
     "beyond_chance",
     "find_copies",
+    "paired_share",
     "row_kinds",
     "shared_multiple",
 ]
@@ -66,8 +71,11 @@ _ALONE = 0.95  # different values for each different row, from which a column is
 _ENOUGH = 8  # pairs of rows that agree in a column, from which another column is said to depend on it
 _MULTIPLES, _NEARLY, _BY_CHANCE = range(12, 1, -1), 0.95, 1e-9  # multiples looked for, their share and its chance
 _CASES = 3  # a multiple from which a column may tell the rows apart; two are often cases and their matched controls
+_PAIRED = 0.6  # the share of combinations that occur an even number of times, from which rows may be pairs
 _LOOKED_AT = 100_000  # combinations by which multiples are judged where a column is left out
-_ROW, _OFTEN = "\0row", "\0times"
+_ROW, _OFTEN, _HASH = "\0row", "\0times", "\0hash"
+_LOWEST = 2**60  # hashes below it, one in 16: the cells of such rows are kept while all rows are counted
+_NOT_WIDE, _CELLS = 250, 20_000_000  # columns and cells of a table of which that is done
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -125,17 +133,29 @@ def find_copies(source: Source) -> Copies | None:
     names = [name for name in source.columns if supported(types[name])]
     if len(names) < 2:
         return None
-    times, places = row_kinds(source, names)
+    times, places, cells = _kinds_and_cells(source, names)
     rows, copies = int(times.sum()), int(times.sum()) - len(times)
     if not _many(times):
         return None
-    kept = np.sort(places[:_SAMPLE])
-    frame = source.scan(names).with_row_index(_ROW)
-    cells = source.collect(frame.filter(pl.col(_ROW).is_in(kept.tolist())).select(_ROW, *names))
-    weight = pl.DataFrame({_ROW: places, _OFTEN: times}).with_columns(pl.col(_ROW).cast(pl.UInt32))
-    cells = cells.join(weight, on=_ROW, how="left", maintain_order="left")
+    if cells is None:
+        frame = source.scan(names).with_row_index(_ROW)
+        cells = source.collect(frame.filter(pl.col(_ROW).is_in(np.sort(places[:_SAMPLE]).tolist())))
+    weight = pl.DataFrame({_ROW: places[:_SAMPLE], _OFTEN: times[:_SAMPLE]}).with_columns(pl.col(_ROW).cast(pl.UInt32))
+    cells = cells.join(weight, on=_ROW, how="inner", maintain_order="left")
     codes = [cells[name].rank("dense").fill_null(0).to_numpy().astype(np.int64) for name in names]
     return Copies(copies, rows=rows) if _far_too_many(codes, cells[_OFTEN].to_numpy(), times) else None
+
+
+def _kinds_and_cells(source: Source, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray, pl.DataFrame | None]:
+    """Return `row_kinds` and, where one scan gives them, rows with the lowest hashes: the sample is among them."""
+    if len(names) > _NOT_WIDE or source.height() * len(names) > _CELLS:
+        return *row_kinds(source, names), None
+    frame = source.scan(names).with_row_index(_ROW).with_columns(pl.struct(names).hash().alias(_HASH))
+    found, cells = source.collect_all([frame.select(_HASH), frame.filter(pl.col(_HASH) < _LOWEST)])
+    hashes = found[_HASH].to_numpy()
+    times, places = _times(hashes, np.arange(len(hashes)))
+    kept = bool((hashes[places[:_SAMPLE]] < _LOWEST).all())
+    return times, places, cells if kept else None
 
 
 def _far_too_many(codes: Sequence[np.ndarray], weights: np.ndarray, times: np.ndarray) -> bool:
@@ -216,6 +236,17 @@ def shared_multiple(codes: np.ndarray, times: np.ndarray, least: int = 1) -> tup
             if found:
                 return (found[0], kept, found[1])
     return None
+
+
+def paired_share(times: np.ndarray) -> float:
+    """Return the share of combinations that occur an even number of times, where it is far above chance; else 0.
+
+    Of people who are drawn by themselves fewer than half of the combinations that occur do so an even number of times,
+    whatever their number: of a Poisson number, P(even and not 0) < P(odd).
+    """
+    even = int((times % 2 == 0).sum())
+    share = even / max(len(times), 1)
+    return share if share >= _PAIRED and binom.sf(even - 1, len(times), 0.5) < _BY_CHANCE else 0.0
 
 
 def _multiple(times: np.ndarray, least: int) -> tuple[int, bool] | None:

@@ -64,9 +64,9 @@ class Derived:
         """Return it as something to look at before publishing."""
         known, said = " and ".join(self.known), f"{self.describe()} in nearly all rows"
         apart = f"anyone who knows a person's {known} can tell the rows of a class apart by it"
-        rule = f"{said}, and is published unchanged: {apart}"
+        rule = f"{said}, and is not made coarser: {apart}"
         if not self.follows:
-            rule = f"{said}: published unchanged, {self.column} says again what is made coarser"
+            rule = f"{said}: not made coarser itself, {self.column} says again what is made coarser"
         return Problem(where, rule, DERIVED_HINT)
 
 
@@ -90,7 +90,7 @@ class LooseRelation:
     def problem(self, where: str) -> Problem:
         """Return it as something to look at before publishing."""
         rule = (
-            f"{self.known} tells much of {self.column}, which is published unchanged: {self.right:,} of {self.total:,} "
+            f"{self.known} tells much of {self.column}, which is not made coarser: {self.right:,} of {self.total:,} "
             f"{self.many} have the most frequent {self.column} of those with nearly the same {self.known}, and "
             f"{self.usual:,} that of all; {self.sure:,} {self.many} are among at least {_TOGETHER} of whom "
             f"{100 * _SURE:.0f} % or more have one {self.column}"

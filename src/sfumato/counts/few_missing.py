@@ -1,11 +1,13 @@
-"""Quasi-identifiers that too few rows or people lack to be a class of their own, so that no class is cut by them.
+"""Quasi-identifiers that too few rows or people lack to be a class of their own: no class with these is cut by it.
 
 Source    Ours.
 Claim     A column is named only if the rows without a value are fewer than a class needs: in rows, or, where people
           are counted, in the shares by which they are weighed when cuts are sought (mechanisms/people.py).
 Because   no label but `*` holds missing beside a value, so that the first cut by the column parts the two, and a part
-          that is too small is not allowed.
+          that is too small is not allowed. A class that another column parted from them is cut by the column all the
+          same.
 Checked   tests/unit/counts/test_few_missing.py::test_mondrian_never_cuts_a_named_column
+          tests/unit/counts/test_few_missing.py::test_the_fix_that_is_named_to_people_with_several_rows_works
           tests/unit/counts/test_few_missing.py::test_as_many_as_a_class_needs_are_not_named
           tests/unit/counts/test_few_missing.py::test_people_are_weighed_by_shares_of_their_rows
 Silent on columns that enough rows lack, but not in every part of the table; on tables that are not held.
@@ -50,7 +52,7 @@ def few_missing(table: Table, least: int, *, suppressing: bool = False) -> list[
             hint = 'missing = { values = [...], action = "suppress" } leaves these rows out'
             if suppressing:
                 hint += ", and so does max_suppressed where that buys more"
-            rule = f"{said}, so no class of {least} can be cut by {attribute.name}"
+            rule = f"{said}, so no class of {least} that holds any of them can be cut by {attribute.name}"
             found.append(Problem(attribute.where, rule, hint, rows=rows))
     return found
 

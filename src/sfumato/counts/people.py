@@ -18,6 +18,7 @@ Silent on keys that are wrong: two people under one key count as one, a person u
 
 from __future__ import annotations
 
+import datetime as dt
 import hashlib
 import math
 import re
@@ -33,6 +34,7 @@ from sfumato.engines.grouping import packed
 from sfumato.errors import Problem, count_of
 from sfumato.io.decode_cell import canonical_text
 from sfumato.io.encode import supported
+from sfumato.io.errors import LAST_DIGITS_LOST, READ_AS_TEXT
 from sfumato.io.source import KINDS, ROWS, Source
 from sfumato.schema import Schema
 from sfumato.schema.word_hints import NO_VALUE, holds_counts, means_none, named_like_counts, tokens
@@ -57,6 +59,7 @@ __all__ = [
     "other_keys",
     "read_people",
     "repeated_keys",
+    "rounded_problem",
     "rows_kept",
     "visit_like",
 ]
@@ -159,6 +162,11 @@ _NINES = r"^9{6,}$"  # a number that is often written for no key, and may be one
 _LETTERS, _SIGNS = r"[\p{L}\p{N}]", r"[^\p{L}\p{M}\p{N}]"
 _UNSEEN = r"[[\p{Cf}\p{Cc}]--\s]"  # characters nobody sees, blanks aside
 _ZEROS = r"(^|\D)0+(\d)"
+_ABROAD = r"^\s*\+\s*[1-9][\d ()/.-]{8,18}\s*$"  # +31 6 12345678
+_COUNTRY = (  # codes of countries (ITU E.164): of one, two or three digits
+    r"^\+(?:1|7|2[07]|3[0-469]|4[013-9]|5[1-8]|6[0-6]|8[1246]|9[0-58]|\d{3})"
+)
+_INSTANT = r"^\s*\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?\s?(Z|[+-]\d{2}(:?\d{2})?)\s*$"
 _TWO_LETTERS = str.maketrans({"\u00e4": "ae", "\u00f6": "oe", "\u00fc": "ue", "\u00f8": "oe", "\u00e5": "aa"})
 
 
@@ -168,7 +176,7 @@ class People:
 
     Keys themselves are not held. People with one row have no hash (0): no rule asks for it. `blank` counts rows without
     a key, `worded` those of them with a word in its place, `nines` those whose key is a long number of nines, `alike`
-    keys that differ from another only in how they are written.
+    keys that differ from another only in how they are written, `rounded` rows whose key is a float that lost digits.
     """
 
     ids: np.ndarray
@@ -178,6 +186,7 @@ class People:
     worded: int = 0
     nines: int = 0
     alike: int = 0
+    rounded: int = 0
 
     def of_rows(self, weights: np.ndarray | None) -> bool:
         """Whether hardly any key has a second row, so that it may be one of rows."""
@@ -279,9 +288,11 @@ def bare_keys(columns: Sequence[pl.Series]) -> list[pl.Series]:
 def _folded(keys: pl.Series) -> pl.Series:
     """Return keys without case, blanks, unseen characters, forms of a letter and leading zeros of a run of digits.
 
-    A surname before a comma goes to the end.
+    A surname before a comma goes to the end, a telephone number loses the code of its country, and a time with a zone
+    is that of UTC.
     """
     seen = keys.str.replace_all(_UNSEEN, "").str.replace(SURNAME_FIRST, "$2 $1")
+    seen = _with_instants(_with_national_numbers(seen))
     wide = (seen.str.len_bytes() != seen.str.len_chars()).arg_true()
     if len(wide):
         seen = seen.scatter(
@@ -289,6 +300,28 @@ def _folded(keys: pl.Series) -> pl.Series:
         )
     short = seen.str.to_lowercase().str.replace_all(_ZEROS, "$1$2")
     return short.str.replace_all(r"\s+", "").str.replace_all(_ZEROS, "$1$2")
+
+
+def _with_national_numbers(keys: pl.Series) -> pl.Series:
+    """Return keys; +31 6 12345678 as 612345678, which is what 06 12345678 becomes without its leading zero."""
+    abroad = keys.str.contains(_ABROAD).fill_null(value=False)
+    if not abroad.any():
+        return keys
+    digits = keys.str.replace_all(r"[^+\d]", "").str.replace(_COUNTRY, "")
+    return pl.select(pl.when(abroad).then(digits).otherwise(keys)).to_series()
+
+
+def _with_instants(keys: pl.Series) -> pl.Series:
+    """Return keys; a time of a day with a zone as that of UTC, so that one instant is one key."""
+    timed = keys.str.contains(_INSTANT).fill_null(value=False).arg_true()
+    return keys.scatter(timed, pl.Series(list(map(_utc, keys.gather(timed).to_list())), dtype=pl.String))
+
+
+def _utc(text: str) -> str:
+    try:
+        return dt.datetime.fromisoformat(text.strip()).astimezone(dt.UTC).isoformat()
+    except (ValueError, OverflowError):
+        return text
 
 
 def _plain_letters(key: str) -> str:
@@ -355,6 +388,15 @@ def blank_problem(columns: Sequence[str], blank: int, worded: int = 0) -> list[P
     return [Problem("person", rule, hint, rows=blank)]
 
 
+def rounded_problem(columns: Sequence[str], rounded: int) -> list[Problem]:
+    """Return a problem when keys are floats that may stand for several whole numbers: people would be one person."""
+    if not rounded:
+        return []
+    has = count_of(rounded, "row has", "rows have")
+    rule = f"{has} a key in {', '.join(columns)} that is a number {LAST_DIGITS_LOST}"
+    return [Problem("person", rule, READ_AS_TEXT, rows=rounded)]
+
+
 _EXACT = "person_exact = true in the schema"
 
 
@@ -385,7 +427,10 @@ def alike_problem(alike: int, exact: str = _EXACT) -> list[Problem]:
     if not alike:
         return []
     differ = f"{alike} keys differ from another only in case, blanks, punctuation or leading zeros"
-    rule = f"{differ}, or in the order of a name or the form of a letter; one person would be counted as several"
+    rule = (
+        f"{differ}, or in the order of a name, the form of a letter, the code of a country or the zone of a time; one "
+        "person would be counted as several"
+    )
     hint = f"write each key in one way in the file, or {exact} where they are different people"
     return [Problem("person", rule, hint, count=alike)]
 

@@ -26,6 +26,7 @@ from sfumato.counts.people import (
     key_columns,
     nines_problem,
     read_people,
+    rounded_problem,
     rows_kept,
 )
 from sfumato.engines import Engine, Parts, PersonLines
@@ -48,8 +49,9 @@ from sfumato.engines.spark import (
     totals,
 )
 from sfumato.errors import Problem
+from sfumato.io.decode_cell import WHOLE_FLOATS
 from sfumato.io.source import guarded
-from sfumato.io.spark import Guarded, by_key, collected, framed, quiet
+from sfumato.io.spark import Guarded, by_key, collected, framed, quiet, quoted
 from sfumato.schema import Attribute
 
 __all__ = ["SparkPeople", "spark_people"]
@@ -125,6 +127,7 @@ def spark_people(
     blank, worded, nines, alike = (int(seen[name].sum()) for name in _TOLD)
     wrong = blank_problem(keys, blank, worded)
     wrong += [] if exact else alike_problem(alike) + nines_problem(nines)
+    wrong += rounded_problem(keys, _rounded(frame, keys))
     width = len(columns)
     problems = problems_of(raw, attributes, refusals(every.selectExpr(*columns, ROWS), width))
     stays = placed.filter(f"NOT ({any_negative(width)})" if not blank else "FALSE")
@@ -147,6 +150,15 @@ def spark_people(
         surplus=kept - rows,
     )
     return problems, wrong, engine
+
+
+def _rounded(frame: Any, keys: Sequence[str]) -> int:
+    """Return how many rows have a key that is a float and may stand for several whole numbers."""
+    floats = [quoted(name) for name, kind in frame.dtypes if name in keys and kind in ("double", "float")]
+    if not floats:
+        return 0
+    large = " OR ".join(f"(NOT isnan({name}) AND abs({name}) >= {WHOLE_FLOATS:.0f}D)" for name in floats)
+    return int(guarded(_WHERE, frame.filter(large).count))
 
 
 def _stats() -> str:

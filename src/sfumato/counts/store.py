@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from sfumato.counts.people import People, alike_problem, blank_problem, nines_problem, read_people
+from sfumato.counts.people import People, alike_problem, blank_problem, nines_problem, read_people, rounded_problem
 from sfumato.counts.stray_rows import header_again, header_problems
 from sfumato.engines import Engine
 from sfumato.engines.coding import column_of, plain_texts, refuse_types
 from sfumato.engines.large_tables import Opened, engine_of, is_large, spark_of, stream
 from sfumato.errors import Problem, ReadError, count_of
-from sfumato.io.decode_cell import ASK
+from sfumato.io.decode_cell import ASK, WHOLE_FLOATS, too_large_for_a_float
 from sfumato.io.dialect import guesses_of
 from sfumato.io.encode import Encoded, exact_cells, first_look, settle, settle_objects
 from sfumato.io.errors import cell_problems, missing_columns, refused
 from sfumato.io.source import ROWS, Source, guarded
 from sfumato.limits import DRIVER_CELLS, HELD_ROWS
-from sfumato.schema import Attribute, Grid
+from sfumato.schema import Attribute, Grid, Values
 
 __all__ = ["Store"]
 
@@ -97,7 +98,8 @@ class Store:
         if self.people is None:
             return self.wrong_keys
         alike = [] if self.exact else alike_problem(self.people.alike) + nines_problem(self.people.nines)
-        return blank_problem(self.person, self.people.blank, self.people.worded) + alike
+        rounded = rounded_problem(self.person, self.people.rounded)
+        return blank_problem(self.person, self.people.blank, self.people.worded) + alike + rounded
 
     def _missing_key(self) -> list[Problem]:
         """Return a problem for each column of the person's key that the table lacks."""
@@ -209,8 +211,9 @@ def _encode(
     encoded = []
     for attribute in attributes:
         column = codes[attribute.name]
-        values = source.objects(column_of(attribute)) if attribute.spelt else None
-        if values is not None:
+        listed = isinstance(attribute.values, Values)
+        values = source.objects(column_of(attribute)) if attribute.spelt or listed else None
+        if values is not None and (attribute.spelt or any(map(too_large_for_a_float, values))):
             encoded.append(settle_objects(attribute, column, values))
             continue
         if not (column == ASK).any():
@@ -220,7 +223,19 @@ def _encode(
         asked = plain_texts(leftover)
         encoded.append(guarded(source.name, partial(settle, attribute, column, asked)))
     people = read_people([plain_texts(found[key].head(height)) for key in keys], weights) if keys else None
+    if people is not None:
+        rounded = np.logical_or.reduce([_rounded(source.objects(keys[key]), found[key].head(height)) for key in keys])
+        people = replace(people, rounded=int(rounded.sum() if weights is None else weights[rounded].sum()))
     return encoded, people, weights, height, again is not None and bool(found[_AGAIN].any())
+
+
+def _rounded(objects: Sequence[Any] | None, cells: pl.Series) -> np.ndarray:
+    """Return which cells are floats that may have lost their last digits; `objects` where the cells were made texts."""
+    if objects is not None:
+        return np.array([too_large_for_a_float(cell) for cell in objects], bool)
+    if not cells.dtype.is_float():
+        return np.zeros(len(cells), bool)
+    return (cells.cast(pl.Float64).abs() >= WHOLE_FLOATS).fill_null(value=False).to_numpy()
 
 
 def _grids(attributes: Sequence[Attribute]) -> dict[str, Grid]:

@@ -38,7 +38,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 
 import numpy as np
 import polars as pl
@@ -104,13 +104,17 @@ class _Rows:
     _: KW_ONLY
     texts: dict[str, pl.Series]
     height: int
+    numbers: dict[str, np.ndarray | None] = field(default_factory=dict)  # of columns that were asked for
 
     def number(self, name: str) -> np.ndarray | None:
-        """Return a column of numbers, None where nine in ten cells are none."""
-        text = self.texts[name].str.replace(",", ".", literal=True)
-        found = text.cast(pl.Float64, strict=False).fill_nan(None)
-        filled = len(text) - text.null_count()
-        return None if not filled or found.drop_nulls().len() < _AGREE * filled else found.to_numpy()
+        """Return a column of numbers, None where fewer than nine in ten cells are numbers."""
+        if name not in self.numbers:
+            text = self.texts[name].str.replace(",", ".", literal=True)
+            found = text.cast(pl.Float64, strict=False).fill_nan(None)
+            filled = len(text) - text.null_count()
+            some = filled and found.drop_nulls().len() >= _AGREE * filled
+            self.numbers[name] = found.to_numpy() if some else None
+        return self.numbers[name]
 
 
 @dataclass(frozen=True, slots=True)
@@ -687,8 +691,11 @@ def _same_part(rows: _Rows, key: np.ndarray, quasi: Sequence[str], least: int, p
     agrees as well, and such a list is not evidence. Nor are runs that say a quasi-identifier each: two runs together
     are a key only by what neither says alone.
     """
+    sizes = np.bincount(key[key >= 0])
+    if sizes.max(initial=0) <= least:  # most parts of most codes hardly repeat: nothing needs to be put in order
+        return ""
     groups = _Groups.of(key)
-    if groups.most <= least or not groups.repeats(rows.height, _REPEATED):
+    if not groups.repeats(rows.height, _REPEATED):
         return ""
     if _agrees(rows, groups, quasi, least, apart=True):
         held, agreed = list(quasi), "every"

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from sfumato.counts.copies import COPIES_SHARE, alike_beyond_chance, find_copies, shared_multiple
+from sfumato.counts.copies import COPIES_SHARE, alike_beyond_chance, find_copies, paired_share, shared_multiple
 from sfumato.counts.counts import Counts, checked_names
 from sfumato.counts.derived import Derived, derived_columns, related_columns
 from sfumato.counts.few_missing import FEW, few_missing
@@ -46,7 +46,7 @@ from sfumato.limits import DRIVER_CELLS
 from sfumato.schema import Attribute, Days, Grid, Schema, Values
 from sfumato.schema.fingerprints import FewRows, Fingerprints, lonely_people, lonely_rows, rows_of_few
 from sfumato.schema.free_text import HeldValues, address_rule, names_rule, refuse_free_text
-from sfumato.schema.word_hints import suggested, two_people
+from sfumato.schema.word_hints import names_a_category, two_people
 from sfumato.visible import notebook
 
 __all__ = ["Table", "check", "read"]
@@ -500,9 +500,34 @@ class Table:
         )
         return [Problem(self._store.name, rule, hint, count=times)]
 
+    def paired(self) -> list[Problem]:
+        """Return a problem where rows seem to be pairs that agree in every quasi-identifier: two rows of a person.
+
+        Only where rows are called people on somebody's word, each row a different one. Two people who were matched,
+        a case and its control, look the same, so that this is a warning.
+        """
+        schema = self.schema
+        if schema.rows_per_person > 1 or not schema.trusted or schema.copies_are_people or len(schema.quasi) < 2:
+            return []
+        if not self.held:
+            return []
+        times = self.counts([attribute.name for attribute in schema.quasi]).weights
+        share = paired_share(times)
+        if not share:
+            return []
+        rule = (
+            f"{share:.0%} of the combinations of quasi-identifiers occur an even number of times, far more than by "
+            "chance, as where people have two rows each: every class may hold half as many people as rows"
+        )
+        hint = (
+            "name the `person`, or delete rows_per_person: promises then speak of rows; copies_are_people = true where "
+            "they are different people, such as cases and their matched controls"
+        )
+        return [Problem(self._store.name, rule, hint, rows=int(times[times % 2 == 0].sum()))]
+
     def _alike_rows(self, *, joined: bool) -> list[Problem]:
         """Return the first reason to take several rows for one person's."""
-        return self.same_days() or self.alike() or (self.joined() if joined else [])
+        return self.same_days() or self.alike() or (self.joined() if joined else []) or self.paired()
 
     def refuse_copies(self) -> None:
         """Raise where a claim would count copies of rows as people. Never for a claim that is proved: it is a veto."""
@@ -570,15 +595,16 @@ class Table:
         """Raise where a sensitive or target column looks like free text: names of people may stand in it."""
         refuse_free_text(self.held_values([attribute.name for attribute in self.schema.carried]))
 
-    def held_values(self, names: Sequence[str]) -> dict[str, HeldValues]:
+    def held_values(self, names: Sequence[str], *, numbers: bool = False) -> dict[str, HeldValues]:
         """Return how many rows and people have each value of the columns whose values are listed. Confidential.
 
+        With `numbers` also of those with a range of numbers, each value named by its code.
         Without a `person`, somebody is taken to have as many rows as the schema says; in Spark, rows are counted.
         """
         found, far = {}, self._far()
         for name in names:
             domain = self.schema[name].domain
-            if not isinstance(domain, Values):
+            if not (isinstance(domain, Values) or (numbers and isinstance(domain, Grid))):
                 continue
             counts = self.counts(name)
             people = -(-counts.weights // (1 if self.schema.person else self.schema.rows_per_person))
@@ -586,13 +612,15 @@ class Table:
             if members is not None:
                 people = np.bincount(members.line, minlength=len(counts))
             codes = counts.codes[:, 0].tolist()
-            texts = [domain.names[code] if code < len(domain.names) else None for code in codes]
+            texts = [
+                (domain.names[code] if isinstance(domain, Values) else str(code)) if code < domain.size else None
+                for code in codes
+            ]
             rows, held = (
                 {text: many for text, many in zip(texts, numbers.tolist(), strict=True) if text is not None}
                 for numbers in (counts.weights, people)
             )
-            category = bool(suggested(name) & {"quasi", "sensitive"})
-            found[name] = HeldValues(rows, people=held, known=category)
+            found[name] = HeldValues(rows, people=held, known=names_a_category(name))
         return found
 
     def require(self) -> None:

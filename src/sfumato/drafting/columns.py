@@ -25,6 +25,7 @@ from sfumato.drafting.infer_formats import (
 from sfumato.errors import count_of
 from sfumato.io.decode_cell import canonical_text
 from sfumato.io.encode import cells_of, days_in, numbers_with_point, supported
+from sfumato.io.errors import LAST_DIGITS_LOST, READ_AS_TEXT
 from sfumato.io.source import ROWS, Source, slices
 from sfumato.schema.word_hints import NO_VALUE, means_none
 
@@ -39,7 +40,8 @@ class ColumnFacts:
     """One column: how many values, which, and whether they are numbers or days.
 
     `strays` is how many texts or numbers were taken for no value by their look alone; `unread` are the texts that are
-    no days or numbers in a column of these.
+    no days or numbers in a column of these. `lost_digits` counts cells that are floats of 2^53 or more: such a column
+    cannot be read as codes, so nothing else is said of it.
     """
 
     name: str
@@ -54,6 +56,7 @@ class ColumnFacts:
     days: tuple[dt.date, dt.date] | None = None
     plain: bool = True
     strays: int = 0
+    lost_digits: int = 0
     unread: tuple[str, ...] = field(default=(), repr=False)
     spelling: Spelling = PLAIN
 
@@ -112,7 +115,20 @@ def _facts(
     for name in many:
         counted_as = {"rows": rows, "distinct": distinct[name], "nulls": nulls[name]}
         facts[name] = _many(source, frame, name, types[name], written.get(name), **counted_as)
-    return [facts.get(name, ColumnFacts(name, rows=rows, distinct=0, plain=False)) for name in names]
+    found = [facts.get(name, ColumnFacts(name, rows=rows, distinct=0, plain=False)) for name in names]
+    return [_readable(source, types[one.name], one) for one in found]
+
+
+def _readable(source: Source, dtype: pl.DataType, column: ColumnFacts) -> ColumnFacts:
+    """Return a column, without its values where reading would refuse some: large numbers that are held as floats."""
+    if column.numbers is not None or column.days is not None or not (dtype.is_float() or isinstance(dtype, pl.String)):
+        return column
+    lost = source.lost_digits(column.name)
+    if not lost:
+        return column
+    ask = f"kind: {count_of(lost, 'cell is a number', 'cells are numbers')} {LAST_DIGITS_LOST}; {READ_AS_TEXT}"
+    none = ColumnFacts(column.name, rows=column.rows, distinct=column.distinct, nulls=column.nulls, plain=False)
+    return replace(none, lost_digits=lost, spelling=Spelling(ask=(f"{ask}, and draft again",)))
 
 
 def _raw(name: str, dtype: pl.DataType) -> pl.Expr:

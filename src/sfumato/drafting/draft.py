@@ -23,7 +23,7 @@ from sfumato.io.errors import refused
 from sfumato.io.source import Source, open_source
 from sfumato.schema import Role
 from sfumato.schema.domain import decimal_text
-from sfumato.schema.word_hints import holds_counts, named_like_counts, suggested, two_people
+from sfumato.schema.word_hints import holds_counts, may_name_counts, named_like_counts, suggested, two_people
 from sfumato.visible import visible
 
 __all__ = ["Look", "draft", "look_at", "toml_text"]
@@ -201,6 +201,7 @@ def _array(items: list[str]) -> str:
 
 _COLUMNS = 50_000  # docs/limits.md
 _CLOSE = 0.2  # shares of rows that are alike are distinguished from this difference on
+_NUMBERING = 0.9  # the share of different numbers from which they number rows
 _ROWS_EACH = 10  # an identifier with more rows a value is rather that of a clinic than of a person
 
 
@@ -260,7 +261,7 @@ def look_at(
         raise ReadError(again)
     facts = column_facts(source, written)
     seen = table_facts(source, facts)
-    counting = [one.name for one in facts if named_like_counts(one.name) and _whole(one)]
+    counting = [one.name for one in facts if _named_like_counts(one) and _whole(one)]
     named = [proposal for proposal in proposals(facts, seen) if proposal.name.strip()]
     person = _person(source, facts, seen, [proposal.name for proposal in named if proposal.role == "quasi"])
     if not named:
@@ -301,6 +302,11 @@ def draft(
     return look_at(data, name=name, header=header, delimiter=delimiter, encoding=encoding, sheet=sheet).schema_text()
 
 
+def _named_like_counts(column: ColumnFacts) -> bool:
+    """Whether a column's name may mean numbers of people; numbers that hardly repeat are rather those of rows."""
+    return named_like_counts(column.name) or (may_name_counts(column.name) and column.uniqueness < _NUMBERING)
+
+
 def _whole(column: ColumnFacts) -> bool:
     """Whether a column holds whole numbers that may count people."""
     if column.texts is None:
@@ -336,7 +342,8 @@ def _person(source: Source, facts: Sequence[ColumnFacts], seen: TableFacts, quas
 def _of_a_person(facts: Sequence[ColumnFacts], seen: TableFacts) -> list[Repeated]:
     """Return the identifiers that seem to say whom a row is about: those with a few rows for each of their values."""
     filled = {column.name: column.rows - column.nulls for column in facts}
-    likely = [one for one in seen.repeated if filled[one.name] < _ROWS_EACH * one.values]
+    lost = {column.name for column in facts if column.lost_digits}
+    likely = [one for one in seen.repeated if filled[one.name] < _ROWS_EACH * one.values and one.name not in lost]
     return [one for one in likely if not household_like(one.name)]
 
 

@@ -164,7 +164,8 @@ def proposed(column: ColumnFacts, role: Role) -> Proposal:
         return Proposal(column.name, role=role, kind="nominal", why=why, decide=(_FREE, *ask))
     made = _described(column, role)
     if made is None:
-        why = ("too many values to list" if column.plain and column.distinct else "no plain values in it",)
+        many = "too many values to list" if column.plain and column.distinct else "no plain values in it"
+        why = ("numbers that lost their last digits" if column.lost_digits else many,)
         decide = ("role: other is not published; for another role give it values, a mask or groups", *ask)
         return Proposal(column.name, role="other", kind="nominal", why=why, decide=decide)
     doubt = ("missing: do all texts listed there say that there is no value?",) if column.strays else ()

@@ -13,6 +13,7 @@ from sfumato.frontiers.recommend import (
     Recommendation,
     attributes_of,
     price_of,
+    typical_in_tables,
     typical_words,
 )
 from sfumato.frontiers.result import AxisMeasure, Frontier
@@ -51,5 +52,6 @@ __all__ = [
     "side_by_side",
     "star_shares",
     "sweep",
+    "typical_in_tables",
     "typical_words",
 ]

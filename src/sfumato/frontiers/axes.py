@@ -245,6 +245,7 @@ def _gained(gain: Gain, targets: Table, name: str) -> Measured:
     details: dict[str, Any] = {
         "attack": gain.attack,
         "sentence": gain.sentence,
+        "beside": gain.beside,
         "counted": gain.whom.many,
         "stops": gain.stops,
         "interval": [float(end) for end in gain.interval],

@@ -13,6 +13,7 @@ from sfumato.visible import visible
 __all__ = ["ProgressLines", "progress_of", "time_left"]
 
 _EVERY = 2.0  # seconds between two lines
+_AT_LEAST = 30.0  # seconds after which a line is written although nothing has changed
 _ENOUGH = 5  # steps after which the time that is left is told: the first also wait for processes that start
 _LAST = 8  # steps that it is told from: methods differ in what they take
 
@@ -43,11 +44,12 @@ def time_left(share: float, seconds: float) -> str:
 
 
 class ProgressLines:
-    """Tells progress in lines, every two seconds at most and none for what is quicker than that."""
+    """Tells progress in lines: one for each change, every two seconds at most, and one each 30 seconds without any."""
 
     def __init__(self, write: Callable[[str], None], clock: Callable[[], float] = time.monotonic) -> None:
         self._write, self._clock = write, clock
         self._start = self._last = clock()
+        self._told = ""
         self._steps: list[
             tuple[float, float]
         ] = []  # when each share was reached, the first as kept by an earlier sweep
@@ -59,9 +61,10 @@ class ProgressLines:
             self._steps.append((self._start, share))
         elif share > self._steps[-1][1]:
             self._steps.append((now, share))
-        if now - self._last < _EVERY:
+        told = f"{int(100 * share)} {doing}"
+        if now - self._last < (_AT_LEAST if told == self._told else _EVERY):
             return
-        self._last = now
+        self._last, self._told = now, told
         left = self._left(share, now)
         about = f", about {left} left" if left else ""
         self._write(f"{int(100 * share)} % done{about}: {visible(doing)}")

@@ -5,14 +5,18 @@ Source    Li & Li, KDD 2009, sections 1 and 5.1: by the largest acceptable risk,
 Claim     Only releases that keep the policy take part. Privacy limit: of the releases within it, the one with the best
           utility. Utility limit: of those that reach it, the one with the best privacy. Neither, or both: the
           smallest p + u, where p is the share of the way from Suppress to the table itself on the privacy axis, or on
-          the worst of it and the axes that are attacks, u the share of the way back on the utility axis. Ties go
-          to better privacy, then away from buckets, then to the order of the sweep. Buckets, which publish exact
+          the worst of it and the axes that are attacks, u the share of the way back on the utility axis. A policy that
+          names tables that must come out right has limits on both sides, since its floor on k says what privacy is
+          needed: then of those with u at most 1/2, so that more privacy than that is not bought with most of the use,
+          or, where there is none, the one with the best utility. Ties go to better privacy, then away from buckets,
+          then to the order of the sweep. Buckets, which publish exact
           quasi-identifiers, take part only where `membership_public` says so. No release that takes part is as good on
           all these axes and better on one.
-Because   a sum of increasing shares is smallest where nothing is better on all; the two ends are the table's own, so
-          other releases in the sweep do not move the scale.
+Because   a sum of increasing shares is smallest where nothing is better on all, and what is better on all is no less
+          useful; the two ends are the table's own, so other releases in the sweep do not move the scale.
 Checked   tests/unit/frontiers/test_recommend.py::test_limits_are_kept_and_nothing_better_is_left
           tests/unit/frontiers/test_recommend.py::test_the_knee_by_hand
+          tests/unit/frontiers/test_keeping_a_policy.py::test_tables_that_must_come_out_right_do_not_ask_for_more_privacy
           tests/unit/frontiers/test_recommend.py::test_buckets_are_recommended_only_where_membership_may_be_public
           tests/unit/frontiers/test_keeping_a_policy.py::test_the_recommendation_keeps_the_policy_and_nothing_better_is_left
 Silent on what is acceptable: that is the steward's to say. The choice looks at the original, and no claim covers it.
@@ -59,6 +63,7 @@ __all__ = [
     "references",
     "revealed",
     "scales",
+    "typical_in_tables",
     "typical_words",
 ]
 
@@ -239,8 +244,8 @@ def price_of(point: Point) -> str:
     """Say what the release costs in errors of counts, as readers meet them; nothing where it was not measured."""
     said = []
     if point.typical:
-        tables = point.typical.get("of", "a quasi-identifier and another column")
-        said.append(f"In tables of {tables} a {typical_words(point.typical)}.")
+        text = typical_in_tables(point.typical)
+        said.append(f"{text[0].upper()}{text[1:]}.")
         if "columns" in point.typical:
             said.append(f"These are the tables of {int(point.typical['columns'])} columns; the table has more.")
     for name, error in point.answers.items():
@@ -257,13 +262,24 @@ def typical_words(typical: Mapping[str, Any]) -> str:
     return f"count of {size:,} is typically {wrong}"
 
 
+def typical_in_tables(typical: Mapping[str, Any]) -> str:
+    """Say which tables a typical count is one of, and how far it is off; nothing where the table has none."""
+    tables = typical.get("of", "a quasi-identifier and another column")
+    return f"in tables of {tables} a {typical_words(typical)}" if typical else ""
+
+
 def _few(number: float) -> str:
     return f"{number:,.0f}" if number >= 10 else f"{number:.2g}"
 
 
+def _share_lost(point: Point, utility: Scale) -> float:
+    """Return how far a release is on the way to one without quasi-identifiers."""
+    return utility.share(point.utility.mean) if utility.usable else 0.0
+
+
 def _lost(point: Point, utility: Scale, among: int) -> str:
     """Say so where a release has lost most of its use."""
-    share = utility.share(point.utility.mean) if utility.usable else 0.0
+    share = _share_lost(point, utility)
     wrong = float(point.typical.get("share", 0.0))
     if share <= MOST_OF_ITS_USE and wrong <= MOST_OF_ITS_USE:
         return ""
@@ -283,7 +299,8 @@ def _doubts(point: Point, policy: Policy) -> str:
             said.append(
                 f"The {axis_words(name)} is an estimate: with this many people it may be as large as {high:.2g}."
             )
-    free = [name for name in point.attacks if policy.limits and name not in policy.limits]
+    stated = bool(policy.limits or policy.answers)
+    free = [name for name in point.attacks if stated and name not in policy.limits]
     said += [
         f"Mind the {axis_words(name)} of {gain:.2g}, which the policy does not limit."
         for name in free
@@ -480,7 +497,7 @@ def recommended(
     buckets = _within([point for point in left_out if not policy.breaches(point)], axes, limits)
     if not within:
         raise _unreachable(taking_part, axes, limits, buckets=bool(buckets))
-    rank, why = _rule(axes, limits, policy, attacked)
+    rank, why = _rule(within, axes, limits, policy, attacked)
     best = min(within, key=rank)
     bucket = min(buckets, key=rank) if buckets and rank(min(buckets, key=rank)) < rank(best) else None
     kept = _kept_words(policy, len(taking_part), len(open_to))
@@ -523,23 +540,29 @@ def _not_kept(points: Sequence[Point], policy: Policy) -> Infeasible:
 
 
 def _rule(
-    axes: tuple[Scale, Scale], limits: Limits, policy: Policy, attacked: Sequence[Scale] = ()
+    within: Sequence[Point], axes: tuple[Scale, Scale], limits: Limits, policy: Policy, attacked: Sequence[Scale] = ()
 ) -> tuple[Rank, str]:
     """How releases are ranked under these limits, and how that is put into words."""
     (x, y), (privacy, utility) = axes, limits
     private = privacy is not None or bool(policy.limits)
-    useful = utility is not None or bool(policy.answers)
+    useful = utility is not None
     asked = [limit_in_words(scale, limit) for scale, limit in zip(axes, limits, strict=True) if limit is not None]
     among = f"of all releases with {' and '.join(asked)}" if asked else "of these"
-    if private and not useful:
+    if private and not useful and not policy.answers:
         return _by_utility(axes), f"has the best {y.words} {among}"
     if useful and not private:
         return _by_privacy(axes), f"has the best {x.words} {among}"
+    lost = [bool(policy.answers) and _share_lost(point, y) > MOST_OF_ITS_USE for point in within]
+    knee = _knee(axes, attacked, useful=bool(policy.answers))
+    if all(lost):
+        return knee, f"has the best {y.words} {among}, which have all lost most of their use"
     why = "lies at the knee, the compromise that gives up least on both sides together"
     if attacked:
         names = ", ".join(scale.words for scale in (x, *attacked))
         why += f" (privacy by the worst of {names})"
-    return _knee(axes, attacked), f"{why}, among those with {' and '.join(asked)}" if asked else why
+    those = [f"with {' and '.join(asked)}"] if asked else []
+    those += ["that have not lost most of their use"] if any(lost) else []
+    return knee, f"{why}, among those {' '.join(those)}" if those else why
 
 
 def _within(points: Sequence[Point], axes: tuple[Scale, Scale], limits: Limits) -> list[Point]:
@@ -562,14 +585,17 @@ def _by_privacy(axes: tuple[Scale, Scale]) -> Rank:
     return lambda point: (x.cost(point.privacy.mean), y.cost(point.utility.mean), point.buckets, point.number)
 
 
-def _knee(axes: tuple[Scale, Scale], attacked: Sequence[Scale] = ()) -> Rank:
+def _knee(axes: tuple[Scale, Scale], attacked: Sequence[Scale] = (), *, useful: bool = False) -> Rank:
+    """By p + u; where a release has to be `useful`, one that has lost most of its use comes last, by what it lost."""
     x, y = axes
 
     def rank(point: Point) -> tuple[float, ...]:
         p = x.share(point.privacy.mean) if x.usable else 0.0
         p = max([p, *(scale.share(point.risks[scale.name].mean) for scale in attacked)])
-        u = y.share(point.utility.mean) if y.usable else 0.0
-        return (math.inf if math.isnan(p) else p + u, x.cost(point.privacy.mean), point.buckets, point.number)
+        u = _share_lost(point, y)
+        both = math.inf if math.isnan(p) else p + u
+        lost = useful and u > MOST_OF_ITS_USE
+        return (lost, u if lost else both, x.cost(point.privacy.mean), point.buckets, point.number)
 
     return rank
 

@@ -155,7 +155,8 @@ class Frontier:
         """Choose among the releases that keep the policy: that of the frontier, unless another is given.
 
         Of those, by the largest acceptable privacy figure, by the required utility figure, or, without, by the knee. A
-        policy that limits a risk is such a limit on privacy, one that names tables to answer such a limit on utility.
+        policy that limits a risk is such a limit on privacy. One that names tables to answer has limits on both sides,
+        since its floor on k says what privacy is needed: then it is the knee of those that kept half of their use.
 
         Buckets publish everybody's exact quasi-identifiers, so that anyone can tell who is in the table. They are
         left out of the choice unless `membership_public=True` says that this is no secret.

@@ -33,6 +33,7 @@ __all__ = [
     "missing_days",
     "missing_numbers",
     "missing_result",
+    "too_large_for_a_float",
 ]
 
 # Codes of what has no code. ASK never leaves `encoding`: it means "let `code_of` decide".

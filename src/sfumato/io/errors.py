@@ -10,9 +10,11 @@ from sfumato.errors import Problem, ReadError, count_of
 from sfumato.io.decode_cell import NULL, OUTSIDE
 from sfumato.schema import Attribute, Days, Edges, Grid, Values
 
-__all__ = ["cell_problems", "guessed_reading", "missing_columns", "refused"]
+__all__ = ["LAST_DIGITS_LOST", "READ_AS_TEXT", "cell_problems", "guessed_reading", "missing_columns", "refused"]
 
 VALUES_KEPT = 1_000
+LAST_DIGITS_LOST = "of 2^53 or more held as a float, as spreadsheets do, which keeps the first 15 digits only"
+READ_AS_TEXT = "save the column as text, or read it as text or whole numbers (dtype=str in pandas)"
 
 
 def refused(where: str, rule: str, hint: str, *, values: Sequence[str] = (), count: int | None = None) -> ReadError:
@@ -112,5 +114,7 @@ def _unread(attribute: Attribute, *, one: bool) -> tuple[str, str]:
     if not attribute.numbers.plain:
         how = f"{'is not a number' if one else 'are not numbers'} written like {attribute.numbers.example}"
         return how, "change `decimal`, `thousands` or `units`, or name them in `missing`"
+    if isinstance(attribute.domain, Values):  # the only cells that cannot be looked up in a list
+        return f"{'is a number' if one else 'are numbers'} {LAST_DIGITS_LOST}", READ_AS_TEXT
     how = 'say how the file writes them (decimal = "," for 1234,5; thousands = "," for 1,234; units = ["$"])'
     return f"{be} not a number", f"write them as 1234.5, {how}, or name them in `missing`"

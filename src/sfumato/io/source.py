@@ -13,7 +13,7 @@ import polars as pl
 
 from sfumato.errors import ParameterError, SfumatoError
 from sfumato.io.database import SCHEMES, SqlTable, open_database
-from sfumato.io.decode_cell import canonical_text
+from sfumato.io.decode_cell import WHOLE_FLOATS, canonical_text, too_large_for_a_float
 from sfumato.io.dialect import CsvFile, guesses_of, line_numbers, open_csv
 from sfumato.io.errors import refused
 from sfumato.io.excel import Sheet, open_sheet
@@ -159,9 +159,27 @@ class Source:
         frame = self.frame
         return guarded(self.name, lambda: frame.objects(column)) if isinstance(frame, InMemory | Sheet) else None
 
+    def lost_digits(self, column: str) -> int:
+        """Return how many cells of a column are floats that may stand for other whole numbers as well."""
+        cells = self.objects(column)
+        if cells is not None:
+            return sum(map(too_large_for_a_float, cells))
+        frame = self.scan([column])
+        if not self.types(frame)[column].is_float():
+            return 0
+        large = pl.col(column).cast(pl.Float64).abs() >= WHOLE_FLOATS
+        return int(self.collect(frame.select(pl.col(ROWS).filter(large).sum() if self.grouped else large.sum())).item())
+
     def collect(self, query: pl.LazyFrame) -> pl.DataFrame:
         """Run a query on what `scan` returned."""
         return guarded(self.name, lambda: query.collect(engine="streaming" if self.streaming else "in-memory"))
+
+    def collect_all(self, queries: Sequence[pl.LazyFrame]) -> list[pl.DataFrame]:
+        """Run several queries on one scan."""
+        streaming = self.streaming
+        return guarded(
+            self.name, lambda: pl.collect_all(queries, engine="streaming" if streaming else "in-memory", lazy=False)
+        )
 
     def read(self, columns: Sequence[str]) -> pl.DataFrame:
         """Return the cells of the named columns; of an engine that groups, with the number of rows in `ROWS`."""

@@ -29,7 +29,7 @@ from numba.core import config
 
 from sfumato.visible import visible
 
-__all__ = ["compiled", "folder", "inlined", "source_key"]
+__all__ = ["borrowing", "compiled", "folder", "inlined", "source_key"]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -158,4 +158,15 @@ def inlined(function: _Function) -> _Function:
     Without the wrappers for Python callers, which take most of the compiler's time.
     """
     options = {"error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    return numba.njit(**options)(function)  # type: ignore[no-any-return]
+
+
+def borrowing(function: _Function) -> _Function:
+    """Compile like `inlined` a function that makes and returns no array: it counts no references.
+
+    Counting them for every array of a tuple took more time than the work on a small part: Mondrian's rule `best` on a
+    million distinct rows took 5.2 CPU seconds with them and 3.7 without. numba applies the option to all that the
+    function calls, so none of those may make an array either; the compiler refuses it.
+    """
+    options = {"error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True, "_nrt": False}
     return numba.njit(**options)(function)  # type: ignore[no-any-return]

@@ -154,8 +154,10 @@ def _exceeded(name: str, relation: Neighbours | None, *, spent: Cost, asked: Cos
     if over:
         error = BudgetExceeded(spent.epsilon, asked.epsilon, limit.epsilon)
     else:
-        allows = f"the limit allows delta {plain(limit.delta)}" if limit.delta else "the limit allows no delta"
-        error = BudgetExceeded(spent, asked, limit, f"{allows}, and this release has one")
+        why = "the limit allows no delta, and this release has one"
+        if limit.delta:
+            why = f"the limit allows delta {plain(limit.delta)} in all, and with this release it would be more"
+        error = BudgetExceeded(spent, asked, limit, why)
     error.add_note(f"The limit is that of the population {name}, counted for the relation {relation}.")
     return error
 

@@ -496,10 +496,10 @@ def _known(connection: sqlite3.Connection, population: str) -> str:
     if not name:
         raise ParameterError("population", population, "must be a name", hint="population = ... in the schema")
     known = read_tree(connection).parents
-    twin = None if name in known else next((other for other in known if looks_like(name, other)), None)
-    if twin is not None:  # nobody means a second budget by it
-        rule = f"looks like {twin}, which the ledger knows, with letters of another script"
-        raise ParameterError("population", name, rule, hint=f"write it as the ledger does: {twin}")
+    meant = None if name in known else next((other for other in known if looks_like(name, other)), None)
+    if meant is not None:  # nobody means a second budget by it
+        rule = f"looks like {meant}, which the ledger knows, with letters of another script"
+        raise ParameterError("population", name, rule, hint=f"write it as the ledger does: {meant}")
     connection.execute("INSERT OR IGNORE INTO population (name) VALUES (?)", (name,))
     return name
 

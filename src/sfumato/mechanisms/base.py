@@ -37,7 +37,7 @@ __all__ = [
 Progress = Callable[[float, str], None]  # share done, what is being done
 REFUSED_INPUT = (
     "whether the rows fit the schema: a value outside its domain, or a key that repeats, is refused before the draw, "
-    "so that a release appears only where there is none"
+    "so that a release shows that there was none"
 )
 """What no proved claim covers, for `Claim.silent_on`."""
 
@@ -279,5 +279,5 @@ def run(mechanism: Mechanism, counts: Gathered, entropy: Entropy) -> Release:
 def _capped_notes(schema: Schema, surplus: int) -> tuple[str, ...]:
     """Say that rows of people with many rows were left out, and how they were chosen."""
     were = count_of(surplus, "row was", "rows were")
-    stay = count_of(schema.rows_per_person, "row of each person stays", "rows of each person stay")
-    return (f"{were} left out: at most {stay}, by a rule that reads that person's rows alone",)
+    most = count_of(schema.rows_per_person, "row is", "rows are")
+    return (f"{were} left out: of each person at most {most} kept, by a rule that reads that person's rows alone",)

@@ -2,7 +2,7 @@
 
 Source    Dwork, McSherry, Nissim & Smith, TCC 2006; the strawman of Mohammed et al., KDD 2011, sections 1.1 and 5.
 Claim     epsilon-DP when one person is added or removed.
-Because   the cuts are declared, so public, and cost nothing; the cells are noised with the whole budget (noisy_cells).
+Because   the cuts are declared, so public, and cost nothing; the whole budget is spent on the cells (noisy_cells).
 Checked   tests/claims/test_noisy_table.py::test_no_output_is_e_to_the_epsilon_times_as_likely
           tests/claims/test_noisy_table.py::test_a_small_copy_of_a_huge_table_has_the_exact_law
           tests/claims/test_audit.py::test_every_trap_has_a_mutant_that_is_caught

@@ -54,8 +54,8 @@ class RefinedClasses:
         if not self.rows:
             return ()
         return tuple(
-            f"a reader who knows {' and '.join(one.known)} of somebody: {one.describe()}, and {one.column} is "
-            "published unchanged, so that it splits the rows of a class"
+            f"a reader who knows {' and '.join(one.known)} of somebody: {one.describe()}, and {one.column} is not "
+            "made coarser, so that it splits the rows of a class"
             for one in self.columns
         )
 

@@ -367,7 +367,7 @@ def _attack(name: str, found: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "axis": name,
         "words": axis_words(name),
-        "sentence": found["sentence"],
+        "sentence": f"{found['sentence']} {found.get('beside', '')}".rstrip(),
         "counted": found.get("counted", "rows"),
         "tried": _tried(found.get("tried", {})),
         "stops": found["stops"],

@@ -6,7 +6,7 @@ Claim     sparse_noise has exactly the law of: add independent discrete Laplace 
           each of the N cells, empty ones included, and report those that reach the threshold.
 Because   An empty cell reaches t with q = p^t/(1+p), p = e^-epsilon, and exceeds it by a geometric
           of ratio p. Cells that do so are the successes of N trials, found by their geometric gaps;
-          hits on occupied cells are dropped, and these are noised directly, with the same threshold.
+          hits on occupied cells are dropped, and these get noise directly, with the same threshold.
 Checked   tests/claims/test_sparse_noise.py::test_pmf_is_the_law_of_noising_every_cell
           tests/claims/test_sparse_noise.py::test_sampler_fits_the_exact_law_and_no_other
           tests/claims/test_sparse_noise.py::test_gaps_have_their_law_at_every_scale

@@ -7,6 +7,7 @@ Checked   tests/surfaces/test_exposed_classes.py::test_a_value_that_everybody_of
           tests/surfaces/test_exposed_classes.py::test_a_count_of_rows_alone_would_not_see_it
           tests/surfaces/test_exposed_classes.py::test_the_library_and_the_verifier_name_classes_of_one_person
           tests/surfaces/test_exposed_classes.py::test_classes_that_nearly_agree_are_stated_with_true_numbers
+          tests/surfaces/test_exposed_classes.py::test_a_value_that_one_person_has_is_named_where_it_is_spelt
           tests/surfaces/test_exposed_classes.py::test_the_verifier_says_where_missing_is_the_only_second_value
 Silent on classes of two people, one of whom knows the other.
 """
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
     from sfumato.release.release import Release
 
-__all__ = ["Exposed", "class_warnings", "known_alike", "nearly_one_value", "spelt_alike"]
+__all__ = ["Exposed", "class_warnings", "known_alike", "nearly_one_value", "spelt_alike", "values_of_one_person"]
 
 _PLURAL = {"class": "es", "group": "s"}
 _MANY = 20  # rows of a class from which nearly all having one value is not chance
@@ -101,6 +102,10 @@ def class_warnings(release: Release) -> tuple[str, ...]:
     """Warn of classes of one person or of one sensitive value, whatever was required; nothing for drawn rows."""
     if release.form not in ("generalized", "buckets") or release.claim.kind == "proved":
         return ()
+    return (*_of_classes(release), *values_of_one_person(release))
+
+
+def _of_classes(release: Release) -> tuple[str, ...]:
     exposed, asked = release.exposed(), release.claim.promise
     warnings = list(release.few_missing.values())
     warnings += [f"{alone}. Ask for k as well (--k)"] if (alone := exposed.alone()) else []
@@ -116,6 +121,32 @@ def class_warnings(release: Release) -> tuple[str, ...]:
         return (*warnings, *_nearly_alike(release))
     alike = [f"{text}. Ask for l of at least 2 as well (--l)" for text in exposed.one_value()]
     return (*warnings, *alike, *_alike_but_missing(release), *_nearly_alike(release))
+
+
+def values_of_one_person(release: Release) -> list[str]:
+    """Say how many values of a quasi-identifier that one person alone has are published by name.
+
+    In labels, or in the list of a manifest: it states the whole list unless this was read off the data. Known only in
+    the memory of whoever published; nothing of a list that is called public.
+    """
+    found = []
+    for attribute, table, labels in zip(release.quasi, release.boxes.tables, release.boxes.labels.T, strict=True):
+        held = release.held_values.get(attribute.name)
+        if held is None or attribute.source == "public" or not isinstance(attribute.domain, Values):
+            continue
+        alone = {text for text, people in held.people.items() if people == 1}
+        if not alone:
+            continue
+        spelt = {part for at in np.unique(labels).tolist() for part in table.name(at).split(" | ")}
+        where = "in labels" if attribute.source == "data" else "in labels or in the list of values in manifest.json"
+        named = len(alone & spelt) if attribute.source == "data" else len(alone)
+        if named:
+            who = f"of {attribute.name} that one person alone has"
+            has = count_of(named, f"value {who} stands", f"values {who} stand")
+            fix = "Gather them in groups (groups, hierarchy)"
+            fix += "" if attribute.source == "data" else ', and write source = "data" if the list is that of the file'
+            found.append(f"{has} {where}. {fix}")
+    return found
 
 
 def nearly_one_value(
@@ -152,7 +183,7 @@ def _nearly_alike(release: Release) -> list[str]:
             attribute.name,
             release.groups.histogram(attribute.name),
             left_out=release.suppressed_group,
-            missing=[] if attribute.missing_code is None else [attribute.missing_code],
+            missing=attribute.no_value_codes,
             learned=". Whoever knows the class knows it of nearly all",
         )
         for attribute in release.carried

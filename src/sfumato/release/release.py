@@ -277,8 +277,9 @@ class Release:
         keyed = self.people is not None
         most = 1 if keyed else self.schema.rows_per_person
         people = self.people.classes if self.people is not None else self.groups.weight
-        alike = {a.name: int((kept & self._one_value(a)).sum()) for a in self.carried if a.role == "sensitive"}
-        missing = {a.name: int((kept & self._no_value(a)).sum()) for a in self.carried if a.role == "sensitive"}
+        agree = {a: kept & self._one_value(a) for a in self.carried if a.role == "sensitive"}
+        alike = {a.name: int(groups.sum()) for a, groups in agree.items()}
+        missing = {a.name: int((groups & self._no_value(a)).sum()) for a, groups in agree.items()}
         word = "group" if self.form == "buckets" else "class"
         declared = self.people is not None and all(name in self.people.values for name in alike)
         single = int((kept & (people <= most)).sum())
@@ -297,12 +298,8 @@ class Release:
     def _no_value(self, attribute: Attribute) -> np.ndarray:
         """Say of each group whether nobody in it has a value of an attribute."""
         counts = self.groups.histogram(attribute.name)
-        if attribute.missing_code is None:
-            return np.zeros(counts.shape[0], bool)
-        found: np.ndarray = (
-            np.asarray(counts[:, [attribute.missing_code]].sum(axis=1)).ravel()
-            == np.asarray(counts.sum(axis=1)).ravel()
-        )
+        none = np.asarray(counts[:, list(attribute.no_value_codes)].sum(axis=1)).ravel()
+        found: np.ndarray = (none > 0) & (none == np.asarray(counts.sum(axis=1)).ravel())
         return found
 
     def _one_value(self, attribute: Attribute) -> np.ndarray:

@@ -56,15 +56,18 @@ from sfumato.release.redact import public_schema
 from sfumato.release.release import Release
 from sfumato.release.tables import PublishedTable, published_frames
 from sfumato.release.workbook import write_workbook
-from sfumato.schema import Attribute, Labels, Schema, Values
+from sfumato.schema import Attribute, Grid, Labels, Schema, Values
 from sfumato.schema.free_text import (
     HeldValues,
+    are_long_numbers,
     refuse_addressed_names,
+    refuse_columns_of_people,
+    refuse_exact_keys,
     refuse_free_text,
     refuse_listed_names,
     refuse_spelt_text,
 )
-from sfumato.schema.word_hints import suggested
+from sfumato.schema.word_hints import names_a_category
 from sfumato.version import __version__
 
 if TYPE_CHECKING:
@@ -466,6 +469,8 @@ def _refuse_text(release: Release) -> None:
     for place, attribute in enumerate(release.quasi):
         if isinstance(attribute.domain, Values) and attribute.source != "public":
             _refuse_spelt(release, place, attribute, attribute.domain)
+        elif isinstance(attribute.domain, Grid) and release.form == "buckets":
+            refuse_exact_keys(attribute.name, _numbers(release, attribute, attribute.domain))
     refuse_names_in_lists(release.schema)
 
 
@@ -474,9 +479,21 @@ def _held(release: Release, attribute: Attribute, domain: Values, rows: np.ndarr
     seen = {text: many for text, many in zip(domain.names, rows.astype(np.int64).tolist(), strict=False) if many}
     known = release.held_values.get(attribute.name)
     if known is None:
-        category = bool(suggested(attribute.name) & {"quasi", "sensitive"})
-        return HeldValues(seen, people=seen, known=category)
+        return HeldValues(seen, people=seen, known=names_a_category(attribute.name))
     return replace(known, rows=seen, people={text: known.people.get(text, many) for text, many in seen.items()})
+
+
+def _numbers(release: Release, attribute: Attribute, domain: Grid) -> HeldValues:
+    """Return who has each number of a quasi-identifier that is published exactly; rows, where nobody counted people."""
+    known, home = release.held_values.get(attribute.name), release.residence
+    if known is not None:
+        return known
+    if home is None or attribute.name not in home.names:
+        return HeldValues({}, people={})
+    codes, place = np.unique(home.codes[:, home.names.index(attribute.name)], return_inverse=True)
+    rows = np.bincount(place.reshape(-1), weights=home.weight).astype(np.int64)
+    seen = {str(code): many for code, many in zip(codes.tolist(), rows.tolist(), strict=True) if code < domain.size}
+    return HeldValues(seen, people=seen)
 
 
 def _refuse_spelt(release: Release, place: int, attribute: Attribute, domain: Values) -> None:
@@ -491,7 +508,8 @@ def _refuse_spelt(release: Release, place: int, attribute: Attribute, domain: Va
         return
     used = np.unique(release.boxes.labels[:, place]).tolist()
     spelt = {part for at in used for part in table.name(at).split(" | ")}
-    refuse_spelt_text(attribute.name, values, spelt, grouped=not attribute.grouped_by_list)
+    numbered = release.form == "buckets" and are_long_numbers(domain.names)  # a mask does not make a key coarser there
+    refuse_spelt_text(attribute.name, values, spelt, grouped=not (attribute.grouped_by_list or numbered))
 
 
 def _lists(attributes: Sequence[Attribute]) -> dict[str, tuple[str, ...]]:
@@ -509,6 +527,7 @@ def refuse_names_in_lists(schema: Schema) -> None:
     refuse_listed_names(_lists(schema.published))
     stated = {"name": schema.name, "population": schema.population or ""}
     refuse_addressed_names(stated | {f"the name of column {at}": a.name for at, a in enumerate(schema.published, 1)})
+    refuse_columns_of_people([attribute.name for attribute in schema.published])
 
 
 def refuse_form(release: Release, *, counts: bool) -> None:

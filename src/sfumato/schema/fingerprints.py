@@ -165,7 +165,7 @@ class Fingerprints:
         if self.people is not None and self.people_alone is not None:
             number = f"belong to nobody else for {self.people_alone:,} of {count_of(self.people, 'person', 'people')}"
         return (
-            f"a reader who knows {self._names} of somebody: published {self._how}, they {number}, and all else in the "
+            f"a reader who knows {self._names} of somebody: published {self.how}, they {number}, and all else in the "
             "row is found by them"
         )
 
@@ -175,7 +175,7 @@ class Fingerprints:
         said = []
         if self.unchanged:
             are = "is" if self.alone == 1 else "are"
-            how = "" if self.drawn else f", published {self._how}"
+            how = "" if self.drawn else f", published {self.how}"
             said.append(f"{self.alone:,} of {rows} {are} unique on {self._names}{how}.")
             if self.people is not None and self.people_alone is not None:
                 are = "is" if self.people_alone == 1 else "are"
@@ -198,7 +198,7 @@ class Fingerprints:
         return " ".join(said)
 
     @property
-    def _how(self) -> str:
+    def how(self) -> str:
         """How the unchanged columns are published: as they are, or in the intervals that the schema declares."""
         wide = [f"{name} in {how}" for name, how in self.intervals.items() if how]
         if not wide:

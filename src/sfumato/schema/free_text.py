@@ -3,10 +3,12 @@
 Source    Ours.
 Claim     Values are reported only if they look like text by their shape; or begin with a title; or three people or
           fewer have each, three or more of them have the shape of a name, or hold a common given name; or a quarter of
-          all values hold one, or an initial; or half of the people have words that three people or fewer have, under
-          the name of a column that suggests no category; or they hold an e-mail address or a telephone number with a
-          sign; or three people or fewer have each, they hold a number like that of a telephone, a key by its name or
-          seven digits beside a word, and most values hold none.
+          all values hold one, or an initial; or a third of all values are single words that are common given or family
+          names (half, under the name of a category); or three people or fewer have a value in which a given name stands
+          before a word with a capital letter or a family name, or a title does; or half of the people have words that
+          three people or fewer have, under the name of a column that suggests no category; or they hold an e-mail
+          address or a telephone number with a sign; or three people or fewer have each, they hold a number like that of
+          a telephone, a key by its name or seven digits beside a word, and most values hold none.
 Because   a category is shared by many people, and a name is not: what counts is how many people have a value, not how
           many rows. Names that stand in many rows of many people (those of doctors) are told by given names alone.
 Checked   tests/claims/test_personal_names.py::test_names_under_any_column_name_are_refused
@@ -14,7 +16,14 @@ Checked   tests/claims/test_personal_names.py::test_names_under_any_column_name_
           tests/claims/test_personal_names.py::test_mutants_are_caught
           tests/claims/test_identifying_cells.py::test_one_identifying_cell_is_refused
           tests/claims/test_identifying_cells.py::test_codes_amounts_and_days_are_not_refused
-Silent on single words that many people have (Anna), and on names without a common given name that many people have.
+<<<<<<< HEAD
+          tests/claims/test_personal_names.py::test_single_names_are_refused
+          tests/claims/test_personal_names.py::test_one_cell_with_a_name_among_categories_is_refused
+Silent on names that are in none of the lists and that many people have beside them.
+=======
+Silent on single words that many people have (Anna), on names without a common given name that many people have, and,
+          of more than 20,000 values of a column, on names that hardly any has: every n-th is searched for them.
+>>>>>>> house
 
 It errs towards asking: long names of categories look like text too, and only a person can tell.
 """
@@ -27,20 +36,25 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 
 from sfumato.errors import ReleaseError, count_of
-from sfumato.schema.given_names import HAN_FAMILY_NAMES, HANGUL_FAMILY_NAMES, given_names
+from sfumato.schema.given_names import HAN_FAMILY_NAMES, HANGUL_FAMILY_NAMES, family_names, given_names
 
 __all__ = [
     "HeldValues",
     "address_rule",
     "addressed_values",
     "are_categories",
+    "are_long_numbers",
+    "columns_of_people",
     "is_named_after_a_person",
     "looks_like_free_text",
+    "mentions_a_person",
     "named_values",
     "names_rule",
     "own_values",
     "rare_texts",
     "refuse_addressed_names",
+    "refuse_columns_of_people",
+    "refuse_exact_keys",
     "refuse_free_text",
     "refuse_listed_names",
     "refuse_spelt_text",
@@ -54,7 +68,7 @@ _ROWS_EACH = 10  # rows for each value below which values are rare
 _CATEGORIES = 30  # at most 30 values with `_ROWS_EACH` rows each on average are categories, not text
 _RARE = 3  # people with a value, up to whom it may be a name; above, a place or a category
 _QUARTER, _TWO, _THREE = 4, 2, 3  # a quarter of the values hold given names; two in three begin with a family name
-_LOOKED_AT = 20_000  # values that are looked at
+_LOOKED_AT = 20_000  # values that are searched for names: of more, every n-th
 _NEARLY = 0.9  # the share of the people from which nearly everybody has a value of their own
 _TEN = 10  # words of few people that make a column one of names
 _PARTICLES = {"van", "von", "der", "den", "de", "la", "le", "di", "da", "del", "zu", "zur", "ter", "el", "al", "bin"}
@@ -71,6 +85,7 @@ _NO_PERSON = {  # words of places, institutions and firms that are named after p
     *("gmbh", "ag", "kg", "inc", "ltd", "llc", "plc", "co", "bv", "nv", "srl", "sarl", "sa", "group", "bank"),
     *("airport", "flughafen", "station", "park", "county", "city", "island", "river", "disease", "syndrome"),
 }
+_OF_SCHOOLS = ("schule", "school", "klinik", "kirche", "strasse", "platz", "krankheit", "syndrom")
 _PART = re.compile(r"[^\W\d_]+(?:[-'\u2019][^\W\d_]*)*")  # Anna-Lena, O'Neill
 _INITIAL = re.compile(r"(?:^|[\s,.])[^\W\d_]\.(?:\s|$)")  # A. Klein; Klein, A.
 _APART = re.compile(r"[\s,._]+")  # de Vries, J.R.; anna.klein
@@ -81,6 +96,7 @@ _ADDRESS = re.compile(  # an e-mail address; a telephone number with a sign: +31
     r"|\b(?:tel|phone|fon|mobile|mobil|handy|gsm|fax)\w*[ .:]{1,3}\+?\d(?:[ ()/.-]{0,2}\d){4,13}",
     re.IGNORECASE,
 )
+_MAY_ADDRESS = re.compile(r"@|\d\D*\d\D*\d\D*\d")  # what an address or a number of a person has at least
 _NUMBERED = re.compile(  # what may be a telephone number or a code; the key of a person by its name: MRN00090
     r"(?<![\w.,-])(?!\d{1,2}[/-]\d{1,2}[/-])0(?!00)\d(?:[ /-]?\d){7,11}(?!\d)"
     r"|\b(?:mrn|ssn|bsn|nhs|pid|pat|patient|client|klient|kunde|customer|member|insurance|versicherung|passport)\w*"
@@ -89,6 +105,35 @@ _NUMBERED = re.compile(  # what may be a telephone number or a code; the key of 
 )
 _LONG_NUMBER = re.compile(r"(?<![\d.,])\d{7,}(?![\d.,])")
 _DATE = re.compile(r"(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])")
+_DIGITS = 8  # of a number that is no postcode
+_FOUR = 4  # single words that are names, at least
+# In the name of a column these are rather a month, a maximum or a place.
+_AMBIGUOUS = {
+    "jan",
+    "max",
+    "garcia",
+    "ann",
+    "chen",
+    "yang",
+    "sem",
+    "franco",
+    "carol",
+    "kelly",
+    "leon",
+}  # not in columns
+_MEASURED = {  # in the name of a column: a test or a scale that is named after somebody
+    *("test", "tests", "score", "scores", "index", "scale", "value", "values", "status", "task", "technique", "level"),
+    *("rate", "ratio", "type", "class", "grade", "stage", "group", "date", "day", "year", "time", "sales", "total"),
+    *("blood", "law", "sign", "method", "inventory", "questionnaire", "skala", "wert", "stadium", "echelle"),
+}
+_GIVEN_BEFORE = re.compile(  # a word, and the next, with at most a few small ones or an initial between them
+    r"(?<![\w'\u2019-])([^\W\d_]{3,})(?=\s+(?:(?:van|von|der|den|de|la|le|di|da|del|el|al|bin|[^\W\d_]\.)\s+){0,3}"
+    r"([^\W\d_][\w'\u2019-]{2,}))"
+)
+_TITLED = re.compile(
+    r"(?<!\w)(?:Mrs?|Ms|Frau|Herrn?|Dr|Prof|Mevrouw|Mevr|Dhr|Mme|Mlle|Monsieur|Madame|Sra|Sr|Signora)\.?\s+"
+    r"(?:(?:van|von|der|den|de|la|le|di|da|del|med\.)\s+){0,3}([^\W\d_][\w'\u2019-]{2,})"
+)
 _CUT = re.compile(r"\S\s+\S|[,;:!?\"]\s|[.!?]$")
 
 
@@ -142,7 +187,8 @@ def named_values(people: Mapping[str, int], *, known: bool = False) -> set[str]:
     shaped = {text for text in rare if _is_name(text) or _has_given_name(text)} | found
     if len(shaped) >= _SEVERAL:
         found |= shaped
-    found |= with_given_names(people)
+    found |= with_given_names(people, known=known)
+    found |= {text for text in rare if mentions_a_person(text, known=known)}
     if not known:
         words = {text for text in rare if _WORD.search(text)}
         if len(words) >= _TEN and 2 * sum(people[text] for text in words) >= sum(people.values()):
@@ -150,8 +196,10 @@ def named_values(people: Mapping[str, int], *, known: bool = False) -> set[str]:
     return found
 
 
-def with_given_names(texts: Collection[str]) -> set[str]:
+def with_given_names(texts: Collection[str], *, known: bool = False) -> set[str]:
     """Return the values that hold a common given or family name, where they are a quarter of all; none otherwise.
+
+    Also single words that are such names, if they are a third of all, or half under the name of a category (`known`).
 
     >>> sorted(with_given_names(["SCHMIDT, ANNA", "de vries, jan", "Peter Pan", "none"]))
     ['Peter Pan', 'SCHMIDT, ANNA', 'de vries, jan']
@@ -162,6 +210,9 @@ def with_given_names(texts: Collection[str]) -> set[str]:
     listed = {text for text in texts if _has_given_name(text)}
     if len(listed) >= _SEVERAL and _QUARTER * len(listed) >= len(texts):
         return listed
+    single = {text for text in texts if _is_single_name(text)}
+    if len(single) >= _FOUR and (_TWO if known else _THREE) * len(single) >= len(texts):
+        return single
     han = {text for text in texts if _is_east_asian(text)}
     return han if len(han) >= _TEN and _THREE * len(han) >= _TWO * len(texts) else set()
 
@@ -184,6 +235,42 @@ def _has_given_name(text: str) -> bool:
     parts = {_bare(part) for word in words for part in word.split("-")}
     initials = bool(_INITIAL.search(text)) and all(word[0].isupper() for word in words)
     return (initials or bool(parts & given_names())) and not parts & _NO_PERSON
+
+
+def _is_single_name(text: str) -> bool:
+    """True for one word in one style of letters that is a common given or family name, a particle before it aside."""
+    words = _name_words(text)
+    if len(words) != 1 or len(words[0]) < _THREE or not _PART.fullmatch(words[0]):
+        return False
+    return bool({_bare(words[0]), *map(_bare, words[0].split("-"))} & (given_names() | family_names()))
+
+
+def mentions_a_person(text: str, *, known: bool = False) -> bool:
+    """True where a given name stands before a word with a capital letter or a family name, or a title before such.
+
+    Under the name of a category (`known`) two words alone may be a place or a firm, unless the second is a family name.
+
+    >>> mentions_a_person("asthma / Anna Zaphodix"), mentions_a_person("Mrs. Zaphodix"), mentions_a_person("flu")
+    (True, True, False)
+    >>> mentions_a_person("Anna Paulowna", known=True), mentions_a_person("Anna Seghers Schule")
+    (False, False)
+    """
+    if any(_bare(word) in _NO_PERSON or _bare(word).endswith(_OF_SCHOOLS) for word in _PART.findall(text)):
+        return False
+    if any(_is_capital(match[1]) for match in _TITLED.finditer(text)):
+        return True
+    for match in _GIVEN_BEFORE.finditer(text):
+        if not {_bare(match[1])} & given_names():
+            continue
+        if _bare(match[2]) in family_names():
+            return True
+        if (
+            match[1][0].isupper()
+            and _is_capital(match[2])
+            and not (known and (match.start(), match.end(2)) == (0, len(text)))
+        ):
+            return True
+    return False
 
 
 def _is_east_asian(text: str) -> bool:
@@ -256,10 +343,10 @@ def addressed_values(people: Mapping[str, int]) -> set[str]:
     >>> sorted(addressed_values({"flu": 90, "flu tel 0612345678": 1, "see a@b.org": 9, "gout 73211009": 1, "J45.0": 2}))
     ['flu tel 0612345678', 'gout 73211009', 'see a@b.org']
     """
-    texts = _some(people)
-    found = {text for text in texts if _ADDRESS.search(text)}
-    numbered = {text for text in texts if _NUMBERED.search(text) or _is_long_number(text)}
-    if 2 * len(numbered) < len(texts):
+    some = [text for text in people if _MAY_ADDRESS.search(text)]  # of all: one identifying cell is enough
+    found = {text for text in some if _ADDRESS.search(text)}
+    numbered = {text for text in some if _NUMBERED.search(text) or _is_long_number(text)}
+    if 2 * len(numbered) < len(people):
         found |= {text for text in numbered if people[text] <= _RARE}
     return found
 
@@ -320,6 +407,24 @@ def refuse_spelt_text(name: str, values: HeldValues, spelt: Collection[str], *, 
         raise ReleaseError(f"{name}: {rule.replace('and look', 'and looks') if len(names) == 1 else rule}", hint=hint)
 
 
+def refuse_exact_keys(name: str, values: HeldValues) -> None:
+    """Raise where nearly everybody has a number of their own and the numbers are published exactly."""
+    own = own_values(values)
+    if own:
+        rule = f"nearly everybody has a number of their own, and {len(own):,} are published exactly, as a key would be"
+        hint = "give it a wider step, the role other, or say yes with allow_text=True (--allow-text)"
+        raise ReleaseError(f"{name}: {rule}", hint=hint)
+
+
+def are_long_numbers(texts: Sequence[str]) -> bool:
+    """True where values are digits that are too many for a postcode.
+
+    >>> are_long_numbers(["123456782", "123456790"]), are_long_numbers(["53113", "10115"])
+    (True, False)
+    """
+    return bool(texts) and all(len(text) >= _DIGITS and text.isdigit() for text in texts)
+
+
 def refuse_listed_names(lists: Mapping[str, Iterable[str]]) -> None:
     """Raise where lists of values that are published whole hold names of people. Reads the schema alone."""
     for name, texts in lists.items():
@@ -340,6 +445,42 @@ def refuse_addressed_names(texts: Mapping[str, str]) -> None:
             raise ReleaseError(rule, hint="give it another name, or say yes with allow_text=True (--allow-text)")
 
 
+def refuse_columns_of_people(names: Sequence[str]) -> None:
+    """Raise where names of columns that are published are names of people: one of two words, or several of one."""
+    found = columns_of_people(names)
+    if found:
+        has = count_of(found, "column has a name that looks", "columns have names that look")
+        rule = f"{has} like the name of a person, and is published with the release"
+        hint = "give each a name that says nothing about anybody, or say yes with allow_text=True (--allow-text)"
+        raise ReleaseError(rule.replace("and is", "and they are") if found > 1 else rule, hint=hint)
+
+
+def columns_of_people(names: Sequence[str]) -> int:
+    """Return how many names of columns look like names of people.
+
+    >>> columns_of_people(["age", "Anna_Klein"]), columns_of_people(["Jan_Sales", "Max Value", "paul_score", "age"])
+    (1, 0)
+    >>> columns_of_people(["Anna", "Bert", "Peter", "Susanne", "Ahmed"]), columns_of_people(["age", "Frank"])
+    (4, 0)
+    """
+    two = [name for name in names if _is_column_of_a_person(name)]
+    one = [name for name in names if _bare(name) in given_names() - _AMBIGUOUS]
+    return len(two) + (len(one) if len(one) >= _SEVERAL and _THREE * len(one) >= len(names) else 0)
+
+
+def _is_column_of_a_person(name: str) -> bool:
+    words = _name_words(name)
+    bare = [_bare(word) for word in words]
+    if (
+        len(words) not in (2, 3)
+        or _MEASURED.intersection(bare)
+        or not _has_given_name(name)
+        or not set(bare) & (given_names() - _AMBIGUOUS)
+    ):
+        return False
+    return all(map(_is_capital, words)) or bool(set(bare) & family_names())
+
+
 def is_named_after_a_person(text: str) -> bool:
     """True for two to four words, one of them a common given name, as `Anna_Klein` is; `Santa Clara` is a place.
 
@@ -353,4 +494,5 @@ def names_rule(values: HeldValues) -> str:
     """Say in how many rows values look like names; nothing where none does."""
     rows = values.rows_with_names
     has = count_of(rows, "row has a value that looks", "rows have values that look")
-    return f"is published as it is, and {has} like the name of a person" if rows else ""
+    least = "at least " if len(values.people) > _LOOKED_AT else ""
+    return f"is published as it is, and {least}{has} like the name of a person" if rows else ""

@@ -1,8 +1,9 @@
-"""Common given names, and a few family names that are no other word, in small letters without accents.
+"""Common given names, and common family names, in small letters without accents.
 
-The list holds some 600 of the most frequent names of Europe, the Americas, Turkey, the Arab world, India and East Asia:
-of the people of a table at least a quarter has one of these, of its categories hardly any. Left out are names that are
-also words, months, places or beliefs (Mark, April, Florence, Christian).
+The list of given names holds some 600 of the most frequent ones of Europe, the Americas, Turkey, the Arab world, India
+and East Asia: of the people of a table at least a quarter has one of these, of its categories hardly any. Left out are
+names that are also words, months, places or beliefs (Mark, April, Florence, Christian). That of family names holds some
+400, few of which are also colours, towns, trades or illnesses (White, Lincoln, Baker, Parkinson).
 """
 
 from __future__ import annotations
@@ -11,13 +12,20 @@ from functools import cache
 from importlib.resources import files
 from typing import Final
 
-__all__ = ["HANGUL_FAMILY_NAMES", "HAN_FAMILY_NAMES", "given_names"]
+__all__ = ["HANGUL_FAMILY_NAMES", "HAN_FAMILY_NAMES", "family_names", "given_names"]
 
 
 @cache
 def given_names() -> frozenset[str]:
     """Return the names, read once."""
     text = (files("sfumato.schema") / "given_names.txt").read_text("utf-8")
+    return frozenset(text.split())
+
+
+@cache
+def family_names() -> frozenset[str]:
+    """Return the family names, read once."""
+    text = (files("sfumato.schema") / "family_names.txt").read_text("utf-8")
     return frozenset(text.split())
 
 

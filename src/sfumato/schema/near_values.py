@@ -51,13 +51,13 @@ def near_pairs(names: Sequence[str]) -> list[tuple[str, str]]:
     """
     if len(names) > _MOST:
         return []
-    words = [_words(name) for name in names]
+    words, plain = [_words(name) for name in names], [plain_spelling(name) for name in names]
     found = set()
     for places in _candidates(words):
         for at, one in enumerate(places):
             for other in places[at + 1 :]:
                 first, second = sorted((one, other))
-                if _near(names[first], names[second], words[first], words[second]):
+                if plain[first] != plain[second] and _near(words[first], words[second]):
                     found.add((first, second))
     meant: dict[object, list[int]] = defaultdict(list)
     for place, name in enumerate(names):
@@ -65,7 +65,7 @@ def near_pairs(names: Sequence[str]) -> list[tuple[str, str]]:
             meant[meaning].append(place)
     for places in meant.values():
         for other in places[1:]:
-            if plain_spelling(names[places[0]]) != plain_spelling(names[other]):
+            if plain[places[0]] != plain[other]:
                 found.add((places[0], other))
     return [(names[first], names[second]) for first, second in sorted(found)]
 
@@ -74,10 +74,16 @@ def near_codes(names: Sequence[str]) -> list[int]:
     """Return for each value the place of the first that it may be another spelling of, itself where there is none."""
     first = list(range(len(names)))
     place = {name: at for at, name in enumerate(names)}
+
+    def root(at: int) -> int:
+        while first[at] != at:
+            at = first[at]
+        return at
+
     for one, other in near_pairs(names):
-        low, high = sorted((first[place[one]], first[place[other]]))
-        first = [low if at == high else at for at in first]
-    return first
+        low, high = sorted((root(place[one]), root(place[other])))
+        first[high] = low
+    return [root(at) for at in range(len(names))]
 
 
 def _meanings(name: str) -> set[object]:
@@ -125,8 +131,8 @@ def _candidates(words: Sequence[_Spelled]) -> list[list[int]]:
     return [places for places in found.values() if len(places) > 1]
 
 
-def _near(one: str, other: str, first: _Spelled, second: _Spelled) -> bool:
-    if plain_spelling(one) == plain_spelling(other) or len(first) != len(second):
+def _near(first: _Spelled, second: _Spelled) -> bool:
+    if len(first) != len(second):
         return False
     differ = [(a, b) for a, b in zip(first, second, strict=True) if a != b]
     return len(differ) == 1 and _alike(*differ[0])

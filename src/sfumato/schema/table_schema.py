@@ -18,7 +18,7 @@ from sfumato.limits import SCHEMA_BYTES
 from sfumato.schema.attribute import Attribute, Role
 from sfumato.schema.checks import doubled_names, plain_spelling
 from sfumato.schema.domain import Values
-from sfumato.schema.free_text import is_named_after_a_person, looks_like_free_text, with_given_names
+from sfumato.schema.free_text import columns_of_people, is_named_after_a_person, looks_like_free_text, with_given_names
 from sfumato.schema.from_toml import build_attribute
 from sfumato.schema.hierarchies import LEAVES_LIMIT, arx_lines, read_text
 from sfumato.schema.near_values import near_pairs
@@ -251,6 +251,11 @@ class Schema:
         for text, key in {self.population or "": "population", self.name: "name"}.items():
             if is_named_after_a_person(text):
                 found.append(Problem(key, rule, "give it a name that says nothing about anybody"))
+        people = columns_of_people([attribute.name for attribute in self.published])
+        if people:
+            has = count_of(people, "column has a name that looks", "columns have names that look")
+            says = f"{has} like the name of a person, and column names are published with a release"
+            found.append(Problem("attribute", says, "give each a name that says nothing about anybody", count=people))
         found += [
             Problem(
                 attribute.where,

@@ -23,8 +23,10 @@ __all__ = [
     "both",
     "code_like",
     "holds_counts",
+    "may_name_counts",
     "means_none",
     "named_like_counts",
+    "names_a_category",
     "names_time_or_place",
     "reason",
     "suggested",
@@ -211,6 +213,15 @@ def names_time_or_place(name: str) -> bool:
     return bool(words & (_PLACES | _TIMES)) and not words & (_IDENTIFIER | {"id", "nr", "no", "key"})
 
 
+def names_a_category(name: str) -> bool:
+    """True for the name of a column that suggests what its values are about: a town, an illness.
+
+    >>> names_a_category("diagnosis"), names_a_category("x1")
+    (True, False)
+    """
+    return bool(suggested(name) & {"quasi", "sensitive"})
+
+
 def two_people(names: Iterable[str]) -> list[tuple[str, str]]:
     """Return pairs of columns that are named as if each row described two people.
 
@@ -289,6 +300,10 @@ _ALONE = {  # words for people: their number, where nothing stands beside them
     *("personnes", "cas", "personas", "pacientes", "casos", "poblacion", "persone", "pazienti", "casi", "popolazione"),
     *("gevallen", "bevolking"),
 }
+_PERHAPS = {  # alone, these may count people, and as well goods, points or money: asked about, never refused
+    *("total", "totals", "qty", "quantity", "amount", "numero", "nombre", "number", "num", "peso", "fexp", "facteur"),
+    *("menge", "summe", "gesamt", "quantite", "cantidad", "quantita", "totale", "totaal", "hoeveelheid", "multiplier"),
+}
 _WEIGHTS, _LIGHT = (
     {"weight", "weights", "gew", "pond"},
     20,
@@ -305,6 +320,16 @@ def named_like_counts(name: str, units: Collection[str] = ()) -> bool:
         return False
     many = words & _NUMBERS and words & _OF_PEOPLE.union(units)
     return bool(words & _COUNTS or many or (len(words) == 1 and words <= alone))
+
+
+def may_name_counts(name: str) -> bool:
+    """Whether a column's name may mean the number of people a row stands for, and may mean other things as well.
+
+    >>> may_name_counts("Total"), may_name_counts("Numéro"), may_name_counts("total_cost")
+    (True, True, False)
+    """
+    plain = unicodedata.normalize("NFKD", name.casefold().strip(" ._"))
+    return "".join(sign for sign in plain if not unicodedata.combining(sign)) in _PERHAPS
 
 
 def holds_counts(name: str, texts: Iterable[str]) -> bool:

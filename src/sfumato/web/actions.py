@@ -74,6 +74,11 @@ class Actions:
         project.write_schema(edits.roles(form, self._described(project)))
         return None
 
+    def set_ranges(self, project: Project, form: Fields, _names: Names) -> str | None:
+        """Give several columns of numbers the same ends and steps."""
+        project.write_schema(edits.ranges(form))
+        return None
+
     @staticmethod
     def _described(project: Project) -> Callable[[str, Any], str]:
         """Return what gives the table of a column as it would be drafted in a role; the file is looked at once."""

@@ -360,6 +360,7 @@ class App:
             ("person", actions.set_person, "person"),
             ("not-person", actions.not_person, "person"),
             ("roles", actions.set_roles, "describe"),
+            ("ranges", actions.set_ranges, "describe"),
             ("answer", actions.answer, "describe"),
             ("answers", actions.answers, "describe"),
             ("answer-same", actions.answer_same, "describe"),

@@ -10,6 +10,7 @@ from typing import Any
 
 from sfumato.declare import plain_name
 from sfumato.errors import ParameterError, SfumatoError, count_of
+from sfumato.frontiers import typical_in_tables
 from sfumato.frontiers.sweep import PRESETS
 from sfumato.visible import shell_command
 from sfumato.web.background import schema_of
@@ -367,6 +368,7 @@ class Choosing:
             "privacy": answer["privacy"],
             "utility": answer["utility"],
             "others": [_named(held) for held in points],
+            "typical": _typical(point),
             "panel": panel,
             "ask": bool(one(form, "ask")),
             "count": count,
@@ -511,10 +513,8 @@ def _in_words(point: Mapping[str, Any]) -> dict[str, Any]:
         said.append("everybody's known columns are published exactly")
     elif point.get("drew"):
         said.append("what is published is drawn with noise")
-    typical = point.get("typical")
-    if typical:
-        off, share = typical["off"], 100 * typical["share"]
-        said.append(f"a count of {typical['count']:,.0f} is typically off by {off:.2g} ({share:.2g} %)")
+    if point.get("typical"):
+        said.append(_typical(point))
     said += _gains(point.get("risks", {}))
     text = "; ".join(said)
     return {
@@ -524,6 +524,11 @@ def _in_words(point: Mapping[str, Any]) -> dict[str, Any]:
         "text": text[:1].upper() + text[1:] + "." if text else "",
         "breaks": _breaks(point),
     }
+
+
+def _typical(point: Mapping[str, Any]) -> str:
+    """Say which counts are typically how far off, in the words of a page; nothing where none was measured."""
+    return plainly(typical_in_tables(point.get("typical") or {}))
 
 
 _GAINS = {"inference": "guesses a private value", "membership": "tells who is in the table"}

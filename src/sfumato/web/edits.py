@@ -42,6 +42,7 @@ __all__ = [
     "not_person",
     "own_keys",
     "person",
+    "ranges",
     "roles",
     "ungroup",
 ]
@@ -366,6 +367,32 @@ def own_keys(name: str, form: Fields, described: Callable[[str, Role], str] | No
             keys |= {key: fresh[key] for key in drafted if key in fresh}
             keys |= _without(none_texts({**held, **keys}), keys)
         return changed(text, keys, attribute=name, closes=closed)
+
+    return edit
+
+
+def ranges(form: Fields) -> Edit:
+    """Give several columns of numbers the same ends and steps; a part of the form that is empty changes nothing."""
+    names = list(form.get("column", ()))
+    if not names:
+        raise ParameterError("column", "none", "is selected", hint="select at least one column")
+    low, high, step = number(form, "low"), number(form, "high"), number(form, "step")
+    if (low is None) != (high is None):
+        raise ParameterError("range", "an end", "is empty", hint="both ends; the upper one is not included")
+    widths = {} if not one(form, "intervals") else _intervals(form, {}, "")
+    ends = {} if low is None else {"range": [low, high]}
+    keys = {**ends, **({} if step is None else {"step": step}), **widths}
+    if not keys:
+        raise ParameterError("range", "nothing", "is filled in", hint="from 1 up to 6 in steps of 1")
+
+    def edit(text: str) -> str:
+        others = [name for name in names if keys_of(text, name).get("kind") != "numeric"]
+        if others:
+            listed = ", ".join(others[:5]) + (" and more" if len(others) > 5 else "")
+            raise ParameterError("column", listed, "is not read as numbers", hint="select columns of numbers only")
+        for name in names:
+            text = changed(text, keys, attribute=name, closes=_CLOSES["range"] if ends else ())
+        return text
 
     return edit
 

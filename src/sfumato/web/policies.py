@@ -12,9 +12,10 @@ from typing import Any
 
 from sfumato.claims import AlphaK, KAnonymity, Requirement
 from sfumato.errors import ParameterError, count_of
+from sfumato.frontiers.axes import attacks_of
 from sfumato.frontiers.policy import DEFAULT_K, WantedTable
 from sfumato.web.runs import Run, runs_of
-from sfumato.web.wording import axis_plainly
+from sfumato.web.wording import attack_tried, axis_plainly
 from sfumato.web.workspace import Project
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "broken",
     "earlier_policies",
     "judged",
+    "judged_by_attacks",
     "judged_unmeasured",
     "policy_lines",
     "policy_of_words",
@@ -74,11 +76,19 @@ def basis_of(project: Project) -> str:
 
     A question that was answered by keeping the proposal changes the file, not what it says.
     """
-    described = tomllib.loads(project.schema_text() or "")
+    described = _without_questions(tomllib.loads(project.schema_text() or ""))
     files = [project.data, *sorted((project.folder / "hierarchies").glob("*"))]
     held = [(path.name, stat.st_size, stat.st_mtime_ns) for path in files if (stat := path.stat())]
     text = json.dumps([described, project.options, held], sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:24]
+
+
+def _without_questions(keys: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        name: _without_questions(held) if isinstance(held, Mapping) else held
+        for name, held in keys.items()
+        if name != "decide"
+    }
 
 
 def _line(text: str, state: str, found: str = "") -> dict[str, str]:
@@ -133,6 +143,32 @@ def judged_unmeasured(
     else:
         first = _line(floor, "not measured", f"it promises at least {promised} only" if promised else "")
     return [first, *(_line(text, "not measured") for text in rest)]
+
+
+def judged_by_attacks(held: Mapping[str, Any], answer: Mapping[str, Any]) -> list[dict[str, str]]:
+    """Judge the limits of a policy on attackers' gains, each by the strongest of the attacks that a comparison tries.
+
+    Without a control a rate is no gain, and a limit is not measured. An interval that reaches beyond the limit is told.
+    """
+    limits = held.get("limits", {})
+    texts = policy_lines(held)[1:]
+    lines = []
+    for text, (name, limit) in zip(texts, limits.items(), strict=False):
+        compared = {attack.name for attack in attacks_of(name)}
+        tried = [
+            one
+            for one in answer.get("attacks", ())
+            if one["attack"] in compared and isinstance(one.get("gain"), int | float) and attack_tried(one)
+        ]
+        if not tried:
+            lines.append(_line(text, "not measured"))
+            continue
+        worst = max(tried, key=lambda one: float(one["gain"]))
+        line = _measured(text, worst["gain"], float(limit), percent=False)
+        high = float(worst["interval"][1])
+        unsure = f", and may be as large as {high:.3g}" if line["state"] == "kept" and high > float(limit) else ""
+        lines.append({**line, "found": f"{line['found']} by {worst['attack']}{unsure}"})
+    return lines
 
 
 def broken(lines: Iterable[Mapping[str, str]]) -> str:

@@ -8,13 +8,14 @@ import json
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
 from sfumato.claims.claim import described
 from sfumato.declare import plain_name
-from sfumato.errors import ParameterError, SfumatoError
+from sfumato.errors import ParameterError, SfumatoError, in_percent
 from sfumato.frontiers import CHOSEN
 from sfumato.frontiers.sweep import written_as
 from sfumato.mechanisms.from_json import mechanism_of
@@ -25,16 +26,16 @@ from sfumato.web.choosing import Choosing
 from sfumato.web.edits import Fields, one
 from sfumato.web.methods import made, method_form, methods
 from sfumato.web.policies import basis_of, broken, earlier_policies, judged, judged_unmeasured
-from sfumato.web.runs import runs_of
+from sfumato.web.runs import Run, runs_of
 from sfumato.web.screens import Screens
 from sfumato.web.wording import method_plainly, page_words
 from sfumato.web.workspace import Project, safe_name
 
-__all__ = ["Publishing", "overridden", "refusal_of"]
+__all__ = ["Publishing", "overridden", "refusal_of", "together"]
 
 _DICTIONARY = 40_000  # letters that are shown
 _ALLOWED = {  # flag -> which check it overrides, for the approval record
-    "allow-fingerprints": "many rows are unique on what is published unchanged",
+    "allow-fingerprints": "many rows are unique on the columns that the method does not make coarser",
     "allow-text": "a published column looks like free text, which may hold names",
     "allow-derived": "a published column can be worked out from one that is protected, or the other way round",
     "allow-repeated": "several rows look like those of one person",
@@ -292,6 +293,9 @@ class Publishing:
         ]
         claim: Any = {}
         dictionary = ""
+        run = self.made_by(project, folder.name)
+        answer = None if run is None else run.answer()
+        told = answer if isinstance(answer, Mapping) else {}
         with contextlib.suppress(OSError, ValueError):
             dictionary = (folder / "dictionary.md").read_text("utf-8")[:_DICTIONARY]
         with contextlib.suppress(OSError, ValueError):
@@ -303,7 +307,13 @@ class Publishing:
             "claim": claim,
             "dictionary": dictionary,
             "page": page if (project.folder / page).is_file() else "",
+            "together": None if run is None else together(told, run.words),
+            "warnings": list(told.get("warnings", [])),
         }
+
+    def made_by(self, project: Project, name: str) -> Run | None:
+        """Return the run that published a release; none where the command was typed in a terminal."""
+        return next((run for run in runs_of(project.folder, "publish") if run.about.get("release") == name), None)
 
     def again(self, project: Project) -> dict[str, Any]:
         """What was published about the same people, and what is left of the budget."""
@@ -322,7 +332,55 @@ class Publishing:
             "entries": entries[::-1],
             "budget": budget(project),
             "releases": [path.name for path in project.releases()],
+            "together": self._tried(project),
         }
+
+    def _tried(self, project: Project) -> list[dict[str, Any]]:
+        """Return what each release of the project that was tried together with earlier ones gives away."""
+        found = []
+        for path in project.releases():
+            run = self.made_by(project, path.name)
+            tried = None if run is None else together(run.answer(), run.words)
+            if tried is not None:
+                found.append({"name": path.name, **tried})
+        return found
+
+
+def together(answer: Any, words: Sequence[str]) -> dict[str, Any] | None:
+    """Say what a release and earlier ones give away together, as the command that published it found; else None."""
+    held = answer.get("against") if isinstance(answer, Mapping) else None
+    if not isinstance(held, Mapping):
+        return None
+    exposed, alone, certain, rows, d = (int(held[key]) for key in ("people", "alone", "certain", "rows", "d"))
+    whom = str(held["counted"])
+    few = f"left with fewer than {d} possible values of a private column, the true one among them"
+    said = f"None of {rows:,} {whom} is {few}; {alone:,} by this release alone."
+    if exposed:
+        many = f"{exposed:,} of {rows:,} {whom} {'is' if exposed == 1 else 'are'}"
+        said = f"{many} {few}, {certain:,} of them with one value; {alone:,} by this release alone."
+    return {
+        "names": [Path(text).name for flag, text in pairwise(words) if flag == "--against"],
+        "exposed": exposed,
+        "alone": alone,
+        "certain": certain,
+        "rows": rows,
+        "counted": whom,
+        "text": [said, *(_guessed(name, one, whom) for name, one in held["attributes"].items()), *held["notes"]],
+    }
+
+
+def _guessed(name: str, found: Mapping[str, Any], whom: str) -> str:
+    """Say how often a private value is guessed from all releases, from the new one alone, and from neither."""
+    both, alone, nothing = (
+        float(one["rate"]) for one in (found["together"]["guessed"], found["alone"][0]["guessed"], found["baseline"])
+    )
+    gain = 100 * (both - alone)
+    more = f"{gain:.1f} points more often than" if gain >= 0.05 else "no more often than"
+    return (
+        f"Whoever has all of them guesses {name} right for {in_percent(both, 1)} of the {whom}, {more} with this "
+        f"release alone ({in_percent(alone, 1)}); always saying the most frequent value is right for "
+        f"{in_percent(nothing, 1)}."
+    )
 
 
 def _entry(entry: Any) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from sfumato.commuting.flows import FLOW_COLUMNS
 from sfumato.errors import ParameterError
 from sfumato.visible import operand
 from sfumato.web.edits import Fields, entered, number, one
+from sfumato.web.policies import judged_by_attacks
 from sfumato.web.publishing import Publishing, overridden, refusal_of
 from sfumato.web.runs import runs_of, started_once
 from sfumato.web.screens import Screens
@@ -54,6 +55,8 @@ class Released:
             "run": None if run is None else run.to_json(),
             "answer": answer if isinstance(answer, Mapping) else None,
             "refusal": refusal_of(answer),
+            "policy_limits": bool(project.policy().get("limits")),
+            "lines": judged_by_attacks(project.policy(), answer) if isinstance(answer, Mapping) else [],
         }
 
     def start_attacks(self, project: Project, _form: Fields, names: Mapping[str, str]) -> str | None:
@@ -72,7 +75,7 @@ class Released:
 
         folder = self.folder(project, name)
         manifest = json.loads((folder / "manifest.json").read_text("utf-8"))
-        run = next((run for run in runs_of(project.folder, "publish") if run.about.get("release") == name), None)
+        run = self.publishing.made_by(project, name)
         claim = sf.Claim.from_json(manifest["claim"]) if "claim" in manifest else None
         return {
             **self.screens.frame(project, "publish", run.command if run is not None else ""),

@@ -371,7 +371,7 @@ def _shown(problem: Problem) -> dict[str, Any]:
 
 
 def _dangers(table: Any) -> dict[str, Any]:
-    """What the light shows: who stands out by what others may know, and what is published unchanged."""
+    """What the light shows: who stands out by what others may know, and what no method makes coarser."""
     schema = table.schema
     names = [attribute.name for attribute in schema.quasi]
     found = table.fingerprints()
@@ -404,6 +404,7 @@ def _dangers(table: Any) -> dict[str, Any]:
         "smallest": smallest,
         "unchanged": list(found.unchanged),
         "alone_unchanged": found.alone,
+        "how": found.how,
         "fingerprints": replace(found, alone_on_all=None).describe(),  # all columns are coarser in the release
         "above": found.above,
         "warnings": [one.as_json() for one in table.remarks()],

@@ -36,6 +36,7 @@ _SIZES = {
 _TERMS = {RISKS[name].words: plain for name, plain in _PLAIN.items()}
 _TERM = re.compile("|".join(map(re.escape, _TERMS)))
 _PHRASES = (
+    ("a quasi-identifier and another column", "a column that others may know and another one"),
     ("sweep other methods", "compare other methods"),
     ("removing all quasi-identifiers", "removing every column that others may know"),
 )

@@ -6,6 +6,7 @@ import random
 import tomllib
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -60,7 +61,9 @@ def test_mondrian_never_cuts_a_named_column() -> None:
     release = sf.publish(_table(7), sf.Mondrian(k=10))
     assert set(release.frame()["age"]) == {"*"}
     said = release.warnings()[0]
-    assert said.startswith("age: 7 people have no value, fewer than 10, so no class of 10 can be cut by age; ")
+    assert said.startswith(
+        "age: 7 people have no value, fewer than 10, so no class of 10 that holds any of them can be cut by age; "
+    )
     assert 'missing = { values = [...], action = "suppress" }' in said
     assert "max_suppressed" in said
     freed = sf.publish(_table(7), sf.Mondrian(k=10, max_suppressed="0.05"))
@@ -118,3 +121,45 @@ def test_check_says_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     with pytest.raises(SystemExit):
         main(["check", str(tmp_path / "rows.csv"), str(tmp_path / "schema.toml")])
     assert "7 people have no value, fewer than 10" in " ".join(capsys.readouterr().out.split())
+
+
+def test_the_fix_that_is_named_to_people_with_several_rows_works(tmp_path):
+    """A few missing values keep Mondrian from cutting; max_suppressed is refused where people have several rows."""
+    rng = np.random.default_rng(3)
+    rows = rng.choice([1, 1, 2, 3], 400)
+    columns = {
+        "mrn": np.repeat([f"p{at}" for at in range(400)], rows),
+        "age": np.repeat(rng.integers(20, 80, 400), rows),
+        "town": np.repeat([*rng.choice(["a", "b", "c", "d"], 397), *[""] * 3], rows),
+        "ill": rng.choice(["flu", "gout", "none"], rows.sum()),
+    }
+    frame = pl.DataFrame(columns)
+
+    def described(missing):
+        return sf.Schema.parse(
+            {
+                "name": "t",
+                "person": "mrn",
+                "attribute": {
+                    "mrn": {"role": "identifier"},
+                    "age": {"role": "quasi", "kind": "numeric", "range": [0, 100]},
+                    "town": {"role": "quasi", "values": ["a", "b", "c", "d"], "missing": missing},
+                    "ill": {"role": "sensitive", "values": ["flu", "gout", "none"]},
+                },
+            }
+        )
+
+    table = sf.read(frame, described([""]))
+    with pytest.raises(sf.ParameterError) as error:
+        sf.publish(table, sf.Mondrian(sf.KAnonymity(5), max_suppressed="0.05"))
+    fix = 'missing = { values = [""], action = "suppress" }'
+    assert error.value.hint.startswith(fix)
+    blocked = sf.publish(table, sf.Mondrian(sf.KAnonymity(5)))
+    free = sf.publish(sf.read(frame, described(tomllib.loads(fix)["missing"])), sf.Mondrian(sf.KAnonymity(5)))
+    assert free.people.everyone == 397
+    assert "so no class of 5 that holds any of them can be cut by town" in blocked.warnings()[0]
+    hidden = [(one.frame()["town"] == "*").mean() for one in (blocked, free)]
+    assert 0 < hidden[0] < 1  # classes without those three are cut by town
+    assert hidden[1] == 0
+    free.save(tmp_path / "out", allow_fingerprints=True)
+    assert sf.verify(tmp_path / "out").holds

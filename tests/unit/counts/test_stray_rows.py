@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 
 import duckdb
@@ -236,3 +237,14 @@ def test_questionnaires_and_pay_are_not_sums_by_chance(seed):
     draw = np.random.default_rng(seed)
     frame = pl.DataFrame({f"q{at}": draw.integers(1, 6, 3_000) for at in range(2 + seed)})
     assert found(frame) == ""
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_rows_that_are_sums_by_chance_are_told_from_totals_by_how_often_one_column_has_sums(seed, monkeypatch):
+    """Three after three ones in each of three columns: some rows of 20,000 are sums of the rows above them."""
+    draw = np.random.default_rng(seed)
+    answers = [0, 1, 1, 1, 1, 1, 1, 3, 3, 3]
+    frame = pl.DataFrame({f"q{at}": draw.choice(answers, 20_000) for at in range(3)})
+    assert found(frame) == ""
+    monkeypatch.setattr("sfumato.counts.stray_rows._BY_CHANCE", math.inf)
+    assert found(frame)

@@ -73,10 +73,29 @@ def test_the_recommendation_keeps_the_policy_and_nothing_better_is_left(found, a
     assert said.policy == policy
     if at_most and not answer:
         assert got == min(((one[0], one[1]) for one in kept), key=lambda pair: (pair[1], pair[0]))
-    elif answer and not at_most:
-        assert got == min((one[0], one[1]) for one in kept)
-    else:
+    elif not answer:
         assert sum(got) == pytest.approx(min(one[0] + one[1] for one in kept))
+    elif useful := [one for one in kept if one[1] <= 0.5]:  # the ends are 0 and 1
+        assert got[1] <= 0.5
+        assert sum(got) == pytest.approx(min(one[0] + one[1] for one in useful))
+    else:
+        assert got[1] == min(one[1] for one in kept)
+
+
+def test_tables_that_must_come_out_right_do_not_ask_for_more_privacy():
+    """The floor says what privacy is needed: a release far above it was recommended for the best privacy."""
+    front = front_of([point(1, 0.02, 0.99, 1000), point(2, 0.55, 0.5, 11), point(3, 0.1, 0.1, 4)])
+    table = "age x town within 20 %"
+    for limits in ({}, {"inference": "0.2"}):
+        said = front.recommend(Policy({"k": 11}, at_most=limits, answer=table))
+        assert said.point.number == 2
+        assert "lies at the knee" in said.reason
+        assert "among those that have not lost most of their use" in said.reason
+    assert front.recommend(Policy({"k": 11}), utility_loss=0.99).point.number == 1  # only who asks for it
+    lost = front_of([point(1, 0.0, 0.99, 1000), point(2, 0.6, 0.6, 11)])
+    said = lost.recommend(Policy({"k": 11}, answer=table))
+    assert said.point.number == 2
+    assert "has the best utility loss of these, which have all lost most of their use" in said.reason
 
 
 def test_classes_of_one_person_are_never_recommended(clinic):

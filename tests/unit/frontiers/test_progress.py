@@ -57,3 +57,16 @@ def test_a_name_cannot_move_the_cursor():
 
 def test_time_left():
     assert [time_left(0.5, 10), time_left(0.1, 60), time_left(0.001, 1), time_left(1, 9)] == ["10 s", "9 min", "", ""]
+
+
+def test_a_line_is_written_for_a_change_and_each_half_minute_without_one():
+    """Piped into a file, the same line came every two seconds."""
+    now, written = [0.0], []
+    tell = ProgressLines(written.append, clock=lambda: now[0])
+    for at in range(61):
+        now[0] = 2.0 + at
+        tell(0.0, "0/20, now making the first")
+    assert written == ["0 % done: 0/20, now making the first"] * 3  # after 2, 32 and 62 seconds
+    now[0] += 2.0
+    tell(0.05, "1/20")
+    assert written[-1] == "5 % done: 1/20"

@@ -197,8 +197,13 @@ def uncountable(table):
     def counts(names):
         raise sf.ParameterError("names", "x", "was asked to fail")
 
+    return stand_in(table.schema, counts)
+
+
+def stand_in(schema, counts, **more):
+    """What `publish` asks of a table, without one."""
     return SimpleNamespace(
-        schema=table.schema,
+        schema=schema,
         counts=counts,
         left_out=0,
         surplus=0,
@@ -210,6 +215,7 @@ def uncountable(table):
         engine=None,
         held=True,
         backend="polars",
+        **more,
     )
 
 
@@ -245,22 +251,12 @@ def test_a_claim_without_epsilon_may_be_refined(book, table, costing):
 
 def test_the_population_is_the_schemas(book, table):
     sf.publish(table, sf.Suppress(), ledger=book)
-    unnamed = SimpleNamespace(
-        schema=replace(table.schema, population=""),
-        counts=table.counts,
-        left_out=0,
-        surplus=0,
-        guesses=(),
+    unnamed = stand_in(
+        replace(table.schema, population=""),
+        table.counts,
         derived=lambda: (),
         unclear=lambda: (),
         held_values=lambda _: {},
-        refuse_repeated_keys=lambda: None,
-        refuse_copies=lambda: None,
-        refuse_suspected_keys=lambda: None,
-        close=lambda: None,
-        engine=None,
-        held=True,
-        backend="polars",
     )
     sf.publish(unnamed, sf.Suppress(), ledger=book)
     assert [entry.population for entry in book.entries()] == ["patients", "clinic"]

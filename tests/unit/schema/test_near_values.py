@@ -8,6 +8,7 @@ import random
 import pytest
 
 from sfumato.schema import near_values
+from sfumato.schema.checks import plain_spelling
 from sfumato.schema.near_values import near_codes, near_pairs
 
 
@@ -84,7 +85,7 @@ def test_equals_a_comparison_of_all_pairs():
     by_hand = [
         (one, other)
         for one, other in itertools.combinations(listed, 2)
-        if near_values._near(one, other, words[one], words[other])
+        if plain_spelling(one) != plain_spelling(other) and near_values._near(words[one], words[other])
     ]
     assert len(by_hand) > 20
     assert near_pairs(listed) == by_hand

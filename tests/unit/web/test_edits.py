@@ -164,3 +164,30 @@ def test_a_column_that_was_left_out_is_asked_about_once_it_is_to_be_published():
     private = edits.roles({**form, "role": ["sensitive"]}, None)(LEFT_OUT)
     assert topics(private, "town") == ["same"]
     assert "intervals" not in keys_of(private, "age")
+
+
+def test_several_columns_of_numbers_get_the_same_range():
+    """Q1 to Q20 were proposed as 0 up to 10, and each needed its own page."""
+    more = TEXT + '[attribute.Q1]\nrole = "sensitive"\nkind = "numeric"\nrange = [0, 10]\nstep = 1\nsource = "data"\n'
+    more += 'decide = ["range: is it?", "role: is it?"]\n' + more.partition("[attribute.Q1]")[2].join(
+        ["[attribute.Q2]", ""]
+    )
+    form = {"column": ["Q1", "Q2"], "low": ["1"], "high": ["6"], "step": [""], "intervals": [""]}
+    after = edits.ranges(form)(more)
+    for name in ("Q1", "Q2"):
+        keys = keys_of(after, name)
+        assert (keys["range"], keys["step"], "intervals" in keys) == ([1, 6], 1, False)
+    assert keys_of(after, "Q1")["decide"] == ["role: is it?"]  # only what it answers
+    assert keys_of(after, "age") == keys_of(TEXT, "age")
+    assert loads(after)["Q2"].size == 5
+    wider = edits.ranges({"column": ["Q1"], "step": ["5"]})(more)
+    assert (keys_of(wider, "Q1")["range"], keys_of(wider, "Q1")["step"]) == ([0, 10], 5)
+    assert len(keys_of(wider, "Q1")["decide"]) == 2
+    for wrong, said in (
+        ({**form, "column": []}, "is selected"),
+        ({**form, "high": [""]}, "is empty"),
+        ({**form, "low": [""], "high": [""]}, "is filled in"),
+        ({**form, "column": ["Q1", "town"]}, "is not read as numbers"),
+    ):
+        with pytest.raises(sf.ParameterError, match=said):
+            edits.ranges(wrong)(more)

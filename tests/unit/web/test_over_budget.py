@@ -3,58 +3,17 @@
 from __future__ import annotations
 
 import json
-import time
 
 import pytest
-from starlette.testclient import TestClient
+from tests.unit.web.served import HOME, PUBLIC, client, uploaded
 
 import sfumato as sf
-from sfumato.web.app import COOKIE, created
 from sfumato.web.runs import Run
-
-HOST = "127.0.0.1:8765"
-HOME = {"origin": f"http://{HOST}", "sec-fetch-site": "same-origin"}
-PUBLIC = """name = "t"
-population = "t"
-rows_per_person = 1
-source = "public"
-rows = 1000
-
-[attribute.id]
-role = "identifier"
-
-[attribute.age]
-role = "quasi"
-kind = "numeric"
-range = [20, 70]
-step = 10
-
-[attribute.town]
-role = "quasi"
-values = ["a", "b", "c"]
-
-[attribute.ill]
-role = "sensitive"
-values = ["x", "y", "z"]
-"""
-
-
-def uploaded(web):
-    rows = ["id,age,town,ill", *(f"P{at},{20 + at % 50},{'abc'[at % 3]},{'xyz'[at % 3]}" for at in range(90))]
-    answer = web.put("/upload", params={"name": "t.csv"}, content="\n".join(rows).encode(), headers=HOME)
-    base = answer.json()["next"].rpartition("/")[0]
-    until = time.monotonic() + 60
-    while web.get(f"{base}/describe.json").json()["look"] is None and time.monotonic() < until:
-        time.sleep(0.05)
-    return base
 
 
 @pytest.fixture
 def web(tmp_path):
-    app = created(tmp_path / "space", token="t0ken", hosts=frozenset({HOST}))
-    made = TestClient(app, base_url=f"http://{HOST}", follow_redirects=False)
-    made.cookies.set(COOKIE, "t0ken")
-    return made
+    return client(tmp_path / "space")
 
 
 def run_that_ended(folder, code, answer, kind="publish"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from types import SimpleNamespace
 
 import pytest
 from starlette.testclient import TestClient
@@ -11,7 +12,7 @@ from starlette.testclient import TestClient
 import sfumato as sf
 from sfumato.frontiers.sweep import written_as
 from sfumato.web.app import COOKIE, created
-from sfumato.web.policies import judged, judged_unmeasured, policy_of_words, policy_words
+from sfumato.web.policies import basis_of, judged, judged_unmeasured, policy_of_words, policy_words
 
 HOST = "127.0.0.1:8765"
 HOME = {"origin": f"http://{HOST}", "sec-fetch-site": "same-origin"}
@@ -171,3 +172,27 @@ def test_figures_of_another_description_say_nothing_about_the_release(web, base,
     lines = web.get(f"{base}/publish.json?number=1").json()["lines"]
     assert [one["state"] for one in lines] == ["not measured", "not measured"]
     assert "Made before the description was changed" in web.get(f"{base}/compare").text
+
+
+def test_inspect_names_the_tables_of_a_typical_count(web, base, tmp_path):
+    typical = {"count": 20, "off": 3.2, "share": 0.16}
+    compared(web, base, tmp_path, point(typical=typical, promises="k", promise="k", summary={}))
+    sentence = (
+        "In tables of a column that others may know and another one a count of 20 is typically off by 3.2 (16 %)."
+    )
+    assert sentence in web.get(f"{base}/inspect/1").text
+
+
+def test_a_question_answered_as_proposed_leaves_the_figures_valid(tmp_path):
+    """Its line goes from the file; what the file says of the table is the same."""
+    (tmp_path / "data.csv").write_text("age\n1\n")
+    text = 'name = "t"\ndecide = ["population: who?"]\n[attribute.age]\nrole = "quasi"\ndecide = ["range: public?"]\n'
+
+    def basis(text):
+        return basis_of(
+            SimpleNamespace(schema_text=lambda: text, data=tmp_path / "data.csv", folder=tmp_path, options={})
+        )
+
+    answered = "\n".join(line for line in text.splitlines() if not line.startswith("decide"))
+    assert basis(answered) == basis(text)
+    assert basis(answered.replace("quasi", "other")) != basis(answered)

@@ -6,6 +6,7 @@ import re
 import time
 from importlib.resources import files
 
+import polars as pl
 import pytest
 from starlette.testclient import TestClient
 
@@ -15,6 +16,7 @@ from sfumato.frontiers.panel import group_sizes
 from sfumato.frontiers.sweep import sweep
 from sfumato.web.app import COOKIE, created
 from sfumato.web.choosing import _in_words, _unmakeable
+from sfumato.web.publishing import overridden
 from sfumato.web.wording import attack_tried
 
 HOST = "127.0.0.1:8765"
@@ -120,3 +122,53 @@ def test_every_table_stands_in_a_box_that_scrolls_with_an_edge_where_it_goes_on(
 
 def test_all_columns_leads_back_to_the_column(web, base):
     assert f'href="{base}/describe#column-3"' in web.get(f"{base}/column/sex").text
+
+
+def test_no_column_in_intervals_is_called_unchanged(web, base):
+    """Gross salary in steps of 20,000 was said to be published unchanged."""
+    web.post(f"{base}/roles", data={"column": "pay", "role": "sensitive"}, headers=HOME)
+    form = {"fields": "range", "low": "0", "high": "9000", "step": "30"}
+    web.post(f"{base}/column/pay/keys", data=form, headers=HOME)
+    data = ready(web, f"{base}/describe", lambda data: data.get("checked") is not None)
+    assert data["checked"]["above"]
+    for page in ("describe", "publish?method=mondrian&k=5"):
+        text = web.get(f"{base}/{page}").text
+        assert "published as described (pay in intervals of 30)" in text, page
+        assert "published unchanged" not in text, page
+    assert not [check for check in overridden(["--allow-fingerprints"]) if "unchanged" in check]
+    for path in (files("sfumato.web") / "templates").iterdir():
+        assert "published unchanged" not in path.read_text("utf-8"), path.name
+
+
+def test_a_column_that_follows_from_another_is_not_called_unchanged():
+    """The warning stands on Describe, of columns in intervals too."""
+    rows = [(at % 40, 100 * (at % 40)) for at in range(400)]
+    attributes = {
+        "age": {"role": "quasi", "kind": "numeric", "range": [0, 40]},
+        "pay": {"role": "sensitive", "kind": "numeric", "range": [0, 4000], "step": 100},
+    }
+    schema = sf.Schema.parse({"name": "t", "population": "t", "rows_per_person": 1, "attribute": attributes})
+    table = sf.read(pl.DataFrame(rows, schema=["age", "pay"], orient="row"), schema)
+    (said,) = [one.rule for one in table.remarks() if "follows from" in one.rule or "follow from" in one.rule]
+    assert "not made coarser" in said
+    assert "unchanged" not in said
+
+
+def test_a_typical_count_names_the_tables_it_is_from():
+    """A count was said to be exact, and counts by department were off by a third."""
+    typical = {"count": 20, "off": 3.2, "share": 0.16}
+    point = {"number": 1, "label": "M", "form": "generalized", "people": 5, "risks": {}, "typical": typical}
+    assert _in_words(point)["text"] == (
+        "Every group has at least 5 rows; in tables of a column that others may know and another one a count of 20 is "
+        "typically off by 3.2 (16 %)."
+    )
+    exact = {**point, "typical": {**typical, "off": 0.0, "share": 0.0, "of": "two columns"}}
+    assert "in tables of two columns a count of 20 is typically exact" in _in_words(exact)["text"]
+
+
+def test_describe_offers_the_same_range_for_several_columns(web, base):
+    page = web.get(f"{base}/describe").text
+    assert f'formaction="{base}/ranges"' in page
+    form = {"column": ["age"], "low": "10", "high": "90", "step": "5"}
+    assert web.post(f"{base}/ranges", data=form, headers=HOME).headers["location"] == f"{base}/describe"
+    assert "range = [10, 90]" in web.get(f"{base}/describe.json").json()["toml"]

@@ -193,6 +193,7 @@ class Against:
             "rows": self.rows,
             "d": self.d,
             "earlier": self.earlier,
+            "counted": next(found.whom.many for found in self.estimates.values()),
             "holds": self.holds,
             "notes": list(self.notes),
             "attributes": {name: found.to_json() for name, found in self.estimates.items()},

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from sfumato.arrays import Ints
 from sfumato.errors import ParameterError
-from sfumato.kernels.cache import inlined
+from sfumato.kernels.cache import borrowing
 
 __all__ = [
     "BOX",
@@ -207,13 +207,13 @@ def scratch(attributes: Sequence[CutAttribute], rows: int, sensitive: int, weigh
 # many arrays in a tuple costs more than the work it does.
 
 
-@inlined
+@borrowing
 def dense(span: int, rows: int) -> bool:
     """Say whether a table over the span costs no more than the rows do."""
     return span <= 4 * rows + 64
 
 
-@inlined
+@borrowing
 def _sift(rows: Codes, order: Codes, a: int, root: int, end: int) -> None:
     while 2 * root + 1 < end:
         child = 2 * root + 1
@@ -225,7 +225,7 @@ def _sift(rows: Codes, order: Codes, a: int, root: int, end: int) -> None:
         root = child
 
 
-@inlined
+@borrowing
 def _heapsort(rows: Codes, order: Codes, a: int) -> None:
     """Put row numbers in the order of their codes; compiling `np.argsort` would take seconds."""
     m = rows.shape[0]
@@ -240,7 +240,7 @@ def _heapsort(rows: Codes, order: Codes, a: int) -> None:
         _sift(rows, order, a, root, end)
 
 
-@inlined
+@borrowing
 def _list_codes(
     rows: Codes, a: int, least: int, most: int, start: int, code: Codes, place: Codes, order: Codes, seen: Codes
 ) -> int:
@@ -269,7 +269,7 @@ def _list_codes(
     return end
 
 
-@inlined
+@borrowing
 def count_codes(
     rows: Codes,
     weights: Codes,
@@ -296,7 +296,7 @@ def count_codes(
             whole[at] += weights[i]
 
 
-@inlined
+@borrowing
 def sort_rows(place: Codes, m: int, a: int, begin: int, end: int, occurs: Codes, cursor: Codes, order: Codes) -> None:
     """Counting sort: `order` lists the rows by their code of attribute a. `cursor` is overwritten."""
     at = np.int32(0)
@@ -309,7 +309,7 @@ def sort_rows(place: Codes, m: int, a: int, begin: int, end: int, occurs: Codes,
         cursor[to] += np.int32(1)
 
 
-@inlined
+@borrowing
 def add_sensitive(row: Codes, q: int, weight: int, offset: Ints, counts: Ints, start: int) -> None:
     """Add a row to the sensitive counts that begin at `start`."""
     for j in range(offset.size - 1):

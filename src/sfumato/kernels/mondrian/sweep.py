@@ -8,6 +8,9 @@ Claim     of all allowed cuts the one with the least cost is chosen; ties go to 
 Because   excess / w is n x the total variation from uniform over the label: what a reader who spreads
           the rows evenly over the label gets wrong. Rows move from right to left in the order of one
           attribute, so the counts of all attributes on both sides are at hand at each cut.
+          A cut that cannot be the cheapest is not worked out: at equal widths max(0, l w - n) + max(0, r w - m) is at
+          least max(0, (l + r) w - (n + m)), so the terms of the other attributes do not fall, and a's own terms
+          follow from its counts alone. Bounds are left a margin; costs are compared to the last bit.
 Checked   tests/claims/test_mondrian_kernel.py::test_compiled_equals_the_reference
           tests/claims/test_mondrian_kernel.py::test_chosen_cut_is_the_cheapest_of_all_cuts
 Silent on the best partition: the rule is greedy. An empty stretch between two codes is given whole to one side.
@@ -19,7 +22,7 @@ from __future__ import annotations
 import numpy as np
 
 from sfumato.arrays import Ints
-from sfumato.kernels.cache import inlined
+from sfumato.kernels.cache import borrowing, inlined
 from sfumato.kernels.conditions import Conditions, holds
 from sfumato.kernels.linkage import box_mass
 from sfumato.kernels.mondrian.layout import (
@@ -48,6 +51,9 @@ from sfumato.kernels.mondrian.layout import (
 )
 from sfumato.kernels.slack import spare
 
+TIED = 1e-9
+"""Costs that differ by less, relatively, are compared to the last bit before one is left out by a bound."""
+
 __all__ = ["choose_best", "choose_widest", "excess", "held_back", "occupied", "side_mass"]
 
 
@@ -69,7 +75,7 @@ __all__ = ["choose_best", "choose_widest", "excess", "held_back", "occupied", "s
 # many arrays in a tuple costs more than the work it does.
 
 
-@inlined
+@borrowing
 def side_mass(c: Conditions, box: RowRecords, a: int, low: int, high: int) -> float:
     """Population share of a box whose attribute a is low <= code < high; 1 where nothing reads it."""
     if c.link.d == 0 or c.link.start.size == 1:
@@ -83,7 +89,7 @@ def side_mass(c: Conditions, box: RowRecords, a: int, low: int, high: int) -> fl
     return mass
 
 
-@inlined
+@borrowing
 def held_back(t: Layout, c: Conditions, box: RowRecords, a: int) -> bool:
     """Say whether a LINK condition keeps the whole domain although only values, or only missing, occur.
 
@@ -95,7 +101,7 @@ def held_back(t: Layout, c: Conditions, box: RowRecords, a: int) -> bool:
     return side["most"] < one["codes"] - 1 or side["least"] == one["codes"] - 1
 
 
-@inlined
+@borrowing
 def _weight_below(s: Scratch, rows: Codes, weights: Codes, a: int, code: int) -> int:
     weight = np.int64(0)
     if s.moves.size > 0:
@@ -109,7 +115,7 @@ def _weight_below(s: Scratch, rows: Codes, weights: Codes, a: int, code: int) ->
     return weight
 
 
-@inlined
+@borrowing
 def _median(s: Scratch, rows: Codes, weights: Codes, a: int, least: int, most: int, n: int) -> tuple[int, int, int]:
     """Return the median code of attribute a, the weight below it and the weight up to it."""
     m, span, seen = rows.shape[0], most - least + 1, s.seen
@@ -246,14 +252,14 @@ def choose_widest(t: Layout, c: Conditions, s: Scratch, part: Part, n: int) -> b
 # many arrays in a tuple costs more than the work it does.
 
 
-@inlined
+@borrowing
 def _add(tree: Ints, start: int, top: int, at: int, change: int) -> None:
     while at <= top:
         tree[start + at] += change
         at += at & -at
 
 
-@inlined
+@borrowing
 def _upto(tree: Ints, start: int, at: int) -> int:
     total = np.int64(0)
     while at > 0:
@@ -262,7 +268,7 @@ def _upto(tree: Ints, start: int, at: int) -> int:
     return total
 
 
-@inlined
+@borrowing
 def _put(s: Scratch, b: int, side: int, weight: int, change: int) -> None:
     """Add (1) or take away (-1) a code of some weight on a side; 0 left, 1 right."""
     top, start, room = s.wide[b, TOP], s.wide[b, TREES], s.wide[b, FIRST]
@@ -275,7 +281,7 @@ def _put(s: Scratch, b: int, side: int, weight: int, change: int) -> None:
     s.wide[b, SUM + side] += change * weight
 
 
-@inlined
+@borrowing
 def begin_sweep(s: Scratch, q: int, a: int, m: int) -> None:
     """Decide for which attributes trees pay, and fill those: all rows are on the right."""
     first, whole, wide, trees = s.first, s.whole, s.wide, s.trees
@@ -310,7 +316,7 @@ def begin_sweep(s: Scratch, q: int, a: int, m: int) -> None:
         wide[b, HEAVY + 1] = heavy
 
 
-@inlined
+@borrowing
 def note_move(s: Scratch, b: int, at: int, weight: int) -> None:
     """Note that a code's weight on the left has grown: `left[at]` is the new one."""
     wide, now, all_of_it = s.wide, np.int64(s.left[at]), np.int64(s.whole[at])
@@ -325,7 +331,7 @@ def note_move(s: Scratch, b: int, at: int, weight: int) -> None:
     _put(s, b, 1, all_of_it - now, 1)
 
 
-@inlined
+@borrowing
 def excess(s: Scratch, b: int, side: int, even: int) -> tuple[int, int]:
     """Return by how much in all, and how many, codes of a side weigh more than the even share."""
     wide, left, whole = s.wide, s.left, s.whole
@@ -343,7 +349,7 @@ def excess(s: Scratch, b: int, side: int, even: int) -> tuple[int, int]:
     return above, many
 
 
-@inlined
+@borrowing
 def occupied(s: Scratch, b: int, code: Codes) -> tuple[int, int, int, int]:
     """Return how many codes each side has, and how wide the stretch from its first to its last is."""
     wide, left, whole = s.wide, s.left, s.whole
@@ -362,7 +368,7 @@ def occupied(s: Scratch, b: int, code: Codes) -> tuple[int, int, int, int]:
 # many arrays in a tuple costs more than the work it does.
 
 
-@inlined
+@borrowing
 def _tight_widths(
     s: Scratch, trees: bool, b: int, one: np.void, code: Codes, left: Codes, whole: Codes, first: int, last: int
 ) -> tuple[int, int]:
@@ -396,14 +402,14 @@ def _tight_widths(
     return widths
 
 
-@inlined
+@borrowing
 def _term(codes: int, n: int, width: int, even: int, above: int, many: int, weight: float) -> float:
     """One term: n (w - 1) / (size - 1) + weight x excess / w, where `many` codes are `above` the even share in all."""
     excess = width * np.int64(above) + (width * np.int64(even) - n) * np.int64(many)
     return (n * (width - 1)) / (codes - 1) + weight * (excess / width)
 
 
-@inlined
+@borrowing
 def _costs(
     s: Scratch,
     sweeping: bool,
@@ -458,7 +464,7 @@ def _costs(
     return cost_left, cost_right
 
 
-@inlined
+@borrowing
 def _move_codes(s: Scratch, sweeping: bool, begin: int, end: int) -> int:
     """Do moves begin .. end of the moving attribute of a summary; return the weight that went to the left."""
     first, half, a = s.first, s.sensitive.size // 3, s.cut[MOVING]
@@ -480,7 +486,7 @@ def _move_codes(s: Scratch, sweeping: bool, begin: int, end: int) -> int:
     return gone
 
 
-@inlined
+@borrowing
 def _line_up(part: Part, s: Scratch, a: int) -> None:
     """Bring the rows, or the moves of a summary, into the order of attribute a's codes."""
     if s.moves.size > 0:
@@ -489,7 +495,7 @@ def _line_up(part: Part, s: Scratch, a: int) -> None:
         sort_rows(s.place, part.rows.shape[0], a, s.first[a], s.first[a + 1], s.occurs, s.left, s.order)
 
 
-@inlined
+@borrowing
 def _move(part: Part, s: Scratch, sweeping: bool, offset: Ints, begin: int, end: int) -> int:
     """Move rows order[begin:end] to the left; return their weight."""
     rows, weights, order, place, left, sensitive = part.rows, part.weights, s.order, s.place, s.left, s.sensitive
@@ -510,7 +516,7 @@ def _move(part: Part, s: Scratch, sweeping: bool, offset: Ints, begin: int, end:
     return moved
 
 
-@inlined
+@borrowing
 def _clear(left: Codes, codes: int, sensitive: Ints) -> None:
     for at in range(codes):
         left[at] = 0
@@ -518,7 +524,7 @@ def _clear(left: Codes, codes: int, sensitive: Ints) -> None:
         sensitive[at] = 0
 
 
-@inlined
+@borrowing
 def _take_right(sensitive: Ints) -> None:
     half = sensitive.size // 3
     for at in range(half):
@@ -619,15 +625,96 @@ def _sweep_sparing(
     return best
 
 
+@borrowing
+def _alone(s: Scratch, one: np.void, begin: int, end: int, n: int, width: int, weight: float) -> float:
+    """One attribute's term of a side that holds all rows with its codes begin .. end."""
+    even, above, many = np.int32(n / width), np.int32(0), np.int32(0)
+    for at in range(begin, end):
+        over = np.int32(s.whole[at] - even)
+        above += np.int32(max(over, np.int32(0)))
+        many += np.int32(over > 0)
+    return _term(one["codes"], n, width, even, above, many, weight)
+
+
+@borrowing
+def _both_sides(
+    s: Scratch, one: np.void, side: np.void, a: int, at: int, position: int, n_left: int, n_right: int, weight: float
+) -> float:
+    """Attribute a's terms of both sides of a cut of a behind its code `at`, or less."""
+    begin, end = s.first[a], s.first[a + 1]
+    if s.wide[a, TREES] >= 0 and end - begin >= s.cut[3]:  # many codes: only the part that needs no count
+        return (n_left * (position - side["low"] - 1) + n_right * (side["high"] - position - 1)) / (one["codes"] - 1)
+    left = _alone(s, one, begin, at + 1, n_left, position - side["low"], weight)
+    return left + _alone(s, one, at + 1, end, n_right, side["high"] - position, weight)
+
+
+@borrowing
+def _others(t: Layout, s: Scratch, box: np.ndarray, n: int, a: int, weight: float) -> float:
+    """The terms of all attributes but a, uncut: no cut of a makes them smaller together."""
+    total = 0.0
+    for b in range(box.shape[0]):
+        one = t.attribute[b]
+        if b != a and one["codes"] > 1:
+            total += _alone(s, one, s.first[b], s.first[b + 1], n, box[b]["high"] - box[b]["low"], weight)
+    return total
+
+
+@borrowing
+def _least_cost(t: Layout, c: Conditions, s: Scratch, box: np.ndarray, n: int, a: int, weight: float) -> float:
+    """Return what no cut of attribute a costs less than; infinite where none leaves enough rows on both sides."""
+    one, side, least = t.attribute[a], box[a], np.inf
+    begin, end, n_left = s.first[a], s.first[a + 1], np.int64(0)
+    others = _others(t, s, box, n, a, weight)
+    if one["root"] >= 0:
+        parent, at, own = t.node[side["node"]], begin, 0.0
+        for x in range(parent["child"], parent["last_child"]):
+            node = t.node[t.child[x]]
+            start, n_left = at, np.int64(0)
+            while at < end and s.code[at] < node["high"]:
+                n_left += s.whole[at]
+                at += 1
+            if 0 < n_left < c.fewest:
+                return np.inf
+            if n_left > 0:
+                own += _alone(s, one, start, at, n_left, node["high"] - node["low"], weight)
+        return others + own
+    only = end - 2 if one["missing"] and s.code[end - 1] == one["codes"] - 1 else -1
+    for at in range(begin, end - 1):
+        n_left += s.whole[at]
+        if n_left < c.fewest or (only >= 0 and at != only):
+            continue
+        if n - n_left < c.fewest:
+            break
+        most = np.int64(s.code[at + 1])
+        first = np.int64(s.code[at]) + 1 if only < 0 else most
+        least = min(least, others + _both_sides(s, one, side, a, at, first, n_left, n - n_left, weight))
+        if most > first:
+            least = min(least, others + _both_sides(s, one, side, a, at, most, n_left, n - n_left, weight))
+    return least
+
+
 @inlined
 def _sweep_cuts(
-    t: Layout, c: Conditions, s: Scratch, part: Part, n: int, a: int, budget: int, weight: float, best: float
+    t: Layout,
+    c: Conditions,
+    s: Scratch,
+    part: Part,
+    n: int,
+    a: int,
+    budget: int,
+    weight: float,
+    best: float,
+    bounded: bool,
 ) -> float:
-    """Try every cut of attribute a between two codes; return the least cost so far."""
+    """Try every cut of attribute a between two codes; return the least cost so far.
+
+    Of equal costs the first attribute's stays; `s.cut` names the one found so far.
+    """
     attribute, box, first, code, left, whole = t.attribute, part.box, s.first, s.code, s.left, s.whole
     begin, end, one = first[a], first[a + 1], attribute[a]
     lost = attribute.shape[0] * (1.0 + weight)  # what a suppressed row costs: every label *, nothing known
     only = end - 2 if one["missing"] and code[end - 1] == one["codes"] - 1 else -1  # values | missing
+    others = _others(t, s, box, n, a, weight) if bounded else 0.0
     _line_up(part, s, a)
     _clear(left, first[attribute.shape[0]], s.sensitive)
     begin_sweep(s, attribute.shape[0], a, s.order.size if s.moves.size > 0 else part.rows.shape[0])
@@ -652,7 +739,10 @@ def _sweep_cuts(
                 side = _spared(c, s.sensitive, box, a, position, n_left, n_right, budget)
             if side == 2:
                 continue
-            limit = best if side < 0 else np.inf
+            above = best * (1.0 + TIED)
+            if bounded and others + _both_sides(s, one, box[a], a, at, position, n_left, n_right, weight) > above:
+                continue
+            limit = above if side < 0 else np.inf
             cost, other = _costs(
                 s, True, attribute, box, first, code, left, whole, n_left, n_right, a, position, weight, limit
             )
@@ -661,7 +751,7 @@ def _sweep_cuts(
             elif side == 1:
                 other = n_right * lost
             cost += other
-            if cost < best:
+            if cost < best or (cost == best and a < s.cut[0]):
                 if budget == 0 and _spared(c, s.sensitive, box, a, position, n_left, n_right, budget) != -1:
                     if c.link.d > 0:
                         continue
@@ -673,11 +763,11 @@ def _sweep_cuts(
 
 @inlined
 def _try_children(
-    t: Layout, c: Conditions, s: Scratch, part: Part, n: int, a: int, weight: float, most: float, sparing: bool
+    t: Layout, c: Conditions, s: Scratch, part: Part, n: int, a: int, weight: float, sparing: bool
 ) -> tuple[float, float]:
-    """Return the cost of attribute a's node cut into its children, and their rows to spare; infinite from `most` on.
+    """Return the cost of attribute a's node cut into its children, and their rows to spare.
 
-    Every child with rows must hold.
+    Infinite where a child with rows does not hold.
     """
     attribute, box, first, code, left, whole = t.attribute, part.box, s.first, s.code, s.left, s.whole
     parent, half = t.node[box[a]["node"]], s.sensitive.size // 3
@@ -703,7 +793,66 @@ def _try_children(
         cost += _costs(
             s, False, attribute, box, first, code, left, whole, n_left, n_right, a, position, weight, np.inf
         )[0]
-    return (cost if cost < most else np.inf), rows
+    return cost, rows
+
+
+@borrowing
+def _can_be_cut(t: Layout, c: Conditions, s: Scratch, box: np.ndarray, a: int) -> bool:
+    """Say whether attribute a has two codes that occur, and children where it is cut into children."""
+    if s.first[a + 1] - s.first[a] < 2 or held_back(t, c, box, a):
+        return False
+    return t.attribute[a]["root"] < 0 or t.node[box[a]["node"]]["child"] < t.node[box[a]["node"]]["last_child"]
+
+
+@inlined
+def _choose_sparing(
+    t: Layout, c: Conditions, s: Scratch, part: Part, n: int, budget: int, weight: float, start: float
+) -> bool:
+    merit = -1.0
+    for a in range(t.attribute.shape[0]):
+        if not _can_be_cut(t, c, s, part.box, a):
+            continue
+        if t.attribute[a]["root"] < 0:
+            merit = _sweep_sparing(t, c, s, part, n, a, budget, weight, start, merit)
+            continue
+        cost, rows = _try_children(t, c, s, part, n, a, weight, True)
+        if cost < start and (start - cost) * rows > merit:
+            merit = (start - cost) * rows
+            s.cut[0], s.cut[1], s.cut[2] = a, -1, -1
+    return merit >= 0.0
+
+
+@inlined
+def _choose_cheapest(
+    t: Layout, c: Conditions, s: Scratch, part: Part, n: int, budget: int, weight: float, start: float
+) -> bool:
+    """Attributes that may have the cheapest cut come first, so that the others need not be swept.
+
+    A bound is at hand where nothing is suppressed and labels are boxes: tight ones shrink with every cut.
+    """
+    q, best, bounded = t.attribute.shape[0], start, budget == 0
+    least = np.full(q, np.inf)
+    for a in range(q):
+        bounded = bounded and t.attribute[a]["label"] == BOX
+    for a in range(q):
+        if _can_be_cut(t, c, s, part.box, a):
+            least[a] = _least_cost(t, c, s, part.box, n, a, weight) if bounded else 0.0
+    for _ in range(q):
+        a = 0
+        for b in range(1, q):
+            if least[b] < least[a]:
+                a = b
+        if least[a] > best * (1.0 + TIED) or least[a] == np.inf:
+            break
+        least[a] = np.inf
+        if t.attribute[a]["root"] < 0:
+            best = _sweep_cuts(t, c, s, part, n, a, budget, weight, best, bounded)
+            continue
+        cost, _ = _try_children(t, c, s, part, n, a, weight, False)
+        if cost < best or (cost == best and a < s.cut[0]):
+            best = cost
+            s.cut[0], s.cut[1], s.cut[2] = a, -1, -1
+    return best < start
 
 
 @inlined
@@ -724,7 +873,7 @@ def choose_best(
     for a in range(q):  # missing leaves first: once its rows are scattered over parts, it never can
         last = first[a + 1] - 1
         mixed = t.attribute[a]["missing"] and last > first[a] and s.code[last] == t.attribute[a]["codes"] - 1
-        if mixed and t.attribute[a]["root"] < 0 and _sweep_cuts(t, c, s, part, n, a, 0, weight, np.inf) < np.inf:
+        if mixed and t.attribute[a]["root"] < 0 and _sweep_cuts(t, c, s, part, n, a, 0, weight, np.inf, False) < np.inf:
             return True
     start, _ = _costs(
         s,
@@ -742,19 +891,7 @@ def choose_best(
         weight,
         np.inf,
     )
-    best, merit = start, -1.0
-    for a in range(q):
-        if first[a + 1] - first[a] < 2 or held_back(t, c, part.box, a):
-            continue
-        if t.attribute[a]["root"] >= 0:
-            if t.node[part.box[a]["node"]]["child"] == t.node[part.box[a]["node"]]["last_child"]:
-                continue
-            cost, rows = _try_children(t, c, s, part, n, a, weight, start if sparing else best, sparing)
-            if cost < np.inf and (not sparing or (start - cost) * rows > merit):
-                best, merit = cost, (start - cost) * rows
-                s.cut[0], s.cut[1], s.cut[2] = a, -1, -1
-        elif sparing:
-            merit = _sweep_sparing(t, c, s, part, n, a, budget, weight, start, merit)
-        else:
-            best = _sweep_cuts(t, c, s, part, n, a, budget, weight, best)
-    return merit >= 0.0 if sparing else best < start
+    s.cut[0] = -1
+    if sparing:
+        return _choose_sparing(t, c, s, part, n, budget, weight, start)
+    return _choose_cheapest(t, c, s, part, n, budget, weight, start)

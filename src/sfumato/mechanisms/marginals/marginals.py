@@ -139,7 +139,7 @@ class Marginals:
         stages = [
             Stage(
                 "one-way tables",
-                does=f"noises the values of {len(sizes)} attributes, each alone",
+                does=f"adds noise to the values of {len(sizes)} attributes, each alone",
                 budget=budgets.ones,
                 expected_error=f"a count is off by about {draws.mean_size(each):.3g}",
             )
@@ -163,7 +163,7 @@ class Marginals:
                 Stage("choices", does=f"chooses about {chosen}", budget=budgets.choices),
                 Stage(
                     LARGER,
-                    does="noises the tables that were chosen",
+                    does="adds noise to the tables that were chosen",
                     budget=budgets.larger,
                     expected_error=f"a count is off by about {off}",
                 ),

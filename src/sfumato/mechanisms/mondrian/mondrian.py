@@ -195,7 +195,8 @@ class Mondrian:
         hint = "rows_per_person = 1 keeps one row of each person"
         if self.max_suppressed:
             rule = "cannot be used where a person may have several rows: leaving rows out would change who is counted"
-            raise ParameterError("max_suppressed", self.max_suppressed, rule, hint=hint)
+            fix = 'missing = { values = [""], action = "suppress" } leaves out the rows without a value of a column'
+            raise ParameterError("max_suppressed", self.max_suppressed, rule, hint=f"{fix}; {hint}")
         if split_linkability(self.requirement)[1] is not None:
             rule = "counts rows under a model, and a person may have several"
             raise ParameterError("requirement", str(self.requirement), rule, hint=hint)

@@ -12,7 +12,7 @@ Checked   tests/claims/test_target_rows.py::test_one_row_moves_a_correction_by_o
           tests/claims/test_target_rows.py::test_the_whole_mechanism_keeps_its_epsilon
           tests/unit/mechanisms/test_corrections.py
 Silent on how good the corrections are. Odds are floats, made by + - * / and square roots and summed in a fixed order;
-          they shape what was already noised and decide no draw.
+          they shape what already carries noise and decide no draw.
 Cost      O(rows x attributes) for each correction.
 """
 

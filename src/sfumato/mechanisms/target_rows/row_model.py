@@ -8,7 +8,7 @@ Because   the functions take noisy arrays. `correct_rows` counts rows of which t
 Checked   tests/claims/test_target_rows.py::test_one_row_moves_every_score_by_at_most_one
           tests/unit/mechanisms/test_row_model.py
 Silent on how good the model is. Ratios are floats, made by + - * / and square roots alone and summed in a fixed order,
-          so that every platform finds the same; they shape what was already noised and decide no draw.
+          so that every platform finds the same; they shape what already carries noise and decide no draw.
 Cost      O(rows x attributes).
 """
 

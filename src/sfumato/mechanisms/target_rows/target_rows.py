@@ -200,7 +200,7 @@ def parts_of(schema: Schema, evidence: int, epsilon: Fraction) -> dict[str, Frac
 
 
 class TableDraw(Draw, Protocol):
-    """Makes the choices and noises the counts: from entropy, or (in an audit) by walking all of them."""
+    """Makes the choices and adds noise to the counts: from entropy, or (in an audit) by walking all of them."""
 
     def noisy(self, counts: np.ndarray, *, epsilon: Fraction, stage: str) -> np.ndarray:
         """Add discrete Laplace noise to every entry."""
@@ -281,11 +281,11 @@ class TargetRows:
         does = {
             "rows": "counts the rows, which the schema does not declare",
             "selections": "selects values to specialize",
-            "counts": "noises every cell",
-            "tables": f"noises the values of {len(kept.quasi)} attributes by class",
+            "counts": "adds noise to every cell",
+            "tables": f"adds noise to the values of {len(kept.quasi)} attributes by class",
             "model": "chooses between cells, values by class, and both",
             "attributes": "selects attributes to correct the odds by",
-            "corrections": "noises how far the odds are off at each value",
+            "corrections": "adds noise to how far the odds are off at each value",
         }
         rounds = number_of_corrections(kept, self._known(kept), self.budget)
         split = {"tables": max(1, len(kept.quasi)), "corrections": max(1, rounds)}
@@ -505,7 +505,7 @@ class TargetRows:
             neighbours=Neighbours.ADD_OR_REMOVE_ONE,
             unit=schema.unit,
             public_inputs=(*public_inputs(schema), *known, "the parameters of the mechanism"),
-            silent_on=(*silences(schema), "how attributes hang together beyond their cells and the class"),
+            silent_on=(*silences(schema), "how attributes depend on each other beyond their cells and the class"),
             trace=trace,
         )
 

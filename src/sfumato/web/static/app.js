@@ -112,6 +112,10 @@ if (filter) {
   };
   filter.addEventListener("input", () => { for (const card of cards) card.hidden = !fits(card.dataset.name, filter.value.trim()); });
   filter.addEventListener("keydown", (event) => { if (event.key === "Enter") event.preventDefault(); });
+  // Enter would take the first button of the form, which gives a role.
+  for (const input of document.querySelectorAll("#many .ranges input")) input.addEventListener("keydown", (event) => {
+    if (event.key === "Enter") { event.preventDefault(); document.querySelector("#many .ranges button").click(); }
+  });
   const tell = () => {
     const many = cards.filter((card) => card.querySelector('input[type="checkbox"]').checked).length;
     document.getElementById("chosen").textContent = many ? `${many} selected` : "";

@@ -1,0 +1,87 @@
+"""The page of attacks: limits of the policy are judged, rates stand beside a baseline, a rehearsal is named."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+from starlette.testclient import TestClient
+
+import sfumato as sf
+from sfumato.attacks.base import percent
+from sfumato.web.app import COOKIE, created
+from sfumato.web.policies import judged_by_attacks
+
+HOST = "127.0.0.1:8765"
+HOME = {"origin": f"http://{HOST}", "sec-fetch-site": "same-origin"}
+
+
+@pytest.fixture(scope="module")
+def suite():
+    table = sf.datasets.census(300)
+    method = sf.Mondrian(sf.KAnonymity(3))
+    return sf.attacks.attack_all(sf.publish(table, method), table, again=method, attacks=["inference", "membership"])
+
+
+def test_a_limit_is_kept_broken_or_not_measured(suite):
+    answer = suite.to_json()
+    gain = suite["inference"].value
+    assert gain > 0.01  # else nothing could be broken below
+    policy = {
+        "k": 5,
+        "limits": {"inference": "0.01", "membership": "1", "identity": "0.09"},
+        "answers": ["a within 9 %"],
+    }
+    lines = judged_by_attacks(policy, answer)
+    assert [one["state"] for one in lines] == ["broken", "kept", "not measured"]
+    assert lines[0]["found"] == f"{gain:.3g} by inference"
+    assert lines[0]["line"] == "gain in guessing a private value at most 0.01"
+    (kept,) = judged_by_attacks({"limits": {"inference": str(round(gain + 0.001, 4))}}, answer)
+    assert kept["state"] == "kept"
+    assert f"may be as large as {suite['inference'].interval[1]:.3g}" in kept["found"]
+    uncontrolled = {"attacks": [{**one, "gain": None, "interval": None} for one in answer["attacks"]]}
+    assert [one["state"] for one in judged_by_attacks(policy, uncontrolled)] == ["not measured"] * 3
+
+
+def test_a_rate_stands_beside_the_most_frequent_value(suite):
+    """71 % right looked like a gain, and always saying no was right for 80 %."""
+    table = sf.datasets.census(300)
+    targets, _ = sf.holdout(table, seed=0)
+    counts = targets.counts(["occupation"]).weights
+    found = suite["inference"]
+    assert found.attribute == "occupation"
+    assert found.frequent.rate == pytest.approx(counts.max() / counts.sum())
+    assert found.beside == f"Always saying the most frequent occupation is right for {percent(found.frequent.rate)}."
+    assert f"{found.sentence} {found.beside}" in suite.describe()
+    assert "Measured on a rehearsal with half the rows" in suite.describe()
+
+
+def test_the_page_says_all_of_it(suite, tmp_path):
+    app = created(tmp_path / "space", token="t0ken", hosts=frozenset({HOST}))
+    web = TestClient(app, base_url=f"http://{HOST}", follow_redirects=False)
+    web.cookies.set(COOKIE, "t0ken")
+    rows = "nr,age\n" + "".join(f"N{at},{at % 40}\n" for at in range(60))
+    base = web.put("/upload", params={"name": "t.csv"}, content=rows.encode(), headers=HOME).json()["next"]
+    base = base.rpartition("/")[0]
+    until = time.monotonic() + 60
+    while web.get(f"{base}/describe.json").json()["look"] is None and time.monotonic() < until:
+        time.sleep(0.05)
+    (folder,) = (tmp_path / "space" / "projects").iterdir()
+    release = sf.publish(sf.datasets.census(300), sf.Mondrian(sf.KAnonymity(3)))
+    release.save(folder / "releases" / "one", allow_fingerprints=True, allow_text=True)
+    run = folder / "runs" / "attack-1"
+    run.mkdir(parents=True)
+    (run / "run.json").write_text(json.dumps({"kind": "attack", "words": ["sfumato", "attack"], "release": "one"}))
+    (run / "out.json").write_text(json.dumps({"ok": True, **suite.to_json()}))
+    (run / "code").write_text("0")
+    assert "Your policy limits no gain of an attacker" in web.get(f"{base}/attacks/one").text
+    web.post(f"{base}/policy", data={"k": "5", "inference": "0.01", "identity": "0.09"}, headers=HOME)
+    page = web.get(f"{base}/attacks/one").text
+    assert (
+        f"Broken: gain in guessing a private value at most 0.01 ({suite['inference'].value:.3g} by inference)" in page
+    )
+    assert "Not measured by these attacks: chance of finding" in page
+    assert "Always saying the most frequent occupation is right for" in page
+    assert page.count("Measured on a rehearsal with half the rows, not on the rows of one.") == 2
+    assert [one["state"] for one in web.get(f"{base}/attacks/one.json").json()["lines"]] == ["broken", "not measured"]
