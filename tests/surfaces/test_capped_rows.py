@@ -58,9 +58,9 @@ def test_every_method_tells_the_rows_it_left_out(name, tmp_path):
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
     assert manifest["capped"] == gone
     assert manifest["left_out"] == 0  # of these it is another number
-    assert [f"{gone} rows were left out: at most 1 row of each person stays" in note for note in manifest["notes"]] == [
-        True
-    ]
+    assert [
+        f"{gone} rows were left out: of each person at most 1 row is kept" in note for note in manifest["notes"]
+    ] == [True]
     assert f"{gone} rows were left out" in (tmp_path / "out" / "dictionary.md").read_text()
     verdict = sf.verify(tmp_path / "out")
     assert verdict.holds, str(verdict)
@@ -76,7 +76,7 @@ def test_several_rows_of_each_person(tmp_path):
     release = published(METHODS["mondrian"], 2)
     assert release.capped == 100
     (note,) = [one for one in release.notes if "left out" in one]
-    assert note.startswith("100 rows were left out: at most 2 rows of each person stay, by")
+    assert note.startswith("100 rows were left out: of each person at most 2 rows are kept, by")
 
 
 def test_where_nothing_is_left_out_nothing_is_said(tmp_path):
@@ -102,7 +102,7 @@ WORDS = {
     "one": ({"rows_per_person": 1}, "rows are counted as people, as the publisher declares"),
     "four": (
         {"rows_per_person": 4},
-        "every 4 rows are counted as one person: a person has at most 4 rows, as the publisher declares",
+        "every 4 rows are counted as one person: nobody is taken to have more than 4 rows, as the publisher declares",
     ),
     "keyed": (
         {"rows_per_person": 1, "person": "caller"},
@@ -134,5 +134,5 @@ def test_verify_of_a_draw_says_how_many_rows_a_person_has(tmp_path):
     release = sf.publish(table, sf.NoisyTable(8))
     release.save(tmp_path / "out", allow_unaccounted=True)
     verdict = str(sf.verify(tmp_path / "out"))
-    assert "a person has at most 4 rows, as the publisher declares" in verdict
+    assert "nobody is taken to have more than 4 rows, as the publisher declares" in verdict
     assert "counted as people" not in verdict

@@ -526,7 +526,7 @@ def _other_lives(rows: _Rows, groups: _Groups, names: Sequence[str]) -> dict[str
             apart = np.sum(spread, axis=0) >= _DIFFERENT if year is None else groups.spread(year, known=True) > 1
         found[f"different values of {name}"] = apart
     years = [
-        float(number.max() - number.min())  # type: ignore[arg-type, operator]
+        float(np.ptp(number.to_numpy()))
         for name in names
         if name not in born
         for number in [rows.texts[name].str.extract(_YEAR, 1).cast(pl.Float64).drop_nulls()]

@@ -279,5 +279,5 @@ def run(mechanism: Mechanism, counts: Gathered, entropy: Entropy) -> Release:
 def _capped_notes(schema: Schema, surplus: int) -> tuple[str, ...]:
     """Say that rows of people with many rows were left out, and how they were chosen."""
     were = count_of(surplus, "row was", "rows were")
-    stay = count_of(schema.rows_per_person, "row of each person stays", "rows of each person stay")
-    return (f"{were} left out: at most {stay}, by a rule that reads that person's rows alone",)
+    most = count_of(schema.rows_per_person, "row is", "rows are")
+    return (f"{were} left out: of each person at most {most} kept, by a rule that reads that person's rows alone",)

@@ -62,11 +62,9 @@ Texts: TypeAlias = tuple[list[str | None], np.ndarray]
 """The distinct texts of a column, and the place of each row's text among them."""
 
 BY_KEY = "people are counted as the publisher declared them; the file does not show who is who"
-ON_TRUST = "rows are counted as people, as the publisher declares; the file does not show who is who"
 _ONE_ROW = (
     "each row is a different person, of whose rows one was kept, as the publisher declares; the file does not show it"
 )
-_AT_MOST = "a person has at most {most} rows, as the publisher declares; the file does not show who is who"
 _IN_ROWS = "rows are counted; how many of them are about one person is not stated"
 
 
@@ -80,9 +78,11 @@ def on_whose_word(schema: Schema, *, drawn: bool = False) -> str:
         return _ONE_ROW if schema.cap == 1 and not drawn else BY_KEY
     if not schema.trusted:
         return _IN_ROWS
-    if most == 1:
-        return ON_TRUST
-    return f"{'' if drawn else f'every {most} rows are counted as one person: '}{_AT_MOST.format(most=most)}"
+    held = "rows are counted as people"
+    if most > 1:
+        counted = "" if drawn else f"every {most} rows are counted as one person: "
+        held = f"{counted}nobody is taken to have more than {most} rows"
+    return f"{held}, as the publisher declares; the file does not show who is who"
 
 
 @dataclass(slots=True)

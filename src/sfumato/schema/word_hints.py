@@ -143,11 +143,12 @@ _STEMS = (
 )
 _PARTIES = _words(  # who takes part beside somebody else: columns of two of them describe two people
     "husband wife spouse father mother plaintiff claimant petitioner defendant respondent caller callee sender",
-    "receiver recipient buyer seller tenant landlord borrower lender payer payee victim offender suspect perpetrator",
+    "receiver recipient buyer seller tenant cotenant landlord borrower lender coborrower payer payee victim offender",
+    "suspect perpetrator applicant coapplicant",
     "ehemann ehefrau vater mutter klaeger klaegerin beklagter beklagte anrufer angerufener absender empfaenger",
     "kaeufer verkaeufer mieter vermieter taeter opfer mari epoux epouse pere mere demandeur defendeur acheteur vendeur",
     "marido esposa padre madre demandante demandado comprador vendedor marito moglie attore convenuto acquirente",
-    "echtgenoot echtgenote vader moeder eiser gedaagde koper verkoper huurder verhuurder",
+    "echtgenoot echtgenote vader moeder eiser gedaagde koper verkoper huurder medehuurder verhuurder",
 )
 _OF_ONE = _words(  # what a person has one of
     "name names surname firstname lastname age sex gender birth birthdate dob yob job occupation nationality",
@@ -228,6 +229,8 @@ def two_people(names: Iterable[str]) -> list[tuple[str, str]]:
 
     >>> two_people(["name_1", "name_2", "husband_age", "wife_age", "caller", "callee", "score_1", "score_2"])
     [('name_1', 'name_2'), ('husband_age', 'wife_age'), ('caller', 'callee')]
+    >>> two_people(["age_tenant", "age_cotenant"])
+    [('age_tenant', 'age_cotenant')]
     >>> two_people(["age_a", "age_b", "hepatitis_a", "hepatitis_b"])
     [('age_a', 'age_b')]
     """
