@@ -282,6 +282,14 @@ def payroll(tmp_path, rows: int) -> sf.Table:
     return sf.read(tmp_path / "d.csv", sf.Schema.load(tmp_path / "s.toml"))
 
 
+def test_the_public_page_has_no_figure_that_needs_the_key(tmp_path):
+    release = sf.publish(payroll(tmp_path, 2), sf.Mondrian(k=5), allow_fingerprints=True)
+    assert "100 of 100 people are unique" in release.fingerprints().describe()
+    page = tmp_path / "page.md"
+    sf.report(None, page, audience="public", release=release, allow_fingerprints=True)
+    assert "people are unique" not in page.read_text()
+
+
 @pytest.mark.parametrize("rows", [1, 2, 3])
 def test_two_rows_a_person_do_not_hide_a_fingerprint(rows, tmp_path):
     """Everybody has a salary of their own, in one row or in several: saving is refused, by either way of saving."""

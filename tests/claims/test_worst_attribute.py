@@ -39,7 +39,9 @@ def test_an_attribute_that_is_never_generalized_does_not_hide_the_worst():
     suite = attack_all(release, table, control, attacks=["downcoding"])
     found = suite["downcoding"]
     assert found.attribute == "age"
-    assert math.isfinite(found.value) and found.targets.trials and list(found.by_attribute) == ["age"]
+    assert math.isfinite(found.value)
+    assert found.targets.trials
+    assert list(found.by_attribute) == ["age"]
     json.dumps(suite.to_json(), allow_nan=False)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -193,7 +194,7 @@ def _published(release: Release) -> dict[str, Any]:
         "membership": membership(release.form),
         "summary": {name: f"{value:,.10g}" for name, value in _sizes(release).items()},
         "sizes": size_rows(group_sizes(release)),
-        "fingerprints": release.fingerprints().describe(),
+        "fingerprints": replace(release.fingerprints(), people=None, people_alone=None).describe(),  # by no key
         "exposed": release.exposed().sentences() if release.form in ("generalized", "buckets") else [],
         "sample": (shown := sample_rows(release)),
         "groups": _second_table(release, shown),

@@ -192,7 +192,7 @@ class Fingerprints:
             are = "is" if self.alone_on_exact == 1 else "are"
             said.append(f"{self.alone_on_exact:,} of {rows} {are} unique on their exact quasi-identifiers.")
         if self.drawn and said:
-            drawn = "The rows are drawn, so a unique one need not be a person."
+            drawn = "The rows are drawn: a unique one may or may not be a person's, the likelier the larger epsilon is."
             exact = f"The rows are drawn, but counts are practically exact: {NEARLY_RECORDS}."
             said.append(exact if self.exact else drawn)
         return " ".join(said)

@@ -16,14 +16,10 @@ Checked   tests/claims/test_personal_names.py::test_names_under_any_column_name_
           tests/claims/test_personal_names.py::test_mutants_are_caught
           tests/claims/test_identifying_cells.py::test_one_identifying_cell_is_refused
           tests/claims/test_identifying_cells.py::test_codes_amounts_and_days_are_not_refused
-<<<<<<< HEAD
           tests/claims/test_personal_names.py::test_single_names_are_refused
           tests/claims/test_personal_names.py::test_one_cell_with_a_name_among_categories_is_refused
-Silent on names that are in none of the lists and that many people have beside them.
-=======
-Silent on single words that many people have (Anna), on names without a common given name that many people have, and,
-          of more than 20,000 values of a column, on names that hardly any has: every n-th is searched for them.
->>>>>>> house
+Silent on names that are in none of the lists and that many people have beside them, and, of more than 20,000 values of
+          a column, on names that hardly any has: every n-th is searched for them.
 
 It errs towards asking: long names of categories look like text too, and only a person can tell.
 """

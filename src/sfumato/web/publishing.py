@@ -38,7 +38,7 @@ _ALLOWED = {  # flag -> which check it overrides, for the approval record
     "allow-fingerprints": "many rows are unique on the columns that the method does not make coarser",
     "allow-text": "a published column looks like free text, which may hold names",
     "allow-derived": "a published column can be worked out from one that is protected, or the other way round",
-    "allow-repeated": "several rows look like those of one person",
+    "allow-repeated": "an earlier release covers the same people, and both together may tell more than each",
     "allow-noise": "most of what is published would be noise",
 }
 

@@ -627,7 +627,7 @@ def _released(
         mechanism=json,
         form="cells",
         left_out=None,
-        notes=("rows are drawn from noisy counts: none of them is a person's",),
+        notes=("rows are drawn from noisy counts",),
         recoding=Cuts(tuple(attribute.name for attribute in schema.quasi), labels=tuple(lookups)),
     )
     return release
