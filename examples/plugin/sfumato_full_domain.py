@@ -21,7 +21,6 @@ from sfumato.counts import Table
 from sfumato.errors import Infeasible, ParameterError, count_of
 from sfumato.measures import Measured
 from sfumato.mechanisms import Gathered, Plan, Stage
-from sfumato.mechanisms.people import capped_notes
 from sfumato.randomness import Entropy
 from sfumato.release import Release, Residence, assemble
 from sfumato.schema import Attribute, Labels, Schema
@@ -91,7 +90,7 @@ class FullDomain:
             claim=self.claim(schema),
             mechanism=self.to_json(),
             left_out=counts.left_out + lost,
-            notes=(*notes, *capped_notes(schema, counts.surplus)),
+            notes=notes,
         )
         home = np.where(stays, renumbered[number[group]] if kept.any() else -1, -1).astype(np.int32)
         return replace(release, residence=Residence(table.names, table.codes, home, table.weights))

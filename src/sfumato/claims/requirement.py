@@ -321,7 +321,8 @@ def requirement_notes(requirement: Requirement, schema: Schema) -> tuple[str, ..
         if missing:
             names = ", ".join(missing)
             notes.append(
-                f"people without {names}: missing counts as a value of its own, so the known ones may all be one"
+                f"missing values of {names}: missing counts as a value of its own, so that all known values of a class "
+                "may be one"
             )
         if any(attribute.kind == "nominal" for attribute in schema.sensitive):
             notes.append("values that mean nearly the same: each value that the schema lists counts as a different one")

@@ -412,7 +412,7 @@ def test_what_every_table_satisfies_is_vacuous(void, kept):
 
 def test_notes_tell_of_missing_values_and_targets():
     said = " ".join(requirement_notes(LDiversity(2), described_table()))
-    assert "people without illness: missing counts as a value of its own" in said
+    assert "missing values of illness: missing counts as a value of its own" in said
     assert "paid: published without being made coarser" in said
     assert "each value that the schema lists counts as a different one" in said
     plain = " ".join(requirement_notes(KAnonymity(2), described_table()))  # it looks at no value

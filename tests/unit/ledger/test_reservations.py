@@ -256,6 +256,7 @@ def test_the_population_is_the_schemas(book, table):
         table.counts,
         derived=lambda: (),
         unclear=lambda: (),
+        paired=lambda: (),
         held_values=lambda _: {},
     )
     sf.publish(unnamed, sf.Suppress(), ledger=book)
