@@ -257,7 +257,7 @@ def test_the_population_is_the_schemas(book, table):
         derived=lambda: (),
         unclear=lambda: (),
         paired=lambda: (),
-        held_values=lambda _: {},
+        held_values=lambda *_, **__: {},
     )
     sf.publish(unnamed, sf.Suppress(), ledger=book)
     assert [entry.population for entry in book.entries()] == ["patients", "clinic"]
