@@ -338,7 +338,12 @@ def test_single_names_are_refused(names, style, role, tmp_path):
 
 
 CELLS = ["asthma / Anna Zaphodix", "see wife of Anna Visser", "flu (Peter J. Prefect)", "lives with mrs anna bakker"]
-CELLS += ["treated by Dr. Zaphodix", "asked for Frau van der Prefect", "Ahmed Zaphodix"]
+CELLS += [
+    "treated by Dr. Zaphodix",
+    "longkanker (zie brief dr. Zaphodix)",
+    "asked for Frau van der Prefect",
+    "Ahmed Zaphodix",
+]
 ORDINARY = [
     "Morbus Crohn",
     "Charcot-Marie-Tooth",

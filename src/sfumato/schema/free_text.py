@@ -127,7 +127,8 @@ _GIVEN_BEFORE = re.compile(  # a word, and the next, with at most a few small on
     r"([^\W\d_][\w'\u2019-]{2,}))"
 )
 _TITLED = re.compile(
-    r"(?<!\w)(?:Mrs?|Ms|Frau|Herrn?|Dr|Prof|Mevrouw|Mevr|Dhr|Mme|Mlle|Monsieur|Madame|Sra|Sr|Signora)\.?\s+"
+    r"(?<!\w)(?:(?:Mrs?|Ms|Frau|Herrn?|Dr|Prof|Mevrouw|Mevr|Dhr|Mme|Mlle|Monsieur|Madame|Sra|Sr|Signora)\.?"
+    r"|(?:dr|prof|mw|mevr|dhr|hr|mrs?|ms)\.)\s+"
     r"(?:(?:van|von|der|den|de|la|le|di|da|del|med\.)\s+){0,3}([^\W\d_][\w'\u2019-]{2,})"
 )
 _CUT = re.compile(r"\S\s+\S|[,;:!?\"]\s|[.!?]$")
