@@ -34,7 +34,7 @@ def main(workspace: str, project: str) -> None:
         with sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
             for scheme in ("light", "dark"):
-                page = browser.new_page(viewport={"width": 1200, "height": 800}, color_scheme=scheme)
+                page = browser.new_page(viewport={"width": 1200, "height": 680}, color_scheme=scheme)
                 page.goto(address)
                 page.wait_for_url(lambda url: "token" not in url)
                 for name in PAGES:
@@ -43,8 +43,6 @@ def main(workspace: str, project: str) -> None:
                         page.click(CLICKED[name])
                         page.wait_for_load_state()
                     page.wait_for_selector('[data-wait="yes"]', state="detached")
-                    if name == "compare":  # what cannot be made is folded: the picture stays small
-                        page.evaluate("document.querySelectorAll('details').forEach(one => { one.open = false })")
                     page.screenshot(path=HERE / f"web-{name}-{scheme}.png")
             browser.close()
     finally:
