@@ -187,7 +187,7 @@ def _refuse_frame(table: Any) -> None:
     """Say what is missing where rows are given without what they mean."""
     if isinstance(getattr(table, "schema", None), Schema):
         return
-    rule = "is not a table that has been read: rows alone do not say which column is what"
+    rule = "is not a table made by sf.read: rows alone do not say what each column means"
     hint = (
         "table = sf.read(rows, sf.Schema.load('schema.toml')); a first schema: open('schema.toml', 'w')"
         ".write(sf.draft(rows)), then answer its questions (sfumato decide schema.toml)"
@@ -261,8 +261,9 @@ def _published(
     if claim.kind != "proved":  # what is drawn may not be refused for what the rows are
         table.refuse_copies()
         table.refuse_suspected_keys()
-        for one in table.paired():
-            warnings.warn(f"{one.rule}. {one.hint}", PublicationWarning, stacklevel=3)
+        for one in (*table.two_people(), *table.doubts(quick=True)):
+            hint = f"{one.hint[:1].upper()}{one.hint[1:]}"
+            warnings.warn(f"{one.path}: {one.rule}. {hint}", PublicationWarning, stacklevel=3)
     refuse_guesses(mechanism, table)
     entropy = Entropy.system() if seed is None else Entropy.seeded(seed)
     if ledger is not None:

@@ -7,25 +7,32 @@ from __future__ import annotations
 
 import math
 import operator
+import re
 from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, TypeAlias
+from typing import Any, SupportsIndex, TypeAlias
 
 import numpy as np
 
 from sfumato.errors import ParameterError
-from sfumato.limits import TERM_DIGITS, digits_beyond, fraction_of, number_fault
+from sfumato.limits import DIGITS, EXPONENT, TERM_DIGITS
 
 __all__ = [
     "Number",
     "choice",
+    "decimal_of",
+    "digits_beyond",
     "fraction",
+    "fraction_of",
+    "index",
     "mistyped",
+    "number_fault",
     "number_from_json",
     "number_to_json",
     "plain",
     "printable",
+    "rational",
     "unknown_keys",
     "whole",
 ]
@@ -36,8 +43,47 @@ _TERM_COMPUTED = TERM_DIGITS + 50  # digits of what is computed from one paramet
 _PRINTED_EXACTLY = 2000  # digits up to which a sum is written as it is; Python writes no more than 4,300
 _PRINTED = 30  # significant digits of a longer one
 
+_A_NUMBER = "must be a number such as 2, 0.1 or 1/10"
+_NUMBER = re.compile(r"[-+]?(?:\d+/\d+|(?:\d+\.?\d*|\.\d+)(?:[eE]([-+]?\d+))?)", re.ASCII)
+
 Number: TypeAlias = int | float | Fraction | Decimal | str
 """What a parameter may be written as."""
+
+
+def number_fault(text: str) -> str:
+    """Return why a text is not a number that can be read exactly: a decimal or a fraction within the limits.
+
+    >>> number_fault("1/3"), number_fault("1e-9")
+    ('', '')
+    >>> number_fault("2_0")
+    'must be a number such as 2, 0.1 or 1/10'
+    """
+    if len(text) > DIGITS:
+        return f"has more than {DIGITS} characters"
+    written = _NUMBER.fullmatch(text.strip())
+    if written is None:
+        return _A_NUMBER
+    if written[1] is not None and abs(int(written[1])) > EXPONENT:
+        return f"has an exponent beyond {EXPONENT}"
+    return ""
+
+
+def fraction_of(text: str) -> Fraction | None:
+    """Return the exact number a text writes, None where it is none or beyond the limits."""
+    try:
+        return None if number_fault(text) else Fraction(text.strip())
+    except ZeroDivisionError:
+        return None
+
+
+def digits_beyond(value: Fraction, most: int) -> bool:
+    """Whether a numerator or denominator has more than `most` digits, without writing either out."""
+    return max(abs(value.numerator), value.denominator) >= int(10**most)
+
+
+def decimal_of(text: str) -> Decimal | None:
+    """Return the decimal a text writes, None where it is none or beyond the limits."""
+    return None if number_fault(text) or "/" in text else Decimal(text.strip())
 
 
 def fraction(
@@ -78,9 +124,6 @@ def choice(name: str, value: object, options: tuple[str, ...]) -> None:
         raise ParameterError(name, value, f"must be one of {', '.join(options)}")
 
 
-_A_NUMBER = "must be a number such as 2, 0.1 or 1/10"
-
-
 def _given(name: str, value: Number, hint: str, rule: str = _A_NUMBER) -> Fraction:
     """Return a parameter as somebody wrote it, no longer than may be; a Fraction may have been computed from one."""
     exact = _read(name, value, hint, rule)
@@ -90,13 +133,18 @@ def _given(name: str, value: Number, hint: str, rule: str = _A_NUMBER) -> Fracti
 
 
 def _read(name: str, value: object, hint: str, rule: str = _A_NUMBER) -> Fraction:
+    exact = rational(name, value, hint=hint, rule=rule)
+    if isinstance(value, (Fraction, int, np.integer)) and digits_beyond(exact, _TERM_COMPUTED):
+        raise ParameterError(name, "given", _TOO_LONG, hint=hint)
+    return exact
+
+
+def rational(name: str, value: object, *, hint: str = "", rule: str = _A_NUMBER) -> Fraction:
+    """Return a number exactly, to however many digits it was computed; `fraction` bounds what somebody may write."""
     if isinstance(value, (bool, np.bool_)):
         raise ParameterError(name, value, "must be a number", hint=hint)
     if isinstance(value, (Fraction, int, np.integer)):
-        exact = Fraction(int(value) if isinstance(value, np.integer) else value)
-        if digits_beyond(exact, _TERM_COMPUTED):
-            raise ParameterError(name, "given", _TOO_LONG, hint=hint)
-        return exact
+        return Fraction(int(value) if isinstance(value, np.integer) else value)
     if isinstance(value, (float, np.floating, Decimal)):
         # str() of a NumPy scalar prints the shortest decimal of its own width, as Python's does.
         if not math.isfinite(value):
@@ -108,6 +156,16 @@ def _read(name: str, value: object, hint: str, rule: str = _A_NUMBER) -> Fractio
         if (read := fraction_of(value)) is not None:
             return read
     raise ParameterError(name, value, rule, hint=hint)
+
+
+def index(name: str, value: object, *, least: int) -> int:
+    """Return an int of at least `least` that is one already: floats, whole ones too, and booleans are refused."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, SupportsIndex):
+        raise ParameterError(name, type(value).__name__, "must be a whole number")
+    number = value.__index__()
+    if number < least:
+        raise ParameterError(name, number, f"must be at least {least}")
+    return number
 
 
 def plain(value: Fraction | float) -> str:

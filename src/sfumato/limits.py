@@ -1,23 +1,11 @@
-"""Every limit in one place: what is refused, or bounded, before the work begins. `docs/limits.md` has the same table.
+"""Every limit in one place: what is refused or bounded before work begins; `docs/files-and-sizes.md` lists them too.
 
 A limit is a public number: it never depends on the data. What is larger is refused with the number, or, where a
-measure can be taken on less, taken on less and said so. Numbers written as text, small files and compressed files are
-read here, so that nothing is computed of one that is too large.
+measure can be taken on less, taken on less and said so. Numbers are only stated here: `exact.py` holds numbers written
+as text to them, `raw_files.py` files.
 """
 
 from __future__ import annotations
-
-import codecs
-import gzip
-import os
-import re
-import stat
-import zlib
-from collections.abc import Iterator
-from decimal import Decimal
-from fractions import Fraction
-from pathlib import Path
-from typing import BinaryIO, Literal
 
 __all__ = [
     "CLAIM_PARTS",
@@ -25,6 +13,7 @@ __all__ = [
     "DIGITS",
     "DRIVER_CELLS",
     "EDGES",
+    "EXPONENT",
     "FLOWS",
     "HELD_ROWS",
     "HIERARCHY_BYTES",
@@ -38,19 +27,8 @@ __all__ = [
     "SCHEMA_BYTES",
     "TERM_DIGITS",
     "UNPACKED_BYTES",
+    "UNPACKED_RATIO",
     "UNPACKED_SMALL",
-    "decimal_of",
-    "digits_beyond",
-    "engine_path",
-    "fraction_of",
-    "guarded_from_zlib",
-    "most_unpacked",
-    "number_fault",
-    "packing_of",
-    "read_regular",
-    "unpacked",
-    "utf8_path",
-    "western_encoding",
 ]
 
 DIGITS = 1000
@@ -115,178 +93,3 @@ POPULATIONS_OF_ONE = 1_000_000
 
 PAIRED_COLUMNS = 60
 """Columns whose two-way tables a frontier counts; of a table with more, the carried ones and the first others."""
-
-_NUMBER = re.compile(r"[-+]?(?:\d+/\d+|(?:\d+\.?\d*|\.\d+)(?:[eE]([-+]?\d+))?)", re.ASCII)
-
-
-def number_fault(text: str) -> str:
-    """Return why a text is not a number that can be read exactly: a decimal or a fraction within the limits.
-
-    >>> number_fault("1/3"), number_fault("1e-9")
-    ('', '')
-    >>> number_fault("2_0")
-    'must be a number such as 2, 0.1 or 1/10'
-    """
-    if len(text) > DIGITS:
-        return f"has more than {DIGITS} characters"
-    written = _NUMBER.fullmatch(text.strip())
-    if written is None:
-        return "must be a number such as 2, 0.1 or 1/10"
-    if written[1] is not None and abs(int(written[1])) > EXPONENT:
-        return f"has an exponent beyond {EXPONENT}"
-    return ""
-
-
-def fraction_of(text: str) -> Fraction | None:
-    """Return the exact number a text writes, None where it is none or beyond the limits."""
-    try:
-        return None if number_fault(text) else Fraction(text.strip())
-    except ZeroDivisionError:
-        return None
-
-
-def digits_beyond(value: Fraction, most: int) -> bool:
-    """Whether a numerator or denominator has more than `most` digits, without writing either out."""
-    return max(abs(value.numerator), value.denominator) >= int(10**most)
-
-
-def decimal_of(text: str) -> Decimal | None:
-    """Return the decimal a text writes, None where it is none or beyond the limits."""
-    return None if number_fault(text) or "/" in text else Decimal(text.strip())
-
-
-def read_regular(path: Path, *, most: int, links: bool = True) -> bytes:
-    """Return a small file; what is not a regular file, or larger than `most` bytes, raises `OSError` with the reason.
-
-    Never waits: a pipe or a device is refused before anything is read of it.
-    """
-    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
-    if not links:
-        if path.is_symlink():
-            raise OSError(0, "it is a link")
-        flags |= getattr(os, "O_NOFOLLOW", 0)
-    handle = os.open(path, flags)
-    try:
-        found = os.fstat(handle)
-        if not stat.S_ISREG(found.st_mode):
-            raise OSError(0, "not a file")
-        if found.st_size > most:
-            raise OSError(0, f"it has {found.st_size:,} bytes, more than {most:,}")
-        with os.fdopen(handle, "rb", closefd=False) as file:
-            data = file.read(found.st_size + 1)  # a buffer of the size asked for is made first
-            if len(data) > found.st_size:
-                data += file.read(most + 1 - len(data))
-    finally:
-        os.close(handle)
-    if len(data) > most:
-        raise OSError(0, f"it has more than {most:,} bytes")
-    return data
-
-
-def utf8_path(path: str | os.PathLike[str]) -> str:
-    """Return a path as text in UTF-8, whatever the locale; one that is not raises `OSError` with the reason."""
-    try:
-        return os.fsencode(path).decode()
-    except UnicodeDecodeError:
-        raise OSError(0, "its path is not valid UTF-8") from None
-
-
-def engine_path(path: str | os.PathLike[str]) -> str:
-    """Return a path, as `utf8_path` does, for an engine that opens files itself: absolute, so that `~` is a name."""
-    return utf8_path(os.path.abspath(path))  # noqa: PTH100  (no link is resolved)
-
-
-# -- compressed files --------------------------------------------------------------------------
-
-_GZIP, _ZSTANDARD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
-_ZLIB = (b"x\x01", b"x^")  # the beginnings that can be text
-_READ = 1 << 18
-_CONTROLS = re.compile(rb"[\x80-\x9f]")
-_READ_ZSTANDARD = 1 << 10  # of four bytes it can make 128 KB, so little is given to it at a time
-_DAMAGED = "the compressed file is damaged or cut off"
-
-
-def packing_of(head: bytes) -> str:
-    """Return how a file that begins so is compressed: "gz", "zst", or nothing."""
-    if head.startswith(_GZIP):
-        return "gz"
-    return "zst" if head.startswith(_ZSTANDARD) else ""
-
-
-def guarded_from_zlib(text: bytes) -> bytes:
-    """Return a text so that polars reads it as one: a text that begins with `x^` it would unpack as zlib.
-
-    >>> guarded_from_zlib(b"x^2,y").decode("utf-8-sig"), guarded_from_zlib(b"x,y")
-    ('x^2,y', b'x,y')
-    """
-    return codecs.BOM_UTF8 + text if text.startswith(_ZLIB) else text
-
-
-def western_encoding(raw: bytes) -> Literal["latin-1", "cp1252"]:
-    r"""Return the encoding in which a text is read that is not UTF-8 and does not state one.
-
-    Latin-1, unless that shows control characters, which no text holds, and Windows-1252 shows signs in their places.
-
-    >>> raws = "Kosten (\u20ac)".encode("cp1252"), "N\u00eemes".encode("cp1252"), b"\x81\x80"
-    >>> [western_encoding(raw) for raw in raws]
-    ['cp1252', 'latin-1', 'latin-1']
-    """
-    if _CONTROLS.search(raw) is None:
-        return "latin-1"
-    try:
-        raw.decode("cp1252")
-    except UnicodeDecodeError:
-        return "latin-1"
-    return "cp1252"
-
-
-def most_unpacked(packed: int) -> int:
-    """Return how many bytes a compressed file of `packed` bytes may unpack to."""
-    return min(UNPACKED_BYTES, max(UNPACKED_SMALL, UNPACKED_RATIO * packed))
-
-
-def unpacked(path: Path) -> Iterator[bytes]:
-    """Yield the content of a file compressed by gzip or Zstandard, recognized by its first bytes, part by part.
-
-    One that is damaged, or unpacks to more than `most_unpacked`, raises `OSError` with the reason as soon as it does.
-    """
-    size = 0
-    with path.open("rb") as file:
-        most = most_unpacked(os.fstat(file.fileno()).st_size)
-        packing = packing_of(file.read(4))
-        file.seek(0)
-        try:
-            for part in _of_gzip(file) if packing == "gz" else _of_zstandard(file, packing):
-                size += len(part)
-                if size > most:
-                    raise OSError(0, f"it unpacks to more than {most:,} bytes")
-                yield part
-        except (EOFError, zlib.error, gzip.BadGzipFile):
-            raise OSError(0, _DAMAGED) from None
-
-
-def _of_gzip(file: BinaryIO) -> Iterator[bytes]:
-    with gzip.GzipFile(fileobj=file) as content:
-        yield from iter(lambda: content.read(_READ), b"")
-
-
-def _of_zstandard(file: BinaryIO, packing: str) -> Iterator[bytes]:
-    if packing != "zst":
-        raise OSError(0, _DAMAGED)
-    try:
-        import zstandard
-    except ModuleNotFoundError:
-        raise OSError(0, "it needs the zst extra: pip install 'sfumato[zst]'") from None
-    frame = None
-    rest = b""
-    try:
-        while part := rest or file.read(_READ_ZSTANDARD):
-            frame = zstandard.ZstdDecompressor().decompressobj() if frame is None else frame
-            yield frame.decompress(part)
-            rest = b""
-            if frame.eof:  # another may follow
-                rest, frame = frame.unused_data, None
-    except zstandard.ZstdError:
-        raise OSError(0, _DAMAGED) from None
-    if frame is not None:
-        raise OSError(0, _DAMAGED)

@@ -6,6 +6,7 @@ reverse the order of letters, and letters that cannot be seen. Each of them is w
 
 from __future__ import annotations
 
+import html
 import os
 import re
 import shlex
@@ -13,7 +14,17 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-__all__ = ["code_span", "markdown", "notebook", "one_form", "operand", "shell_command", "visible", "without_password"]
+__all__ = [
+    "code_span",
+    "markdown",
+    "notebook",
+    "one_form",
+    "operand",
+    "repaired",
+    "shell_command",
+    "visible",
+    "without_password",
+]
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 # Characters that most fonts draw as nothing although Unicode counts them as letters, marks or symbols
@@ -22,6 +33,7 @@ _BLANK = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2065\u2800\u3164\ufe00-\ufe0f\uffa0\ufff0-\uffff"
     "\U00016fe4\U0001d159\U000e0000-\U000e0fff]"
 )
+_MISREAD = re.compile("[\u00c2-\u00c5\u00ce-\u00d1]")  # what the first byte of a letter in UTF-8 is read as
 _UNSEEN = frozenset({"Cc", "Cf"})
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 _MARKS = frozenset({"Mn", "Me"})
@@ -63,6 +75,24 @@ def one_form(text: str) -> str:
         before = text
         text = "".join(letter for letter in text if letter.isspace() or not _is_unseen(letter))
         text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    return text
+
+
+def repaired(text: str) -> str:
+    """Return a text whose letters were written as entities of HTML, or in UTF-8 and read as Western, as it was meant.
+
+    >>> repaired("M&uuml;ller") == repaired("M\u00c3\u00bcller") == "M\u00fcller"
+    True
+    """
+    if "&" in text and ";" in text:
+        text = html.unescape(text)
+    if _MISREAD.search(text) is None:
+        return text
+    for encoding in ("cp1252", "latin-1"):
+        try:
+            return text.encode(encoding).decode()
+        except UnicodeError:
+            continue
     return text
 
 

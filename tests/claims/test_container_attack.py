@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 from tests.claims.planted_people import PLANTED, drawn, planted
@@ -81,15 +82,13 @@ def test_leftovers_are_found(tmp_path):
 
 
 def test_unused_dictionary_values_are_found(tmp_path):
-    pandas = pytest.importorskip("pandas")
-    pytest.importorskip("pyarrow")
     elsewhere = OTHERS.copy()
     elsewhere[:, 1] %= 10  # nobody else lives in these towns
     control = planted(elsewhere)
     kept = ROWS[ROWS[:, 1] < 10]  # towns t10 to t17 were taken out of the rows, not out of the file
     columns = {name: np.array(values) for name, values in texts(kept).items()}
-    frame = pandas.DataFrame(columns)[::-1]
-    frame["town"] = pandas.Categorical(frame["town"], categories=[f"t{at}" for at in range(18)])
+    frame = pd.DataFrame(columns)[::-1]
+    frame["town"] = pd.Categorical(frame["town"], categories=[f"t{at}" for at in range(18)])
     frame.index = frame.index.to_numpy() + 0  # kept as numbers, which pandas writes as a column
     frame.to_parquet(tmp_path / "cut.parquet")
     found = attacked(tmp_path / "cut.parquet", control=control)
@@ -101,7 +100,7 @@ def test_unused_dictionary_values_are_found(tmp_path):
     assert any("Metadata" in note and "pandas" in note for note in found.notes)
     assert any("__index_level_0__" in note for note in found.notes)
     # A dictionary of the whole domain, which is public, says nothing of the table.
-    frame["town"] = pandas.Categorical(frame["town"].astype(str), categories=[f"t{at}" for at in range(20)])
+    frame["town"] = pd.Categorical(frame["town"].astype(str), categories=[f"t{at}" for at in range(20)])
     frame.to_parquet(tmp_path / "whole.parquet", index=False)
     assert attacked(tmp_path / "whole.parquet", control=control).details["dictionary"] == 0
 

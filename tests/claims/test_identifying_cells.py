@@ -204,3 +204,68 @@ def test_a_number_of_rows_with_names_is_not_exact_where_every_nth_value_is_searc
     for many, said in ((600, "and 260 rows have"), (45_000, "and at least ")):
         once = dict.fromkeys([*names, *(f"code {at}" for at in range(many))], 1)
         assert said in free_text.names_rule(HeldValues(once, people=once, known=True))
+
+
+def staff(*, managers=20, key="E{}", role="sensitive"):
+    """600 employees; who they report to is the number of another one."""
+    rng = np.random.default_rng(4)
+    keys = [key.format(at) for at in 10_000 + rng.choice(80_000, 600, replace=False)]
+    bosses = rng.choice(keys[:managers], 600)
+    frame = pl.DataFrame(
+        {
+            "employee_no": keys,
+            "age": rng.integers(20, 60, 600),
+            "reports_to": bosses,
+            "rating": rng.choice([*"abcd"], 600),
+        }
+    )
+    schema = {
+        "name": "staff",
+        "rows_per_person": 1,
+        "attribute": {
+            "employee_no": {"role": "identifier"},
+            "age": {"role": "quasi", "kind": "numeric", "range": [0, 100]},
+            "reports_to": {"role": role, "values": sorted(set(bosses.tolist())), "source": "data"},
+            "rating": {"role": "sensitive", "values": [*"abcd"]},
+        },
+    }
+    return frame, schema
+
+
+@pytest.mark.parametrize("role", ["sensitive", "target", "quasi"])
+@pytest.mark.parametrize("key", ["E{}", "{}"])
+def test_keys_of_people_in_another_column_are_refused(role, key, tmp_path):
+    """`employee_no` was not published, and twenty of its values were, as the numbers of managers."""
+    frame, schema = staff(role=role, key=key)
+    table = sf.read(frame, sf.Schema.parse(schema))
+    with pytest.raises(
+        sf.ReleaseError, match=r"reports_to.* of its values .* of employee_no, which says who people are"
+    ):
+        sf.publish(table, sf.Mondrian(sf.KAnonymity(5)), save_to=tmp_path / "out", allow_fingerprints=True)
+    assert not (tmp_path / "out").exists()
+    assert any("employee_no" in problem.rule for problem in table.remarks()) == (role != "quasi")
+    sf.publish(table, sf.Mondrian(sf.KAnonymity(5)), save_to=tmp_path / "yes", allow_fingerprints=True, allow_text=True)
+    schema["not_person"] = ["reports_to"]
+    sf.publish(
+        sf.read(frame, sf.Schema.parse(schema)),
+        sf.Mondrian(sf.KAnonymity(5)),
+        save_to=tmp_path / "no-key",
+        allow_fingerprints=True,
+    )
+
+
+def test_a_column_that_shares_few_or_short_values_with_a_key_is_not_refused(tmp_path):
+    frame, schema = staff()
+    clinics = {"role": "sensitive", "values": [f"C{at}" for at in range(10)]}
+    few = frame.with_columns(reports_to=pl.Series([f"C{at % 10}" for at in range(600)]))
+    schema["attribute"]["reports_to"] = clinics
+    sf.publish(sf.read(few, sf.Schema.parse(schema)), sf.Mondrian(sf.KAnonymity(5)), save_to=tmp_path / "a")
+    for ids, codes in ((range(1, 601), ["4019", "2500", "2724"]), (range(1980, 2580), [*map(str, range(1990, 2010))])):
+        schema["attribute"]["reports_to"] = {"role": "sensitive", "values": codes}
+        coded = pl.Series([codes[at % len(codes)] for at in range(600)])
+        dense = frame.with_columns(employee_no=pl.Series([*map(str, ids)]), reports_to=coded)
+        held = sf.read(dense, sf.Schema.parse(schema)).held_values(["reports_to"])
+        assert not held["reports_to"].keys  # codes of illnesses and years among numbers of everybody
+    schema["attribute"]["reports_to"] = clinics
+    short = few.with_columns(employee_no=pl.Series([f"C{at}" for at in range(600)]))
+    sf.publish(sf.read(short, sf.Schema.parse(schema)), sf.Mondrian(sf.KAnonymity(5)), save_to=tmp_path / "b")

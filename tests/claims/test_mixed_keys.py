@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import polars as pl
 import pytest
@@ -9,11 +11,12 @@ import pytest
 import sfumato as sf
 from sfumato.cli.notes import table_warnings
 from sfumato.counts import suspected_keys
+from sfumato.errors import PublicationWarning
 
 WORDS = "one key may stand for several people"
 
 
-def read(frame, *, person="file"):
+def read(frame, **options):
     columns = {
         "file": {"role": "identifier"},
         "sex": {"role": "quasi", "values": ["f", "m"]},
@@ -22,7 +25,7 @@ def read(frame, *, person="file"):
     }
     if "age" in frame.columns:
         columns["age"] = {"role": "quasi", "kind": "numeric", "range": [0, 100], "missing": [""]}
-    return sf.read(frame, sf.Schema.parse({"name": "t", "person": person, "attribute": columns}))
+    return sf.read(frame, sf.Schema.parse({"name": "t", "person": "file", "attribute": columns, **options}))
 
 
 def mixed(frame):
@@ -89,6 +92,23 @@ def test_a_key_of_several_people_is_warned_of(made, by, seed):
     assert any(WORDS in one for one in table_warnings(table, sf.Mondrian(sf.KAnonymity(5)).claim(table.schema)))
 
 
+@pytest.mark.parametrize(
+    ("method", "options"), [(sf.Mondrian(sf.KAnonymity(2)), {}), (sf.Anatomy(2), {"rows_per_person": 1})]
+)
+def test_the_library_warns_when_it_publishes(method, options):
+    with pytest.warns(PublicationWarning, match=f"file: of 300 keys .*{WORDS}.* Give each person a key of their own"):
+        sf.publish(read(families(np.random.default_rng(0)), **options), method)
+
+
+def test_under_differential_privacy_the_library_neither_warns_nor_refuses():
+    """A warning can be turned into an error (`python -W error`), and that would depend on the rows."""
+    table = read(families(np.random.default_rng(0)), source="public", rows_per_person=2)
+    assert table.doubts()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", PublicationWarning)
+        sf.publish(table, sf.NoisyTable(1), seed=1)
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_people_who_grow_older_and_slips_of_the_pen_are_not(seed):
     for years, slips in ((1, 0), (30, 0), (5, 200)):
@@ -105,3 +125,61 @@ def test_mutants_are_caught(monkeypatch):
     with monkeypatch.context() as mutant:
         mutant.setattr(suspected_keys, "_other_lives", lambda *_: {})
         assert mixed(families(rng)) == []
+
+
+def births(*, shared=True, column="mother_id", answer=()):
+    """150 births by 100 mothers, or one each; every published column describes the mother."""
+    mothers = [at % 100 if shared else at for at in range(150)]
+    frame = pl.DataFrame(
+        {
+            "child_id": [f"C{at:04}" for at in range(150)],
+            column: [f"M{at:04}" for at in mothers],
+            "age": [20 + at % 20 + row // 100 for row, at in enumerate(mothers)],
+            "town": ["abcd"[at % 4] for at in mothers],
+            "hiv": ["yn"[at % 3 > 0] for at in mothers],
+        }
+    )
+    schema = sf.Schema.parse(
+        {
+            "name": "births",
+            "person": "child_id",
+            "rows_per_person": 1,
+            "not_person": list(answer),
+            "attribute": {
+                "child_id": {"role": "identifier"},
+                column: {"role": "identifier"},
+                "age": {"role": "quasi", "kind": "numeric", "range": [0, 60]},
+                "town": {"role": "quasi", "values": [*"abcd"]},
+                "hiv": {"role": "sensitive", "values": ["y", "n"]},
+            },
+        }
+    )
+    return sf.read(frame, schema)
+
+
+def others(table):
+    return [problem.path for problem in table.doubts() if "key of other people" in problem.rule]
+
+
+def test_a_key_of_other_people_beside_that_of_person_is_named():
+    """Classes of five children held two mothers, whom every published column described, and nothing said so."""
+    assert others(births()) == ["attribute.mother_id"]
+    assert others(births(shared=False)) == []
+    assert others(births(column="clinic_id")) == []
+    assert others(births(answer=["mother_id"])) == []
+    with pytest.warns(PublicationWarning, match="key of other people than child_id: up to 2"):
+        sf.publish(births(), sf.Mondrian(sf.KAnonymity(5)))
+
+
+def test_publish_warns_of_a_key_with_very_many_rows():
+    """`check` did, `publish` did not."""
+    keys = [f"P{at // 2:03}" for at in range(400)] + ["P999"] * 60
+    frame = pl.DataFrame({"p": keys, "age": [at % 60 for at in range(460)], "hiv": ["yn"[at % 2] for at in range(460)]})
+    attributes = {
+        "p": {"role": "identifier"},
+        "age": {"role": "quasi", "kind": "numeric", "range": [0, 60]},
+        "hiv": {"role": "sensitive", "values": ["y", "n"]},
+    }
+    table = sf.read(frame, sf.Schema.parse({"name": "t", "person": "p", "attribute": attributes}))
+    with pytest.warns(PublicationWarning, match="one key has 60 rows"):
+        sf.publish(table, sf.Mondrian(sf.KAnonymity(5)))

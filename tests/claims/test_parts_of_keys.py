@@ -10,7 +10,7 @@ import pytest
 from tests.claims.test_key_of_visits import K5, QUASI, TOWNS, visits
 
 import sfumato as sf
-from sfumato.counts import suspected_keys
+from sfumato.counts import code_parts, suspected_keys
 
 LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ"
 DAYS = [dt.date(2024, 1, 1) + dt.timedelta(days=at) for at in range(365)]
@@ -144,7 +144,7 @@ def test_mutants_are_caught(monkeypatch):
     table = sf.read(coded("query"), schema())
     assert table.suspected_keys()
     with monkeypatch.context() as mutant:
-        mutant.setattr(suspected_keys, "_runs_of", lambda *_: [])
+        mutant.setattr(code_parts, "_runs_of", lambda *_: [])
         assert not table.suspected_keys()
     frame = with_codes("clinic, page, line", one_each(2000, by=("town", "sex", "age")))
     assert not sf.read(frame, schema()).suspected_keys()

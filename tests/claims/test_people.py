@@ -17,6 +17,7 @@ import sfumato as sf
 from sfumato.attacks.audit import exact_audit
 from sfumato.claims import MECHANISM_TOLERANCE
 from sfumato.counts import Table, people
+from sfumato.errors import PublicationWarning
 from sfumato.mechanisms.base import gather
 from sfumato.mechanisms.mondrian import cutting as partition
 from sfumato.mechanisms.people import _boxes, shares
@@ -222,7 +223,7 @@ def test_one_in_seven_rows_like_the_hospital_list_of_the_issue():
     assert by_rows.claim.unit == "row"
     assert "people" not in by_rows.claim.describe().replace("people with", "")
     assert by_people.claim.unit == "person"
-    assert "at least 5 people" in by_people.claim.describe()
+    assert "at least 5 people, as the publisher counts them" in by_people.claim.describe()
 
 
 def test_topdown_counts_people():
@@ -384,6 +385,11 @@ def keyed_by(*keys):
         ("123-45-6789", "123456789"),
         ("O'Neill", "ONeill"),
         ("(12) 7", "12\u20137"),
+        ("Lindorf Ines 16.07.1978", "Lindorf Ines 1978-07-16"),
+        ("IL 7/16/1978", "il 19780716"),
+        ("IL16.7.1978", "IL-1978/07/16"),
+        ("4000000", "4.000E+06"),
+        ("4711000", "4,711e6"),
     ],
 )
 def test_spellings_of_one_key_are_refused(one, other):
@@ -420,6 +426,10 @@ def test_spellings_of_one_key_are_refused(one, other):
         ("M\u00fcller7", "Mueller7"),
         ("M\u00dcLLER7", "mueller7"),
         ("S\u00f8ren", "Soeren"),
+        ("Jos\u00e9 Garc\u00eda", "Jose Garcia"),
+        ("Anna M\u00fcller", "ANNA MULLER"),
+        ("Anna Mueller", "Muller, Anna"),
+        ("\u0141ukasz W\u00f3jcik", "Lukasz Wojcik"),
         ("17", "\u0661\u0667"),
     ],
 )
@@ -437,6 +447,23 @@ def test_names_that_differ_and_codes_with_a_comma_are_people():
     assert sf.read(keyed_by(*times), schema()).people == 3
     assert sf.read(keyed_by("12,34", "34,12", "34 12"), schema(person_exact=True)).people == 3
     assert sf.read(keyed_by("12,34", "34,12", "M\u00fcller", "Muller"), schema()).people == 4
+    assert sf.read(keyed_by("AE 12", "A 12", "Anna Maria", "Anna Mario"), schema()).people == 4
+
+
+def test_accents_of_a_name_do_not_make_two_people_of_one_where_the_rest_agrees():
+    born = pl.Series(["1980-02-01", "1.2.1980", "1980-02-02", "1980-02-03"])
+    frame = keyed_by("M\u00fcller", "Muller", "Muller", "Weber").with_columns(born=born)
+    keyed = {"name": "v", "person": ["mrn", "born"], "attribute": ATTRIBUTES}
+    with pytest.raises(sf.ReadError, match="2 keys differ"):
+        sf.read(frame, sf.Schema.parse(keyed))
+    assert sf.read(frame, sf.Schema.parse(keyed | {"person_exact": True})).people == 4
+    assert sf.read(frame[1:], sf.Schema.parse(keyed)).people == 3
+
+
+def test_a_mutant_that_keeps_accents_is_caught(monkeypatch):
+    monkeypatch.setattr(people, "_without_accents", lambda keys, **_: keys)
+    with pytest.raises(pytest.fail.Exception, match="DID NOT RAISE"):
+        test_accents_of_a_name_do_not_make_two_people_of_one_where_the_rest_agrees()
 
 
 def test_keys_that_differ_in_more_are_people():
@@ -482,10 +509,69 @@ def test_nines_are_no_key_unless_the_steward_says_so():
 def test_a_key_with_very_many_rows_is_warned_of():
     keys = [f"q{at // 2}" for at in range(400)]
     assert not sf.read(keyed_by(*keys), schema()).remarks()
-    said = sf.read(keyed_by(*keys, *["misc"] * 60), schema()).remarks()
+    said = sf.read(keyed_by(*keys, *["q4711"] * 60), schema()).remarks()
     assert [problem.path for problem in said] == ["person"]
     assert "60 rows" in said[0].rule
-    assert "misc" not in str(said[0])
+    assert "q4711" not in str(said[0])
+
+
+K3 = sf.Mondrian(sf.KAnonymity(3))
+
+
+@pytest.mark.parametrize("filler", ["0", "000000", "xxxx", "anonym", "misc", "NN-NN", "1111111"])
+def test_a_key_that_is_written_for_no_key_is_refused(filler):
+    """18 people without a number were one person, and an l-diversity of two was false of them."""
+    keys = [f"{100000 + at // 2}" for at in range(80)]
+    table = sf.read(keyed_by(*keys, *[filler] * 5), schema())
+    with pytest.raises(sf.SchemaError, match="the most frequent key, of 5 rows") as error:
+        sf.publish(table, K3)
+    assert filler not in str(error.value).replace("000000", "")
+    assert any("of 5 rows" in problem.rule for problem in table.remarks())
+    assert table.people == 41
+    assert not sf.read(keyed_by(*keys, *[filler] * 5), schema(person_exact=True)).suspected_keys()
+    few = 3  # not twice the rows of the next one
+    assert not sf.read(keyed_by(*keys, *[filler] * few), schema()).suspected_keys()
+
+
+def test_a_frequent_key_is_never_a_reason_to_withhold_a_private_table():
+    """Whether it has twice the rows of any other depends on other people."""
+    public = sf.Schema.parse({"name": "v", "person": "mrn", "rows_per_person": 9, "attribute": ATTRIBUTES})
+    keys = [f"{100000 + at // 2}" for at in range(80)]
+    for others in ([], ["777777"] * 4):
+        table = sf.read(keyed_by(*keys, *["000000"] * 6, *others), public)
+        assert table.people == 41 + bool(others)
+        table.refuse_repeated_keys()  # all that a proved claim asks
+
+
+@pytest.mark.parametrize(
+    ("keys", "frequent"),
+    [
+        ([*map(str, range(40))], "0"),
+        ([*map(str, range(40))], "33"),
+        ([f"{at:04}" for at in range(40)], "0000"),
+        ([letter * 2 for letter in "ABCDEFGHIJKLMNOPQRSTUV"], "CC"),
+        ([f"P{at:04}" for at in range(30)], "17/2"),
+        (
+            [f"{first} {last}" for first in ("Ann", "Bo", "Cy", "Di") for last in ("Ek", "Falk", "Gil", "Ho", "Ix")],
+            "A-B C",
+        ),
+    ],
+)
+def test_keys_that_begin_at_zero_and_frequent_people_are_people(keys, frequent):
+    table = sf.read(keyed_by(*keys, *[frequent] * 6), schema())
+    assert not [problem for problem in table.suspected_keys() if "most frequent key" in problem.rule]
+
+
+def test_a_mutant_that_takes_any_frequent_key_for_a_filler_is_caught(monkeypatch):
+    monkeypatch.setattr(people, "_filler", lambda _, __, rows: int(rows.max()))
+    assert sf.read(keyed_by(*range(60), *[31] * 8), schema()).suspected_keys()
+
+
+def test_numbers_of_cases_and_hexadecimal_codes_are_not_days_or_powers():
+    cases = [f"2021-{site:02}-{number:02}" for site in range(1, 30) for number in range(11, 21)]
+    assert sf.read(keyed_by(*cases), schema()).people == len(cases)
+    codes = [f"{at:03x}" for at in range(256, 512)] + ["0e1", "0e2", "1e3", "1000"]
+    assert sf.read(keyed_by(*dict.fromkeys(codes)), schema()).people == len(dict.fromkeys(codes))
 
 
 def test_an_absent_key_is_named():
@@ -708,7 +794,9 @@ def test_the_claim_of_a_capped_table_says_how():
 @pytest.fixture
 def saved(tmp_path):
     table = sf.read(visits(7, 80), schema())
-    release = sf.publish(table, sf.Mondrian(sf.KAnonymity(5) & sf.LDiversity(2, kind="distinct")))
+    # Patients move, and change age.
+    with pytest.warns(PublicationWarning, match="one key may stand for several people"):
+        release = sf.publish(table, sf.Mondrian(sf.KAnonymity(5) & sf.LDiversity(2, kind="distinct")))
     release.save(tmp_path / "r", format="csv")
     return tmp_path / "r"
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import random
 import re
 import tomllib
+from dataclasses import replace
 
 import polars as pl
 import pytest
@@ -91,6 +93,121 @@ def test_a_second_key_whose_rows_agree_is_refused(other: str, subject: str) -> N
     assert sf.publish(sf.read(frame, _schema(subject, other)), sf.Mondrian(sf.KAnonymity(5))).people is not None
     answered = sf.read(frame, _schema(other, subject, not_person=subject))
     assert sf.publish(answered, sf.Mondrian(sf.KAnonymity(5))).people is not None
+
+
+def cards(each: int, *, shared: str = "name") -> pl.DataFrame:
+    """Two loans on each of several cards of 200 readers; the rows of a card agree as well as those of a reader."""
+    draw = random.Random(6)
+    rows = []
+    for at in range(200):
+        same = {"age": draw.randint(18, 80), "sex": draw.choice("FM"), "town": draw.choice("abcd")}
+        for card in range(each):
+            whose = same if shared == "name" else {**same, "age": draw.randint(18, 80), "sex": draw.choice("FM")}
+            key = {"card_no": f"C{draw.randint(100, 999)}{at:03d}{card}", shared: f"R{at:03d}"}
+            rows += [{**key, **whose, "illness": draw.choice(["flu", "gout", "none"])} for _ in range(2)]
+    draw.shuffle(rows)
+    return pl.DataFrame(rows)
+
+
+def test_several_keys_of_one_name_that_agree_are_refused() -> None:
+    """A card for each year: 600 people were counted where there are 200."""
+    table = sf.read(cards(3), _schema("card_no", "name"))
+    (warned,) = table.suspected_keys()
+    assert warned.path == "attribute.name"
+    assert "one row of each card_no, which `person` names, is compared" in warned.rule
+    with pytest.raises(sf.SchemaError, match="one row of each card_no"):
+        sf.publish(table, sf.Mondrian(sf.KAnonymity(5)))
+    by_name = sf.publish(sf.read(cards(3), _schema("name", "card_no")), sf.Mondrian(sf.KAnonymity(5)))
+    assert by_name.people is not None
+    assert by_name.people.everyone == 200
+    answered = sf.read(cards(3), _schema("card_no", "name", not_person="name"))
+    assert sf.publish(answered, sf.Mondrian(sf.KAnonymity(5))).people is not None
+
+
+def test_several_keys_of_one_birthday_and_surname_are_refused() -> None:
+    """Surnames of several people each, and too few towns to tell by: the birthday and the surname say it together."""
+    draw = random.Random(9)
+    born, surname = ({f"R{at:03d}": f(at) for at in range(200)} for f in (_birthday, lambda at: f"Name{at % 24}"))
+    frame = cards(3).with_columns(
+        born=pl.col("name").replace_strict(born), surname=pl.col("name").replace_strict(surname)
+    )
+    columns = COLUMNS.replace(
+        'kind = "numeric"\nrange = [0, 100]', 'kind = "date"\nrange = ["1940-01-01", "2010-01-01"]'
+    )
+    answer = f'name = "t"\nperson = "card_no"\n{columns.replace("attribute.age", "attribute.born")}'
+    table = sf.read(frame.drop("name", "age"), sf.Schema.parse(tomllib.loads(answer)))
+    (warned,) = table.suspected_keys()
+    assert warned.path == "attribute.born"
+    assert "one row of each card_no" in warned.rule
+    others = [_birthday(draw.randint(0, 10**6)) for _ in range(frame.height)]
+    loose = pl.DataFrame({"card_no": frame["card_no"].unique(maintain_order=True)}).with_columns(
+        born=pl.Series(others[: frame["card_no"].n_unique()])
+    )
+    apart = sf.read(frame.drop("name", "age", "born").join(loose, on="card_no"), table.schema)
+    assert apart.suspected_keys() == []
+
+
+def _birthday(at: int) -> str:
+    return str(dt.date(1940, 1, 1) + dt.timedelta(days=at * 7919 % 25_000))
+
+
+@pytest.mark.parametrize("changes", [False, True])
+def test_several_keys_of_one_name_in_two_columns_are_refused(changes: bool) -> None:
+    """First name and surname say it together, also where people grow older between their cards."""
+    frame = cards(3)
+    parts = pl.col("name").str.slice(1).cast(pl.Int64)
+    older = pl.col("card_no").str.slice(-1).cast(pl.Int64) if changes else pl.lit(0)
+    frame = frame.with_columns(
+        age=pl.col("age") + older,
+        first=pl.lit("F") + (parts % 17).cast(str),
+        last=pl.lit("L") + (parts // 17).cast(str),
+    )
+    names = ("first", "last")
+    for passed in ("", "first", "last"):  # true of either, and no reason why rows of both agree
+        table = sf.read(frame.drop("name"), _schema("card_no", *names, not_person=passed))
+        (warned,) = table.suspected_keys()
+        assert "together with last" in warned.rule
+        assert 'person = ["first", "last"]' in str(warned)
+        assert "copies_are_people" in str(warned)
+    plain = _schema("card_no", *names)
+    assert sf.read(frame.drop("name"), replace(plain, copies_are_people=True)).suspected_keys() == []
+    assert sf.read(frame.drop("name"), replace(plain, person=names)).suspected_keys() == []
+
+
+def test_mutants_that_count_keys_of_one_person_as_people_are_caught(monkeypatch) -> None:
+    def two_names_are_refused() -> None:
+        test_several_keys_of_one_name_in_two_columns_are_refused(changes=False)
+
+    for name, mutant, caught_by in [
+        ("sfumato.counts.table.keys_beside", lambda *_, **__: [], test_several_keys_of_one_name_that_agree_are_refused),
+        ("sfumato.counts.suspected_keys._two_columns", lambda *_: [], two_names_are_refused),
+        (
+            "sfumato.counts.people._one_row_of_each",  # every row of a key is taken for another key
+            lambda source, _: source,
+            test_children_of_one_mother_and_readers_with_one_card_are_people,
+        ),
+    ]:
+        caught_by()
+        with monkeypatch.context() as broken:
+            broken.setattr(name, mutant)
+            with pytest.raises((AssertionError, ValueError)):
+                caught_by()
+
+
+def test_keys_that_are_objects_are_compared_too() -> None:
+    frame = cards(3)
+    mixed = [int(key[1:]) if key[-1] == "0" else key for key in frame["card_no"]]
+    objects = frame.with_columns(card_no=pl.Series(mixed, dtype=pl.Object))
+    for table in (
+        sf.read(one, _schema("card_no", "name")) for one in (objects, frame.to_pandas().assign(card_no=mixed))
+    ):
+        assert table.people == 600
+        assert [one.path for one in table.suspected_keys()] == ["attribute.name"]
+
+
+def test_children_of_one_mother_and_readers_with_one_card_are_people() -> None:
+    assert sf.read(cards(3, shared="mother_id"), _schema("card_no", "mother_id")).suspected_keys() == []
+    assert sf.read(cards(1), _schema("card_no", "name")).suspected_keys() == []
 
 
 def test_a_key_of_visits_is_no_rival_of_a_person_who_grows_older() -> None:

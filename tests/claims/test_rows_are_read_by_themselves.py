@@ -25,7 +25,7 @@ from tests.claims.light_xlsx import write_xlsx
 from tests.spark_sessions import frame_of, local, sail
 
 from sfumato.counts import read
-from sfumato.counts.store import Store
+from sfumato.counts.encoded_columns import EncodedColumns
 from sfumato.errors import ReadError
 from sfumato.io.decode_cell import UNPARSABLE, canonical_text, code_of
 from sfumato.io.source import open_source
@@ -197,7 +197,7 @@ GROUPED = {"duckdb", "sail", "spark"}  # their lines are in no order
 
 def codes(source) -> list[tuple[int, ...]]:
     """The codes of all rows, those below zero too: what is wrong with a cell is no business of other rows either."""
-    store = Store(open_source(source, expected=NAMES))
+    store = EncodedColumns(open_source(source, expected=NAMES))
     store.require(SCHEMA.published)
     rows = [tuple(row) for row in np.column_stack([store.columns[name] for name in NAMES]).tolist()]
     if store.weights is None:
@@ -343,7 +343,7 @@ def test_one_odd_cell_changes_nobody_in_a_column_that_pandas_types(odd) -> None:
     for one in (schema, numbers):
         for dtype in (None, object):
             frame = pd.DataFrame({"a": pd.Series([1, 2, 1, odd], dtype=dtype)})
-            store = Store(open_source(frame, expected=["a"]))
+            store = EncodedColumns(open_source(frame, expected=["a"]))
             store.require(one.published)
             assert store.columns["a"][:3].tolist() == [code_of(one["a"], cell) for cell in (1, 2, 1)]
             assert store.columns["a"][:3].tolist() == ([0, 1, 0] if one is schema else [1, 2, 1])

@@ -178,9 +178,9 @@ def test_what_tells_rows_apart_does_not_explain_that_they_agree():
         (found,) = read.suspected_keys()
         assert "not_person" not in found.hint
         said = dataclasses.replace(read.schema, not_person=(found.path,))
-        assert [one.path for one in suspected_keys.suspected_keys(read._store.source, said)] == [found.path]
+        assert [one.path for one in suspected_keys.suspected_keys(read._encoded.source, said)] == [found.path]
         yes = dataclasses.replace(read.schema, copies_are_people=True)
-        assert suspected_keys.suspected_keys(read._store.source, yes) == []
+        assert suspected_keys.suspected_keys(read._encoded.source, yes) == []
 
 
 def test_tables_of_people_with_one_row_each_agree_no_more_than_by_chance():

@@ -49,6 +49,7 @@ def test_rhode_island_within_its_budget_and_totals_stay(rhode_island, tmp_path):
     assert sf.verify(tmp_path / "out").holds
 
 
+@pytest.mark.full
 def test_homes_in_other_states_are_found_by_county_or_are_elsewhere(rhode_island, lodes, public_data):
     aux = pl.read_csv(lodes / "ri_od_aux_JT00_2019.csv.gz", infer_schema=False)
     with pytest.raises(sf.ReadError, match="not in the geography"):

@@ -41,7 +41,7 @@ def test_dates_that_nothing_settles_are_named(form, tmp_path):
     assert named(read) == ["attribute.seen"]
     assert "attribute.seen" in [problem.path for problem in read.remarks()]
     sf.publish(read, K5, save_to=tmp_path / "out")
-    assert "no cell of the file tells it from" in (tmp_path / "out" / "dictionary.md").read_text("utf-8")
+    assert "no cell of the file rules out" in (tmp_path / "out" / "dictionary.md").read_text("utf-8")
 
 
 @pytest.mark.parametrize(("form", "cell"), [("%d/%m/%Y", "31/01/2020"), ("%m/%d/%Y", "01/31/2020")])
@@ -65,10 +65,64 @@ def test_days_that_are_the_same_both_ways_or_written_as_iso_are_clear():
         (["1,234", "2,500", "12,000"], {"thousands": ","}, True),
         (["1,234", "2,500", "12,5"], {"decimal": ","}, False),
         (["1", "2", "3"], {}, False),
+        (["€ 1.234", "€ 850", "€ 12.000"], {"thousands": ",", "units": ["€"]}, True),
+        (["€ 1.234", "€ 850", "€ 12.50"], {"thousands": ",", "units": ["€"]}, False),
+        (["€ 1.234", "€ 850", "€ 12.000"], {"decimal": ",", "thousands": ".", "units": ["€"]}, True),
     ],
 )
 def test_points_that_mark_decimals_or_thousands_are_named(cells, form, unclear):
     assert named(number(cells * 20, **form)) == (["attribute.seen"] if unclear else [])
+
+
+@pytest.mark.parametrize("amount", ["€ {}", "{} €", "EUR {}", "{} kr"])
+def test_points_between_thousands_of_a_currency_are_proposed_and_asked_about(amount, tmp_path):
+    """The draft read "€ 2.345" as 2.345, and asked about commas that the file did not have."""
+    cells = [amount.format(f"{850 + 37 * at:,}".replace(",", ".")) for at in range(90)]
+    pl.DataFrame({"wage": cells}).write_csv(tmp_path / "t.csv")
+    drafted = sf.draft(tmp_path / "t.csv")
+    assert 'decimal = ","' in drafted
+    assert 'thousands = "."' in drafted
+    assert "do the points mark thousands?" in drafted
+    assert "comma" not in drafted
+
+
+@pytest.mark.parametrize(
+    ("units", "asked"),
+    [
+        (["$", "€"], True),
+        (["USD", "EUR"], True),
+        (["€", "EUR"], False),
+        (["$", "US$"], False),
+        (["£"], False),
+        (["SEK", "NOK"], True),
+        (["SEK", "kr"], False),
+    ],
+)
+def test_amounts_in_two_currencies_are_named(units, asked, tmp_path):
+    cells = [f"{units[at % len(units)]} {200 + 10 * at}" for at in range(90)]
+    pl.DataFrame({"wage": cells}).write_csv(tmp_path / "t.csv")
+    assert ("units: are amounts in" in sf.draft(tmp_path / "t.csv")) == asked
+    read = number(cells, units=units)
+    assert named(read) == (["attribute.seen"] if asked else [])
+    assert ("as if they were one currency" in str(read.unclear())) == asked
+    one = number([cell.replace(units[-1], units[0]) for cell in cells], units=units)
+    assert named(one) == []  # declared, but only one of them occurs
+
+
+def test_only_signs_that_stand_beside_an_amount_count():
+    assert named(number(["C$ 5", "C$ 6"] * 30, units=["$", "C$"])) == []
+    assert named(number(["USD 5", "EUR 6"] * 30, units=["$", "USD", "€", "EUR"])) == ["attribute.seen"]
+
+
+@pytest.mark.parametrize(("cells", "thousands"), [(["$150", "$20", "$64300"], ","), (["1.50 €", "2.5 €"], ",")])
+def test_amounts_that_every_form_reads_alike_are_proposed_as_before(cells, thousands, tmp_path):
+    """Another order of the forms would have made a decimal comma of it."""
+    pl.DataFrame({"wage": [*cells, *(f"${at}" if "$" in cells[0] else f"{at}.5 €" for at in range(60))]}).write_csv(
+        tmp_path / "t.csv"
+    )
+    drafted = sf.draft(tmp_path / "t.csv")
+    assert f'thousands = "{thousands}"' in drafted
+    assert "decimal =" not in drafted
 
 
 def test_mutants_are_caught(monkeypatch):
@@ -101,7 +155,7 @@ def test_the_commands_say_it_although_the_question_is_gone(tmp_path):
     )
     files = [str(tmp_path / "d.csv"), str(tmp_path / "s.toml")]
     run = CliRunner().invoke
-    said = "no cell of the file tells it from month/day/year"
+    said = "no cell of the file rules out month/day/year"
     assert said in " ".join(run(app, ["check", *files]).output.split())
     done = run(app, ["publish", "mondrian", *files, "--k", "5", "-o", str(tmp_path / "out")])
     assert done.exit_code == 0, done.output

@@ -250,7 +250,7 @@ def test_bounded_populations_are_whole_levels(seed, most):
     every = populations_slowly(table, "1/10", "ill")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("sfumato.measures.utility.POPULATIONS", most)
-        found = large_populations(Table(table.schema, table._store), "1/10", "ill")
+        found = large_populations(Table(table.schema, table._encoded), "1/10", "ill")
     sizes = [int((row >= 0).sum()) for row in found.members]
     if len(every) <= most:
         assert found.deepest is None

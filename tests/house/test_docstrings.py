@@ -20,10 +20,10 @@ CLAIMS_NOTHING = {
     "exact.py": "reads and writes numbers",
     "claims/registry.py": "the list of promises",
     "mechanisms/base.py": "the protocol",
-    "mechanisms/bucket_release.py": "writes down buckets; the mechanism that made them claims",
+    "mechanisms/exact_release.py": "writes down boxes; the mechanism that made them claims",
     "mechanisms/mondrian/cutting.py": "calls the kernel; kernel and mechanism claim",
     "mechanisms/mondrian/to_release.py": "writes down a partition; the mechanism that made it claims",
-    "randomness/parameters.py": "checks parameters",
+    "randomness/parameters.py": "the ranges of parameters",
     "attacks/registry.py": "the list of attacks",
     "measures/base.py": "the protocol",
 }

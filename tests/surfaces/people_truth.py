@@ -171,7 +171,7 @@ def forms(messy: Messy, truth: Published | None = None, people_lines: int | None
         said += [
             (rf"fewest people in a class {_N}$", lambda n: n == truth.smallest),
             (
-                rf"[Ee]very class holds at least {_N} people(?:: n >= {_N})?",
+                rf"[Ee]very class holds at least {_N} people(?:, as the publisher counts them: n >= {_N})?",
                 lambda n, again=None: n == truth.k <= truth.smallest and again in (None, n),
             ),
             (
@@ -205,7 +205,7 @@ def forms_of_releases(releases: dict[str, Published], recommended: str) -> list[
 
     return [
         (
-            rf"[Ee]very class holds at least {_N} people(?:: n >= {_N})?",
+            rf"[Ee]very class holds at least {_N} people(?:, as the publisher counts them: n >= {_N})?",
             lambda n, again=None: n in by_k and n <= by_k[n].smallest and again in (None, n),
         ),
         (rf"^The smallest class holds {_N} people\.$", lambda n: n == best.smallest),

@@ -136,3 +136,18 @@ def test_verify_of_a_draw_says_how_many_rows_a_person_has(tmp_path):
     verdict = str(sf.verify(tmp_path / "out"))
     assert "nobody is taken to have more than 4 rows, as the publisher declares" in verdict
     assert "counted as people" not in verdict
+
+
+def test_the_dictionary_tells_all_rows_that_are_left_out(tmp_path):
+    """It gave the number of the suppressed rows alone as that of all rows that are left out."""
+    schema = SCHEMA | {"rows_per_person": 1}
+    town = {"role": "quasi", "values": ["Bonn", "Hof"], "missing": {"values": ["Jena"], "action": "suppress"}}
+    schema["attribute"] = SCHEMA["attribute"] | {"town": town}
+    release = sf.publish(sf.read(calls(), sf.Schema.parse(schema)), sf.Suppress())
+    release.save(tmp_path / "out", format="csv")
+    gone = calls().height - release.rows
+    assert release.left_out
+    assert release.capped
+    assert gone == release.left_out + release.capped
+    said = (tmp_path / "out" / "dictionary.md").read_text("utf-8")
+    assert f"{gone} records are left out of the data, {release.capped} of them because" in said

@@ -249,6 +249,40 @@ def test_a_listed_word_for_no_value_tells_nobodys_value_either(tmp_path) -> None
     assert (exposed.alike, exposed.missing) == ({"illness": 1}, {"illness": 0})  # two words for none are two values
 
 
+@pytest.mark.parametrize("asked", [sf.KAnonymity(5), sf.KAnonymity(5) & sf.TCloseness("0.69")], ids=str)
+@pytest.mark.parametrize(
+    ("cells", "alike", "missing"),
+    [
+        ((("-", "-"), ("-", "-")), 1, 1),
+        ((("-", "unknown"), ("-", "-")), 1, 1),  # two words for none, one of which everybody has
+        ((("unknown", "unknown"), ("?", "?")), 0, 0),  # two words for none are two values, as they are in rows
+        ((("-", "gout"), ("-", "-")), 0, 0),  # what everybody has in common is no value, and somebody has one
+        ((("-", "gout"), ("-", "gout")), 1, 0),
+        ((("gout", "flu"), ("gout", "none")), 1, 0),
+    ],
+)
+def test_where_people_are_counted_no_value_is_not_a_shared_value(cells, alike, missing, asked) -> None:
+    """In a class in which everybody lacks a value of one row, it was said that everybody has one value in common."""
+    text = PAYROLL.replace('["flu", "gout", "none"]', '["flu", "gout", "none", "unknown", "?"]\nmissing = ["-"]')
+    others = (("flu", "none"), ("gout", "none"), ("flu", "gout"))
+    rows = [(f"a{at}", 30, ill) for at in range(10) for ill in cells[at % 2]]
+    rows += [(f"b{at}", 60, ill) for at in range(12) for ill in others[at % 3]]
+    table = sf.read(pl.DataFrame(rows, schema=["employee", "age", "illness"], orient="row"), _schema_of(text))
+    release = sf.publish(table, sf.Mondrian(asked))
+    assert release.summary().classes == 2
+    assert (release.seen_by_key.alike, release.seen_by_key.missing) == ({"illness": alike}, {"illness": missing})
+    if asked.reads_sensitive:
+        exposed = release.exposed()
+        assert (exposed.alike, exposed.missing) == ({"illness": alike}, {"illness": missing})
+    said = [one for one in release.warnings() if "everybody has one value" in one]
+    assert len(said) == alike
+    assert all(("nobody has a value, it is missing" in one) == bool(missing) for one in said)
+
+
+def _schema_of(text: str) -> sf.Schema:
+    return sf.Schema.parse(tomllib.loads(text))
+
+
 def test_what_is_true_of_no_class_is_no_warning() -> None:
     """ "nothing is promised of illness, and in 0 of 4 classes all rows have one value" told of nothing."""
     release = sf.publish(sf.read(_regular(others=20), sf.Schema.parse(tomllib.loads(SCHEMA))), sf.Mondrian(k=40))

@@ -318,7 +318,7 @@ def test_only_what_is_whole_can_be_finished(noisy, monkeypatch):
     assert store.finish(dead).name == "out"
     (Path("out") / "manifest.json").unlink()
     Path("out").rename(dead)
-    with pytest.raises(sf.ReleaseError, match="not written to its end"):
+    with pytest.raises(sf.ReleaseError, match="not written completely"):
         store.finish(dead)
     with pytest.raises(sf.ReleaseError, match="not a partial"):
         store.finish("s.toml")

@@ -7,6 +7,7 @@ from tests.spark_sessions import Sail
 
 import sfumato as sf
 from sfumato.cli import main
+from sfumato.io.spark import spark_session
 
 
 @pytest.fixture(scope="module")
@@ -36,6 +37,16 @@ def test_the_same_folder_with_spark(clinic_files, address, tmp_path, capsys) -> 
         assert sf.verify(out).holds
 
 
+def test_the_named_server_is_asked_though_a_session_of_another_is_open(address) -> None:
+    other = Sail()
+    try:
+        assert other.session().range(2).count() == 2
+        asked = spark_session(remote=address)
+    finally:
+        other.stop()
+    assert asked.range(3).count() == 3, "the other server is gone, the named one answers"
+
+
 def test_parquet_is_read_by_spark(clinic_files, address, tmp_path, capsys) -> None:
     import polars as pl
 
@@ -51,7 +62,7 @@ def test_parquet_is_read_by_spark(clinic_files, address, tmp_path, capsys) -> No
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--engine", "spark"], "needs a master or a remote server"),
+        (["--engine", "spark"], "needs either a master or a remote server"),
         (["--engine", "spark", "--remote", "localhost"], "must be sc://host:port"),
         (["--engine", "spark", "--remote", "sc://127.0.0.1:1"], "Spark cannot be reached"),
         (["--master", "local[2]"], "add --engine spark"),

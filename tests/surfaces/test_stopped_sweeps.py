@@ -108,8 +108,15 @@ def sweep(tmp_path, clinic_files):
         process.communicate()
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
-@pytest.mark.parametrize("whole_group", [False, True])
+@pytest.mark.parametrize(
+    ("number", "code", "whole_group"),
+    [
+        (signal.SIGINT, 130, True),  # Ctrl-C
+        pytest.param(signal.SIGINT, 130, False, marks=pytest.mark.full),
+        pytest.param(signal.SIGTERM, 143, True, marks=pytest.mark.full),
+        (signal.SIGTERM, 143, False),
+    ],
+)
 def test_a_signal_ends_all_workers_within_a_second(sweep, number, code, whole_group):
     process, workers = sweep(60)
     if whole_group:  # what a terminal's Ctrl-C and a supervisor do

@@ -60,7 +60,7 @@ def test_every_page_speaks_of_what_was_decided_and_says_whose_word_it_is(desk, t
     assert code == 0
     assert (DECLARED in bare) == people
     answer = (tmp_path / "out" / "dictionary.md").read_text() + sf.explain(sf.Release.load("out").claim)
-    assert ("Every class holds at least 5 people" in answer) == people
+    assert ("Every class holds at least 5 people, as the publisher counts them" in answer) == people
     assert ("Every class holds at least 5 rows" in answer) != people
     whose = "the publisher declares that each row is a different person, and the file cannot show it"
     assert (answer.count(whose) == 2) == people

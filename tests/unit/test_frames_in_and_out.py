@@ -26,7 +26,7 @@ def test_a_pandas_frame_in_gives_a_pandas_frame_out():
 
 @pytest.mark.parametrize("rows", [pd.DataFrame({"age": [1]}), pl.DataFrame({"age": [1]}), "patients.csv", None])
 def test_rows_without_a_schema_learn_what_is_missing(rows):
-    with pytest.raises(sf.SfumatoError, match="rows alone do not say which column is what") as caught:
+    with pytest.raises(sf.SfumatoError, match="rows alone do not say what each column means") as caught:
         sf.publish(rows, sf.Mondrian(k=5))
     assert "sf.read(" in str(caught.value.hint)
     assert "sf.draft(" in str(caught.value.hint)

@@ -16,10 +16,10 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import sfumato as sf
-from sfumato import limits
+from sfumato import limits, raw_files
 from sfumato.claims.registry import promise_from_json
 from sfumato.errors import ParameterError, ReadError, ReleaseError, SchemaError, SfumatoError
-from sfumato.exact import fraction, whole
+from sfumato.exact import fraction, fraction_of, whole
 from sfumato.schema import Schema
 from sfumato.schema.domain import decimal_or_none, domain_from_json
 
@@ -52,7 +52,7 @@ def tried(text: str) -> None:
     try:
         found = fraction("epsilon", text)
     except ParameterError:
-        assert limits.fraction_of(text) is None
+        assert fraction_of(text) is None
     else:
         assert found == Fraction(text.strip())
         assert "_" not in text
@@ -88,7 +88,7 @@ def test_hostile_numbers_are_refused_everywhere(text):
 def test_underscores_are_no_digits(capsys):
     """13.12: Python's int, float, Decimal and Fraction all take 2_0 for 20."""
     assert decimal_or_none("2_0") is None
-    assert limits.fraction_of("2_0") is None
+    assert fraction_of("2_0") is None
     from sfumato.cli.main import main
 
     with pytest.raises(SystemExit) as ended:
@@ -170,13 +170,18 @@ def test_schemas_that_are_no_plain_file_are_refused(tmp_path):
             Schema.load(path)
 
 
+@pytest.fixture(scope="module")
+def manifest_and_text(tmp_path_factory):
+    manifest = saved(tmp_path_factory.mktemp("m"))
+    return manifest, manifest.read_text()
+
+
 @settings(max_examples=60)
 @given(data=st.data())
-def test_mangled_numbers_of_a_manifest_never_hang(data, tmp_path_factory):
+def test_mangled_numbers_of_a_manifest_never_hang(data, manifest_and_text):
     """Whatever number a manifest holds in place of its own, loading refuses it or reads it, and says why."""
-    folder = tmp_path_factory.mktemp("m")
-    manifest = saved(folder)
-    content = json.loads(manifest.read_text())
+    manifest, text = manifest_and_text
+    content = json.loads(text)
     content["claim"]["promise"]["k"] = data.draw(numbers)
     content["schema"]["attributes"][0]["domain"] = {
         "low": data.draw(numbers),
@@ -236,8 +241,8 @@ def test_no_more_is_unpacked_than_the_limit(tmp_path, monkeypatch):
         path.write_bytes(packed(bytes(200 << 20), packing))
         taken = []
         with pytest.raises(OSError, match="unpacks to more than"):
-            taken.extend(len(part) for part in limits.unpacked(path))
-        assert sum(taken) <= limits.most_unpacked(path.stat().st_size) < 50 << 20
+            taken.extend(len(part) for part in raw_files.unpacked(path))
+        assert sum(taken) <= raw_files.most_unpacked(path.stat().st_size) < 50 << 20
 
 
 @pytest.mark.parametrize("packing", ["gz", "zst"])
@@ -247,10 +252,10 @@ def test_compressed_files_are_read_whole_or_refused(tmp_path_factory, packing, t
     path = tmp_path_factory.mktemp("p") / "t"
     whole = packed(text, packing) * (1 + twice)
     path.write_bytes(whole)
-    assert b"".join(limits.unpacked(path)) == text * (1 + twice)
+    assert b"".join(raw_files.unpacked(path)) == text * (1 + twice)
     path.write_bytes(whole[:-cut])
     with pytest.raises(OSError, match="damaged or cut off"):
-        list(limits.unpacked(path))
+        list(raw_files.unpacked(path))
 
 
 @pytest.mark.parametrize("packing", ["gz", "zst"])

@@ -66,11 +66,15 @@ class KAnonymity(Requirement):
 
     def describe(self, unit: Unit = "row") -> str:
         """Say in one plain sentence what is required, with the formula."""
-        counted = "people" if unit == "person" else "rows"
-        return f"Every class holds at least {self.k} {counted}: n >= {self.k}."
+        return f"Every class holds at least {_counted(self.k, unit)}: n >= {self.k}."
 
     def __str__(self) -> str:
         return f"{self.label}({self.k})"
+
+
+def _counted(number: int, unit: Unit) -> str:
+    # Who is who is in no published file: by key or by row, people are what the publisher counted.
+    return f"{number} people, as the publisher counts them" if unit == "person" else f"{number} rows"
 
 
 def anonymity_parts(requirement: Requirement) -> tuple[Requirement, ...]:
@@ -130,9 +134,8 @@ class AlphaK(Requirement):
 
     def describe(self, unit: Unit = "row") -> str:
         """Say in one plain sentence what is required, with the formula."""
-        counted = "people" if unit == "person" else "rows"
         return (
-            f"Every class holds at least {self.k} {counted} and no sensitive value is that of more than "
+            f"Every class holds at least {_counted(self.k, unit)}, and no sensitive value is that of more than "
             f"{plain(self.alpha)} of them: n >= {self.k} and max p <= {plain(self.alpha)}."
         )
 

@@ -152,7 +152,7 @@ class Claim:
                 )
             return
         if not isinstance(self.neighbours, Neighbours):
-            rule = "differential privacy means nothing without neighbours"
+            rule = "a differentially private claim must name its neighbours"
             raise ParameterError("neighbours", self.neighbours, rule, hint="try Neighbours.ADD_OR_REMOVE_ONE")
         total = sum((spent for _, spent in self.trace), Fraction())
         name, whole = self.currency
@@ -194,7 +194,7 @@ class Claim:
         that. The answer depends on the claim alone, so it can and should be asked before anything is drawn.
         """
         if self.kind == "proved":
-            rule = "cannot withhold a differentially private release: a veto that depends on the data leaks them"
+            rule = "cannot withhold a differentially private release: a veto that depends on the data leaks information"
             hint = f"omit {name} and read the comparison as a warning, or compare before you choose the method"
             raise ParameterError(name, "given", rule, hint=hint)
 
@@ -236,7 +236,7 @@ class Claim:
         for key in unknown_keys(data, claim.to_json()):
             raise ParameterError(key, "given", "is not a part of this claim")
         if mistyped(data, claim.to_json()):
-            raise ParameterError("promise", "given", "holds a number that must be whole and is not")
+            raise ParameterError("promise", "given", "holds a number that is not a whole number")
         return claim
 
     def describe(self) -> str:

@@ -272,7 +272,7 @@ class Nothing:
 
     def describe(self) -> str:
         """Say that nothing is promised."""
-        return "Nothing is promised: this is the original table, or one of which nobody states a promise."
+        return "Nothing is promised: this is the original table, or a table without a stated promise."
 
     def __str__(self) -> str:
         return self.label

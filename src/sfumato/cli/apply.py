@@ -34,8 +34,8 @@ def apply(
 ) -> None:
     """Generalize next month's rows with the recoding of a saved release.
 
-    Only public recodings are saved: global cuts, those of topdown, diffgen and noisy-table. The new rows are
-    generalized in the same way, but the claim of the release does not cover them.
+    Only public recodings are saved: those of topdown, diffgen and noisy-table, unless values were read off the data
+    (source = "data"). The new rows are generalized in the same way, but the claim of the release does not cover them.
 
     Example: sfumato apply out/ new.csv -o more.csv
     """

@@ -57,8 +57,10 @@ def _attacks() -> list[str]:
 )
 @click.option("--population", type=click.Path(), help="A list of people of whom the data are a part (journalist risk).")
 @click.option("--groups", help="Column of group numbers in tables where values are linked to groups only.")
-@click.option("--counts", help="Of a table that is not a saved release: the column of how many rows a line stands for.")
-@click.option("--seed", default=0, show_default=True, help="Decides whom a sample of many people holds.")
+@click.option(
+    "--counts", help="For a table that is not a saved release: the column that says how many rows a line stands for."
+)
+@click.option("--seed", default=0, show_default=True, help="Seed that decides who is in a sample of many people.")
 @file_options
 @json_option
 def every(releases: tuple[str, ...], data: str, schema: str, **options: Any) -> None:
@@ -138,7 +140,9 @@ def _show(found: Suite) -> None:
     help="What classes are compared with to weigh the values left.",
 )
 @click.option("--groups", help="Column of group numbers in tables where values are linked to groups only.")
-@click.option("--counts", help="Of a table that is not a saved release: the column of how many rows a line stands for.")
+@click.option(
+    "--counts", help="For a table that is not a saved release: the column that says how many rows a line stands for."
+)
 @click.option("--records", type=click.Path(), help="Write a CSV file with a line for each victim (confidential).")
 @file_options
 @json_option

@@ -27,7 +27,7 @@ AXES = ("inference", "membership", "identity", "privacy_loss", "proved")
 @click.option(
     "--membership-public",
     is_flag=True,
-    help="It is no secret who is in the table: buckets, which publish exact quasi-identifiers, may be recommended.",
+    help="Membership is not secret: buckets, which publish exact quasi-identifiers, may be recommended.",
 )
 @json_option
 def demo(output: str, quick: bool, membership_public: bool, as_json: bool) -> None:
@@ -94,10 +94,10 @@ def _show(front: Frontier, chosen: Recommendation, given: tuple[str, str]) -> No
     """Print the comparison, then the worst that was found in the recommended release, then the command."""
     from sfumato.cli.frontier import show
     from sfumato.pages.commands import publish_command
-    from sfumato.pages.contents import worst_of
+    from sfumato.pages.contents import worst_findings
 
     show(front, chosen)
-    for line in worst_of(chosen.point):
+    for line in worst_findings(chosen.point):
         say(line, style="bold")
     command = publish_command(chosen.point.mechanism, *given)
     if command is not None:

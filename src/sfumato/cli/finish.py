@@ -14,7 +14,7 @@ __all__ = ["finish"]
 @click.command(short_help="Finish a release that was written but not moved to its folder.")
 @click.argument("partial", type=click.Path())
 @click.option("-o", "--output", type=click.Path(), help="Folder to write (default: the one it was made for).")
-@click.option("--ledger", type=click.Path(), help="Ledger it was accounted in, to note the folder.")
+@click.option("--ledger", type=click.Path(), help="Ledger of the release, to record the folder in.")
 @json_option
 def finish(partial: str, output: str | None, ledger: str | None, as_json: bool) -> None:
     """Finish a release that was drawn and written, but whose process ended before the folder got its name.

@@ -68,9 +68,9 @@ def _presets() -> list[str]:
 @click.option(
     "--membership-public",
     is_flag=True,
-    help="It is no secret who is in the table: buckets, which publish exact quasi-identifiers, may be recommended.",
+    help="Membership is not secret: buckets, which publish exact quasi-identifiers, may be recommended.",
 )
-@click.option("--keep", type=click.Path(), help="Folder for results; a stopped sweep goes on from it. Confidential.")
+@click.option("--keep", type=click.Path(), help="Folder for results; a stopped sweep resumes from it. Confidential.")
 @click.option("--repeats", type=WHOLE, default=5, show_default=True, help="Runs of a method that draws at random.")
 @click.option("--seed", type=WHOLE, default=0, show_default=True, help="First seed of those runs.")
 @click.option("--workers", type=WHOLE, help="Processes to use (default: one for each core).")
@@ -83,7 +83,7 @@ def frontier(data: str, schema: str, as_json: bool, **options: Any) -> None:
     --at-most and --answer ask for. Partitions of the sweep are asked for that k as well. Where nothing keeps the
     policy, the closest release and the line it breaks are shown, and the exit code is 3.
 
-    Buckets publish everybody's exact quasi-identifiers, so that anyone can tell who is in the table. They are compared
+    Buckets publish everybody's exact quasi-identifiers, so anyone can tell who is in the table. They are compared
     and shown, but recommended only with --membership-public.
 
     Presets: standard, tradeoff, tradeoff-buckets, tradeoff-readings, diffgen, marginals, private.

@@ -28,7 +28,7 @@ __all__ = ["ledger"]
 )
 @click.option("--as", "state", type=click.Choice(["spent", "refunded"]), help="What became of it.")
 @click.option(
-    "--saved", type=(int, click.Path()), metavar="ENTRY FOLDER", help="Say where the release of a spent entry lies."
+    "--saved", type=(int, click.Path()), metavar="ENTRY FOLDER", help="Say where the release of a spent entry is."
 )
 @click.option(
     "--not-saved",

@@ -35,7 +35,7 @@ def _measures() -> list[str]:
     help="One measure by name; may be given several times.",
 )
 @click.option("--groups", help="Column of a foreign file that numbers its groups (buckets).")
-@click.option("--counts", help="Column of a foreign file that says for how many rows a line stands.")
+@click.option("--counts", help="Column of a foreign file that says how many rows a line stands for.")
 @file_options
 @json_option
 def measure(

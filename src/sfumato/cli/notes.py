@@ -55,7 +55,7 @@ def list_warnings(mechanism: Mechanism, schema: Schema) -> list[str]:
     names = [attribute.name for attribute in schema.quasi if attribute.grouped_by_list]
     if not names or getattr(method, "nominal", "nodes") != "leaves":
         return []
-    why = "no groups or hierarchy, so that values are put together as their list has them (often the alphabet)"
+    why = "no groups or hierarchy, so values are combined in the order of their list (often alphabetical)"
     return [f"{', '.join(names)}: {why}, not as they are alike. Declare groups, or hide values with --nominal nodes"]
 
 
@@ -86,7 +86,7 @@ def table_warnings(table: Any, claim: Claim) -> list[str]:
         found.append(f"{', '.join(texts)} {looks}: its values are published. Read them, or give the role other")
     found += [f"{one.path}: {one.rule}; {one.hint}" for one in table.two_people()]
     keys = table.suspected_keys() or table.same_days()
-    looked_at = (*table.stray(), *table.mixed_keys(), *keys, *table.unclear(), *table.related(), *table.paired())
+    looked_at = (*table.doubts(), *keys, *table.unclear(), *table.related())
     seen += [f"{one.path} {one.rule}; {one.hint}" for one in looked_at]
     mark = "confidential, not covered by the claim: " if claim.kind == "proved" else ""
     return [*found, *(f"{mark}{one}" for one in seen)]

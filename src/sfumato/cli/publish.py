@@ -325,7 +325,7 @@ def run(mechanism: Mechanism, **options: Any) -> None:
         return
     if options["output"] is None:
         raise sf.ParameterError(
-            "output", "nothing", "a folder to write is needed", hint="-o out/, or --dry-run to only look"
+            "output", "nothing", "a folder to write is needed", hint="-o out/, or --dry-run to write nothing"
         )
     if "allow_noise" in options and not options["as_json"]:
         _show_stages(sf.plan(schema, mechanism, forecast=False), mechanism.claim(schema))
@@ -520,7 +520,7 @@ def _refuse_waste(mechanism: Mechanism, schema: Schema, options: dict[str, Any])
     import sfumato as sf
 
     if options["mapping"] is not None and mechanism.claim(schema).kind == "proved":
-        rule = "a differentially private release has none: its counts are drawn, no row got a label"
+        rule = "a differentially private release has none: its counts are drawn, so no row has a label"
         raise sf.ParameterError("mapping", options["mapping"], rule, hint="omit --mapping")
     if options["mapping"] is not None and any(known.name in withheld(mechanism, schema) for known in schema.quasi):
         rule = "this method does not read the quasi-identifiers: every row gets the same labels"

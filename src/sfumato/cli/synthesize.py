@@ -60,7 +60,7 @@ def _column_options(command: Callable[..., None]) -> Callable[..., None]:
 @click.option("--cap", type=WHOLE, help="With --unit person: the most destinations a person has.")
 @click.option(
     "--unknown", type=click.Choice(["refuse", "elsewhere"]), default="refuse", show_default=True,
-    help="What becomes of origins that are not in the geography.",
+    help="What to do with origins that are not in the geography.",
 )  # fmt: skip
 @click.option("--by", help="Region level: destinations of one region share a prior.")
 @click.option("--bands", type=_Numbers(), help="Distance bands in miles: 5,20.")

@@ -20,7 +20,7 @@ __all__ = ["verify"]
 @click.argument("release", type=click.Path())
 @click.option("--schema", type=click.Path(), help="Schema of a bare CSV or Parquet file.")
 @click.option("--groups", metavar="COLUMN", help="Column of a bare file that numbers its groups (buckets).")
-@click.option("--counts", metavar="COLUMN", help="Column of a bare file that says for how many rows a line stands.")
+@click.option("--counts", metavar="COLUMN", help="Column of a bare file that says how many rows a line stands for.")
 @requirement_options
 @json_option
 def verify(

@@ -3,7 +3,7 @@
 Source    Machanavajjhala et al., ICDE 2008, Algorithms 1 and 2 and sec. V-A.
 Claim     Each destination's sample has the law its certificate was computed for: alpha, keep and gamma are used as
           the exact rationals given, and a rejected sample is drawn anew with a newly shrunk domain.
-Because   kernels.urn draws by integers; `good` decides by integers; destinations are independent.
+Because   the urn draws by integers; `good` decides by integers; destinations are independent.
 Checked   tests/claims/test_urn.py::test_the_law_of_shrink_and_reject_is_the_law_certified
           tests/claims/test_urn.py::test_buffer_sizes_do_not_matter
 Silent on where alpha, keep and gamma come from: they must be functions of public numbers only.

@@ -66,7 +66,7 @@ class Derived:
         apart = f"anyone who knows a person's {known} can tell the rows of a class apart by it"
         rule = f"{said}, and is not made coarser: {apart}"
         if not self.follows:
-            rule = f"{said}: not made coarser itself, {self.column} says again what is made coarser"
+            rule = f"{said}: {self.column} is not made coarser, and repeats what is"
         return Problem(where, rule, DERIVED_HINT)
 
 
@@ -90,7 +90,7 @@ class LooseRelation:
     def problem(self, where: str) -> Problem:
         """Return it as something to look at before publishing."""
         rule = (
-            f"{self.known} tells much of {self.column}, which is not made coarser: {self.right:,} of {self.total:,} "
+            f"{self.known} says much about {self.column}, which is not made coarser: {self.right:,} of {self.total:,} "
             f"{self.many} have the most frequent {self.column} of those with nearly the same {self.known}, and "
             f"{self.usual:,} that of all; {self.sure:,} {self.many} are among at least {_TOGETHER} of whom "
             f"{100 * _SURE:.0f} % or more have one {self.column}"
@@ -105,15 +105,15 @@ def related_columns(table: Table, known: Sequence[Derived]) -> list[LooseRelatio
     carried = [attribute.name for attribute in schema.carried if attribute.name not in refused]
     if not schema.quasi or not carried:
         return []
-    far = not table.held and table.engine is not None
-    every, times = (np.zeros((0, 0), np.int64), np.zeros(0, np.int64)) if far else _lines(table)
+    external = not table.held and table.engine is not None
+    every, times = (np.zeros((0, 0), np.int64), np.zeros(0, np.int64)) if external else _lines(table)
     place = {attribute.name: at for at, attribute in enumerate(schema.published)}
     alone = schema.unit == "person" and (table.persons() is not None if schema.several else schema.rows_per_person == 1)
     found = []
     for name in carried:
         best: tuple[float, str, np.ndarray, np.ndarray, np.ndarray] | None = None
         for one in schema.quasi:
-            if far and table.engine is not None:
+            if external and table.engine is not None:
                 at = {column: number for number, column in enumerate(table.engine.names)}
                 pair = (at[one.name], at[name])
                 counts = table.engine.pairs(Parts.whole(table.engine.rows), [pair])[pair]
@@ -164,7 +164,7 @@ def derived_columns(table: Table) -> list[Derived]:
     if not schema.quasi or not schema.carried:
         return []
     if not table.held and table.engine is not None:
-        return _derived_far(table, table.engine)
+        return _derived_in_engine(table, table.engine)
     every, times = _lines(table)
     names = [attribute.name for attribute in schema.published]
     sizes = {attribute.name: attribute.size for attribute in schema.published}
@@ -185,7 +185,7 @@ def derived_columns(table: Table) -> list[Derived]:
     return found
 
 
-def _derived_far(table: Table, engine: Engine) -> list[Derived]:
+def _derived_in_engine(table: Table, engine: Engine) -> list[Derived]:
     """Return the same of a table that is not held, by single quasi-identifiers: pairs of columns are counted there."""
     schema, found = table.schema, []
     place = {name: at for at, name in enumerate(engine.names)}

@@ -13,7 +13,8 @@ Checked   tests/claims/test_people.py::test_the_cap_reads_one_person_at_a_time
 Silent on keys that are wrong: two people under one key count as one, a person under two keys as two. A key is compared
           as text without surrounding blanks: "007" is not "7". Keys that agree in their letters and digits, leading
           zeros aside, are refused, unless the schema says `person_exact = true`. Digits of any script are digits, ue
-          is ü, and a surname may stand first, before a comma; +31 6 and 06 of one telephone are two keys.
+          is ü, a surname may stand first, before a comma, and a country code before a telephone number; an instant in
+          two time zones is one key. 0031 6 and 06 are two.
 """
 
 from __future__ import annotations
@@ -23,22 +24,25 @@ import hashlib
 import math
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
+from decimal import Decimal
 
 import numpy as np
 import polars as pl
 
-from sfumato.counts.suspected_keys import SURNAME_FIRST, agreeing_columns, key_hint, suspected_keys
+from sfumato.counts.code_parts import SURNAME_FIRST
+from sfumato.counts.suspected_keys import agreeing_columns, key_hint, suspected_keys
 from sfumato.engines.grouping import packed
 from sfumato.errors import Problem, count_of
 from sfumato.io.decode_cell import canonical_text
 from sfumato.io.encode import supported
 from sfumato.io.errors import LAST_DIGITS_LOST, READ_AS_TEXT
 from sfumato.io.source import KINDS, ROWS, Source
-from sfumato.schema import Schema
+from sfumato.schema import Schema, Values
+from sfumato.schema.free_text import HeldValues
 from sfumato.schema.word_hints import NO_VALUE, holds_counts, means_none, named_like_counts, tokens
-from sfumato.visible import one_form
+from sfumato.visible import one_form, repaired
 
 __all__ = [
     "Members",
@@ -51,10 +55,12 @@ __all__ = [
     "counting_columns",
     "crossed_counts",
     "crowded_problem",
+    "filler_problem",
     "household_like",
     "key_columns",
     "key_like",
     "keys_beside",
+    "keys_of_others",
     "nines_problem",
     "other_keys",
     "read_people",
@@ -62,6 +68,7 @@ __all__ = [
     "rounded_problem",
     "rows_kept",
     "visit_like",
+    "with_keys",
 ]
 
 _KEYS = {
@@ -102,7 +109,8 @@ _WHOM = {
 _OTHERS = {  # what such a key identifies is not a person
     *("clinic", "hospital", "ward", "doctor", "physician", "provider", "site", "school", "store", "shop", "branch"),
     *("region", "state", "city", "country", "county", "tract", "block", "department", "dept", "category", "type"),
-    *("group", "class", "product", "item", "device", "batch", "area", "zip", "age", "date", "count"),
+    *("group", "class", "product", "item", "device", "batch", "area", "zip", "age", "date", "count", "employer"),
+    *("company", "firm", "team", "unit", "project", "order", "insurer", "supplier", "bank", "agency", "office"),
 }
 _GERMAN = re.compile(
     r"(patient|pat|person|personal|versicher|mitglied|kunde|fall|akte|ausweis|steuer|sozialversicherung|ma|schueler)"
@@ -148,17 +156,23 @@ _NO_HOUSEHOLDS = {"name", "names", "nom", "email", "mail", "ip", "mac", "web", "
 
 _CROWD = 20  # a key with 20 times the rows of most keys, and more than one row in 20, is examined
 _FIRST_ROWS, _NO_CHANCE = 20_000, 20  # rows looked at; chance is exp(-20) at most
+_SHARED_KEYS = 5  # values that several people share make a column one of other people
 _AGAIN = 20  # where fewer than one row in 20 has a key that repeats, the key may number rows
 _OFTEN = 10  # rows a value, from which an identifier is more likely that of a clinic than of a person
 
 _REACHED = (  # e-mail addresses, addresses of machines, telephone numbers with a country's or a town's code
     r"^(?:[^\s@]+@[^\s@]+\.[A-Za-z]{2,}|\d{1,3}(?:\.\d{1,3}){3}|\+\d[\d ()/.-]{6,}|0\d{2,5}[ /]\d[\d -]{4,})$"
 )
+_CODE_LENGTH, _KEYS_HELD, _KEYS_SHARE = 4, 3, 0.5  # characters of a key; keys among the values of another column
+_APART = 10  # numbers for each key, below which a number may be a key by chance
+_KEYS_READ = 1_000_000  # rows of a key column that are compared with other columns
 _ENOUGH, _NEARLY_ALL = 20, 0.95  # different values, and the share of them, that make a column one of such addresses
 
 _POINT_ZERO = r"^([+-]?\d+)\.0*$"  # how programs that took a whole number for a decimal write it
 _NO_KEY = ("", "unknown", "na", "n/a", "-9", "none", "null", "?")  # folded texts in the place of a key
 _NINES = r"^9{6,}$"  # a number that is often written for no key, and may be one
+_ONE_SIGN = re.compile(r"0+|(\w)\1{3,}")  # 0, 000000, xxxx
+_FILLED_KEYS, _FILLER_ROWS, _NUMBERED = 20, 5, 0.95  # keys; rows of one; the share of the others that hold a digit
 _LETTERS, _SIGNS = r"[\p{L}\p{N}]", r"[^\p{L}\p{M}\p{N}]"
 _UNSEEN = r"[[\p{Cf}\p{Cc}]--\s]"  # characters nobody sees, blanks aside
 _ZEROS = r"(^|\D)0+(\d)"
@@ -167,7 +181,16 @@ _COUNTRY = (  # codes of countries (ITU E.164): of one, two or three digits
     r"^\+(?:1|7|2[07]|3[0-469]|4[013-9]|5[1-8]|6[0-6]|8[1246]|9[0-58]|\d{3})"
 )
 _INSTANT = r"^\s*\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?\s?(Z|[+-]\d{2}(:?\d{2})?)\s*$"
+_SCIENTIFIC = re.compile(r"^\s*[1-9](?:[.,]\d{1,15}[eE]\+?|[eE]\+)\d{1,2}\s*$", re.ASCII)  # 1e3 may be a code
+_DAY = re.compile(
+    r"(?<!\d)(?:\d{1,2}[./-]\d{1,2}[./-](?:19|20)\d\d|(?:19|20)\d\d[./-]\d{1,2}[./-]\d{1,2})(?!\d)", re.ASCII
+)
+_WRITTEN = r"^\s*[1-9](?:[.,]\d{1,15}[eE]\+?|[eE]\+)\d{1,2}\s*$|\d[./-]\d{1,2}[./-]\d"  # one of these, perhaps
+_DAYS = 0.95  # the share of keys that hold a day from which what looks like one is taken for it
+_CENTURY, _MONTHS = 100, 12
 _TWO_LETTERS = str.maketrans({"\u00e4": "ae", "\u00f6": "oe", "\u00fc": "ue", "\u00f8": "oe", "\u00e5": "aa"})
+_STROKES = {"\u0142": "l", "\u0111": "d", "\u0131": "i", "\u00e6": "ae", "\u0153": "oe"}  # not a letter and a mark
+_TWO_FOR_ONE = "([aou])e|(a)a"  # Mueller, Aage
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,8 +198,9 @@ class People:
     """The person of each row, numbered from 0 in the order of their keys, and a hash of each person's key.
 
     Keys themselves are not held. People with one row have no hash (0): no rule asks for it. `blank` counts rows without
-    a key, `worded` those of them with a word in its place, `nines` those whose key is a long number of nines, `alike`
-    keys that differ from another only in how they are written, `rounded` rows whose key is a float that lost digits.
+    a key, `worded` those of them with a word in its place, `nines` those whose key is a long number of nines, `filler`
+    those of the most frequent key where it looks like one that is written for no key, `alike` keys that differ from
+    another only in how they are written, `rounded` rows whose key is a float that lost digits.
     """
 
     ids: np.ndarray
@@ -185,6 +209,7 @@ class People:
     blank: int = 0
     worded: int = 0
     nines: int = 0
+    filler: int = 0
     alike: int = 0
     rounded: int = 0
 
@@ -260,7 +285,7 @@ def read_people(columns: Sequence[pl.Series], weights: np.ndarray | None = None)
     height = len(texts[0])
     ranks = [text.rank("dense").fill_null(0).to_numpy().astype(np.int64) for text in texts]
     known = [text.drop_nulls().unique().sort() for text in texts]  # in the order of the ranks from 1
-    folds = [_folded(text) for text in known]
+    folds = [_folded(text, several=len(texts) > 1) for text in known]
     blank, words = np.zeros(height, bool), np.zeros(height, bool)
     for rank, text, fold in zip(ranks, known, folds, strict=True):
         words |= np.concatenate([[False], _means_no_key(text, fold)])[rank]
@@ -277,29 +302,71 @@ def read_people(columns: Sequence[pl.Series], weights: np.ndarray | None = None)
     nines = [text.str.contains(_NINES).fill_null(value=False).to_numpy() for text in texts]
     nined = np.logical_and.reduce(nines)
     found = {"blank": missing, "worded": worded, "nines": int(nined.sum() if weights is None else weights[nined].sum())}
-    return People(ids, digest=_digests(texts, ids, rows), alike=_alike(plain), **found)
+    return People(
+        ids, digest=_digests(texts, ids, rows), alike=_alike(plain), filler=_filler(texts, first, rows), **found
+    )
+
+
+def _filler(texts: Sequence[pl.Series], first: np.ndarray, rows: np.ndarray) -> int:
+    """Return the rows of the most frequent key where it seems to be written for no key, 0 elsewhere.
+
+    It has twice the rows of any other, and is one sign again and again (000000, xxxx), unless the next number is a key
+    as well, or a word among numbers.
+    """
+    if len(rows) < _FILLED_KEYS or len(texts) > 1:
+        return 0
+    second, most = np.partition(rows, -2)[-2:]
+    if most < max(_FILLER_ROWS, 2 * second):
+        return 0
+    keys = texts[0].gather(first)
+    top = str(keys[int(rows.argmax())])
+    if _ONE_SIGN.fullmatch(top):
+        following = str(int(top) + 1).zfill(len(top)) if top.isdecimal() else ""
+        return 0 if following in keys else int(most)
+    numbered = keys.str.contains(r"\p{N}").sum()
+    word = re.search(r"\d", top) is None
+    return int(most) if word and numbered >= _NUMBERED * (len(keys) - 1) else 0
 
 
 def bare_keys(columns: Sequence[pl.Series]) -> list[pl.Series]:
     """Return texts of keys, cell by cell, without all in which keys that are refused as alike may differ."""
-    return [_bare(_folded(text)) for text in columns]
+    return [_bare(_folded(text, several=len(columns) > 1)) for text in columns]
 
 
-def _folded(keys: pl.Series) -> pl.Series:
+def _folded(keys: pl.Series, *, several: bool) -> pl.Series:
     """Return keys without case, blanks, unseen characters, forms of a letter and leading zeros of a run of digits.
 
-    A surname before a comma goes to the end, a telephone number loses the code of its country, and a time with a zone
-    is that of UTC.
+    A surname before a comma goes to the end, a telephone number loses the code of its country, a time with a zone is
+    that of UTC, a day in a key is year, month and day, and 4.0E+06 is 4000000. Names lose their accents where the key
+    has `several` columns, or several words: two people hardly agree in all the rest.
     """
-    seen = keys.str.replace_all(_UNSEEN, "").str.replace(SURNAME_FIRST, "$2 $1")
-    seen = _with_instants(_with_national_numbers(seen))
+    seen = _without_entities(keys).str.replace_all(_UNSEEN, "").str.replace(SURNAME_FIRST, "$2 $1")
+    seen = _with_numbers_and_days(_with_instants(_with_national_numbers(seen)))
     wide = (seen.str.len_bytes() != seen.str.len_chars()).arg_true()
     if len(wide):
         seen = seen.scatter(
             wide, pl.Series([_plain_letters(key) for key in seen.gather(wide).to_list()], dtype=pl.String)
         )
-    short = seen.str.to_lowercase().str.replace_all(_ZEROS, "$1$2")
+    short = _without_accents(seen.str.to_lowercase(), several=several).str.replace_all(_ZEROS, "$1$2")
     return short.str.replace_all(r"\s+", "").str.replace_all(_ZEROS, "$1$2")
+
+
+def _without_accents(keys: pl.Series, *, several: bool) -> pl.Series:
+    """Return keys in small letters; jos\N{LATIN SMALL LETTER E WITH ACUTE} as jose, and mueller as muller, in names."""
+    named = ~keys.str.contains(r"\p{N}")
+    if not several:
+        named &= keys.str.contains(r"\S\s+\S")
+    if not named.any():
+        return keys
+    plain = keys.str.normalize("NFKD").str.replace_all(r"([a-z])\p{Mn}+", "$1").str.replace_many(_STROKES)
+    plain = plain.str.replace_all(_TWO_FOR_ONE, "$1$2")
+    return pl.select(pl.when(named).then(plain).otherwise(keys)).to_series()
+
+
+def _without_entities(keys: pl.Series) -> pl.Series:
+    """Return keys; M&uuml;ller, as pages of the web write it, with the letter that is meant."""
+    written = keys.str.contains(r"&#?\w+;").fill_null(value=False).arg_true()
+    return keys.scatter(written, pl.Series([repaired(key) for key in keys.gather(written)], dtype=pl.String))
 
 
 def _with_national_numbers(keys: pl.Series) -> pl.Series:
@@ -317,6 +384,34 @@ def _with_instants(keys: pl.Series) -> pl.Series:
     return keys.scatter(timed, pl.Series(list(map(_utc, keys.gather(timed).to_list())), dtype=pl.String))
 
 
+def _with_numbers_and_days(keys: pl.Series) -> pl.Series:
+    """Return keys; days in them as 19780716, and numbers in scientific notation as whole numbers."""
+    written = keys.str.contains(_WRITTEN).fill_null(value=False).arg_true()
+    texts = keys.gather(written).to_list()
+    looks = [found.group() for key in texts for found in _DAY.finditer(key)]
+    days = sum(_compact_day(look) != look for look in looks) >= _DAYS * len(looks)  # else numbers of cases, say
+    return keys.scatter(written, pl.Series([_in_digits(key, days=days) for key in texts], dtype=pl.String))
+
+
+def _in_digits(key: str, *, days: bool) -> str:
+    if _SCIENTIFIC.match(key):
+        number = Decimal(key.strip().replace(",", "."))
+        return str(int(number)) if number == number.to_integral_value() else key
+    return _DAY.sub(lambda found: _compact_day(found.group()), key) if days else key
+
+
+def _compact_day(text: str) -> str:
+    """Return a day as 19780716, as it is where there is no such day. 07/16/1978 is one in July, 06/07/1978 one too."""
+    first, middle, last = (int(part) for part in re.split("[./-]", text))
+    year, month, day = (first, middle, last) if first > _CENTURY else (last, middle, first)
+    if first <= _CENTURY and month > _MONTHS:
+        month, day = day, month
+    try:
+        return f"{dt.date(year, month, day):%Y%m%d}"
+    except ValueError:
+        return text
+
+
 def _utc(text: str) -> str:
     try:
         return dt.datetime.fromisoformat(text.strip()).astimezone(dt.UTC).isoformat()
@@ -326,7 +421,7 @@ def _utc(text: str) -> str:
 
 def _plain_letters(key: str) -> str:
     """Return a key in one form of letters: digits of any script as 0 to 9, letters that are also written as two so."""
-    digits = (str(unicodedata.decimal(sign)) if sign.isdecimal() else sign for sign in one_form(key))
+    digits = (str(unicodedata.decimal(sign)) if sign.isdecimal() else sign for sign in one_form(repaired(key)))
     return "".join(digits).translate(_TWO_LETTERS)
 
 
@@ -410,6 +505,18 @@ def nines_problem(nines: int, exact: str = _EXACT) -> list[Problem]:
     return [Problem("person", rule, hint, rows=nines)]
 
 
+def filler_problem(filler: int) -> list[Problem]:
+    """Return a problem when the most frequent key looks like one that is written for no key."""
+    if not filler:
+        return []
+    rule = (
+        f"the most frequent key, of {filler} rows, is one sign again and again, as in 000000, or a word among numbers, "
+        "as where the key is not known: everybody with it would be counted as one person"
+    )
+    hint = f"give each row the key of its person, or write {_EXACT} where it is the key of one person"
+    return [Problem("person", rule, hint, rows=filler)]
+
+
 def crowded_problem(people: People, weights: np.ndarray | None) -> list[Problem]:
     """Return a problem when one key has enough rows to stand for everybody whose key is unknown."""
     kept = people.ids >= 0
@@ -418,7 +525,9 @@ def crowded_problem(people: People, weights: np.ndarray | None) -> list[Problem]
     if most <= _CROWD * np.median(rows if len(rows) else [0]) or most * _CROWD <= rows.sum():
         return []
     rule = f"one key has {most} rows, more than {_CROWD} times as many as most keys: it is counted as one person"
-    hint = "look whether it stands for people whose key is not known; give these rows keys of their own, or remove them"
+    hint = (
+        "check whether it stands for people whose key is not known; give these rows keys of their own, or remove them"
+    )
     return [Problem("person", rule, hint, rows=most)]
 
 
@@ -428,7 +537,7 @@ def alike_problem(alike: int, exact: str = _EXACT) -> list[Problem]:
         return []
     differ = f"{alike} keys differ from another only in case, blanks, punctuation or leading zeros"
     rule = (
-        f"{differ}, or in the order of a name, the form of a letter, the code of a country or the zone of a time; one "
+        f"{differ}, or in the order of a name, the form of a letter, a country code or a time zone; one "
         "person would be counted as several"
     )
     hint = f"write each key in one way in the file, or {exact} where they are different people"
@@ -517,7 +626,7 @@ def counting_columns(source: Source, schema: Schema) -> list[Problem]:
     """
     if schema.person or schema.unit != "person":
         return []
-    said = {attribute.column or attribute.name: attribute for attribute in schema.attributes}
+    said = {attribute.column_name: attribute for attribute in schema.attributes}
     found = []
     for column in source.columns:
         known = said.get(column)
@@ -528,8 +637,8 @@ def counting_columns(source: Source, schema: Schema) -> list[Problem]:
         if holds_counts(column, texts.to_list()):
             rule = "may be the number of people a row stands for, and each row is counted as one person"
             hint = (
-                "write a row for each person (none for 0) and leave it out; "
-                f'not_person = ["{column}"] where each row is one person and it counts something else'
+                "write a row for each person (none for 0) and remove the column; "
+                f'not_person = ["{column}"] if each row is one person and it counts something else'
             )
             found.append(Problem(known.where if known is not None else column, rule, hint))
     return found
@@ -543,8 +652,8 @@ def crossed_counts(source: Source, schema: Schema) -> list[Problem]:
     """
     if schema.person or schema.unit != "person" or schema.rows_per_person > 1 or source.grouped:
         return []
-    published = {attribute.column or attribute.name: attribute for attribute in schema.published}
-    named = {attribute.column or attribute.name: attribute.name for attribute in schema.attributes}
+    published = {attribute.column_name: attribute for attribute in schema.published}
+    named = {attribute.column_name: attribute.name for attribute in schema.attributes}
     frame = source.collect(source.scan(source.columns).head(_FIRST_ROWS))
     for column in frame.columns:
         if {column, named.get(column, column)} & set(schema.not_person) or not supported(frame[column].dtype):
@@ -564,8 +673,8 @@ def crossed_counts(source: Source, schema: Schema) -> list[Problem]:
                 "each row is counted as one person"
             )
             hint = (
-                "write a row for each person (none for 0) and leave it out; "
-                f'not_person = ["{column}"] where each row is one person and it counts something else'
+                "write a row for each person (none for 0) and remove the column; "
+                f'not_person = ["{column}"] if each row is one person and it counts something else'
             )
             where = published[column].where if column in published else column
             return [Problem(where, rule, hint)]
@@ -574,7 +683,7 @@ def crossed_counts(source: Source, schema: Schema) -> list[Problem]:
 
 def other_keys(source: Source, schema: Schema) -> list[str]:
     """Return the columns that look like keys of people and are not named in `person`."""
-    said = {attribute.column or attribute.name: attribute for attribute in schema.attributes}
+    said = {attribute.column_name: attribute for attribute in schema.attributes}
     found = []
     for column in source.columns:
         known = said.get(column)
@@ -586,29 +695,104 @@ def other_keys(source: Source, schema: Schema) -> list[str]:
     return found
 
 
-def keys_beside(source: Source, schema: Schema) -> list[Problem]:
-    """Return what is wrong where the declared `person` is a key of rows: it may be that of visits or of cells.
+def with_keys(source: Source, schema: Schema, held: Mapping[str, HeldValues]) -> dict[str, HeldValues]:
+    """Add to each listed column which of its values identify somebody in a column that is not published.
+
+    Such as the number of a manager. Looked at are the columns of `person`, and identifiers of which most rows have a
+    value of their own. A key has four characters or more and a digit; numbers only count where those of the key column
+    are so far apart that hardly any number is one of them by chance.
+    """
+    codes = {
+        name: {text for text in values.rows if len(text) >= _CODE_LENGTH and any(map(str.isdigit, text))}
+        for name, values in held.items()
+        if isinstance(schema[name].domain, Values) and not {name, schema[name].column_name} & {*schema.not_person}
+    }
+    wanted = sorted({code for some in codes.values() for code in some})
+    keyed = [attribute for attribute in schema.role("identifier") if attribute.name not in schema.not_person]
+    named = {*schema.person_columns, *(attribute.column_name for attribute in keyed)}
+    named -= {*schema.not_person, *(attribute.column_name for attribute in schema.published)}
+    found = dict(held)
+    for column in source.columns if wanted and not source.grouped else ():
+        if column not in named:
+            continue
+        texts = _texts(source.collect(source.scan([column]).head(_KEYS_READ))[column])
+        if column not in schema.person_columns and 2 * texts.n_unique() <= len(texts):
+            continue
+        keys = set(texts.filter(texts.is_in(wanted)).to_list())
+        if _dense(texts):
+            keys = {key for key in keys if not key.isdecimal()}
+        for name, some in codes.items():
+            if len(some & keys) >= max(_KEYS_HELD, _KEYS_SHARE * len(held[name].rows)):
+                found[name] = replace(held[name], keys=frozenset(some & keys), key_column=column)
+    return found
+
+
+def _dense(texts: pl.Series) -> bool:
+    """Whether keys are numbers so close to each other that any number among them is one by chance."""
+    numbers = texts.cast(pl.Int64, strict=False).drop_nulls().unique().to_numpy()
+    return bool(len(numbers)) and int(numbers.max()) - int(numbers.min()) < _APART * len(numbers)
+
+
+def keys_of_others(source: Source, schema: Schema) -> list[Problem]:
+    """Return a problem for each column of keys that several people share: a row is also about a mother or a manager.
+
+    A table keyed by children counts children: a class of five of them may hold two mothers.
+    """
+    person, found = list(schema.person_columns), []
+    said = {attribute.column_name: attribute for attribute in schema.attributes}
+    for column in other_keys(source, schema) if person and not source.grouped else ():
+        known = said.get(column)
+        named = {column, known.name if known is not None else column}
+        if named & {*schema.not_person} or not any(map(key_like, named)):
+            continue
+        keys = source.collect(source.scan([*person, column]).head(_FIRST_ROWS))
+        rows = pl.DataFrame([_texts(keys[name]) for name in keys.columns]).drop_nulls()
+        shared = rows.unique().group_by(column).len().filter(pl.col("len") > 1)
+        among = rows.join(shared.select(column), on=column, how="semi").height
+        if shared.height < _SHARED_KEYS or among * _AGAIN < rows.height:
+            continue
+        most = int(shared["len"].to_numpy().max())
+        rule = (
+            f"looks like the key of other people than {', '.join(schema.person)}: up to {most} of these "
+            "share a value. Claims count the people that `person` names, and say nothing about the others"
+        )
+        hint = f'name them in `person` if the published columns describe them; not_person = ["{column}"] if nobody is'
+        found.append(Problem(known.where if known is not None else column, rule, f"{hint} described by it"))
+    return found
+
+
+def keys_beside(source: Source, schema: Schema, *, rows_are_keys: bool) -> list[Problem]:
+    """Return what is wrong where the declared `person` is a key of rows, of visits or of cards: a person may have more.
 
     To name a column that hardly repeats is to call each row a person. What tells otherwise by the rows tells it here.
+    Of a key that repeats, one row of each is judged.
     """
     person = {*schema.person, *schema.person_columns}
     passed = tuple({*schema.not_person, *person})
     flat = replace(schema, person=(), person_exact=False, rows_per_person=1, rows_stated=True, not_person=passed)
-    found = (
-        counting_columns(source, flat)
-        or crossed_counts(source, flat)
-        or agreeing_columns(source, flat, source.columns)
-        or suspected_keys(source, flat)
-    )
     keys = ", ".join(schema.person)
+    found, why = [], f"{keys}, which `person` names, hardly repeats"
+    if rows_are_keys:
+        found = counting_columns(source, flat) or crossed_counts(source, flat)
+    elif not source.grouped:
+        source, why = _one_row_of_each(source, schema), f"one row of each {keys}, which `person` names, is compared"
+    found = found or agreeing_columns(source, flat, source.columns) or suspected_keys(source, flat)
     return [
         replace(
             one,
-            rule=one.rule.replace("rows_per_person is 1", f"{keys}, which `person` names, hardly repeats"),
+            rule=one.rule.replace("rows_per_person is 1", why),
             hint="; ".join(part for part in one.hint.split("; ") if not part.startswith("rows_per_person")),
         )
         for one in found
     ]
+
+
+def _one_row_of_each(source: Source, schema: Schema) -> Source:
+    """Return the first rows of a table, one of each key in `person`."""
+    frame = source.collect(source.scan(source.columns).head(_FIRST_ROWS))
+    people = read_people([frame[name] for name in schema.person_columns])
+    once = frame.select(pl.exclude(pl.Object))[np.sort(np.unique(people.ids, return_index=True)[1])]
+    return Source(source.name, columns=tuple(once.columns), frame=once.lazy())
 
 
 def repeated_keys(source: Source, schema: Schema, known_rows: dict[str, int]) -> list[Problem]:
@@ -620,7 +804,7 @@ def repeated_keys(source: Source, schema: Schema, known_rows: dict[str, int]) ->
     """
     if schema.person:
         return []
-    said = {attribute.column or attribute.name: attribute for attribute in schema.attributes}
+    said = {attribute.column_name: attribute for attribute in schema.attributes}
     problems, unknown = counting_columns(source, schema), []
     reached = _addresses(source)
     for column in source.columns:

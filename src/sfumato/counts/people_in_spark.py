@@ -30,7 +30,7 @@ from sfumato.counts.people import (
     rows_kept,
 )
 from sfumato.engines import Engine, Parts, PersonLines
-from sfumato.engines.coding import code_frame, column_of, plain_texts
+from sfumato.engines.coding import code_frame, plain_texts
 from sfumato.engines.grouping import whole_of
 from sfumato.engines.spark import (
     PART,
@@ -115,7 +115,7 @@ def spark_people(
     keys that are written alike are different people. Where keys have problems, the engine has no rows.
     """
     columns, texts = code_columns(len(attributes)), [f"k{at}" for at in range(len(keys))]
-    raw = raw_columns(frame, [*(column_of(attribute) for attribute in attributes), *keys])
+    raw = raw_columns(frame, [*(attribute.column_name for attribute in attributes), *keys])
     columns_ddl = ", ".join(["h int", *(f"{name} string" for name in texts), *(f"{name} int" for name in columns)])
     with quiet():
         keyed = raw.mapInArrow(Guarded(_Keying(tuple(attributes), tuple(keys))), f"{columns_ddl}, {ROWS} bigint")

@@ -21,11 +21,12 @@ from sfumato.schema.word_hints import NO_VALUE, means_none
 
 __all__ = ["MERGED", "StrayRows", "header_again", "header_problems", "merged_columns", "stray_rows"]
 
-MERGED = "stands only on the first row of each block of rows, as merged cells do, and the rest has no value"
+MERGED = "is filled only in the first row of each block, as merged cells are; the other rows have no value"
 
 _FIRST = 20  # named columns by which rows are picked before they are compared as a whole
 _LOOKED_AT = 200  # columns in which totals, headings and notes are looked for
 _RARELY = 50  # at most one row in 50 is a heading or a note; where more have few cells, the table is sparse
+_OFTEN = 4  # at most one row in 4 is a total whose cells are mostly empty
 _FEWEST, _ADDENDS = 5, 3  # rows from which a sum cannot be an accident, and the numbers that add up to it
 _NEARLY = 1e-9
 _ADDED, _ADDED_ROWS = 60, 200_000  # columns and rows of a file in which sums of some rows are looked for
@@ -83,7 +84,7 @@ def header_problems(source: Source) -> list[Problem]:
     number = sum(row[ROWS] for row in rows) if source.grouped else len(rows)
     places = "" if source.grouped else f": {source.places([row[_ROW] for row in rows])}"
     rule = f"{count_of(number, 'row repeats', 'rows repeat')} the header{places}"
-    return [Problem(source.name, rule, "delete what is not about anybody from the file", rows=number)]
+    return [Problem(source.name, rule, "delete the lines that are not about a person from the file", rows=number)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,12 +103,13 @@ class StrayRows:
 def stray_rows(source: Source, quasi: Collection[str] = ()) -> StrayRows | None:
     """Return the rows that look like totals, headings or notes; None where none does.
 
-    A row with a word such as Total, half of whose cells are empty or whose word stands in no other row; rare rows with
-    such a word, alone or beside others (North total), that all have fewer cells than most rows; a row with nearly no
-    cells in a table whose other rows have them; a last row of sums; a row with two words such as "All regions", or a
-    rare one with one of these and a number above that of all other rows; a row most of whose numbers, three at least,
-    are each the sum of the rows above it, from the same one on; a first row that reads as a second header; rare rows
-    with at most one of the columns `quasi`, three at least, that most rows have. Not looked for where an engine groups.
+    A row with a word such as Total, half of whose cells are empty or whose word stands in no other row; rows with
+    such a word, alone or beside others (North total), half of whose cells are empty while most rows have more, or,
+    where they are rare, that all have fewer cells than most rows; a row with nearly no cells in a table whose other
+    rows have them; a last row of sums; a row with two words such as "All regions", or a rare one with one of these
+    and a number above that of all other rows; a row most of whose numbers, three at least, are each the sum of the
+    rows above it, from the same one on; a first row that reads as a second header; rare rows with at most one of
+    the columns `quasi`, three at least, that most rows have. Not looked for where an engine groups.
     """
     frame = source.scan(source.columns[:_LOOKED_AT])
     if source.grouped:
@@ -140,6 +142,9 @@ def stray_rows(source: Source, quasi: Collection[str] = ()) -> StrayRows | None:
     rare = 0 < parts.height * _RARELY <= found.height
     if rare and (parts["filled"] < found["filled"].median()).all():
         rows |= set(parts[_ROW].to_list())
+    emptied = parts.filter(half)  # a subtotal for each small site: not rare, and most of its cells are empty
+    if 0 < emptied.height * _OFTEN <= found.height and 2 * np.median(found["filled"].to_numpy()) > len(columns):
+        rows |= set(emptied[_ROW].to_list())
     sparse = found.filter(few) if len(columns) > 2 else found.clear()
     bare = found.filter(pl.col("described") <= 1) if len(wanted) > 2 else found.clear()
     if bare.height and np.median(found["described"].to_numpy()) < len(wanted):
@@ -164,27 +169,34 @@ def _second_header(source: Source, texts: Sequence[str]) -> bool:
     """
     if not texts:
         return False
+    top = source.collect(source.scan(texts).select(_filled(name).first() for name in texts)).row(0, named=True)
+    firsts = {name: text for name, text in top.items() if text is not None}
+    if not firsts:
+        return False
+    asked: list[pl.Expr] = []
+    for name, first in firsts.items():
+        cell = _filled(name)
+        asked += [cell.count().alias(f"rows\0{name}"), (cell == first).sum().alias(f"again\0{name}")]
+        asked += [cell.drop_nulls().n_unique().alias(f"values\0{name}")]
+        asked += [cell.str.contains(_NO_WORD).sum().alias(f"plain\0{name}")]
+    counted = source.collect(source.scan(list(firsts)).select(asked)).row(0, named=True)
     own, words, shared, repeated = 0, 0, 0, 0
-    table = source.collect(source.scan(texts))
-    for name in texts:
-        cells = table[name].str.strip_chars()
-        first, others = cells[0], cells[1:].drop_nulls()
-        others = others.filter(others != "")
-        if not first or others.is_empty():
-            continue
-        few = others.n_unique() * _SHARED <= len(others)
-        if (others == first).any():
+    for name, first in firsts.items():
+        rows = counted[f"rows\0{name}"] - 1  # the others
+        if counted[f"again\0{name}"] > 1:
             repeated += 1
-            continue
-        own += 1
-        shared += few
-        plain = int(others.str.contains(_NO_WORD).sum())
-        words += (
-            plain * 10 >= len(others) * 9
-            and any(map(str.isalpha, first))
-            and not (first in NO_VALUE or means_none(first))
-        )
+        elif rows:
+            own += 1
+            shared += (counted[f"values\0{name}"] - 1) * _SHARED <= rows
+            is_word = any(map(str.isalpha, first)) and not (first in NO_VALUE or means_none(first))
+            words += is_word and counted[f"plain\0{name}"] * 10 >= rows * 9
     return own >= 2 and repeated * 5 <= own and (words > 0 or (shared >= _ADDENDS and repeated == 0))
+
+
+def _filled(name: str) -> pl.Expr:
+    """Return a column of texts without blanks around them, null where nothing is left."""
+    bare = pl.col(name).str.strip_chars()
+    return pl.when(bare != "").then(bare)
 
 
 def merged_columns(source: Source) -> list[str]:
@@ -196,18 +208,19 @@ def merged_columns(source: Source) -> list[str]:
     if source.grouped:
         return []
     types = source.types(frame)
-    columns = [name for name in source.columns[:_LOOKED_AT] if isinstance(types[name], pl.String)]
-    found = []
-    for name in columns:
-        cells = source.collect(source.scan([name]))[name].str.strip_chars()
-        at = (cells.fill_null("") != "").arg_true().to_numpy()
-        blocks = len(at)
-        if blocks < _ADDENDS or 2 * blocks >= len(cells) or at[0] != 0 or np.diff(at).min() < 2:
-            continue
-        values = cells.gather(at)
-        if (values[1:] != values[:-1]).all():
-            found.append(name)
-    return found
+    names = [name for name in source.columns[:_LOOKED_AT] if isinstance(types[name], pl.String)]
+    if not names:
+        return []
+    looks = source.collect(frame.select(_is_merged(_filled(name)).alias(name) for name in names))
+    return [name for name in names if looks[name].item()]
+
+
+def _is_merged(cell: pl.Expr) -> pl.Expr:
+    """Say whether most cells of a column are blank, and those that are not begin blocks of more than one row."""
+    there = cell.is_not_null()
+    follows = there & there.shift(1, fill_value=False)
+    repeats = there & (cell == cell.forward_fill().shift(1)).fill_null(value=False)
+    return there.first() & (there.sum() >= _ADDENDS) & (2 * there.sum() < pl.len()) & ~(follows | repeats).any()
 
 
 def _numbers(source: Source, columns: Sequence[str], types: dict[str, pl.DataType]) -> dict[str, np.ndarray]:

@@ -37,13 +37,14 @@ Silent on keys of which hardly any repeats, parts of keys that neither a sign no
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 
 import numpy as np
 import polars as pl
 from scipy.special import gammaln
 
+from sfumato.counts.code_parts import INITIAL, REPEATED_ROWS, CodePart, grouped, initial_and_surname, numbered, parts
 from sfumato.counts.derived import explained_share
 from sfumato.errors import Problem, count_of
 from sfumato.io.encode import supported
@@ -53,7 +54,6 @@ from sfumato.schema.word_hints import AGE_WORDS, BIRTH_WORDS, names_time_or_plac
 
 __all__ = [
     "SAME_PERSON",
-    "SURNAME_FIRST",
     "UNLIKE",
     "agreeing_columns",
     "key_hint",
@@ -67,23 +67,11 @@ __all__ = [
 
 SAME_PERSON, UNLIKE = 0.9, 0.6  # the share alike from which rows are one person's, and below which they are not
 
-SURNAME_FIRST = r"^\s*([\p{L}\p{M}'. -]+?)\s*,\s*([\p{L}\p{M}'. -]+?)\s*$"  # Peterson, Anna
-
 _FIRST_ROWS, _MOST_LOOKED_AT, _PAIRS = 20_000, 100, 50  # rows, columns and pairs of columns looked at
 _COMBINATIONS, _REPEATED, _AGREE = 20, 5, 0.9  # of the quasi-identifiers; values that repeat; the share that agrees
-_REPEATED_ROWS = 20  # at least one row in 20 has a value that repeats
 _MISSED, _MANY_REPEATED, _FEW_ROWS = 2, 20, 10  # of a key whose people change: columns, values and rows a value
 _NEAR, _CHANCE, _LITTLE, _ENOUGH_PAIRS = 0.1, 0.1, 1 / 3, 10
-_PREFIX = r"^(.*[\p{L}\p{N}].*)[/\-_.\s]+[\p{L}\p{N}]+$"
-_SUFFIX = r"^[\p{L}\p{N}]+[/\-_.\s]+(.*[\p{L}\p{N}].*)$"
 _DIFFERENT, _MIXED, _MIXED_SHARE = 2, 5, 0.01  # columns that differ; keys, or their share, that cannot be mistakes
-_NAME = r"^\p{L}[\p{L}\p{M}'.-]*\s+\p{L}[\p{L}\p{M}'. -]+$"  # of a person, the surname last
-_MAILBOX = r"^([^@]*[\p{L}\p{N}][^@]*)@[^@]+$"
-_INITIALS = r"\b\p{L}\.\s*"
-_INITIAL = "its initial and surname"
-_CUTS = (1, 2, 3, 4, 6, 8)  # characters at either end of a key that number the rows of a person, or are a date
-_TOKENS = (r"\p{L}+|\p{N}+", r"[\p{L}\p{N}]+")  # runs of letters or digits in a code, and runs of both
-_PLACES = 6  # runs counted from the left, and as many from the right
 _SORTED = 0.5  # the share of parts that agree with the next one, from which keys number a sorted list
 _KINDS, _APART, _FOLLOWS = 50, 0.25, 0.75  # values of a column of subjects; chance that none agree; what follows
 _WAVES = 3  # values from which equal numbers of each are waves; two are often cases and their matched controls
@@ -105,6 +93,15 @@ class _Rows:
     texts: dict[str, pl.Series]
     height: int
     numbers: dict[str, np.ndarray | None] = field(default_factory=dict)  # of columns that were asked for
+    joints: dict[tuple[str, ...], tuple[np.ndarray, int]] = field(default_factory=dict)  # likewise
+
+    def joint(self, names: Sequence[str]) -> tuple[np.ndarray, int]:
+        """Return the combinations of columns as numbers, no value being one, and how many there are."""
+        key = tuple(names)
+        if key not in self.joints:
+            found = _joint([self.codes[name] + 1 for name in names])
+            self.joints[key] = found, len(np.unique(found))
+        return self.joints[key]
 
     def number(self, name: str) -> np.ndarray | None:
         """Return a column of numbers, None where fewer than nine in ten cells are numbers."""
@@ -130,8 +127,13 @@ class _Groups:
     @classmethod
     def of(cls, key: np.ndarray) -> _Groups:
         known = np.flatnonzero(key >= 0)
-        order = known[np.argsort(key[known], kind="stable")]
-        _, at, sizes = np.unique(key[order], return_index=True, return_counts=True)
+        short = key[known].astype(np.uint16) if key.max(initial=0) < 1 << 16 else key[known]  # these are sorted fastest
+        order = known[np.argsort(short, kind="stable")]
+        ranked = key[order]
+        at = (
+            np.flatnonzero(np.concatenate([[True], ranked[1:] != ranked[:-1]])) if len(order) else np.zeros(0, np.int64)
+        )
+        sizes = np.diff(np.append(at, len(order)))
         again = np.repeat(sizes > 1, sizes)
         many = sizes[sizes > 1]
         starts = np.concatenate([[0], np.cumsum(many)[:-1]]).astype(np.int64) if len(many) else np.zeros(0, np.int64)
@@ -143,7 +145,7 @@ class _Groups:
 
     def repeats(self, height: int, least: int) -> bool:
         """Whether enough values repeat to judge by them."""
-        return len(self.sizes) >= least and int(self.sizes.sum()) * _REPEATED_ROWS >= height
+        return len(self.sizes) >= least and int(self.sizes.sum()) * REPEATED_ROWS >= height
 
     def spread(self, column: np.ndarray, *, known: bool = False) -> np.ndarray:
         """Return for each value that repeats how far apart its rows are in a column; NaN where one has none.
@@ -185,31 +187,58 @@ def suspected_keys(source: Source, schema: Schema) -> list[Problem]:
         return []
     every = [name for name in every if name in rows.codes]
     wanted = _unanswered(rows, schema, every)
-    groups = {name: _Groups.of(rows.codes[name]) for name in wanted}
+    groups = {name: _Groups.of(rows.codes[name]) for name in every}
     for name in wanted:
         others = [other for other in quasi if other != name]
         held = _mostly_agrees(rows, groups[name], others, schema.rows_per_person)
         if held:
             agreed = f"{len(held)} of {len(others)}"
             return [_worded(rows, [name], groups[name].most, schema, agreed, nearly=" or nearly agree")]
-    carried = {a.column or a.name for a in schema.published}
+    carried = {a.column_name for a in schema.published}
     free = [name for name in wanted if name not in carried]
     for name in (one for one in free if not groups[one].repeats(rows.height, 1)):
-        for part in _parts(rows.texts[name]):
-            agreed = _same_part(rows, part.codes, quasi, schema.rows_per_person, part)
+        seen: set[bytes] = set()
+        for part in parts(rows.texts[name], _REPEATED):
+            agreed = _same_part(rows, part, quasi, schema.rows_per_person, seen)
             if agreed:
                 nearly = "" if agreed == "every" else " or nearly agree"
                 most = _Groups.of(part.codes).most
                 return [_worded(rows, [name], most, schema, agreed, part.what, nearly=nearly)]
-    some = [name for name in free if 2 * len(groups[name].first) <= rows.height and len(groups[name].first) > 1]
+    if schema.copies_are_people:  # what follows is said of rows that agree, not of the column that shows it
+        return []
+    return (
+        _two_columns(rows, schema, {name: groups[name] for name in every if name not in carried}, wanted)
+        or _one_row_for_each(rows, quasi, every, schema)
+        or _same_day(rows, schema, every)
+    )
+
+
+def _two_columns(
+    rows: _Rows, schema: Schema, groups: Mapping[str, _Groups], unanswered: Sequence[str]
+) -> list[Problem]:
+    """Return a problem for two unpublished columns whose rows together agree as one person's do.
+
+    That neither is a key of people (`not_person`) is true of an office and of a number in it, and explains nothing;
+    it does for a column whose rows agree without the other, as those of matched pairs do.
+    """
+    quasi, most = _quasi(schema), schema.rows_per_person
+    some = [
+        name
+        for name, one in groups.items()
+        if 2 * len(one.first) <= rows.height
+        and len(one.first) > 1
+        and (name in unanswered or not (_agrees(rows, one, quasi, most) or _mostly_agrees(rows, one, quasi, most)))
+    ]
     for one, other in list(itertools.combinations(some, 2))[:_PAIRS]:
         joint = _Groups.of(_joint([rows.codes[one], rows.codes[other]]))
         own = [at for at in quasi if not any(_follows_from(rows, groups[name], at) for name in (one, other))]
-        if _agrees(rows, joint, quasi, schema.rows_per_person) and _two_apart(rows, joint, own):
-            return [_worded(rows, [one, other], joint.most, schema, "every")]
-    if schema.copies_are_people:  # what follows is said of rows that agree, not of the column that shows it
-        return []
-    return _one_row_for_each(rows, quasi, every, schema) or _same_day(rows, schema, every)
+        agreed, held, nearly = "every", quasi, ""
+        if not _agrees(rows, joint, quasi, most):
+            held = _mostly_agrees(rows, joint, quasi, most)
+            agreed, nearly = f"{len(held)} of {len(quasi)}", " or nearly agree"
+        if held and _two_apart(rows, joint, [name for name in own if name in held]):
+            return [_worded(rows, [one, other], joint.most, schema, agreed, nearly=nearly)]
+    return []
 
 
 def _unanswered(rows: _Rows, schema: Schema, names: Sequence[str]) -> list[str]:
@@ -219,7 +248,7 @@ def _unanswered(rows: _Rows, schema: Schema, names: Sequence[str]) -> list[str]:
     and does not explain why its rows agree in everything else: there `copies_are_people` says that they are different
     people.
     """
-    named = {a.name: a.column or a.name for a in schema.attributes}
+    named = {a.name: a.column_name for a in schema.attributes}
     passed = {named.get(name, name) for name in schema.not_person} | set(schema.not_person)
     known = [name for name in names if name in rows.codes]
     return [
@@ -229,7 +258,7 @@ def _unanswered(rows: _Rows, schema: Schema, names: Sequence[str]) -> list[str]:
 
 def _nobodys_key(rows: _Rows, schema: Schema, name: str) -> bool:
     """Whether a column is a quasi-identifier or holds days: that it identifies no person explains nothing."""
-    known = {a.column or a.name: a for a in schema.attributes}.get(name)
+    known = {a.column_name: a for a in schema.attributes}.get(name)
     if known is not None and (known.role == "quasi" or known.kind == "date"):
         return True
     text = rows.texts[name].drop_nulls()
@@ -297,8 +326,8 @@ def _same_day(rows: _Rows, schema: Schema, wanted: Sequence[str]) -> list[Proble
     from the calendar, such as the day of the month, is not a person.
     """
     days = [a for a in schema.quasi if isinstance(a.domain, Days) and a.domain.step == 1 and not a.domain.months]
-    for attribute in (a for a in days if (a.column or a.name) in rows.codes):
-        name = attribute.column or attribute.name
+    for attribute in (a for a in days if (a.column_name) in rows.codes):
+        name = attribute.column_name
         codes, ones = rows.codes[name], np.ones(rows.height, np.int64)
         groups = _Groups.of(codes)
         few = len(groups.first) * _FEW_ROWS > len(groups.order)
@@ -308,7 +337,7 @@ def _same_day(rows: _Rows, schema: Schema, wanted: Sequence[str]) -> list[Proble
         span = len(day) and (day.max() - day.min()).days + 1  # type: ignore[operator,union-attr]
         if not span or _pairs(codes[codes >= 0]) * _CHANCE <= rows.height**2 / 2 / span:
             continue
-        calendar = [_numbered(rows.texts[name].str.slice(start, 2)) for start in (0, 3, 5, 8)]
+        calendar = [numbered(rows.texts[name].str.slice(start, 2)) for start in (0, 3, 5, 8)]
         for other in (one for one in wanted if one not in _quasi(schema)):
             column = rows.codes[other]
             if not _COMBINATIONS <= len(np.unique(column)) <= rows.height / 2:
@@ -337,7 +366,7 @@ def _apart_by_chance(column: np.ndarray, sizes: np.ndarray) -> float:
 
 
 def _where(schema: Schema, name: str) -> str:
-    known = {a.column or a.name: a for a in schema.attributes}.get(name)
+    known = {a.column_name: a for a in schema.attributes}.get(name)
     return known.where if known is not None else name
 
 
@@ -364,7 +393,7 @@ def _share_alike(rows: _Rows, groups: _Groups, quasi: Sequence[str]) -> float | 
 
 def rival_keys(source: Source, schema: Schema, keys: Sequence[str]) -> list[Problem]:
     """Return a problem for one of `keys` whose rows are one person's where those of the declared `person` are not."""
-    named = {a.name: a.column or a.name for a in schema.attributes}
+    named = {a.name: a.column_name for a in schema.attributes}
     person = [named.get(name, name) for name in schema.person]
     quasi = [name for name in _quasi(schema) if name not in person]
     rows = _first_rows(source, quasi, [*person, *keys]) if person else None
@@ -380,12 +409,12 @@ def rival_keys(source: Source, schema: Schema, keys: Sequence[str]) -> list[Prob
             continue
         if _by_chance(_joint([rows.codes[other] + 1 for other in others]), groups.sizes) > _CHANCE:
             continue
-        known = {a.column or a.name: a for a in schema.attributes}.get(name)
+        known = {a.column_name: a for a in schema.attributes}.get(name)
         rule = (
             "repeats, and rows with the same value agree in the quasi-identifiers, as the rows of one person do; "
             f"those of {', '.join(person)}, which `person` names, do not"
         )
-        how, _, other = key_hint([name], alike=_nobodys_key(rows, schema, name)).split("; ")
+        how, _, other = _key_answers([name], alike=_nobodys_key(rows, schema, name))
         hint = f"{how}; {other}"
         return [Problem(known.where if known is not None else name, rule, hint, rows=groups.most)]
     return []
@@ -410,15 +439,18 @@ def parted_keys(source: Source, schema: Schema) -> list[Problem]:
     )
     names = [] if schema.person_exact else person
     for name in names:
-        part = _Part.of(_INITIAL, _initial_and_surname(kept.texts[name]), neighbours=True)
-        if found := _shared_part(kept, schema, name, part):
+        names_of = initial_and_surname(kept.texts[name])
+        part = CodePart(INITIAL, pieces=(names_of,), codes=grouped(names_of), neighbours=True)
+        if found := _shared_part(kept, schema, name, part, set()):
             return found
     shared = [name for name in person if len(person) > 1 and _shared_day(kept, schema, name)]
     if shared and not schema.copies_are_people:
         return _shared_day(kept, schema, shared[0])
+    least = _REPEATED if len(person) == 1 else 1  # few values of one column can be many together with another's
     for name in names if not shared else ():  # a part beside such a day would be taken to show what the day shows
-        for part in _parts(kept.texts[name]):
-            if found := _shared_part(kept, schema, name, part):
+        seen: set[bytes] = set()
+        for part in parts(kept.texts[name], least):
+            if found := _shared_part(kept, schema, name, part, seen):
                 return found
     return []
 
@@ -442,21 +474,21 @@ def _shared_day(kept: _Rows, schema: Schema, name: str) -> list[Problem]:
     return [Problem(_where(schema, name), rule, hint, count=most)]
 
 
-def _shared_part(kept: _Rows, schema: Schema, name: str, part: _Part) -> list[Problem]:
+def _shared_part(kept: _Rows, schema: Schema, name: str, part: CodePart, seen: set[bytes]) -> list[Problem]:
     """Return a problem where keys that share a part of a column, and the others whole, agree as one person's do."""
     quasi = [one for one in _quasi(schema) if one not in schema.person_columns]
-    key = _joint([part.codes, *(kept.codes[other] for other in schema.person_columns if other != name)])
-    agreed = _same_part(kept, key, quasi, 1, part)
+    others = [kept.codes[other] for other in schema.person_columns if other != name]
+    agreed = _same_part(kept, part, quasi, 1, seen, others)
     if not agreed:
         return []
-    most = _most_alike(kept, _Groups.of(key), quasi)
+    most = _most_alike(kept, _Groups.of(_joint([part.codes, *others])), quasi)
     in_what = "in every quasi-identifier" if agreed == "every" else f"or nearly agree in {agreed} quasi-identifiers"
     rule = (
         f"repeats ({part.what}), and keys that share that part agree {in_what}, as the visits of "
         f"one person do: up to {most} keys, each counted as a person"
     )
     one = "put that part into a column of its own and name it in `person`"
-    if part.what == _INITIAL:
+    if part.what == INITIAL:
         one = "write each person's name in one way"
     hint = f"{one}; person_exact = true says that each key is a different person"
     return [Problem(_where(schema, name), rule, hint, count=most)]
@@ -470,8 +502,8 @@ def mixed_keys(source: Source, schema: Schema) -> list[Problem]:
     than the days of the file. A few such keys are mistakes of a file.
     """
     person = list(schema.person_columns)
-    stable = [a for a in schema.quasi if a.kind not in ("numeric", "date") and (a.column or a.name) not in person]
-    quasi = [a.column or a.name for a in stable]
+    stable = [a for a in schema.quasi if a.kind not in ("numeric", "date") and (a.column_name) not in person]
+    quasi = [a.column_name for a in stable]
     others = [name for name in source.columns if name not in person][:_MOST_LOOKED_AT]
     rows = _first_rows(source, person, others) if person else None
     if rows is None or not set(quasi) <= set(rows.codes):
@@ -505,7 +537,7 @@ def mixed_keys(source: Source, schema: Schema) -> list[Problem]:
 
 def _known_spread(groups: _Groups, text: pl.Series) -> np.ndarray:
     """Return how far apart the values of a key are, numbered in their order; NaN where it has none."""
-    column = _numbered(text).astype(float)
+    column = numbered(text).astype(float)
     column[column < 0] = np.nan
     return groups.spread(column, known=True)
 
@@ -541,7 +573,12 @@ def _other_lives(rows: _Rows, groups: _Groups, names: Sequence[str]) -> dict[str
 
 
 def key_hint(columns: Sequence[str], *, published: bool = False, alike: bool = False) -> str:
-    """Say what to write for columns that look like the key of a person. A day or a place alone is nobody's key.
+    """Say what to write for columns that look like the key of a person."""
+    return "; ".join(_key_answers(columns, published=published, alike=alike))
+
+
+def _key_answers(columns: Sequence[str], *, published: bool = False, alike: bool = False) -> tuple[str, str, str]:
+    """Return the three answers: it is the key, a person has several rows, it is no key. A day or a place is nobody's.
 
     With `alike` the column is nobody's key in any table, and what has to be explained is that its rows agree.
     """
@@ -550,13 +587,13 @@ def key_hint(columns: Sequence[str], *, published: bool = False, alike: bool = F
     named = len(columns) > 1 or not names_time_or_place(columns[0])
     how = f"{role}person = {one} counts people by it" if named else "name the `person` in a column of its own"
     other = _PEOPLE if alike else f'not_person = ["{columns[0]}"] says that it identifies something else'
-    return f"{how}; {_SAY_M}; {other}"
+    return how, _SAY_M, other
 
 
 def _worded(
     rows: _Rows, names: Sequence[str], most: int, schema: Schema, agreed: str, what: str = "", *, nearly: str = ""
 ) -> Problem:
-    said = {a.column or a.name: a for a in schema.attributes}
+    said = {a.column_name: a for a in schema.attributes}
     known = said.get(names[0])
     published = any(name in said and said[name] in schema.published for name in names)
     which = f" ({what})" if what else " together with " + names[1] if len(names) > 1 else ""
@@ -565,16 +602,18 @@ def _worded(
         f"repeats{which}, and rows with the same value agree{nearly} in {agreed} {quasi}, "
         f"as the rows of one person do: up to {most} rows, and rows_per_person is {schema.rows_per_person}"
     )
-    hint = key_hint(names, published=published, alike=any(_nobodys_key(rows, schema, name) for name in names))
-    if what == _INITIAL:
-        hint = f"write each person's name in one way and name it in `person`; {hint.partition('; ')[2]}"
+    alike = len(names) > 1 or _nobodys_key(rows, schema, names[0])
+    how, several, other = _key_answers(names, published=published, alike=alike)
+    if what == INITIAL:
+        how = "write each person's name in one way and name it in `person`"
     elif what:
-        hint = f"put that part into a column of its own and name it in `person`; {hint.partition('; ')[2]}"
+        how = "put that part into a column of its own and name it in `person`"
+    hint = f"{how}; {several}; {other}"
     return Problem(known.where if known is not None else names[0], rule, hint, rows=most)
 
 
 def _quasi(schema: Schema) -> list[str]:
-    return [attribute.column or attribute.name for attribute in schema.quasi]
+    return [attribute.column_name for attribute in schema.quasi]
 
 
 def _rows(source: Source, schema: Schema, wanted: Sequence[str]) -> _Rows | None:
@@ -592,7 +631,7 @@ def _first_rows(source: Source, quasi: Sequence[str], wanted: Sequence[str]) -> 
     if not set(quasi) <= set(plain):
         return None
     texts = {name: _text(frame[name]) for name in plain}
-    return _Rows({name: _numbered(text) for name, text in texts.items()}, texts=texts, height=frame.height)
+    return _Rows({name: numbered(text) for name, text in texts.items()}, texts=texts, height=frame.height)
 
 
 def _text(column: pl.Series) -> pl.Series:
@@ -600,97 +639,16 @@ def _text(column: pl.Series) -> pl.Series:
     return text.set(text == "", None)
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """A part of the cells of a column that may name a person, also as numbers; `pair` if it is two runs together.
-
-    With `neighbours` parts next to each other in order may agree; without, they would be those of a sorted list.
-    """
-
-    what: str
-    _: KW_ONLY
-    texts: pl.Series
-    codes: np.ndarray
-    neighbours: bool = False
-    pair: bool = False
-
-    @classmethod
-    def of(cls, what: str, texts: pl.Series, *, neighbours: bool = False, pair: bool = False) -> _Part:
-        return cls(what, texts=texts, codes=_numbered(texts), neighbours=neighbours, pair=pair)
-
-    def runs(self) -> list[np.ndarray]:
-        """Return its runs of letters or digits; none where one of them says as much as all together."""
-        tokens = self.texts.str.extract_all(_TOKENS[0])
-        found = [_numbered(tokens.list.get(place, null_on_oob=True)) for place in range(_PLACES)]
-        return [] if any(run.max(initial=-1) == self.codes.max(initial=-1) for run in found) else found
-
-
-def _parts(text: pl.Series) -> Iterator[_Part]:
-    """Yield parts of the cells that may name a person.
-
-    Of a name the initial and the surname, wherever the surname stands; of an address what stands before the @. The part
-    before the last sign or after the first, and all but a few characters at the end or at the beginning; then each run
-    of letters or digits by its place. A cell without a sign is its own part.
-    """
-    yield _Part.of(_INITIAL, _initial_and_surname(text), neighbours=True)
-    yield _Part.of("the part of it before the @", text.str.to_lowercase().str.extract(_MAILBOX, 1), neighbours=True)
-    for pattern, what in ((_PREFIX, "before its last sign"), (_SUFFIX, "after its first sign")):
-        yield _Part.of(f"the part of it {what}", text.str.extract(pattern, 1).fill_null(text), neighbours=True)
-    for cut in _CUTS:
-        what = "character" if cut == 1 else f"{cut} characters"
-        yield _Part.of(f"all but its last {what}", text.str.extract(rf"^(.+).{{{cut}}}$", 1))
-        yield _Part.of(f"all but its first {what}", text.str.extract(rf"^.{{{cut}}}(.+)$", 1))
-    seen: set[bytes] = set()
-    for part in _runs_of(text):
-        key = part.codes.tobytes()
-        if key not in seen and part.codes.max(initial=-1) > 0:  # a constant says nothing about anybody
-            seen.add(key)
-            yield part
-
-
-def _initial_and_surname(text: pl.Series) -> pl.Series:
-    """Return names as they are shortest written: "a jansen" for Anna Jansen, A. Jansen and JANSEN, A.; else null."""
-    names = text.str.replace(SURNAME_FIRST, "$2 $1").str.to_lowercase().str.extract(f"({_NAME})", 1)
-    surname = (
-        names.str.extract(r"^\S+\s+(.*)$", 1).str.replace_all(_INITIALS, "").str.replace_all(r"[^\p{L}\p{M}]+", " ")
-    )
-    return names.str.slice(0, 1) + " " + surname.str.strip_chars()
-
-
-def _runs_of(text: pl.Series) -> Iterator[_Part]:
-    """Yield the runs of letters or digits of the cells by their place from either end, and pairs of neighbours.
-
-    Also the first, the last and the longest number, which stand in different places of a sentence.
-    """
-    for pattern in _TOKENS:
-        tokens = text.str.to_lowercase().str.extract_all(pattern)
-        longest = tokens.list.len().max()
-        places = min(_PLACES, longest if isinstance(longest, int) else 0)
-        for end, step in (("first", 1), ("last", -1)):
-            runs = [tokens.list.get(step * at - (step < 0), null_on_oob=True) for at in range(places)]
-            for at, run in enumerate(runs):
-                yield _Part.of(_place_of(at, end), run)
-            for at, (one, other) in enumerate(itertools.pairwise(runs)):
-                yield _Part.of(f"{_place_of(at, end)}, and the next", one + " " + other, pair=True)
-    numbers = text.str.extract_all(r"\p{N}+")
-    by_width = pl.element().sort_by(pl.element().str.len_chars(), descending=True, maintain_order=True)
-    yield _Part.of("the first number in it", numbers.list.first())
-    yield _Part.of("the last number in it", numbers.list.last())
-    yield _Part.of("the longest number in it", numbers.list.eval(by_width).list.first())
-
-
-def _place_of(number: int, end: str) -> str:
-    place = "" if number == 0 else f", {number} further " + ("on" if end == "first" else "to the left")
-    return f"the {end} run of letters or digits{place}"
-
-
-def _same_part(rows: _Rows, key: np.ndarray, quasi: Sequence[str], least: int, part: _Part) -> str:
+def _same_part(
+    rows: _Rows, part: CodePart, quasi: Sequence[str], least: int, seen: set[bytes], others: Sequence[np.ndarray] = ()
+) -> str:
     """Return in which quasi-identifiers rows agree whose keys share a part: "every", "3 of 4", or nothing.
 
-    Numbers in the order of a sorted list share their first digits with rows that agree. There the next part in order
-    agrees as well, and such a list is not evidence. Nor are runs that say a quasi-identifier each: two runs together
-    are a key only by what neither says alone.
+    With `others`, columns that must be equal as well. Numbers in the order of a sorted list share their first digits
+    with rows that agree. There the next part in order agrees as well, and such a list is not evidence. Nor are runs
+    that say a quasi-identifier each: two runs together are a key only by what neither says alone.
     """
+    key = _joint([part.codes, *others]) if others else part.codes
     sizes = np.bincount(key[key >= 0])
     if sizes.max(initial=0) <= least:  # most parts of most codes hardly repeat: nothing needs to be put in order
         return ""
@@ -702,10 +660,17 @@ def _same_part(rows: _Rows, key: np.ndarray, quasi: Sequence[str], least: int, p
     else:
         held = _mostly_agrees(rows, groups, quasi, least)
         agreed = f"{len(held)} of {len(quasi)}" if held else ""
-    mostly = agreed != "every"
-    if not held or ((mostly or not part.neighbours) and _share_next(rows, groups, held) >= _SORTED):
+    if not held:
         return ""
-    if (mostly or part.pair) and (runs := part.runs()):
+    mostly, ordered = agreed != "every", part.ordered()
+    if part.run:
+        if ordered.tobytes() in seen:
+            return ""
+        seen.add(ordered.tobytes())
+    in_order = _Groups.of(_joint([ordered, *others]) if others else ordered)
+    if (mostly or not part.neighbours) and _share_next(rows, in_order, held) >= _SORTED:
+        return ""
+    if (mostly or part.pair) and (runs := part.alone()):
         alone = [_Groups.of(run) for run in runs if run.max(initial=-1) > 0]
         own = [name for name in held if not any(_follows_from(rows, one, name) for one in alone)]
         return agreed if _two_apart(rows, groups, own) else ""
@@ -727,12 +692,6 @@ def _share_next(rows: _Rows, groups: _Groups, held: Sequence[str]) -> float:
     return float(same.mean()) if len(same) else 1.0
 
 
-def _numbered(text: pl.Series) -> np.ndarray:
-    """Number the texts of a column from 0 in their order; -1 where there is none."""
-    found: np.ndarray = text.rank("dense").cast(pl.Int64).fill_null(0).to_numpy().astype(np.int64) - 1
-    return found
-
-
 def _joint(columns: Sequence[np.ndarray]) -> np.ndarray:
     """Number combinations of codes; -1 where a column has no value."""
     key = np.zeros(len(columns[0]), np.int64)
@@ -751,8 +710,8 @@ def _agrees(rows: _Rows, groups: _Groups, others: Sequence[str], least: int, *, 
     """
     if not others or groups.most <= least or not groups.repeats(rows.height, _REPEATED):
         return False
-    joint = _joint([rows.codes[name] + 1 for name in others])
-    if len(np.unique(joint)) < _COMBINATIONS or float((groups.spread(joint) == 0).mean()) < _AGREE:
+    joint, combinations = rows.joint(others)
+    if combinations < _COMBINATIONS or float((groups.spread(joint) == 0).mean()) < _AGREE:
         return False
     return not apart or _two_apart(rows, groups, others)
 
@@ -814,7 +773,7 @@ def _by_chance(column: np.ndarray, sizes: np.ndarray) -> float:
 def more_than_by_chance(codes: np.ndarray, weights: np.ndarray) -> int:
     """Return the most rows that agree in all columns, 0 where few rows do, or no more than in independent columns."""
     rows, again = float(weights.sum()), weights[weights > 1]
-    if len(again) < _MANY_REPEATED or again.sum() * _REPEATED_ROWS <= rows:
+    if len(again) < _MANY_REPEATED or again.sum() * REPEATED_ROWS <= rows:
         return 0
     alike = 1.0
     for column in codes.T:

@@ -13,22 +13,25 @@ import polars as pl
 from sfumato.counts.copies import COPIES_SHARE, alike_beyond_chance, find_copies, paired_share, shared_multiple
 from sfumato.counts.counts import Counts, checked_names
 from sfumato.counts.derived import Derived, derived_columns, related_columns
+from sfumato.counts.encoded_columns import EncodedColumns
 from sfumato.counts.few_missing import FEW, few_missing
 from sfumato.counts.people import (
     Members,
     People,
     crossed_counts,
     crowded_problem,
+    filler_problem,
     household_like,
     keys_beside,
+    keys_of_others,
     other_keys,
     read_people,
     repeated_keys,
     rows_kept,
     visit_like,
+    with_keys,
 )
 from sfumato.counts.people_in_spark import SparkPeople
-from sfumato.counts.store import Store
 from sfumato.counts.stray_rows import MERGED, merged_columns, stray_rows
 from sfumato.counts.suspected_keys import mixed_keys, more_than_by_chance, parted_keys, rival_keys, suspected_keys
 from sfumato.counts.unclear_cells import unclear_cells
@@ -51,6 +54,7 @@ from sfumato.visible import notebook
 
 __all__ = ["Table", "check", "read"]
 
+_STRAY_ROWS = 200_000
 _WIDE = 20  # cells of a range from which on it is not a scale of a few points, whose ends everybody knows
 
 
@@ -124,18 +128,18 @@ def _open(
 ) -> Table:
     if not isinstance(schema, Schema):
         raise ParameterError("schema", type(schema).__name__, "is not a Schema", hint="sf.Schema.load(path)")
-    expected = [a.column or a.name for a in schema.attributes if a.role not in ("identifier", "other")]
+    expected = [a.column_name for a in schema.attributes if a.role not in ("identifier", "other")]
     source = open_source(data, expected=expected, **options)
-    store = Store(source, person=schema.person_columns, exact=schema.person_exact)
-    store.driver_cells, store.progress, store.cap = driver_cells, progress, schema.cap
-    table = Table(schema, store)
+    encoded = EncodedColumns(source, person=schema.person_columns, exact=schema.person_exact)
+    encoded.driver_cells, encoded.progress, encoded.cap = driver_cells, progress, schema.cap
+    table = Table(schema, encoded)
     table.driver_cells = driver_cells
     return table
 
 
 def _with_decimals(source: Source, attribute: Attribute) -> int:
     """Return how many rows have a number with decimals other than 0 in a column."""
-    column = attribute.column or attribute.name
+    column = attribute.column_name
     frame = source.scan([column])
     if source.types(frame)[column].is_integer():
         return 0
@@ -152,14 +156,24 @@ class Table:
     (Table('adult', 8 attributes, confidential), 15060)
     """
 
-    __slots__ = ("_counts", "_derived", "_engine", "_held", "_kept", "_store", "_surplus", "driver_cells", "schema")
+    __slots__ = (
+        "_counts",
+        "_derived",
+        "_encoded",
+        "_engine",
+        "_kept",
+        "_kept_weights",
+        "_surplus",
+        "driver_cells",
+        "schema",
+    )
 
-    def __init__(self, schema: Schema, store: Store) -> None:
+    def __init__(self, schema: Schema, encoded: EncodedColumns) -> None:
         self.schema = schema
-        self._store = store
+        self._encoded = encoded
         self._counts: dict[tuple[str, ...], Counts] = {}
         self._kept: np.ndarray | None = None
-        self._held: np.ndarray | None = None
+        self._kept_weights: np.ndarray | None = None
         self._surplus: int | None = None
         self._derived: list[Derived] | None = None
         self._engine: Engine | None = None
@@ -193,18 +207,18 @@ class Table:
     @property
     def rows(self) -> int:
         """How many rows there are, those left out not counted."""
-        far, weights = self._far(), self._weights()
-        if far is not None:
-            return far.rows
+        external, weights = self._external(), self._weights()
+        if external is not None:
+            return external.rows
         return self._lines() if weights is None else int(weights.sum())
 
     @property
     def left_out(self) -> int:
         """How many rows are left out because a value is missing where the schema says `suppress`."""
-        store = self._store
-        if self._far() is not None:
-            return store.left_out
-        return (store.height if store.weights is None else int(store.weights.sum())) - self.rows - self.surplus
+        encoded = self._encoded
+        if self._external() is not None:
+            return encoded.left_out
+        return (encoded.height if encoded.weights is None else int(encoded.weights.sum())) - self.rows - self.surplus
 
     @property
     def surplus(self) -> int:
@@ -215,21 +229,21 @@ class Table:
     @property
     def backend(self) -> str:
         """Whose frames the rows came from: "pandas", else "polars"; a release returns its own likewise."""
-        return self._store.backend
+        return self._encoded.backend
 
     @property
     def people(self) -> int | None:
         """How many people the rows are about; None where the schema does not say who they are."""
-        far = self._far()
-        if isinstance(far, SparkPeople):
-            return far.people
+        external = self._external()
+        if isinstance(external, SparkPeople):
+            return external.people
         ids = self._people()
         return None if ids is None else len(np.unique(ids))
 
     def persons(self) -> np.ndarray | None:
         """Return the number of each record's person, in the order of `codes()`; None where the schema names none."""
         if self.schema.person:
-            self._refuse_far("who each row is about")
+            self._require_held("who each row is about")
         ids = self._people()
         weights = self._weights()
         if ids is None or weights is None:
@@ -241,7 +255,7 @@ class Table:
     def members(self, names: str | Sequence[str] | None = None) -> Members | None:
         """Return who has which line of `counts(names)`; None where the schema does not name a person."""
         if self.schema.person:
-            self._refuse_far("who has which row")
+            self._require_held("who has which row")
         ids = self._people()
         if ids is None:
             return None
@@ -257,22 +271,22 @@ class Table:
     @property
     def blank_lines(self) -> int:
         """How many lines of a file are empty, and therefore no rows."""
-        return self._store.blank
+        return self._encoded.blank
 
     @property
     def guesses(self) -> tuple[str, ...]:
         """Which of encoding, delimiter and header were guessed from rows, so that one row could change them all."""
-        return self._store.guesses([a.column or a.name for a in self.schema.published])
+        return self._encoded.guesses([a.column_name for a in self.schema.published])
 
     def refuse_guesses(self) -> None:
         """Raise when one row could change how others are read: no differentially private claim holds then."""
         if self.guesses:
-            raise guessed_reading(self._store.name, self.guesses)
+            raise guessed_reading(self._encoded.name, self.guesses)
 
     def check(self) -> list[Problem]:
         """Return every problem of the published columns: absent, outside the domain, not numbers, no value."""
         try:
-            return self._store.require(self.schema.published)
+            return self._encoded.require(self.schema.published)
         except ReadError as error:
             return list(error.problems)
 
@@ -281,37 +295,48 @@ class Table:
         self.require()
         schema = self.schema
         found = self.stray() + self.two_people()
-        crowded = [] if self._store.people is None else crowded_problem(self._store.people, self._store.weights)
-        mixed = self.mixed_keys()
         keys = self.suspected_keys() + self.copies()
+        doubtful = self._doubtful_keys()
         if schema.unit == "person" and not schema.person:
-            known = {problem.path for problem in keys}
-            found += [problem for problem in self._other_units() if problem.path not in known]
-        return found + crowded + mixed + keys + self._values_to_read(joined=not keys)
+            doubtful += self._other_units()
+        known = {problem.path for problem in keys}
+        found += [problem for problem in doubtful if problem.path not in known]
+        return found + keys + self._values_to_read(joined=not keys)
+
+    def doubts(self, *, quick: bool = False) -> list[Problem]:
+        """Return why a class may hold fewer people than are counted, where that is no reason to refuse it.
+
+        With `quick`, totals and headings are looked for in tables of up to 200,000 rows only.
+        """
+        stray = [] if quick and self.rows > _STRAY_ROWS else self.stray()
+        return stray + self._doubtful_keys() + self.paired()
+
+    def _doubtful_keys(self) -> list[Problem]:
+        """Return what makes it doubtful that the keys of `person` are all the people that rows are about."""
+        file, schema, people = self._encoded.source or self._encoded.file, self.schema, self._encoded.people
+        if file is None or not schema.person:
+            return []
+        crowded = [] if people is None else crowded_problem(people, self._encoded.weights)
+        return crowded + mixed_keys(file, schema) + keys_of_others(file, schema)
 
     def stray(self) -> list[Problem]:
         """Return problems where rows look like totals, headings or notes, or cells as if they had been merged.
 
         Files too large to hold are not gone through for it.
         """
-        source = self._store.source
-        if source is None or is_large(source):
+        source = self._encoded.source
+        if source is None or source.grouped or is_large(source):
             return []
-        found = stray_rows(source, [attribute.column or attribute.name for attribute in self.schema.quasi])
-        hint = "delete what is not about anybody from the file"
-        named = [] if found is None else [Problem(self._store.name, str(found), hint, rows=found.rows)]
+        found = stray_rows(source, [attribute.column_name for attribute in self.schema.quasi])
+        hint = "delete the lines that are not about a person from the file"
+        named = [] if found is None else [Problem(self._encoded.name, str(found), hint, rows=found.rows)]
         merged = {*merged_columns(source)}
-        fill = "fill its cells down in the spreadsheet, where they mean the rows below as well"
+        fill = "fill its cells down in the spreadsheet, if they also apply to the rows below"
         return named + [
             Problem(attribute.where, MERGED, fill)
             for attribute in self.schema.published
-            if (attribute.column or attribute.name) in merged
+            if attribute.column_name in merged
         ]
-
-    def mixed_keys(self) -> list[Problem]:
-        """Return a problem where keys of the declared `person` seem to stand for several people each."""
-        file = self._store.source or self._store.file
-        return [] if file is None or not self.schema.person else mixed_keys(file, self.schema)
 
     def two_people(self) -> list[Problem]:
         """Return a problem where columns are named as if a row described two people; no value is read for it."""
@@ -320,7 +345,7 @@ class Table:
         if not pairs or schema.unit != "person" or {*schema.not_person} & {name for pair in pairs for name in pair}:
             return []
         one, other = pairs[0]
-        rule = f"{one} and {other} are named as if a row described two people, and every promise takes it for one"
+        rule = f"{one} and {other} are named as if a row described two people, but every promise counts it as one"
         hint = f'write a row for each person; not_person = ["{other}"] where a row is about one person alone'
         return [Problem(schema[other].where, rule, hint)]
 
@@ -328,7 +353,7 @@ class Table:
         """Return the identifiers that are named like households or visits, where rows are counted as people."""
         schema, found = self.schema, []
         for attribute in schema.role("identifier"):
-            names = {attribute.name, attribute.column or attribute.name}
+            names = {attribute.name, attribute.column_name}
             if names & {*schema.not_person}:
                 continue
             if any(map(household_like, names)):
@@ -368,7 +393,7 @@ class Table:
     def unclear(self) -> list[Problem]:
         """Return a problem for each published column whose days or numbers could be read otherwise in every cell."""
         self.require()
-        file = self._store.source or self._store.file
+        file = self._encoded.source or self._encoded.file
         return [] if file is None else unclear_cells(file, self.schema)
 
     def suspected_keys(self) -> list[Problem]:
@@ -379,16 +404,17 @@ class Table:
         one if the keys that share it do. A named key that hardly repeats silences nothing: each row is a person then.
         """
         self.require()
-        file, schema = self._store.source or self._store.file, self.schema
+        file, schema = self._encoded.source or self._encoded.file, self.schema
         if file is None or schema.unit != "person":
             return []
         if not schema.person:
             return crossed_counts(file, schema) or suspected_keys(file, schema)
-        found = rival_keys(file, schema, other_keys(file, schema)) or parted_keys(file, schema)
-        people = self._store.people
-        if found or people is None or not people.of_rows(self._store.weights):
+        people = self._encoded.people
+        found = [] if people is None or self._encoded.exact else filler_problem(people.filler)
+        found = found or rival_keys(file, schema, other_keys(file, schema)) or parted_keys(file, schema)
+        if found or people is None:
             return found
-        return keys_beside(file, schema)
+        return keys_beside(file, schema, rows_are_keys=people.of_rows(self._encoded.weights))
 
     def refuse_suspected_keys(self) -> None:
         """Raise where rows may be counted as people that are not. Never for a claim that is proved: it is a veto."""
@@ -428,15 +454,17 @@ class Table:
             if line.size < _WIDE or not len(codes) or _is_round(line):
                 continue
             if int(codes.min()) == 0 and int(codes.max()) == line.size - 1:
-                rule = "is called public, and its range ends exactly where the values of the file do"
-                hint = "write bounds that are known without the file: what is read off it is published with the release"
+                rule = "is called public, but its range ends exactly where the values of the file do"
+                hint = (
+                    "write bounds that are known without the file: bounds taken from it are published with the release"
+                )
                 found.append(Problem(attribute.where, rule, hint))
         return found
 
     def _rounded(self) -> list[Problem]:
         """Return a problem for each carried column whose decimals are rounded down to whole numbers."""
         whole = [a for a in self.schema.carried if isinstance(a.domain, Grid) and a.domain.whole]
-        file, found = self._store.source, []
+        file, found = self._encoded.source, []
         for attribute in whole if file is not None else ():
             assert file is not None
             rows = _with_decimals(file, attribute)
@@ -453,28 +481,23 @@ class Table:
         Only where a person has one row, the schema names no `person` and does not say `copies_are_people`.
         """
         self.require()
-        file, schema = self._store.source or self._store.file, self.schema
+        file, schema = self._encoded.source or self._encoded.file, self.schema
         if file is None or schema.person or schema.copies_are_people or schema.rows_per_person > 1:
             return []
-        if self._far() is None and self.rows - len(self.counts()) <= COPIES_SHARE * self.rows:
+        if self._external() is None and self.rows - len(self.counts()) <= COPIES_SHARE * self.rows:
             return []  # rows that differ in what is published differ
-        if self._store.copies is None:
+        if self._encoded.copies is None:
             found = find_copies(file)
-            self._store.copies = [] if found is None else [found.problem(self._store.name)]
-        return self._store.copies
+            self._encoded.copies = [] if found is None else [found.problem(self._encoded.name)]
+        return self._encoded.copies
 
     def alike(self) -> list[Problem]:
         """Return a problem where rows agree in every quasi-identifier far more often than by chance.
 
         Only where rows are called people on somebody's word, each row a different one.
         """
-        schema = self.schema
-        if schema.rows_per_person > 1 or not schema.trusted or schema.copies_are_people or len(schema.quasi) < 2:
-            return []
-        if not self.held:
-            return []
-        counts = self.counts([attribute.name for attribute in schema.quasi])
-        most = alike_beyond_chance(counts.codes, counts.weights)
+        counts = self._quasi_of_people()
+        most = 0 if counts is None else alike_beyond_chance(counts.codes, counts.weights)
         if not most:
             return []
         rule = (
@@ -485,7 +508,7 @@ class Table:
             "name the `person`, or delete rows_per_person: promises then speak of rows; copies_are_people = true where "
             "they are different people"
         )
-        return [Problem(self._store.name, rule, hint, rows=most)]
+        return [Problem(self._encoded.name, rule, hint, rows=most)]
 
     def joined(self) -> list[Problem]:
         """Return a problem where combinations of published columns occur a multiple of times, as after a join.
@@ -510,7 +533,7 @@ class Table:
             "join by a key that is unique in the other table, or name the `person`; copies_are_people = true where "
             "each row is a different person"
         )
-        return [Problem(self._store.name, rule, hint, count=times)]
+        return [Problem(self._encoded.name, rule, hint, count=times)]
 
     def paired(self) -> list[Problem]:
         """Return a problem where rows seem to be pairs that agree in every quasi-identifier: two rows of a person.
@@ -518,15 +541,11 @@ class Table:
         Only where rows are called people on somebody's word, each row a different one. Two people who were matched,
         a case and its control, look the same, so that this is a warning.
         """
-        schema = self.schema
-        if schema.rows_per_person > 1 or not schema.trusted or schema.copies_are_people or len(schema.quasi) < 2:
+        counts = self._quasi_of_people()
+        share = 0.0 if counts is None else paired_share(counts.weights)
+        if counts is None or not share:
             return []
-        if not self.held:
-            return []
-        times = self.counts([attribute.name for attribute in schema.quasi]).weights
-        share = paired_share(times)
-        if not share:
-            return []
+        times = counts.weights
         rule = (
             f"{share:.0%} of the combinations of quasi-identifiers occur an even number of times, far more than by "
             "chance, as where people have two rows each: every class may hold half as many people as rows"
@@ -535,7 +554,14 @@ class Table:
             "name the `person`, or delete rows_per_person: promises then speak of rows; copies_are_people = true where "
             "they are different people, such as cases and their matched controls"
         )
-        return [Problem(self._store.name, rule, hint, rows=int(times[times % 2 == 0].sum()))]
+        return [Problem(self._encoded.name, rule, hint, rows=int(times[times % 2 == 0].sum()))]
+
+    def _quasi_of_people(self) -> Counts | None:
+        """Count the quasi-identifiers where each row is called another person on somebody's word; else None."""
+        schema = self.schema
+        if schema.rows_per_person > 1 or not schema.trusted or schema.copies_are_people or len(schema.quasi) < 2:
+            return None
+        return self.counts([attribute.name for attribute in schema.quasi]) if self.held else None
 
     def _alike_rows(self, *, joined: bool) -> list[Problem]:
         """Return the first reason to take several rows for one person's."""
@@ -553,8 +579,8 @@ class Table:
         Only where the schema does not say who a row is about (`person`). A table of codes has no such columns.
         """
         self.require()
-        file = self._store.source or self._store.file
-        return [] if file is None else repeated_keys(file, self.schema, self._store.repeats)
+        file = self._encoded.source or self._encoded.file
+        return [] if file is None else repeated_keys(file, self.schema, self._encoded.repeats)
 
     def refuse_repeated_keys(self) -> None:
         """Raise when the file contradicts how many rows the schema says a person has."""
@@ -566,13 +592,13 @@ class Table:
         """Count who is unique on what is always published unchanged, and rows with all columns. Confidential."""
         carried = tuple(attribute.name for attribute in self.schema.carried)
         some, each = self.counts(carried) if carried else None, self.schema.rows_per_person
-        far = self._far()
-        every = self.counts() if far is None else None
-        members = self.members(carried) if carried and far is None else None
+        external = self._external()
+        every = self.counts() if external is None else None
+        members = self.members(carried) if carried and external is None else None
         people = None if members is None else members.people
         alone = None if members is None else lonely_people(members.person, members.line)
-        if carried and isinstance(far, SparkPeople):
-            people, alone = far.people, far.lonely(carried)
+        if carried and isinstance(external, SparkPeople):
+            people, alone = external.people, external.lonely(carried)
         few: FewRows = {}
         if some is not None and not self.schema.person:
             few = rows_of_few(some.codes, some.weights, rows_each=each)
@@ -599,7 +625,7 @@ class Table:
 
     def close(self) -> None:
         """End the connection to a database, where there is one; the next question opens another."""
-        frame = None if self._store.source is None else self._store.source.frame
+        frame = None if self._encoded.source is None else self._encoded.source.frame
         if isinstance(frame, SqlTable):
             frame.session.close()
 
@@ -613,14 +639,14 @@ class Table:
         With `numbers` also of those with a range of numbers, each value named by its code.
         Without a `person`, somebody is taken to have as many rows as the schema says; in Spark, rows are counted.
         """
-        found, far = {}, self._far()
+        found, external = {}, self._external()
         for name in names:
             domain = self.schema[name].domain
             if not (isinstance(domain, Values) or (numbers and isinstance(domain, Grid))):
                 continue
             counts = self.counts(name)
             people = -(-counts.weights // (1 if self.schema.person else self.schema.rows_per_person))
-            members = self.members(name) if far is None else None
+            members = self.members(name) if external is None else None
             if members is not None:
                 people = np.bincount(members.line, minlength=len(counts))
             codes = counts.codes[:, 0].tolist()
@@ -633,11 +659,12 @@ class Table:
                 for numbers in (counts.weights, people)
             )
             found[name] = HeldValues(rows, people=held, known=names_a_category(name))
-        return found
+        file = self._encoded.source
+        return found if file is None else with_keys(file, self.schema, found)
 
     def require(self) -> None:
         """Read what is not read yet; raise one `ReadError` with every problem."""
-        problems = self._store.require(self.schema.published)
+        problems = self._encoded.require(self.schema.published)
         if problems:
             raise ReadError(problems)
 
@@ -650,13 +677,15 @@ class Table:
     ) -> Table:
         """Return the table in other roles; a column named in none becomes `other` and is not published."""
         schema = self.schema.with_roles(quasi=quasi, sensitive=sensitive, target=target)
-        grouped = self._store.weights is not None or self._store.engine is not None  # lines of the columns asked for
+        grouped = (
+            self._encoded.weights is not None or self._encoded.engine is not None
+        )  # lines of the columns asked for
         if not grouped:
-            table = Table(schema, self._store)
+            table = Table(schema, self._encoded)
             table.driver_cells = self.driver_cells
             return table
-        store = Store(self._store.source, person=self._store.person, exact=self._store.exact)
-        store.driver_cells, store.cap, table = self.driver_cells, self._store.cap, Table(schema, store)
+        encoded = EncodedColumns(self._encoded.source, person=self._encoded.person, exact=self._encoded.exact)
+        encoded.driver_cells, encoded.cap, table = self.driver_cells, self._encoded.cap, Table(schema, encoded)
         table.driver_cells = self.driver_cells
         return table
 
@@ -664,13 +693,13 @@ class Table:
         """Return how many rows share each combination of codes; `names` default to all published attributes."""
         wanted = self._names(names)
         if wanted not in self._counts:
-            far = self._far()
-            self._counts[wanted] = self._count(wanted) if far is None else self._count_far(far, wanted)
+            external = self._external()
+            self._counts[wanted] = self._count(wanted) if external is None else self._count_in_engine(external, wanted)
         return self._counts[wanted]
 
     def codes(self, names: str | Sequence[str] | None = None) -> np.ndarray:
         """Return one row of int32 codes for each record, in file order (a database's rows: in code order)."""
-        self._refuse_far("each row")
+        self._require_held("each row")
         wanted = self._names(names)
         columns = self._columns(wanted)
         found = np.empty((len(columns[0]) if columns else self._lines(), len(wanted)), dtype=np.int32)
@@ -684,37 +713,37 @@ class Table:
 
     def take(self, rows: np.ndarray) -> Table:
         """Return the table of some rows, by their place (or a boolean mask); a row may be taken twice."""
-        self._refuse_far("a part of the rows")
+        self._require_held("a part of the rows")
         rows = np.asarray(rows)
         if rows.dtype == bool and rows.shape != (self.rows,):
             raise ParameterError("rows", f"mask of shape {rows.shape}", f"must have {self.rows} entries")
-        names = tuple(name for name in self.schema.names if name in self._store.columns)
-        if self._store.weights is not None:
+        names = tuple(name for name in self.schema.names if name in self._encoded.columns)
+        if self._encoded.weights is not None:
             names, ids = self._names(None), self.persons()
             keys = None if ids is None else ids[rows].tolist()
-            store = _coded(self.schema, self.codes(names)[rows], names, keys)
-            store.capped, store.file, store.repeats = True, self._store.file, self._store.repeats
-            store.copies = self._store.copies
-            return Table(self.schema, store)  # a database's rows are never guessed at
+            encoded = _coded(self.schema, self.codes(names)[rows], names, keys)
+            encoded.capped, encoded.file, encoded.repeats = True, self._encoded.file, self._encoded.repeats
+            encoded.copies = self._encoded.copies
+            return Table(self.schema, encoded)  # a database's rows are never guessed at
         # Columns read for other roles come along, so that the part can change roles too.
         columns = {name: column[rows] for name, column in zip(names, self._columns(names), strict=True)}
         height = int(rows.sum()) if rows.dtype == bool else len(rows)
-        store = Store.of_codes(columns, height)
-        store.file, store.repeats, store.copies = self._store.file, self._store.repeats, self._store.copies
-        store.name, store.forms, store.backend = self._store.name, self._store.forms, self._store.backend
+        encoded = EncodedColumns.of_codes(columns, height)
+        encoded.file, encoded.repeats, encoded.copies = self._encoded.file, self._encoded.repeats, self._encoded.copies
+        encoded.name, encoded.forms, encoded.backend = self._encoded.name, self._encoded.forms, self._encoded.backend
         ids = self._people()
-        if ids is not None and self._store.people is not None:
-            store.person, store.capped = self._store.person, True
-            store.people = People(ids[rows], digest=self._store.people.digest)
-        store.problems = {name: self._store.problems[name] for name in names}
-        return Table(self.schema, store)
+        if ids is not None and self._encoded.people is not None:
+            encoded.person, encoded.capped = self._encoded.person, True
+            encoded.people = People(ids[rows], digest=self._encoded.people.digest)
+        encoded.problems = {name: self._encoded.problems[name] for name in names}
+        return Table(self.schema, encoded)
 
     @property
     def engine(self) -> Engine | None:
         """Where the rows are counted when there are more distinct ones than `driver_cells`; else None."""
-        far = self._far()
-        if far is not None:
-            return far
+        external = self._external()
+        if external is not None:
+            return external
         if self._engine is None and self.rows > self.driver_cells and len(self.counts()) > self.driver_cells:
             self._engine = self._arrays()
         return self._engine
@@ -722,19 +751,19 @@ class Table:
     @property
     def held(self) -> bool:
         """Whether rows, or their combinations, are held here; else `engine` counts them where they are."""
-        return self._far() is None
+        return self._external() is None
 
     # -- private --------------------------------------------------------------------------
 
-    def _far(self) -> Engine | None:
+    def _external(self) -> Engine | None:
         """Return the engine that has the rows, where they are not held here."""
         self.require()
-        return self._store.engine
+        return self._encoded.engine
 
-    def _refuse_far(self, what: str) -> None:
+    def _require_held(self, what: str) -> None:
         """Raise where something needs the rows, and they are not held here."""
-        if self._far() is not None:
-            rule = f"the table has more distinct combinations, and {what} needs them at once"
+        if self._external() is not None:
+            rule = f"the table has more distinct combinations, and {what} needs them all at once"
             raise ParameterError("driver_cells", self.driver_cells, rule, hint="raise it, or publish fewer columns")
 
     def _arrays(self) -> Engine:
@@ -760,26 +789,26 @@ class Table:
     def _select(self) -> np.ndarray | None:
         """Places of the rows that stay, None when all do."""
         self.require()
-        if self._store.engine is not None:
-            self._surplus = getattr(self._store.engine, "surplus", 0)
+        if self._encoded.engine is not None:
+            self._surplus = getattr(self._encoded.engine, "surplus", 0)
         if self._surplus is None:
             leaving = [a.name for a in self.schema.published if a.missing and a.missing.action == "suppress"]
-            gone = np.zeros(self._store.height, dtype=bool)
+            gone = np.zeros(self._encoded.height, dtype=bool)
             for name in leaving:
-                gone |= self._store.columns[name] == LEFT_OUT
+                gone |= self._encoded.columns[name] == LEFT_OUT
             self._kept = np.flatnonzero(~gone) if gone.any() else None
-            weights = self._store.weights
-            self._held = weights if weights is None or self._kept is None else weights[self._kept]
+            weights = self._encoded.weights
+            self._kept_weights = weights if weights is None or self._kept is None else weights[self._kept]
             self._surplus = self._limit()
         return self._kept
 
     def _limit(self) -> int:
         """Keep at most the schema's number of rows of each person; return how many rows that leaves out."""
-        people, most = self._store.people, self.schema.cap
-        if people is None or most is None or self._store.capped:
+        people, most = self._encoded.people, self.schema.cap
+        if people is None or most is None or self._encoded.capped:
             return 0
-        kept, held = self._kept, self._held
-        columns = [self._store.columns[a.name] for a in self.schema.published]
+        kept, held = self._kept, self._kept_weights
+        columns = [self._encoded.columns[a.name] for a in self.schema.published]
         columns = columns if kept is None else [column[kept] for column in columns]
         ids = people.ids if kept is None else people.ids[kept]
         stay = rows_kept(ids, people.digest, columns, held, most)
@@ -787,34 +816,34 @@ class Table:
         if int(stay.sum()) < before:
             some = stay > 0
             self._kept = np.flatnonzero(some) if kept is None else kept[some]
-            self._held = None if held is None else stay[some]
+            self._kept_weights = None if held is None else stay[some]
         return before - int(stay.sum())
 
     def _people(self) -> np.ndarray | None:
         """The person of each line that stays."""
-        kept, people = self._select(), self._store.people
+        kept, people = self._select(), self._encoded.people
         if people is None:
             return None
         return people.ids if kept is None else people.ids[kept]
 
     def _lines(self) -> int:
         kept = self._select()
-        return self._store.height if kept is None else len(kept)
+        return self._encoded.height if kept is None else len(kept)
 
     def _columns(self, names: Sequence[str]) -> list[np.ndarray]:
         kept = self._select()
-        columns = [self._store.columns[name] for name in names]
+        columns = [self._encoded.columns[name] for name in names]
         return columns if kept is None else [column[kept] for column in columns]
 
     def _weights(self) -> np.ndarray | None:
         self._select()
-        return self._held
+        return self._kept_weights
 
-    def _count_far(self, engine: Engine, wanted: tuple[str, ...]) -> Counts:
+    def _count_in_engine(self, engine: Engine, wanted: tuple[str, ...]) -> Counts:
         """Have the engine count some columns."""
         found = engine.counts(wanted, self.driver_cells)
         if found is None:
-            self._refuse_far(f"counting {', '.join(wanted)} together")
+            self._require_held(f"counting {', '.join(wanted)} together")
         assert found is not None
         return Counts.from_arrays(self.schema, wanted, found.codes, found.weight)
 
@@ -843,8 +872,10 @@ def _narrow(attribute: Attribute) -> Any:
     return np.dtype(f"int{min(bits, 32)}")
 
 
-def _coded(schema: Schema, codes: np.ndarray, names: Sequence[str] | None, people: Sequence[Any] | None) -> Store:
-    """Return the store of encoded rows, one column for each of `names`, and of the people they are about."""
+def _coded(
+    schema: Schema, codes: np.ndarray, names: Sequence[str] | None, people: Sequence[Any] | None
+) -> EncodedColumns:
+    """Return the encoded rows, one column for each of `names`, and of the people they are about."""
     wanted = tuple(a.name for a in schema.published) if names is None else checked_names(schema, names)
     codes = np.asarray(codes)
     if codes.ndim != 2 or codes.shape[1] != len(wanted):
@@ -855,11 +886,11 @@ def _coded(schema: Schema, codes: np.ndarray, names: Sequence[str] | None, peopl
         if len(column) and (column.min() < 0 or column.max() >= schema[name].size):
             raise ParameterError("codes", name, f"has codes outside 0 .. {schema[name].size - 1}")
         columns[name] = np.ascontiguousarray(column.astype(_narrow(schema[name])))
-    store = Store.of_codes(columns, len(codes))
+    encoded = EncodedColumns.of_codes(columns, len(codes))
     if schema.person:
         if people is None or len(people) != len(codes):
             hint = "give one key for each row"
             raise ParameterError("people", "none", "the schema names a person, so each row needs one", hint=hint)
-        store.person, store.exact = schema.person_columns, schema.person_exact
-        store.people = read_people([pl.Series("person", list(people))])
-    return store
+        encoded.person, encoded.exact = schema.person_columns, schema.person_exact
+        encoded.people = read_people([pl.Series("person", list(people))])
+    return encoded

@@ -7,13 +7,14 @@ Because   every distinct text is read in both forms.
 Checked   tests/claims/test_unclear_cells.py::test_dates_that_nothing_settles_are_named
           tests/claims/test_unclear_cells.py::test_one_cell_settles_it
           tests/claims/test_unclear_cells.py::test_points_that_mark_decimals_or_thousands_are_named
+          tests/claims/test_unclear_cells.py::test_amounts_in_two_currencies_are_named
 Silent on which reading is right: the schema declares one, and whoever made the file knows; on columns whose first
           20,000 rows hold no doubtful cell.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import polars as pl
@@ -30,38 +31,49 @@ def unclear_cells(source: Source, schema: Schema) -> list[Problem]:
     """Return a problem for each published column whose days or numbers no cell of the file settles."""
     found = []
     for attribute in schema.published:
-        ways = _ways(attribute)
-        if ways is None:
-            continue
-        declared, other, rule, hint = ways
-        if all(_open(_texts(source, attribute, most), declared, other) for most in (_FIRST_ROWS, None)):
-            found.append(Problem(attribute.where, rule, hint))
+        for declared, other, rule in _ways(attribute):
+            if all(_open(_texts(source, attribute, most), declared, other) for most in (_FIRST_ROWS, None)):
+                found.append(Problem(attribute.where, rule, _ASK))
+                break
+        found += _currencies(source, attribute)
     return found
 
 
-def _ways(attribute: Attribute) -> tuple[Callable[[str], Any], Callable[[str], Any], str, str] | None:
-    """Return how a cell is read, how else it could be, and what to say; None where there is no other way."""
+def _ways(attribute: Attribute) -> Iterator[tuple[Callable[[str], Any], Callable[[str], Any], str]]:
+    """Yield how a cell is read, how else it could be, and what to say."""
     if isinstance(attribute.domain, Days):
         form = attribute.format or ""
         if "%d" not in form or "%m" not in form:
-            return None
+            return
         swapped = form.replace("%d", "\0").replace("%m", "%d").replace("\0", "%m")
         one, two = (text.replace("%d", "day").replace("%m", "month").replace("%Y", "year") for text in (form, swapped))
-        rule = f"is read as {one}, and no cell of the file tells it from {two}: every day could be another"
-        return lambda text: parse_day(text, form), lambda text: parse_day(text, swapped), rule, _ASK
-    if isinstance(attribute.domain, Grid | Edges):
-        form_of = attribute.numbers
-        mark = form_of.thousands or form_of.decimal
-        if mark not in ".,":
-            return None
-        if form_of.thousands:
-            other = NumberForm(mark, units=form_of.units)
-            rule = f"the sign {mark} is read as a mark of thousands, and no cell of the file tells it from decimals"
-        else:
-            other = NumberForm("," if mark == "." else ".", thousands=mark, units=form_of.units)
-            rule = f"the sign {mark} is read as the mark of decimals, and no cell of the file tells it from thousands"
-        return form_of.number, other.number, f"{rule}: 1{mark}234 could be another number", _ASK
-    return None
+        rule = f"is read as {one}, but no cell of the file rules out {two}: every date could be another one"
+        yield lambda text: parse_day(text, form), lambda text: parse_day(text, swapped), rule
+    elif isinstance(attribute.domain, Grid | Edges):
+        numbers, units = attribute.numbers, attribute.numbers.units
+        said = "the sign {} is read as a {}, but no cell of the file rules out a {}: 1{}234 could be another number"
+        mark = numbers.thousands
+        if mark in {".", ","}:
+            rule = said.format(mark, "thousands separator", "decimal mark", mark)
+            yield numbers.number, NumberForm(mark, units=units).number, rule
+        mark = numbers.decimal
+        rule = said.format(mark, "decimal mark", "thousands separator", mark)
+        yield numbers.number, NumberForm("," if mark == "." else ".", thousands=mark, units=units).number, rule
+
+
+def _currencies(source: Source, attribute: Attribute) -> list[Problem]:
+    """Return a problem where amounts in several currencies are read as one number."""
+    currencies = attribute.numbers.currencies if isinstance(attribute.domain, Grid | Edges) else ()
+    if len(currencies) < 2:
+        return []
+    units = sorted((unit for some in currencies for unit in some), key=len, reverse=True)
+    texts = [text.lstrip("+- ") for text in _texts(source, attribute, _FIRST_ROWS)]
+    beside = {next((unit for unit in units if text.startswith(unit) or text.endswith(unit)), "") for text in texts}
+    held = [min(beside & {*some}) for some in currencies if beside & {*some}]
+    if len(held) < 2:
+        return []
+    rule = f"has amounts in {' and '.join(held)}, which are published without the sign, as if they were one currency"
+    return [Problem(attribute.where, rule, "convert them to one currency, or give each currency a column of its own")]
 
 
 _FIRST_ROWS = 20_000  # raise the question; all rows settle it
@@ -84,7 +96,7 @@ def _open(texts: Iterable[str], declared: Callable[[str], Any], other: Callable[
 
 def _texts(source: Source, attribute: Attribute, most: int | None) -> list[str]:
     """Return the distinct texts of a column, or of its first rows; none where it holds days or numbers as such."""
-    column = attribute.column or attribute.name
+    column = attribute.column_name
     frame = source.scan([column])
     if source.types(frame)[column] != pl.String:
         return []

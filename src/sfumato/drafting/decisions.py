@@ -214,7 +214,7 @@ def answered_alike(text: str, group: Iterable[Decision], keys: Mapping[str, Any]
         table = _table_of(document, decision.attribute)
         if decision not in _listed(table, decision.attribute):
             topic = decision.topic or "question"
-            raise ParameterError("decision", topic, "is not open any more", hint="list them again")
+            raise ParameterError("decision", topic, "is no longer open", hint="list them again")
         _set(table, keys or {})
         _close(table, [decision.place])
     return document.as_string()

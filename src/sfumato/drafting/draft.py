@@ -134,7 +134,9 @@ def _of_the_table(seen: TableFacts, person: str, units: Sequence[str], counting:
         copies = count_of(seen.copies, "row is a copy", "rows are copies")
         asked.append(f"duplicates: {copies} of an earlier row in every column; is somebody counted twice?")
     if seen.stray is not None:
-        asked.append(f"totals: {seen.stray}; delete what is not about anybody from the file, and draft again")
+        asked.append(
+            f"totals: {seen.stray}; delete the lines that are not about a person from the file, and draft again"
+        )
     asked += [
         f"merged: {' '.join(name.split())} {MERGED}; fill its cells down in the spreadsheet, and draft again"
         for name in seen.merged
@@ -203,7 +205,7 @@ def _array(items: list[str]) -> str:
     return "[\n" + "".join(f"  {row.rstrip()}\n" for row in [*rows, row]) + "]"
 
 
-_COLUMNS = 50_000  # docs/limits.md
+_COLUMNS = 50_000  # docs/files-and-sizes.md
 _CLOSE = 0.2  # shares of rows that are alike are distinguished from this difference on
 _NUMBERING = 0.9  # the share of different numbers from which they number rows
 _ROWS_EACH = 10  # an identifier with more rows a value is rather that of a clinic than of a person

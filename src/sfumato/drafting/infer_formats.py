@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
@@ -13,7 +12,7 @@ from fractions import Fraction
 
 from sfumato.io.decode_cell import day_of
 from sfumato.schema.domain import decimal_or_none
-from sfumato.schema.formats import PLAIN_NUMBERS, NumberForm
+from sfumato.schema.formats import PLAIN_NUMBERS, NumberForm, is_currency
 
 __all__ = [
     "PLAIN",
@@ -45,47 +44,6 @@ _SHORT_YEAR = re.compile(r"[0-9]{1,2}([./-])[0-9]{1,2}\1[0-9]{2}", re.ASCII)
 _TWO_DIGITS = "kind: the dates have years of two digits; write them as 2024-05-31 and draft again"
 _BELOW_ONE = re.compile(r"[-+]? ?0[^0-9]", re.ASCII)
 _BESIDE = re.compile(r"[-+]?([^-+0-9]*)[-+]?[0-9](?:.*[0-9])?([^0-9]*)", re.DOTALL)
-_CURRENCIES = {
-    *(
-        "EUR",
-        "Euro",
-        "euro",
-        "euros",
-        "USD",
-        "US$",
-        "GBP",
-        "CHF",
-        "Fr.",
-        "SFr.",
-        "sFr.",
-        "SEK",
-        "NOK",
-        "DKK",
-        "kr",
-        "kr.",
-    ),
-    *(
-        "PLN",
-        "zł",
-        "CZK",
-        "Kč",
-        "HUF",
-        "Ft",
-        "RON",
-        "lei",
-        "CAD",
-        "C$",
-        "AUD",
-        "A$",
-        "NZD",
-        "JPY",
-        "CNY",
-        "INR",
-        "Rs",
-        "Rs.",
-    ),
-    *("BRL", "R$", "MXN", "ZAR", "TRY", "TL", "ILS", "DM", "%"),
-}
 _WRITTEN = (  # where several forms read every cell differently, the first is proposed, and the draft asks
     NumberForm(thousands=","),
     NumberForm(","),
@@ -157,7 +115,15 @@ def number_forms(texts: Sequence[str]) -> list[NumberForm]:
     reads = {form: [text for text in texts if form.number(text) is not None] for form in forms}
     read = {form: sum(not _no_thousand(form, text) for text in held) for form, held in reads.items()}
     most = max(read.values())
-    return [form for form in forms if most and read[form] == most]
+    forms = [form for form in forms if most and read[form] == most]
+    if all(form.number(text) == forms[0].number(text) for text in texts for form in forms[1:]):
+        return forms
+    # Where readings differ, a mark of thousands that no cell has would hide that the points may mark thousands.
+    return sorted(forms, key=lambda form: bool(form.thousands) and not any(_has_mark(form, text) for text in texts))
+
+
+def _has_mark(form: NumberForm, text: str) -> bool:
+    return re.search(f"[0-9][{form.marks}][0-9]", text) is not None
 
 
 def _no_thousand(form: NumberForm, text: str) -> bool:
@@ -184,8 +150,7 @@ def _units(texts: Sequence[str]) -> tuple[str, ...]:
     for text in texts:
         beside = _BESIDE.fullmatch(text)
         found |= {part.strip() for part in beside.groups()} - {""} if beside else set()
-    known = {unit for unit in found if unit in _CURRENCIES or (len(unit) == 1 and unicodedata.category(unit) == "Sc")}
-    return tuple(sorted(known))
+    return tuple(sorted(unit for unit in found if is_currency(unit) or unit == "%"))
 
 
 def _short_years(texts: Sequence[str]) -> bool:

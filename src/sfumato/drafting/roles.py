@@ -19,6 +19,7 @@ from sfumato.errors import count_of
 from sfumato.schema import Role
 from sfumato.schema.checks import plain_spelling
 from sfumato.schema.domain import decimal_or_none
+from sfumato.schema.formats import NumberForm
 from sfumato.schema.free_text import are_categories, looks_like_free_text, with_given_names
 from sfumato.schema.near_values import near_pairs
 from sfumato.schema.word_hints import both, code_like, reason, suggested
@@ -46,7 +47,7 @@ _MASK = (
 )
 _GROUPS = "groups: which values are alike? without groups a value is kept or becomes *"
 _RANGE = "range: which bounds are publicly known? write those; where none are, leave it"
-_ALIKE = "who knows one knows the other: give both the same role, or make one of them other"
+_ALIKE = "anyone who knows one knows the other: give both the same role, or make one of them other"
 _INLINE = 200
 _CELLS = 1_000
 _YEARS, _YEAR = 200, 4
@@ -318,8 +319,15 @@ def _numeric(column: ColumnFacts, role: Role, low: Decimal, high: Decimal) -> Pr
         lines.append(("thousands", form.thousands, f"{form.thousands!r} between thousands is skipped, where it stands"))
     if form.units:
         lines.append(("units", list(form.units), "signs beside the number are skipped, where they stand"))
-    decide = (*_maybe_code(column), _RANGE)
+    decide = (*_several_currencies(form), *_maybe_code(column), _RANGE)
     return Proposal(column.name, role=role, kind="numeric", lines=(*lines, *_missing(column)), decide=decide)
+
+
+def _several_currencies(form: NumberForm) -> tuple[str, ...]:
+    if len(form.currencies) < 2:
+        return ()
+    signs = " and ".join(units[0] for units in form.currencies)
+    return (f"units: are amounts in {signs} one currency? if not, convert them, or make a column for each",)
 
 
 def public_looking(low: Decimal, high: Decimal, *, whole: bool) -> tuple[Decimal, Decimal, Decimal]:

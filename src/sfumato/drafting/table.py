@@ -57,10 +57,10 @@ class Related:
     def __str__(self) -> str:
         first, second = _shown(self.first), _shown(self.second)
         if self.years:
-            return f"{first} and {second} tell each other: a date and the years since then"
+            return f"{first} and {second} determine each other: a date and the years since then"
         if self.ways == 2:
-            return f"{first} and {second} tell each other: each value of one goes with one of the other"
-        return f"{first} tells {second}: each of its values goes with one of {second}"
+            return f"{first} and {second} determine each other: each value of one goes with one of the other"
+        return f"{first} determines {second}: each of its values goes with one of {second}"
 
 
 @dataclass(frozen=True, slots=True)

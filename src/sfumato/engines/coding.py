@@ -20,12 +20,7 @@ from sfumato.io.decode_cell import ASK
 from sfumato.io.encode import Encoded, first_look, settle, supported
 from sfumato.schema import Attribute
 
-__all__ = ["code_frame", "column_of", "plain_texts", "refuse_types"]
-
-
-def column_of(attribute: Attribute) -> str:
-    """Return the name of an attribute's column in the source."""
-    return attribute.column or attribute.name
+__all__ = ["code_frame", "plain_texts", "refuse_types"]
 
 
 def plain_texts(values: pl.Series) -> pl.Series:
@@ -35,12 +30,12 @@ def plain_texts(values: pl.Series) -> pl.Series:
 
 def refuse_types(attributes: Sequence[Attribute], types: dict[str, pl.DataType]) -> None:
     """Raise for columns whose cells are not single values."""
-    odd = [attribute for attribute in attributes if not supported(types[column_of(attribute)])]
+    odd = [attribute for attribute in attributes if not supported(types[attribute.column_name])]
     if odd:
         raise ReadError(
             Problem(
                 attribute.where,
-                f"the column {column_of(attribute)} holds {types[column_of(attribute)].base_type()} cells",
+                f"the column {attribute.column_name} holds {types[attribute.column_name].base_type()} cells",
                 "give a column with one number, text, date or truth value a cell",
             )
             for attribute in odd
@@ -51,10 +46,10 @@ def code_frame(attributes: Sequence[Attribute], frame: pl.DataFrame, *, padded: 
     """Return the codes of the attributes' columns (negative where a cell has none), with the texts behind those."""
     types = dict(frame.schema)
     refuse_types(attributes, types)
-    looks = [first_look(attribute, types[column_of(attribute)], padded=padded) for attribute in attributes]
+    looks = [first_look(attribute, types[attribute.column_name], padded=padded) for attribute in attributes]
     found = frame.select(looks)
     return [
-        settled_column(attribute, found[attribute.name].to_numpy(), frame[column_of(attribute)])
+        settled_column(attribute, found[attribute.name].to_numpy(), frame[attribute.column_name])
         for attribute in attributes
     ]
 

@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 
 from sfumato.engines.batches import Batch, Batches
-from sfumato.engines.coding import code_frame, column_of, refuse_types
+from sfumato.engines.coding import code_frame, refuse_types
 from sfumato.engines.engine import Engine
 from sfumato.engines.grouping import CodeTally
 from sfumato.engines.sql import coded_by_dictionary
@@ -59,7 +59,7 @@ def stream(
     source: Source, attributes: Sequence[Attribute], limit: int, progress: Callable[[str], None] | None = None
 ) -> Opened:
     """Go through a file once, a batch at a time; keep its lines as long as there are at most `limit` of them."""
-    columns = list(dict.fromkeys(column_of(attribute) for attribute in attributes))
+    columns = list(dict.fromkeys(attribute.column_name for attribute in attributes))
     refuse_types(attributes, source.types(source.scan(columns)))
     tally: CodeTally | None = CodeTally([attribute.size + _BELOW for attribute in attributes])
     wrong: dict[str, dict[int, int]] = {attribute.name: {} for attribute in attributes}
@@ -124,7 +124,7 @@ def _coded_batches(source: Source, attributes: Sequence[Attribute]) -> Callable[
     def again(places: Sequence[int]) -> Iterator[Batch]:
         read = sorted({*places, *leaving})
         wanted = [attributes[at] for at in read]
-        columns = list(dict.fromkeys(column_of(attribute) for attribute in wanted))
+        columns = list(dict.fromkeys(attribute.column_name for attribute in wanted))
         for frame in _frames(source, columns):
             coded = dict(zip(read, code_frame(wanted, frame, padded=source.padded), strict=True))
             stays = np.ones(frame.height, bool)
@@ -146,12 +146,12 @@ def engine_of(source: Source, attributes: Sequence[Attribute]) -> Opened:
     """Return the engine of a table that answers GROUP BY and has more combinations than may be held."""
     frame = source.frame
     if isinstance(frame, SqlTable):
-        cells = {attribute.name: frame.cell(column_of(attribute)) for attribute in attributes}
+        cells = {attribute.name: frame.cell(attribute.column_name) for attribute in attributes}
         return _by_dictionary(source, attributes, frame.table, cells, frame.run)
     assert isinstance(frame, Grouped)
     native = frame.frame.to_native()
     if type(native).__module__.partition(".")[0] == "duckdb":
-        cells = {attribute.name: quoted(frame.name_inside(column_of(attribute))) for attribute in attributes}
+        cells = {attribute.name: quoted(frame.name_inside(attribute.column_name)) for attribute in attributes}
 
         rows = f"sfumato_rows_{id(native)}"  # a name that no table of the database has
 

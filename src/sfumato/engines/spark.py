@@ -22,7 +22,7 @@ import numpy as np
 import polars as pl
 
 from sfumato.engines.batches import Batch, Batches
-from sfumato.engines.coding import code_frame, column_of
+from sfumato.engines.coding import code_frame
 from sfumato.engines.engine import Finish, Lines, PairCounts
 from sfumato.engines.parts import Parts
 from sfumato.errors import Problem
@@ -116,7 +116,7 @@ def spark_engine(frame: Any, attributes: Sequence[Attribute]) -> tuple[dict[str,
 
     Where there are problems, the engine has the rows without any.
     """
-    raw = raw_columns(frame, [column_of(attribute) for attribute in attributes])
+    raw = raw_columns(frame, [attribute.column_name for attribute in attributes])
     width = len(attributes)
     coding = Coding(tuple(attributes))
     every = kept_there(totals(mapped(raw, coding, code_columns(width)), code_columns(width)))

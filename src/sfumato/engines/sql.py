@@ -144,10 +144,10 @@ def coded_by_dictionary(
             f"FROM (SELECT {cell} AS value FROM {table}) AS one GROUP BY 1, 2 LIMIT {MOST_VALUES + 1}"
         )
         if found.height > MOST_VALUES:
-            rule = f"the column {attribute.column or attribute.name} has more than {MOST_VALUES} distinct values"
+            rule = f"the column {attribute.column_name} has more than {MOST_VALUES} distinct values"
             raise refused(name, f"{rule}, and the table more combinations than driver_cells", _ROUND)
         weights = found["n"].cast(pl.Int64).to_numpy()
-        values = found["value"].alias(attribute.column or attribute.name).to_frame()
+        values = found["value"].alias(attribute.column_name).to_frame()
         (coded,) = code_frame([attribute], values)
         problems[attribute.name] = cell_problems(attribute, coded.codes, weights, coded.offending)
         known, missing = _codes_of_texts(found["text"].to_list(), coded.codes, name, attribute)
@@ -191,7 +191,7 @@ def _codes_of_texts(
         if text is None:
             missing = code
         elif found.setdefault(text, code) != code:
-            rule = f"writes different values of {attribute.column or attribute.name} as one text"
+            rule = f"writes different values of {attribute.column_name} as one text"
             raise refused(name, rule, "read a view that rounds the column, or raise driver_cells")
     return found, missing
 

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sfumato.counts import Cuts, RoutingTree, Table
-from sfumato.errors import NotComparable, ParameterError
+from sfumato.counts import Cuts, Quota, RoutingTree, Table
+from sfumato.errors import NotComparable, ParameterError, SfumatoError
+from sfumato.mechanisms import REGISTRY
 from sfumato.release import Release
 from sfumato.release.tables import GROUP, free_name
 from sfumato.schema import Attribute, Labels
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     import polars as pl
 
 __all__ = ["generalize", "groups_of", "mapping"]
+
+_WHICH = "those of topdown, diffgen and noisy-table, and in Python also of mondrian, bucketize and dlink,"
 
 
 def generalize(release: Release, table: Table) -> pl.DataFrame:
@@ -99,23 +102,49 @@ def _named(labels: Labels, ids: np.ndarray) -> pl.Series:
 def label_ids(release: Release, codes: np.ndarray) -> np.ndarray:
     """Return the label id of each row for each quasi-identifier."""
     if release.recoding is None:
-        hint = (
-            "those of topdown, diffgen and noisy-table are; others apply in Python, to the release as it was published"
-        )
-        raise ParameterError(
-            "release",
-            release.schema.name,
-            "it has no recoding to apply: none was saved with it, or its method makes none",
-            hint=hint,
-        )
+        raise _no_recoding(release)
     if isinstance(release.recoding, Cuts):
         return np.asarray(release.recoding.route(codes))
-    if release.form == "buckets":
-        raise NotComparable("Anatomy draws its groups at random, so it cannot be applied to new rows.")
+    if release.form == "buckets" or isinstance(release.recoding, Quota):
+        raise _drawn(release)
     distinct, where = np.unique(codes, axis=0, return_inverse=True)
     box_of = np.empty(len(release.groups), np.int64)
     box_of[release.boxes.group] = np.arange(len(release.boxes))
     return np.asarray(release.boxes.labels[box_of[groups_of(release, distinct)]][where.reshape(-1)])
+
+
+def _no_recoding(release: Release) -> SfumatoError:
+    """Return why there is nothing to apply: it was not saved, it is drawn, or the method has none.
+
+    A method declares in the class variable `recoding` whether it is "public", "confidential" or "drawn".
+    """
+    name = str(release.mechanism.get("name", ""))
+    base = release.mechanism.get("base", {})
+    method = str(base.get("name", "")) if name == "dlink" else name
+    kind = getattr(REGISTRY[method], "recoding", "") if method in REGISTRY else ""
+    if name == "dlink" and kind == "public":  # united classes are no longer those of the same cuts in all rows
+        kind = ""
+    if kind == "drawn":
+        return _drawn(release)
+    data = [attribute.name for attribute in release.quasi if attribute.source == "data"]
+    hint = "apply it in Python to the release that sf.publish returned"
+    if release.residence is not None or not kind or (kind == "public" and not data):
+        rule, hint = f"a release by {name} has no recoding that new rows could be put through", f"{_WHICH} have one"
+        if name == "foreign":
+            rule = "was made by another tool: how its values were made coarser is not known"
+    elif kind == "public":
+        which = ", ".join(data)
+        rule = f"its recoding was not saved, since it would show values of {which} that were read off the data"
+        hint = f'{hint}; or declare what is publicly known, write source = "public" and publish again'
+    else:
+        rule = f"a recoding by {name} is confidential and never saved"
+        hint = f"{hint}; topdown, diffgen and noisy-table save theirs"
+    return ParameterError("release", release.schema.name, rule, hint=hint)
+
+
+def _drawn(release: Release) -> NotComparable:
+    name = release.mechanism.get("name", "this method")
+    return NotComparable(f"{str(name).capitalize()} draws its groups at random, so it cannot be applied to new rows.")
 
 
 def groups_of(release: Release, codes: np.ndarray) -> np.ndarray:

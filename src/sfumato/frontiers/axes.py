@@ -21,7 +21,7 @@ from typing import Any, Literal
 
 from sfumato.attacks import REGISTRY as ATTACKS, Attack, Gain, Knowledge, composition
 from sfumato.counts import Table
-from sfumato.counts.store import Store
+from sfumato.counts.encoded_columns import EncodedColumns
 from sfumato.declare import says
 from sfumato.errors import NotComparable, ParameterError
 from sfumato.measures import REGISTRY, Measured, classification, membership_bound
@@ -80,9 +80,9 @@ def compact(table: Table) -> Table:
         return table
     counts = table.counts()
     columns = {name: counts.column(name) for name in counts.names}
-    store = Store.of_codes(columns, len(counts))
-    store.weights = counts.weights
-    return Table(table.schema, store)
+    encoded = EncodedColumns.of_codes(columns, len(counts))
+    encoded.weights = counts.weights
+    return Table(table.schema, encoded)
 
 
 _EXPOSED = 5  # kinds of people an attack names

@@ -165,12 +165,12 @@ MEMBERSHIP = "membership is public: exact quasi-identifiers are published"
 ASK = "--membership-public (in Python membership_public=True)"
 _PROVED = (
     "The parameters were chosen on the data they will be used on; the proof does not cover that choice, and the "
-    "release says so. The clean way is to fix them beforehand, or on public data."
+    "release says so. To avoid this, fix them beforehand or on public data."
 )
 _CHECKED = (
     "The parameters were chosen on the data they will be used on. The claim can be checked on the published file "
     "whatever they are, but it does not cover what the choice itself tells. "
-    "The clean way is to fix them beforehand, or on public data."
+    "To avoid this, fix them beforehand or on public data."
 )
 
 
@@ -337,7 +337,7 @@ def note_of(point: Point, left_out: Sequence[Point], bucket: Point | None, axes:
         return f"{said} {'It would not' if one else 'None of them would'} have been recommended instead."
     figures = f"{axes[0].words} {bucket.privacy.mean:.4g}, {axes[1].words} {bucket.utility.mean:.4g}"
     offer = f"A bucket release would {_gain(point, bucket, axes)}: {bucket.label} ({figures})."
-    return f"{said} {offer} If it is no secret who is in the table, ask for buckets with {ASK}."
+    return f"{said} {offer} If membership is not secret, ask for buckets with {ASK}."
 
 
 def _gain(point: Point, bucket: Point, axes: tuple[Scale, Scale]) -> str:
@@ -363,7 +363,7 @@ def caution_of(point: Point) -> str:
 
 CHOSEN = (
     "the choice of the parameters, which were picked on a frontier computed from the same table "
-    "(the clean way is to fix them beforehand, or on public data)"
+    "(to avoid this, fix them beforehand or on public data)"
 )
 
 
@@ -500,7 +500,7 @@ def recommended(
     rank, why = _rule(within, axes, limits, policy, attacked)
     best = min(within, key=rank)
     bucket = min(buckets, key=rank) if buckets and rank(min(buckets, key=rank)) < rank(best) else None
-    kept = _kept_words(policy, len(taking_part), len(open_to))
+    kept = _kept_words(policy, taking_part, len(open_to))
     doubts = _doubts(best, policy)
     return Recommendation(
         best,
@@ -517,11 +517,15 @@ def recommended(
     )
 
 
-def _kept_words(policy: Policy, kept: int, among: int) -> str:
-    """Say how many releases keep the policy, and which policy."""
+def _kept_words(policy: Policy, kept: Sequence[Point], among: int) -> str:
+    """Say how many releases keep the policy, which policy, and for how many of them k means nothing."""
     which = "policy" if policy.stated else "default policy"
-    verb = "keeps" if kept == 1 else "keep"
-    return f"{kept} of {count_of(among, 'release')} {verb} the {which} ({policy})."
+    verb = "keeps" if len(kept) == 1 else "keep"
+    said = f"{len(kept)} of {count_of(among, 'release')} {verb} the {which} ({policy})."
+    unasked = sum(point.people is None for point in kept)
+    if not unasked:
+        return said
+    return f"{said} k is not asked of the {count_of(unasked, 'release')} whose rows are noisy or synthetic."
 
 
 def closest_of(points: Sequence[Point], policy: Policy) -> tuple[Point, tuple[Breach, ...]]:

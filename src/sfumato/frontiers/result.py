@@ -158,7 +158,7 @@ class Frontier:
         policy that limits a risk is such a limit on privacy. One that names tables to answer has limits on both sides,
         since its floor on k says what privacy is needed: then it is the knee of those that kept half of their use.
 
-        Buckets publish everybody's exact quasi-identifiers, so that anyone can tell who is in the table. They are
+        Buckets publish everybody's exact quasi-identifiers, so anyone can tell who is in the table. They are
         left out of the choice unless `membership_public=True` says that this is no secret.
         """
         measured = [point for point in self.points if not point.failed]

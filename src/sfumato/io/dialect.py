@@ -12,7 +12,6 @@ import csv
 import io
 import itertools
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
@@ -22,8 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import ReadError, count_of
-from sfumato.io.errors import refused
-from sfumato.limits import guarded_from_zlib, unpacked, western_encoding
+from sfumato.io.errors import refuse_names_twice, refused
+from sfumato.raw_files import guarded_from_zlib, unpacked, western_encoding
 
 __all__ = [
     "BLOCK",
@@ -271,7 +270,7 @@ def _odd(marks: Flags) -> Flags:
 
 
 def _swallowed(number: int) -> WrongLine:
-    rule = "opens a quote that runs over lines which look like rows of their own"
+    rule = "opens a quote that continues over lines that look like rows"
     return WrongLine(number, rule, "remove the stray quote, or replace the line breaks inside the cell by blanks")
 
 
@@ -294,6 +293,8 @@ _DELIMITERS = (",", ";", "\t", "|")
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?|", re.ASCII)
 _MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 _READ_BY_POLARS = {"utf-8", "ascii", "utf-8-sig"}
+_LETTER_IN_UTF8 = re.compile(rb"[\xc3-\xc5\xce-\xd1][\x80-\xbf]")  # a Latin, Greek or Cyrillic one, in two bytes
+_TWO = 2  # letters in UTF-8, lines in it and lines that are not; one may be an accident
 _GUESSED = ("latin-1", "cp1252")  # what a file is read as that is not UTF-8 and does not say what it is
 _PACKED = {".gz", ".zst"}
 
@@ -365,7 +366,11 @@ def open_csv(
         form = _sniff(path, delimiter=delimiter, encoding="latin-1", header=header, expected=expected, guess=True)
         text = _decoded(path, form.encoding)
         lines = _counted(path, form, text)
-    if encoding is None and text is not None and form.encoding == "latin-1" != _western(text):
+    raw = (
+        text.decode().encode("latin-1") if encoding is None and text is not None and form.encoding == "latin-1" else b""
+    )
+    _refuse_two_encodings(path, raw)
+    if raw and western_encoding(raw) != "latin-1":
         form = _sniff(path, delimiter=delimiter, encoding="cp1252", header=header, expected=expected, guess=True)
         text = _decoded(path, form.encoding)
         lines = _counted(path, form, text)
@@ -459,7 +464,7 @@ def _sniff(
             raise refused(path.name, rule, "name every column in `header`")
     else:
         names = tuple((has_header and cell) or f"column_{at}" for at, cell in enumerate(first, 1))
-    _check_names(path, names)
+    refuse_names_twice(path.name, names)
     return CsvForm(
         names,
         delimiter=mark,
@@ -485,13 +490,33 @@ def _decoded(path: Path, encoding: str) -> bytes:
         raise _not_text(path, encoding) from None
 
 
-def _western(text: bytes) -> str:
-    """Return the encoding of a whole file that was read as Latin-1; its first lines may not show it."""
-    return western_encoding(text.decode().encode("latin-1"))
+def _refuse_two_encodings(path: Path, raw: bytes) -> None:
+    """Refuse a file that is not UTF-8 and has lines that are: each name would be one person here, another there."""
+    if len(_LETTER_IN_UTF8.findall(raw)) < _TWO:
+        return
+    lines = [(number, _is_utf8(line)) for number, line in enumerate(raw.split(b"\n"), 1) if not line.isascii()]
+    inside, outside = ([number for number, utf8 in lines if utf8 is wanted] for wanted in (True, False))
+    if min(len(inside), len(outside)) < _TWO:
+        return
+    fewer, which = min((inside, "in UTF-8 "), (outside, ""), key=lambda lines: len(lines[0]))
+    many, others = (count_of(len(lines), "line is", "lines are") for lines in (inside, outside))
+    rule = f"{many} in UTF-8, and {others} not: the first of these {which}is line {fewer[0]}"
+    hint = (
+        "write all of the file in UTF-8; where parts in two encodings were joined, convert each, then join them again"
+    )
+    raise refused(path.name, rule, hint, count=len(fewer))
+
+
+def _is_utf8(line: bytes) -> bool:
+    try:
+        line.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _not_text(path: Path, encoding: str) -> ReadError:
-    hint = 'name the encoding: encoding="latin-1" reads any text'
+    hint = 'write the file in UTF-8, or name the encoding it is in: encoding="cp1252" for one of Western Europe'
     return refused(path.name, f"is not {encoding} text throughout", hint)
 
 
@@ -624,7 +649,7 @@ def title_refused(name: str, first: Sequence[str | None], *, line: bool) -> Read
     """Return the error for a file that begins with a title in the place of the names of its columns."""
     named = sum(bool(cell) for cell in first)
     where = "its first line" if line else "the first row of its sheet"
-    rule = f"{where} should name {len(first)} columns and names {named}, as a title above the table does"
+    rule = f"{where} should name {len(first)} columns and names {named}, like a title above the table"
     hint = "delete the lines above the names of the columns, or give each column a name"
     return refused(name, rule, f"{hint}; --no-header where the line is data" if line else hint)
 
@@ -632,10 +657,3 @@ def title_refused(name: str, first: Sequence[str | None], *, line: bool) -> Read
 def _names_like(first: Sequence[str]) -> bool:
     """True when a first line with repetitions is still made of names (a header with duplicate names)."""
     return all(re.fullmatch(r"[A-Za-z_][\w .-]*", cell) for cell in first)
-
-
-def _check_names(path: Path, names: Sequence[str]) -> None:
-    twice = sorted(name for name, times in Counter(names).items() if times > 1)
-    if twice:
-        rule = f"has {count_of(len(twice), 'column name that occurs', 'column names that occur')} twice"
-        raise refused(path.name, rule, "give each column a name of its own", values=twice, count=len(twice))

@@ -83,7 +83,7 @@ def supported(dtype: pl.DataType) -> bool:
 
 def first_look(attribute: Attribute, dtype: pl.DataType, *, padded: bool = False) -> pl.Expr:
     """Return the codes of the attribute's column; ASK where the expression cannot decide."""
-    raw = pl.col(attribute.column or attribute.name)
+    raw = pl.col(attribute.column_name)
     domain = attribute.values
     textual = isinstance(dtype, pl.String | pl.Categorical | pl.Enum)
     if isinstance(domain, Values):
@@ -111,7 +111,7 @@ def settle(attribute: Attribute, codes: np.ndarray, leftover: pl.Series) -> Enco
     at = np.flatnonzero(codes == ASK)
     if isinstance(attribute.values, Grid | Edges) and isinstance(leftover.dtype, pl.String):
         # Texts like 39.5 on a grid of integers: the float arithmetic settles nearly all of them at once.
-        name = attribute.column or attribute.name
+        name = attribute.column_name
         number = numbers_with_point(pl.col(name), attribute.numbers)
         looked = pl.DataFrame({name: leftover}).with_columns(  # where it can tell nothing, it is one ASK for all
             _decimals(attribute, attribute.values, number, leftover.dtype, padded=True).fill_null(ASK).alias("code")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
@@ -10,16 +11,32 @@ from sfumato.errors import Problem, ReadError, count_of
 from sfumato.io.decode_cell import NULL, OUTSIDE
 from sfumato.schema import Attribute, Days, Edges, Grid, Values
 
-__all__ = ["LAST_DIGITS_LOST", "READ_AS_TEXT", "cell_problems", "guessed_reading", "missing_columns", "refused"]
+__all__ = [
+    "LAST_DIGITS_LOST",
+    "READ_AS_TEXT",
+    "cell_problems",
+    "guessed_reading",
+    "missing_columns",
+    "refuse_names_twice",
+    "refused",
+]
 
 VALUES_KEPT = 1_000
-LAST_DIGITS_LOST = "of 2^53 or more held as a float, as spreadsheets do, which keeps the first 15 digits only"
+LAST_DIGITS_LOST = "of 2^53 or more stored as a float, as in spreadsheets, which keeps only the first 15 digits"
 READ_AS_TEXT = "save the column as text, or read it as text or whole numbers (dtype=str in pandas)"
 
 
 def refused(where: str, rule: str, hint: str, *, values: Sequence[str] = (), count: int | None = None) -> ReadError:
     """Return the error for a file or frame that cannot be read."""
     return ReadError(Problem(where, rule, hint, count=count, values=tuple(values)))
+
+
+def refuse_names_twice(where: str, names: Sequence[str]) -> None:
+    """Raise where columns share a name."""
+    twice = sorted(name for name, times in Counter(names).items() if times > 1)
+    if twice:
+        rule = f"has {count_of(len(twice), 'column name that occurs', 'column names that occur')} twice"
+        raise refused(where, rule, "give each column a name of its own", values=twice, count=len(twice))
 
 
 def guessed_reading(name: str, guesses: Sequence[str]) -> ReadError:
@@ -38,9 +55,7 @@ def missing_columns(absent: Sequence[Attribute], columns: Sequence[str], *, gues
     if guessed:
         hint += "; if the file has no header line, say header=False (--no-header)"
     return [
-        Problem(
-            attribute.where, f"the column {attribute.column or attribute.name} is missing", hint, values=tuple(columns)
-        )
+        Problem(attribute.where, f"the column {attribute.column_name} is missing", hint, values=tuple(columns))
         for attribute in absent
     ]
 
@@ -65,7 +80,7 @@ def cell_problems(
 
 def _worded(attribute: Attribute, sign: int, values: Sequence[str], rows: int) -> tuple[str, str]:
     count = len(values)
-    column = f"column {attribute.column or attribute.name}"
+    column = f"column {attribute.column_name}"
     many = f"{count_of(count, 'distinct value')} in {count_of(rows, 'row')}"
     domain = attribute.domain
     if sign == NULL:
@@ -82,6 +97,11 @@ def _worded(attribute: Attribute, sign: int, values: Sequence[str], rows: int) -
             read = "read it with dtype=str (pandas) or as text, so that 01067 stays 01067"
             what = f"{count_of(short, 'of them is a code', 'of them are codes')} without the leading zeros"
             return f"{column} has {many} not among its declared values; {what}", read
+        alike = _in_other_case(domain, values) if isinstance(domain, Values) else 0
+        if alike:
+            what = f"{count_of(alike, 'of them differs', 'of them differ')} from a declared one only in capital letters"
+            said = "spell the declared values as the file does (true and false for a column of booleans)"
+            return f"{column} has {many} not among its declared values; {what}", said
         if attribute.declared_tree:
             file = f" {attribute.hierarchy}" if attribute.hierarchy else ""
             return (
@@ -101,6 +121,12 @@ def _without_zeros(domain: Values, texts: Sequence[str]) -> int:
     lengths = {len(name) for name in domain.names if name.startswith("0") and name.isdigit()}
     numbers = [number for text in texts if (number := text.removesuffix(".0")).isascii() and number.isdigit()]
     return sum(any(number.zfill(length) in domain.index for length in lengths) for number in numbers)
+
+
+def _in_other_case(domain: Values, texts: Sequence[str]) -> int:
+    """Count the texts that are declared values but for capital letters: a boolean True is read as true."""
+    known = {name.casefold() for name in domain.names}
+    return sum(text.casefold() in known for text in texts)
 
 
 def _unread(attribute: Attribute, *, one: bool) -> tuple[str, str]:

@@ -26,7 +26,6 @@ import re
 import xml.etree.ElementTree as ET
 import zipfile
 import zlib
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
@@ -39,8 +38,8 @@ from numpy.typing import NDArray
 from sfumato.errors import count_of
 from sfumato.io.decode_cell import canonical_text
 from sfumato.io.dialect import title_like, title_refused
-from sfumato.io.errors import refused
-from sfumato.limits import engine_path, most_unpacked
+from sfumato.io.errors import refuse_names_twice, refused
+from sfumato.raw_files import engine_path, most_unpacked
 from sfumato.schema import Grid
 
 __all__ = ["CELLS_LIMIT", "ContainerError", "OldWorkbook", "Sheet", "open_sheet"]
@@ -122,10 +121,7 @@ def _sheet(path: Path, rows: Iterator[tuple[int, Sequence[Any]]]) -> Sheet:
     if title_like(texts):
         raise title_refused(path.name, texts, line=False)
     names = tuple(text or f"column_{at}" for at, text in enumerate(texts, 1))
-    twice = sorted(name for name, times in Counter(names).items() if times > 1)
-    if twice:
-        rule = f"has {len(twice)} column names that occur twice"
-        raise refused(path.name, rule, "give each column a name of its own", values=twice, count=len(twice))
+    refuse_names_twice(path.name, names)
     columns: tuple[list[Any], ...] = tuple([] for _ in names)
     blank, lines = 0, []
     for number, row in rows:

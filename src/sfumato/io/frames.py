@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
@@ -13,7 +12,7 @@ import polars as pl
 
 from sfumato.io.decode_cell import canonical_text
 from sfumato.io.encode import cell_and_certainty
-from sfumato.io.errors import refused
+from sfumato.io.errors import refuse_names_twice, refused
 from sfumato.io.spark import Sql, by_bytes, collected, counted, is_spark, quoted
 from sfumato.schema import Grid
 
@@ -127,14 +126,14 @@ def open_frame(data: Any) -> tuple[tuple[str, ...], pl.LazyFrame | InMemory | Gr
         data.columns = list(pandas_names)
         data = _with_index(data)
     elif hasattr(data, "column_names") and isinstance(data.column_names, list):
-        _check_names([str(name) for name in data.column_names])
+        refuse_names_twice("the frame", [str(name) for name in data.column_names])
     try:
         frame = nw.from_native(data)
     except TypeError:
         hint = "give a path, or a pandas, polars, pyarrow, duckdb or pyspark frame"
         raise refused("data", f"is not a table ({type(data).__name__})", hint) from None
     columns = tuple(str(name) for name in frame.collect_schema().names())
-    _check_names(columns)
+    refuse_names_twice("the frame", columns)
     if isinstance(frame, nw.LazyFrame):
         return columns, _distinguished(frame)
     return columns, InMemory(frame)
@@ -177,19 +176,12 @@ def _cell(x: Any, grid: Grid) -> tuple[Any, Any]:
     return (x >= low) & (x < high) & (code < float(grid.size)) & sure, (code + 0.5) * step + low
 
 
-def _check_names(names: Sequence[str]) -> None:
-    twice = sorted(name for name, times in Counter(names).items() if times > 1)
-    if twice:
-        rule = f"has {len(twice)} column names that occur twice"
-        raise refused("the frame", rule, "give each column a name of its own", values=twice, count=len(twice))
-
-
 def _pandas_names(data: Any) -> tuple[str, ...] | None:
     """Column names of a pandas frame as texts, None for anything else."""
     if type(data).__module__.partition(".")[0] != "pandas" or not hasattr(data, "columns"):
         return None
     names = tuple(str(name) for name in data.columns)
-    _check_names(names)
+    refuse_names_twice("the frame", names)
     return names
 
 
@@ -204,7 +196,7 @@ def _with_index(data: Any) -> Any:
         return data.reset_index(drop=True)
     free = next(name for at in itertools.count() if (name := f"index_{at}" if at else "index") not in data.columns)
     names = [free if name is None else str(name) for name in index.names]
-    _check_names([*names, *map(str, data.columns)])
+    refuse_names_twice("the frame", [*names, *map(str, data.columns)])
     return data.set_axis(index.set_names(names)).reset_index()
 
 

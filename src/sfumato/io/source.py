@@ -19,7 +19,7 @@ from sfumato.io.errors import refused
 from sfumato.io.excel import Sheet, open_sheet
 from sfumato.io.frames import KINDS, ROWS, Grouped, InMemory, open_frame
 from sfumato.io.spark import is_session, spark_frame
-from sfumato.limits import engine_path
+from sfumato.raw_files import engine_path
 from sfumato.schema import Grid
 
 __all__ = ["KINDS", "ROWS", "Source", "guarded", "open_source", "slices"]

@@ -184,7 +184,7 @@ def spark_session(*, master: str | None = None, remote: str | None = None) -> An
     """Return a session of Spark: of a Connect server (`remote`), or of a cluster or this machine (`master`)."""
     if (master is None) == (remote is None):
         hint = "--master local[2], or --remote sc://host:15002"
-        raise ParameterError("engine", "spark", "needs a master or a remote server, one of them", hint=hint)
+        raise ParameterError("engine", "spark", "needs either a master or a remote server", hint=hint)
     found = None if remote is None else _REMOTE.fullmatch(remote)
     if remote is not None and found is None:
         raise ParameterError("remote", remote, "must be sc://host:port", hint="sc://localhost:15002")
@@ -196,7 +196,8 @@ def spark_session(*, master: str | None = None, remote: str | None = None) -> An
             if remote is not None:
                 from pyspark.sql.connect.session import SparkSession as Remote
 
-                return impatient(Remote.builder.remote(remote).getOrCreate(), _RETRIES)
+                # getOrCreate would return any open session, even of another server
+                return impatient(Remote.builder.remote(remote).create(), _RETRIES)
             from pyspark.sql import SparkSession
 
             plain = SparkSession.builder.master(master).config("spark.ui.showConsoleProgress", "false")

@@ -44,8 +44,8 @@ from sfumato.ledger.store import (
     spellings,
     writing,
 )
-from sfumato.limits import utf8_path
 from sfumato.randomness import Entropy
+from sfumato.raw_files import utf8_path
 from sfumato.release.atomic import NewFolder
 from sfumato.release.files import digest
 from sfumato.release.manifest import MANIFEST, plain_parameters
@@ -390,7 +390,7 @@ class Reservation:
                     (claim.rehearsal, json.dumps(promise.to_json()), self.entry),
                 )
         if problem:
-            raise ParameterError("entry", self.entry, problem, hint="it is marked as spent; a person must look at it")
+            raise ParameterError("entry", self.entry, problem, hint="it is marked as spent; somebody must check it")
 
     def refund(self, *, drew: bool) -> None:
         """Give the amount back; refused once anything was drawn."""
@@ -421,7 +421,7 @@ class Reservation:
             "and two releases together may leave somebody fewer values than each promises"
         )
         look = shell_command(["--against", operand(self.file.name)])
-        hint = f"try them together first ({look}, or sf.attacks.against), or say yes with allow_repeated=True"
+        hint = f"try them together first ({look}, or sf.attacks.against), or allow it with allow_repeated=True"
         raise ReleaseError(rule, hint=f"{hint} (--allow-repeated)")
 
     def intends(self, folder: str | PathLike[str], partial: str | PathLike[str]) -> None:

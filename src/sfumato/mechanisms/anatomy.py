@@ -24,8 +24,8 @@ from sfumato.declare import Whole, declare, parameter, to_json
 from sfumato.errors import Infeasible, ParameterError
 from sfumato.kernels.anatomy import bucket_values
 from sfumato.mechanisms.base import Gathered, Plan, Stage, needs_published
-from sfumato.mechanisms.bucket_release import IMPOSSIBLE, MEMBERSHIP, bucket_release
 from sfumato.mechanisms.conditions import refuse_spellings
+from sfumato.mechanisms.exact_release import IMPOSSIBLE, MEMBERSHIP, bucket_release
 from sfumato.randomness import Entropy
 from sfumato.release import Release, Residence
 from sfumato.schema import Schema
@@ -46,6 +46,7 @@ class Anatomy:
 
     name: ClassVar[str] = "anatomy"
     plain: ClassVar[str] = "Exact rows in groups with different private values"
+    recoding: ClassVar[str] = "drawn"
 
     l: Whole = parameter(  # noqa: E741
         "Each group has l different sensitive values.",

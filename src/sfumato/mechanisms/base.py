@@ -238,7 +238,7 @@ def gather(mechanism: Mechanism, table: Table, *, progress: Progress | None = No
     refuse_guesses(mechanism, table)
     needs = mechanism.needs(schema)
     counting = schema.several and says(mechanism, "counts_people")
-    if table.engine is not None and says(mechanism, "cuts_far"):
+    if table.engine is not None and says(mechanism, "cuts_in_two_phases"):
         return Gathered(
             schema,
             by_names={},

@@ -23,8 +23,8 @@ from sfumato.claims import Claim, LDiversity, Requirement, anonymity_parts, requ
 from sfumato.declare import declare, parameter, to_json
 from sfumato.errors import ParameterError
 from sfumato.mechanisms.base import Gathered, Plan, Stage, needs_published
-from sfumato.mechanisms.bucket_release import IMPOSSIBLE, MEMBERSHIP, bucket_release
 from sfumato.mechanisms.conditions import refuse_no_requirement, refuse_spellings
+from sfumato.mechanisms.exact_release import IMPOSSIBLE, MEMBERSHIP, bucket_release
 from sfumato.mechanisms.mondrian.cutting import CutRule, cut_table
 from sfumato.mechanisms.mondrian.to_release import tree_recoding
 from sfumato.randomness import Entropy
@@ -49,6 +49,7 @@ class Bucketize:
 
     name: ClassVar[str] = "bucketize"
     plain: ClassVar[str] = "Exact rows in groups, private values listed apart"
+    recoding: ClassVar[str] = "confidential"
 
     requirement: Requirement = parameter("What every group must satisfy.", example=LDiversity(3))
     _: KW_ONLY

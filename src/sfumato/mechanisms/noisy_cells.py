@@ -229,7 +229,7 @@ def mostly_noise(schema: Schema, cells: int, epsilon: Fraction, threshold: int) 
     found, rows = expected_noise(cells, epsilon, threshold)
     known = "declared in the schema" if schema.rows else "assumed, since the schema does not declare `rows`"
     rule = (
-        f"noise alone would report about {found:,.3g} cells with {rows:,.3g} rows that are nobody, in a table of "
+        f"noise alone would report about {found:,.3g} cells with {rows:,.3g} rows that belong to nobody, in a table of "
         f"{table:,} rows ({known}): {large(cells)} cells, counts from {threshold:,} on"
     )
     ways = ["ask for fewer cells (cut columns, coarser values, fewer columns)", "a larger epsilon"]
@@ -237,7 +237,7 @@ def mostly_noise(schema: Schema, cells: int, epsilon: Fraction, threshold: int) 
     if not _noisy(cells, epsilon, quiet, table):
         ways.append(f"threshold {quiet} (a false cell in one of {RARELY} releases)")
     ways += ["a public `rows` in the schema where the table is larger"] if not schema.rows else []
-    hint = f"{', '.join(ways)}; allow_noise=True (--allow-noise) publishes it all the same{carried_words(schema)}"
+    hint = f"{', '.join(ways)}; allow_noise=True (--allow-noise) publishes it anyway{carried_words(schema)}"
     return ParameterError("epsilon", _short(epsilon), rule, hint=hint)
 
 

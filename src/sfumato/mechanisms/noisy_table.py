@@ -109,6 +109,7 @@ class NoisyTable:
     name: ClassVar[str] = "noisy-table"
     plain: ClassVar[str] = "Noisy counts of all combinations of values"
     bounds_people: ClassVar[bool] = True
+    recoding: ClassVar[str] = "public"
 
     epsilon: Rational = like(PureDP, "epsilon")
     _: KW_ONLY

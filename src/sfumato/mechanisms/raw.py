@@ -12,14 +12,13 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import numpy as np
-
 from sfumato.claims import Claim, Nothing
 from sfumato.declare import declare, to_json
 from sfumato.mechanisms.base import Gathered, Plan, Stage, needs_published
+from sfumato.mechanisms.exact_release import exact_release
 from sfumato.randomness import Entropy
-from sfumato.release import Release, assemble
-from sfumato.schema import Labels, Schema
+from sfumato.release import Release
+from sfumato.schema import Schema
 
 __all__ = ["Raw"]
 
@@ -51,26 +50,5 @@ class Raw:
     def apply(self, counts: Gathered, entropy: Entropy) -> Release:
         """Give each combination of quasi-identifiers its own box."""
         schema, found = counts.schema, counts.published
-        width = len(schema.quasi)
-        quasi = found.codes[:, :width]
-        if width:
-            boxes, group = np.unique(quasi, axis=0, return_inverse=True)
-        else:
-            boxes, group = np.zeros((min(1, len(quasi)), 0), np.int32), np.zeros(len(quasi), np.int64)
-        group = group.reshape(-1)
-        tables, labels = Labels.exact(schema.quasi, boxes)
-        release, _ = assemble(
-            schema,
-            tables=tables,
-            labels=labels,
-            weight=np.bincount(group, weights=found.weights, minlength=len(boxes)).astype(np.int64),
-            group=np.arange(len(boxes)),
-            carried_group=group,
-            carried_codes=found.codes[:, width:],
-            carried_weight=found.weights,
-            claim=self.claim(schema),
-            mechanism=self.to_json(),
-            left_out=counts.left_out,
-            savable=False,
-        )
-        return release
+        made = {"claim": self.claim(schema), "mechanism": self.to_json()}
+        return exact_release(schema, found.codes, found.weights, left_out=counts.left_out, savable=False, **made)

@@ -40,7 +40,7 @@ class RefinedClasses:
     def require(self) -> None:
         """Raise `ReleaseError` where the refined classes do not satisfy the requirement."""
         if self.rows:
-            hint = f"{DERIVED_HINT}; or say yes with allow_derived=True (--allow-derived)"
+            hint = f"{DERIVED_HINT}; or allow it with allow_derived=True (--allow-derived)"
             raise ReleaseError(self.describe(), hint=hint)
 
     def describe(self) -> str:
@@ -108,9 +108,11 @@ def seen_by_key(table: Table, release: Release) -> SeenByKey | None:
     kept = counted.classes > 0
     if release.suppressed_group is not None:
         kept[release.suppressed_group] = False
-    alike = {a.name: int((kept & counted.alike(a.name, a.size)).sum()) for a, _ in held}
+    agree = {a: kept & counted.alike(a) for a, _ in held}
+    alike = {a.name: int(groups.sum()) for a, groups in agree.items()}
+    missing = {a.name: int((groups & counted.valueless(a)).sum()) for a, groups in agree.items()}
     alone = table.fingerprints()
-    return SeenByKey(counted.everyone, people_alone=alone.people_alone, alike=alike)
+    return SeenByKey(counted.everyone, people_alone=alone.people_alone, alike=alike, missing=missing)
 
 
 def _by_rows(release: Release) -> _Lines:

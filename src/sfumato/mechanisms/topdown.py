@@ -47,6 +47,7 @@ class TopDown:
     name: ClassVar[str] = "topdown"
     plain: ClassVar[str] = "The same coarser values in all rows, to predict one column"
     counts_people: ClassVar[bool] = True
+    recoding: ClassVar[str] = "public"
 
     k: Whole = parameter(
         "Every class has at least k people (rows, where the schema does not decide who they are).",

@@ -54,7 +54,7 @@ __all__ = [
     "spread",
     "steward_contents",
     "times",
-    "worst_of",
+    "worst_findings",
 ]
 
 
@@ -311,7 +311,7 @@ def release_contents(
         "ratios": {name: times(ratio) for name, ratio in panel.get("largest_ratios", {}).items()},
         "driven": panel.get("driven") if several else None,
         "misread": panel.get("misread") if several else None,
-        "quantiles": {_percent(share): figure(float(loss)) for share, loss in panel.get("quantiles", {}).items()},
+        "quantiles": {_quantile_name(share): figure(float(loss)) for share, loss in panel.get("quantiles", {}).items()},
         "drivers": [_driver(one) for one in panel.get("drivers", ())],
         "worst": [_population(one) for one in panel.get("worst_populations", ())],
         "populations": panel.get("populations"),
@@ -455,7 +455,7 @@ def _population(one: Mapping[str, Any]) -> dict[str, Any]:
     return {"where": dict(one["where"]), "rows": f"{one['rows']:,}", "loss": figure(float(one["loss"]))}
 
 
-def _percent(share: str) -> str:
+def _quantile_name(share: str) -> str:
     return f"{float(share):.4g}" if share not in ("0.0", "1.0") else {"0.0": "smallest", "1.0": "largest"}[share]
 
 
@@ -513,7 +513,7 @@ def noisy(point: Point) -> bool:
     return bool(point.claim.get("kind") == "proved")
 
 
-def worst_of(point: Point) -> list[str]:
+def worst_findings(point: Point) -> list[str]:
     """The worst that was found in a release: how far a belief grows, and a value that a group rules out."""
     said = []
     ratios = {name: float(ratio) for name, ratio in point.panel.get("largest_ratios", {}).items()}
@@ -729,7 +729,7 @@ def _recommendation(
         "promises": point.promises,
         "membership": membership(point.form),
         "membership_public": chosen.membership_public,
-        "worst": worst_of(point),
+        "worst": worst_findings(point),
         "noisy": noisy(point),
         **figures_of(point),
         "bound": None if point.bound is None else figure(point.bound),

@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sfumato.errors import ParameterError
+from sfumato.exact import Number, index, rational
 from sfumato.randomness.entropy import Entropy, Words
-from sfumato.randomness.parameters import Exact, exact, whole
 
 __all__ = ["binomial", "binomial_pmf"]
 
@@ -30,10 +30,10 @@ ALL = np.uint64(2**64 - 1)
 
 
 @overload
-def binomial(n: int, f: Exact, entropy: Entropy) -> int: ...
+def binomial(n: int, f: Number, entropy: Entropy) -> int: ...
 @overload
-def binomial(n: NDArray[np.int64], f: Exact, entropy: Entropy) -> NDArray[np.int64]: ...
-def binomial(n: ArrayLike, f: Exact, entropy: Entropy) -> int | NDArray[np.int64]:
+def binomial(n: NDArray[np.int64], f: Number, entropy: Entropy) -> NDArray[np.int64]: ...
+def binomial(n: ArrayLike, f: Number, entropy: Entropy) -> int | NDArray[np.int64]:
     """Draw how many of `n` trials succeed, each with probability f; of each entry where n is an array.
 
     Order of the words: trials are numbered through, 64 to a word, lowest bit first, in chunks of 2^21
@@ -42,7 +42,7 @@ def binomial(n: ArrayLike, f: Exact, entropy: Entropy) -> int | NDArray[np.int64
     probability = _probability(f)
     trials = np.asarray(n)
     if trials.ndim == 0:
-        whole("n", n, least=0)
+        index("n", n, least=0)
     if not np.issubdtype(trials.dtype, np.integer) and trials.size:
         raise ParameterError("n", str(trials.dtype), "must hold whole numbers")
     if trials.size and int(trials.min()) < 0:
@@ -51,16 +51,16 @@ def binomial(n: ArrayLike, f: Exact, entropy: Entropy) -> int | NDArray[np.int64
     return int(counts[0]) if trials.ndim == 0 else counts.reshape(trials.shape)
 
 
-def binomial_pmf(n: int, f: Exact, k: int) -> Fraction:
+def binomial_pmf(n: int, f: Number, k: int) -> Fraction:
     """Return P(binomial(n, f) = k), an exact fraction."""
-    probability, n, k = _probability(f), whole("n", n, least=0), whole("k", k, least=0)
+    probability, n, k = _probability(f), index("n", n, least=0), index("k", k, least=0)
     if k > n:
         return Fraction(0)
     return Fraction(math.comb(n, k)) * probability**k * (1 - probability) ** (n - k)
 
 
-def _probability(f: Exact) -> Fraction:
-    probability = exact("f", f)
+def _probability(f: Number) -> Fraction:
+    probability = rational("f", f)
     if not 0 <= probability <= 1:
         raise ParameterError("f", f, "must lie in [0, 1]")
     return probability

@@ -27,7 +27,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import ParameterError
-from sfumato.randomness.parameters import read_size, whole
+from sfumato.exact import index
+from sfumato.randomness.parameters import read_size
 
 __all__ = ["Entropy", "Words"]
 
@@ -164,7 +165,7 @@ class Entropy:
 
         The low bits of as many words as n needs, first word lowest; values of n or more are drawn again.
         """
-        bits = (whole("n", n, least=1) - 1).bit_length()
+        bits = (index("n", n, least=1) - 1).bit_length()
         if bits == 0:
             return 0
         while True:
@@ -177,7 +178,7 @@ class Entropy:
 
         One word each, in order; those rejected are drawn again, in order, until none is.
         """
-        bits, size = (whole("n", n, least=1) - 1).bit_length(), read_size(size)
+        bits, size = (index("n", n, least=1) - 1).bit_length(), read_size(size)
         if bits > 63:
             return np.fromiter((self.below(n) for _ in range(size)), dtype=object, count=size)
         values = np.zeros(size, dtype=np.int64)

@@ -22,10 +22,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import ParameterError
+from sfumato.exact import Number, index, rational
 from sfumato.randomness.enclosure import Rate, context, rational_rate
 from sfumato.randomness.entropy import Entropy
 from sfumato.randomness.geometric import DIGITS, WORKING_DIGITS, discrete_laplace, exp_minus
-from sfumato.randomness.parameters import Exact, exact, read_size, whole
+from sfumato.randomness.parameters import read_size
 from sfumato.randomness.refinement import at_least
 
 __all__ = ["discrete_gaussian", "discrete_gaussian_pmf"]
@@ -36,13 +37,13 @@ LARGEST_PMF = 10**8  # variance up to which the law is added up term by term
 
 def read_variance(value: object) -> Fraction:
     """Return the variance as an exact fraction in the range the sampler is proved for."""
-    variance = exact("variance", value)
+    variance = rational("variance", value)
     if not SMALLEST <= variance <= LARGEST:
         raise ParameterError("variance", value, "must lie between 1e-6 and 1e18", hint="try 100")
     return variance
 
 
-def discrete_gaussian(variance: Exact, size: int, entropy: Entropy) -> NDArray[np.int64]:
+def discrete_gaussian(variance: Number, size: int, entropy: Entropy) -> NDArray[np.int64]:
     """Draw `size` whole numbers x with P(x) ~ e^(-x^2 / (2 variance)).
 
     Order of the words: tries of all draws that are open, then their coins, until none is open.
@@ -85,9 +86,9 @@ def _whole_root(variance: Fraction) -> int:
     return isqrt(variance.numerator // variance.denominator)
 
 
-def discrete_gaussian_pmf(variance: Exact, x: int) -> Decimal:
+def discrete_gaussian_pmf(variance: Number, x: int) -> Decimal:
     """Return P(discrete_gaussian = x) to 50 digits (relative error below 10^-48), for variances up to 10^8."""
-    spread, x = read_variance(variance), abs(whole("x", x, least=-(1 << 63)))
+    spread, x = read_variance(variance), abs(index("x", x, least=-(1 << 63)))
     if spread > LARGEST_PMF:
         raise ParameterError("variance", str(spread), f"must be at most {LARGEST_PMF} for its law")
     work = context(WORKING_DIGITS)

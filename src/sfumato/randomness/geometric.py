@@ -25,9 +25,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import ParameterError
+from sfumato.exact import Number, index, rational
 from sfumato.randomness.enclosure import context, rational_rate
 from sfumato.randomness.entropy import Entropy
-from sfumato.randomness.parameters import Exact, exact, read_epsilon, read_size, whole
+from sfumato.randomness.parameters import read_epsilon, read_size
 from sfumato.randomness.refinement import floors
 
 __all__ = [
@@ -48,12 +49,12 @@ PRACTICALLY_EXACT: Final = Fraction(369, 100)
 """From this epsilon on the discrete Laplace law is off by less than 1/20 on average: 1 / sinh(epsilon)."""
 
 
-def geometric(epsilon: Exact, size: int, entropy: Entropy) -> NDArray[np.int64]:
+def geometric(epsilon: Number, size: int, entropy: Entropy) -> NDArray[np.int64]:
     """Draw `size` whole numbers g >= 0 with P(g) ~ e^(-epsilon g)."""
     return floors(read_size(size), rational_rate(read_epsilon(epsilon)), entropy)
 
 
-def discrete_laplace(epsilon: Exact, size: int, entropy: Entropy) -> NDArray[np.int64]:
+def discrete_laplace(epsilon: Number, size: int, entropy: Entropy) -> NDArray[np.int64]:
     """Draw `size` whole numbers x with P(x) ~ e^(-epsilon |x|).
 
     The words of all first geometrics are read before those of the second.
@@ -63,9 +64,9 @@ def discrete_laplace(epsilon: Exact, size: int, entropy: Entropy) -> NDArray[np.
     return drawn[:size] - drawn[size:]
 
 
-def bernoulli_exp(a: Exact, size: int, entropy: Entropy) -> NDArray[np.bool_]:
+def bernoulli_exp(a: Number, size: int, entropy: Entropy) -> NDArray[np.bool_]:
     """Draw `size` coins that come up true with probability e^-a, a >= 0. For a = 0 no word is read."""
-    rate, size = exact("a", a), read_size(size)
+    rate, size = rational("a", a), read_size(size)
     if rate < 0:
         raise ParameterError("a", a, "must be at least 0", hint="the probability is e^-a")
     if rate == 0:
@@ -80,25 +81,25 @@ def exp_minus(a: Fraction, digits: int = WORKING_DIGITS) -> Decimal:
     return context(digits).plus(power)
 
 
-def geometric_pmf(epsilon: Exact, g: int) -> Decimal:
+def geometric_pmf(epsilon: Number, g: int) -> Decimal:
     """Return P(geometric = g) = (1 - p) p^g to 50 digits (relative error below 10^-48)."""
-    rate, g = read_epsilon(epsilon), whole("g", g, least=0)
+    rate, g = read_epsilon(epsilon), index("g", g, least=0)
     work = context(WORKING_DIGITS)
     value = work.multiply(work.subtract(Decimal(1), exp_minus(rate)), exp_minus(rate * g))
     return context(DIGITS).plus(value)
 
 
-def discrete_laplace_pmf(epsilon: Exact, x: int) -> Decimal:
+def discrete_laplace_pmf(epsilon: Number, x: int) -> Decimal:
     """Return P(discrete_laplace = x) = (1 - p)/(1 + p) p^|x| to 50 digits (relative error below 10^-48)."""
-    rate, x = read_epsilon(epsilon), abs(whole("x", x, least=-(1 << 63)))
+    rate, x = read_epsilon(epsilon), abs(index("x", x, least=-(1 << 63)))
     work, p = context(WORKING_DIGITS), exp_minus(rate)
     factor = work.divide(work.subtract(Decimal(1), p), work.add(Decimal(1), p))
     return context(DIGITS).plus(work.multiply(factor, exp_minus(rate * x)))
 
 
-def discrete_laplace_tail(epsilon: Exact, t: int) -> Decimal:
+def discrete_laplace_tail(epsilon: Number, t: int) -> Decimal:
     """Return P(discrete_laplace >= t) to 50 digits: p^t/(1 + p) for t >= 1, 1 - p^(1-t)/(1 + p) below."""
-    rate, t = read_epsilon(epsilon), whole("t", t, least=-(1 << 63))
+    rate, t = read_epsilon(epsilon), index("t", t, least=-(1 << 63))
     work = context(WORKING_DIGITS)
     beyond = work.divide(exp_minus(rate * (t if t >= 1 else 1 - t)), work.add(Decimal(1), exp_minus(rate)))
     return context(DIGITS).plus(beyond if t >= 1 else work.subtract(Decimal(1), beyond))

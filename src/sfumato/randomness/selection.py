@@ -30,10 +30,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sfumato.errors import ParameterError
+from sfumato.exact import Number, rational
 from sfumato.randomness.enclosure import Rate, context, exponential, natural_log, rational_rate, sign_of_exponentials
 from sfumato.randomness.entropy import Entropy
 from sfumato.randomness.geometric import DIGITS, exp_minus
-from sfumato.randomness.parameters import Exact, exact, read_epsilon
+from sfumato.randomness.parameters import read_epsilon
 from sfumato.randomness.refinement import WORD_BITS, append_word, at_least
 
 __all__ = [
@@ -172,8 +173,8 @@ FIRST_COINS = 64
 
 def exponential_choice(
     scores: Sequence[int | Fraction] | NDArray[Any],
-    epsilon: Exact,
-    sensitivity: Exact,
+    epsilon: Number,
+    sensitivity: Number,
     entropy: Entropy,
     *,
     monotone: bool = False,
@@ -212,8 +213,8 @@ def _first(candidates: Candidates, numerator: int, bits: int, low: int, high: in
 
 def exponential_choice_pmf(
     scores: Sequence[int | Fraction] | NDArray[Any],
-    epsilon: Exact,
-    sensitivity: Exact,
+    epsilon: Number,
+    sensitivity: Number,
     *,
     monotone: bool = False,
     weights: Sequence[int | Fraction] | NDArray[Any] | None = None,
@@ -233,8 +234,8 @@ def exponential_choice_pmf(
 
 def permute_and_flip(
     scores: Sequence[int | Fraction] | NDArray[Any],
-    epsilon: Exact,
-    sensitivity: Exact,
+    epsilon: Number,
+    sensitivity: Number,
     entropy: Entropy,
     *,
     monotone: bool = False,
@@ -265,8 +266,8 @@ def _coins(candidates: Candidates, chosen: NDArray[np.int64], entropy: Entropy) 
 
 def permute_and_flip_pmf(
     scores: Sequence[int | Fraction] | NDArray[Any],
-    epsilon: Exact,
-    sensitivity: Exact,
+    epsilon: Number,
+    sensitivity: Number,
     *,
     monotone: bool = False,
 ) -> list[Decimal]:
@@ -291,9 +292,9 @@ def permute_and_flip_pmf(
     return found
 
 
-def _slope(epsilon: Exact, sensitivity: Exact, *, monotone: bool) -> Fraction:
+def _slope(epsilon: Number, sensitivity: Number, *, monotone: bool) -> Fraction:
     """Return c: what one unit of score adds to the exponent."""
-    span = exact("sensitivity", sensitivity)
+    span = rational("sensitivity", sensitivity)
     if span <= 0:
         raise ParameterError("sensitivity", sensitivity, "must be above 0")
     return read_epsilon(epsilon) / (span if monotone else 2 * span)
@@ -341,9 +342,9 @@ def rounded_log2_sums(coefficients: ArrayLike, arguments: ArrayLike, divisors: A
     return steps
 
 
-def rounded_sensitivity(sensitivity: Exact) -> int:
+def rounded_sensitivity(sensitivity: Number) -> int:
     """Return the sensitivity in steps that scores of this real sensitivity have after rounding."""
-    span = exact("sensitivity", sensitivity)
+    span = rational("sensitivity", sensitivity)
     if span <= 0:
         raise ParameterError("sensitivity", sensitivity, "must be above 0")
     return math.ceil(span * STEPS) + 1

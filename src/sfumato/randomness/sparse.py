@@ -30,6 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import ParameterError
+from sfumato.exact import Number, index
 from sfumato.randomness.enclosure import Rate, context
 from sfumato.randomness.entropy import Entropy
 from sfumato.randomness.geometric import (
@@ -39,7 +40,7 @@ from sfumato.randomness.geometric import (
     discrete_laplace_tail,
     geometric,
 )
-from sfumato.randomness.parameters import Exact, read_epsilon, whole
+from sfumato.randomness.parameters import read_epsilon
 from sfumato.randomness.refinement import at_least, floors
 
 __all__ = ["Hits", "hit_rate", "miss_rate", "sparse_noise", "sparse_noise_pmf"]
@@ -177,7 +178,7 @@ OccupiedCells = Mapping[int, int] | tuple[Sequence[int] | NDArray[Any], Sequence
 def sparse_noise(
     cells: int,
     occupied: OccupiedCells,
-    epsilon: Exact,
+    epsilon: Number,
     threshold: int,
     entropy: Entropy,
     *,
@@ -213,7 +214,7 @@ def sparse_noise(
 
 
 def sparse_noise_pmf(
-    cells: int, occupied: OccupiedCells, epsilon: Exact, threshold: int, outcome: OccupiedCells
+    cells: int, occupied: OccupiedCells, epsilon: Number, threshold: int, outcome: OccupiedCells
 ) -> Decimal:
     """Return the probability that exactly the cells and counts of `outcome` are reported.
 
@@ -236,10 +237,10 @@ def sparse_noise_pmf(
 
 
 def _public(cells: int, threshold: int, epsilon: Fraction) -> tuple[int, int]:
-    number = whole("cells", cells, least=1)
+    number = index("cells", cells, least=1)
     if number > LARGEST_TABLE:
         raise ParameterError("cells", f"2^{number.bit_length() - 1} or more", "must be at most 2^512")
-    if (threshold := whole("threshold", threshold, least=-(1 << 63))) < 1:
+    if (threshold := index("threshold", threshold, least=-(1 << 63))) < 1:
         raise ParameterError("threshold", threshold, "must be at least 1", hint="1 reports every positive count")
     if threshold * epsilon > LARGEST_POWER:
         raise ParameterError("threshold", threshold, "times epsilon must be at most 10^15")

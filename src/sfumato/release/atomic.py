@@ -30,7 +30,7 @@ from types import TracebackType
 from typing import BinaryIO, Self
 
 from sfumato.errors import ParameterError, ReleaseError, SfumatoError
-from sfumato.limits import utf8_path
+from sfumato.raw_files import utf8_path
 from sfumato.release.manifest import MANIFEST
 from sfumato.visible import operand, shell_command
 

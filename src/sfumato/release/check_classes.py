@@ -114,7 +114,7 @@ def examine_rows(
 ) -> Examined:
     """Examine one table of rows; `columns` says where each attribute stands, `people` what was declared of people.
 
-    `count` names a column that says for how many rows a line stands.
+    `count` names a column that says how many rows a line stands for.
     """
     names = [*columns.values(), *([groups] if groups is not None else []), *([count] if count is not None else [])]
     rows = tally(frame, names, "data")
@@ -186,12 +186,12 @@ def examine_bucket_tables(
     if not all(number is not None and _NUMBER.fullmatch(number) for number in numbers):
         examined.problems.append(Problem(group, "must hold whole numbers, which say nothing about a group"))
     if (times > 1).any() or held.select(group, *values).is_duplicated().any():
-        rule = "tells some values of a group on several lines, whose order could link them to people"
+        rule = "lists some values of a group on several lines, whose order could link them to people"
         examined.problems.append(Problem(count, rule, "publish the file as it was saved"))
     off = int((sizes != carried).sum())
     if off:
         examined.problems.append(
-            Problem(group, f"{count_of(off, 'group has', 'groups have')} other sizes in the two tables", count=off)
+            Problem(group, f"{count_of(off, 'group has', 'groups have')} different sizes in the two tables", count=off)
         )
     examined.texts = {a.name: distinct_texts(boxes[a.name])[0] for a in schema.quasi}
     examined.texts |= {name: texts for name, (texts, _) in values.items()}

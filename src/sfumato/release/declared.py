@@ -23,6 +23,8 @@ from sfumato.errors import Problem, count_of
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
+    from sfumato.schema import Attribute
+
 __all__ = [
     "ALL",
     "CLASS",
@@ -66,11 +68,27 @@ class DeclaredPeople:
         group, code, people = self.values[name]
         return csr_matrix((people, (group, code)), shape=(len(self.classes), size), dtype=np.int64)
 
-    def alike(self, name: str, size: int) -> np.ndarray:
-        """Say of each group whether one value of an attribute is that of everybody in it."""
-        most = np.asarray(self.histogram(name, size).max(axis=1).todense()).ravel()
-        found: np.ndarray = most == self.classes
+    def alike(self, attribute: Attribute) -> np.ndarray:
+        """Say of each group whether one value of an attribute is that of everybody in it, or is missing for everybody.
+
+        That everybody lacks a value in some row does not count where somebody has one in another.
+        """
+        counts = self.histogram(attribute.name, attribute.size)
+        shared = counts.max(axis=1).toarray().ravel() == self.classes
+        known = self._known(attribute).max(axis=1).toarray().ravel() == self.classes
+        found: np.ndarray = shared & (known | self.valueless(attribute))
         return found
+
+    def valueless(self, attribute: Attribute) -> np.ndarray:
+        """Say of each group whether nobody in it has a value of an attribute."""
+        found: np.ndarray = np.asarray(self._known(attribute).sum(axis=1)).ravel() == 0
+        return found
+
+    def _known(self, attribute: Attribute) -> csr_matrix:
+        """Return the histogram of an attribute with nobody under the codes that mean no value."""
+        keep = np.ones((1, attribute.size), np.int64)
+        keep[0, list(attribute.no_value_codes)] = 0
+        return self.histogram(attribute.name, attribute.size).multiply(keep).tocsr()
 
 
 def people_columns(quasi: Sequence[str]) -> tuple[str, ...]:
@@ -119,7 +137,7 @@ def stated_by(
     )
     for kind, labels, about, text, people in lines:
         if (kind, labels, about, text) in seen or kind not in (CLASS, ALL):
-            return Problem(PEOPLE, "says something twice, or of neither a class nor all", _HINT)
+            return Problem(PEOPLE, "repeats a line, or has one about neither a class nor the whole table", _HINT)
         seen.add((kind, labels, about, text))
         if kind == ALL and not about:
             everyone = people

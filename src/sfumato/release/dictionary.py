@@ -114,8 +114,10 @@ def dictionary(release: Release, files: Mapping[str, PublishedTable], *, counts:
     ]
     lines += ["- `manifest.json`: the same facts for programs, with the SHA-256 of every file", ""]
     lines += ["## What is promised", "", *_paragraphs(release.claim.describe())]
-    if release.left_out and release.claim.kind == "checked":
-        lines += [f"{count_of(release.left_out, 'record is', 'records are')} left out of the data.", ""]
+    gone, capped = release.left_out or 0, release.capped or 0
+    if gone and release.claim.kind == "checked":
+        why = f", {capped} of them because a person has more rows than are kept" if capped else ""
+        lines += [f"{count_of(gone + capped, 'record is', 'records are')} left out of the data{why}.", ""]
     if release.people is not None:
         lines += [_KEYED.format(people=release.people.everyone), ""]
     lines += ["Check it with `sfumato verify` on this folder.", "", "## How it was made", ""]

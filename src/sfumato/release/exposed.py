@@ -110,11 +110,11 @@ def _of_classes(release: Release) -> tuple[str, ...]:
     warnings = list(release.few_missing.values())
     warnings += [f"{alone}. Ask for k as well (--k)"] if (alone := exposed.alone()) else []
     if isinstance(asked, Requirement) and not asked.reads_sensitive:
-        seen = exposed.alike if release.seen_by_key is None else release.seen_by_key.alike
+        seen = exposed if release.seen_by_key is None else release.seen_by_key
         what = "all rows have one value" if release.seen_by_key is None else "everybody has one value in common"
         of = {
-            name: f"{exposed.among(number)} {what}{_valueless(exposed.missing.get(name, 0), number)}"
-            for name, number in seen.items()
+            name: f"{exposed.among(number)} {what}{_valueless(seen.missing.get(name, 0), number)}"
+            for name, number in seen.alike.items()
             if number
         }
         warnings += [f"nothing is promised of {name}, and {all_}. {_ASK_BOTH}" for name, all_ in of.items()]

@@ -17,7 +17,7 @@ import polars as pl
 
 from sfumato.errors import ReleaseError
 from sfumato.io.excel import open_sheet
-from sfumato.limits import engine_path, guarded_from_zlib, packing_of, unpacked, western_encoding
+from sfumato.raw_files import engine_path, guarded_from_zlib, packing_of, unpacked, western_encoding
 from sfumato.release.workbook import read_workbook
 
 __all__ = [
@@ -78,8 +78,8 @@ def opened(path: Path, *, separator: str | None = None, marks: bool = False) -> 
     text = None
     if packing_of(head):
         if marks:
-            hint = "take the folder as it was saved"
-            raise ReleaseError(f"{path.name} is compressed, and was not saved so", hint=hint)
+            hint = "use the folder as it was saved"
+            raise ReleaseError(f"{path.name} is compressed, but was not saved that way", hint=hint)
         text = _unpacked(path)
         head = text[:65_536]
     if not head.strip():
@@ -121,7 +121,7 @@ def _refuse_metadata(path: Path) -> None:
         return
     if strange := len(found.keys() - {"ARROW:schema"}):
         problem = f"{path.name} holds {strange} notes beside its columns"
-        raise ReleaseError(problem, hint="take the folder as it was saved")
+        raise ReleaseError(problem, hint="use the folder as it was saved")
 
 
 def _refuse_miswritten(frame: pl.LazyFrame, name: str) -> None:
@@ -132,7 +132,7 @@ def _refuse_miswritten(frame: pl.LazyFrame, name: str) -> None:
     except DAMAGED:  # whoever reads the rows says so
         return
     if not as_saved:
-        raise ReleaseError(f"{name}: a cell is not written as it is saved", hint="take the folder as it was saved")
+        raise ReleaseError(f"{name}: a cell is not written as it is saved", hint="use the folder as it was saved")
 
 
 def _schemed(frame: pl.LazyFrame, name: str) -> pl.LazyFrame:

@@ -93,7 +93,7 @@ def columns_of(schema: Schema, present: list[str]) -> dict[str, str]:
 def refuse_no_counts(counts: str | None, present: Sequence[str], taken: Sequence[str | None]) -> None:
     """Raise where a column of counts is named that the table lacks, or that is one of its other columns."""
     if counts is not None and (counts not in present or counts in taken):
-        hint = "name the column that says for how many rows a line stands"
+        hint = "name the column that says how many rows a line stands for"
         raise ParameterError("counts", counts, "is not a column of counts in the table", hint=hint)
 
 

@@ -55,7 +55,7 @@ def write_in_spark(table: PublishedTable, file: Path, form: Literal["parquet", "
         shutil.rmtree(left)
     if not file.is_file() or wrote != [digest(file)]:
         hint = "name a folder that this process and the workers share, or save without an engine"
-        raise ReleaseError(f"{file.name} is not where it was to be written", hint=hint)
+        raise ReleaseError(f"{file.name} is not where Spark should have written it", hint=hint)
 
 
 def _distinct(table: PublishedTable, session: Any) -> Any:

@@ -17,7 +17,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from sfumato.claims import Claim, mistyped, number_to_json, unknown_keys
 from sfumato.errors import ParameterError, Problem, ReleaseError
-from sfumato.limits import MANIFEST_BYTES, read_regular, utf8_path
+from sfumato.limits import MANIFEST_BYTES
+from sfumato.raw_files import read_regular, utf8_path
 from sfumato.release.declared import PEOPLE, people_columns
 from sfumato.release.release import Form
 from sfumato.release.tables import COUNT, GROUP, free_name
@@ -122,7 +123,7 @@ def levels(attribute: Attribute) -> str:
 
 
 def _bad_claim(name: str, rule: str) -> ReleaseError:
-    hint = "take the folder as it was saved"
+    hint = "use the folder as it was saved"
     return ReleaseError(f"{MANIFEST} states no valid claim", hint=hint, problems=[Problem(f"claim.{name}", rule)])
 
 
@@ -149,7 +150,7 @@ def plain_parameters(value: Any) -> Any:
 # A key that this version does not write is refused, at any depth outside the parameters of a mechanism: nobody would
 # have looked at what stands under it. The shape is checked by pydantic; what a shape cannot say follows in `_checked`.
 
-_HINT = "take the folder as it was saved"
+_HINT = "use the folder as it was saved"
 _MANGLED = (ArithmeticError, AttributeError, IndexError, KeyError, TypeError, ValueError)
 
 
@@ -323,7 +324,7 @@ def _attribute(at: int, data: Any, problems: list[Problem]) -> Attribute | None:
             known = attribute.to_json()
             problems += _unknown(data, {**known, "levels": ""}, path)
             wrong = "" if data.get("levels", levels(attribute)) == levels(attribute) else "has other levels"
-            wrong = "holds a number that must be whole and is not" if mistyped(data, known) else wrong
+            wrong = "holds a number that is not a whole number" if mistyped(data, known) else wrong
     except _MANGLED:
         wrong = "does not have the form of an attribute"
     if wrong:

@@ -177,13 +177,14 @@ class SeenByKey:
     """Confidential: what the key of a person shows and the rows do not. In memory only, never saved.
 
     `people_alone` have carried values that nobody else has. `alike` is, by sensitive attribute, the number of
-    classes in which one value is that of everybody.
+    classes in which one value is that of everybody, and `missing` the number of those in which nobody has one.
     """
 
     people: int
     _: KW_ONLY
     people_alone: int | None
     alike: Mapping[str, int]
+    missing: Mapping[str, int]
 
 
 @dataclass(frozen=True)
@@ -305,7 +306,7 @@ class Release:
     def _one_value(self, attribute: Attribute) -> np.ndarray:
         """Say of each group whether all of it has one value: everybody, where the people with each are declared."""
         if self.people is not None and attribute.name in self.people.values:
-            return self.people.alike(attribute.name, attribute.size)
+            return self.people.alike(attribute)
         found: np.ndarray = np.diff(self.groups.histogram(attribute.name).indptr) == 1
         return found
 
@@ -431,7 +432,7 @@ class Release:
     def read(cls, source: Any, schema: Schema, *, groups: str | None = None, counts: str | None = None) -> Release:
         """Read anyone's published table (CSV, Parquet or a frame); every label it cannot read is listed at once.
 
-        `groups` names a column of group numbers, `counts` one that says for how many rows a line stands.
+        `groups` names a column of group numbers, `counts` one that says how many rows a line stands for.
         """
         from sfumato.release.foreign import read
 

@@ -35,7 +35,7 @@ import polars as pl
 
 from sfumato.claims import Claim, Nothing
 from sfumato.errors import ParameterError, Problem, PublicationWarning, ReleaseError, SfumatoError
-from sfumato.limits import engine_path
+from sfumato.raw_files import engine_path
 from sfumato.release.atomic import NewFolder, is_stale, refuse_existing, take_name, target_of
 from sfumato.release.declared import PEOPLE, DeclaredPeople, stated_by
 from sfumato.release.dictionary import dictionary
@@ -131,7 +131,7 @@ def labels_with_recoding(
             moved[attribute.name] = ids[len(data) :]
         labels = tuple(moved[name][codes] for name, codes in zip(cuts.names, cuts.labels, strict=True))
     except (AttributeError, IndexError, KeyError, MemoryError, TypeError, ValueError, pl.exceptions.PolarsError):
-        raise ReleaseError("the recoding cannot be read", hint="take the folder as it was saved") from None
+        raise ReleaseError("the recoding cannot be read", hint="use the folder as it was saved") from None
     return columns, Cuts(cuts.names, labels=labels)
 
 
@@ -364,7 +364,7 @@ def _refuse_incomplete(source: Path) -> None:
         problems = [Problem(name, "is not a file of its own") for name in strange]
         raise ReleaseError(f"{source.name} is damaged", hint="it cannot be published", problems=problems)
     if not (source / MANIFEST).is_file():
-        rule = f"{source.name} was not written to its end: there is nothing to finish"
+        rule = f"{source.name} was not written completely: there is nothing to finish"
         raise ReleaseError(rule, hint="delete it; what the ledger says was spent stays spent")
     manifest = read_manifest(source)
     listed = {entry.name: entry.sha256 for entry in manifest.files}
@@ -394,7 +394,7 @@ def refuse_beforehand(
         raise ReleaseError("this release would promise nothing: it can be measured, never saved", hint=hint)
     if seeded and claim.kind == "proved" and not allowed.get("allow_rehearsal"):
         hint = "omit the seed, or allow a rehearsal (--allow-rehearsal)"
-        raise ReleaseError("a seeded release is a rehearsal: it would be charged and not be saved", hint=hint)
+        raise ReleaseError("a seeded release is a rehearsal: it would be charged but not saved", hint=hint)
     if not (accounted or seeded or allowed.get("allow_unaccounted")):
         _refuse_unaccounted(claim)
     if not schema.published:
@@ -459,7 +459,7 @@ def _refuse_unaccounted(claim: Claim) -> None:
 
 
 def _refuse_text(release: Release) -> None:
-    """Refuse columns that are not made coarser and look like what somebody wrote freely, and names in any column."""
+    """Refuse columns that are not made coarser and look like free text, and names in any column."""
     columns = {}
     for attribute in release.carried:
         if isinstance(attribute.domain, Values):
@@ -591,7 +591,7 @@ def load(folder: str | PathLike[str], *, schema: Schema | None = None) -> Releas
         release = _release(manifest, frames, claim=claim)
     except (ArithmeticError, IndexError, MemoryError, UnicodeError):  # a manifest whose numbers make no domain
         raise ReleaseError(
-            f"{path.name} cannot be read with its schema", hint="take the folder as it was saved"
+            f"{path.name} cannot be read with its schema", hint="use the folder as it was saved"
         ) from None
     suppressed = suppressed_group(release) if manifest.suppressed else None
     return replace(release, suppressed_group=suppressed, source=path)
@@ -615,7 +615,7 @@ def _frames(folder: Path, manifest: Manifest) -> dict[str, pl.DataFrame]:
         assert entry is not None  # the reader of the manifest saw to it
         file = folder / entry.name
         if not file.is_file():
-            raise ReleaseError(f"{entry.name} is missing", hint="take the folder as it was saved")
+            raise ReleaseError(f"{entry.name} is missing", hint="use the folder as it was saved")
         if digest(file) != entry.sha256:
             hint = "`sfumato verify` says what does not hold; Release.read takes any table"
             raise ReleaseError(f"{entry.name} is not the file that was saved", hint=hint)
@@ -670,7 +670,7 @@ def _declared(release: Release, frame: pl.DataFrame) -> DeclaredPeople:
     stated = stated_by(frame, [table.attribute.name for table in boxes.tables], known)
     if isinstance(stated, Problem):
         raise ReleaseError(
-            "the declared people cannot be read", hint="take the folder as it was saved", problems=[stated]
+            "the declared people cannot be read", hint="use the folder as it was saved", problems=[stated]
         )
     reading, values, overall = TextReader(), {}, {}
     for name, (group, texts, people) in stated.values.items():
@@ -680,7 +680,7 @@ def _declared(release: Release, frame: pl.DataFrame) -> DeclaredPeople:
         whole = stated.overall.get(name, {})
         overall[name][reading.codes(attribute, pl.Series(list(whole), dtype=pl.String))] = list(whole.values())
     if reading.problems:
-        hint = "take the folder as it was saved"
+        hint = "use the folder as it was saved"
         raise ReleaseError("the declared people do not fit the schema", hint=hint, problems=reading.problems)
     return DeclaredPeople(stated.classes, everyone=stated.everyone, values=values, overall=overall)
 

@@ -62,7 +62,7 @@ def verify(
     """Check the claim of a saved release, or a requirement on any published table, from the written files alone.
 
     A bare CSV or Parquet file needs a requirement and a schema, which says what each column is; `groups` names its
-    column of group numbers (buckets), `counts` one that says for how many rows a line stands (whole numbers of at
+    column of group numbers (buckets), `counts` one that says how many rows a line stands for (whole numbers of at
     least 1).
 
     >>> table = sf.datasets.adult("test")
@@ -77,7 +77,7 @@ def verify(
     if path.is_dir():
         if counts is not None or groups is not None:
             name = "groups" if counts is None else "counts"
-            rule = "is for a bare file: a saved folder says itself what its columns are"
+            rule = "is for a bare file: a saved folder says what its columns are"
             raise ParameterError(name, groups if counts is None else counts, rule, hint=f"omit {name} (--{name})")
         return _folder(path, schema, requirement)
     if not path.exists():
@@ -282,9 +282,9 @@ def _outside_cuts(manifest: Manifest, texts: Mapping[str, list[str | None]], *, 
     if labels_given is None:
         return []
     if not isinstance(labels_given, dict) or not all(isinstance(labels, list) for labels in labels_given.values()):
-        return [Problem("recoding", "cannot be read", "take the folder as it was saved")]
+        return [Problem("recoding", "cannot be read", "use the folder as it was saved")]
     if any(not all(isinstance(text, str) for text in labels) for labels in labels_given.values()):
-        return [Problem("recoding.labels", "must be texts", "take the folder as it was saved")]
+        return [Problem("recoding.labels", "must be texts", "use the folder as it was saved")]
     unread = label_problems(manifest.schema, labels_given)
     if not proved:
         return unread
@@ -332,7 +332,7 @@ def _tables(folder: Path, manifest: Manifest, asked: Requirement | None) -> Exam
             attributes = {name: name for name in manifest.expected["data"] if name != count}
             examined = examine_rows(schema, frames["data"], attributes, asked, count=count, people=frames.get(PEOPLE))
     except ReleaseError:  # a header that can be read over rows that cannot: damage, so the claim fails
-        rule, hint = "cannot be read: its rows are damaged", "take the folder as it was saved"
+        rule, hint = "cannot be read: its rows are damaged", "use the folder as it was saved"
         damaged = [name for name, frame in frames.items() if not _readable(frame)] or ["data"]
         return Examined(problems=[*problems, *(Problem(name, rule, hint) for name in damaged)])
     problems += examined.problems
@@ -365,7 +365,7 @@ def _readable(frame: pl.LazyFrame) -> bool:
 
 def _uncounted(schema: Schema, columns: Mapping[str, str], texts: Mapping[str, Sequence[str | None]]) -> list[Problem]:
     """Return a problem for each column of the schema that may say for how many people a line stands."""
-    rule = "may be the number of people a line stands for, and each line was counted as one"
+    rule = "may be the number of people a line stands for, but each line was counted as one"
     return [
         Problem(
             column,

@@ -27,7 +27,7 @@ from xml.sax.saxutils import escape, quoteattr, unescape
 import polars as pl
 
 from sfumato.errors import ReleaseError
-from sfumato.limits import most_unpacked
+from sfumato.raw_files import most_unpacked
 
 __all__ = ["SHEET_ROWS", "read_workbook", "write_workbook"]
 
@@ -160,7 +160,9 @@ def _text_cell(text: str | None) -> str:
 
 
 def _unwritable(what: str) -> ReleaseError:
-    return ReleaseError(f"the table holds {what}, so that it cannot be an Excel file", hint="save it as CSV or Parquet")
+    return ReleaseError(
+        f"the table holds {what}, so it cannot be saved as an Excel file", hint="save it as CSV or Parquet"
+    )
 
 
 # -- reading -------------------------------------------------------------------------------------
@@ -174,16 +176,16 @@ def read_workbook(file: Path, *, sheet_rows: int = SHEET_ROWS) -> pl.DataFrame:
             frame, name, numbers = _read(archive)
             as_saved = not archive.comment and _as_written(archive, frame, name, numbers, sheet_rows)
     except (*_DAMAGED, pl.exceptions.PolarsError):
-        hint = "take the folder as it was saved"
+        hint = "use the folder as it was saved"
         raise ReleaseError(f"{file.name} cannot be read as an Excel file of a release", hint=hint) from None
     if not as_saved:
-        raise ReleaseError(f"{file.name} holds more than its cells", hint="take the folder as it was saved")
+        raise ReleaseError(f"{file.name} holds more than its cells", hint="use the folder as it was saved")
     return frame
 
 
 def _refuse_size(file: Path, archive: zipfile.ZipFile) -> None:
     if sum(one.file_size for one in archive.infolist()) > most_unpacked(file.stat().st_size):
-        raise ReleaseError(f"{file.name} unpacks to more than it may", hint="take the folder as it was saved")
+        raise ReleaseError(f"{file.name} unpacks to more than the limit", hint="use the folder as it was saved")
 
 
 def _read(archive: zipfile.ZipFile) -> tuple[pl.DataFrame, str, set[str]]:

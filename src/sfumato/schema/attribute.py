@@ -112,6 +112,11 @@ class Attribute:
         return "intervals" if wide else ""
 
     @property
+    def column_name(self) -> str:
+        """Name of its column in the file or frame that is read: that of the attribute, unless the schema gives one."""
+        return self.column or self.name
+
+    @property
     def where(self) -> str:
         """Path of the attribute in the schema file."""
         return f"attribute.{self.name}"

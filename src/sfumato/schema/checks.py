@@ -15,7 +15,7 @@ from sfumato.schema.domain import Domain, Values, decimal_or_none, value_text
 from sfumato.schema.hierarchies import LEAVES_LIMIT
 from sfumato.schema.toml_models import AttributeFile
 from sfumato.schema.tree import ROOT, Tree
-from sfumato.visible import one_form
+from sfumato.visible import one_form, repaired
 
 __all__ = [
     "doubled_names",
@@ -124,16 +124,13 @@ _NUMBER = re.compile(r"(-?)0*(\d+)(?:[.,](\d+))?", re.ASCII)
 _THOUSANDS = 3  # digits after a sign that may part thousands
 
 
-_NO_VALUE = "(missing)"
-
-
 def plain_spelling(text: str) -> str:
     """Return a text without what two spellings of one value differ in.
 
-    That is case, blanks, accents, forms of a letter, unseen signs and punctuation. Kept are signs between digits (1.5,
-    10-19), a hyphen that joins nothing (A-), and signs that mean something (+, <, %). Of a number, leading zeros, a
-    comma in the place of the decimal point and .0 after a number below 100 go as well. Other zeros at the end stay: in
-    codes such as 250 and 250.0 they mean something.
+    That is case, blanks, accents, forms of a letter, unseen signs, punctuation, and letters read in a wrong
+    encoding. Kept are signs between digits (1.5, 10-19), a hyphen that joins nothing (A-), and signs that mean
+    something (+, <, %). Of a number, leading zeros, a comma in the place of the decimal point and .0 after a number
+    below 100 go as well. Other zeros at the end stay: in codes such as 250 and 250.0 they mean something.
 
     >>> plain_spelling("COVID-19.") == plain_spelling("Covid 19")
     True
@@ -142,9 +139,9 @@ def plain_spelling(text: str) -> str:
     >>> plain_spelling("01.0"), plain_spelling("2,5"), plain_spelling("250.0")
     ('1', '2.5', '250.0')
     """
-    if text == _NO_VALUE:  # our own mark is not a spelling of a value named missing
+    if text == MISSING:  # our own mark is not a spelling of a value named missing
         return text
-    before, plain = None, text
+    before, plain = None, repaired(text)
     while plain != before:
         before = plain
         apart = unicodedata.normalize("NFKD", one_form(plain))

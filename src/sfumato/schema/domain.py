@@ -19,7 +19,8 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from sfumato.limits import CODES, decimal_of
+from sfumato.exact import decimal_of
+from sfumato.limits import CODES
 
 __all__ = [
     "CODES_LIMIT",

@@ -150,7 +150,7 @@ class Fingerprints:
         """Raise `ReleaseError` where too many rows can be singled out by what is published unchanged."""
         if self.above:
             hint = (
-                "give these columns coarser values or the role quasi, drop one of them, or say yes with "
+                "give these columns coarser values or the role quasi, drop one of them, or allow it with "
                 "allow_fingerprints=True (--allow-fingerprints)"
             )
             share = f"{float(100 * FINGERPRINT_SHARE):g} %"

@@ -24,6 +24,7 @@ __all__ = [
     "format_day",
     "format_problem",
     "format_regex",
+    "is_currency",
     "looks_like_day",
     "parse_day",
 ]
@@ -34,6 +35,20 @@ _THOUSANDS = {".": ".", ",": ",", "'": "'\u2019", " ": _BLANKS}  # what is read 
 _UNIT_LENGTH = 20
 _PARTS = {"%d": "day", "%m": "month", "%Y": "year"}
 _UNSEEN = {"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"}
+_CURRENCY_OF = {
+    sign: frozenset(signs)
+    for signs in (
+        ("€", "EUR", "Euro", "euro", "euros"),
+        ("$", "USD", "US$"),
+        ("£", "GBP"),
+        ("CHF", "Fr.", "SFr.", "sFr."),
+        *(("SEK",), ("NOK",), ("DKK",), ("kr", "kr.")),
+        *(("PLN", "zł"), ("CZK", "Kč"), ("HUF", "Ft"), ("RON", "lei")),
+        *(("CAD", "C$"), ("AUD", "A$"), ("NZD",), ("¥", "JPY"), ("CNY",), ("₹", "INR", "Rs", "Rs.")),
+        *(("BRL", "R$"), ("MXN",), ("ZAR",), ("₺", "TRY", "TL"), ("₪", "ILS"), ("DM",)),
+    )
+    for sign in signs
+}
 _PIECES = re.compile(r"%.|[^%]+|%$", re.DOTALL)
 
 
@@ -133,6 +148,19 @@ class NumberForm:
         before = f"(?:{unit}[{_BLANKS}]?)?"
         return f"(?:([-+])?{before}|{before}([-+])?){number}(?:[{_BLANKS}]?{unit})?"
 
+    @property
+    def currencies(self) -> tuple[tuple[str, ...], ...]:
+        """The units that name currencies, those of one currency together: $ and USD, then € and EUR."""
+        found: dict[frozenset[str], tuple[str, ...]] = {}
+        for unit in filter(is_currency, self.units):
+            currency = _CURRENCY_OF.get(unit, frozenset({unit}))
+            found[currency] = (*found.get(currency, ()), unit)
+        crowns = [found[currency] for currency in found if currency & {"SEK", "NOK", "DKK"}]
+        if len(crowns) == 1 and _CURRENCY_OF["kr"] in found:  # each of the three is written so
+            crown = next(currency for currency in found if found[currency] is crowns[0])
+            found[crown] = (*crowns[0], *found.pop(_CURRENCY_OF["kr"]))
+        return tuple(found.values())
+
     def problem(self) -> tuple[str, str, str] | None:
         """Return the key, the rule and a hint for what makes a number mean two things; None where nothing does."""
         if self.decimal == self.thousands:
@@ -157,6 +185,11 @@ class NumberForm:
 
 
 PLAIN_NUMBERS = NumberForm()
+
+
+def is_currency(unit: str) -> bool:
+    """Say whether a sign or word beside an amount names a currency."""
+    return unit in _CURRENCY_OF or (len(unit) == 1 and unicodedata.category(unit) == "Sc")
 
 
 @lru_cache(maxsize=256)

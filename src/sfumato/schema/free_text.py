@@ -32,7 +32,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 
 from sfumato.errors import ReleaseError, count_of
-from sfumato.schema.given_names import HAN_FAMILY_NAMES, HANGUL_FAMILY_NAMES, family_names, given_names
+from sfumato.schema.personal_names import HAN_FAMILY_NAMES, HANGUL_FAMILY_NAMES, family_names, given_names
 
 __all__ = [
     "HeldValues",
@@ -104,19 +104,7 @@ _DATE = re.compile(r"(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])")
 _DIGITS = 8  # of a number that is no postcode
 _FOUR = 4  # single words that are names, at least
 # In the name of a column these are rather a month, a maximum or a place.
-_AMBIGUOUS = {
-    "jan",
-    "max",
-    "garcia",
-    "ann",
-    "chen",
-    "yang",
-    "sem",
-    "franco",
-    "carol",
-    "kelly",
-    "leon",
-}  # not in columns
+_AMBIGUOUS = {*("jan", "max", "garcia", "ann", "chen", "yang", "sem", "franco", "carol", "kelly", "leon")}
 _MEASURED = {  # in the name of a column: a test or a scale that is named after somebody
     *("test", "tests", "score", "scores", "index", "scale", "value", "values", "status", "task", "technique", "level"),
     *("rate", "ratio", "type", "class", "grade", "stage", "group", "date", "day", "year", "time", "sales", "total"),
@@ -151,12 +139,17 @@ def are_categories(values: int, rows: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class HeldValues:
-    """How many rows and how many people have each value of a column; `known` if its name says that it is a category."""
+    """How many rows and how many people have each value of a column; `known` if its name says that it is a category.
+
+    `keys` are the values that identify somebody in another column, which is called `key_column`.
+    """
 
     rows: Mapping[str, int]
     _: KW_ONLY
     people: Mapping[str, int]
     known: bool = False
+    keys: frozenset[str] = frozenset()
+    key_column: str = ""
 
     def names(self) -> set[str]:
         """Return the values that look like names of people."""
@@ -319,7 +312,7 @@ def refuse_free_text(published: Mapping[str, HeldValues]) -> None:
         if looks_like_free_text(list(values.rows), rows=sum(values.rows.values()))
         and not are_categories(len(values.rows), sum(values.rows.values()))
     ]
-    hint = "read the values and give the role other, or say yes with allow_text=True (--allow-text)"
+    hint = "read the values and give the role other, or allow it with allow_text=True (--allow-text)"
     if names:
         looks = "looks like free text, which may contain names of people, and its values are published as they are"
         many = "look like free text, which may contain names of people, and their values are published as they are"
@@ -358,7 +351,16 @@ def address_rule(values: HeldValues) -> str:
     rows = sum(values.rows.get(text, 0) for text in addressed_values(values.people))
     has = count_of(rows, "row has a value that holds", "rows have values that hold")
     what = "an e-mail address, a telephone number or the number of a person"
+    if values.keys:
+        return f"is published as it is, and {_keys_words(values, values.keys)}"
     return f"is published as it is, and {has} {what}" if rows else ""
+
+
+def _keys_words(values: HeldValues, keys: Collection[str]) -> str:
+    are = count_of(len(keys), "of its values is a value", "of its values are values")
+    return (
+        f"{are} of {values.key_column}, which says who people are (`not_person` names the column if they are not keys)"
+    )
 
 
 def own_values(values: HeldValues) -> set[str]:
@@ -382,17 +384,20 @@ def refuse_spelt_text(name: str, values: HeldValues, spelt: Collection[str], *, 
     """
     rare = rare_texts(values).intersection(spelt)
     hint = (
-        "gather them in groups (groups, hierarchy, same), give the role other, or say yes with allow_text=True "
+        "gather them in groups (groups, hierarchy, same), give the role other, or allow it with allow_text=True "
         "(--allow-text)"
     )
     if len(rare) >= _SEVERAL:
         rows = "rows" if values.rows == values.people else "people"
         rule = f"{len(rare)} values that {_RARE} {rows} or fewer have are spelt out in labels, and look like names or "
-        raise ReleaseError(f"{name}: {rule}like what somebody wrote freely", hint=hint)
+        raise ReleaseError(f"{name}: {rule}free text", hint=hint)
     own = set() if grouped else own_values(values).intersection(spelt)
     if len(own) >= _TWENTY:
         rule = f"nearly everybody has a value of their own, and {len(own)} are spelt out in labels, as a key would be"
         raise ReleaseError(f"{name}: {rule}", hint=hint)
+    keys = values.keys.intersection(spelt)
+    if keys:
+        raise ReleaseError(f"{name}: labels spell its values out, and {_keys_words(values, keys)}", hint=hint)
     addressed = addressed_values(values.people).intersection(spelt)
     if addressed:
         rule = f"{count_of(len(addressed), 'value is', 'values are')} spelt out in labels, and "
@@ -409,7 +414,7 @@ def refuse_exact_keys(name: str, values: HeldValues) -> None:
     own = own_values(values)
     if own:
         rule = f"nearly everybody has a number of their own, and {len(own):,} are published exactly, as a key would be"
-        hint = "give it a wider step, the role other, or say yes with allow_text=True (--allow-text)"
+        hint = "give it a wider step, the role other, or allow it with allow_text=True (--allow-text)"
         raise ReleaseError(f"{name}: {rule}", hint=hint)
 
 
@@ -439,7 +444,7 @@ def refuse_addressed_names(texts: Mapping[str, str]) -> None:
     for where, text in texts.items():
         if _ADDRESS.search(text):
             rule = f"{where} holds an e-mail address or a telephone number, and is published with the release"
-            raise ReleaseError(rule, hint="give it another name, or say yes with allow_text=True (--allow-text)")
+            raise ReleaseError(rule, hint="give it another name, or allow it with allow_text=True (--allow-text)")
 
 
 def refuse_columns_of_people(names: Sequence[str]) -> None:
@@ -448,7 +453,7 @@ def refuse_columns_of_people(names: Sequence[str]) -> None:
     if found:
         has = count_of(found, "column has a name that looks", "columns have names that look")
         rule = f"{has} like the name of a person, and is published with the release"
-        hint = "give each a name that says nothing about anybody, or say yes with allow_text=True (--allow-text)"
+        hint = "give each a name that says nothing about anybody, or allow it with allow_text=True (--allow-text)"
         raise ReleaseError(rule.replace("and is", "and they are") if found > 1 else rule, hint=hint)
 
 

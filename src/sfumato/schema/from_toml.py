@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.errors import Problem, count_of
-from sfumato.limits import EDGES, number_fault
+from sfumato.exact import number_fault
+from sfumato.limits import EDGES
 from sfumato.schema import hierarchies as builders
 from sfumato.schema.attribute import MISSING, Attribute, Kind, Missing
 from sfumato.schema.checks import doubled_names, leaf_problems, read_same, rising_problems, same_problems
@@ -134,7 +135,7 @@ class _Builder:
         if wrong:
             self.problem("format", wrong, 'format = "%d.%m.%Y" for 31.12.2024, "%m/%Y" for 03/1994')
         elif self.file.format is not None and "%d" not in self.file.format and self.file.step not in CALENDAR_STEPS:
-            rule = "has no %d, so that a cell names a month, and the range has cells of days"
+            rule = "has no %d, so a cell names a month, but the range has cells of days"
             self.problem("format", rule, 'step = "month"')
         for key in ("decimal", "thousands", "units"):
             if getattr(self.file, key) is not None and isinstance(domain, Values):

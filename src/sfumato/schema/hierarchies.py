@@ -18,7 +18,8 @@ from typing import Any, Literal
 import numpy as np
 
 from sfumato.errors import Problem, count_of
-from sfumato.limits import HIERARCHY_BYTES, LEAVES, MASK_CODES, read_regular, western_encoding
+from sfumato.limits import HIERARCHY_BYTES, LEAVES, MASK_CODES
+from sfumato.raw_files import read_regular, western_encoding
 from sfumato.schema.domain import Days, Domain, Edges, Grid, Values, decimal_text, whole_of
 from sfumato.schema.tree import LEVELS_LIMIT, ROOT, Branch, Tree, branch_from_paths, grow
 

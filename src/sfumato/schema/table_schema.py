@@ -390,7 +390,7 @@ def _of_values(attribute: Attribute) -> list[Problem]:
     none = sum(code != attribute.missing_code for code in attribute.no_value_codes)
     if attribute.role == "sensitive" and none:
         says = count_of(none, "listed value says that there is none", "listed values say that there is none")
-        rule = f"{says}, and a class may seem diverse by it"
+        rule = f"{says}, so a class may seem more diverse than it is"
         hint = 'missing = ["unknown", "n/a"] names texts that are not values'
         found.append(Problem(attribute.where, rule, hint, count=none))
     hint = 'read its values; role = "other" keeps it out of a release'

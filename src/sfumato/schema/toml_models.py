@@ -141,7 +141,7 @@ def parse_toml(text: str, where: str) -> tuple[dict[str, Any], list[Problem]]:
 def read_file(data: Any) -> tuple[SchemaFile | None, dict[str, AttributeFile], list[Problem]]:
     """Check the shape of a schema; return the file (or None), the attributes of a right shape, all problems."""
     if not isinstance(data, Mapping):
-        rule = f"must be a mapping, as a TOML file holds it, and is {type(data).__name__}"
+        rule = f"must be a mapping like that of a TOML file, not {type(data).__name__}"
         return None, {}, [Problem("schema", rule, "tomllib.loads reads a text, Schema.load a file")]
     try:
         file = SchemaFile.model_validate(data)
@@ -167,7 +167,7 @@ def _sound(tables: Any) -> dict[str, AttributeFile]:
 
 def _worded(item: Any) -> Problem:
     """Say a pydantic error in our words; union branches collapse to the field they belong to."""
-    steps = [str(step) for step in item["loc"] if step != MissingFile.__name__]
+    steps = [str(step) or '""' for step in item["loc"] if step != MissingFile.__name__]  # TOML has empty keys
     depth = 3 if steps[:1] == ["attribute"] else 1
     path, name = ".".join(steps[:depth]), steps[min(depth, len(steps)) - 1]
     kind = item["type"]

@@ -9,9 +9,10 @@ A stem takes its variants along: `injur` is injury, injuries and injured. Words 
 
 from __future__ import annotations
 
+import itertools
 import re
 import unicodedata
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import Literal
 
 from sfumato.schema import KNOWN, MISSING, ROOT
@@ -155,6 +156,43 @@ _OF_ONE = _words(  # what a person has one of
     "vorname nachname alter geschlecht geburtsdatum geburtsjahr beruf nom prenom sexe naissance nombre apellido edad",
     "sexo nacimiento nome cognome eta sesso nascita naam voornaam achternaam leeftijd geslacht geboortedatum beroep",
 )
+_SAME_PERSON = _words(  # two times of a person, two writings of what is said of one; and what is no person
+    "start end first last begin baseline followup follow before after pre post old new current previous initial final",
+    "min max mean median entry exit admission discharge arrival departure today now then birth death diagnosis onset",
+    "code codes label labels group groups cat category num number flag text title class level type kind self reported",
+    "true recorded corrected raw clean original de en fr es it nl anfang ende vorher nachher aufnahme entlassung",
+    "company firm product brand school hospital team country",
+)
+_OF_BODIES = _words("age sex gender dob birthdate alter geschlecht sexe edad sexo eta sesso leeftijd geslacht")
+_RELATIONS = (  # who is often described beside whom: a column of each describes two people
+    (
+        _words(
+            "mother father parent parents maternal paternal mutter vater eltern mere pere parental madre padre moeder",
+            "vader ouder ouders",
+        ),
+        _words(
+            "child kid infant newborn neonate neonatal baby toddler pupil student son daughter kind saeugling schueler",
+            "neugeborenes sohn tochter enfant nourrisson eleve fils fille nino nina hijo hija bebe alumno",
+            "bambino bambina figlio figlia neonato alunno leerling zoon dochter birthweight",
+            "geburtsgewicht geboortegewicht",
+        ),
+    ),
+    (
+        _words("patient recipient patientin empfaenger receveur paciente receptor paziente ricevente ontvanger"),
+        _words(
+            "carer caregiver caretaker donor pflegeperson angehoeriger spender spenderin aidant donneur cuidador",
+            "donante donatore mantelzorger",
+        ),
+    ),
+)
+_OWN = _words(  # what identifies one person or is private to one; a parent's education or job is told of any child
+    "name names surname firstname lastname age sex gender birthdate dob yob income salary wage wages weight height bmi",
+    "birthweight grade grades marks",
+    "vorname nachname alter geschlecht geburtsdatum geburtsjahr einkommen gehalt gewicht groesse noten",
+    "geburtsgewicht nom prenom sexe revenu salaire poids taille naissance apellido edad sexo ingreso ingresos",
+    "salario peso talla nacimiento nascita nota notas nome cognome eta sesso reddito altezza voto voti naam voornaam",
+    "achternaam leeftijd geslacht geboortedatum inkomen gewicht lengte cijfer cijfers geboortegewicht",
+)
 AGE_WORDS = _words("age ages alter leeftijd edad eta idade")
 BIRTH_WORDS = _words(
     "birth birthdate birthday birthyear born dob yob geburt geburtsdatum geburtstag geburtsjahr gebdat gebdatum geb",
@@ -233,7 +271,19 @@ def two_people(names: Iterable[str]) -> list[tuple[str, str]]:
     [('age_tenant', 'age_cotenant')]
     >>> two_people(["age_a", "age_b", "hepatitis_a", "hepatitis_b"])
     [('age_a', 'age_b')]
+    >>> two_people(["mentor_age", "mentor_sex", "mentee_age", "mentee_sex"]), two_people(["age_start", "age_end"])
+    ([('mentor_age', 'mentee_age')], [])
+    >>> two_people(["maternal_age", "birth_weight"]), two_people(["mother_education", "pupil_grade"])
+    ([('maternal_age', 'birth_weight')], [])
     """
+    wanted = list(names)
+    found = _parties(wanted)
+    found += [pair for pair in _related(wanted) if pair not in found]
+    return found or _described_alike(wanted)
+
+
+def _parties(names: Sequence[str]) -> list[tuple[str, str]]:
+    """Return columns that say the same of two people: of two parties, of 1 and 2, of a and b."""
     firsts: dict[frozenset[str], tuple[str, str]] = {}
     found: list[tuple[str, str]] = []
     for name in names:
@@ -250,6 +300,49 @@ def two_people(names: Iterable[str]) -> list[tuple[str, str]]:
         if first[1] != who and first[0] not in {pair[0] for pair in found}:
             found.append((first[0], name))
     return found
+
+
+def _related(names: Sequence[str]) -> list[tuple[str, str]]:
+    """Return a pair of columns for each relation of which either side has a column that identifies it or is private.
+
+    Not of a column that names both sides, such as the age of a mother when her child was born.
+    """
+    found = []
+    for sides in _RELATIONS:
+        own: list[str] = []
+        for side, other in (sides, sides[::-1]):
+            words = [(name, _with_births(tokens(name))) for name in names]
+            own += [name for name, said in words if said & side and not said & other and said & _OWN][:1]
+        if len(own) == len(sides):
+            first, second = sorted(own, key=names.index)
+            found.append((first, second))
+    return found
+
+
+def _described_alike(names: Sequence[str]) -> list[tuple[str, str]]:
+    """Return a pair of columns where two words, whatever they mean, have two columns each that say the same of them.
+
+    `rider_age` and `rider_sex` beside `driver_age` and `driver_sex`, one of them of the body; not `_SAME_PERSON`.
+    """
+    said: dict[str, dict[frozenset[str], str]] = {}
+    for name in names:
+        words = tokens(name)
+        of, rest = words & _OF_ONE, words - _OF_ONE
+        if of and len(rest) == 1 and not rest & _SAME_PERSON:
+            said.setdefault(min(rest), {}).setdefault(of, name)
+    for (_, one), (_, other) in itertools.combinations(said.items(), 2):
+        both = [of for of in one if of in other]
+        if len(both) > 1 and any(of & _OF_BODIES for of in both):
+            return [(one[both[0]], other[both[0]])]
+    return []
+
+
+def _with_births(words: frozenset[str]) -> frozenset[str]:
+    """Take a weight at birth for one of a child, and a day or year of birth for what identifies, as one word does."""
+    if "birth" not in words:
+        return words
+    weight = {"birthweight"} if "weight" in words else set()
+    return words | weight | ({"birthdate"} if words & {"date", "day", "year"} else set())
 
 
 def both(name: str) -> bool:
@@ -331,10 +424,8 @@ _PERHAPS = {  # alone, these may count people, and as well goods, points or mone
     *("total", "totals", "qty", "quantity", "amount", "numero", "nombre", "number", "num", "peso", "fexp", "facteur"),
     *("menge", "summe", "gesamt", "quantite", "cantidad", "quantita", "totale", "totaal", "hoeveelheid", "multiplier"),
 }
-_WEIGHTS, _LIGHT = (
-    {"weight", "weights", "gew", "pond"},
-    20,
-)  # bodies that are weighed weigh more, but for small children
+_WEIGHTS, _SHORT_WEIGHTS = ("weight", "gewicht"), {"gew", "pond"}  # in a word, as in bodyweight, and words of their own
+_LIGHT = 20  # bodies that are weighed weigh more, but for small children
 _WHOLE = re.compile(r"\+?\d+(?:\.0*)?", re.ASCII)
 
 
@@ -365,5 +456,5 @@ def holds_counts(name: str, texts: Iterable[str]) -> bool:
     if not known or not all(map(_WHOLE.fullmatch, known)):
         return False
     numbers = {int(text.partition(".")[0]) for text in known if len(text) < _LIGHT}
-    weighed = any(word in name.casefold() for word in _WEIGHTS) and min(numbers, default=0) >= _LIGHT
-    return numbers != {1} and not weighed
+    named = any(word in name.casefold() for word in _WEIGHTS) or bool(tokens(name) & _SHORT_WEIGHTS)
+    return numbers != {1} and not (named and min(numbers, default=0) >= _LIGHT)

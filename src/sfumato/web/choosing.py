@@ -15,7 +15,6 @@ from sfumato.frontiers.sweep import PRESETS
 from sfumato.visible import shell_command
 from sfumato.web.background import schema_of
 from sfumato.web.budget import budget
-from sfumato.web.counting import counted, where_of
 from sfumato.web.edits import Fields, number, one, whole
 from sfumato.web.policies import basis_of, broken, judged, policy_lines, policy_of_words, policy_words, same_policy
 from sfumato.web.questions import open_questions
@@ -53,6 +52,8 @@ PROFILES = (
 _LIMITS = ("inference", "membership", "identity")
 _ANSWERS = 20
 _LISTED = 5  # releases that are described in words
+_ASKED_COLUMNS = 4  # that one COUNT may name: the table over all their values is held
+_ASKED_CELLS = 2_000_000
 
 
 _SWEEPS = {  # in the words of a page
@@ -357,7 +358,7 @@ class Choosing:
         panel = point.get("panel", {})
         count = None
         if one(form, "ask"):
-            count = counted(self.screens, project, point, int(answer.get("seed", 0)), where_of(form))
+            count = _counted(self.screens, project, point, int(answer.get("seed", 0)), _where_of(form))
         return {
             **self.screens.frame(project, "inspect", self.shown_command(project)),
             "point": point,
@@ -631,3 +632,66 @@ def _ticks(low: float, high: float) -> list[float]:
     step *= next(by for by in (1, 2, 5, 10) if span / (step * by) <= 5)
     first = math.ceil(low / step) * step
     return [round(first + step * at, 12) for at in range(int((high - first) / step + 1e-9) + 1)]
+
+
+# A COUNT asked of a release before it is published: what a reader would expect, beside the true count.
+
+
+def _where_of(form: Fields) -> dict[str, int]:
+    """Return which bin of which column is asked for: fields `where-NAME` of a form, the others any."""
+    found = {}
+    for name in form:
+        text = one(form, name)
+        if name.startswith("where-") and text.isdigit() and len(text) < 8:
+            found[name.removeprefix("where-")] = int(text)
+    if len(found) > _ASKED_COLUMNS:
+        raise ParameterError(
+            "columns", len(found), f"must be at most {_ASKED_COLUMNS} in one question", hint="ask for fewer"
+        )
+    return found
+
+
+def _counted(screens: Screens, project: Project, point: Mapping[str, Any], seed: int, where: Mapping[str, int]) -> Any:
+    """Return the columns with their bins, and the count in the table and in the release; None while it is made."""
+    key = f"{project.digest()} {point['number']}"
+
+    def tables() -> Any:
+        import sfumato as sf
+        from sfumato.attacks import mechanism_of
+        from sfumato.estimate import exact_tables, read_tables
+
+        table = screens.tables.table(project)
+        # A draw of the comparison: it is shown to the steward alone and never saved.
+        release = sf.publish(
+            table, mechanism_of(point["mechanism"]), seed=seed, allow_noise=True, allow_undecided=True, allow_void=True
+        )
+        return exact_tables(table), read_tables(release)
+
+    def work() -> dict[str, Any]:
+        exact, read = screens.tables.held(key, tables)
+        named = [name for name in exact.bins if name in read.bins]
+        return {"columns": [{"name": name, "bins": list(exact.bins[name].names)} for name in named]}
+
+    known = screens.background.result(project, "counting", f"{project.digest()}-{point['number']}", work)
+    if known is None or not known["ok"]:
+        return known
+    sizes = {column["name"]: len(column["bins"]) for column in known["columns"]}
+    wanted = {name: at for name, at in where.items() if at < sizes.get(name, 0)}
+    cells = 1
+    for name in wanted:
+        cells *= sizes[name]
+    if cells > _ASKED_CELLS:
+        return {**known, "message": "These columns have too many values together. Ask for fewer."}
+    exact, read = screens.tables.held(key, tables)
+    places = tuple(wanted.values())
+    truth = float(exact.counts(*wanted)[places]) if wanted else float(exact.weight.sum())
+    released = float(read.counts(*wanted)[places]) if wanted else float(read.weight.sum())
+    off = abs(released - truth)
+    return {
+        **known,
+        "where": wanted,
+        "truth": truth,
+        "released": released,
+        "off": off,
+        "share": off / truth if truth else None,
+    }

@@ -20,7 +20,7 @@ from sfumato.drafting import (
 )
 from sfumato.drafting.roles import newly_published, public_looking
 from sfumato.errors import ParameterError
-from sfumato.limits import number_fault
+from sfumato.exact import number_fault
 from sfumato.schema.attribute import Role
 from sfumato.schema.formats import PLAIN_NUMBERS
 from sfumato.schema.hierarchies import CALENDAR_STEPS

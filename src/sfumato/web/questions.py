@@ -62,6 +62,7 @@ _TITLES = {
     "format": "Date format",
     "decimal": "Decimal comma",
     "thousands": "Thousands",
+    "units": "Currency",
     "same": "Spellings",
     "missing": "No value",
     "kind": "Kind",
@@ -185,7 +186,7 @@ def asked(decision: Decision, keys: Mapping[str, Any], unread: Sequence[str] = (
         form = NumberForm(str(keys.get("decimal", ".")), thousands=str(keys.get("thousands", "")))
         words = f"Does the file write its numbers as {form.example}, with {', '.join(keys['units'])} beside them?"
         return {**found, "words": words, "keep": "Yes"}
-    if topic in ("format", "decimal", "thousands"):
+    if topic in ("format", "decimal", "thousands", "units"):
         return {**found, "keep": "Yes" if "which is it" not in decision.question else "Keep as proposed"}
     return found
 

@@ -41,7 +41,7 @@ _PHRASES = (
     ("removing all quasi-identifiers", "removing every column that others may know"),
 )
 _UNIT = re.compile(r"(?<=\d) nats\b")
-_SAY_YES = re.compile(r"(?:[,;]? or )?(?:say yes with )?allow_\w+=True \(--[\w-]+\)( publishes it all the same)?")
+_SAY_YES = re.compile(r"(?:[,;]? or )?(?:allow it with )?allow_\w+=True \(--[\w-]+\)( publishes it anyway)?")
 _CLICKS = (  # what the schema file or the command line would be given, as what is clicked
     (re.compile(r" \(tight=False\)| \(--against [\w.]+, or sf\.attacks\.against\)"), ""),
     (re.compile(r'write source = "public"(, once for all columns or for each)?'), "tick that it is, at the column"),
@@ -171,14 +171,14 @@ def form_words(text: str) -> str:
 def page_words(text: str) -> str:
     """Return a text that says what to click where it named flags, parameters of Python or keys of the schema file.
 
-    >>> page_words('a larger epsilon; allow_noise=True (--allow-noise) publishes it all the same')
-    'a larger epsilon; a tick on Publish publishes it all the same'
+    >>> page_words('a larger epsilon; allow_noise=True (--allow-noise) publishes it anyway')
+    'a larger epsilon; a tick on Publish publishes it anyway'
     >>> page_words('put in what is publicly known and write source = "public"')
     'put in what is publicly known and tick that it is, at the column'
     >>> page_words('no column is private; role = "sensitive" for what must stay unlinked')
     'no column is private; “Private” for what must stay unlinked'
     """
-    said = _SAY_YES.sub(lambda found: "a tick on Publish publishes it all the same" if found[1] else "", text)
+    said = _SAY_YES.sub(lambda found: "a tick on Publish publishes it anyway" if found[1] else "", text)
     for pattern, click in _CLICKS:
         said = pattern.sub(click, said)
     return form_words(said)

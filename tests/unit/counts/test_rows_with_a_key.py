@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import duckdb
 import polars as pl
 import pytest
 
@@ -23,7 +24,7 @@ def frame() -> pl.DataFrame:
 @pytest.fixture
 def few(monkeypatch):
     """Only so few rows are held."""
-    monkeypatch.setattr("sfumato.counts.store.HELD_ROWS", 50)
+    monkeypatch.setattr("sfumato.counts.encoded_columns.HELD_ROWS", 50)
     monkeypatch.setattr("sfumato.engines.large_tables.HELD_ROWS", 50)
 
 
@@ -37,7 +38,6 @@ def test_a_file_with_a_key_and_too_many_rows_is_refused_with_the_number(tmp_path
 
 @pytest.mark.usefixtures("few")
 def test_a_database_with_a_key_and_too_many_different_rows_is_refused():
-    duckdb = pytest.importorskip("duckdb")
     keyed = frame()  # noqa: F841  (DuckDB finds it by name)
     with pytest.raises(sf.ReadError, match=r"has 60 rows.* at most 50 rows"):
         sf.read(duckdb.sql("FROM keyed"), schema(), driver_cells=10).counts()

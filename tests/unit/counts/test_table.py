@@ -232,7 +232,7 @@ def test_a_pickled_table_holds_codes_only() -> None:
     table = read(FRAME, SCHEMA)
     raw = pickle.dumps(table)
     again = pickle.loads(raw)
-    assert again._store.source is None
+    assert again._encoded.source is None
     assert again.counts() == table.counts()
     assert pickle.loads(pickle.dumps(table.counts())) == table.counts()
 
@@ -266,3 +266,13 @@ def test_codes_that_lost_their_zeros_are_to_be_read_as_text(cells, keys) -> None
         assert "Other" not in str(caught.value)
         assert "1 of them is a code without the leading zeros" in str(caught.value)
         assert "1067" not in str(caught.value).replace("01067", "")
+
+
+def test_booleans_declared_in_capitals_are_not_collected_as_other() -> None:
+    """The hint `other = "Other"` would have made everybody Other."""
+    schema = Schema.parse({"name": "t", "attribute": {"ill": {"role": "sensitive", "values": ["True", "False"]}}})
+    with pytest.raises(ReadError) as caught:
+        read(pl.DataFrame({"ill": [True, False, True]}), schema)
+    (problem,) = caught.value.problems
+    assert "2 of them differ from a declared one only in capital letters" in problem.rule
+    assert "other" not in problem.hint

@@ -101,6 +101,12 @@ def test_the_reason_names_the_figures_and_the_limit():
     assert said.confidential
 
 
+def test_it_is_said_of_how_many_releases_k_is_not_asked():
+    assert "k is not asked" not in frontier_of(SOME, people=7).recommend().reason
+    said = "k is not asked of the 6 releases whose rows are noisy or synthetic."
+    assert said in frontier_of(SOME).recommend().reason
+
+
 def test_what_can_not_be_published_is_not_recommended(clinic):
     front = sf.frontier(clinic, [sf.Raw(), sf.Suppress()], workers=0, progress=False)
     assert all(point.efficient for point in front.points)

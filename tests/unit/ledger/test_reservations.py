@@ -256,7 +256,8 @@ def test_the_population_is_the_schemas(book, table):
         table.counts,
         derived=lambda: (),
         unclear=lambda: (),
-        paired=lambda: (),
+        doubts=lambda **_: (),
+        two_people=lambda: (),
         held_values=lambda *_, **__: {},
     )
     sf.publish(unnamed, sf.Suppress(), ledger=book)

@@ -14,7 +14,7 @@ import sfumato as sf
 from sfumato.errors import ParameterError
 from sfumato.frontiers import CHOSEN, MEMBERSHIP, Spread
 from sfumato.frontiers.result import with_efficient
-from sfumato.pages.contents import _chance, worst_of
+from sfumato.pages.contents import _chance, worst_findings
 from sfumato.pages.page import LARGEST_PAGE
 
 
@@ -283,10 +283,10 @@ def test_the_worst_figure_of_the_recommended_release_is_stated(written, clinic_f
     assert answer[0] == f"The belief in one value grows up to {point.panel['largest_ratio']:.3g} times."
     ruled_out = replace(point, panel={"largest_ratio": 2.0, "drivers": [RULES_OUT]})
     assert (
-        worst_of(ruled_out)[1]
+        worst_findings(ruled_out)[1]
         == "Some groups rule a value out: flu is 0 % of a group of 1 row and 25.0 % of the table."
     )
-    assert worst_of(replace(point, panel={})) == []
+    assert worst_findings(replace(point, panel={})) == []
 
 
 RULES_OUT = {

@@ -25,6 +25,7 @@ def test_a_sound_file():
     ("data", "path", "rule"),
     [
         ({}, "name", "is missing"),
+        ({**SOUND, "": ""}, '""', "is not a known key"),
         ({"name": "t"}, "attribute", "is missing"),
         ({"name": "t", "attribute": {}}, "attribute", "has a value of the wrong form"),
         ({"name": "", "attribute": {"a": {}}}, "name", "has a value of the wrong form"),

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import json
-import time
 
 import pytest
-from starlette.testclient import TestClient
+from tests.unit.web.served import HOME, client, uploaded
 
 import sfumato as sf
 from sfumato.attacks.base import percent
-from sfumato.web.app import COOKIE, created
 from sfumato.web.policies import judged_by_attacks
-
-HOST = "127.0.0.1:8765"
-HOME = {"origin": f"http://{HOST}", "sec-fetch-site": "same-origin"}
 
 
 @pytest.fixture(scope="module")
@@ -58,15 +53,8 @@ def test_a_rate_stands_beside_the_most_frequent_value(suite):
 
 
 def test_the_page_says_all_of_it(suite, tmp_path):
-    app = created(tmp_path / "space", token="t0ken", hosts=frozenset({HOST}))
-    web = TestClient(app, base_url=f"http://{HOST}", follow_redirects=False)
-    web.cookies.set(COOKIE, "t0ken")
-    rows = "nr,age\n" + "".join(f"N{at},{at % 40}\n" for at in range(60))
-    base = web.put("/upload", params={"name": "t.csv"}, content=rows.encode(), headers=HOME).json()["next"]
-    base = base.rpartition("/")[0]
-    until = time.monotonic() + 60
-    while web.get(f"{base}/describe.json").json()["look"] is None and time.monotonic() < until:
-        time.sleep(0.05)
+    web = client(tmp_path / "space")
+    base = uploaded(web)
     (folder,) = (tmp_path / "space" / "projects").iterdir()
     release = sf.publish(sf.datasets.census(300), sf.Mondrian(sf.KAnonymity(3)))
     release.save(folder / "releases" / "one", allow_fingerprints=True, allow_text=True)

@@ -7,14 +7,10 @@ import tomllib
 from html.parser import HTMLParser
 
 import pytest
-from starlette.testclient import TestClient
+from tests.unit.web.served import HOME, client
 
 import sfumato as sf
 from sfumato.web import edits
-from sfumato.web.app import COOKIE, created
-
-HOST = "127.0.0.1:8765"
-HOME = {"origin": f"http://{HOST}", "sec-fetch-site": "same-origin"}
 
 
 def uploaded(web, text):
@@ -68,10 +64,7 @@ class Forms(HTMLParser):
 
 @pytest.fixture
 def web(tmp_path):
-    app = created(tmp_path / "space", token="t0ken", hosts=frozenset({HOST}))
-    made = TestClient(app, base_url=f"http://{HOST}", follow_redirects=False)
-    made.cookies.set(COOKIE, "t0ken")
-    return made
+    return client(tmp_path / "space")
 
 
 COLUMNS = {

@@ -7,25 +7,18 @@ import re
 import time
 
 import pytest
-from starlette.testclient import TestClient
+from tests.unit.web.served import HOME, client
 
 import sfumato as sf
 from sfumato.commuting.flows import FLOW_COLUMNS
 from sfumato.frontiers.sweep import PRESETS, sweep
-from sfumato.web.app import COOKIE, created
 from sfumato.web.choosing import Choosing
 from sfumato.web.publishing import overridden
-
-HOST = "127.0.0.1:8765"
-HOME = {"origin": f"http://{HOST}", "sec-fetch-site": "same-origin"}
 
 
 @pytest.fixture
 def web(tmp_path):
-    app = created(tmp_path / "space", token="t0ken", hosts=frozenset({HOST}))
-    made = TestClient(app, base_url=f"http://{HOST}", follow_redirects=False)
-    made.cookies.set(COOKIE, "t0ken")
-    return made
+    return client(tmp_path / "space")
 
 
 def uploaded(web, text, name="t.csv"):

@@ -5,20 +5,12 @@ from __future__ import annotations
 import time
 
 import pytest
-from starlette.testclient import TestClient
-
-from sfumato.web.app import COOKIE, created
-
-HOST = "127.0.0.1:8765"
-HOME = {"origin": f"http://{HOST}", "sec-fetch-site": "same-origin"}
+from tests.unit.web.served import HOME, client
 
 
 @pytest.fixture(scope="module")
 def web(tmp_path_factory):
-    app = created(tmp_path_factory.mktemp("space"), token="t0ken", hosts=frozenset({HOST}))
-    made = TestClient(app, base_url=f"http://{HOST}", follow_redirects=False)
-    made.cookies.set(COOKIE, "t0ken")
-    return made
+    return client(tmp_path_factory.mktemp("space"))
 
 
 def settled(web, base):

@@ -7,24 +7,18 @@ import time
 from types import SimpleNamespace
 
 import pytest
-from starlette.testclient import TestClient
+from tests.unit.web.served import HOME, client
 
 import sfumato as sf
 from sfumato.frontiers.sweep import written_as
-from sfumato.web.app import COOKIE, created
 from sfumato.web.policies import basis_of, judged, judged_unmeasured, policy_of_words, policy_words
 
-HOST = "127.0.0.1:8765"
-HOME = {"origin": f"http://{HOST}", "sec-fetch-site": "same-origin"}
 ROWS = "nr,age,sex,ill\n" + "".join(f"N{at},{20 + at % 40},{'fm'[at % 2]},{'xyz'[at % 3]}\n" for at in range(200))
 
 
 @pytest.fixture
 def web(tmp_path):
-    app = created(tmp_path / "space", token="t0ken", hosts=frozenset({HOST}))
-    made = TestClient(app, base_url=f"http://{HOST}", follow_redirects=False)
-    made.cookies.set(COOKIE, "t0ken")
-    return made
+    return client(tmp_path / "space")
 
 
 @pytest.fixture

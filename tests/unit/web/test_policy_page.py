@@ -53,7 +53,7 @@ def test_no_method_is_an_empty_heading_and_none_speaks_of_flags(web, monkeypatch
     assert web.post(f"{base}/schema", data={"toml": PUBLIC}, headers=HOME).status_code == 303
     web.post(f"{base}/policy", data={"k": "5", "epsilon": "1"}, headers=HOME)
     nothing = {"stages": [{"does": "counts pairs", "budget": "1", "expected_error": ""}], "notes": [], "buys": ""}
-    noise = "mostly noise. Hint: allow_noise=True (--allow-noise) publishes it all the same."
+    noise = "mostly noise. Hint: allow_noise=True (--allow-noise) publishes it anyway."
     made = [
         {"name": "Marginals", "plain": "", "refused": "", "forecast": "", **nothing},
         {"name": "Noisy table", "plain": "", "refused": noise, "forecast": "", **nothing},
@@ -65,7 +65,7 @@ def test_no_method_is_an_empty_heading_and_none_speaks_of_flags(web, monkeypatch
     assert "is not forecast" in first
     assert "<details open>" in first
     assert "--allow" not in second
-    assert "a tick on Publish publishes it all the same" in second
+    assert "a tick on Publish publishes it anyway" in second
     assert "Tables are off by 3 %." in third
 
 

@@ -7,12 +7,11 @@ import time
 import tomllib
 
 import pytest
-from starlette.testclient import TestClient
+from tests.unit.web.served import HOME, client
 
 import sfumato as sf
 from sfumato.drafting import Decision, as_proposed, decisions, draft, keys_of
 from sfumato.web import edits
-from sfumato.web.app import COOKIE, created
 from sfumato.web.questions import alike, asked, asked_together, asks_of_pairs, open_questions
 
 CSV = "nr,born,sex,town,bmi,note\n" + "".join(
@@ -191,11 +190,8 @@ BIRTHS = "Nr;Born;Sex\n" + "".join(
 @pytest.mark.parametrize("role", ["", "quasi"])
 def test_impossible_dates_are_made_no_value_by_one_button(tmp_path, role):
     """The page said to correct the file and draft again, and no click led to dates."""
-    app = created(tmp_path / "space", token="t0ken", hosts=frozenset({"127.0.0.1:8765"}))
-    web = TestClient(app, base_url="http://127.0.0.1:8765", follow_redirects=False)
-    web.cookies.set(COOKIE, "t0ken")
-    home = {"origin": "http://127.0.0.1:8765", "sec-fetch-site": "same-origin"}
-    base = web.put("/upload", params={"name": "b.csv"}, content=BIRTHS.encode(), headers=home).json()["next"]
+    web = client(tmp_path / "space")
+    base = web.put("/upload", params={"name": "b.csv"}, content=BIRTHS.encode(), headers=HOME).json()["next"]
     base = base.rpartition("/")[0]
 
     def card():
@@ -209,11 +205,11 @@ def test_impossible_dates_are_made_no_value_by_one_button(tmp_path, role):
 
     card()
     if role:
-        web.post(f"{base}/roles", data={"column": "Born", "role": role}, headers=home)
+        web.post(f"{base}/roles", data={"column": "Born", "role": role}, headers=HOME)
     (kind,) = [one for one in card()[0]["questions"] if one["topic"] == "kind"]
     assert "“00.05.1990”, “30.02.1975”" in kind["words"]
     assert kind["also"] == [["Yes: read as dates, these 4 texts as no value", "dates", {}]]
-    assert web.post(f"{base}/column/Born/dates", headers=home).headers["location"].endswith("/column/Born")
+    assert web.post(f"{base}/column/Born/dates", headers=HOME).headers["location"].endswith("/column/Born")
     after, data = card()
     assert after["kind"] == "date"
     assert after["missing"] == sorted(IMPOSSIBLE.values())

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import json
-import time
 
 import pytest
-from starlette.testclient import TestClient
+from tests.unit.web.served import client, uploaded
 
 import sfumato as sf
-from sfumato.web.app import COOKIE, created
 from sfumato.web.publishing import together
-
-HOST = "127.0.0.1:8765"
-HOME = {"origin": f"http://{HOST}", "sec-fetch-site": "same-origin"}
 
 
 @pytest.fixture(scope="module")
@@ -53,15 +48,8 @@ def test_nothing_was_tried_and_nobody_is_exposed(pair):
 
 def test_the_pages_show_it(pair, tmp_path):
     """The box was ticked, the figures were in the printed JSON, and no page showed them."""
-    app = created(tmp_path / "space", token="t0ken", hosts=frozenset({HOST}))
-    web = TestClient(app, base_url=f"http://{HOST}", follow_redirects=False)
-    web.cookies.set(COOKIE, "t0ken")
-    rows = "nr,age\n" + "".join(f"N{at},{at % 40}\n" for at in range(60))
-    base = web.put("/upload", params={"name": "t.csv"}, content=rows.encode(), headers=HOME).json()["next"]
-    base = base.rpartition("/")[0]
-    until = time.monotonic() + 60
-    while web.get(f"{base}/describe.json").json()["look"] is None and time.monotonic() < until:
-        time.sleep(0.05)
+    web = client(tmp_path / "space")
+    base = uploaded(web)
     (folder,) = (tmp_path / "space" / "projects").iterdir()
     for name, release in zip(("one", "two"), pair[:2], strict=True):
         release.save(folder / "releases" / name, allow_fingerprints=True, allow_text=True, allow_repeated=True)

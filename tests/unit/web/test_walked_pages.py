@@ -8,28 +8,22 @@ from importlib.resources import files
 
 import polars as pl
 import pytest
-from starlette.testclient import TestClient
+from tests.unit.web.served import HOME, client
 
 import sfumato as sf
 from sfumato.attacks.base import Share
 from sfumato.frontiers.panel import group_sizes
 from sfumato.frontiers.sweep import sweep
-from sfumato.web.app import COOKIE, created
 from sfumato.web.choosing import _in_words, _unmakeable
 from sfumato.web.publishing import overridden
 from sfumato.web.wording import attack_tried
 
-HOST = "127.0.0.1:8765"
-HOME = {"origin": f"http://{HOST}", "sec-fetch-site": "same-origin"}
 ROWS = "nr,age,sex,pay\n" + "".join(f"N{at},{20 + at % 40},{'fm'[at % 2]},{1000 + 37 * at}\n" for at in range(200))
 
 
 @pytest.fixture(scope="module")
 def web(tmp_path_factory):
-    app = created(tmp_path_factory.mktemp("space"), token="t0ken", hosts=frozenset({HOST}))
-    made = TestClient(app, base_url=f"http://{HOST}", follow_redirects=False)
-    made.cookies.set(COOKIE, "t0ken")
-    return made
+    return client(tmp_path_factory.mktemp("space"))
 
 
 def ready(web, address, done):

@@ -53,9 +53,9 @@ def test_a_command_in_a_warning_stays_as_it_is_typed():
 
 
 def test_pages_say_what_to_click_instead_of_flags_parameters_and_keys():
-    noisy = "a larger epsilon; allow_noise=True (--allow-noise) publishes it all the same"
+    noisy = "a larger epsilon; allow_noise=True (--allow-noise) publishes it anyway"
     public = 'put in what is publicly known and write source = "public"'
-    free = "leave it out, or say yes with allow_text=True (--allow-text)"
+    free = "leave it out, or allow it with allow_text=True (--allow-text)"
     said = [page_words(text) for text in (noisy, public, free, 'role = "quasi" for what an outsider may know')]
     assert said[2:] == ["leave it out", "\u201cOthers may know it\u201d for what an outsider may know"]
     assert not any(sign in text for text in said for sign in ("--", "=", "_"))
@@ -93,7 +93,7 @@ def test_an_attack_is_named_by_what_it_tries():
 
 
 def test_a_repeated_release_is_refused_without_names_of_flags():
-    hint = "try them together first (--against ledger.db, or sf.attacks.against), or say yes with allow_repeated=True"
+    hint = "try them together first (--against ledger.db, or sf.attacks.against), or allow it with allow_repeated=True"
     assert page_words(f"{hint} (--allow-repeated)") == "try them together first"
 
 

@@ -100,7 +100,7 @@ def read_victims(data: Any, schema: Schema, *, known: Sequence[str] | None = Non
     A column that is not found is refused: without it everybody would seem safer than they are.
     """
     quasi = known_names(Knowledge(None if known is None else tuple(known)), schema)
-    columns = {one.name: one.column or one.name for one in schema.published}
+    columns = {one.name: one.column_name for one in schema.published}
     source = open_source(data, expected=list(columns.values()), **options)
     present = {name for name, column in columns.items() if column in source.columns}
     absent = [name for name in quasi if name not in present]
@@ -166,10 +166,10 @@ class Against:
         are = count_of(self.newly, "record is", "records are")
         rule = (
             f"{are} left with one value by this release together with {count_of(self.earlier, 'earlier one')}, which "
-            "neither tells alone: whoever knows the quasi-identifiers learns it"
+            "neither reveals alone: anyone who knows the quasi-identifiers learns it"
         )
         hint = (
-            "merge classes with dlink, ask for a larger k or l, or publish under differential privacy; or say yes with"
+            "merge classes with dlink, ask for a larger k or l, or publish under differential privacy; or allow it with"
         )
         raise ReleaseError(rule, hint=f"{hint} allow_repeated=True (--allow-repeated)")
 

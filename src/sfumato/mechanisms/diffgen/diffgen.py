@@ -44,7 +44,7 @@ from sfumato.mechanisms.diffgen.growth import (
     by_splits,
     cut_labels,
     grow,
-    public_recoding,
+    recoding_of_cuts,
     root_cut,
     shares,
     widest_step,
@@ -185,6 +185,7 @@ class DiffGen:
     plain: ClassVar[str] = "Noisy counts of coarser values, to predict one column"
     variants: ClassVar[Mapping[str, str]] = {"recommended": "Our one configuration; takes no other choice."}
     bounds_people: ClassVar[bool] = True
+    recoding: ClassVar[str] = "public"
 
     epsilon: Rational = like(PureDP, "epsilon")
     _: KW_ONLY
@@ -356,7 +357,7 @@ class DiffGen:
         budget = Budget(self.epsilon)
         if self.specializations == LEAVES:
             tables = tuple(Labels.of_codes(attribute) for attribute in kept.quasi)
-            recoding = public_recoding(kept.quasi, None)
+            recoding = recoding_of_cuts(kept.quasi, None)
             cells = DomainCells.counted(kept, table, tables, recoding)
         else:
             growth = self._grown(kept, table, draw)
@@ -454,7 +455,7 @@ class DiffGen:
 
     def _cells(self, schema: Schema, table: Any, cuts: tuple[Cut, ...]) -> DomainCells:
         tables = tuple(cut_labels(attribute, cut) for attribute, cut in zip(schema.quasi, cuts, strict=True))
-        return DomainCells.counted(schema, table, tables, public_recoding(schema.quasi, cuts))
+        return DomainCells.counted(schema, table, tables, recoding_of_cuts(schema.quasi, cuts))
 
 
 def _class_numbers(codes: np.ndarray, sizes: list[int]) -> np.ndarray:

@@ -51,7 +51,7 @@ __all__ = [
     "for_new_cells",
     "for_ways",
     "grow",
-    "public_recoding",
+    "recoding_of_cuts",
     "replaced",
     "root_cut",
     "shares",
@@ -142,7 +142,7 @@ def cut_labels(attribute: Attribute, cut: Cut) -> Labels:
     return Labels(attribute, np.arange(len(cut) + 1, dtype=np.int64), low, high)
 
 
-def public_recoding(attributes: Sequence[Attribute], cuts: Sequence[Cut] | None) -> Cuts:
+def recoding_of_cuts(attributes: Sequence[Attribute], cuts: Sequence[Cut] | None) -> Cuts:
     """Return the lookup code -> label of each attribute (no cuts: every code by itself).
 
     It is public, since the cuts are part of the release.

@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 from dataclasses import KW_ONLY, replace
 from fractions import Fraction
-from typing import Any, ClassVar, Final
+from typing import ClassVar, Final
 
 import numpy as np
 
@@ -29,6 +29,7 @@ from sfumato.declare import MaybeRational, Rational, declare, like, parameter, t
 from sfumato.errors import ParameterError
 from sfumato.ledger.cost import Budget
 from sfumato.mechanisms.base import Gathered, Plan, Stage
+from sfumato.mechanisms.exact_release import exact_release
 from sfumato.mechanisms.marginals.draws import Concentrated, Draws, Pure
 from sfumato.mechanisms.marginals.measuring import (
     LARGER,
@@ -44,8 +45,8 @@ from sfumato.mechanisms.marginals.measuring import (
 )
 from sfumato.mechanisms.noisy_cells import ASSUMED_ROWS, public_inputs, silences
 from sfumato.randomness import Entropy
-from sfumato.release import Release, assemble
-from sfumato.schema import Labels, Schema
+from sfumato.release import Release
+from sfumato.schema import Schema
 from sfumato.schema.workload import (
     WorkloadField,
     read_workload,
@@ -204,7 +205,17 @@ class Marginals:
         total = min(int(nearest_whole(np.array([found.total]))[0]), LARGEST_TOTAL)
         times = -(-total // MOST_ROWS)  # how many rows each drawn row stands for
         codes = found.rows(-(-total // times), entropy)
-        return _released(kept, codes, times, self.claim(counts.schema), self.to_json())
+        lines, many = np.unique(codes, axis=0, return_counts=True)
+        return exact_release(
+            kept,
+            lines,
+            many.astype(np.int64) * times,
+            claim=self.claim(counts.schema),
+            mechanism=self.to_json(),
+            form="synthetic",
+            left_out=None,
+            notes=(),
+        )
 
     def _budgets(self, schema: Schema) -> Budgets:
         spent = dict(self._trace(schema))
@@ -233,29 +244,3 @@ def _published(schema: Schema) -> Schema:
         raise ParameterError("schema", schema.name, "publishes no attribute", hint='give a column role = "quasi"')
     schema.refuse_data_domains([attribute.name for attribute in schema.published])
     return replace(schema, attributes=schema.published)
-
-
-def _released(schema: Schema, codes: np.ndarray, times: int, claim: Claim, mechanism: dict[str, Any]) -> Release:
-    """Assemble rows of codes: one box for each combination of quasi-identifiers, with what it carries."""
-    width = len(schema.quasi)
-    lines, many = np.unique(codes, axis=0, return_counts=True)
-    weight = many.astype(np.int64) * times
-    boxes, group = np.unique(lines[:, :width], axis=0, return_inverse=True)
-    group = group.reshape(-1)
-    tables, labels = Labels.exact(schema.quasi, boxes)
-    release, _ = assemble(
-        schema,
-        tables=tables,
-        labels=labels,
-        weight=np.bincount(group, weights=weight, minlength=len(boxes)).astype(np.int64),
-        group=np.arange(len(boxes)),
-        carried_group=group,
-        carried_codes=lines[:, width:],
-        carried_weight=weight,
-        claim=claim,
-        mechanism=mechanism,
-        form="synthetic",
-        left_out=None,
-        notes=(),
-    )
-    return release

@@ -41,7 +41,7 @@ from sfumato.mechanisms.base import Gathered, Plan, Stage, needs_published
 from sfumato.mechanisms.conditions import refuse_no_requirement, refuse_spellings
 from sfumato.mechanisms.mondrian.cutting import CutRule, NominalCuts, cut_table, least_people
 from sfumato.mechanisms.mondrian.to_release import released
-from sfumato.mechanisms.mondrian.two_phases import cut_far
+from sfumato.mechanisms.mondrian.two_phases import cut_in_two_phases
 from sfumato.randomness import Entropy
 from sfumato.release import Release
 from sfumato.schema import Schema
@@ -75,7 +75,8 @@ class Mondrian:
     name: ClassVar[str] = "mondrian"
     plain: ClassVar[str] = "Coarser values, so that rows of a group look alike"
     counts_people: ClassVar[bool] = True
-    cuts_far: ClassVar[bool] = True
+    cuts_in_two_phases: ClassVar[bool] = True
+    recoding: ClassVar[str] = "confidential"
 
     requirement: Requirement = parameter("What every class must satisfy.", example=KAnonymity(10) & TCloseness("0.2"))
     _: KW_ONLY
@@ -132,7 +133,7 @@ class Mondrian:
     def apply(self, counts: Gathered, entropy: Entropy) -> Release:
         """Cut, label, and carry the sensitive and target counts of each class."""
         if counts.engine is not None:
-            return self._apply_far(counts)
+            return self._apply_in_two_phases(counts)
         table, members = counts.published, counts.members
         if members is not None:
             self._refuse_with_people()
@@ -157,7 +158,7 @@ class Mondrian:
             members=members,
         )
 
-    def _apply_far(self, counts: Gathered) -> Release:
+    def _apply_in_two_phases(self, counts: Gathered) -> Release:
         """Cut a table that is too large to hold; the boxes are the same (see `two_phases`)."""
         assert counts.engine is not None
         by_people = counts.schema.several
@@ -168,7 +169,7 @@ class Mondrian:
             raise ParameterError(
                 "max_suppressed", self.max_suppressed, rule, hint="leave it at 0, or raise driver_cells"
             )
-        found = cut_far(
+        found = cut_in_two_phases(
             counts.engine,
             counts.schema,
             self.requirement,
@@ -187,7 +188,7 @@ class Mondrian:
             claim=self.claim(counts.schema),
             mechanism=self.to_json(),
             members=found.members,
-            far=True,
+            in_two_phases=True,
         )
 
     def _refuse_with_people(self) -> None:

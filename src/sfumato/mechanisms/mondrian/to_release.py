@@ -33,11 +33,11 @@ def released(
     claim: Claim,
     mechanism: dict[str, Any],
     members: Members | None = None,
-    far: bool = False,
+    in_two_phases: bool = False,
 ) -> Release:
     """Build the release of a partition. Rows with leaf -1 form the suppressed group, rows with -2 are left out.
 
-    Of a `far` table the lines are (leaf, carried codes), so that nobody knows which combination landed where.
+    Of a table cut `in_two_phases` the lines are (leaf, carried codes): nobody knows which combination landed where.
 
     With `members`, who has which row, the people of each class are declared beside it.
     """
@@ -78,7 +78,7 @@ def released(
     )
     home = np.where(stays, number[np.maximum(group, 0)], -1).astype(np.int32)
     recoding = tree_recoding(parts.tree, tuple(a.name for a in schema.quasi)).with_groups(number)
-    residence = None if far else Residence(table.names, table.codes, home, table.weights)
+    residence = None if in_two_phases else Residence(table.names, table.codes, home, table.weights)
     return replace(release, residence=residence, recoding=recoding)
 
 

@@ -57,13 +57,13 @@ from sfumato.mechanisms.mondrian.to_release import tree_recoding
 from sfumato.mechanisms.people import satisfied_by_rows, settled
 from sfumato.schema import Schema
 
-__all__ = ["cut_far"]
+__all__ = ["cut_in_two_phases"]
 
 KernelRule = Literal["best", "sparing", "widest"]
 
 
 @dataclass(frozen=True, slots=True)
-class FarTable:
+class LargeTable:
     """A table in an engine, as cutting sees it: its axes, the units of dates, how many lines may be held at once.
 
     `weighed` is the engine whose weights are cut by (rows, or shares of people); `engine` has the rows.
@@ -242,7 +242,7 @@ def parts_of(tree: RoutingTree, rows: Sequence[int]) -> Parts:
 
 
 @dataclass(frozen=True, slots=True)
-class FarPartition:
+class LeafPartition:
     """A partition whose lines are (leaf, carried codes): a compact table of counts, the partition of it, its cost.
 
     `top` are the parts that were finished, one by one.
@@ -255,8 +255,8 @@ class FarPartition:
     top: Parts
 
 
-def far_partition(
-    far: FarTable,
+def partition_large(
+    large: LargeTable,
     conditions: Sequence[Condition],
     overall: Sequence[np.ndarray],
     *,
@@ -264,27 +264,27 @@ def far_partition(
     orders: Sequence[np.ndarray | None],
     with_costs: bool,
     with_held: bool,
-) -> FarPartition:
-    """Cut a far table: level by level from summaries until every part fits, then each part by the kernel."""
-    places = _Places(far.edges, orders=orders)
-    names = [attribute.name for attribute in far.schema.sensitive]
+) -> LeafPartition:
+    """Cut a large table: level by level from summaries until every part fits, then each part by the kernel."""
+    places = _Places(large.edges, orders=orders)
+    names = [attribute.name for attribute in large.schema.sensitive]
     only_size = all(condition.operation == SIZE for condition in conditions)
-    sensitive = [] if only_size else [far.engine.names.index(name) for name in names]
+    sensitive = [] if only_size else [large.engine.names.index(name) for name in names]
     bound_to = [] if only_size else [np.asarray(column, np.int64) for column in overall]
-    rows = far.weighed.rows
+    rows = large.weighed.rows
     refuse_whole(conditions, bound_to, rows)
-    layout, bound = lay_out(far.axes), bind(conditions, bound_to, rows)
+    layout, bound = lay_out(large.axes), bind(conditions, bound_to, rows)
     top = _Top([whole_box(layout)], [rows])
-    level, here = [0], [far.engine.rows]
+    level, here = [0], [large.engine.rows]
     while level:
-        parts = top.parts(level, places, far.engine.names, here)
-        summaries = _summaries(far, parts, places, sensitive, pairs=rule != "widest")
+        parts = top.parts(level, places, large.engine.names, here)
+        summaries = _summaries(large, parts, places, sensitive, pairs=rule != "widest")
         added: list[int] = []
         for node, summary in zip(level, summaries, strict=True):
             cut = choose(
                 summary,
                 layout,
-                far.axes,
+                large.axes,
                 bound,
                 box=top.boxes[node],
                 rule=RULES[rule],
@@ -294,8 +294,8 @@ def far_partition(
                 top.whole[node] = summary
             else:
                 added += _cut_node(top, node, cut, summary, layout.node, layout.child)
-        level, here = _too_large(far, top, places, added)
-    return _finished(far, top, places, conditions, rule, sensitive, bound_to, with_costs, with_held)
+        level, here = _too_large(large, top, places, added)
+    return _finished(large, top, places, conditions, rule, sensitive, bound_to, with_costs, with_held)
 
 
 def _cut_node(
@@ -329,27 +329,27 @@ def _cut_node(
     return added
 
 
-def _too_large(far: FarTable, top: _Top, places: _Places, added: Sequence[int]) -> tuple[list[int], list[int]]:
+def _too_large(large: LargeTable, top: _Top, places: _Places, added: Sequence[int]) -> tuple[list[int], list[int]]:
     """Return the parts with more rows than may be held, and their rows; those that fit are kept for the kernel."""
     if not added:
         return [], []
     rows = [top.weight[node] for node in added]
-    if far.weighed is not far.engine:  # weights are shares of people: ask for the rows
-        found = far.engine.pairs(top.parts(added, places, far.engine.names, rows), [(0, 0)])[0, 0]
+    if large.weighed is not large.engine:  # weights are shares of people: ask for the rows
+        found = large.engine.pairs(top.parts(added, places, large.engine.names, rows), [(0, 0)])[0, 0]
         rows = [int(many) for many in np.bincount(found.part, weights=found.weight, minlength=len(added))]
-    top.fitting += [node for node, many in zip(added, rows, strict=True) if many <= far.limit]
-    large = [(node, many) for node, many in zip(added, rows, strict=True) if many > far.limit]
-    return [node for node, _ in large], [many for _, many in large]
+    top.fitting += [node for node, many in zip(added, rows, strict=True) if many <= large.limit]
+    too_large = [(node, many) for node, many in zip(added, rows, strict=True) if many > large.limit]
+    return [node for node, _ in too_large], [many for _, many in too_large]
 
 
 def _summaries(
-    far: FarTable, parts: Parts, places: _Places, sensitive: Sequence[int], *, pairs: bool
+    large: LargeTable, parts: Parts, places: _Places, sensitive: Sequence[int], *, pairs: bool
 ) -> list[PartSummary]:
     """Ask for the counts of all parts at once; return the summary of each, in places."""
-    q = far.quasi
+    q = large.quasi
     between = [(a, b) for a in range(q) for b in range(a + 1, q)] if pairs else []
     with_sensitive = [(a, at) for a in range(q) for at in sensitive]
-    found = far.weighed.pairs(parts, [*((a, a) for a in range(q)), *between, *with_sensitive])
+    found = large.weighed.pairs(parts, [*((a, a) for a in range(q)), *between, *with_sensitive])
     split = {pair: _by_part(counts, parts.number) for pair, counts in found.items()}
     made = []
     for number in range(parts.number):
@@ -391,7 +391,7 @@ def _placed(places: _Places, a: int, b: int | None, entries: Entries, *, both: b
 
 
 def _finished(
-    far: FarTable,
+    large: LargeTable,
     top: _Top,
     places: _Places,
     conditions: Sequence[Condition],
@@ -400,12 +400,12 @@ def _finished(
     overall: Sequence[np.ndarray],
     with_costs: bool,
     with_held: bool,
-) -> FarPartition:
+) -> LeafPartition:
     """Finish the parts that fit, and put all leaves together in the order of their boxes."""
-    q, engine = far.quasi, far.weighed
+    q, engine = large.quasi, large.weighed
     parts = top.parts(top.fitting, places, engine.names, [top.weight[node] for node in top.fitting])
     work = PartWork(
-        tuple(far.axes),
+        tuple(large.axes),
         places=places,
         conditions=tuple(conditions),
         rule=rule,
@@ -419,9 +419,9 @@ def _finished(
         with_costs=with_costs,
         with_held=with_held,
     )
-    made = dict(engine.finish(parts, work, far.limit)) if top.fitting else {}
+    made = dict(engine.finish(parts, work, large.limit)) if top.fitting else {}
     pieces = [(node, made[number]) for number, node in enumerate(top.fitting)]
-    pieces += _whole_parts(far, top, places, with_costs, with_held)
+    pieces += _whole_parts(large, top, places, with_costs, with_held)
     pieces.sort(key=lambda piece: piece[0])
     low = np.concatenate([piece["low"] for _, piece in pieces])
     high = np.concatenate([piece["high"] for _, piece in pieces])
@@ -436,11 +436,11 @@ def _finished(
     cost = 0.0
     if with_costs:
         width, excess = (np.concatenate([piece[name] for _, piece in pieces])[rank] for name in ("width", "excess"))
-        cost = total_cost(weight[rank], width, excess, far.axes)
+        cost = total_cost(weight[rank], width, excess, large.axes)
     held = None
     if with_held:
         held = tuple(
-            _renumbered([piece[f"held {at}"] for _, piece in pieces], starts, number, far.engine.sizes[at])
+            _renumbered([piece[f"held {at}"] for _, piece in pieces], starts, number, large.engine.sizes[at])
             for at in range(q)
         )
     lines = [
@@ -452,7 +452,7 @@ def _finished(
     codes = np.zeros((len(carried), len(engine.names)), np.int32)
     codes[:, q:] = carried[:, 1:]
     table = Counts(
-        far.schema,
+        large.schema,
         names=engine.names,
         codes=codes,
         weights=np.concatenate([piece["carried_weight"] for _, piece in pieces]),
@@ -474,10 +474,10 @@ def _finished(
     )
     ends = sorted([*top.fitting, *top.whole])
     every = top.parts(ends, places, engine.names, [top.weight[node] for node in ends])
-    return FarPartition(table, parts=places.back(found), cost=cost, top=every)
+    return LeafPartition(table, parts=places.back(found), cost=cost, top=every)
 
 
-def _refuse_unsatisfied(schema: Schema, requirement: Requirement, found: FarPartition) -> None:
+def _refuse_unsatisfied(schema: Schema, requirement: Requirement, found: LeafPartition) -> None:
     """Raise where a leaf does not satisfy the requirement: cuts were decided from counts that are no longer true."""
     table, leaf = found.table, found.parts.leaf.astype(np.int64)
     held = [(a, table.codes[:, table.names.index(a.name)]) for a in schema.sensitive]
@@ -500,12 +500,12 @@ def _renumbered(
 
 
 def _whole_parts(
-    far: FarTable, top: _Top, places: _Places, with_costs: bool, with_held: bool
+    large: LargeTable, top: _Top, places: _Places, with_costs: bool, with_held: bool
 ) -> list[tuple[int, dict[str, np.ndarray]]]:
     """Return the leaves among the top cuts: too large to fetch, and no cut of them is allowed."""
     if not top.whole:
         return []
-    nodes, q, engine = sorted(top.whole), far.quasi, far.weighed
+    nodes, q, engine = sorted(top.whole), large.quasi, large.weighed
     parts = top.parts(nodes, places, engine.names, [top.weight[node] for node in nodes])
     names = engine.names[q:]
     lines = engine.counts(names, engine.rows, parts)  # what the release carries of them: held in any case
@@ -530,7 +530,7 @@ def _whole_parts(
             "carried_weight": lines.weight[mine],
         }
         if with_costs:
-            piece["width"], piece["excess"] = _costs_of(summary, far.axes, low[0], high[0])
+            piece["width"], piece["excess"] = _costs_of(summary, large.axes, low[0], high[0])
         for at, counts in held.items():
             codes = np.unique(counts.first[counts.part == number])
             piece[f"held {at}"] = np.column_stack([np.zeros(len(codes), np.int64), codes])
@@ -591,8 +591,8 @@ def _grafted(
 
 
 @dataclass(frozen=True, slots=True)
-class CutFar:
-    """What cutting a far table gives: lines of (leaf, carried codes), the partition of them, who has which line."""
+class CutTable:
+    """What cutting a large table gives: lines of (leaf, carried codes), the partition of them, who has which line."""
 
     table: Counts
     _: KW_ONLY
@@ -600,7 +600,7 @@ class CutFar:
     members: Members | None = None
 
 
-def cut_far(
+def cut_in_two_phases(
     engine: Engine,
     schema: Schema,
     requirement: Requirement,
@@ -610,7 +610,7 @@ def cut_far(
     nominal: NominalCuts,
     tight: bool,
     by_people: bool,
-) -> CutFar:
+) -> CutTable:
     """Cut a table in an engine as `cut_table` cuts one in memory, dates between units of their declared level."""
     if split_linkability(requirement)[1] is not None:
         rule = "linkability is modelled on all distinct rows, and there are more than may be held"
@@ -620,16 +620,16 @@ def cut_far(
     if by_people:
         assert isinstance(engine, EngineOfPeople)
         weighed, whole = engine.shares()
-    far = FarTable(engine, weighed=weighed, schema=schema, axes=axes, edges=edges, limit=limit)
+    large = LargeTable(engine, weighed=weighed, schema=schema, axes=axes, edges=edges, limit=limit)
     names = [attribute.name for attribute in schema.sensitive]
-    overall = far.one_way(names)
+    overall = large.one_way(names)
     if not by_people:
         refuse_infeasible(requirement, schema.sensitive, overall, engine.rows, schema.rows_per_person)
         conditions = compile_requirement(requirement, schema.sensitive, overall, schema.rows_per_person)
         free = [is_free(attribute, axis) for attribute, axis in zip(schema.quasi, axes, strict=True)]
-        found = _cheapest_far(far, conditions, overall, cut=cut, free=free, tight=tight)
+        found = _cheapest(large, conditions, overall, cut=cut, free=free, tight=tight)
         _refuse_unsatisfied(schema, requirement, found)
-        return CutFar(found.table, parts=found.parts)
+        return CutTable(found.table, parts=found.parts)
     most = max([1, *(least_people(part) for part in requirement.parts)])
     if weighed.rows < most * whole:
         why = "there are fewer people, counted over the whole table"
@@ -638,38 +638,40 @@ def cut_far(
     full = [*sizes, *compile_requirement(requirement, schema.sensitive, overall, whole)]
     options = {"cut": cut, "free": [False] * len(axes), "tight": tight}
     try:
-        found = _cheapest_far(far, full, overall, **options)  # type: ignore[arg-type]
+        found = _cheapest(large, full, overall, **options)  # type: ignore[arg-type]
     except Infeasible:  # shares are a guide: the requirement in people may hold where they fail
-        found = _cheapest_far(far, sizes, overall, **options)  # type: ignore[arg-type]
+        found = _cheapest(large, sizes, overall, **options)  # type: ignore[arg-type]
     assert isinstance(engine, EngineOfPeople)
-    return _settled_far(far, engine, found, requirement)
+    return _settled_in_people(large, engine, found, requirement)
 
 
-def _cheapest_far(
-    far: FarTable,
+def _cheapest(
+    large: LargeTable,
     conditions: Sequence[Condition],
     overall: Sequence[np.ndarray],
     *,
     cut: CutRule,
     free: Sequence[bool],
     tight: bool,
-) -> FarPartition:
+) -> LeafPartition:
     """Return the cheapest of the candidates that `cutting` tries on a table in memory, the first of several."""
-    none: list[np.ndarray | None] = [None] * far.quasi
+    none: list[np.ndarray | None] = [None] * large.quasi
     used_up = cut != "widest" and any(condition.operation != SIZE for condition in conditions)
 
-    def cut_by(rule: KernelRule, orders: Sequence[np.ndarray | None]) -> FarPartition:
-        return far_partition(far, conditions, overall, rule=rule, orders=orders, with_costs=used_up, with_held=tight)
+    def cut_by(rule: KernelRule, orders: Sequence[np.ndarray | None]) -> LeafPartition:
+        return partition_large(
+            large, conditions, overall, rule=rule, orders=orders, with_costs=used_up, with_held=tight
+        )
 
     found = cut_by(cut, none)
     if not used_up:
         return found
     spared = cut_by("sparing", none)
     found = spared if spared.cost < found.cost else found
-    places = [far.engine.names.index(attribute.name) for attribute in far.schema.sensitive]
+    places = [large.engine.names.index(attribute.name) for attribute in large.schema.sensitive]
     orders = [
-        order_by_contrast(axis, far.with_sensitive(at, places)) if free[at] else None
-        for at, axis in enumerate(far.axes)
+        order_by_contrast(axis, large.with_sensitive(at, places)) if free[at] else None
+        for at, axis in enumerate(large.axes)
     ]
     if any(order is not None for order in orders):
         joined = cut_by("sparing", orders)
@@ -677,9 +679,11 @@ def _cheapest_far(
     return found
 
 
-def _settled_far(far: FarTable, engine: EngineOfPeople, found: FarPartition, requirement: Requirement) -> CutFar:
+def _settled_in_people(
+    large: LargeTable, engine: EngineOfPeople, found: LeafPartition, requirement: Requirement
+) -> CutTable:
     """Count the people of every leaf, part by part, and join leaves until each satisfies the requirement in people."""
-    q, names = far.quasi, far.engine.names
+    q, names = large.quasi, large.engine.names
     tree = tree_recoding(found.parts.tree, names)
     person, columns, rows = [], [], []
     for number in range(found.top.number):
@@ -690,14 +694,14 @@ def _settled_far(far: FarTable, engine: EngineOfPeople, found: FarPartition, req
         rows.append(here.rows)
     lines, times = np.concatenate(columns), np.concatenate(rows)
     split = [np.ascontiguousarray(lines[:, at]) for at in range(lines.shape[1])]
-    sizes = [len(found.parts.weight), *far.engine.sizes[q:]]
+    sizes = [len(found.parts.weight), *large.engine.sizes[q:]]
     members = Members.of(np.concatenate(person), split, sizes, times)
     kept, weights = group_codes(split, sizes, rows=len(times), weights=times)
     codes = np.zeros((len(kept), len(names)), np.int32)
     codes[:, q:] = kept[:, 1:]
-    table = Counts(far.schema, names=names, codes=codes, weights=weights)
+    table = Counts(large.schema, names=names, codes=codes, weights=weights)
     leaf = np.ascontiguousarray(kept[:, 0]).astype(np.int32)
     weight = np.zeros(len(found.parts.weight), np.int64)
     np.add.at(weight, leaf, weights)
     parts = settled(table, members, replace(found.parts, leaf=leaf, weight=weight), requirement)
-    return CutFar(table, parts=parts, members=members)
+    return CutTable(table, parts=parts, members=members)

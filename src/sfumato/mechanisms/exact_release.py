@@ -1,4 +1,4 @@
-"""Buckets as a release: exact boxes in groups. What Bucketize and Anatomy share."""
+"""Exact quasi-identifiers as a release: in buckets (Bucketize, Anatomy), or one box a combination (Raw, Marginals)."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import numpy as np
 
 from sfumato.counts import Counts
 from sfumato.release import Release, assemble
-from sfumato.schema import Labels
+from sfumato.schema import Labels, Schema
 
-__all__ = ["IMPOSSIBLE", "MEMBERSHIP", "bucket_release"]
+__all__ = ["IMPOSSIBLE", "MEMBERSHIP", "bucket_release", "exact_release"]
 
 MEMBERSHIP = "who is in the table: quasi-identifiers are published exactly"
 IMPOSSIBLE = (
@@ -40,3 +40,27 @@ def bucket_release(
         form="buckets",
         **rest,
     )
+
+
+def exact_release(schema: Schema, codes: np.ndarray, weight: np.ndarray, **rest: Any) -> Release:
+    """Build a release with a box for each combination of quasi-identifiers; `codes` are of the published columns."""
+    width = len(schema.quasi)
+    quasi = codes[:, :width]
+    if width:
+        boxes, box = np.unique(quasi, axis=0, return_inverse=True)
+    else:
+        boxes, box = np.zeros((min(1, len(quasi)), 0), np.int32), np.zeros(len(quasi), np.int64)
+    box = box.reshape(-1)
+    tables, labels = Labels.exact(schema.quasi, boxes)
+    release, _ = assemble(
+        schema,
+        tables=tables,
+        labels=labels,
+        weight=np.bincount(box, weights=weight, minlength=len(boxes)).astype(np.int64),
+        group=np.arange(len(boxes)),
+        carried_group=box,
+        carried_codes=codes[:, width:],
+        carried_weight=weight,
+        **rest,
+    )
+    return release

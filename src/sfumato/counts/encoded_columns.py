@@ -13,7 +13,7 @@ import polars as pl
 from sfumato.counts.people import People, alike_problem, blank_problem, nines_problem, read_people, rounded_problem
 from sfumato.counts.stray_rows import header_again, header_problems
 from sfumato.engines import Engine
-from sfumato.engines.coding import column_of, plain_texts, refuse_types
+from sfumato.engines.coding import plain_texts, refuse_types
 from sfumato.engines.large_tables import Opened, engine_of, is_large, spark_of, stream
 from sfumato.errors import Problem, ReadError, count_of
 from sfumato.io.decode_cell import ASK, WHOLE_FLOATS, too_large_for_a_float
@@ -24,12 +24,12 @@ from sfumato.io.source import ROWS, Source, guarded
 from sfumato.limits import DRIVER_CELLS, HELD_ROWS
 from sfumato.schema import Attribute, Grid, Values
 
-__all__ = ["Store"]
+__all__ = ["EncodedColumns"]
 
 _AGAIN = "\0again"
 
 
-class Store:
+class EncodedColumns:
     """Codes by attribute name, in row order (in an engine that groups: one line for each combination)."""
 
     def __init__(self, source: Source | None, *, person: Sequence[str] = (), exact: bool = False) -> None:
@@ -58,12 +58,12 @@ class Store:
         self.progress: Callable[[str], None] | None = None
 
     @classmethod
-    def of_codes(cls, columns: dict[str, np.ndarray], height: int) -> Store:
-        """Return a store of rows that are codes already."""
-        store = cls(None)
-        store.columns, store.height = columns, height
-        store.problems = {name: [] for name in columns}
-        return store
+    def of_codes(cls, columns: dict[str, np.ndarray], height: int) -> EncodedColumns:
+        """Return the columns of rows that are codes already."""
+        encoded = cls(None)
+        encoded.columns, encoded.height = columns, height
+        encoded.problems = {name: [] for name in columns}
+        return encoded
 
     def __getstate__(self) -> dict[str, object]:
         """Pickle the codes only: the source may hold columns nobody publishes."""
@@ -111,12 +111,12 @@ class Store:
     def _read(self, source: Source, attributes: Sequence[Attribute]) -> None:
         wanted = [attribute for attribute in attributes if attribute.name not in self.problems]
         columns = set(source.columns)
-        absent = [attribute for attribute in wanted if column_of(attribute) not in columns]
+        absent = [attribute for attribute in wanted if attribute.column_name not in columns]
         for problem, attribute in zip(
             missing_columns(absent, source.columns, guessed=source.guessed), absent, strict=True
         ):
             self.problems[attribute.name] = [problem]
-        present = [attribute for attribute in wanted if column_of(attribute) in columns]
+        present = [attribute for attribute in wanted if attribute.column_name in columns]
         keys = self.person if self.people is None or source.grouped else ()
         if not present and not keys:
             return
@@ -176,10 +176,10 @@ class Store:
 def _too_many_to_key(source: Source, limit: int) -> ReadError:
     """Return the error for a table keyed by person that would not fit: who has which row is known only here."""
     rule = (
-        f"names the person of each row, and has {source.height():,} rows: who has which row is held here, of at most "
-        f"{limit:,} rows (of a database: different rows)"
+        f"names the person of each row, and has {source.height():,} rows: which person has which row is held in this "
+        f"process, for at most {limit:,} rows (in a database: distinct rows)"
     )
-    hint = "read it with Spark, which counts people where the rows are, or allow more: driver_cells (--driver-cells)"
+    hint = "read it with Spark, which counts people on its workers, or raise driver_cells (--driver-cells)"
     return refused(source.name, rule, hint)
 
 
@@ -191,7 +191,7 @@ def _encode(
     Returned last is whether some row could be the header again, by the columns that were read. None where an engine
     that groups has more than `limit` combinations.
     """
-    columns = [column_of(attribute) for attribute in attributes]
+    columns = [attribute.column_name for attribute in attributes]
     keys = {f"\0person {at}": name for at, name in enumerate(person)}
     cells = {name: grid for name, grid in _grids(attributes).items() if name not in person}
     frame = source.scan([*columns, *(name for name in person if name not in columns)], cells, limit)
@@ -199,7 +199,7 @@ def _encode(
         return None
     types = source.types(frame)
     refuse_types(attributes, types)
-    looks = {a.name: first_look(a, types[column_of(a)], padded=source.padded) for a in attributes}
+    looks = {a.name: first_look(a, types[a.column_name], padded=source.padded) for a in attributes}
     extra = [pl.col(ROWS).cast(pl.Int64)] if source.grouped else []
     extra += [pl.col(name).alias(key) for key, name in keys.items()]
     again = header_again(columns, types)
@@ -212,14 +212,14 @@ def _encode(
     for attribute in attributes:
         column = codes[attribute.name]
         listed = isinstance(attribute.values, Values)
-        values = source.objects(column_of(attribute)) if attribute.spelt or listed else None
+        values = source.objects(attribute.column_name) if attribute.spelt or listed else None
         if values is not None and (attribute.spelt or any(map(too_large_for_a_float, values))):
             encoded.append(settle_objects(attribute, column, values))
             continue
         if not (column == ASK).any():
             encoded.append(Encoded(column, offending={}))
             continue
-        leftover = source.collect(frame.filter(looks[attribute.name] == ASK).select(column_of(attribute))).to_series()
+        leftover = source.collect(frame.filter(looks[attribute.name] == ASK).select(attribute.column_name)).to_series()
         asked = plain_texts(leftover)
         encoded.append(guarded(source.name, partial(settle, attribute, column, asked)))
     people = read_people([plain_texts(found[key].head(height)) for key in keys], weights) if keys else None
@@ -241,7 +241,7 @@ def _rounded(objects: Sequence[Any] | None, cells: pl.Series) -> np.ndarray:
 def _grids(attributes: Sequence[Attribute]) -> dict[str, Grid]:
     """Columns whose numbers an engine may replace by the middle of their cell: no number among them means missing."""
     return {
-        column_of(attribute): attribute.values
+        attribute.column_name: attribute.values
         for attribute in attributes
         if isinstance(attribute.values, Grid)
         and exact_cells(attribute.values)
