@@ -231,13 +231,13 @@ def _two_columns(
     ]
     for one, other in list(itertools.combinations(some, 2))[:_PAIRS]:
         joint = _Groups.of(_joint([rows.codes[one], rows.codes[other]]))
-        own = [at for at in quasi if not any(_follows_from(rows, groups[name], at) for name in (one, other))]
-        agreed, held, nearly = "every", quasi, ""
-        if not _agrees(rows, joint, quasi, most):
-            held = _mostly_agrees(rows, joint, quasi, most)
-            agreed, nearly = f"{len(held)} of {len(quasi)}", " or nearly agree"
-        if held and _two_apart(rows, joint, [name for name in own if name in held]):
-            return [_worded(rows, [one, other], joint.most, schema, agreed, nearly=nearly)]
+        nearly = not _agrees(rows, joint, quasi, most)
+        held = _mostly_agrees(rows, joint, quasi, most) if nearly else quasi
+        alone = groups[one], groups[other]
+        own = [name for name in held if not any(_follows_from(rows, key, name, nearly=nearly) for key in alone)]
+        if _two_apart(rows, joint, own):
+            agreed, how = (f"{len(held)} of {len(quasi)}", " or nearly agree") if nearly else ("every", "")
+            return [_worded(rows, [one, other], joint.most, schema, agreed, nearly=how)]
     return []
 
 
@@ -672,7 +672,7 @@ def _same_part(
         return ""
     if (mostly or part.pair) and (runs := part.alone()):
         alone = [_Groups.of(run) for run in runs if run.max(initial=-1) > 0]
-        own = [name for name in held if not any(_follows_from(rows, one, name) for one in alone)]
+        own = [name for name in held if not any(_follows_from(rows, one, name, nearly=mostly) for one in alone)]
         return agreed if _two_apart(rows, groups, own) else ""
     return agreed
 
@@ -783,9 +783,13 @@ def more_than_by_chance(codes: np.ndarray, weights: np.ndarray) -> int:
     return int(again.max()) if found * _CHANCE > alike * rows * (rows - 1) else 0
 
 
-def _follows_from(rows: _Rows, groups: _Groups, name: str) -> bool:
-    """Whether a column follows from the key of the groups alone, as a town does from a postcode."""
-    return not len(groups.sizes) or float((groups.spread(rows.codes[name]) == 0).mean()) >= _AGREE
+def _follows_from(rows: _Rows, groups: _Groups, name: str, *, nearly: bool) -> bool:
+    """Whether a column follows from the key of the groups alone, as a town does from a postcode.
+
+    With `nearly`, where rows agree if their numbers are near, numbers that are near for each value follow from it.
+    """
+    alike = _alike(rows, groups, [name])[0][name] if nearly else groups.spread(rows.codes[name]) == 0
+    return not len(alike) or float(alike.mean()) >= _AGREE
 
 
 def _two_apart(rows: _Rows, groups: _Groups, names: Sequence[str]) -> bool:
