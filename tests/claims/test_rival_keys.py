@@ -124,12 +124,12 @@ def test_several_keys_of_one_name_that_agree_are_refused() -> None:
     assert sf.publish(answered, sf.Mondrian(sf.KAnonymity(5))).people is not None
 
 
-def test_several_keys_of_one_birthday_and_surname_are_refused() -> None:
-    """Surnames of several people each, and too few towns to tell by: the birthday and the surname say it together."""
+def test_several_keys_of_one_birthday_and_column_are_refused() -> None:
+    """Too few towns to tell by: the birthday and a column of many values, whatever it is called, say it together."""
     draw = random.Random(9)
     born, surname = ({f"R{at:03d}": f(at) for at in range(200)} for f in (_birthday, lambda at: f"Name{at % 24}"))
     frame = cards(3).with_columns(
-        born=pl.col("name").replace_strict(born), surname=pl.col("name").replace_strict(surname)
+        born=pl.col("name").replace_strict(born), letters=pl.col("name").replace_strict(surname)
     )
     columns = COLUMNS.replace(
         'kind = "numeric"\nrange = [0, 100]', 'kind = "date"\nrange = ["1940-01-01", "2010-01-01"]'
@@ -174,13 +174,90 @@ def test_several_keys_of_one_name_in_two_columns_are_refused(changes: bool) -> N
     assert sf.read(frame.drop("name"), replace(plain, person=names)).suspected_keys() == []
 
 
+def patients(number: int = 6000, *, visits: tuple[int, ...] = (1, 2, 4), surnames: int = 400) -> pl.DataFrame:
+    """A list by name and birthday: the age follows from the birthday and the sex from the first name."""
+    draw = random.Random(3)
+    firsts = [(f"{sex}{at}", sex) for sex in "FM" for at in range(15)]
+    rows = []
+    for _ in range(number):
+        (first, sex), year = draw.choice(firsts), draw.randint(1940, 2005)
+        born = dt.date(year, 1, 1) + dt.timedelta(days=draw.randrange(365))
+        who = {"First name": first, "surname": f"S{draw.randrange(surnames)}", "DOB": str(born)}
+        same = {"age": 2024 - year, "sex": sex, "town": draw.choice("abcd")}
+        rows += [{**who, **same, "illness": draw.choice(["flu", "gout"])} for _ in range(draw.choice(visits))]
+    draw.shuffle(rows)
+    return pl.DataFrame(rows)
+
+
+NAMED = ("First name", "surname", "DOB")
+
+
+def _listed(**head) -> sf.Schema:
+    named = {name: {"role": "identifier"} for name in NAMED}
+    return sf.Schema.parse({"name": "t", **head, "attribute": {**named, **tomllib.loads(COLUMNS)["attribute"]}})
+
+
+def test_names_and_a_birthday_that_repeat_are_a_person() -> None:
+    """Each column of the name is nobody's key, so `not_person` is true of it; together they are the patient."""
+    frame = patients()
+    table = sf.read(frame, _listed(rows_per_person=1, not_person=list(NAMED)))
+    (found,) = table.suspected_keys()
+    assert "repeats together with surname, DOB: up to 4 rows" in found.rule
+    assert 'person = ["First name", "surname", "DOB"]' in found.hint
+    with pytest.raises(sf.SchemaError, match="together with surname, DOB"):
+        sf.publish(table, sf.Mondrian(sf.KAnonymity(5)))
+    keyed = sf.publish(sf.read(frame, _listed(person=list(NAMED))), sf.Mondrian(sf.KAnonymity(5)))
+    assert keyed.people.everyone == frame.select(NAMED).n_unique()
+    for answer in ({"rows_per_person": 4}, {"rows_per_person": 1, "copies_are_people": True}):
+        assert sf.read(frame, _listed(not_person=list(NAMED), **answer)).suspected_keys() == []
+
+
+@pytest.mark.parametrize("number", [300, 20_000])
+def test_people_with_one_row_each_may_share_a_name_and_a_birthday(number: int) -> None:
+    frame = patients(number, visits=(1,), surnames=4)
+    table = sf.read(frame, _listed(rows_per_person=1, not_person=list(NAMED)))
+    assert table.suspected_keys() == []
+
+
+def test_a_person_shown_by_three_columns_together_is_refused() -> None:
+    """The clinic, the year and a number in both; no two of them are a key."""
+    draw = random.Random(8)
+    rows = []
+    for at in range(360):
+        key = {"clinic": at % 5, "cohort": 2015 + at // 5 % 6, "running": at // 30}
+        same = {"age": draw.randint(18, 80), "sex": draw.choice("FM"), "town": draw.choice("abcd")}
+        rows += [{**key, **same, "illness": draw.choice(["flu", "gout"])} for _ in range(draw.choice([1, 3]))]
+    frame = pl.DataFrame(rows).sample(fraction=1, shuffle=True, seed=1)
+    described = {"name": "t", "rows_per_person": 1, "attribute": tomllib.loads(COLUMNS)["attribute"]}
+    (found,) = sf.read(frame, sf.Schema.parse(described)).suspected_keys()
+    assert "together with cohort and running" in found.rule
+    assert 'person = ["clinic", "cohort", "running"]' in found.hint
+    loose = frame.with_columns(running=pl.col("running").shuffle(seed=2))
+    assert sf.read(loose, sf.Schema.parse(described)).suspected_keys() == []
+
+
 def test_mutants_that_count_keys_of_one_person_as_people_are_caught(monkeypatch) -> None:
     def two_names_are_refused() -> None:
         test_several_keys_of_one_name_in_two_columns_are_refused(changes=False)
 
     for name, mutant, caught_by in [
         ("sfumato.counts.table.keys_beside", lambda *_, **__: [], test_several_keys_of_one_name_that_agree_are_refused),
-        ("sfumato.counts.suspected_keys._two_columns", lambda *_: [], two_names_are_refused),
+        ("sfumato.counts.suspected_keys._several_columns", lambda *_: [], two_names_are_refused),
+        (
+            "sfumato.counts.suspected_keys._named_people",
+            lambda *_: [],
+            test_names_and_a_birthday_that_repeat_are_a_person,
+        ),
+        (
+            "sfumato.counts.suspected_keys._several_columns",
+            lambda *_: [],
+            test_a_person_shown_by_three_columns_together_is_refused,
+        ),
+        (
+            "sfumato.counts.suspected_keys.more_than_by_chance",
+            lambda *_: 2,
+            lambda: test_people_with_one_row_each_may_share_a_name_and_a_birthday(20_000),
+        ),
         (
             "sfumato.counts.people._one_row_of_each",  # every row of a key is taken for another key
             lambda source, _: source,

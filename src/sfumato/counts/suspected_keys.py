@@ -7,9 +7,10 @@ Claim     A column is reported only if at least nine in ten of its values that r
           rows that agree in every quasi-identifier never agree in it, nine groups in ten, where chance gives a quarter
           at most, or if these groups hold each of its values equally often, nine in ten, where chance gives a quarter
           at most; or if a part of it (a run of letters or digits, a number, what stands before or after a sign) is
-          such a key, and parts next to each other in order do not agree, or the initial and surname of a name; or if it
-          is a day whose rows agree in a column of many values, and that repeats ten times as often as days put
-          anywhere between the first and the last do.
+          such a key, and parts next to each other in order do not agree, or the initial and surname of a name; or if
+          two or three columns together are such a key by what fewer of them do not say; or if names and a birthday
+          repeat together ten times as often as by chance; or if it is a day whose rows agree in a column of many
+          values, and that repeats ten times as often as days put anywhere between the first and the last do.
 Because   the chance that m random rows agree is counted exactly: the sum of C(n_v, m) / C(n, m) over combinations v.
           Columns that follow from one another, such as postcode and town, are not evidence of a person: two of the
           quasi-identifiers that agree must say little about each other.
@@ -17,6 +18,8 @@ Checked   tests/claims/test_suspected_keys.py::test_a_key_in_any_role_is_refused
           tests/claims/test_suspected_keys.py::test_a_key_whose_people_grow_older_is_refused
           tests/claims/test_suspected_keys.py::test_ordinary_columns_are_not_reported
           tests/claims/test_suspected_keys.py::test_mutants_are_caught
+          tests/claims/test_rival_keys.py::test_names_and_a_birthday_that_repeat_are_a_person
+          tests/claims/test_rival_keys.py::test_a_person_shown_by_three_columns_together_is_refused
           tests/claims/test_rival_keys.py::test_a_second_key_whose_rows_agree_is_refused
           tests/claims/test_key_of_visits.py::test_a_key_of_visits_named_as_person_is_refused
           tests/claims/test_key_of_visits.py::test_ordinary_keys_are_not_refused
@@ -50,7 +53,7 @@ from sfumato.errors import Problem, count_of
 from sfumato.io.encode import supported
 from sfumato.io.source import Source
 from sfumato.schema import Days, Schema
-from sfumato.schema.word_hints import AGE_WORDS, BIRTH_WORDS, names_time_or_place, tokens
+from sfumato.schema.word_hints import AGE_WORDS, BIRTH_WORDS, names_people, names_time_or_place, tokens
 
 __all__ = [
     "SAME_PERSON",
@@ -67,7 +70,7 @@ __all__ = [
 
 SAME_PERSON, UNLIKE = 0.9, 0.6  # the share alike from which rows are one person's, and below which they are not
 
-_FIRST_ROWS, _MOST_LOOKED_AT, _PAIRS = 20_000, 100, 50  # rows, columns and pairs of columns looked at
+_FIRST_ROWS, _MOST_LOOKED_AT, _TOGETHER = 20_000, 100, 50  # rows, columns, pairs and triples of columns looked at
 _COMBINATIONS, _REPEATED, _AGREE = 20, 5, 0.9  # of the quasi-identifiers; values that repeat; the share that agrees
 _MISSED, _MANY_REPEATED, _FEW_ROWS = 2, 20, 10  # of a key whose people change: columns, values and rows a value
 _NEAR, _CHANCE, _LITTLE, _ENOUGH_PAIRS = 0.1, 0.1, 1 / 3, 10
@@ -102,6 +105,10 @@ class _Rows:
             found = _joint([self.codes[name] + 1 for name in names])
             self.joints[key] = found, len(np.unique(found))
         return self.joints[key]
+
+    def grouped(self, names: Sequence[str]) -> _Groups:
+        """Return the rows grouped by columns together; rows that lack one of them are in no group."""
+        return _Groups.of(_joint([self.codes[name] for name in names]))
 
     def number(self, name: str) -> np.ndarray | None:
         """Return a column of numbers, None where fewer than nine in ten cells are numbers."""
@@ -147,6 +154,13 @@ class _Groups:
         """Whether enough values repeat to judge by them."""
         return len(self.sizes) >= least and int(self.sizes.sum()) * REPEATED_ROWS >= height
 
+    def mostly(self, which: np.ndarray, least: int) -> bool:
+        """Whether something holds for nearly all values that repeat, also of those with more than `least` rows.
+
+        A declared number of rows explains why those of a value with fewer agree.
+        """
+        return all(float(some.mean()) >= _AGREE for some in (which, which[self.sizes > least]) if len(some))
+
     def spread(self, column: np.ndarray, *, known: bool = False) -> np.ndarray:
         """Return for each value that repeats how far apart its rows are in a column; NaN where one has none.
 
@@ -177,7 +191,8 @@ def agreeing_columns(source: Source, schema: Schema, columns: Iterable[str]) -> 
 def suspected_keys(source: Source, schema: Schema) -> list[Problem]:
     """Return a problem for columns that may be the key of a person though none of them agrees in everything.
 
-    A column whose people change a little, two columns that are a key together, and the first part of a key of rows.
+    Names and a birthday, a column whose people change a little, two or three columns that are a key together, and the
+    first part of a key of rows.
     """
     if schema.person:
         return []
@@ -186,6 +201,8 @@ def suspected_keys(source: Source, schema: Schema) -> list[Problem]:
     if rows is None:
         return []
     every = [name for name in every if name in rows.codes]
+    if not schema.copies_are_people and (found := _named_people(rows, schema, every)):
+        return found
     wanted = _unanswered(rows, schema, every)
     groups = {name: _Groups.of(rows.codes[name]) for name in every}
     for name in wanted:
@@ -207,19 +224,20 @@ def suspected_keys(source: Source, schema: Schema) -> list[Problem]:
     if schema.copies_are_people:  # what follows is said of rows that agree, not of the column that shows it
         return []
     return (
-        _two_columns(rows, schema, {name: groups[name] for name in every if name not in carried}, wanted)
+        _several_columns(rows, schema, {name: groups[name] for name in every if name not in carried}, wanted)
         or _one_row_for_each(rows, quasi, every, schema)
         or _same_day(rows, schema, every)
     )
 
 
-def _two_columns(
+def _several_columns(
     rows: _Rows, schema: Schema, groups: Mapping[str, _Groups], unanswered: Sequence[str]
 ) -> list[Problem]:
-    """Return a problem for two unpublished columns whose rows together agree as one person's do.
+    """Return a problem for two or three unpublished columns whose rows together agree as one person's do.
 
     That neither is a key of people (`not_person`) is true of an office and of a number in it, and explains nothing;
-    it does for a column whose rows agree without the other, as those of matched pairs do.
+    it does for a column whose rows agree without the other, as those of matched pairs do. What follows from fewer of
+    the columns is no evidence for all of them.
     """
     quasi, most = _quasi(schema), schema.rows_per_person
     some = [
@@ -229,16 +247,41 @@ def _two_columns(
         and len(one.first) > 1
         and (name in unanswered or not (_agrees(rows, one, quasi, most) or _mostly_agrees(rows, one, quasi, most)))
     ]
-    for one, other in list(itertools.combinations(some, 2))[:_PAIRS]:
-        joint = _Groups.of(_joint([rows.codes[one], rows.codes[other]]))
+    tried = [list(itertools.combinations(some, size))[:_TOGETHER] for size in (2, 3)]
+    for names in itertools.chain(*tried):
+        joint = rows.grouped(names)
         nearly = not _agrees(rows, joint, quasi, most)
         held = _mostly_agrees(rows, joint, quasi, most) if nearly else quasi
-        alone = groups[one], groups[other]
-        own = [name for name in held if not any(_follows_from(rows, key, name, nearly=nearly) for key in alone)]
+        fewer = [rows.grouped(less) for less in itertools.combinations(names, len(names) - 1)] if held else []
+        own = [name for name in held if not any(_follows_from(rows, key, name, nearly=nearly) for key in fewer)]
         if _two_apart(rows, joint, own):
             agreed, how = (f"{len(held)} of {len(quasi)}", " or nearly agree") if nearly else ("every", "")
-            return [_worded(rows, [one, other], joint.most, schema, agreed, nearly=how)]
+            return [_worded(rows, names, joint.most, schema, agreed, nearly=how)]
     return []
+
+
+def _named_people(rows: _Rows, schema: Schema, names: Sequence[str]) -> list[Problem]:
+    """Return a problem where names together with a birthday repeat far more often than by chance.
+
+    What else a table says of people often follows from these: the age from the birthday, the sex from the first name.
+    """
+    called, born = (
+        [name for name in names if names_people(name)],
+        [name for name in names if tokens(name) & BIRTH_WORDS],
+    )
+    key = [*called, *born]
+    if not called or not born:
+        return []
+    groups = rows.grouped(key)
+    known = np.logical_and.reduce([rows.codes[name] >= 0 for name in key])
+    ones = np.unique(np.column_stack([rows.codes[name][known] for name in key]), axis=0, return_counts=True)
+    if groups.most <= schema.rows_per_person or not more_than_by_chance(*ones):
+        return []
+    rule = (
+        f"repeats together with {', '.join(key[1:])}: up to {groups.most} rows have the same values, as those of one "
+        f"person do, and rows_per_person is {schema.rows_per_person}"
+    )
+    return [Problem(_where(schema, key[0]), rule, key_hint(key, alike=True), rows=groups.most)]
 
 
 def _unanswered(rows: _Rows, schema: Schema, names: Sequence[str]) -> list[str]:
@@ -399,7 +442,7 @@ def rival_keys(source: Source, schema: Schema, keys: Sequence[str]) -> list[Prob
     rows = _first_rows(source, quasi, [*person, *keys]) if person else None
     if rows is None or not all(name in rows.codes for name in person):
         return []
-    declared = _share_alike(rows, _Groups.of(_joint([rows.codes[name] for name in person])), quasi)
+    declared = _share_alike(rows, rows.grouped(person), quasi)
     if declared is None or declared >= UNLIKE:
         return []
     for name in (one for one in _unanswered(rows, schema, keys) if one not in person):
@@ -431,7 +474,7 @@ def parted_keys(source: Source, schema: Schema) -> list[Problem]:
     rows = _first_rows(source, quasi, person) if person else None
     if rows is None or not all(name in rows.codes for name in person):
         return []
-    once = _Groups.of(_joint([rows.codes[name] for name in person])).first
+    once = rows.grouped(person).first
     kept = _Rows(
         {name: column[once] for name, column in rows.codes.items()},
         texts={name: text.gather(once) for name, text in rows.texts.items()},
@@ -508,7 +551,7 @@ def mixed_keys(source: Source, schema: Schema) -> list[Problem]:
     rows = _first_rows(source, person, others) if person else None
     if rows is None or not set(quasi) <= set(rows.codes):
         return []
-    groups = _Groups.of(_joint([rows.codes[name] for name in person]))
+    groups = rows.grouped(person)
     if not len(groups.sizes):
         return []
     differ = np.zeros(len(groups.sizes), np.int64)
@@ -596,7 +639,7 @@ def _worded(
     said = {a.column_name: a for a in schema.attributes}
     known = said.get(names[0])
     published = any(name in said and said[name] in schema.published for name in names)
-    which = f" ({what})" if what else " together with " + names[1] if len(names) > 1 else ""
+    which = f" ({what})" if what else f" together with {' and '.join(names[1:])}" if len(names) > 1 else ""
     quasi = "quasi-identifier" if agreed.startswith("every") else "quasi-identifiers"
     rule = (
         f"repeats{which}, and rows with the same value agree{nearly} in {agreed} {quasi}, "
@@ -711,7 +754,7 @@ def _agrees(rows: _Rows, groups: _Groups, others: Sequence[str], least: int, *, 
     if not others or groups.most <= least or not groups.repeats(rows.height, _REPEATED):
         return False
     joint, combinations = rows.joint(others)
-    if combinations < _COMBINATIONS or float((groups.spread(joint) == 0).mean()) < _AGREE:
+    if combinations < _COMBINATIONS or not groups.mostly(groups.spread(joint) == 0, least):
         return False
     return not apart or _two_apart(rows, groups, others)
 
@@ -749,7 +792,7 @@ def _mostly_agrees(rows: _Rows, groups: _Groups, others: Sequence[str], least: i
     missed = len(others) - len(held)
     if missed > _MISSED or missed >= len(held) or len(held) < 2:
         return []
-    if float(np.logical_and.reduce([alike[name] for name in held]).mean()) < _AGREE:
+    if not groups.mostly(np.logical_and.reduce([alike[name] for name in held]), least):
         return []
     exact = [name for name in held if float(equal[name].mean()) >= _AGREE]
     if not exact or _by_chance(_joint([rows.codes[name] + 1 for name in exact]), groups.sizes) > _CHANCE:

@@ -29,6 +29,7 @@ __all__ = [
     "means_none",
     "named_like_counts",
     "names_a_category",
+    "names_people",
     "names_time_or_place",
     "reason",
     "suggested",
@@ -198,6 +199,14 @@ BIRTH_WORDS = _words(
     "birth birthdate birthday birthyear born dob yob geburt geburtsdatum geburtstag geburtsjahr gebdat gebdatum geb",
     "geboortedatum geboortejaar geboren naissance nacimiento nascita nascimento ddn",
 )
+_NAMES = _words(
+    "name names surname surnames forename firstname lastname fullname initials vorname nachname familienname",
+    "nom prenom noms prenoms nombre nombres apellido apellidos nome nomi cognome naam voornaam achternaam",
+)
+_WHOSE = _words(  # `patient_name`, not `name of the school`
+    "first last given family full maiden middle birth own patient pat person client member customer student pupil",
+    "employee applicant insured user de du of der des del della van het primer segundo primo kunde schueler",
+)
 _TIMES = _words(
     "day date year month week hour time period quarter season wave birth dob yob birthday birthdate lat lon lng",
     "latitude longitude tag datum jahr monat woche zeit quartal geburtsdatum geburtsjahr jour annee mois semaine heure",
@@ -251,6 +260,16 @@ def names_time_or_place(name: str) -> bool:
     """
     words = tokens(name)
     return bool(words & (_PLACES | _TIMES)) and not words & (_IDENTIFIER | {"id", "nr", "no", "key"})
+
+
+def names_people(name: str) -> bool:
+    """True for the name of a column that holds names of people, whole or in part.
+
+    >>> names_people("Last Name"), names_people("Vorname"), names_people("school_name")
+    (True, True, False)
+    """
+    words = tokens(name)
+    return bool(words & _NAMES) and words <= _NAMES | _WHOSE
 
 
 def names_a_category(name: str) -> bool:
