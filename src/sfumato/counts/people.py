@@ -41,7 +41,7 @@ from sfumato.io.errors import LAST_DIGITS_LOST, READ_AS_TEXT
 from sfumato.io.source import KINDS, ROWS, Source
 from sfumato.schema import Schema, Values
 from sfumato.schema.free_text import HeldValues
-from sfumato.schema.word_hints import NO_VALUE, holds_counts, means_none, named_like_counts, tokens
+from sfumato.schema.word_hints import NO_VALUE, holds_counts, means_none, named_like_counts, suggested, tokens
 from sfumato.visible import one_form, repaired
 
 __all__ = [
@@ -604,9 +604,13 @@ def contact_like(name: str) -> bool:
 
 
 def household_like(name: str) -> bool:
-    """Whether the name of a column suggests that it identifies a household, a family or an address."""
+    """Whether the name of a column suggests that it identifies a household, a family or an address.
+
+    >>> household_like("hh_id"), household_like("hh_income"), household_like("family_size")
+    (True, False, False)
+    """
     words = tokens(name)
-    return bool(words & _HOUSEHOLDS) and not words & _NO_HOUSEHOLDS
+    return bool(words & _HOUSEHOLDS) and not words & _NO_HOUSEHOLDS and "sensitive" not in suggested(name)
 
 
 def visit_like(name: str) -> bool:
