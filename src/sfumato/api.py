@@ -300,6 +300,8 @@ def _silences(release: Release) -> tuple[str, ...]:
 def apply(release: Release, table: Table) -> Any:
     """Generalize rows the release was not made from, with its recoding; returns a polars frame in the table's order.
 
+    The claim of the release does not cover them. A value that the label of a row's class does not hold is written `*`.
+
     >>> table = sf.datasets.adult("test")
     >>> release = sf.publish(table, sf.Mondrian(sf.KAnonymity(50)))
     >>> sf.apply(release, table).columns[:3]

@@ -1,7 +1,7 @@
 """Rows the release was not made from, in the release's labels: `sf.apply`.
 
 A row goes to the class of the region that holds it. Where the labels are tight, or the region held nobody, no published
-label may hold the row: then it goes to the nearest class.
+label may hold the row: then it goes to the nearest class, and `*` is written where its label does not hold the value.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from sfumato.errors import NotComparable, ParameterError, SfumatoError
 from sfumato.mechanisms import REGISTRY
 from sfumato.release import Release
 from sfumato.release.tables import GROUP, free_name
-from sfumato.schema import Attribute, Labels
+from sfumato.schema import ROOT, Attribute, Labels
 
 if TYPE_CHECKING:
     import polars as pl
@@ -36,9 +36,11 @@ def generalize(release: Release, table: Table) -> pl.DataFrame:
         exact = {a.name: _texts(a, table.codes([a.name])[:, 0]) for a in release.quasi}
         number = _added(GROUP, release)
         return pl.DataFrame({**exact, number: pl.Series(number, group, dtype=pl.Int64)})
-    ids = label_ids(release, table.codes(names))
+    codes = table.codes(names)
+    ids = label_ids(release, codes)
     for at, labels in enumerate(release.boxes.tables):
-        columns[names[at]] = _named(labels, ids[:, at]).alias(names[at])
+        outside = pl.Series(_gap(labels, ids[:, at], codes[:, at].astype(np.int64)) > 0)
+        columns[names[at]] = _named(labels, ids[:, at]).set(outside, ROOT).alias(names[at])
     for attribute in table.schema.carried:
         columns[attribute.name] = _texts(attribute, table.codes([attribute.name])[:, 0])
     return pl.DataFrame(columns)
