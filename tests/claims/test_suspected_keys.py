@@ -11,6 +11,7 @@ import sfumato as sf
 from sfumato.counts import suspected_keys
 
 TOWNS = ["Arnhem", "Breda", "Delft", "Gouda"]
+JOBS = ["clerk", "cook", "driver", "nurse", "smith"]
 ILL = ["asthma", "flu", "gout", "migraine"]
 QUASI = {
     "age": {"role": "quasi", "kind": "numeric", "range": [0, 120]},
@@ -134,6 +135,86 @@ def test_claims_about_rows_and_proved_claims_are_not_refused_by_it():
     assert sf.publish(sf.read(frame, rows), K5).rows == frame.height
     public = schema(source="public")
     assert sf.publish(sf.read(frame, public), sf.NoisyTable(1), seed=1, allow_noise=True).claim.kind == "proved"
+
+
+def panel(*, waves=5, moves=0.0, gaps=0.0, gap=None, number=300):
+    """People who grow older, move and learn between waves, and leave out answers."""
+    rng = np.random.default_rng(5)
+    rows = []
+    for at in range(number):
+        who = {"age": int(rng.integers(18, 90))}
+        who.update((name, str(rng.choice(of))) for name, of in (("sex", ["F", "M"]), ("town", TOWNS), ("job", JOBS)))
+        for wave in range(waves):
+            for name, values in (("town", TOWNS), ("job", JOBS)):
+                if rng.random() < moves:
+                    who[name] = str(rng.choice(values))
+            now = {**who, "age": who["age"] + wave if moves else who["age"]}
+            said = {name: gap if rng.random() < gaps else str(value) for name, value in now.items()}
+            rows.append({"respondent": f"K{at * 7:05d}", **said, "illness": "flu"})
+    return pl.DataFrame(rows).sample(fraction=1, shuffle=True, seed=1).rename({"respondent": "strange"})
+
+
+def of_panel(**head):
+    columns = {**QUASI, "job": {"role": "quasi", "values": JOBS}}
+    columns = {name: {**column, "missing": ["", "-1"]} for name, column in columns.items()}
+    return sf.Schema.parse({"name": "t", "rows_per_person": 1, **head, "attribute": columns})
+
+
+@pytest.mark.parametrize("gap", [None, "-1"])
+@pytest.mark.parametrize("gaps", [0.02, 0.1, 0.2])
+def test_answers_left_out_do_not_hide_a_person(gaps, gap):
+    frame = panel(waves=3, gaps=gaps, gap=gap)
+    (found,) = [one for one in refused(frame, of_panel()) if one.path == "strange"]
+    assert "agree in every quasi-identifier" in found.rule
+    passed = of_panel(not_person=["strange"])
+    assert not [one for one in answer(frame, passed) if one.path == "strange"]
+    assert not sf.read(frame, passed).suspected_keys()
+
+
+@pytest.mark.parametrize("moves", [0.03, 0.06, 0.1])
+def test_people_who_move_and_grow_older_are_people(moves):
+    frame = panel(moves=moves, gaps=0.02, gap="-1")
+    found = [one for one in refused(frame, of_panel()) if one.path == "strange"]
+    assert "or nearly agree in 4 of 4" in found[0].rule
+
+
+def test_gaps_of_most_people_are_no_evidence():
+    """Rows put together at random in which hardly any cell is filled do not agree."""
+    rng = np.random.default_rng(3)
+    frame = panel(waves=3, gaps=0.9, gap=None)
+    mixed = frame.with_columns(strange=pl.Series(rng.permutation(frame["strange"].to_list())))
+    assert not [one for one in answer(mixed, of_panel()) if one.path == "strange"]
+
+
+def town_lists_are_ordinary():
+    for seed in range(12):
+        assert not ordinary(town_list(seed).head(400), ["sex", "grade", "county", "diagnosis"])
+
+
+@pytest.mark.parametrize(
+    ("name", "mutant", "caught_by"),
+    [
+        ("_kept", lambda *_, **__: 0.0, lambda: test_people_who_move_and_grow_older_are_people(0.06)),
+        ("_kept", lambda *_, **__: 1.0, town_lists_are_ordinary),
+        (
+            "_equal",  # a gap is a value that differs from all others
+            lambda rows, groups, name: groups.spread(rows.codes[name]) == 0,
+            lambda: test_answers_left_out_do_not_hide_a_person(0.1, "-1"),
+        ),
+        (
+            "_equal",  # a gap agrees with everything, however few cells are filled
+            lambda rows, groups, name: (
+                ~(groups.spread(np.where(rows.codes[name] < 0, np.nan, rows.codes[name].astype(float)), known=True) > 0)
+            ),
+            test_gaps_of_most_people_are_no_evidence,
+        ),
+    ],
+)
+def test_mutants_of_agreement_are_caught(monkeypatch, name, mutant, caught_by):
+    caught_by()
+    monkeypatch.setattr(suspected_keys, name, mutant)
+    with pytest.raises((AssertionError, pytest.fail.Exception, ValueError)):
+        caught_by()
 
 
 # -- what is no key ---------------------------------------------------------------------------------------------

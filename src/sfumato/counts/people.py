@@ -73,7 +73,8 @@ __all__ = [
 
 _KEYS = {
     *("id", "ids", "ssn", "mrn", "nhs", "uuid", "guid", "passport", "email", "iban", "patient", "person", "pid"),
-    *("bsn", "svnr", "steuerid", "dni", "nif", "nir", "cedula", "matricule", "matricola", "identifiant"),
+    *("bsn", "svnr", "kvnr", "steuerid", "dni", "nif", "nir", "cedula", "matricule", "matricola", "identifiant", "nhc"),
+    *("upn", "caseid", "usubjid"),
 }
 _NUMBERS = {"no", "nr", "num", "number", "key", "ref", "reference", "code"}
 _WHOM = {
@@ -105,6 +106,7 @@ _WHOM = {
         "social",
         "subject",
     ),
+    *("respondent", "resp", "participant", "claimant", "learner", "beneficiary", "secu", "securite"),
 }
 _OTHERS = {  # what such a key identifies is not a person
     *("clinic", "hospital", "ward", "doctor", "physician", "provider", "site", "school", "store", "shop", "branch"),
@@ -112,8 +114,9 @@ _OTHERS = {  # what such a key identifies is not a person
     *("group", "class", "product", "item", "device", "batch", "area", "zip", "age", "date", "count", "employer"),
     *("company", "firm", "team", "unit", "project", "order", "insurer", "supplier", "bank", "agency", "office"),
 }
-_GERMAN = re.compile(
-    r"(patient|pat|person|personal|versicher|mitglied|kunde|fall|akte|ausweis|steuer|sozialversicherung|ma|schueler)"
+_COMPOUND = re.compile(
+    r"(patient|pat|person|personal|versicher|mitglied|kunde|fall|akte|ausweis|steuer|sozialversicherung|ma|schueler|"
+    r"teilnehmer|befragte|proband|resp|respondent|subj|subject|client|klant|leerling|deelnemer|verzekerde|werknemer)"
     r"[a-z]*(nr|nummer|id|kennung|schluessel|kennzeichen)"
 )
 
@@ -586,7 +589,7 @@ def key_like(name: str) -> bool:
     words = tokens(name)
     if words & _OTHERS:
         return False
-    return bool(words & _KEYS or (words & _NUMBERS and words & _WHOM) or any(map(_GERMAN.fullmatch, words)))
+    return bool(words & _KEYS or (words & _NUMBERS and words & _WHOM) or any(map(_COMPOUND.fullmatch, words)))
 
 
 def addresses(values: pl.Series) -> bool:

@@ -52,7 +52,7 @@ from sfumato.counts.derived import explained_share
 from sfumato.errors import Problem, count_of
 from sfumato.io.encode import supported
 from sfumato.io.source import Source
-from sfumato.schema import Days, Schema
+from sfumato.schema import Days, Missing, Schema
 from sfumato.schema.word_hints import AGE_WORDS, BIRTH_WORDS, names_people, names_time_or_place, tokens
 
 __all__ = [
@@ -75,6 +75,7 @@ _COMBINATIONS, _REPEATED, _AGREE = 20, 5, 0.9  # of the quasi-identifiers; value
 _MISSED, _MANY_REPEATED, _FEW_ROWS = 2, 20, 10  # of a key whose people change: columns, values and rows a value
 _NEAR, _CHANCE, _LITTLE, _ENOUGH_PAIRS = 0.1, 0.1, 1 / 3, 10
 _DIFFERENT, _MIXED, _MIXED_SHARE = 2, 5, 0.01  # columns that differ; keys, or their share, that cannot be mistakes
+_KEPT = 0.75  # of what chance leaves: how much oftener two rows of a person who moves and changes agree
 _SORTED = 0.5  # the share of parts that agree with the next one, from which keys number a sorted list
 _KINDS, _APART, _FOLLOWS = 50, 0.25, 0.75  # values of a column of subjects; chance that none agree; what follows
 _WAVES = 3  # values from which equal numbers of each are waves; two are often cases and their matched controls
@@ -96,15 +97,14 @@ class _Rows:
     texts: dict[str, pl.Series]
     height: int
     numbers: dict[str, np.ndarray | None] = field(default_factory=dict)  # of columns that were asked for
-    joints: dict[tuple[str, ...], tuple[np.ndarray, int]] = field(default_factory=dict)  # likewise
+    counted: dict[tuple[str, ...], int] = field(default_factory=dict)  # likewise
 
-    def joint(self, names: Sequence[str]) -> tuple[np.ndarray, int]:
-        """Return the combinations of columns as numbers, no value being one, and how many there are."""
+    def combinations(self, names: Sequence[str]) -> int:
+        """Return how many combinations of columns there are, no value being one."""
         key = tuple(names)
-        if key not in self.joints:
-            found = _joint([self.codes[name] + 1 for name in names])
-            self.joints[key] = found, len(np.unique(found))
-        return self.joints[key]
+        if key not in self.counted:
+            self.counted[key] = len(np.unique(_joint([self.codes[name] + 1 for name in names])))
+        return self.counted[key]
 
     def grouped(self, names: Sequence[str]) -> _Groups:
         """Return the rows grouped by columns together; rows that lack one of them are in no group."""
@@ -153,6 +153,12 @@ class _Groups:
     def repeats(self, height: int, least: int) -> bool:
         """Whether enough values repeat to judge by them."""
         return len(self.sizes) >= least and int(self.sizes.sum()) * REPEATED_ROWS >= height
+
+    def pairs(self, least: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return pairs of rows that follow each other in a value with more than `least` rows."""
+        owner = np.repeat(np.arange(len(self.sizes)), self.sizes)
+        follows = np.flatnonzero((owner[1:] == owner[:-1]) & (self.sizes[owner[1:]] > least))
+        return self.order[follows], self.order[follows + 1]
 
     def mostly(self, which: np.ndarray, least: int) -> bool:
         """Whether something holds for nearly all values that repeat, also of those with more than `least` rows.
@@ -207,7 +213,7 @@ def suspected_keys(source: Source, schema: Schema) -> list[Problem]:
     groups = {name: _Groups.of(rows.codes[name]) for name in every}
     for name in wanted:
         others = [other for other in quasi if other != name]
-        held = _mostly_agrees(rows, groups[name], others, schema.rows_per_person)
+        held = _mostly_agrees(rows, groups[name], others, schema.rows_per_person, moving=True)
         if held:
             agreed = f"{len(held)} of {len(others)}"
             return [_worded(rows, [name], groups[name].most, schema, agreed, nearly=" or nearly agree")]
@@ -439,7 +445,7 @@ def rival_keys(source: Source, schema: Schema, keys: Sequence[str]) -> list[Prob
     named = {a.name: a.column_name for a in schema.attributes}
     person = [named.get(name, name) for name in schema.person]
     quasi = [name for name in _quasi(schema) if name not in person]
-    rows = _first_rows(source, quasi, [*person, *keys]) if person else None
+    rows = _first_rows(source, quasi, [*person, *keys], schema) if person else None
     if rows is None or not all(name in rows.codes for name in person):
         return []
     declared = _share_alike(rows, rows.grouped(person), quasi)
@@ -471,7 +477,7 @@ def parted_keys(source: Source, schema: Schema) -> list[Problem]:
     """
     person = list(schema.person_columns)
     quasi = [name for name in _quasi(schema) if name not in person]
-    rows = _first_rows(source, quasi, person) if person else None
+    rows = _first_rows(source, quasi, person, schema) if person else None
     if rows is None or not all(name in rows.codes for name in person):
         return []
     once = rows.grouped(person).first
@@ -548,7 +554,7 @@ def mixed_keys(source: Source, schema: Schema) -> list[Problem]:
     stable = [a for a in schema.quasi if a.kind not in ("numeric", "date") and (a.column_name) not in person]
     quasi = [a.column_name for a in stable]
     others = [name for name in source.columns if name not in person][:_MOST_LOOKED_AT]
-    rows = _first_rows(source, person, others) if person else None
+    rows = _first_rows(source, person, others, schema) if person else None
     if rows is None or not set(quasi) <= set(rows.codes):
         return []
     groups = rows.grouped(person)
@@ -558,8 +564,7 @@ def mixed_keys(source: Source, schema: Schema) -> list[Problem]:
     for attribute, name in zip(stable, quasi, strict=True):
         spelt = {other.lower(): value.lower() for other, value in attribute.same.items()}
         text = rows.texts[name].str.to_lowercase().replace(spelt)
-        gone = [] if attribute.missing is None else [one.lower() for one in attribute.missing.texts]
-        differ += _known_spread(groups, text.set(text.is_in(gone), None)) > 0
+        differ += _known_spread(groups, text) > 0
     keys = len(groups.first)
     found = {
         f"rows that differ in at least two of {', '.join(a.name for a in stable)}": differ >= _DIFFERENT,
@@ -661,10 +666,12 @@ def _quasi(schema: Schema) -> list[str]:
 
 def _rows(source: Source, schema: Schema, wanted: Sequence[str]) -> _Rows | None:
     """Return the first rows of the quasi-identifiers and the columns looked at; None where nothing can be said."""
-    return _first_rows(source, _quasi(schema), wanted)
+    return _first_rows(source, _quasi(schema), wanted, schema)
 
 
-def _first_rows(source: Source, quasi: Sequence[str], wanted: Sequence[str]) -> _Rows | None:
+def _first_rows(
+    source: Source, quasi: Sequence[str], wanted: Sequence[str], schema: Schema | None = None
+) -> _Rows | None:
     if source.grouped or not quasi or not wanted or not set(quasi) <= set(source.columns):
         return None
     frame = source.collect(source.scan([*quasi, *(name for name in wanted if name not in quasi)]).head(_FIRST_ROWS))
@@ -673,13 +680,16 @@ def _first_rows(source: Source, quasi: Sequence[str], wanted: Sequence[str]) -> 
     plain = [name for name in frame.columns if supported(frame[name].dtype) and frame[name].dtype != pl.Object]
     if not set(quasi) <= set(plain):
         return None
-    texts = {name: _text(frame[name]) for name in plain}
+    known = {} if schema is None else {a.column_name: a.missing for a in schema.attributes}
+    texts = {name: _text(frame[name], known.get(name)) for name in plain}
     return _Rows({name: numbered(text) for name, text in texts.items()}, texts=texts, height=frame.height)
 
 
-def _text(column: pl.Series) -> pl.Series:
+def _text(column: pl.Series, missing: Missing | None) -> pl.Series:
     text = column.cast(pl.String).str.strip_chars()
-    return text.set(text == "", None)
+    gone = ["", *(one.lower() for one in missing.texts)] if missing is not None else [""]
+    plain = text.str.to_lowercase().str.replace(r"^([+-]?\d+)\.0*$", "$1")  # as floats write whole numbers
+    return text.set(plain.is_in(gone), None)
 
 
 def _same_part(
@@ -753,22 +763,36 @@ def _agrees(rows: _Rows, groups: _Groups, others: Sequence[str], least: int, *, 
     """
     if not others or groups.most <= least or not groups.repeats(rows.height, _REPEATED):
         return False
-    joint, combinations = rows.joint(others)
-    if combinations < _COMBINATIONS or not groups.mostly(groups.spread(joint) == 0, least):
+    if rows.combinations(others) < _COMBINATIONS:
+        return False
+    if not groups.mostly(np.logical_and.reduce([_equal(rows, groups, name) for name in others]), least):
         return False
     return not apart or _two_apart(rows, groups, others)
 
 
+def _equal(rows: _Rows, groups: _Groups, name: str) -> np.ndarray:
+    """Return which values that repeat agree in a column; a missing cell agrees, unless most values have no two others.
+
+    Who leaves out an answer is the same person. Where hardly anybody answers, gaps that agree say nothing.
+    """
+    codes = rows.codes[name]
+    known = np.add.reduceat((codes[groups.order] >= 0).astype(np.int64), groups.starts) if len(groups.starts) else codes
+    if len(groups.starts) and 2 * int((known > 1).sum()) < len(known):
+        return np.asarray(groups.spread(codes) == 0)
+    spread = groups.spread(np.where(codes < 0, np.nan, codes.astype(float)), known=True)
+    return np.asarray((spread == 0) | np.isnan(spread))
+
+
 def _alike(rows: _Rows, groups: _Groups, others: Sequence[str]) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
     """Return for each column which values that repeat agree in it, or nearly as numbers may, and which exactly."""
-    equal = {name: groups.spread(rows.codes[name]) == 0 for name in others}
+    equal = {name: _equal(rows, groups, name) for name in others}
     alike = dict(equal)
     for name in others:
         number = rows.number(name) if float(equal[name].mean()) < _AGREE else None
         if number is not None and np.isfinite(number).any():
             span = float(np.nanmax(number) - np.nanmin(number))
             with np.errstate(invalid="ignore"):
-                alike[name] = equal[name] | (groups.spread(number) <= _NEAR * span)
+                alike[name] = equal[name] | (groups.spread(number, known=True) <= _NEAR * span)
     return alike, equal
 
 
@@ -779,25 +803,67 @@ def _most_alike(rows: _Rows, groups: _Groups, others: Sequence[str]) -> int:
     return int(groups.sizes[np.logical_and.reduce(held)].max(initial=0)) if held else groups.most
 
 
-def _mostly_agrees(rows: _Rows, groups: _Groups, others: Sequence[str], least: int) -> list[str]:
+def _mostly_agrees(
+    rows: _Rows, groups: _Groups, others: Sequence[str], least: int, *, moving: bool = False
+) -> list[str]:
     """Return those of `others` in which nearly all values that repeat agree, none where that is not like a person.
 
-    Numbers within a tenth of their range agree: people grow older. All but two must agree, and more than do not.
+    Numbers within a tenth of their range agree: people grow older. All but two must agree, and more than do not. With
+    `moving` it is enough that two rows of a value agree far more often than any two rows do: people move. That is
+    asked of whole columns only; neighbours in a sorted list, which share a part of a code, agree so too.
     """
     few = len(groups.first) * _FEW_ROWS > len(groups.order)
     if groups.most <= least or len(others) < 2 or not few or not groups.repeats(rows.height, _MANY_REPEATED):
         return []
     alike, equal = _alike(rows, groups, others)
-    held = [name for name in others if float(alike[name].mean()) >= _AGREE]
-    missed = len(others) - len(held)
-    if missed > _MISSED or missed >= len(held) or len(held) < 2:
+    always = [name for name in others if float(alike[name].mean()) >= _AGREE]
+    if _few_missed(always, others) and groups.mostly(np.logical_and.reduce([alike[name] for name in always]), least):
+        held, exact = always, [name for name in always if float(equal[name].mean()) >= _AGREE]
+    elif not moving:
         return []
-    if not groups.mostly(np.logical_and.reduce([alike[name] for name in held]), least):
-        return []
-    exact = [name for name in held if float(equal[name].mean()) >= _AGREE]
-    if not exact or _by_chance(_joint([rows.codes[name] + 1 for name in exact]), groups.sizes) > _CHANCE:
+    else:
+        pairs = groups.pairs(least)
+        often = {name: [_kept(rows, pairs, name, near=near) >= _KEPT for near in (False, True)] for name in others}
+        held = [name for name in others if any(often[name])]
+        exact = [name for name in held if often[name][0]]
+    if (
+        not _few_missed(held, others)
+        or not exact
+        or _by_chance(_joint([rows.codes[name] + 1 for name in exact]), groups.sizes) > _CHANCE
+    ):
         return []
     return held if _two_apart(rows, groups, held) else []
+
+
+def _few_missed(held: Sequence[str], others: Sequence[str]) -> bool:
+    missed = len(others) - len(held)
+    return missed <= _MISSED and missed < len(held) and len(held) > 1
+
+
+def _kept(rows: _Rows, pairs: tuple[np.ndarray, np.ndarray], name: str, *, near: bool) -> float:
+    """Return how much oftener rows of one value agree in a column than any two rows do, of what is left to raise.
+
+    With `near` numbers within a tenth of their range agree.
+    """
+    codes = rows.codes[name]
+    number = rows.number(name) if near else None
+    if near and (number is None or not np.isfinite(number).any()):
+        return 0.0
+    one, other = (side[(codes[pairs[0]] >= 0) & (codes[pairs[1]] >= 0)] for side in pairs)
+    if len(one) < _MANY_REPEATED or 2 * len(one) < len(pairs[0]):
+        return 0.0
+    if number is None:
+        within, every = float((codes[one] == codes[other]).mean()), codes[codes >= 0]
+        total = len(every) * (len(every) - 1) / 2
+        by_chance = _pairs(every) / total
+    else:
+        ranked = np.sort(number[np.isfinite(number)])
+        width = _NEAR * (ranked[-1] - ranked[0])
+        with np.errstate(invalid="ignore"):
+            within = float((np.abs(number[one] - number[other]) <= width).mean())
+        reach = np.searchsorted(ranked, ranked + width, side="right") - np.searchsorted(ranked, ranked - width)
+        by_chance = float((reach - 1).sum()) / (len(ranked) * (len(ranked) - 1))
+    return (within - by_chance) / (1 - by_chance) if by_chance < 1 else 0.0
 
 
 def _by_chance(column: np.ndarray, sizes: np.ndarray) -> float:
@@ -831,7 +897,7 @@ def _follows_from(rows: _Rows, groups: _Groups, name: str, *, nearly: bool) -> b
 
     With `nearly`, where rows agree if their numbers are near, numbers that are near for each value follow from it.
     """
-    alike = _alike(rows, groups, [name])[0][name] if nearly else groups.spread(rows.codes[name]) == 0
+    alike = _alike(rows, groups, [name])[0][name] if nearly else _equal(rows, groups, name)
     return not len(alike) or float(alike.mean()) >= _AGREE
 
 
