@@ -432,7 +432,8 @@ class Release:
     def read(cls, source: Any, schema: Schema, *, groups: str | None = None, counts: str | None = None) -> Release:
         """Read anyone's published table (CSV, Parquet or a frame); every label it cannot read is listed at once.
 
-        `groups` names a column of group numbers, `counts` one that says how many rows a line stands for.
+        `groups` names a column of group numbers, `counts` one that says how many rows a line stands for. Rows whose
+        labels are written differently are not of one class, even if they mean the same; `notes` says where this occurs.
         """
         from sfumato.release.foreign import read
 
