@@ -212,6 +212,17 @@ def test_a_count_of_rows_alone_would_not_see_it(tmp_path) -> None:
     assert replace(release, people=None).exposed().alike["illness"] == 0
 
 
+def test_a_loaded_release_says_that_it_cannot_see_what_people_have_in_common(tmp_path) -> None:
+    table = sf.read(_stays(), sf.Schema.parse(tomllib.loads(PAYROLL)))
+    unseen = "whether everybody of a class has one value of illness in common cannot be seen here"
+    for asked, said in ((sf.KAnonymity(5), True), (sf.KAnonymity(5) & sf.TCloseness(0.4), False)):
+        release = sf.publish(table, sf.Mondrian(asked))
+        folder = tmp_path / str(said)
+        release.save(folder)
+        assert not any(unseen in text for text in release.warnings())
+        assert any(unseen in text for text in sf.Release.load(folder).warnings()) == said
+
+
 def test_the_library_and_the_verifier_name_classes_of_one_person(tmp_path) -> None:
     table = sf.read(_frame(), sf.Schema.parse(tomllib.loads(SCHEMA)))
     release = sf.publish(table, sf.Mondrian(sf.TCloseness("0.6")))

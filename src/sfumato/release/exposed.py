@@ -131,9 +131,18 @@ def _of_classes(release: Release) -> tuple[str, ...]:
         }
         hint = _ASK_BOTH if _takes_requirements(release) else _OTHER_METHOD.format(them="l or t", flags="--l, --t")
         warnings += [f"nothing is promised of {name}, and {all_}. {hint}" for name, all_ in of.items()]
-        return (*warnings, *_nearly_alike(release))
+        return (*warnings, *_shared_unseen(release), *_nearly_alike(release))
     alike = [f"{text}. {_ask_for_l(release)}" for text in exposed.one_value()]
     return (*warnings, *alike, *_alike_but_missing(release), *_nearly_alike(release))
+
+
+def _shared_unseen(release: Release) -> list[str]:
+    """Say what the files of a release do not show: people have several rows, and their key is not published."""
+    if release.people is None or release.seen_by_key is not None:
+        return []
+    names = [attribute.name for attribute in release.schema.sensitive if attribute.name not in release.people.values]
+    unseen = f"whether everybody of a class has one value of {', '.join(names)} in common cannot be seen here"
+    return [f"{unseen}: the key of a person is not published"] if names else []
 
 
 def alone_warning(release: Release) -> str:
