@@ -212,7 +212,7 @@ def test_a_count_of_rows_alone_would_not_see_it(tmp_path) -> None:
     assert replace(release, people=None).exposed().alike["illness"] == 0
 
 
-def test_a_loaded_release_says_that_it_cannot_see_what_people_have_in_common(tmp_path) -> None:
+def test_a_loaded_release_says_that_it_cannot_see_what_people_share(tmp_path) -> None:
     table = sf.read(_stays(), sf.Schema.parse(tomllib.loads(PAYROLL)))
     unseen = "whether everybody of a class has one value of illness in common cannot be seen here"
     for asked, said in ((sf.KAnonymity(5), True), (sf.KAnonymity(5) & sf.TCloseness(0.4), False)):
