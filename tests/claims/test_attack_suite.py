@@ -188,6 +188,19 @@ def test_an_attack_nobody_knows_is_refused():
     assert caught.value.name == "attacks"
 
 
+def test_the_table_before_the_release_is_refused_in_words():
+    table, _ = tables()
+    release = made(table, sf.Raw())
+    for given, name in (
+        ((table, release), "releases"),
+        (([table], release), "releases"),
+        ((release, release), "table"),
+    ):
+        with pytest.raises(ParameterError, match=r"attack_all\(release, table\)") as caught:
+            attack_all(*given)
+        assert caught.value.name == name
+
+
 def test_a_third_partys_attack_is_run_as_it_is():
     class Blind:
         name, axis = "blind", "inference"

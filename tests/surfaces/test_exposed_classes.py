@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import tomllib
 import warnings
 from dataclasses import replace
@@ -96,6 +97,51 @@ def test_exposed_counts_people_not_rows() -> None:
     assert "there may be one person only: they have at most 2 rows" in twice.exposed().alone()
 
 
+def _skewed() -> sf.Table:
+    """Return a table in which more than half of the people have one illness."""
+    draw = random.Random(5)
+    some = pl.Series([draw.choice(["flu", "gout", *["none"] * 3]) for _ in range(300)])
+    return sf.read(_frame().with_columns(illness=some), sf.Schema.parse(tomllib.loads(SCHEMA)))
+
+
+@pytest.mark.parametrize("method", [sf.Bucketize, sf.Mondrian])
+def test_a_hint_names_an_l_that_the_table_can_reach(method) -> None:
+    table, loose = _skewed(), sf.TCloseness("0.6")
+    warned = sf.publish(table, method(loose)).warnings()
+    alike = next(text for text in warned if "one value of illness" in text)
+    most = re.search(r"Ask for l as well \(--l\), at most ([0-9.]+): ", alike)
+    assert most is not None, alike
+    assert "--l 2 --l-kind distinct" in alike
+    for asked in (sf.LDiversity(most[1]), sf.LDiversity(2, kind="distinct")):
+        found = sf.publish(table, method(loose & asked)).exposed()
+        assert not found.alike["illness"]
+        assert not found.single
+    with pytest.raises(sf.Infeasible):
+        sf.publish(table, method(loose & sf.LDiversity(2)))
+
+
+def test_a_hint_names_nothing_that_the_method_refuses() -> None:
+    table = _skewed()
+    buckets = sf.publish(table, sf.Bucketize(sf.TCloseness("0.6"))).warnings()
+    assert "one person only. Ask for l as well" in buckets[0]
+    assert not any("--k" in text for text in buckets)
+    even = sf.read(_frame(), sf.Schema.parse(tomllib.loads(SCHEMA)))
+    assert "Ask for l of at least 2 as well" in sf.publish(even, sf.Bucketize(sf.TCloseness("0.6"))).warnings()[0]
+    target = tomllib.loads(SCHEMA)
+    target["attribute"]["ill"] = {"role": "target", "values": ["no", "yes"]}
+    rows = _frame().with_columns(ill=pl.Series(["no", "yes"] * 150))
+    cut = sf.publish(sf.read(rows, sf.Schema.parse(target)), sf.TopDown(2)).warnings()
+    assert any("This method does not take l or t; Mondrian does (publish mondrian --l, --t)" in text for text in cut)
+
+
+def test_where_the_table_has_one_value_no_l_is_asked_for() -> None:
+    alone = _frame().with_columns(illness=pl.lit("flu"))
+    table = sf.read(alone, sf.Schema.parse(tomllib.loads(SCHEMA)))
+    warned = sf.publish(table, sf.Mondrian(sf.KAnonymity(2) & sf.TCloseness("0.6"))).warnings()
+    assert any("No l above 1 can be reached" in text for text in warned)
+    assert not any("Ask for l" in text for text in warned)
+
+
 def test_a_recommendation_says_that_classes_hold_one_person() -> None:
     schema = sf.Schema.parse(tomllib.loads(SCHEMA))
     table = sf.read(_frame(), schema)
@@ -103,7 +149,7 @@ def test_a_recommendation_says_that_classes_hold_one_person() -> None:
     with pytest.raises(sf.Infeasible):
         front.recommend()  # the default policy keeps no class of one person
     asked = front.recommend(sf.Policy({"k": 1}))
-    assert "classes there is one person only; ask for k as well." in asked.reason
+    assert "classes there is one person only. Ask for k as well (--k)." in asked.reason
     safe = sf.frontier(table, [sf.Mondrian(sf.KAnonymity(5))], panels=False)
     assert "one person only" not in safe.recommend().reason
 
@@ -164,6 +210,17 @@ def test_a_count_of_rows_alone_would_not_see_it(tmp_path) -> None:
     release = sf.publish(table, sf.Mondrian(sf.KAnonymity(5) & sf.TCloseness(0.4)))
     assert release.exposed().alike["illness"] == release.seen_by_key.alike["illness"] > 0
     assert replace(release, people=None).exposed().alike["illness"] == 0
+
+
+def test_a_loaded_release_says_that_it_cannot_see_what_people_share(tmp_path) -> None:
+    table = sf.read(_stays(), sf.Schema.parse(tomllib.loads(PAYROLL)))
+    unseen = "whether everybody of a class has one value of illness in common cannot be seen here"
+    for asked, said in ((sf.KAnonymity(5), True), (sf.KAnonymity(5) & sf.TCloseness(0.4), False)):
+        release = sf.publish(table, sf.Mondrian(asked))
+        folder = tmp_path / str(said)
+        release.save(folder)
+        assert not any(unseen in text for text in release.warnings())
+        assert any(unseen in text for text in sf.Release.load(folder).warnings()) == said
 
 
 def test_the_library_and_the_verifier_name_classes_of_one_person(tmp_path) -> None:

@@ -137,6 +137,7 @@ def attack_all(
 
     With `again`, a mechanism, half of the table is published anew (a rehearsal) and the rest are its controls.
     """
+    _refuse_other_order(releases, table)
     made = [releases] if isinstance(releases, Release) else list(releases)
     if again is not None:
         if control is not None:
@@ -176,6 +177,16 @@ def attack_all(
         rehearsed=again is not None,
         controlled=control is not None,
     )
+
+
+def _refuse_other_order(releases: object, table: object) -> None:
+    """Raise where the first two arguments are not releases and a table: measures take them the other way round."""
+    hint = "attack_all(release, table): the release comes first"
+    several = list(releases) if isinstance(releases, Sequence) else [releases]
+    if not all(isinstance(one, Release) for one in several):
+        raise ParameterError("releases", type(releases).__name__, "must be a release, or a list of releases", hint=hint)
+    if not isinstance(table, Table):
+        raise ParameterError("table", type(table).__name__, "must be the table they were made from", hint=hint)
 
 
 def _chosen(attacks: Sequence[str | Attack] | None) -> dict[str, Attack]:

@@ -29,7 +29,7 @@ import numpy.typing as npt
 
 from sfumato.claims.anonymity import shares_at_most
 from sfumato.claims.classes import BoolArray, Classes, Figure, each_exactly, largest_ratio
-from sfumato.claims.requirement import Requirement, Unit
+from sfumato.claims.requirement import Requirement, Unit, shared_by
 from sfumato.declare import MaybeRational, Rational, declare, parameter
 from sfumato.errors import ParameterError
 from sfumato.exact import plain, whole
@@ -142,7 +142,8 @@ class LDiversity(Requirement):
         if self.kind == "probability":
             # Rounded up, so that the sentence never says more than the formula beside it.
             share = f"1/{level}" if self.l.denominator == 1 else f"{plain(Fraction(math.ceil(1000 / self.l), 10))} %"
-            return f"In every class no sensitive value has a share above {share}: max p <= 1/{level}."
+            whose = shared_by(unit)
+            return f"In every class no sensitive value is that of more than {share} of the {whose}: max p <= 1/{level}."
         if self.kind == "distinct":
             return f"Every class holds at least {level} different sensitive values."
         if self.kind == "entropy":

@@ -17,7 +17,7 @@ from fractions import Fraction
 from typing import ClassVar
 
 from sfumato.claims.classes import BoolArray, Classes, Figure, each_exactly, largest_ratio
-from sfumato.claims.requirement import Requirement, Unit
+from sfumato.claims.requirement import Requirement, Unit, shared_by
 from sfumato.declare import Rational, declare, parameter
 from sfumato.exact import plain
 
@@ -62,8 +62,8 @@ class BetaLikeness(Requirement):
         """Say in one plain sentence what is required, with the formula."""
         beta = plain(self.beta)
         return (
-            f"In every class no sensitive value's share rises by more than {beta} times its overall share: "
-            f"(p - q) / q <= {beta} wherever p > q."
+            f"In every class no sensitive value's share of the {shared_by(unit)} rises by more than {beta} times its "
+            f"share of all of them: (p - q) / q <= {beta} wherever p > q."
         )
 
     def __str__(self) -> str:

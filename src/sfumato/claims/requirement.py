@@ -30,7 +30,7 @@ from sfumato.errors import ParameterError
 if TYPE_CHECKING:
     from sfumato.schema import Schema
 
-__all__ = ["Conjunction", "Found", "Requirement", "Unit", "check_each", "requirement_notes"]
+__all__ = ["Conjunction", "Found", "Requirement", "Unit", "check_each", "requirement_notes", "shared_by"]
 
 Unit: TypeAlias = Literal["person", "row"]
 """What a claim counts: people, where the schema decides who they are, else rows."""
@@ -282,6 +282,11 @@ def check_each(
 
 
 # Sentences for `Claim.silent_on`: what a reader of a requirement might wrongly infer.
+
+
+def shared_by(unit: Unit) -> str:
+    """Name what a share of a class is a share of. Where m rows count as one person, both shares are the same."""
+    return "people, as the publisher counts them" if unit == "person" else "rows"
 
 
 def vacuous_notes(requirement: Requirement) -> tuple[str, ...]:

@@ -26,6 +26,7 @@ MERGED = "is filled only in the first row of each block, as merged cells are; th
 _FIRST = 20  # named columns by which rows are picked before they are compared as a whole
 _LOOKED_AT = 200  # columns in which totals, headings and notes are looked for
 _RARELY = 50  # at most one row in 50 is a heading or a note; where more have few cells, the table is sparse
+_BEYOND = 5  # as many rows with few cells as would be, were each column's cells empty at random, are people
 _OFTEN = 4  # at most one row in 4 is a total whose cells are mostly empty
 _FEWEST, _ADDENDS = 5, 3  # rows from which a sum cannot be an accident, and the numbers that add up to it
 _NEARLY = 1e-9
@@ -109,7 +110,8 @@ def stray_rows(source: Source, quasi: Collection[str] = ()) -> StrayRows | None:
     rows have them; a last row of sums; a row with two words such as "All regions", or a rare one with one of these
     and a number above that of all other rows; a row most of whose numbers, three at least, are each the sum of the
     rows above it, from the same one on; a first row that reads as a second header; rare rows with at most one of
-    the columns `quasi`, three at least, that most rows have. Not looked for where an engine groups.
+    the columns `quasi`, three at least, that most rows have. Rows with few cells are named only where there are more
+    of them than answers that are missing here and there explain. Not looked for where an engine groups.
     """
     frame = source.scan(source.columns[:_LOOKED_AT])
     if source.grouped:
@@ -149,9 +151,12 @@ def stray_rows(source: Source, quasi: Collection[str] = ()) -> StrayRows | None:
     bare = found.filter(pl.col("described") <= 1) if len(wanted) > 2 else found.clear()
     if bare.height and np.median(found["described"].to_numpy()) < len(wanted):
         bare = found.clear()
-    for some in (sparse, bare):
-        if some.height * _RARELY <= found.height:
-            rows |= set(some[_ROW].to_list())
+    for some, has, among in ((sparse, "filled", order), (bare, "described", [name for name in order if name in quasi])):
+        if 0 < some.height * _RARELY <= found.height:
+            empty = source.collect(
+                frame.select((~one).mean().alias(name) for name, one in zip(order, known, strict=True) if name in among)
+            ).row(0)
+            rows |= set(some.filter(pl.col(has).is_in(_unusual(found[has].to_numpy(), empty)))[_ROW].to_list())
     if found.height >= _FIRST and _second_header(source, texts):
         rows.add(0)
     numbers = _numbers(source, columns[:_ADDED], types) if _FEWEST <= found.height <= _ADDED_ROWS else {}
@@ -159,6 +164,20 @@ def stray_rows(source: Source, quasi: Collection[str] = ()) -> StrayRows | None:
     if found.height and _sums(source, columns, types, last=found.row(-1, named=True), width=len(columns)):
         rows.add(found.height - 1)
     return StrayRows(len(rows), places=source.places(sorted(rows))) if rows else None
+
+
+def _unusual(filled: np.ndarray, empty: Sequence[float]) -> list[int]:
+    """Return the numbers of filled cells that rows have more often than chance gives.
+
+    `filled` is that of each row, `empty` the share of rows in which each column is empty. A number is unusual where
+    the rows with at most so many cells are `_BEYOND` times those expected if columns were empty independently of each
+    other. Totals and notes raise these shares as well, but are rare, and so their product stays far below them.
+    """
+    chance = np.ones(1)  # of each number of filled cells
+    for share in empty:
+        chance = np.convolve(chance, [share, 1 - share])
+    upto = np.cumsum(np.bincount(filled, minlength=len(chance)))
+    return np.flatnonzero(upto > _BEYOND * len(filled) * np.cumsum(chance)).tolist()
 
 
 def _second_header(source: Source, texts: Sequence[str]) -> bool:

@@ -24,6 +24,7 @@ from sfumato.mechanisms import Mechanism
 from sfumato.mechanisms.base import gather, run
 from sfumato.randomness import Entropy
 from sfumato.release import Release, published_frames
+from sfumato.release.exposed import alone_warning
 
 __all__ = ["Task", "evaluated", "figures_of_release", "name_together", "rehearsed", "side_by_side"]
 
@@ -168,7 +169,7 @@ def _measured(task: Task, mechanism: Mechanism) -> dict[str, Any]:
         "promises": described(first.claim.promise, first.claim.unit),
         "claim": first.claim.to_json(),
         "summary": first.summary().to_json(),
-        "alone": first.exposed().alone() if first.form in ("generalized", "buckets") else "",
+        "alone": alone_warning(first) if first.form in ("generalized", "buckets") else "",
         "panel": panel_of(task.table, first, {task.privacy.name: privacy, task.utility.name: utility})
         if task.panels
         else {},

@@ -99,7 +99,9 @@ class Point:
     panel: Mapping[str, Any] = field(default_factory=dict, repr=False)
     attributes: Mapping[str, Any] = field(default_factory=dict, repr=False)
     published: str = field(default="", repr=False)  # a hash of the published tables, nothing where it is drawn
-    alone: str = field(default="", repr=False)  # how many classes hold one person, nothing where none does
+    alone: str = field(
+        default="", repr=False
+    )  # how many classes hold one person, and what to ask for; nothing where none does
     people: int | None = None  # in the smallest class, or rows (`counted`); None where no class holds records
     at_least: bool = field(default=False, repr=False)  # `people` is a lower bound: nothing says whose rows are whose
     risks: Mapping[str, Spread] = field(default_factory=dict, repr=False)  # every privacy axis, the point's own too

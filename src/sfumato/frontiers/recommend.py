@@ -216,7 +216,7 @@ def reason_of(point: Point, why: str, axes: tuple[Scale, Scale], among: int, att
     figures = f"{figures}, {y.words} {point.utility.mean:.4g} {y.unit}".strip()
     said = [f"Of {count_of(among, 'release')} it {why}: {figures}."]
     if point.alone:
-        said.append(f"Mind that {point.alone}; ask for k as well.")
+        said.append(f"Mind that {point.alone}.")
     said += attributes_of(point, (x.words, y.words))
     if x.usable and y.usable:
         p, u = x.share(point.privacy.mean), y.share(point.utility.mean)

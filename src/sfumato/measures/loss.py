@@ -7,6 +7,7 @@ Because   labels and class sizes are published; a row that is left out counts li
 Checked   tests/unit/measures/test_loss.py::test_by_hand
           tests/unit/measures/test_loss.py::test_suppress_and_raw_are_the_two_ends
           tests/unit/measures/test_loss.py::test_suppressed_and_left_out_rows_are_priced
+          tests/unit/measures/test_loss.py::test_a_loaded_release_costs_what_it_cost_in_memory
 Silent on how useful the rows are for any one question: these metrics look at labels, not at what was lost.
 """
 
@@ -17,6 +18,7 @@ from collections.abc import Callable
 import numpy as np
 
 from sfumato.counts import Table
+from sfumato.estimate.alignment import aligned_labels
 from sfumato.measures.base import Measured
 from sfumato.release import Release
 from sfumato.schema import Labels
@@ -41,14 +43,14 @@ def average_class_size(table: Table, release: Release) -> Measured:
 
 def certainty_penalty(table: Table, release: Release) -> Measured:
     """The share of its domain that a label covers, a mean over rows and attributes: 0 exact, 1 nothing said."""
-    by_attribute = _averaged(release, lambda labels: (labels.size - 1) / max(1, labels.attribute.size - 1))
+    by_attribute = _averaged(table, release, lambda labels: (labels.size - 1) / max(1, labels.attribute.size - 1))
     formula = "NCP = mean over rows and quasi-identifiers of (codes in the label - 1) / (codes of the domain - 1)"
     return Measured(_mean(by_attribute), unit="share", formula=formula, details=by_attribute)
 
 
 def precision(table: Table, release: Release) -> Measured:
     """One minus the share of its hierarchy that a label has climbed, averaged: 1 exact, 0 nothing said."""
-    by_attribute = _averaged(release, lambda labels: _steps(labels) / max(1, labels.attribute.nodes.height))
+    by_attribute = _averaged(table, release, lambda labels: _steps(labels) / max(1, labels.attribute.nodes.height))
     formula = "Prec = 1 - mean over rows and quasi-identifiers of (steps up the hierarchy / its height)"
     details = {name: 1 - share for name, share in by_attribute.items()}
     return Measured(1 - _mean(by_attribute), unit="share", formula=formula, details=details)
@@ -56,7 +58,7 @@ def precision(table: Table, release: Release) -> Measured:
 
 def generalization_steps(table: Table, release: Release) -> Measured:
     """Steps from a value up to the lowest node that holds the label, summed over quasi-identifiers, a row's mean."""
-    by_attribute = _averaged(release, _steps)
+    by_attribute = _averaged(table, release, _steps)
     formula = "mean over rows of the sum over quasi-identifiers of steps up the hierarchy"
     return Measured(float(sum(by_attribute.values())), unit="steps", formula=formula, details=by_attribute)
 
@@ -70,15 +72,21 @@ def _classes(release: Release) -> tuple[np.ndarray, int, int]:
     return sizes, lost, int(sizes.sum()) + lost
 
 
-def _averaged(release: Release, cost: Callable[[Labels], np.ndarray]) -> dict[str, float]:
-    """The mean cost of a row for each quasi-identifier; a left-out row has the root's."""
+def _averaged(table: Table, release: Release, cost: Callable[[Labels], np.ndarray]) -> dict[str, float]:
+    """The mean cost of a row for each quasi-identifier; a left-out row has the root's.
+
+    Levels and domains are those of the table's schema: a loaded release may know only a part of them.
+    """
     weight, lost = release.boxes.weight, release.left_out or 0
     total = max(1, int(weight.sum()) + lost)
     found = {}
-    for at, labels in enumerate(release.boxes.tables):
+    for at, own in enumerate(release.boxes.tables):
+        labels, column = own, release.boxes.labels[:, at]
+        if own.attribute.name in table.schema:
+            labels, column = aligned_labels(table.schema[own.attribute.name], own, column)
         attribute = labels.attribute
         root = Labels.from_hulls(attribute, np.array([0]), np.array([attribute.size]))[0]
-        paid = float((weight * cost(labels)[release.boxes.labels[:, at]]).sum()) + lost * float(cost(root)[0])
+        paid = float((weight * cost(labels)[column]).sum()) + lost * float(cost(root)[0])
         found[attribute.name] = paid / total
     return found
 

@@ -14,16 +14,19 @@ Silent on classes of two people, one of whom knows the other.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sfumato.claims import Requirement
+from sfumato.claims import LDiversity, Requirement
 from sfumato.claims.requirement import Unit
 from sfumato.errors import count_of
-from sfumato.schema import Values
+from sfumato.exact import plain
+from sfumato.schema import Attribute, Values
 from sfumato.schema.near_values import near_codes
 
 if TYPE_CHECKING:
@@ -31,13 +34,22 @@ if TYPE_CHECKING:
 
     from sfumato.release.release import Release
 
-__all__ = ["Exposed", "class_warnings", "known_alike", "nearly_one_value", "spelt_alike", "values_of_one_person"]
+__all__ = [
+    "Exposed",
+    "alone_warning",
+    "class_warnings",
+    "known_alike",
+    "nearly_one_value",
+    "spelt_alike",
+    "values_of_one_person",
+]
 
 _PLURAL = {"class": "es", "group": "s"}
 _MANY = 20  # rows of a class from which nearly all having one value is not chance
 _NEARLY = (19, 20)  # the share of its rows that have it, at least
 _COMMON = (9, 10)  # a value that this share of all rows have is expected in a class
 _ASK_BOTH = "Ask for l or t as well (--l, --t)"
+_OTHER_METHOD = "This method does not take {them}; Mondrian does (publish mondrian {flags})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +120,7 @@ def class_warnings(release: Release) -> tuple[str, ...]:
 def _of_classes(release: Release) -> tuple[str, ...]:
     exposed, asked = release.exposed(), release.claim.promise
     warnings = list(release.few_missing.values())
-    warnings += [f"{alone}. Ask for k as well (--k)"] if (alone := exposed.alone()) else []
+    warnings += [alone] if (alone := alone_warning(release)) else []
     if isinstance(asked, Requirement) and not asked.reads_sensitive:
         seen = exposed if release.seen_by_key is None else release.seen_by_key
         what = "all rows have one value" if release.seen_by_key is None else "everybody has one value in common"
@@ -117,10 +129,64 @@ def _of_classes(release: Release) -> tuple[str, ...]:
             for name, number in seen.alike.items()
             if number
         }
-        warnings += [f"nothing is promised of {name}, and {all_}. {_ASK_BOTH}" for name, all_ in of.items()]
-        return (*warnings, *_nearly_alike(release))
-    alike = [f"{text}. Ask for l of at least 2 as well (--l)" for text in exposed.one_value()]
+        hint = _ASK_BOTH if _takes_requirements(release) else _OTHER_METHOD.format(them="l or t", flags="--l, --t")
+        warnings += [f"nothing is promised of {name}, and {all_}. {hint}" for name, all_ in of.items()]
+        return (*warnings, *_shared_unseen(release), *_nearly_alike(release))
+    alike = [f"{text}. {_ask_for_l(release)}" for text in exposed.one_value()]
     return (*warnings, *alike, *_alike_but_missing(release), *_nearly_alike(release))
+
+
+def _shared_unseen(release: Release) -> list[str]:
+    """Say what the files of a release do not show: people have several rows, and their key is not published."""
+    if release.people is None or release.seen_by_key is not None:
+        return []
+    names = [attribute.name for attribute in release.schema.sensitive if attribute.name not in release.people.values]
+    unseen = f"whether everybody of a class has one value of {', '.join(names)} in common cannot be seen here"
+    return [f"{unseen}: the key of a person is not published"] if names else []
+
+
+def alone_warning(release: Release) -> str:
+    """Say how many classes hold one person, and what to ask for; nothing where none does."""
+    alone = release.exposed().alone()
+    if not alone:
+        return ""
+    if release.form == "buckets":  # they cannot promise k, but a group of two values has two people
+        return f"{alone}. {_ask_for_l(release)}"
+    takes = _takes_requirements(release)
+    return f"{alone}. {'Ask for k as well (--k)' if takes else _OTHER_METHOD.format(them='k', flags='--k')}"
+
+
+def _takes_requirements(release: Release) -> bool:
+    """Whether the method of a release can be asked for any requirement; one that takes only k or l cannot."""
+    base = release.mechanism.get("base")
+    return any("requirement" in part for part in (release.mechanism, base) if isinstance(part, Mapping))
+
+
+def _ask_for_l(release: Release) -> str:
+    """Name an l above 1 that this table can reach: no class is more varied than the whole table."""
+    if not _takes_requirements(release):
+        return _OTHER_METHOD.format(them="l", flags="--l")
+    best = {attribute.name: _largest_l(release, attribute) for attribute in release.schema.sensitive}
+    name = min(best, key=lambda one: best[one], default="")
+    if not name or best[name] >= 2:
+        return "Ask for l of at least 2 as well (--l)"
+    least = Fraction(math.floor(best[name] * 1000), 1000)
+    if least <= 1:
+        return f"No l above 1 can be reached: all, or nearly all, of the table has one value of {name}"
+    return (
+        f"Ask for l as well (--l), at most {plain(least)}: more than half of the table has one value of {name}. "
+        "Or ask for 2 different values (--l 2 --l-kind distinct)"
+    )
+
+
+def _largest_l(release: Release, attribute: Attribute) -> Fraction:
+    """Return the l of the whole table as one class, as the mechanisms compute it before they refuse an l."""
+    people = release.people
+    if people is not None and attribute.name in people.overall:
+        return Fraction(people.everyone, max(1, int(people.overall[attribute.name].max(initial=0))))
+    table = np.asarray(release.groups.overall[attribute.name], np.int64)[None, :]
+    found = LDiversity(2).found(table, rows_per_person=release.schema.rows_per_person)
+    return Fraction(found) if isinstance(found, int | float | Fraction) else Fraction(1)
 
 
 def values_of_one_person(release: Release) -> list[str]:

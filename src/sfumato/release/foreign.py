@@ -1,6 +1,7 @@
 """Reads anyone's published table: ARX, another tool, a statistics office, an older release of ours.
 
 Labels are understood as `schema.parse_label` says: `[20, 40[`, `20-40`, `>=40`, `*`, `{a, b}`, masks, names.
+Rows are of one class where their texts are the same, not where they only mean the same: readers can tell them apart.
 Bare days and numbers are read as the schema says that the table's file writes them, or ISO and with a point.
 """
 
@@ -148,7 +149,7 @@ def _release(
         claim=Claim(Nothing()),
         form="buckets" if bucketed else "generalized",
         mechanism={"name": "foreign"},
-        notes=notes,
+        notes=(*notes, *reading.notes),
         savable=False,
     )
     # A table of nothing but * is one class; beside other classes such rows were suppressed.

@@ -43,7 +43,8 @@ class TextReader:
     """Reads columns of labels and of values; problems gather, none stops the reading.
 
     `foreign` also takes what other tools mean: a blank cell is a missing value, and a name that stands
-    on several levels of the hierarchy is asked for rather than guessed. Days and numbers may be written as the
+    on several levels of the hierarchy is asked for rather than guessed. Two texts that mean the same are two labels,
+    and a note says so. Days and numbers may be written as the
     schema's `format` and `decimal` say, but for the attributes `plain`, whose columns hold typed days.
     """
 
@@ -51,6 +52,7 @@ class TextReader:
     _: KW_ONLY
     plain: frozenset[str] = frozenset()
     problems: list[Problem] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
     def labels(self, attribute: Attribute, texts: pl.Series) -> tuple[Labels, np.ndarray]:
         """Return the labels of a column and the label id of each row."""
@@ -61,7 +63,21 @@ class TextReader:
         self._note(attribute, distinct, [label is None for label in found], "labels cannot be read")
         whole: Intervals = ((0, attribute.size),)
         table, ids = Labels.from_sets(attribute, [label or whole for label in found])
+        if self.foreign:
+            table, ids = self._as_written(table, ids)
         return table, ids[places] if len(ids) else np.zeros(0, np.int32)
+
+    def _as_written(self, table: Labels, ids: np.ndarray) -> tuple[Labels, np.ndarray]:
+        """Make each text a label of its own: whoever reads the file can tell rows apart that only mean the same."""
+        several = int((np.bincount(ids) > 1).sum()) if len(ids) else 0
+        if several:
+            written = count_of(several, "label is", "labels are")
+            self.notes.append(
+                f"{table.attribute.name}: {written} written in several ways; rows that are written differently are not "
+                "of one class"
+            )
+        order = np.argsort(ids, kind="stable")
+        return table.take(ids[order]), np.argsort(order).astype(np.int32)
 
     def codes(self, attribute: Attribute, texts: pl.Series) -> np.ndarray:
         """Return the code of each row of a carried column."""

@@ -313,6 +313,9 @@ class Release:
     def warnings(self) -> tuple[str, ...]:
         """Say what to look at before publishing: classes of one person or of one sensitive value, whatever is promised.
 
+        A release that was loaded knows less than the one that was published: what needs the key of a person, or the
+        values of the table, is not in its files.
+
         >>> table = sf.datasets.adult("test")
         >>> sf.publish(table, sf.Mondrian(sf.KAnonymity(5))).warnings()[0]
         'nothing is promised of occupation, and in 28 of ... classes all rows have one value. Ask for l or t ...'
@@ -423,7 +426,10 @@ class Release:
 
     @classmethod
     def load(cls, folder: str | PathLike[str], *, schema: Schema | None = None) -> Release:
-        """Read a saved release; with the steward's schema the labels get their full meaning."""
+        """Read a saved release; with the steward's schema the labels get their full meaning.
+
+        Levels and values that were read off the data are not published. Measures take them from the table's schema.
+        """
         from sfumato.release.store import load
 
         return load(folder, schema=schema)
@@ -432,7 +438,8 @@ class Release:
     def read(cls, source: Any, schema: Schema, *, groups: str | None = None, counts: str | None = None) -> Release:
         """Read anyone's published table (CSV, Parquet or a frame); every label it cannot read is listed at once.
 
-        `groups` names a column of group numbers, `counts` one that says how many rows a line stands for.
+        `groups` names a column of group numbers, `counts` one that says how many rows a line stands for. Rows whose
+        labels are written differently are not of one class, even if they mean the same; `notes` says where this occurs.
         """
         from sfumato.release.foreign import read
 

@@ -286,6 +286,32 @@ def test_rows_without_quasi_identifiers_are_named_without_a_word():
     assert stray_rows(open_source(frame), ["region", "sex", "job"]) is None
 
 
+def surveyed(rows=900, *, missing=0.06, seed=5):
+    """Return people of whom some did not answer, each question by itself; everybody's key and illness are there."""
+    draw = np.random.default_rng(seed)
+    asked = {name: draw.choice(values, rows).tolist() for name, values in PEOPLE.items()}
+    asked |= {"age": draw.integers(18, 90, rows).tolist()}
+    gaps = {name: draw.random(rows) < missing for name in asked}
+    cells = {name: [None if gaps[name][at] else one for at, one in enumerate(column)] for name, column in asked.items()}
+    key = [f"K{at * 7:05d}" for at in range(rows)]
+    return pl.DataFrame({"key": key, **cells, "illness": draw.choice(["x", "y", "z"], rows).tolist()})
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("missing", [0.04, 0.06, 0.08])
+def test_people_who_left_two_questions_open_are_people(missing, seed):
+    frame = surveyed(missing=missing, seed=seed)
+    unanswered = pl.sum_horizontal(pl.col("region", "sex", "age").is_null().cast(pl.Int32))
+    assert frame.filter(unanswered >= 2).height
+    assert stray_rows(open_source(frame), ["region", "sex", "age"]) is None
+
+
+def test_a_note_below_a_survey_with_open_questions_is_named():
+    frame = surveyed()
+    note = pl.DataFrame({name: ["Source: registry" if name == "key" else None] for name in frame.columns}, frame.schema)
+    assert stray_rows(open_source(pl.concat([frame, note])), ["region", "sex", "age"]).places.endswith("901")
+
+
 def test_a_column_of_merged_cells_is_named_by_draft_and_check(tmp_path):
     wards = [[ward if at == 0 else "", *row[:2]] for ward in ("A", "B", "C", "A") for at, row in enumerate(ROWS)]
     path = written(tmp_path, [["unit", "sex", "ward"], *wards], "xlsx")

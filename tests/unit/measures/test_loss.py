@@ -57,6 +57,19 @@ def test_suppress_and_raw_are_the_two_ends() -> None:
     assert discernibility(original, nothing).value == 60**2
 
 
+@pytest.mark.parametrize("source", ["public", "data"])
+def test_a_loaded_release_costs_what_it_cost_in_memory(source, tmp_path) -> None:
+    """Levels and values that were read off the data are not in its files; those of the table's schema are used."""
+    given = {name: {**one, "source": source} for name, one in SCHEMA["attribute"].items()}
+    schema = sf.Schema.parse({**SCHEMA, "attribute": given})
+    original = Table.from_codes(schema, np.array([[i % 7, i % 3, i % 2] for i in range(60)]))
+    release = sf.publish(original, sf.Mondrian(sf.KAnonymity(9)))
+    release.save(tmp_path / "out")
+    for loaded in (sf.Release.load(tmp_path / "out"), sf.Release.load(tmp_path / "out", schema=schema)):
+        for one in (precision, certainty_penalty, generalization_steps):
+            assert one(original, loaded).details == pytest.approx(one(original, release).details)
+
+
 def test_suppressed_and_left_out_rows_are_priced() -> None:
     adult = sf.datasets.adult()
     release = sf.publish(adult, sf.Mondrian(sf.KAnonymity(50), max_suppressed=0.02))

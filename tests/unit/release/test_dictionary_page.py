@@ -119,3 +119,13 @@ def test_a_salary_in_intervals_is_not_said_to_be_published_as_it_is(tmp_path):
     assert "published as the interval of the schema that it lies in" in said["pay"]
     assert "published as the interval of the schema that it lies in" in said["left"]
     assert "published as a whole number; decimals, where the data had any, are rounded down" in said["grade"]
+
+
+@pytest.mark.parametrize("asked", [sf.LDiversity("1.5"), sf.BetaLikeness(4)])
+def test_a_share_is_one_of_people_or_of_rows(asked, tmp_path):
+    rows = np.array([[code, row % 2] for code in range(3) for row in range(6)])
+    for stated, whose in (({}, "of the rows"), ({"rows_per_person": 1}, "of the people, as the publisher counts them")):
+        table = Table.from_codes(sf.Schema.parse({**SCHEMA, **stated}), rows)
+        folder = tmp_path / str(len(stated))
+        sf.publish(table, sf.Mondrian(asked)).save(folder)
+        assert whose in " ".join((folder / "dictionary.md").read_text().split())
