@@ -454,15 +454,19 @@ def _value_codes(attribute: Attribute, read: Texts) -> tuple[np.ndarray, int, Gr
 
 
 def _one_spelling(attribute: Attribute, codes: Sequence[int | None], texts: Sequence[str | None]) -> list[int | None]:
-    """Give values that differ only in how they are spelled one code: the first of the schema."""
+    """Give values that differ only in how they are spelled one code: the first of the schema.
+
+    A text that means missing is read as the value that it spells, where the schema lists one.
+    """
     written = {**{text: text for text in attribute.texts()}, **attribute.same}
     first: dict[str, int | None] = {}
     for text, value in written.items():
         first.setdefault(plain_spelling(text), _code(attribute, value))
-    return [
-        first.get(plain_spelling(attribute.text(code) if code is not None else text or ""), code)
+    spelt = [
+        text or "" if code is None or code == attribute.missing_code else attribute.text(code)
         for code, text in zip(codes, texts, strict=True)
     ]
+    return [first.get(plain_spelling(text), code) for code, text in zip(codes, spelt, strict=True)]
 
 
 def _code(attribute: Attribute, text: str | None) -> int | None:
