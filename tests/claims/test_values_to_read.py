@@ -173,6 +173,41 @@ def test_signs_that_mean_something_tell_values_apart(one, other):
     assert schema.alike_spellings(["a"]) == []
 
 
+MISSING_SPELLINGS = [
+    ({"values": ["none", "nuts"], "missing": ["None"]}, 1),
+    ({"values": ["none", "nuts"], "missing": {"values": ["None", "NONE."], "action": "suppress"}}, 2),
+    ({"values": ["none", "nuts"], "same": {"none": ["nihil"]}, "missing": ["Nihil"]}, 1),
+    ({"groups": {"any": ["nuts", "latex"], "no": ["né ant"]}, "missing": ["NEANT"]}, 1),
+    ({"values": ["none", "nuts"], "missing": ["", "nothing", "?", "(known)"]}, 0),
+    ({"values": ["none", "nuts"], "same": {"none": ["None"]}, "missing": [""]}, 0),
+    ({"values": ["nuts", "latex"], "missing": ["none", "None"]}, 0),
+    ({"mask": {"length": 5, "from": "right"}, "missing": ["99"]}, 0),
+]
+
+
+@pytest.mark.parametrize(("given", "texts"), MISSING_SPELLINGS)
+def test_a_text_for_missing_is_not_another_spelling_of_a_value(given, texts):
+    """Two clinics that write None and none have one value, whichever of them the schema calls missing."""
+    schema = sf.Schema.parse({"name": "t", "attribute": {"a": {"role": "sensitive", **given}}})
+    found = schema.alike_spellings(["a"])
+    assert [problem.path for problem in found] == ["attribute.a.missing"] * bool(texts)
+    assert [problem.count for problem in found] == [texts] * bool(texts)
+    assert all("same = { value" in problem.hint and "`missing`" in problem.hint for problem in found)
+
+
+def test_a_claim_does_not_count_missing_as_another_value_than_its_spelling(tmp_path):
+    values = {"illness": {"role": "sensitive", "values": ["none", "nuts", "latex"], "missing": ["None"]}}
+    illness = [["none", "None", "nuts", "None", "none", "latex"][at % 6] for at in range(300)]
+    data = table(values, {"illness": illness})
+    assert "attribute.illness.missing" in [problem.path for problem in data.remarks()]
+    with pytest.raises(sf.SchemaError, match="1 text that means missing differs from a listed value only in case"):
+        sf.publish(data, sf.Mondrian(sf.LDiversity(2)))
+    frame = pl.DataFrame({"age": ["*"] * 300, "sex": ["*"] * 300, "illness": illness})
+    frame.write_csv(tmp_path / "foreign.csv")
+    schema = sf.Schema.parse({"name": "t", "rows_per_person": 1, "attribute": {**QUASI, **values}})
+    assert not sf.verify(tmp_path / "foreign.csv", schema=schema, requirement=sf.LDiversity(2)).holds
+
+
 def test_a_value_named_missing_is_not_the_mark_of_no_value():
     from sfumato.schema.checks import plain_spelling
 

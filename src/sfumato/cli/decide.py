@@ -121,13 +121,13 @@ def _asked(text: str, one: Decision, place: str) -> str | None:
 
 def _asked_together(text: str, group: Sequence[Decision], place: str) -> tuple[str | None, bool]:
     """Ask once for several columns; return the file as it is then, None to stop, and whether each is asked instead."""
-    from sfumato.drafting import answered_alike, decisions, keys_of
+    from sfumato.drafting import answered_alike, decisions, keys_of, without_rows
 
     first = group[0]
     say("")
     say(f"{place}  {len(group)} columns: {first.topic}", style="bold")
     say(", ".join(one.attribute for one in group), wrap=True)
-    say(first.question, wrap=True)
+    say(without_rows(first.question), wrap=True)
     now = f"{first.topic} = {keys_of(text, first.attribute)[first.topic]!r}"
     for _ in range(_TRIES):
         say(f"{now}. Enter keeps it in all of them, e asks for each, s skips them, q stops:")

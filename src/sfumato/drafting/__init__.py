@@ -13,6 +13,7 @@ from sfumato.drafting.decisions import (
     with_attributes,
     with_roles,
     with_unit,
+    without_rows,
 )
 from sfumato.drafting.draft import Look, draft, look_at
 from sfumato.drafting.profile import Preview, Profile, preview, profiles
@@ -37,4 +38,5 @@ __all__ = [
     "with_attributes",
     "with_roles",
     "with_unit",
+    "without_rows",
 ]

@@ -27,7 +27,11 @@ from sfumato.io.decode_cell import canonical_text
 from sfumato.io.encode import cells_of, days_in, numbers_with_point, supported
 from sfumato.io.errors import LAST_DIGITS_LOST, READ_AS_TEXT
 from sfumato.io.source import ROWS, Source, slices
-from sfumato.schema.word_hints import NO_VALUE, meaning_none, means_none
+from sfumato.schema.attribute import KNOWN, MISSING
+from sfumato.schema.checks import plain_spelling
+from sfumato.schema.domain import decimal_or_none
+from sfumato.schema.tree import ROOT
+from sfumato.schema.word_hints import NO_VALUE, answers_like_none, meaning_none, means_none
 
 __all__ = ["LISTED", "ColumnFacts", "cell_text", "column_facts"]
 
@@ -39,9 +43,10 @@ _OTHERS = 50  # distinct texts among numbers that are looked at
 class ColumnFacts:
     """One column: how many values, which, and whether they are numbers or days.
 
-    `strays` is how many texts or numbers were taken for no value by their look alone; `unread` are the texts that are
-    no days or numbers in a column of these. `lost_digits` counts cells that are floats of 2^53 or more: such a column
-    cannot be read as codes, so nothing else is said of it.
+    `no_value` are the texts and numbers that are taken for no value by their look; `answers` those of `texts` that
+    would be, but for the values beside them; `rows_of` says how many rows have a text of either. `unread` are the texts
+    that are no days or numbers in a column of these. `lost_digits` counts cells that are floats of 2^53 or more: such a
+    column cannot be read as codes, so nothing else is said of it.
     """
 
     name: str
@@ -51,11 +56,12 @@ class ColumnFacts:
     nulls: int = 0
     texts: tuple[str, ...] | None = None
     no_value: tuple[str, ...] = ()
+    answers: tuple[str, ...] = ()
+    rows_of: Mapping[str, int] = field(default_factory=dict, repr=False)
     numbers: tuple[Decimal, Decimal] | None = None
     whole: bool = False
     days: tuple[dt.date, dt.date] | None = None
     plain: bool = True
-    strays: int = 0
     lost_digits: int = 0
     unread: tuple[str, ...] = field(default=(), repr=False)
     spelling: Spelling = PLAIN
@@ -65,6 +71,11 @@ class ColumnFacts:
         """Distinct values for each row that has one."""
         filled = self.rows - self.nulls
         return self.distinct / filled if filled else 0.0
+
+    @property
+    def blank(self) -> int:
+        """Rows without a value: empty cells, and texts that are taken for no value."""
+        return self.nulls + sum(self.rows_of.get(text, 0) for text in self.no_value)
 
 
 def column_facts(source: Source, written: Mapping[str, Spelling] | None = None) -> list[ColumnFacts]:
@@ -76,14 +87,41 @@ def column_facts(source: Source, written: Mapping[str, Spelling] | None = None) 
     found = [facts for names, frame in slices(source, source.columns) for facts in _facts(source, names, frame, said)]
     listed = {one.name: one.texts for one in found if one.texts is not None and one.name not in said}
     shared = codes_of_questions(listed)
-    return [_without_codes(one, shared[one.name]) if one.name in shared else one for one in found]
+    found = [_without_codes(one, shared[one.name]) if one.name in shared else one for one in found]
+    doubtful = {one.name: [*one.no_value, *one.answers] for one in found if one.no_value or one.answers}
+    rows = _rows_of(source, doubtful)
+    return [replace(one, rows_of=rows[one.name]) if one.name in rows else one for one in found]
+
+
+def _rows_of(source: Source, texts: Mapping[str, Sequence[str]]) -> dict[str, dict[str, int]]:
+    """Count the rows of some texts of some columns; those of an engine that groups, column by column."""
+    found: dict[str, dict[str, int]] = {name: {} for name in texts}
+    weight = pl.col(ROWS) if source.grouped else pl.lit(1)
+    parts = [[name] for name in texts] if source.grouped else [list(texts)] if texts else []
+    for names, frame in (held for part in parts for held in slices(source, part)):
+        types = source.types(frame)
+        cells = [(name, text, here) for name in names for text, here in _has_text(name, types[name], texts[name])]
+        counted = source.collect(
+            frame.select(weight.filter(here).sum().alias(str(at)) for at, (*_, here) in enumerate(cells))
+        )
+        for (name, text, _), rows in zip(cells, counted.row(0), strict=True):
+            found[name][text] = int(rows or 0)
+    return found
+
+
+def _has_text(name: str, dtype: pl.DataType, texts: Sequence[str]) -> list[tuple[str, pl.Expr]]:
+    """Ask of each cell whether it is one of some texts; numbers that are held as numbers are compared as such."""
+    if not dtype.is_numeric():
+        return [(text, cell_text(name, dtype) == text) for text in texts]
+    numbers = [(text, decimal_or_none(text)) for text in texts]
+    return [(text, pl.col(name) == float(number)) for text, number in numbers if number is not None]
 
 
 def _without_codes(column: ColumnFacts, codes: Sequence[str]) -> ColumnFacts:
     """Return a column in which further texts are taken for no value."""
     known = sorted(text for text in (*(column.texts or ()), *column.no_value) if text not in codes)
     made = _from_texts(column.name, known, column.rows, column.distinct, column.nulls, None)
-    return replace(made, no_value=(*made.no_value, *codes), strays=made.strays + len(codes))
+    return replace(made, no_value=(*made.no_value, *codes))
 
 
 def _facts(
@@ -144,8 +182,9 @@ def cell_text(name: str, dtype: pl.DataType) -> pl.Expr:
 def _from_texts(
     name: str, known: list[str], rows: int, distinct: int, nulls: int, written: Spelling | None
 ) -> ColumnFacts:
-    no_value = [text for text in known if text in NO_VALUE]
-    texts = [text for text in known if text not in NO_VALUE]
+    answers = answers_like_none(known)
+    no_value = [text for text in known if text in NO_VALUE and text not in answers]
+    texts = [text for text in known if text not in no_value]
     words = meaning_none(texts)
     words = words if len(words) < len(texts) else []
     texts = [text for text in texts if text not in words]
@@ -163,6 +202,10 @@ def _from_texts(
     if not numeric and not days:
         doubtful = list(shorter_than_codes(texts) or codes_among_words(texts))
         kept = [text for text in texts if text not in doubtful]
+        gone, back = _to_one_side(kept, [*no_value, *words])
+        kept = sorted({*kept, *back} - gone)
+        no_value, words = ([text for text in held if text not in back] for held in (no_value, [*words, *sorted(gone)]))
+        answers |= back
     elif numeric and not days:
         codes = sorted({*codes_for_none(numbers), *shorter_than_codes(kept)})
         doubtful += codes
@@ -174,7 +217,7 @@ def _from_texts(
         nulls=nulls,
         texts=tuple(kept),
         no_value=(*no_value, *words, *doubtful),
-        strays=len(doubtful) + len(words),
+        answers=tuple(text for text in kept if text in answers),
         unread=(*spelling.strays, *spelling.unread),
         spelling=spelling,
     )
@@ -185,6 +228,24 @@ def _from_texts(
     found = [numbers[text] for text in kept]
     whole = all(number == number.to_integral_value() for number in found)
     return replace(facts, numbers=(min(found), max(found)), whole=whole)
+
+
+def _to_one_side(values: Sequence[str], none: Sequence[str]) -> tuple[set[str], set[str]]:
+    """Return which values mean no value after all, and which texts for no value are values, with those spelt alike.
+
+    `None` and `none` are one text. Spellings of a word or sign for no value go with it; others are values: what nobody
+    decided is not called missing.
+    """
+    spelt: dict[str, list[str]] = {}
+    for text in none:
+        if text not in ("", ROOT, MISSING, KNOWN):
+            spelt.setdefault(plain_spelling(text), []).append(text)
+    alike = {text: held for text in values if (held := spelt.get(plain_spelling(text)))} if spelt else {}
+    gone = {
+        text for text, held in alike.items() if any(means_none(one) or not any(map(str.isalnum, one)) for one in held)
+    }
+    gone = gone if len(gone) < len(values) else set()
+    return gone, {one for text, held in alike.items() if text not in gone for one in (text, *held)}
 
 
 def _ends(frame: pl.LazyFrame, name: str, dtype: pl.DataType, spelling: Spelling = PLAIN) -> pl.LazyFrame:
@@ -221,17 +282,15 @@ def _from_ends(name: str, found: dict[str, Any], spelling: Spelling = PLAIN, **f
     if bounded and not found["zeros"] and len(others) < _OTHERS and all(map(_none, others)):
         ends = (Decimal(repr(found["low"])), Decimal(repr(found["high"])))
         whole = bool(found["whole"])
-        words = sum(text not in NO_VALUE for text in others)
         ask: tuple[str, ...] = ()
         if found["marked"] and found["unclear"]:
             marked = [text for text in found["marked"] if text is not None]
             ask = unclear_numbers([spelling.numbers, *number_forms(marked)], marked)
         spelling = replace(spelling, ask=ask)
-        return ColumnFacts(name, numbers=ends, whole=whole, no_value=others, strays=words, spelling=spelling, **facts)
+        return ColumnFacts(name, numbers=ends, whole=whole, no_value=others, spelling=spelling, **facts)
     if found["first"] is not None and all(map(_none, no_days)) and found["last"].year < dt.MAXYEAR:
         days = (found["first"], found["last"])
-        words = sum(text not in NO_VALUE for text in no_days)
-        return ColumnFacts(name, days=days, no_value=no_days, strays=words, spelling=spelling, **facts)
+        return ColumnFacts(name, days=days, no_value=no_days, spelling=spelling, **facts)
     for what, texts in (("numbers", others), ("dates year-month-day", no_days)):
         odd = tuple(text for text in texts if not _none(text))
         if odd and len(texts) < _OTHERS and not found["zeros"]:

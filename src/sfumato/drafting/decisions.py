@@ -6,6 +6,7 @@ is about and deletes the question; every other line and comment of the file stay
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import KW_ONLY, dataclass
@@ -31,8 +32,10 @@ __all__ = [
     "with_attributes",
     "with_roles",
     "with_unit",
+    "without_rows",
 ]
 
+_ROWS = re.compile(r" \([\d,]+ rows?\)")
 _UNIT = ("person", "rows_per_person")  # topics of questions about who a row is about
 _UNPUBLISHED: tuple[Role, ...] = ("identifier", "other")
 
@@ -220,6 +223,11 @@ def answered_alike(text: str, group: Iterable[Decision], keys: Mapping[str, Any]
     return document.as_string()
 
 
+def without_rows(question: str) -> str:
+    """Return a question without the numbers of rows behind the texts it names, which differ from column to column."""
+    return _ROWS.sub("", question)
+
+
 def asked_alike(text: str) -> list[tuple[Decision, ...]]:
     r"""Return the questions about texts for no value that several columns ask in the same words of the same texts.
 
@@ -234,7 +242,7 @@ def asked_alike(text: str) -> list[tuple[Decision, ...]]:
     found: dict[tuple[str, str], list[Decision]] = {}
     for one in asked:
         if one.topic in held[one.attribute]:
-            found.setdefault((one.question, repr(held[one.attribute][one.topic])), []).append(one)
+            found.setdefault((without_rows(one.question), repr(held[one.attribute][one.topic])), []).append(one)
     return [tuple(group) for group in found.values() if len(group) > 1]
 
 

@@ -207,6 +207,7 @@ def _array(items: list[str]) -> str:
 
 _COLUMNS = 50_000  # docs/files-and-sizes.md
 _CLOSE = 0.2  # shares of rows that are alike are distinguished from this difference on
+_BLANK = 0.1  # a column in which more rows than that have no value does not say whom each row is about
 _NUMBERING = 0.9  # the share of different numbers from which they number rows
 _ROWS_EACH = 10  # an identifier with more rows a value is rather that of a clinic than of a person
 
@@ -346,10 +347,14 @@ def _person(source: Source, facts: Sequence[ColumnFacts], seen: TableFacts, quas
 
 
 def _of_a_person(facts: Sequence[ColumnFacts], seen: TableFacts) -> list[Repeated]:
-    """Return the identifiers that seem to say whom a row is about: those with a few rows for each of their values."""
-    filled = {column.name: column.rows - column.nulls for column in facts}
-    lost = {column.name for column in facts if column.lost_digits}
-    likely = [one for one in seen.repeated if filled[one.name] < _ROWS_EACH * one.values and one.name not in lost]
+    """Return the identifiers that seem to say whom a row is about.
+
+    They have a few rows for each of their values, and nearly every row has one: what hardly any row has names somebody
+    else, such as who reported it.
+    """
+    filled = {column.name: column.rows - column.blank for column in facts}
+    unfit = {column.name for column in facts if column.lost_digits or column.blank > _BLANK * column.rows}
+    likely = [one for one in seen.repeated if filled[one.name] < _ROWS_EACH * one.values and one.name not in unfit]
     return [one for one in likely if not household_like(one.name)]
 
 

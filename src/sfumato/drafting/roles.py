@@ -40,7 +40,7 @@ _NEAR = (
     '{{ fracture = ["fractures"] }}, and `values` or `groups` without those spellings; each value counts as another '
     "one otherwise"
 )
-_NAMED = 5  # pairs of values that a comment names
+_NAMED = 5  # pairs of values that a comment names, and texts for no value that a question does
 _MASK = (
     "mask: do the first digits mean the wider area? cells then read 50***; list the codes there are in `values`, where "
     "that list is public"
@@ -169,11 +169,42 @@ def proposed(column: ColumnFacts, role: Role) -> Proposal:
         why = ("numbers that lost their last digits" if column.lost_digits else many,)
         decide = ("role: other is not published; for another role give it values, a mask or groups", *ask)
         return Proposal(column.name, role="other", kind="nominal", why=why, decide=decide)
-    doubt = ("missing: do all texts listed there say that there is no value?",) if column.strays else ()
+    doubt = _asked_of_none(column, listed=any(key == "values" for key, _, _ in made.lines))
     # What is not published needs no range, groups or mask. How it is written is asked: the role may change yet.
     needed = made.decide if role != "other" else ()
     known = reason(column.name) if role == "quasi" else ""
     return replace(made, decide=(_question(column, role), *ask, *doubt, *needed), why=(known,) if known else ())
+
+
+def _asked_of_none(column: ColumnFacts, *, listed: bool) -> tuple[str, ...]:
+    """Ask whether what was taken for no value is none, and whether what might be is an answer.
+
+    Not of empty cells, nor of the NaN that programs write among numbers.
+    """
+    usual = {"", "NaN", "nan"} if column.numbers is not None or column.days is not None else {""}
+    none = [text for text in column.no_value if text not in usual]
+    found: tuple[str, ...] = ()
+    if none:
+        does, them = ("does", "it") if len(none) == 1 else ("do", "an answer")
+        move = f" else move {them} to `values`" if listed else ""
+        found += (f"missing: {does} {_texts_named(column, none)} say that there is no value?{move}",)
+    if column.answers and listed:
+        named = _texts_named(column, column.answers)
+        if len(column.answers) == 1:
+            found += (f"values: is {named} an answer? if it says that there is no value, move it to `missing`",)
+        else:
+            found += (f"values: are {named} answers? if they say that there is no value, move them to `missing`",)
+    return found
+
+
+def _texts_named(column: ColumnFacts, texts: Sequence[str]) -> str:
+    """Name texts with their numbers of rows, in the order in which the file lists them."""
+    ordered = sorted(texts)
+    rows = {text: count_of(f"{column.rows_of.get(text, 0):,}", "row") for text in ordered}
+    named = [f"'{text}' ({rows[text]})" if column.rows_of.get(text) else f"'{text}'" for text in ordered[:_NAMED]]
+    if len(ordered) > _NAMED:
+        named.append(f"{len(ordered) - _NAMED} more")
+    return " and ".join(filter(None, (", ".join(named[:-1]), named[-1])))
 
 
 def _spelling(column: ColumnFacts) -> tuple[str, ...]:

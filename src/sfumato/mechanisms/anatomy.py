@@ -24,7 +24,7 @@ from sfumato.declare import Whole, declare, parameter, to_json
 from sfumato.errors import Infeasible, ParameterError
 from sfumato.kernels.anatomy import bucket_values
 from sfumato.mechanisms.base import Gathered, Plan, Stage, needs_published
-from sfumato.mechanisms.conditions import refuse_spellings
+from sfumato.mechanisms.conditions import instead_of_l, refuse_spellings
 from sfumato.mechanisms.exact_release import IMPOSSIBLE, MEMBERSHIP, bucket_release
 from sfumato.randomness import Entropy
 from sfumato.release import Release, Residence
@@ -108,7 +108,8 @@ class Anatomy:
         if rows and int(totals.max()) * self.l > rows:
             best = Fraction(rows, int(totals.max()))
             why = f"the most frequent value of {name} has more than 1/{self.l} of the rows"
-            raise Infeasible(f"l-diversity({self.l})", best, why, hint=f"ask for l = {int(best)}")
+            hint = f"ask for l = {int(best)}" if best >= 2 else instead_of_l(name, int((totals > 0).sum()))
+            raise Infeasible(f"l-diversity({self.l})", best, why, hint=hint)
 
     def _residue(self, left: np.ndarray, groups: np.ndarray, entropy: Entropy) -> tuple[np.ndarray, np.ndarray]:
         """Give each left-over row a random group that lacks its value (figure 3, lines 8-12)."""

@@ -23,7 +23,7 @@ from sfumato.kernels.conditions import Condition
 from sfumato.release import ground_of
 from sfumato.schema import Attribute, Schema
 
-__all__ = ["compile_requirement", "refuse_infeasible", "refuse_no_requirement", "refuse_spellings"]
+__all__ = ["compile_requirement", "instead_of_l", "refuse_infeasible", "refuse_no_requirement", "refuse_spellings"]
 
 _HALVED = 3  # the best l from which half of it still promises something: l = 1 holds of every table
 
@@ -131,22 +131,43 @@ def refuse_infeasible(
             has = f"{part.label}{about} {_shown(best)}"
             why = f"the whole table as one class has {has}, and no partition can do better"
             hint = f"ask for at most {_reachable(best)}" if part.at_least else "ask for more"
-            raise Infeasible(part, best, why, hint=f"{hint}{_expected(part, attribute, best)}")
+            if attribute is not None:
+                fewer = np.where(np.arange(len(table[0])) == table[0].argmax(), 0, table[0])  # without that value
+                enough = part.holds(fewer, fewer, ground=ground, rows_per_person=rows_per_person)
+                hint = _hint(part, attribute.name, best, hint, table[0], enough=enough)
+            raise Infeasible(part, best, why, hint=hint)
 
 
-def _expected(part: Requirement, attribute: Attribute | None, best: object) -> str:
-    """Say what to expect near the best figure, and what alone would raise it. Grouping values never does."""
-    if attribute is None:
-        return ""
-    near = ". Near that figure only a few large classes are left, since each must be as mixed as the whole table"
+def instead_of_l(name: str, values: int) -> str:
+    """Say what to ask of an attribute of which no l above 1 can be reached; `values` is how many occur."""
+    unpublished = f'give {name} the role "other", which is not published'
+    if values < 2:
+        return f"all rows have one value of {name}, so publishing it tells everybody's: {unpublished}"
+    return f"ask for t in the place of l (--t), which keeps each class near the whole table, or {unpublished}"
+
+
+def _hint(part: Requirement, name: str, best: object, ask: str, counts: np.ndarray, *, enough: bool) -> str:
+    """Say what to ask for, what to expect near that figure, and what alone would raise it. Grouping values never does.
+
+    `enough` says whether the requirement could be met without the rows of the most frequent value.
+    """
+    values = int((counts > 0).sum())
+    if isinstance(part, LDiversity) and isinstance(best, int | float | Fraction) and _floor(best) <= 1:
+        return instead_of_l(name, values)
+    near = f"{ask}. Near that figure only a few large classes are left, since each must be as mixed as the whole table"
     start = _easier(part, best) if isinstance(part, LDiversity) else ""
     if isinstance(part, LDiversity) and part.kind == "distinct":
         return f"{near}{start}"
-    raise_it = (
-        f". The most frequent value of {attribute.name} sets the limit: to go beyond, split it into finer values or "
-        'leave its rows out (missing = { values = ["..."], action = "suppress" })'
-    )
-    return f"{near}{start}{raise_it}"
+    ways = ["split it into finer values"] if values > 2 else []
+    if enough and values > 2:
+        ways.append(
+            'leave its rows out (missing = { values = ["..."], action = "suppress" }; readers then know that nobody in '
+            "the release has it)"
+        )
+    limit = f"{near}{start}. The most frequent value of {name} sets the limit"
+    if ways:
+        return f"{limit}: to go beyond, {' or '.join(ways)}"
+    return f"{limit}: beyond it, {instead_of_l(name, values)}" if isinstance(part, LDiversity) else limit
 
 
 def _easier(part: LDiversity, best: object) -> str:
@@ -161,9 +182,11 @@ def _easier(part: LDiversity, best: object) -> str:
 
 def _reachable(best: object) -> str:
     """Round down, so that the suggested value is feasible."""
-    if isinstance(best, int | float | Fraction) and math.isfinite(best):
-        return plain(Fraction(math.floor(Fraction(best) * 1000), 1000))
-    return _shown(best)
+    return plain(_floor(best)) if isinstance(best, int | float | Fraction) and math.isfinite(best) else _shown(best)
+
+
+def _floor(best: float | Fraction) -> Fraction:
+    return Fraction(math.floor(Fraction(best) * 1000), 1000) if math.isfinite(best) else Fraction(0)
 
 
 def _shown(best: object) -> str:

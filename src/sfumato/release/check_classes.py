@@ -18,7 +18,7 @@ import polars as pl
 from sfumato.claims import VERIFY_TOLERANCE, AlphaK, Found, Ground, KAnonymity, Requirement, anonymity_parts
 from sfumato.errors import Problem, ReleaseError, count_of
 from sfumato.release.declared import PEOPLE, StatedPeople, contradictions, stated_by, value_contradictions
-from sfumato.release.exposed import known_alike, nearly_one_value, spelt_alike
+from sfumato.release.exposed import Exposed, known_alike, nearly_one_value, spelt_alike
 from sfumato.release.files import DAMAGED, TIMES, collected, distinct_texts, tally
 from sfumato.release.from_text import counts_of, dense, single_code
 from sfumato.release.verdict import Finding
@@ -235,6 +235,8 @@ def _weighed(
         return examined
     examined.exposed = _classes_of_one(sizes if stated is None else stated.classes, schema, keyed=stated is not None)
     sensitive = [attribute for attribute in schema.sensitive if attribute.name in values]
+    word = "class" if exact is None else "group"
+    examined.exposed += _of_one_value(sensitive, classes, values, times, stated=stated, word=word)
     if exact is None:
         carried = [attribute for attribute in schema.carried if attribute.name in values]
         for attribute, (_, counts, _, _) in zip(carried, _tables(carried, classes, values, times), strict=True):
@@ -282,6 +284,35 @@ def _classes_of_one(people: np.ndarray, schema: Schema, *, keyed: bool) -> list[
     whose = "person" if keyed or schema.unit == "person" else "row"
     there = "there may be" if most > 1 else "there is"
     return [f"Warning: in {single:,} of {count_of(len(people), 'class', 'classes')} {there} one {whose} only"]
+
+
+def _of_one_value(
+    sensitive: Sequence[Attribute],
+    classes: np.ndarray,
+    values: Mapping[str, Texts],
+    times: np.ndarray,
+    *,
+    stated: StatedPeople | None,
+    word: str,
+) -> list[str]:
+    """Say in how many classes all rows, or all people where those with each value are declared, have one value."""
+    said = []
+    for attribute, (name, counts, _, _) in zip(sensitive, _tables(sensitive, classes, values, times), strict=True):
+        held = counts.tocsr()
+        held.eliminate_zeros()
+        sizes = np.asarray(held.sum(axis=1)).ravel()
+        missing = np.asarray(held[:, _missing_codes(attribute, values[name])].sum(axis=1)).ravel()
+        alike = np.diff(held.indptr) == 1
+        keyed = stated is not None and name in stated.values
+        if stated is not None and keyed:
+            group, _, people = stated.values[name]
+            alike = np.zeros(len(sizes), bool)
+            alike[group[people == stated.classes[group]]] = True
+        none = int((alike & (missing == sizes)).sum())
+        number = int((sizes > 0).sum())
+        found = Exposed(number, single=0, alike={name: int(alike.sum())}, missing={name: none}, word=word, keyed=keyed)
+        said += [f"Warning: {text}" for text in found.one_value()]
+    return said
 
 
 def _alike_but_missing(
@@ -454,15 +485,19 @@ def _value_codes(attribute: Attribute, read: Texts) -> tuple[np.ndarray, int, Gr
 
 
 def _one_spelling(attribute: Attribute, codes: Sequence[int | None], texts: Sequence[str | None]) -> list[int | None]:
-    """Give values that differ only in how they are spelled one code: the first of the schema."""
+    """Give values that differ only in how they are spelled one code: the first of the schema.
+
+    A text that means missing is read as the value that it spells, where the schema lists one.
+    """
     written = {**{text: text for text in attribute.texts()}, **attribute.same}
     first: dict[str, int | None] = {}
     for text, value in written.items():
         first.setdefault(plain_spelling(text), _code(attribute, value))
-    return [
-        first.get(plain_spelling(attribute.text(code) if code is not None else text or ""), code)
+    spelt = [
+        text or "" if code is None or code == attribute.missing_code else attribute.text(code)
         for code, text in zip(codes, texts, strict=True)
     ]
+    return [first.get(plain_spelling(text), code) for code, text in zip(codes, spelt, strict=True)]
 
 
 def _code(attribute: Attribute, text: str | None) -> int | None:

@@ -288,7 +288,10 @@ def _added(release: Release, *, counts: bool) -> list[str]:
 def _reading(attributes: tuple[Attribute, ...]) -> list[str]:
     lines = ["- `*` any value at all", "- `a | b` one of these values, not said which"]
     if any(attribute.missing_code is not None for attribute in attributes):
-        lines += [f"- `{MISSING}` no value was recorded", f"- `{KNOWN}` a value was recorded; it may be any"]
+        lines += [
+            f"- `{MISSING}` no value, or a text that the publisher takes for none",
+            f"- `{KNOWN}` a value was recorded; it may be any",
+        ]
     if any(isinstance(attribute.domain, Grid | Edges) for attribute in attributes):
         but = (
             _BUT

@@ -132,10 +132,11 @@ class Attribute:
     @property
     def no_value_codes(self) -> tuple[int, ...]:
         """Codes that say that there is no value: missing, and listed values such as "unknown", "n/a" or "?"."""
-        from sfumato.schema.word_hints import NO_VALUE, meaning_none
+        from sfumato.schema.word_hints import NO_VALUE, answers_like_none, meaning_none
 
         names = self.domain.names if isinstance(self.domain, Values) else ()
-        words = NO_VALUE - {"None", "-"} | {*meaning_none(names)}  # no illness, and a negative test, are values
+        answers = {"None", "-", *answers_like_none(names)}  # no illness, and a negative test, are values
+        words = NO_VALUE - answers | {*meaning_none(names)}
         found = tuple(code for code, name in enumerate(names) if name in words)
         missing = () if self.missing_code is None else (self.missing_code,)
         return (*found, *missing)

@@ -383,9 +383,10 @@ def refuse_spelt_text(name: str, values: HeldValues, spelt: Collection[str], *, 
     Also where they spell out values that nearly everybody has alone, unless these are `grouped` by a hierarchy.
     """
     rare = rare_texts(values).intersection(spelt)
+    # A label of several values spells them out, whatever groups they are in; only `same` keeps a value out of labels.
     hint = (
-        "gather them in groups (groups, hierarchy, same), give the role other, or allow it with allow_text=True "
-        "(--allow-text)"
+        'read several as one value (values = ["area 1"], same = { "area 1" = ["...", "..."] }), give the role other, '
+        "or allow it with allow_text=True (--allow-text)"
     )
     if len(rare) >= _SEVERAL:
         rows = "rows" if values.rows == values.people else "people"
@@ -394,7 +395,7 @@ def refuse_spelt_text(name: str, values: HeldValues, spelt: Collection[str], *, 
     own = set() if grouped else own_values(values).intersection(spelt)
     if len(own) >= _TWENTY:
         rule = f"nearly everybody has a value of their own, and {len(own)} are spelt out in labels, as a key would be"
-        raise ReleaseError(f"{name}: {rule}", hint=hint)
+        raise ReleaseError(f"{name}: {rule}", hint=f"gather them in groups (groups, hierarchy), or {hint}")
     keys = values.keys.intersection(spelt)
     if keys:
         raise ReleaseError(f"{name}: labels spell its values out, and {_keys_words(values, keys)}", hint=hint)

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from sfumato.errors import ParameterError, Problem, SchemaError, count_of
 from sfumato.limits import SCHEMA_BYTES
-from sfumato.schema.attribute import Attribute, Role
+from sfumato.schema.attribute import KNOWN, MISSING, Attribute, Role
 from sfumato.schema.checks import doubled_names, plain_spelling
 from sfumato.schema.domain import Values
 from sfumato.schema.free_text import columns_of_people, is_named_after_a_person, looks_like_free_text, with_given_names
@@ -23,10 +23,12 @@ from sfumato.schema.from_toml import build_attribute
 from sfumato.schema.hierarchies import LEAVES_LIMIT, arx_lines, read_text
 from sfumato.schema.near_values import near_pairs
 from sfumato.schema.toml_models import parse_toml, read_file
+from sfumato.schema.tree import ROOT
 
 __all__ = ["Schema"]
 
 _NAMED = 100  # columns listed in a message
+_SPELLING = "case, blanks, accents, punctuation or forms of a letter"
 _UNIT_KEYS = {"person", "rows_per_person", "not_person"}
 _DECIDE_ROLE = "say what each column is and delete the question from `decide`; --undecided publishes all the same"
 
@@ -321,24 +323,31 @@ class Schema:
             raise SchemaError(problems)
 
     def refuse_spellings(self, names: Iterable[str]) -> None:
-        """Raise when a named attribute lists one value in several spellings, which a claim would count as several."""
+        """Raise when a claim would count one value of a named attribute as several: `alike_spellings`."""
         problems = self.alike_spellings(names)
         if problems:
             raise SchemaError(problems)
 
     def alike_spellings(self, names: Iterable[str]) -> list[Problem]:
-        """Return a problem for each named attribute that lists one value in several spellings."""
-        return [
-            Problem(
-                self[name].where,
-                f"{alike} values differ from another only in case, blanks, accents, punctuation or forms of a "
-                "letter, and would count as different values",
-                "same = { value = [other spellings of it] }, and list the value once",
-                count=alike,
-            )
-            for name in names
-            if (alike := _alike_values(self[name]))
-        ]
+        """Return a problem for each named attribute that holds one value in several spellings.
+
+        Either it lists several of them, or a text in `missing` is another spelling of a listed value.
+        """
+        found = []
+        for attribute in map(self.__getitem__, names):
+            if alike := _alike_values(attribute):
+                rule = f"{alike} values differ from another only in {_SPELLING}, and would count as different values"
+                hint = "same = { value = [other spellings of it] }, and list the value once"
+                found.append(Problem(attribute.where, rule, hint, count=alike))
+            if alike := _alike_missing(attribute):
+                differs = count_of(len(alike), "text that means missing differs", "texts that mean missing differ")
+                rule = f"{differs} from a listed value only in {_SPELLING}, and would count as another value"
+                hint = (
+                    "same = { value = [other spellings of it] } where they are that value, without them in `missing`; "
+                    "where it means that there is none, write every spelling in `missing` and none in `values`"
+                )
+                found.append(Problem(f"{attribute.where}.missing", rule, hint, count=len(alike), values=tuple(alike)))
+        return found
 
     def arx_hierarchy(self, name: str) -> str:
         """Return the hierarchy of an attribute as the text of an ARX file."""
@@ -416,6 +425,18 @@ def _alike_values(attribute: Attribute) -> int:
         return 0
     times = Counter(map(plain_spelling, attribute.domain.names))
     return sum(many for many in times.values() if many > 1)
+
+
+def _alike_missing(attribute: Attribute) -> list[str]:
+    """Return the texts that mean missing and are spelled like a listed value, but for case, blanks and letter forms.
+
+    Not of codes under a mask, which all have one length: there 99 is not another spelling of 00099.
+    """
+    texts = () if attribute.missing is None else attribute.missing.texts
+    if not isinstance(attribute.domain, Values) or attribute.masked or not any(texts):
+        return []
+    listed = set(map(plain_spelling, (*attribute.domain.names, *attribute.same)))
+    return [text for text in texts if text not in (ROOT, MISSING, KNOWN) and plain_spelling(text) in listed]
 
 
 def _topic(item: str) -> tuple[str, str]:

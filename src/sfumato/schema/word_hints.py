@@ -21,6 +21,7 @@ __all__ = [
     "AGE_WORDS",
     "BIRTH_WORDS",
     "NO_VALUE",
+    "answers_like_none",
     "both",
     "code_like",
     "holds_counts",
@@ -397,6 +398,8 @@ _NONE = {
     *("n.v.t.", "n.v.t", "nvt", "niet van toepassing", "geen antwoord", "wil niet zeggen", "wil ik niet zeggen"),
     *("weet niet", "weet ik niet", "zeg ik liever niet", "niet ingevuld"),
 }
+_PLUS, _MINUS = re.compile(r"[-(/]*[+±][-+±()/]*"), re.compile("-{1,3}")
+_TWO_LETTERS = re.compile("[A-Za-z]{2}")
 _SHORT = {"NR", "ND", "NS", "NC"}  # no answer, no value; and codes of states and countries beside others of two letters
 
 
@@ -414,7 +417,29 @@ def meaning_none(texts: Collection[str]) -> list[str]:
     """
     codes = {text for text in texts if re.fullmatch("[A-Z]{2}", text)}
     short = codes & _SHORT if 2 * len(codes - _SHORT) < len(texts) - len(codes & _SHORT) else set()
-    return [text for text in texts if means_none(text) or text in short]
+    answers = answers_like_none(texts)
+    return [text for text in texts if (means_none(text) and text not in answers) or text in short]
+
+
+def answers_like_none(texts: Collection[str]) -> set[str]:
+    """Return the texts that often say "no value", and beside the other values of their column are rather answers.
+
+    A minus beside a plus is a negative test; NA among codes of two letters is Namibia.
+
+    >>> answers_like_none(["+", "-"]), answers_like_none(["ZA", "BW", "NA"]), answers_like_none(["yes", "NA", "-"])
+    ({'-'}, {'NA'}, set())
+    """
+    others = [text for text in texts if text not in NO_VALUE | _SHORT and not means_none(text)]
+    found = {text for text in texts if _MINUS.fullmatch(text)} if any(map(_PLUS.fullmatch, others)) else set()
+    for text in (text for text in texts if text.casefold() == "na"):
+        codes = [one for one in others if _TWO_LETTERS.fullmatch(one) and _case(one) == _case(text)]
+        if codes and 2 * len(codes) >= len(others):
+            found.add(text)
+    return found
+
+
+def _case(text: str) -> tuple[bool, ...]:
+    return tuple(map(str.isupper, text))
 
 
 # Columns that may say how many people a row stands for: `n`, `count`, `Anzahl`. Known by name and by whole numbers.

@@ -506,7 +506,7 @@ _PARTS = {
 }
 _CLOSES = {
     "range": ("range",),
-    "missing": ("missing",),
+    "missing": ("missing", "values"),
     "formats": ("format", "decimal", "thousands"),
     "source": ("range",),
     "mask": ("mask",),

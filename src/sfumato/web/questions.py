@@ -65,6 +65,7 @@ _TITLES = {
     "units": "Currency",
     "same": "Spellings",
     "missing": "No value",
+    "values": "Answers",
     "kind": "Kind",
     "related": "Related column",
 }
@@ -163,6 +164,9 @@ def asked(decision: Decision, keys: Mapping[str, Any], unread: Sequence[str] = (
         texts = none_texts(keys)
         words = f"Read as no value: {_quoted(texts)}. Is that right?"
         return {**found, "words": words if texts else found["words"], "keep": "Yes"}
+    if topic == "values":
+        words = found["words"].replace("to `missing`", "to the texts that mean no value")
+        return {**found, "words": words, "keep": "Yes"}
     if dates := nearly_dates(decision):
         many, written = dates
         which = f": {_quoted(unread)}{' and more' if many > len(unread[:_SHOWN]) else ''}" if unread else ""

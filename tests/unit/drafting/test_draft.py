@@ -342,6 +342,96 @@ def test_words_for_no_value_are_proposed_as_missing(tmp_path, word) -> None:
         assert check(frame, schema) == []
 
 
+def asked_of(schema: Schema, name: str, topic: str) -> list[str]:
+    return [item for item in schema[name].decide if item.startswith(f"{topic}:")]
+
+
+@pytest.mark.parametrize(
+    "word", ["-", "None", "NA", "N/A", ".", "?", "*", "null", "NULL", "NaN", "nan", "n/a", "unknown"]
+)
+def test_every_text_that_is_taken_for_no_value_is_asked_about(tmp_path, word) -> None:
+    """A religion None and a test `-` are answers: no draft can tell, so it asks, with how many rows there are."""
+    frame = pl.DataFrame({"religion": ["Christian", "Muslim", word, ""] * 20, "age": [*"1234567", word] * 10})
+    schema = loaded(draft(frame), tmp_path)
+    assert word in schema["religion"].missing.texts
+    assert asked_of(schema, "religion", "missing") == [
+        f"missing: does '{word}' (20 rows) say that there is no value? else move it to `values`"
+    ]
+    usual = word in ("NaN", "nan")  # which programs write among numbers
+    found = [] if usual else [f"missing: does '{word}' (10 rows) say that there is no value?"]
+    assert asked_of(schema, "age", "missing") == found
+    assert check(frame, schema) == []
+
+
+def test_only_empty_cells_are_not_asked_about(tmp_path) -> None:
+    frame = pl.DataFrame({"religion": ["Christian", "Muslim", "", None] * 20})
+    assert asked_of(loaded(draft(frame), tmp_path), "religion", "missing") == []
+
+
+@pytest.mark.parametrize(
+    ("cells", "answer"),
+    [
+        ("+ -", "-"),
+        ("- + ++ +++", "-"),
+        ("-- - + ++", "-"),
+        ("+/- + -", "-"),
+        ("ZA BW NA", "NA"),
+        ("za bw na", "na"),
+        ("ND NA SD MT", "NA"),
+    ],
+)
+def test_what_is_an_answer_beside_the_others_is_listed_and_asked_about(tmp_path, cells, answer) -> None:
+    frame = pl.DataFrame({"test": cells.split() * 12, "sex": ["F", "M", "F", "F"] * (3 * len(cells.split()))})
+    schema = loaded(draft(frame), tmp_path)
+    assert sorted(schema["test"].texts()) == sorted(set(cells.split()))
+    assert not schema["test"].no_value_codes
+    (asked,) = asked_of(schema, "test", "values")
+    assert f"'{answer}' (12 rows)" in asked
+    assert asked_of(schema, "test", "missing") == []
+
+
+@pytest.mark.parametrize("cells", ["yes no NA", "A+ A- -", "north south -", "M F NA"])
+def test_beside_other_words_they_are_proposed_as_missing(tmp_path, cells) -> None:
+    schema = loaded(draft(pl.DataFrame({"region": cells.split() * 20})), tmp_path)
+    assert schema["region"].missing.texts == (cells.split()[-1],)
+    assert len(asked_of(schema, "region", "missing")) == 1
+
+
+@pytest.mark.parametrize(
+    ("spellings", "side"),
+    [
+        (("None", "none"), "values"),
+        (("None", "NONE", "none."), "values"),
+        (("unknown", "Unknown."), "missing"),
+        (("N/A", "n-a"), "missing"),
+    ],
+)
+def test_spellings_of_one_text_are_values_or_missing_together(tmp_path, spellings, side) -> None:
+    frame = pl.DataFrame({"allergy": [*spellings, "nuts", "latex", "dust"] * 20})
+    schema = loaded(draft(frame), tmp_path)
+    listed, missing = set(schema["allergy"].values.names), schema["allergy"].missing
+    none = set() if missing is None else set(missing.texts)
+    assert set(spellings) == (listed - {"nuts", "latex", "dust"} if side == "values" else none)
+    assert len(asked_of(schema, "allergy", side)) == 1
+    assert not [one for one in schema.alike_spellings(["allergy"]) if one.path.endswith("missing")]
+
+
+def test_rows_without_a_value_are_counted_in_numbers_and_on_every_engine(tmp_path) -> None:
+    frame = pl.DataFrame({"age": [30.0, 31.5, 40.0, 999.0] * 10 + [*range(20, 70)], "sex": ["F", "?"] * 45})
+    for held in (frame, frame.to_pandas(), duckdb.from_arrow(frame.to_arrow())):
+        schema = loaded(draft(held), tmp_path)
+        assert "'999' (10 rows)" in asked_of(schema, "age", "missing")[0]
+        assert "'?' (45 rows)" in asked_of(schema, "sex", "missing")[0]
+
+
+@pytest.mark.parametrize(("blank", "proposed"), [(1934, False), (250, False), (20, True), (0, True)])
+@pytest.mark.parametrize("none", ["", "n/a"])
+def test_a_column_that_many_rows_lack_is_not_proposed_as_the_person(tmp_path, blank, proposed, none) -> None:
+    keys = [none] * blank + [f"R{at // 3:05}" for at in range(2000 - blank)]
+    frame = pl.DataFrame({"Reporter ID": keys, "age": [20 + at % 50 for at in range(2000)], "sex": ["F", "M"] * 1000})
+    assert ("\nperson = " in draft(frame)) == proposed
+
+
 @pytest.mark.parametrize("word", ["NR", "ND", "NS", "NC"])
 def test_short_words_for_no_value_are_codes_beside_other_codes(tmp_path, word) -> None:
     answers = pl.DataFrame(

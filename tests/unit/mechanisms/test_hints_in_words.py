@@ -42,6 +42,52 @@ def test_every_l_that_a_hint_names_is_accepted_and_reached(kind, shares):
     sf.publish(data, sf.Mondrian(sf.LDiversity(str(round(asked, 3)), kind=kind)))
 
 
+def refused(shares: list[int], mechanism: object) -> str:
+    with pytest.raises(sf.Infeasible) as caught:
+        sf.publish(table(shares), mechanism)  # type: ignore[arg-type]
+    return caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("shares", "l", "leaves_out"),
+    [
+        ([93, 7], 2, False),  # one value would be left
+        ([90, 9, 1], 2, False),  # nine of ten again
+        ([90, 5, 5], 2, True),
+        ([60, 25, 15], 9, False),
+        ([70, 10, 10, 10], 3, True),
+    ],
+)
+def test_rows_are_left_out_only_where_that_reaches_what_is_asked(shares, l, leaves_out):
+    hint = refused(shares, sf.Mondrian(sf.LDiversity(l)))
+    assert (
+        ("leave its rows out" in hint) == leaves_out == ("readers then know that nobody in the release has it" in hint)
+    )
+    assert ("split it into finer values" in hint) == (len(shares) > 2)
+    assert ("ask for t in the place of l" in hint) == (len(shares) == 2)
+    if leaves_out:
+        sf.publish(table([0, *shares[1:]]), sf.Mondrian(sf.LDiversity(l)))
+
+
+@pytest.mark.parametrize("kind", ["probability", "entropy", "distinct"])
+@pytest.mark.parametrize(("shares", "other"), [([50], True), ([0, 40], True), ([99_999, 1], False)])
+def test_no_hint_asks_for_an_l_that_promises_nothing(kind, shares, other):
+    if kind == "distinct" and not other:
+        return  # two values are two
+    hint = refused(shares, sf.Mondrian(sf.LDiversity(3, kind=kind)))
+    assert "ask for at most" not in hint
+    assert "leave its rows out" not in hint
+    assert 'give s the role "other"' in hint
+    assert ("ask for t" in hint) == (not other)
+
+
+@pytest.mark.parametrize(("shares", "said"), [([93, 7], "ask for t"), ([40, 30, 30], "ask for l = 2"), ([9], "role")])
+def test_anatomy_does_not_ask_for_one_value(shares, said):
+    hint = refused(shares, sf.Anatomy(l=3))
+    assert said in hint
+    assert "l = 1" not in hint
+
+
 CUT = sf.Schema.parse(
     {
         "name": "t",
