@@ -339,14 +339,14 @@ class Schema:
                 rule = f"{alike} values differ from another only in {_SPELLING}, and would count as different values"
                 hint = "same = { value = [other spellings of it] }, and list the value once"
                 found.append(Problem(attribute.where, rule, hint, count=alike))
-            if alike := _alike_missing(attribute):
-                differs = count_of(len(alike), "text that means missing differs", "texts that mean missing differ")
+            if spelt := _alike_missing(attribute):
+                differs = count_of(len(spelt), "text that means missing differs", "texts that mean missing differ")
                 rule = f"{differs} from a listed value only in {_SPELLING}, and would count as another value"
                 hint = (
                     "same = { value = [other spellings of it] } where they are that value, without them in `missing`; "
                     "where it means that there is none, write every spelling in `missing` and none in `values`"
                 )
-                found.append(Problem(f"{attribute.where}.missing", rule, hint, count=len(alike), values=tuple(alike)))
+                found.append(Problem(f"{attribute.where}.missing", rule, hint, count=len(spelt), values=tuple(spelt)))
         return found
 
     def arx_hierarchy(self, name: str) -> str:
