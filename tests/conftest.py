@@ -16,7 +16,7 @@ from sfumato.schema import Schema
 settings.register_profile("sfumato", deadline=None)
 settings.load_profile("sfumato")
 
-SHARE, FEWEST = 3, 25  # the ordinary tier tries a third of a test's random cases, and no fewer than these
+SHARE, FEWEST = 4, 8  # the ordinary tier tries a quarter of a test's random cases, and no fewer than these
 
 
 def pytest_collection_modifyitems(config, items):

@@ -49,6 +49,7 @@ def four_illnesses(rows=3000, seed=1) -> Table:
     return Table.from_codes(sf.Schema.parse({"name": "four", "attribute": {**answer, "ill": ill}}), codes)
 
 
+@pytest.mark.full
 def test_rate_reaches_alpha_where_the_model_is_true() -> None:
     found = calibrate(people(), sf.DLink(BASE, d=4, alpha=0.8), repeats=4, victims=600)
     assert isinstance(found, Calibration)

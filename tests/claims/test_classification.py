@@ -38,6 +38,7 @@ def accuracy_on_raw(train: Table, test: Table) -> float:
     return found.accuracy
 
 
+@pytest.mark.full
 def test_the_tree_on_raw_adult_is_the_papers_baseline():
     """The paper prints 85.3, for two thirds and one third. UCI's own split, then the mean of three random ones."""
     assert accuracy_on_raw(adult("train"), adult("test")) == pytest.approx(0.853, abs=0.005)

@@ -75,7 +75,7 @@ def test_four_processes_never_overspend(tmp_path):
     assert raced(tmp_path, 500, processes=4) == [1] * 500
 
 
-@pytest.mark.parametrize("stride", [4, pytest.param(1, marks=pytest.mark.full)])
+@pytest.mark.parametrize("stride", [11, *(pytest.param(stride, marks=pytest.mark.full) for stride in (4, 1))])
 def test_killed_at_any_line_it_never_says_less_than_was_drawn(tmp_path, stride):
     found = watched("lines", tmp_path, number=stride)
     assert all(drawn <= spent for drawn, spent in found)
@@ -84,7 +84,7 @@ def test_killed_at_any_line_it_never_says_less_than_was_drawn(tmp_path, stride):
     assert len(found) > 200 // stride
 
 
-@pytest.mark.parametrize("mutant", ["late", "generous"])
+@pytest.mark.parametrize("mutant", ["late", pytest.param("generous", marks=pytest.mark.full)])
 def test_mutants_that_lose_what_was_drawn_are_caught(tmp_path, mutant):
     found = watched("lines", tmp_path, mutant=mutant, number=9)
     assert any(drawn > spent for drawn, spent in found)

@@ -33,6 +33,7 @@ def test_rhode_island_is_read_as_it_comes(rhode_island):
     assert (len(set(n.tolist())), n.max()) == (489, 5_765)
 
 
+@pytest.mark.full
 def test_rhode_island_within_its_budget_and_totals_stay(rhode_island, tmp_path):
     destinations, n = rhode_island.sizes()
     mechanism = sf.Synthesize("4.6", "1e-5")

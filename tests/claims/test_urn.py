@@ -523,6 +523,7 @@ def test_trap_47_a_dirichlet_draw_in_floats_loses_blocks():
 # ---------------------------------------------------------------------------- cost
 
 
+@pytest.mark.full
 def test_rhode_island_within_its_budget(public_data):
     flows = public_data("lodes_ri_2019/ri_od_main_JT00_2019.csv.gz", "LODES of Rhode Island 2019")
     frame = pl.read_csv(flows, columns=["w_geocode", "h_geocode", "S000"]).sort("w_geocode", "h_geocode")

@@ -17,7 +17,7 @@ REAL = [
     "adult/adult.data",
     pytest.param("census_income_kdd/census_income_kdd.parquet", marks=pytest.mark.full),  # 299,285 rows
     pytest.param("lodes_ri_2019/ri_od_main_JT00_2019.csv.gz", marks=pytest.mark.full),  # more than 200,000
-    "lodes_ri_2019/ri_xwalk.csv.gz",
+    pytest.param("lodes_ri_2019/ri_xwalk.csv.gz", marks=pytest.mark.full),
 ]
 
 

@@ -162,7 +162,9 @@ def test_a_limit_no_release_keeps_is_an_error_after_the_report(clinic_files, tmp
     assert "Nothing here was computed" in (tmp_path / "p.md").read_text()
 
 
-def test_demo_compares_publishes_verifies_and_never_overwrites(tmp_path):
+def test_demo_compares_publishes_verifies_and_never_overwrites(tmp_path, monkeypatch):
+    few = sf.sweep(sf.Mondrian, k=[5, 200], t=["0.2"])  # the whole sweep is in the full tier, below
+    monkeypatch.setattr(sf, "sweep", lambda *_, **__: few)
     first = json.loads(run("demo", "--quick", "--json", "-o", tmp_path / "out"))
     text = run("demo", "--quick", "-o", tmp_path / "out")
     assert first["ok"]

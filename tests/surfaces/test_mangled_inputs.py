@@ -85,9 +85,9 @@ def as_process(seeds: range, folder: Path) -> None:
 
 
 def test_real_processes(tmp_path: Path) -> None:
-    as_process(range(20000, 20010), tmp_path)
+    as_process(range(20000, 20004), tmp_path)
 
 
 @pytest.mark.full
 def test_more_real_processes(tmp_path: Path) -> None:
-    as_process(range(20010, 20060), tmp_path)
+    as_process(range(20004, 20060), tmp_path)

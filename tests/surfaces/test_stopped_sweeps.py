@@ -114,7 +114,7 @@ def sweep(tmp_path, clinic_files):
         (signal.SIGINT, 130, True),  # Ctrl-C
         pytest.param(signal.SIGINT, 130, False, marks=pytest.mark.full),
         pytest.param(signal.SIGTERM, 143, True, marks=pytest.mark.full),
-        (signal.SIGTERM, 143, False),
+        pytest.param(signal.SIGTERM, 143, False, marks=pytest.mark.full),
     ],
 )
 def test_a_signal_ends_all_workers_within_a_second(sweep, number, code, whole_group):

@@ -52,8 +52,9 @@ def test_every_dash_and_connector_is_a_hyphen():
     assert wrong == []
 
 
-def test_every_letter_alone_has_a_key_of_its_own_key():
-    every = (chr(code) for code in range(sys.maxunicode + 1) if not 0xD800 <= code < 0xE000)
+@pytest.mark.parametrize("stride", [7, pytest.param(1, marks=pytest.mark.full)])
+def test_every_letter_alone_has_a_key_of_its_own_key(stride):
+    every = (chr(code) for code in range(0, sys.maxunicode + 1, stride) if not 0xD800 <= code < 0xE000)
     assert [letter for letter in every if population_key(key := population_key(f"a{letter}b")) != key] == []
 
 

@@ -549,7 +549,7 @@ def test_a_table_of_too_many_columns_is_refused_before_the_work(tmp_path) -> Non
         pytest.param(
             "lodes_ri_2019/ri_od_main_JT00_2019.csv.gz", "LODES of Rhode Island 2019", 13, marks=pytest.mark.full
         ),
-        ("lodes_ri_2019/ri_xwalk.csv.gz", "LODES of Rhode Island 2019", 43),
+        pytest.param("lodes_ri_2019/ri_xwalk.csv.gz", "LODES of Rhode Island 2019", 43, marks=pytest.mark.full),
     ],
 )
 def test_real_files(tmp_path, public_data, name: str, what: str, columns: int) -> None:
