@@ -285,8 +285,12 @@ def check_each(
 
 
 def shared_by(unit: Unit) -> str:
-    """Name what a share of a class is a share of. Where m rows count as one person, both shares are the same."""
-    return "people, as the publisher counts them" if unit == "person" else "rows"
+    """Name what a share of a class is a share of.
+
+    A key says how many people have a value. Where only `rows_per_person` is declared, rows are counted, and the rows
+    of few people can hide that nearly everybody has one value.
+    """
+    return "people (of the rows, where no key says whose they are)" if unit == "person" else "rows"
 
 
 def vacuous_notes(requirement: Requirement) -> tuple[str, ...]:

@@ -123,9 +123,13 @@ def test_a_salary_in_intervals_is_not_said_to_be_published_as_it_is(tmp_path):
 
 @pytest.mark.parametrize("asked", [sf.LDiversity("1.5"), sf.BetaLikeness(4)])
 def test_a_share_is_one_of_people_or_of_rows(asked, tmp_path):
+    """Where only a number of rows is declared, shares are of rows: one person's can hide that all others agree."""
     rows = np.array([[code, row % 2] for code in range(3) for row in range(6)])
-    for stated, whose in (({}, "of the rows"), ({"rows_per_person": 1}, "of the people, as the publisher counts them")):
+    people = "of the people (of the rows, where no key says whose they are)"
+    for number, whose in ((0, "of the rows"), (1, people), (3, people)):
+        stated = {"rows_per_person": number} if number else {}
         table = Table.from_codes(sf.Schema.parse({**SCHEMA, **stated}), rows)
-        folder = tmp_path / str(len(stated))
-        sf.publish(table, sf.Mondrian(asked)).save(folder)
-        assert whose in " ".join((folder / "dictionary.md").read_text().split())
+        sf.publish(table, sf.Mondrian(asked)).save(tmp_path / str(number))
+        said = " ".join((tmp_path / str(number) / "dictionary.md").read_text().split())
+        assert whose in said
+        assert ("one person may own 3 rows" in said) == (number == 3)
