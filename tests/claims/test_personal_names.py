@@ -245,6 +245,36 @@ def test_a_known_column_may_have_rare_words_and_a_column_of_names_may_not():
     assert not named_values(codes)
 
 
+DOCTORS = ["dr. Bakker", "dr. Jansen", "dr. Smit", "dr. de Vries"]
+PRACTICES = {"one": DOCTORS[:2], "two": DOCTORS[2:]}
+
+
+@pytest.mark.filterwarnings("ignore::sfumato.errors.PublicationWarning")
+@pytest.mark.parametrize("nominal", ["leaves", "nodes"])
+def test_the_hint_for_names_in_labels_names_what_works(nominal, tmp_path):
+    """Groups do not keep a name out of the labels: a class may still have one doctor. `same` does."""
+
+    def save(given, folder):
+        rows = {"age": [20 + at % 60 for at in range(400)], "doctor": [DOCTORS[at % 4] for at in range(400)]}
+        rows["ill"] = [["flu", "gout", "none"][at % 7 % 3] for at in range(400)]
+        described = {
+            "age": {"role": "quasi", "kind": "numeric", "range": [20, 80]},
+            "doctor": {"role": "quasi", **given},
+            "ill": {"role": "sensitive", "values": ["flu", "gout", "none"]},
+        }
+        schema = sf.Schema.parse({"name": "t", "rows_per_person": 1, "source": "data", "attribute": described})
+        yes = {"allow_fingerprints": True, "allow_derived": True}
+        return sf.publish(sf.read(pl.DataFrame(rows), schema), sf.Mondrian(k=5, nominal=nominal), save_to=folder, **yes)
+
+    for at, given in enumerate(({"values": DOCTORS}, {"groups": PRACTICES})):
+        with pytest.raises(sf.ReleaseError, match="look like names of people") as caught:
+            save(given, tmp_path / str(at))
+        assert "groups" not in caught.value.hint
+        assert "same = {" in caught.value.hint
+    save({"values": list(PRACTICES), "same": PRACTICES}, tmp_path / "same")
+    assert sf.verify(tmp_path / "same").holds
+
+
 def test_lists_of_names_that_are_called_public_are_refused_by_the_schema_alone(tmp_path):
     """A list typed from the file and called public is published whole, under differential privacy too."""
     names = persons("capitals first", 20)

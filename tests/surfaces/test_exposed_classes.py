@@ -68,6 +68,7 @@ def test_classes_of_one_person_or_one_value_are_said_under_any_requirement(asked
     assert "there is one person only" in answer
     assert f"in {exposed.alike['illness']:,} of" in answer
     assert "all rows have one value of illness" in answer
+    assert f"Warning: {exposed.one_value()[0]}" in sf.verify(out).notes  # whoever has the files reads it too
     assert "Only the link to illness is hidden" not in answer
     dictionary = " ".join((out / "dictionary.md").read_text().split())
     assert "so that several records look alike" not in dictionary
@@ -202,6 +203,9 @@ def test_a_value_that_everybody_of_a_class_has_is_said_though_rows_differ(asked,
     assert everybody
     assert f"in {everybody} of {len(classes)} classes everybody has one value" in answer
     assert "in 0 of" not in answer
+    if "--t" in asked:  # under k alone the people with each value are not declared
+        said = f"Warning: in {everybody} of {len(classes)} classes everybody has one value of illness"
+        assert said in sf.verify(out).notes
 
 
 def test_a_count_of_rows_alone_would_not_see_it(tmp_path) -> None:

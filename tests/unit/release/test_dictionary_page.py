@@ -133,3 +133,15 @@ def test_a_share_is_one_of_people_or_of_rows(asked, tmp_path):
         said = " ".join((tmp_path / str(number) / "dictionary.md").read_text().split())
         assert whose in said
         assert ("one person may own 3 rows" in said) == (number == 3)
+
+
+def test_missing_is_not_said_to_be_no_value_alone(tmp_path):
+    """What the publisher writes in `missing` may be an answer: a religion None is not one that nobody recorded."""
+    faith = {"role": "sensitive", "values": ["a", "b"], "missing": ["None"]}
+    described = {**SCHEMA, "attribute": {**SCHEMA["attribute"], "hurt": faith}}
+    rows = np.array([[code, row % 3] for code in range(3) for row in range(6)])
+    sf.publish(Table.from_codes(sf.Schema.parse(described), rows), sf.Mondrian(k=6)).save(tmp_path / "out")
+    text = (tmp_path / "out" / "dictionary.md").read_text()
+    assert "`(missing)` no value, or a text that the publisher takes for none" in text
+    assert "no value was recorded" not in text
+    assert sf.verify(tmp_path / "out").holds

@@ -228,3 +228,16 @@ def test_a_text_that_means_no_value_is_no_value_of_the_list(tmp_path):
     grouped = '[attribute.a]\nrole = "quasi"\ngroups = { g = ["x", "y"], h = ["n/a"] }\n'
     after = tomllib.loads(edits.own_keys("a", {"fields": ["missing"], "missing": ["n/a"]})(grouped))["attribute"]["a"]
     assert after["groups"] == {"g": ["x", "y"]}
+
+
+def test_an_answer_that_may_mean_no_value_is_asked_about_and_moved_by_its_field(tmp_path):
+    (tmp_path / "d.csv").write_text("sex,test\n" + "f,+\nm,-\n" * 30)
+    text = draft(tmp_path / "d.csv")
+    (decision,) = (one for one in decisions(text) if one.topic == "values")
+    shown = asked(decision, keys_of(text, "test"))
+    assert "'-' (30 rows)" in shown["words"]
+    assert "`" not in shown["words"]
+    after = edits.own_keys("test", {"fields": ["missing"], "missing": ["-"]})(text)
+    assert keys_of(after, "test")["missing"] == ["-"]
+    assert keys_of(after, "test")["values"] == ["+"]
+    assert "values" not in {one.topic for one in decisions(after)}
