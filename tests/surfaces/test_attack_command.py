@@ -167,5 +167,20 @@ def test_against_everything_the_ledger_saw_saved(desk, capsys):
     assert "knows no earlier release of the population paper" in capsys.readouterr().err
 
 
+def test_naming_one_earlier_release_does_not_pass_over_the_others_of_the_ledger(desk, capsys):
+    """Two releases are in the ledger; the third was tried together with the one that was named, and saved."""
+    made = ("publish", "mondrian", desk / "one_a.csv", desk / "schema.toml", "--allow-fingerprints", "--json")
+    ledger = ("--ledger", desk / "book.db", "--d", 2)
+    assert command(*made, "--k", 4, "-o", desk / "first", *ledger) == 0
+    capsys.readouterr()
+    assert command(*made, "--k", 8, "-o", desk / "second", *ledger, "--against", desk / "first") == 0
+    assert json.loads(capsys.readouterr().out)["against"]["earlier"] == 1
+    assert command(*made, "--k", 6, "-o", desk / "third", *ledger, "--against", desk / "second") == 0
+    assert json.loads(capsys.readouterr().out)["against"]["earlier"] == 2
+    allowed = ("--against", desk / "second", "--allow-repeated")
+    assert command(*made, "--k", 6, "-o", desk / "fourth", *ledger, *allowed) == 0
+    assert json.loads(capsys.readouterr().out)["against"]["earlier"] == 1  # an explicit yes to what was not tried
+
+
 def test_the_schema_of_the_file_is_the_schema_of_the_tests(desk):
     assert sf.Schema.load(desk / "schema.toml") == paper_schema()

@@ -542,11 +542,16 @@ def _mapping_file(options: dict[str, Any], place: Any) -> Any:
 
 
 def _earlier(mechanism: Mechanism, schema: Any, options: dict[str, Any]) -> Any:
-    """Open the releases of --against, before anything is spent."""
+    """Open the releases of --against, before anything is spent.
+
+    To name one earlier release is not to have tried the others that the ledger knows: those are tried as well.
+    """
     import sfumato as sf
 
     if options["against"]:
-        found = sf.attacks.open_releases(options["against"], schema)
+        known = [options["ledger"]] if options["ledger"] and not options["allow_repeated"] else []
+        earlier = [*options["against"], *(path for path in known if Path(path).is_file())]
+        found = sf.attacks.open_releases(earlier, schema)
         asked = {name for names in mechanism.needs(schema) for name in names}
         carried = {attribute.name for release in found for attribute in release.carried}
         if found and not any(attribute.name in asked & carried for attribute in schema.sensitive):

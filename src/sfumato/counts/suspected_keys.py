@@ -395,11 +395,14 @@ def _same_day(rows: _Rows, schema: Schema, wanted: Sequence[str]) -> list[Proble
                 continue
             if any(explained_share(part, column, ones, neighbours=False) > _FOLLOWS for part in calendar):
                 continue
+            most = rows.grouped([name, other]).most  # two people may have been born on one day
+            if most <= schema.rows_per_person:
+                continue
             rule = (
-                f"rows with the same day agree in {other}, as those of one person do: up to {groups.most} rows, and "
+                f"rows with the same day agree in {other}, as those of one person do: up to {most} rows, and "
                 f"rows_per_person is {schema.rows_per_person}"
             )
-            return [Problem(attribute.where, rule, key_hint([name, other], alike=True), rows=groups.most)]
+            return [Problem(attribute.where, rule, key_hint([name, other], alike=True), rows=most)]
     return []
 
 

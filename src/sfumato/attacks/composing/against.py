@@ -65,9 +65,11 @@ def open_releases(
 ) -> list[Release]:
     """Load folders and read foreign tables; a table needs the schema, or takes that of the first folder.
 
-    A ledger stands for all releases that were saved with it and share people with the schema's population.
+    A ledger stands for all releases that were saved with it and share people with the schema's population. What is
+    named twice is opened once.
     """
-    paths = [every for path in paths for every in _saved(path, schema)]
+    named = {Path(every).resolve(): every for path in paths for every in _saved(path, schema)}
+    paths = list(named.values())
     folders = [Path(path).is_dir() for path in paths]
     found = {at: Release.load(path, schema=schema) for at, path in enumerate(paths) if folders[at]}
     known = schema if schema is not None else next((release.schema for release in found.values()), None)
