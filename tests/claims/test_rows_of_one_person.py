@@ -23,8 +23,8 @@ def day(rng, first=1940, last=2010):
     return dt.date(int(rng.integers(first, last)), 1, 1) + dt.timedelta(days=int(rng.integers(0, 365)))
 
 
-def table(frame, **attributes):
-    schema = sf.Schema.parse({"name": "t", "rows_per_person": 1, "attribute": attributes})
+def table(frame, *, rows_per_person=1, **attributes):
+    schema = sf.Schema.parse({"name": "t", "rows_per_person": rows_per_person, "attribute": attributes})
     return sf.read(frame, schema)
 
 
@@ -68,6 +68,20 @@ def test_a_birthday_with_initials_is_refused(seed):
     assert paths(read) == ["attribute.birth"]
     with pytest.raises(sf.SchemaError):
         sf.publish(read, K5)
+
+
+def test_two_people_of_one_birthday_are_not_one_person_with_more_rows():
+    """At most three rows agree in day and bonus; two people born on one day have four, which nothing true answered."""
+    rng = np.random.default_rng(5)
+    days = [dt.date(1940, 1, 1) + dt.timedelta(days=int(day)) for day in rng.integers(0, 23_000, 500)]
+    people = [(day, "FM"[rng.integers(2)], int(rng.integers(0, 21))) for day in days]
+    people[1] = (people[0][0], people[1][1], (people[0][2] + 1) % 21)
+    times = [2, 2, *rng.choice([1, 2, 3], 498, p=[0.7, 0.2, 0.1])]
+    every = [who for who, number in zip(people, times, strict=True) for _ in range(number)]
+    rows = [(str(day), sex, bonus, "ab"[rng.integers(2)]) for day, sex, bonus in every]
+    frame = pl.DataFrame(rows, schema=["birth", "sex", "bonus", "ill"], orient="row")
+    assert paths(table(frame, rows_per_person=3, birth=BIRTH, sex=SEX, ill=ILL)) == []
+    assert paths(table(frame, rows_per_person=2, birth=BIRTH, sex=SEX, ill=ILL)) == ["attribute.birth"]
 
 
 AGE = {"role": "quasi", "kind": "numeric", "range": [18, 90]}

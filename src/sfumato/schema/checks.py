@@ -33,7 +33,8 @@ def leaf_problems(
     file: AttributeFile, leaves: Sequence[str], values: Sequence[str] | None, *, missing: Sequence[str], where: str
 ) -> list[Problem]:
     """Return what is wrong with the leaves of an attribute's tree, alone and beside `values` and `missing`."""
-    found = [*_alone(leaves, values, missing, where)]
+    written = file.mask is None or file.values is not None  # a mask alone holds every code: missing takes its own out
+    found = [*_alone(leaves, values, missing if written else (), where)]
     key = "groups" if file.groups is not None else "hierarchy" if file.hierarchy is not None else ""
     if values is not None and key:
         found += _beside_values(file, leaves, values, f"{where}.{key}", key)

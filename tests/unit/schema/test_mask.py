@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import numpy as np
+import polars as pl
 import pytest
 
 import sfumato as sf
@@ -82,3 +83,17 @@ def _holds(folder) -> bool:
         return sf.verify(folder).holds
     except sf.ReleaseError:
         return False
+
+
+def test_a_code_for_no_answer_is_taken_out_of_a_mask():
+    """A mask holds every code, 99999 too; a draft that called it missing was refused."""
+    columns = {"zip": {"role": "quasi", "mask": {"length": 5}, "missing": ["99999"]}}
+    schema = sf.Schema.parse({"name": "t", "attribute": columns})
+    zips = ["10115", "99999", "10117", "99999"]
+    for frame in (pl.DataFrame({"zip": zips}), pl.DataFrame({"zip": zips}).to_pandas()):
+        codes = sf.read(frame, schema).codes(["zip"])[:, 0].tolist()
+        assert codes == [10115, schema["zip"].missing_code, 10117, schema["zip"].missing_code]
+    assert sf.check(frame, schema) == []
+    listed = {"zip": {**columns["zip"], "values": ["10115", "10117", "99999"]}}
+    with pytest.raises(sf.SchemaError, match="also declared missing"):
+        sf.Schema.parse({"name": "t", "attribute": listed})
