@@ -10,7 +10,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.cli.notes import table_warnings
-from sfumato.counts import suspected_keys
+from sfumato.counts import mixed_keys
 from sfumato.errors import PublicationWarning
 
 WORDS = "one key may stand for several people"
@@ -120,10 +120,10 @@ def test_people_who_grow_older_and_slips_of_the_pen_are_not(seed):
 def test_mutants_are_caught(monkeypatch):
     rng = np.random.default_rng(1)
     with monkeypatch.context() as mutant:
-        mutant.setattr(suspected_keys, "_YEARS", 1)
+        mutant.setattr(mixed_keys, "_YEARS", 1)
         assert mixed(patients(rng, years=8).drop("seen"))
     with monkeypatch.context() as mutant:
-        mutant.setattr(suspected_keys, "_other_lives", lambda *_: {})
+        mutant.setattr(mixed_keys, "_other_lives", lambda *_: {})
         assert mixed(families(rng)) == []
 
 

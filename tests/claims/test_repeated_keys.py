@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.counts import people, suspected_keys
+from sfumato.counts import people, row_groups, suspected_keys
 from sfumato.drafting import table as draft_table
 
 DRAFT = sys.modules["sfumato.drafting.draft"]  # the package gives its function that name
@@ -74,8 +74,8 @@ def test_rows_that_agree_in_every_quasi_identifier_are_those_of_a_person_at_ever
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("_AGREE", 0.85),
-        ("_AGREE", 0.95),
+        ("AGREE", 0.85),
+        ("AGREE", 0.95),
         ("_REPEATED", 4),
         ("_REPEATED", 6),
         ("_COMBINATIONS", 18),
@@ -83,7 +83,7 @@ def test_rows_that_agree_in_every_quasi_identifier_are_those_of_a_person_at_ever
     ],
 )
 def test_mutants_of_the_rule_of_agreeing_rows_are_caught(monkeypatch, name, value):
-    monkeypatch.setattr(suspected_keys, name, value)
+    monkeypatch.setattr(row_groups if name == "AGREE" else suspected_keys, name, value)
     assert wrong() != []
 
 
@@ -92,7 +92,7 @@ def test_a_mutant_that_reads_no_rows_and_one_that_reads_other_columns_are_caught
         mutant.setattr(people, "agreeing_columns", lambda *_: [])
         assert "all rows agree" in wrong()
     with monkeypatch.context() as mutant:
-        mutant.setattr(suspected_keys, "_FIRST_ROWS", 10)
+        mutant.setattr(row_groups, "_FIRST_ROWS", 10)
         assert "all rows agree" in wrong()
     with monkeypatch.context() as mutant:
         mutant.setattr(people, "repeated_keys", lambda *_: [])

@@ -15,6 +15,7 @@ from sfumato.counts.counts import Counts, checked_names
 from sfumato.counts.derived import Derived, derived_columns, related_columns
 from sfumato.counts.encoded_columns import EncodedColumns
 from sfumato.counts.few_missing import FEW, few_missing
+from sfumato.counts.mixed_keys import mixed_keys
 from sfumato.counts.people import (
     Members,
     People,
@@ -33,7 +34,7 @@ from sfumato.counts.people import (
 )
 from sfumato.counts.people_in_spark import SparkPeople
 from sfumato.counts.stray_rows import MERGED, merged_columns, stray_rows
-from sfumato.counts.suspected_keys import mixed_keys, more_than_by_chance, parted_keys, rival_keys, suspected_keys
+from sfumato.counts.suspected_keys import more_than_by_chance, parted_keys, rival_keys, suspected_keys
 from sfumato.counts.unclear_cells import unclear_cells
 from sfumato.engines import Engine
 from sfumato.engines.batches import ArraysOfPeople, Batches, batches_of

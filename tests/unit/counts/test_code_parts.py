@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.counts import code_parts, suspected_keys
+from sfumato.counts import code_parts, row_groups, suspected_keys
 
 
 def test_a_column_of_unique_codes_is_not_put_in_order(monkeypatch):
@@ -26,7 +26,7 @@ def test_a_column_of_unique_codes_is_not_put_in_order(monkeypatch):
     }
     table = sf.read(frame, sf.Schema.parse({"name": "t", "rows_per_person": 1, "attribute": columns}))
     ranked, numbered = [], code_parts.numbered
-    for module in (code_parts, suspected_keys):
+    for module in (code_parts, row_groups, suspected_keys):
         monkeypatch.setattr(module, "numbered", lambda text: ranked.append(1) or numbered(text))
     assert table.suspected_keys() == []
     assert len(ranked) <= len(frame.columns)
@@ -38,7 +38,7 @@ def test_the_bound_never_drops_a_part_that_repeats_enough(seed):
     cells = [draw.choice([None, *map(str, range(draw.choice([3, 40, 95, 99])))]) for _ in range(100)]
     cells += [f"own {at}" for at in range(draw.randrange(2000))]
     text = pl.Series(cells, dtype=pl.String)
-    shared = suspected_keys._Groups.of(code_parts.numbered(text))
+    shared = row_groups.RowGroups.of(code_parts.numbered(text))
     if shared.repeats(len(text), 1):
         assert code_parts._repeating(text, 1)
 
