@@ -172,8 +172,9 @@ def _published(tmp_path: Path, capsys: pytest.CaptureFixture[str], lacking: int,
     if "topdown" in method:
         schema = schema.replace('"sensitive"', '"target"')
     (tmp_path / "schema.toml").write_text(schema)
+    files = [str(tmp_path / "rows.csv"), str(tmp_path / "schema.toml"), "-o", str(tmp_path / f"release{lacking}")]
     with pytest.raises(SystemExit) as ended:
-        main(["publish", *method, str(tmp_path / "rows.csv"), str(tmp_path / "schema.toml"), "-o", str(tmp_path / "o")])
+        main(["publish", *method, *files])
     assert not ended.value.code
     printed = capsys.readouterr()
     return " ".join((printed.out + printed.err).split())
