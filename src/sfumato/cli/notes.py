@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 from sfumato.visible import operand, shell_command
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from sfumato.claims import Claim
     from sfumato.mechanisms import Mechanism
     from sfumato.release import Release
@@ -127,8 +129,11 @@ def withheld_words(mechanism: Mechanism, schema: Schema) -> list[str]:
     return lines
 
 
-def form_notes(release: Release) -> list[str]:
-    """Say what the form of a release means for the people in it and for who adds its rows up."""
+def form_notes(release: Release, held_back: Collection[str] = ()) -> list[str]:
+    """Say what the form of a release means for the people in it and for who adds its rows up.
+
+    `held_back` are the columns that the method does not publish at all, of which something else is said.
+    """
     if release.form == "buckets":
         hidden = ", ".join(attribute.name for attribute in release.carried if attribute.role == "sensitive")
         exact = ", ".join(attribute.name for attribute in release.quasi)
@@ -144,21 +149,19 @@ def form_notes(release: Release) -> list[str]:
         if release.practically_exact:
             first = f"Counts carry so little noise that they are practically exact: {NEARLY_RECORDS}."
         return [first, *(f"{note[0].upper()}{note[1:]}." for note in release.notes)]
-    return [*(f"Warning: {text}." for text in release.warnings()), *_never_cut(release)]
+    return [*(f"Warning: {text}." for text in release.warnings()), *_never_cut(release, held_back)]
 
 
-def _never_cut(release: Release) -> list[str]:
-    """Name the attributes that stayed whole although some rows lack them: too few to be a class of their own."""
+def _never_cut(release: Release, held_back: Collection[str]) -> list[str]:
+    """Name the attributes that stayed whole, but for those of which the release itself says why."""
     import numpy as np
 
     stuck = []
     for at, attribute in enumerate(release.quasi):
         used, labels = np.unique(release.boxes.labels[:, at]), release.boxes.tables[at]
-        uncut = (((0, attribute.size),), ((0, attribute.size - 1),))  # everything, or everything known
-        whole = all(labels.intervals(label) in uncut for label in used.tolist())
-        if whole and attribute.missing_code is not None and attribute.name not in release.few_missing:
+        known = attribute.size - (attribute.missing_code is not None)
+        uncut = (((0, attribute.size),), ((0, known),))  # everything, or everything known
+        whole = known > 1 and all(labels.intervals(label) in uncut for label in used.tolist())
+        if whole and attribute.name not in (*release.few_missing, *held_back):
             stuck.append(attribute.name)
-    if not stuck or len(release.groups) == 0:
-        return []
-    hint = 'missing = { values = [...], action = "suppress" } in the schema leaves their rows out'
-    return [f"Not cut at all: {', '.join(stuck)}. Where few rows lack a value, they cannot be separated; {hint}."]
+    return [f"Not cut at all: {', '.join(stuck)}."] if stuck and len(release.groups) else []

@@ -434,7 +434,7 @@ def _show(release: Release, beside: Any, mechanism: Mechanism, schema: Any, opti
     estimated = " (estimate)" if release.claim.kind == "estimate" else ""
     table_of(f"Published {schema.name}", [("claim", f"{release.claim.promise}{estimated}"), *size_rows(release)])
     _show_rows(release)
-    for text in form_notes(release):
+    for text in form_notes(release, withheld(mechanism, schema)):
         say(text)
     seen = release.fingerprints()
     say(f"{'Warning: ' if seen.above else ''}{seen.describe()}")

@@ -184,6 +184,7 @@ class Scale:
     unit: str
     best: float
     worst: float
+    of_table: bool = True  # its ends are those of the table, not those of the releases in the sweep
 
     def cost(self, value: float) -> float:
         """Return the figure with less as better."""
@@ -192,6 +193,22 @@ class Scale:
     def share(self, value: float) -> float:
         """Return how far a figure is from the best end, 1 being the worst."""
         return (value - self.best) / (self.worst - self.best)
+
+    def of_raw(self, value: float) -> str:
+        """Say what share of the table's own privacy figure this is; nothing where that share would mean nothing.
+
+        Not `share`: that counts from Suppress, so a release that an attack gains less on would have less than none.
+        """
+        if not self.of_table or self.sign < 0 or not self.worst > 0 or math.isnan(value):
+            return ""
+        return f"{in_percent(max(value, 0.0) / self.worst)} of the {self.words}"
+
+    def of_suppressed(self, value: float) -> str:
+        """Say how much of the use is lost, from the table as it is to one without quasi-identifiers."""
+        share = in_percent(max(self.share(value), 0.0))
+        if self.sign > 0 and self.best == 0:
+            return f"{share} of the {self.words} of removing all quasi-identifiers"
+        return f"{share} of the {self.words} that is lost by removing all quasi-identifiers"
 
     @property
     def usable(self) -> bool:
@@ -218,14 +235,7 @@ def reason_of(point: Point, why: str, axes: tuple[Scale, Scale], among: int, att
     if point.alone:
         said.append(f"Mind that {point.alone}.")
     said += attributes_of(point, (x.words, y.words))
-    if x.usable and y.usable:
-        p, u = x.share(point.privacy.mean), y.share(point.utility.mean)
-        gains = [(scale.words, scale.share(point.risks[scale.name].mean)) for scale in attacked]
-        most = ", ".join(f"{in_percent(share)} of the {words}" for words, share in [(x.words, p), *gains])
-        said.append(
-            f"That is {most} of publishing the table as it is, "
-            f"and {in_percent(u)} of the {y.words} of removing all quasi-identifiers."
-        )
+    said += _shares(point, x, y, attacked)
     if point.drew:
         said.append(f"It draws at random; the figures are means of {len(point.privacy.values)} rehearsals.")
     if point.bound is not None:
@@ -234,6 +244,15 @@ def reason_of(point: Point, why: str, axes: tuple[Scale, Scale], among: int, att
             "that is not a measurement and was not compared."
         )
     return " ".join(said)
+
+
+def _shares(point: Point, x: Scale, y: Scale, attacked: Sequence[Scale]) -> list[str]:
+    """Say what the figures are beside those of the table as it is, and of one without quasi-identifiers."""
+    risks = [x.of_raw(point.privacy.mean), *(scale.of_raw(point.risks[scale.name].mean) for scale in attacked)]
+    most = ", ".join(filter(None, risks))
+    parts = [f"{most} of publishing the table as it is"] if most else []
+    parts += [y.of_suppressed(point.utility.mean)] if y.usable and y.of_table else []
+    return [f"That is {', and '.join(parts)}."] if parts else []
 
 
 LARGE_GAIN = 0.1  # of an attack that the policy says nothing about
@@ -283,7 +302,9 @@ def _lost(point: Point, utility: Scale, among: int) -> str:
     wrong = float(point.typical.get("share", 0.0))
     if share <= MOST_OF_ITS_USE and wrong <= MOST_OF_ITS_USE:
         return ""
-    how = f"it has {in_percent(share)} of the {utility.words} of removing all quasi-identifiers"
+    how = f"it has {utility.of_suppressed(point.utility.mean)}"
+    if not utility.of_table:
+        how = f"by its {utility.words} it is {in_percent(share)} of the way from the best to the worst of the sweep"
     if share <= MOST_OF_ITS_USE:
         how = f"a typical count is off by {in_percent(wrong)}"
     only = "the only release that may be recommended" if among == 1 else f"the best of {among} that may be recommended"
@@ -470,7 +491,7 @@ def scales(ends: Anchors, privacy: Any, utility: Any, points: Sequence[Point]) -
         if not scale.usable:
             found = [(point.privacy, point.utility)[at].mean * axis.sign for point in points] or [0.0]
             low, high = min(found) * axis.sign, max(found) * axis.sign
-            scale = Scale(axis.name, sign=axis.sign, unit=axis.unit, best=low, worst=high)
+            scale = Scale(axis.name, sign=axis.sign, unit=axis.unit, best=low, worst=high, of_table=False)
         made.append(scale)
     return made[0], made[1]
 

@@ -163,3 +163,34 @@ def test_the_fix_that_is_named_to_people_with_several_rows_works(tmp_path):
     assert hidden[1] == 0
     free.save(tmp_path / "out", allow_fingerprints=True)
     assert sf.verify(tmp_path / "out").holds
+
+
+def _published(tmp_path: Path, capsys: pytest.CaptureFixture[str], lacking: int, *method: str) -> str:
+    """What `publish` says of rows of which so many lack the age."""
+    _rows(lacking).write_csv(tmp_path / "rows.csv")
+    schema = SCHEMA.format(head="rows_per_person = 1\ncopies_are_people = true")
+    if "topdown" in method:
+        schema = schema.replace('"sensitive"', '"target"')
+    (tmp_path / "schema.toml").write_text(schema)
+    files = [str(tmp_path / "rows.csv"), str(tmp_path / "schema.toml"), "-o", str(tmp_path / f"release{lacking}")]
+    with pytest.raises(SystemExit) as ended:
+        main(["publish", *method, *files])
+    assert not ended.value.code
+    printed = capsys.readouterr()
+    return " ".join((printed.out + printed.err).split())
+
+
+def test_suppress_is_not_said_to_leave_columns_uncut(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "Not cut" not in _published(tmp_path, capsys, 7, "suppress")
+
+
+@pytest.mark.parametrize("method", ["mondrian", "topdown"])
+def test_missing_values_are_blamed_only_where_few_lack_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], method: str
+) -> None:
+    many = _published(tmp_path, capsys, 125, method, "--k", "121")
+    assert "Not cut at all: age, sex." in many
+    assert "missing = {" not in many
+    few = _published(tmp_path, capsys, 7, method, "--k", "10")
+    assert "age: 7 people have no value, fewer than 10" in few
+    assert "Not cut at all: age" not in few

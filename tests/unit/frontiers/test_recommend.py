@@ -199,3 +199,18 @@ def test_alternatives_are_the_best_of_other_methods(clinic):
         said = front.recommend(membership_public=public)
         assert sorted(type(point.mechanism).__name__ for point in (said.point, *said.alternatives)) == kinds
         assert said.to_json()["alternatives"][0]["label"] == said.alternatives[0].label
+
+
+@given(figures, figures, st.sampled_from([-0.05, 0.0, 0.09, 0.11, 0.5]))
+def test_a_share_of_publishing_the_table_is_that_of_its_own_figure(suppressed, utility, gain):
+    """Not counted from Suppress: a release that an attack gains less on would have a negative share."""
+    said = frontier_of([(gain, utility)], suppressed=(suppressed, 1.0), raw=(1.0, 0.0)).recommend().reason
+    assert f"That is {100 * max(gain, 0):.0f} % of the privacy loss of publishing the table as it is, and " in said
+
+
+def test_shares_are_said_only_of_ends_that_were_measured():
+    nothing = (math.nan, math.nan)
+    assert "That is" not in frontier_of(SOME, suppressed=nothing, raw=nothing).recommend().reason
+    assert "of publishing the table" not in frontier_of(SOME, raw=(0.0, 0.0)).recommend().reason
+    lost = frontier_of([(0.1, 0.6)], suppressed=(0, 0.5), raw=(1, 1), better="more").recommend().reason
+    assert "80 % of the utility loss that is lost by removing all quasi-identifiers" in lost
