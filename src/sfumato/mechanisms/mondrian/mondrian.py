@@ -42,7 +42,6 @@ from sfumato.mechanisms.conditions import refuse_no_requirement, refuse_spelling
 from sfumato.mechanisms.mondrian.cutting import CutRule, NominalCuts, cut_table, least_people
 from sfumato.mechanisms.mondrian.to_release import released
 from sfumato.mechanisms.mondrian.two_phases import cut_in_two_phases
-from sfumato.mechanisms.topdown import TopDown
 from sfumato.randomness import Entropy
 from sfumato.release import Release
 from sfumato.schema import Schema
@@ -205,19 +204,15 @@ class Mondrian:
 
 
 def too_few_missing(mechanism: object, table: Table) -> dict[str, str]:
-    """Say of each column that cannot be cut because few lack it, why. Confidential.
+    """Say of each column that Mondrian cannot cut because few lack it, why; nothing of other mechanisms. Confidential.
 
-    Of Mondrian and TopDown, which cut nothing that leaves a class too small; nothing of other mechanisms.
     Nothing where rows may be suppressed: then they can be set aside.
     """
     method = getattr(mechanism, "base", mechanism)
-    if isinstance(method, TopDown):
-        least, suppressing = method.k, False
-    elif isinstance(method, Mondrian) and not method.max_suppressed:
-        least = max(least_people(part) for part in method.requirement.parts)
-        suppressing = method is mechanism and method.cut == "best" and table.held and not table.schema.several
-    else:
+    if not isinstance(method, Mondrian) or method.max_suppressed:
         return {}
+    least = max(least_people(part) for part in method.requirement.parts)
+    suppressing = method is mechanism and method.cut == "best" and table.held and not table.schema.several
     found = table.few_missing(least, suppressing=suppressing)
     names = {attribute.where: attribute.name for attribute in table.schema.quasi}
     return {names[one.path]: f"{names[one.path]}: {one.rule}; {one.hint}" for one in found}
