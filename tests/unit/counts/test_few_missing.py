@@ -191,7 +191,7 @@ def test_missing_values_are_blamed_only_where_few_lack_one(
     many = _published(tmp_path, capsys, 125, method, "--k", "121")
     assert "Not cut at all: age, sex." in many
     assert "missing = {" not in many
-    if method == "topdown":  # it makes no classes that few missing values would keep whole
+    if method == "topdown":  # only Mondrian says which columns too few rows lack
         return
     few = _published(tmp_path, capsys, 7, method, "--k", "10")
     assert "age: 7 people have no value, fewer than 10" in few
