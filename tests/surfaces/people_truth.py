@@ -6,6 +6,7 @@ Nothing of it goes through the library but the labels of a release, which its ma
 from __future__ import annotations
 
 import csv
+import math
 import re
 import statistics
 import tomllib
@@ -83,6 +84,16 @@ class Published:
                 holders[row.cells[name]].add(row.person)
             common += max(map(len, holders.values())) == len(self.people[label])
         return common
+
+    @property
+    def largest_share(self) -> float:
+        """The largest share of the people of a class who have one value of a sensitive column."""
+        found = []
+        for label, rows in self.classes.items():
+            for name in self.messy.sensitive:
+                holders = Counter(value for _, value in {(row.person, shown(row.cells[name])) for row in rows})
+                found.append(max(holders.values()) / len(self.people[label]))
+        return max(found)
 
     def shares(self, label: tuple[str, ...], name: str) -> dict[str, str]:
         """The share of the rows of a class that have each value, in percent."""
@@ -173,6 +184,12 @@ def forms(messy: Messy, truth: Published | None = None, people_lines: int | None
             (
                 rf"[Ee]very class holds at least {_N} people(?:, as the publisher counts them: n >= {_N})?",
                 lambda n, again=None: n == truth.k <= truth.smallest and again in (None, n),
+            ),
+            (
+                r"no sensitive value is that of more than (\d+\.\d) % of the people \(.*\): max p <= 1/(\d+\.\d+)",
+                lambda percent, l: (
+                    truth.largest_share <= 1 / float(l) and math.ceil(1000 / float(l)) == round(10 * float(percent))
+                ),
             ),
             (
                 rf"in {_N} of {_N} classes everyone whose (\w+) is known has the same",

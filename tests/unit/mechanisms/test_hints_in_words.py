@@ -119,6 +119,9 @@ def test_a_cut_is_stated_in_words(labels, said):
     assert "a" in str(caught.value)
 
 
-@pytest.mark.parametrize(("l", "said"), [(2, "above 1/2: max p <= 1/2"), ("1.2", "above 83.4 %: max p <= 1/1.2")])
+@pytest.mark.parametrize(
+    ("l", "said"),
+    [(2, "more than 1/2 of the rows: max p <= 1/2"), ("1.2", "more than 83.4 % of the rows: max p <= 1/1.2")],
+)
 def test_a_share_is_a_fraction_or_a_percentage_that_says_no_more_than_holds(l, said):
     assert said in sf.LDiversity(l).describe()
