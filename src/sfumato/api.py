@@ -29,8 +29,15 @@ from sfumato.measures import (
     workload_error,
 )
 from sfumato.mechanisms import Mechanism, Plan, Progress
-from sfumato.mechanisms.base import gather, refuse_guesses, refuse_several, refuse_undecided, refuse_void, run
-from sfumato.mechanisms.mondrian.mondrian import too_few_missing
+from sfumato.mechanisms.base import (
+    gather,
+    refuse_guesses,
+    refuse_several,
+    refuse_undecided,
+    refuse_void,
+    run,
+    too_few_missing,
+)
 from sfumato.mechanisms.refined_classes import refined_classes, seen_by_key
 from sfumato.pages import explain, report
 from sfumato.randomness import Entropy

@@ -28,6 +28,21 @@ def test_counts_people_below_d():
     assert found.confidential
 
 
+def test_d_is_at_most_the_number_of_values():
+    """Of three values nobody keeps four: the warning named every person, whatever was published."""
+    one = {**TABLE_2A, "sex": ["*"] * 8}
+    rows = [(*row[:4], "Cough" if row[4] == "Flu" else row[4]) for row in TABLE_1A]
+    assert len({row[4] for row in rows}) == 3
+    shown = {**one, "diagnosis": [row[4] for row in rows]}
+    found = against(published(shown), published(shown), people(rows), d=4)
+    assert (found.people, found.alone, found.d) == (0, 0, 3)  # one class: everybody keeps all three
+    found.require()
+    assert "diagnosis has 3 values, so nobody can keep 4: fewer than 3 left are counted." in found.describe()
+    told = composition([published(shown)], people(rows), d=4).describe()
+    assert "diagnosis has 3 values in these releases, so nobody can keep 4, whatever is published" in told
+    assert "nobody can keep" not in composition([published(shown)], people(rows), d=3).describe()
+
+
 def test_one_value_left_together_needs_a_yes():
     """`--against` was the way to publish a release that names the value of people together with an earlier one."""
     a, b = published(TABLE_2A), published(TABLE_2B)

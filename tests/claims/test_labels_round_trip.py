@@ -136,6 +136,12 @@ def test_every_label_reads_back(kind):
     run()
 
 
+def test_a_code_of_a_mask_that_reads_as_missing_is_read_back():
+    mask = {"length": 1, "from": "left", "alphabet": "a|\\"}
+    attribute = build({"mask": mask, "missing": {"values": ["a"], "action": "category"}})
+    check((attribute, ((0, 2),)))
+
+
 @pytest.mark.full
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_label_reads_back_long(kind):

@@ -143,3 +143,30 @@ def test_columns_with_the_same_texts_for_no_value_are_asked_about_once(tmp_path,
     assert "".join(name for name in held if "decide" in held[name]) == left
     assert said.out.count("3 columns: missing") == 1
     assert {name: held[name]["missing"] for name in "abcd"} == {"a": ["9"], "b": ["9"], "c": ["99"], "d": ["9"]}
+
+
+@pytest.mark.parametrize(
+    ("topic", "question", "typed", "missing", "values"),
+    [
+        ("missing", "does '-' say that there is no value? else move it to `values`", '["k.A."]', ["k.A."], ["a", "-"]),
+        ("missing", "does '-' say that there is no value? else move it to `values`", '["-", "k.A.", "a"]', ..., []),
+        ("values", "is 'a' an answer? if it says that there is no value, move it to `missing`", "[]", ..., []),
+        (
+            "values",
+            "is 'a' an answer? if it says that there is no value, move it to `missing`",
+            "",
+            ["-", "k.A."],
+            ["a"],
+        ),
+    ],
+)
+def test_a_text_is_moved_between_missing_and_values(
+    tmp_path, monkeypatch, capsys, topic, question, typed, missing, values
+):
+    path = tmp_path / "s.toml"
+    head = 'name = "t"\n[attribute.x]\nrole = "quasi"\nkind = "nominal"\n'
+    path.write_text(f'{head}missing = ["-", "k.A."]\nvalues = ["a"]\ndecide = ["{topic}: {question}"]\n', "utf-8")
+    code, _, text = asked(path, monkeypatch, capsys, typed)
+    held = tomllib.loads(text)["attribute"]["x"]
+    assert code == 0
+    assert (held["missing"], held["values"]) == (["-", "k.A.", "a"] if missing is ... else missing, values)

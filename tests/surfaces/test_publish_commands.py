@@ -207,6 +207,7 @@ def test_apply_names_the_schema_where_the_saved_one_can_not_read_the_file(tmp_pa
     assert CliRunner().invoke(app, ["publish", "topdown", data, schema, "--k", "5", "-o", out]).exit_code == 0
     done = CliRunner().invoke(app, ["apply", out, data, "-o", str(tmp_path / "new.csv")])
     assert "--schema patients.toml" in str(done.exception)
+    assert done.exception.problems[0].path == "--schema"  # the cause stands before what follows from it
     done = CliRunner().invoke(app, ["apply", out, data, "-o", str(tmp_path / "new.csv"), "--schema", schema])
     assert done.exception is None
 

@@ -72,5 +72,5 @@ def _generalized(release: str, data: str, schema: str | None, given: dict[str, A
             raise
         rule = "the schema saved with the release does not say how a file writes its columns, days, numbers and gaps"
         hint = "name the schema the release was made with: --schema patients.toml"
-        raise ReadError([*error.problems, Problem("--schema", rule, hint)]) from None
+        raise ReadError([Problem("--schema", rule, hint), *error.problems]) from None  # the cause, then what follows
     return sf.apply(loaded, table)

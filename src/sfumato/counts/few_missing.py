@@ -7,6 +7,7 @@ Because   no label but `*` holds missing beside a value, so that the first cut b
           that is too small is not allowed. A class that another column parted from them is cut by the column all the
           same.
 Checked   tests/unit/counts/test_few_missing.py::test_mondrian_never_cuts_a_named_column
+          tests/unit/counts/test_few_missing.py::test_topdown_names_the_columns_that_it_cannot_cut
           tests/unit/counts/test_few_missing.py::test_the_fix_that_is_named_to_people_with_several_rows_works
           tests/unit/counts/test_few_missing.py::test_as_many_as_a_class_needs_are_not_named
           tests/unit/counts/test_few_missing.py::test_people_are_weighed_by_shares_of_their_rows
@@ -32,10 +33,11 @@ FEW = 10
 """The size of a class for which `check` says it, where nobody has asked for one yet."""
 
 
-def few_missing(table: Table, least: int, *, suppressing: bool = False) -> list[Problem]:
+def few_missing(table: Table, least: int, *, suppressing: bool = False, everywhere: bool = False) -> list[Problem]:
     """Return a problem for each quasi-identifier that some, but too few for a class of `least`, have no value of.
 
-    With `suppressing`, the hint names `max_suppressed` too. Confidential.
+    With `suppressing`, the hint names `max_suppressed` too. With `everywhere`, a cut parts all rows or none.
+    Confidential.
     """
     schema, found = table.schema, []
     if not table.held:
@@ -53,6 +55,8 @@ def few_missing(table: Table, least: int, *, suppressing: bool = False) -> list[
             if suppressing:
                 hint += ", and so does max_suppressed where that buys more"
             rule = f"{said}, so no class of {least} that holds any of them can be cut by {attribute.name}"
+            if everywhere:
+                rule = f"{said}, so {attribute.name} is not cut in any row"
             found.append(Problem(attribute.where, rule, hint, rows=rows))
     return found
 

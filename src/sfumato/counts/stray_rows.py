@@ -111,7 +111,8 @@ def stray_rows(source: Source, quasi: Collection[str] = ()) -> StrayRows | None:
     and a number above that of all other rows; a row most of whose numbers, three at least, are each the sum of the
     rows above it, from the same one on; a first row that reads as a second header; rare rows with at most one of
     the columns `quasi`, three at least, that most rows have. Rows with few cells are named only where there are more
-    of them than answers that are missing here and there explain. Not looked for where an engine groups.
+    of them than answers that are missing here and there explain, and, where there are three columns `quasi`, only
+    those with less than half of these. Not looked for where an engine groups.
     """
     frame = source.scan(source.columns[:_LOOKED_AT])
     if source.grouped:
@@ -147,7 +148,9 @@ def stray_rows(source: Source, quasi: Collection[str] = ()) -> StrayRows | None:
     emptied = parts.filter(half)  # a subtotal for each small site: not rare, and most of its cells are empty
     if 0 < emptied.height * _OFTEN <= found.height and 2 * np.median(found["filled"].to_numpy()) > len(columns):
         rows |= set(emptied[_ROW].to_list())
-    sparse = found.filter(few) if len(columns) > 2 else found.clear()
+    # Somebody who skipped a block of questions has few cells too, but is described as everybody else is.
+    nobody = 2 * pl.col("described") < len(wanted) if len(wanted) > 2 else pl.lit(value=True)
+    sparse = found.filter(few & nobody) if len(columns) > 2 else found.clear()
     bare = found.filter(pl.col("described") <= 1) if len(wanted) > 2 else found.clear()
     if bare.height and np.median(found["described"].to_numpy()) < len(wanted):
         bare = found.clear()

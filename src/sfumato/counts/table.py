@@ -387,9 +387,9 @@ class Table:
         found += self.related() + self.few_missing(FEW)
         return found + schema.alike_spellings([attribute.name for attribute in schema.sensitive])
 
-    def few_missing(self, least: int, *, suppressing: bool = False) -> list[Problem]:
+    def few_missing(self, least: int, *, suppressing: bool = False, everywhere: bool = False) -> list[Problem]:
         """Return a problem for each quasi-identifier that too few have no value of to be a class of `least`."""
-        return few_missing(self, least, suppressing=suppressing)
+        return few_missing(self, least, suppressing=suppressing, everywhere=everywhere)
 
     def unclear(self) -> list[Problem]:
         """Return a problem for each published column whose days or numbers could be read otherwise in every cell."""

@@ -218,9 +218,25 @@ def answered_alike(text: str, group: Iterable[Decision], keys: Mapping[str, Any]
         if decision not in _listed(table, decision.attribute):
             topic = decision.topic or "question"
             raise ParameterError("decision", topic, "is no longer open", hint="list them again")
-        _set(table, keys or {})
+        given = dict(keys or {})
+        _set(table, given | _moved(table, decision, given))
         _close(table, [decision.place])
     return document.as_string()
+
+
+def _moved(table: Any, decision: Decision, keys: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the other of the lists `missing` and `values`, where a question asks in which of them a text belongs.
+
+    What an answer takes out of one list is put into the other, and the other way round: no text is in both or in none.
+    """
+    other = {"missing": "values", "values": "missing"}.get(decision.topic, "")
+    if not other or f"to `{other}`" not in decision.question:
+        return {}
+    lists = (table.get(decision.topic), keys.get(decision.topic), table.get(other, []))
+    if not all(isinstance(one, list) for one in lists):
+        return {}
+    old, new, held = ([str(text) for text in texts or ()] for texts in lists)
+    return {other: [*(text for text in held if text not in new), *(text for text in old if text not in [*new, *held])]}
 
 
 def without_rows(question: str) -> str:

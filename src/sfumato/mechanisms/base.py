@@ -11,7 +11,7 @@ from sfumato.claims import Claim
 from sfumato.counts import Counts, Members, Table
 from sfumato.declare import parameters, says
 from sfumato.engines import Engine
-from sfumato.errors import ParameterError, SchemaError, SfumatoError, count_of
+from sfumato.errors import ParameterError, Problem, SchemaError, SfumatoError, count_of
 from sfumato.limits import DRIVER_CELLS
 from sfumato.randomness import Entropy
 from sfumato.release import Release
@@ -32,6 +32,7 @@ __all__ = [
     "refuse_undecided",
     "refuse_void",
     "run",
+    "too_few_missing",
 ]
 
 Progress = Callable[[float, str], None]  # share done, what is being done
@@ -281,3 +282,16 @@ def _capped_notes(schema: Schema, surplus: int) -> tuple[str, ...]:
     were = count_of(surplus, "row was", "rows were")
     most = count_of(schema.rows_per_person, "row is", "rows are")
     return (f"{were} left out: of each person at most {most} kept, by a rule that reads that person's rows alone",)
+
+
+def too_few_missing(mechanism: Mechanism, table: Table) -> dict[str, str]:
+    """Say of each column that a mechanism cannot cut because few lack it, why. Confidential.
+
+    A mechanism that cuts names them in `uncuttable`; of one that takes another as its base, the base is asked.
+    """
+    method = getattr(mechanism, "base", mechanism)
+    if not hasattr(method, "uncuttable"):
+        return {}
+    names = {attribute.where: attribute.name for attribute in table.schema.quasi}
+    found: list[Problem] = method.uncuttable(table, wrapped=method is not mechanism)
+    return {names[one.path]: f"{names[one.path]}: {one.rule}; {one.hint}" for one in found}

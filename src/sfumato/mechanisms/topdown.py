@@ -8,7 +8,8 @@ Because   a specialization is taken only when every class it makes has at least 
 Checked   tests/claims/test_topdown.py::test_every_class_has_k
           tests/claims/test_topdown.py::test_the_cut_equals_a_slow_search
           tests/claims/test_topdown.py::test_a_mutant_that_forgets_the_small_classes_is_caught
-Silent on what the people of one class have in common; on what a reader knows from elsewhere.
+Silent on what the people of one class have in common; on what a reader knows from elsewhere; on columns that are
+          never cut because too few rows lack them (`Release.warnings` names these).
 Cost      One-way counts for every score; one pass over the distinct rows below a node for its anonymity.
 """
 
@@ -21,9 +22,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sfumato.claims import Claim, KAnonymity, requirement_notes
-from sfumato.counts import Counts, Cuts
+from sfumato.counts import Counts, Cuts, Table
 from sfumato.declare import Whole, declare, parameter, to_json
-from sfumato.errors import Infeasible, ParameterError
+from sfumato.errors import Infeasible, ParameterError, Problem
 from sfumato.mechanisms.base import Gathered, Plan, Stage
 from sfumato.mechanisms.people import declared, shares
 from sfumato.randomness import Entropy
@@ -79,6 +80,10 @@ class TopDown:
         counted = "people" if schema.unit == "person" else "rows"
         does = f"specializes {len(schema.quasi)} attributes while every class keeps {self.k} {counted}"
         return Plan((Stage("specialize", does=does),))
+
+    def uncuttable(self, table: Table, *, wrapped: bool) -> list[Problem]:
+        """Name the columns that too few rows lack to be cut off: these stay whole in all rows."""
+        return table.few_missing(self.k, everywhere=True)
 
     def apply(self, counts: Gathered, entropy: Entropy) -> Release:
         """Specialize from the roots until no valid specialization gains anything."""

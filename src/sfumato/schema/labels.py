@@ -190,10 +190,12 @@ def _parse_name(attribute: Attribute, text: str) -> Intervals | None:
 
 def _parse_interval(attribute: Attribute, text: str) -> Intervals | None:
     domain = attribute.values
-    if isinstance(domain, Values) and attribute.ordered and len(text) <= 2 * domain.longest + 2:
+    if isinstance(domain, Values) and len(text) <= 2 * domain.longest + 2:
         for dots in re.finditer(r"(?=\.\.)", text):
             first, last = domain.code(text[: dots.start()]), domain.code(text[dots.start() + 2 :])
-            if first is not None and last is not None and first <= last:
+            if first is None or last is None:
+                continue
+            if first == last or (attribute.ordered and first < last):  # a..a: a value whose name reads as missing
                 return ((first, last + 1),)
     if len(text) > _MOST_INTERVAL:
         return None

@@ -71,6 +71,20 @@ def test_mondrian_never_cuts_a_named_column() -> None:
     assert not freed.few_missing
 
 
+def test_topdown_names_the_columns_that_it_cannot_cut() -> None:
+    schema = _schema("rows_per_person = 1\ncopies_are_people = true").with_roles(target=["illness"])
+    release = sf.publish(sf.read(_rows(7), schema), sf.TopDown(10))
+    assert set(release.frame()["age"]) == {"*"}
+    said = release.warnings()[0]
+    assert said.startswith("age: 7 people have no value, fewer than 10, so age is not cut in any row; ")
+    assert 'missing = { values = [...], action = "suppress" }' in said
+    assert "max_suppressed" not in said
+    enough = sf.publish(sf.read(_rows(10), schema), sf.TopDown(10))
+    assert not enough.few_missing
+    by_base = sf.publish(_table(7), sf.DLink(sf.Mondrian(k=10), d=2, alpha="0.5"))
+    assert "max_suppressed" not in by_base.few_missing["age"]
+
+
 def test_saving_warns_of_it(tmp_path: Path) -> None:
     release = sf.publish(_table(7), sf.Mondrian(k=10))
     with pytest.warns(PublicationWarning, match="age: 7 people have no value, fewer than 10"):
@@ -191,8 +205,6 @@ def test_missing_values_are_blamed_only_where_few_lack_one(
     many = _published(tmp_path, capsys, 125, method, "--k", "121")
     assert "Not cut at all: age, sex." in many
     assert "missing = {" not in many
-    if method == "topdown":  # only Mondrian says which columns too few rows lack
-        return
     few = _published(tmp_path, capsys, 7, method, "--k", "10")
     assert "age: 7 people have no value, fewer than 10" in few
     assert "Not cut at all: age" not in few

@@ -312,6 +312,19 @@ def test_a_note_below_a_survey_with_open_questions_is_named():
     assert stray_rows(open_source(pl.concat([frame, note])), ["region", "sex", "age"]).places.endswith("901")
 
 
+def test_people_who_skipped_a_block_of_questions_are_people():
+    """Six of 400 answer nothing but who they are; a note below them, without that, is still named."""
+    rng = np.random.default_rng(5)
+    about = {name: rng.integers(1, 5, 400).tolist() for name in ("age", "sex", "town")}
+    asked = {f"q{at}": rng.integers(1, 6, 400).tolist() for at in range(20)}
+    frame = pl.DataFrame({**about, **asked})
+    skipped = pl.int_range(pl.len()) % 70 == 3
+    survey = frame.with_columns(pl.when(~skipped).then(pl.col(name)).alias(name) for name in asked)
+    assert stray_rows(open_source(survey), list(about)) is None
+    note = survey.head(1).with_columns(pl.lit(None).alias(name) for name in frame.columns if name != "age")
+    assert stray_rows(open_source(pl.concat([survey, note], how="vertical_relaxed")), list(about)).rows == 1
+
+
 def test_a_column_of_merged_cells_is_named_by_draft_and_check(tmp_path):
     wards = [[ward if at == 0 else "", *row[:2]] for ward in ("A", "B", "C", "A") for at, row in enumerate(ROWS)]
     path = written(tmp_path, [["unit", "sex", "ward"], *wards], "xlsx")

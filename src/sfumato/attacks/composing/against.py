@@ -2,9 +2,11 @@
 
 Source    the dLink paper, definition 3 (privacy breach), turned into a check before publishing.
 Claim     Counts the rows of the table whose own value is among at least one and fewer than d values left, after
-          intersecting the new release with all earlier ones, for any sensitive attribute.
+          intersecting the new release with all earlier ones, for any sensitive attribute. Where the table has fewer
+          than d values of an attribute, their number takes the place of d: nobody could keep more.
 Because   a person who truly is in all of them keeps their own value; where it is gone, they were not in all.
 Checked   tests/claims/test_composition_against.py::test_counts_people_below_d
+          tests/claims/test_composition_against.py::test_d_is_at_most_the_number_of_values
           tests/claims/test_composition_against.py::test_people_who_are_not_in_the_earlier_release_do_not_count
           tests/surfaces/test_attack_command.py::test_refuse_stops_before_anything_is_written
           tests/claims/test_composition_against.py::test_one_value_left_together_needs_a_yes
@@ -221,14 +223,19 @@ def against(release: Release, earlier: Release | Sequence[Release], table: Table
             notes.append(f"{do} not carry {attribute.name}.")
         if not beside:
             continue
-        found = composition([release, *beside], table, d=d, attribute=attribute.name)
-        own = composition([release], table, d=d, attribute=attribute.name)
+        values = len(np.unique(table.codes([attribute.name])))
+        reached = min(d, max(values, 2))
+        if reached < d:
+            has = count_of(values, "value")
+            notes.append(f"{attribute.name} has {has}, so nobody can keep {d}: fewer than {reached} left are counted.")
+        found = composition([release, *beside], table, d=reached, attribute=attribute.name)
+        own = composition([release], table, d=reached, attribute=attribute.name)
         estimates[attribute.name] = found
         below |= _exposed(found)
         one = _exposed(found) & (found.records.left == 1)
         certain |= one
         if one.any():  # of those whom a single release leaves one value, its own promise answers
-            singles = [own, *(composition([known], table, d=d, attribute=attribute.name) for known in beside)]
+            singles = [own, *(composition([known], table, d=reached, attribute=attribute.name) for known in beside)]
             newly |= one & ~np.logical_or.reduce([single.records.left == 1 for single in singles])
         alone |= _exposed(own)
     if not estimates:
@@ -238,7 +245,7 @@ def against(release: Release, earlier: Release | Sequence[Release], table: Table
         alone=int(alone.sum()),
         certain=int(certain.sum()),
         rows=table.rows,
-        d=d,
+        d=max(found.d for found in estimates.values()),
         earlier=len(others),
         estimates=estimates,
         claim=release.claim,

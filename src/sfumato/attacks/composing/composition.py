@@ -150,7 +150,11 @@ def _composition(
         reading=reading,
         prior=prior,
         whom=whom(victims, all_rows=people.weight is None),
-        notes=(*_notes(releases), *(() if people.weight is None else (SEVERAL_ROWS,))),
+        notes=(
+            *_notes(releases),
+            *_out_of_reach(target, least),
+            *(() if people.weight is None else (SEVERAL_ROWS,)),
+        ),
     )
 
 
@@ -164,6 +168,14 @@ def _notes(releases: Sequence[Release]) -> Iterator[str]:
         if release.left_out:
             many = count_of(release.left_out, "row")
             yield f"Release {at} left out {many}: someone among them is in none of its classes."
+
+
+def _out_of_reach(target: _Target, d: int) -> Iterator[str]:
+    """Say where everybody is below d because the releases show fewer values than that."""
+    values = int(np.count_nonzero(target.overall))
+    if values < d:
+        has = f"{target.attribute.name} has {count_of(values, 'value')} in these releases"
+        yield f"{has}, so nobody can keep {d}, whatever is published. Ask with d = {max(values, 2)} or less."
 
 
 @dataclass(frozen=True)

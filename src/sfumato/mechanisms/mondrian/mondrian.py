@@ -35,7 +35,7 @@ from sfumato.claims import (
 )
 from sfumato.counts import Table
 from sfumato.declare import Rational, declare, hold, parameter, to_json
-from sfumato.errors import ParameterError
+from sfumato.errors import ParameterError, Problem
 from sfumato.exact import Number
 from sfumato.mechanisms.base import Gathered, Plan, Stage, needs_published
 from sfumato.mechanisms.conditions import refuse_no_requirement, refuse_spellings
@@ -46,7 +46,7 @@ from sfumato.randomness import Entropy
 from sfumato.release import Release
 from sfumato.schema import Schema
 
-__all__ = ["Mondrian", "too_few_missing"]
+__all__ = ["Mondrian"]
 
 
 @declare
@@ -130,6 +130,14 @@ class Mondrian:
         does = f"cuts {len(schema.quasi)} quasi-identifiers under {self.requirement}, {self.cut} cut first"
         return Plan((Stage("partition", does=does),))
 
+    def uncuttable(self, table: Table, *, wrapped: bool) -> list[Problem]:
+        """Name the columns that too few rows lack to be cut off; none where rows may be suppressed and so set aside."""
+        if self.max_suppressed:
+            return []
+        least = max(least_people(part) for part in self.requirement.parts)
+        suppressing = not wrapped and self.cut == "best" and table.held and not table.schema.several
+        return table.few_missing(least, suppressing=suppressing)
+
     def apply(self, counts: Gathered, entropy: Entropy) -> Release:
         """Cut, label, and carry the sensitive and target counts of each class."""
         if counts.engine is not None:
@@ -201,18 +209,3 @@ class Mondrian:
         if split_linkability(self.requirement)[1] is not None:
             rule = "counts rows under a model, and a person may have several"
             raise ParameterError("requirement", str(self.requirement), rule, hint=hint)
-
-
-def too_few_missing(mechanism: object, table: Table) -> dict[str, str]:
-    """Say of each column that Mondrian cannot cut because few lack it, why; nothing of other mechanisms. Confidential.
-
-    Nothing where rows may be suppressed: then they can be set aside.
-    """
-    method = getattr(mechanism, "base", mechanism)
-    if not isinstance(method, Mondrian) or method.max_suppressed:
-        return {}
-    least = max(least_people(part) for part in method.requirement.parts)
-    suppressing = method is mechanism and method.cut == "best" and table.held and not table.schema.several
-    found = table.few_missing(least, suppressing=suppressing)
-    names = {attribute.where: attribute.name for attribute in table.schema.quasi}
-    return {names[one.path]: f"{names[one.path]}: {one.rule}; {one.hint}" for one in found}
