@@ -184,6 +184,9 @@ def _parameter_error(name: str, value: object, rule: str, hint: str) -> Paramete
 class Infeasible(SfumatoError):  # noqa: N818  (the name is part of the public contract)
     """A requirement that no release of this table can meet, with the best that can be reached.
 
+    Where `proved` is false it was only not reached, and `best` is the best that was found. `among` names the part of
+    the table that it is about, where a method was tried on a part.
+
     >>> table = sf.datasets.adult("test")
     >>> try:
     ...     sf.publish(table, sf.Mondrian(sf.LDiversity(14)))
@@ -192,18 +195,25 @@ class Infeasible(SfumatoError):  # noqa: N818  (the name is part of the public c
     ask for at most 7.56.
     """
 
-    def __init__(self, asked: object, best: object, why: str, *, hint: str = "") -> None:
-        self.asked, self.best, self.why, self.hint = asked, best, why, hint
-        tail = f" Hint: {hint}." if hint else ""
+    def __init__(
+        self, asked: object, best: object, why: str, *, hint: str = "", proved: bool = True, among: str = ""
+    ) -> None:
+        self.asked, self.best, self.why, self.hint, self.proved, self.among = asked, best, why, hint, proved, among
         shown = f"{float(best):.4g}" if isinstance(best, (float, Fraction)) else best
-        super().__init__(visible(f"{asked} cannot be reached: {why}. Best attainable: {shown}.{tail}"))
+        verdict, figure = ("cannot be", "Best attainable") if proved else ("was not", "Best found")
+        where, tail = f"on {among}: " if among else "", f" Hint: {hint}." if hint else ""
+        super().__init__(visible(f"{where}{asked} {verdict} reached: {why}. {figure}: {shown}.{tail}"))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (_infeasible, (self.asked, self.best, self.why, self.hint))
+        return (_infeasible, (self.asked, self.best, self.why, self.hint, self.proved, self.among))
+
+    def on(self, among: str) -> Infeasible:
+        """Return the same about a part of the table. What is best there says nothing of the whole: no hint is kept."""
+        return Infeasible(self.asked, self.best, self.why, proved=self.proved, among=among)
 
 
-def _infeasible(asked: object, best: object, why: str, hint: str) -> Infeasible:
-    return Infeasible(asked, best, why, hint=hint)
+def _infeasible(asked: object, best: object, why: str, hint: str, proved: bool, among: str) -> Infeasible:
+    return Infeasible(asked, best, why, hint=hint, proved=proved, among=among)
 
 
 class BudgetExceeded(SfumatoError):  # noqa: N818  (the name is part of the public contract)

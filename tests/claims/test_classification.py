@@ -148,7 +148,7 @@ NUMBERED = sf.Schema.parse(
 )
 
 
-def watched(monkeypatch, gather=None) -> tuple[list[frozenset[int]], list[frozenset[int]]]:
+def watched(monkeypatch, *, whole=False) -> tuple[list[frozenset[int]], list[frozenset[int]]]:
     """Whom the mechanism saw and whom the learner was tested on, in each of 5 folds x 2 repeats."""
     rng = np.random.default_rng(0)
     table = Table.from_codes(NUMBERED, np.column_stack([np.arange(57), rng.integers(0, 2, 57)]))
@@ -159,8 +159,11 @@ def watched(monkeypatch, gather=None) -> tuple[list[frozenset[int]], list[frozen
         return classification(train, test, release, **rest)
 
     monkeypatch.setattr(cross_validation, "classification", noted)
-    if gather is not None:
-        monkeypatch.setattr(cross_validation, "gather", lambda mechanism, _: gather(mechanism, table))
+    if whole:
+        made = cross_validation.run_on_part
+        monkeypatch.setattr(
+            cross_validation, "run_on_part", lambda one, _, *rest, **more: made(one, table, *rest, **more)
+        )
     cross_validate(table, mechanism, folds=5, repeats=2, seed=3)
     return mechanism.seen, tested
 
@@ -178,7 +181,7 @@ def test_publishing_never_sees_a_test_row(monkeypatch):
 
 
 def test_a_mutant_that_publishes_the_whole_table_is_caught(monkeypatch):
-    seen, tested = watched(monkeypatch, gather=cross_validation.gather)
+    seen, tested = watched(monkeypatch, whole=True)
     assert all(shown & asked for shown, asked in zip(seen, tested, strict=True))
 
 

@@ -150,6 +150,15 @@ def test_compiled_equals_the_reference_on_thousands_of_tables(data):
     compare_any_table(data)
 
 
+def test_of_two_costs_that_save_the_same_in_floats_the_lower_is_taken():
+    """4.8 and 4.800000000000001 both save 8.0 of 12.8: the cut of the third column is the cheapest."""
+    codes = [*[(0, 0, 0, 0)] * 4, (0, 1, 0, 1), (1, 0, 2, 1), (2, 2, 1, 1), (3, 1, 3, 1)]
+    table = a_table(codes, [1, 1, 1, 1, 2, 2, 1, 3])
+    attributes = [CutAttribute(size, label=SET) for size in (6, 6, 6, 2)]
+    found = fast(table, attributes, [sc.size(1)], weight=0.0)
+    same(found, slow(table, attributes, [sc.size(1)], weight=0.0))
+
+
 def shapes() -> dict[str, tuple[WeightedTable, list[CutAttribute]]]:
     two = [CutAttribute(4), CutAttribute(5)]
     grid = np.array([(a, b) for a in range(4) for b in range(5)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 import re
 import shutil
 from decimal import Decimal
@@ -986,8 +987,36 @@ def test_a_failing_whole_does_not_claim_that_nothing_can_do_better():
     with pytest.raises(sf.Infeasible) as error:
         sf.publish(sf.read(frame, schema()), sf.Mondrian(sf.LDiversity(2)))
     assert "no partition can do better" not in str(error.value)
-    with pytest.raises(sf.Infeasible, match="Best attainable: 20"):
+    assert "Best attainable" not in str(error.value)
+    assert "was not reached" in str(error.value)
+    assert (error.value.best, error.value.proved) == (1, False)
+    with pytest.raises(sf.Infeasible, match=r"the table has 20 people\. Best attainable: 20") as error:
         sf.publish(sf.read(visits(3, 20), schema()), sf.Mondrian(sf.KAnonymity(21)))
+    assert error.value.hint == "ask for less"
+    assert pickle.loads(pickle.dumps(error.value)).proved
+
+
+def test_topdown_does_not_say_how_many_people_rows_without_a_key_are():
+    """60 rows, 3 of which may be one person's, may be 60 people: the table has not "fewer people" than 21."""
+    roles = {name: keys for name, keys in ATTRIBUTES.items() if name != "mrn"}
+    roles["stage"] = {**roles["stage"], "role": "target"}
+    unkeyed = sf.Schema.parse({"name": "visits", "rows_per_person": 3, "attribute": roles})
+    table = sf.read(visits(3, 60, 1).drop("mrn"), unkeyed)
+    with pytest.raises(sf.Infeasible, match=r"60 rows, and 3 of them may be one person's\. Best attainable: 20"):
+        sf.publish(table, sf.TopDown(21))
+
+
+def test_what_half_of_the_people_cannot_reach_is_not_said_of_the_table():
+    """An attack is tried on a release of half of the people; 40 people reach 30, their half does not."""
+    table = sf.read(visits(3, 40), schema())
+    asked = sf.Mondrian(sf.KAnonymity(30))
+    assert sf.publish(table, asked).people.classes.min() >= 30
+    front = sf.frontier(table, [asked], privacy="identity", workers=0, progress=False)
+    said = "on half of the table, published for the attack: k-anonymity(30) cannot be reached"
+    assert front.points[0].failed.startswith(said)
+    assert "Hint" not in front.points[0].failed
+    with pytest.raises(sf.Infeasible, match=r"^on half of the table"):
+        sf.attacks.attack_all(sf.publish(table, asked), table, again=asked)
 
 
 def test_folds_hold_whole_people():

@@ -222,14 +222,15 @@ class Best:
                 if allowed is not None and allowed.suppressed < 0:
                     return allowed
         start = part_cost(part.attributes, part.counts, part.low, part.high, self.weight)
-        best, chosen = -1.0, None
+        best, chosen = -np.inf, None
         for cut in _candidates(part):
             if part.held_back(cut.attribute, self.conditions):
                 continue
             allowed = self._allowed(part, cut)
-            if allowed is None or (saved := start - self.cost(part, allowed)) <= 0:
+            if allowed is None or (cost := self.cost(part, allowed)) >= start:
                 continue
-            merit = saved * self.left_over(part, allowed) if self.sparing else saved
+            # Costs are compared themselves: what they save may round to the same float for two of them.
+            merit = (start - cost) * self.left_over(part, allowed) if self.sparing else -cost
             if merit > best:
                 best, chosen = merit, allowed
         return chosen

@@ -196,7 +196,7 @@ def forms(messy: Messy, truth: Published | None = None, people_lines: int | None
                 lambda n, of, name: (n, of) == (truth.alike_but_missing(name), number),
             ),
             (
-                rf"[Ii]n {_N} of {_N} classes everybody has one value of (\w+)",
+                rf"[Ii]n {_N} of {_N} classes everybody has one value of (\w+) in common",
                 lambda n, of, name: (n, of) == (truth.with_one_value(name), number),
             ),
             (

@@ -204,7 +204,7 @@ def test_a_value_that_everybody_of_a_class_has_is_said_though_rows_differ(asked,
     assert f"in {everybody} of {len(classes)} classes everybody has one value" in answer
     assert "in 0 of" not in answer
     if "--t" in asked:  # under k alone the people with each value are not declared
-        said = f"Warning: in {everybody} of {len(classes)} classes everybody has one value of illness"
+        said = f"Warning: in {everybody} of {len(classes)} classes everybody has one value of illness in common"
         assert said in sf.verify(out).notes
 
 

@@ -34,6 +34,7 @@ from sfumato.visible import visible
 __all__ = [
     "CELLS",
     "FITS",
+    "NOT_BETTER",
     "PEOPLE",
     "ROWS",
     "Attack",
@@ -48,6 +49,7 @@ __all__ = [
 ]  # fmt: skip
 
 Harm = Literal["identity", "inference", "membership"]
+NOT_BETTER = "Not shown to beat a guess without the release"
 PERCENTILE = 0.99  # of the records, by exposure: the most exposed
 
 
@@ -297,7 +299,7 @@ class Gain:
         lines = [self.sentence, *([] if self.frequent is None else [self.beside])]
         lines.append(f"A guess without the release succeeds on {self.baseline}.")
         if not self.better_than_baseline:
-            lines.append("The attack is no better than that guess: it says nothing for or against the release.")
+            lines.append("The attack is not shown to beat that guess: it says nothing for or against the release.")
         if len(self.records):
             lines.append(f"The most exposed 1 % of the targets: given away with {percent(self.most_exposed)} or more.")
         if len(self.by_attribute) > 1:

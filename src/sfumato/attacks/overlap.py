@@ -31,7 +31,7 @@ from sfumato.measures import Workload, query_error, workload
 from sfumato.measures.proportions import Share
 from sfumato.measures.queries import QueryKind
 from sfumato.mechanisms import Mechanism
-from sfumato.mechanisms.base import gather, run
+from sfumato.mechanisms.base import run_on_part
 from sfumato.randomness import Entropy
 from sfumato.release import Release
 
@@ -134,7 +134,8 @@ def overlap_experiment(
         for name, mechanism in named.items():
             entropy = Entropy.seeded(seed).child(f"{name} {many}")
             made = [
-                run(mechanism, gather(mechanism, part), entropy.child(str(at))) for at, part in enumerate(drawn.tables)
+                run_on_part(mechanism, part, entropy.child(str(at)), which=f"a sample of {part.rows:,} rows")
+                for at, part in enumerate(drawn.tables)
             ]
             found = _worst_attribute(_attacks(drawn, made, d, reading, controls))
             rows.append(_row(name, size, drawn, made, found, work, classify=classify))

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.attacks.base import Attack, Fit, Gain, Knowledge, percent
+from sfumato.attacks.base import NOT_BETTER, Attack, Fit, Gain, Knowledge, percent
 from sfumato.attacks.case import known_names, victims
 from sfumato.attacks.registry import REGISTRY
 from sfumato.counts import Table, holdout
@@ -31,15 +31,16 @@ from sfumato.errors import NotComparable, ParameterError, SfumatoError
 from sfumato.estimate import align_boxes, nearest_boxes, refuse_unmatched
 from sfumato.measures.base import json_number
 from sfumato.mechanisms import Mechanism, Progress
-from sfumato.mechanisms.base import gather, run
+from sfumato.mechanisms.base import run_on_part
 from sfumato.randomness import Entropy
 from sfumato.release import Release
 from sfumato.visible import visible
 
-__all__ = ["Suite", "attack_all"]
+__all__ = ["HALF", "Suite", "attack_all"]
 
 _SMALL = 20_000  # rows up to which attacks marked small-only are run unasked
 _LOOKED_AT = 500  # people whose closest published row is looked for
+HALF = "half of the table, published for the attack"
 NOT_EVIDENCE = (
     "A published row that lies close to one of the table says nothing of how it came to be there: a table of random "
     "rows can lie closer than one that copies a few rows exactly, and those few do not move a median."
@@ -97,8 +98,8 @@ class Suite:
             found.append(NO_CONTROL)
         if self.rehearsed:
             found.append(
-                "Measured on a rehearsal with half the rows: the mechanism was run on them, and the other half are the "
-                "controls. The release itself may have other classes."
+                "Measured on a rehearsal with half of the table: the mechanism was run on it, and the other half are "
+                "the controls. The release itself may have other classes."
             )
         if self.distances:
             said = ", ".join(f"{name} {far:.3g}" for name, far in self.distances.items())
@@ -116,7 +117,7 @@ class Suite:
             ]
             lines += [f"  {note}" for note in gain.notes]
             if not gain.better_than_baseline:
-                lines.append(f"  No better than a guess without the release ({percent(gain.baseline.rate)}).")
+                lines.append(f"  {NOT_BETTER} ({percent(gain.baseline.rate)}).")
         lines += ["", *(f"Not run: {name} ({why})." for name, why in self.skipped.items())]
         lines.append("Confidential: computed from the original.")
         return "\n".join(map(visible, lines)).strip()
@@ -143,7 +144,7 @@ def attack_all(
         if control is not None:
             raise ParameterError("again", type(again).__name__, "makes its own controls", hint="leave control out")
         table, control = holdout(table, seed=seed)
-        made = [run(again, gather(again, table), Entropy.seeded(seed).child("again"))]
+        made = [run_on_part(again, table, Entropy.seeded(seed).child("again"), which=HALF)]
     if not made:
         raise ParameterError("releases", "none", "at least one is needed")
     for release in made:

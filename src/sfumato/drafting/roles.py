@@ -47,6 +47,10 @@ _MASK = (
 )
 _GROUPS = "groups: which values are alike? without groups a value is kept or becomes *"
 _RANGE = "range: which bounds are publicly known? write those; where none are, leave it"
+_END_CODES = {
+    "smallest": re.compile(r"-(?:1|7+|8+|9+)", re.ASCII),
+    "largest": re.compile(r"9{2,}[6-9]|7{3,}|8{3,}", re.ASCII),
+}
 _ALIKE = "anyone who knows one knows the other: give both the same role, or make one of them other"
 _INLINE = 200
 _CELLS = 1_000
@@ -350,8 +354,21 @@ def _numeric(column: ColumnFacts, role: Role, low: Decimal, high: Decimal) -> Pr
         lines.append(("thousands", form.thousands, f"{form.thousands!r} between thousands is skipped, where it stands"))
     if form.units:
         lines.append(("units", list(form.units), "signs beside the number are skipped, where they stand"))
-    decide = (*_several_currencies(form), *_maybe_code(column), _RANGE)
+    decide = (*_several_currencies(form), *_maybe_code(column), *_code_at_an_end(low, high), _RANGE)
     return Proposal(column.name, role=role, kind="numeric", lines=(*lines, *_missing(column)), decide=decide)
+
+
+def _code_at_an_end(low: Decimal, high: Decimal) -> tuple[str, ...]:
+    """Ask of an end that surveys use for "no answer": 998 of an age, 99999 of an income, -1."""
+    ends = {"smallest": low, "largest": high}
+    texts = {which: str(int(end)) for which, end in ends.items() if end == end.to_integral_value()}
+    codes = [(which, text) for which, text in texts.items() if _END_CODES[which].fullmatch(text)]
+    if not codes:
+        return ()
+    named = " and ".join(f"{text}, the {which} number," for which, text in codes)
+    does = "does" if len(codes) == 1 else "do"
+    then = "then add it to `missing`, as the file writes it, and write a range without it"
+    return (f"missing: {does} {named} say that there is no value? {then}",)
 
 
 def _several_currencies(form: NumberForm) -> tuple[str, ...]:

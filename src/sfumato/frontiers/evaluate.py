@@ -10,6 +10,7 @@ from dataclasses import KW_ONLY, dataclass
 from statistics import fmean
 from typing import Any
 
+from sfumato.attacks.suite import HALF
 from sfumato.claims.claim import described
 from sfumato.counts import Table
 from sfumato.errors import SfumatoError
@@ -21,7 +22,7 @@ from sfumato.frontiers.policy import WantedTable, answer_error
 from sfumato.measures import Measured, proved_bound
 from sfumato.measures.base import json_number
 from sfumato.mechanisms import Mechanism
-from sfumato.mechanisms.base import gather, run
+from sfumato.mechanisms.base import gather, run, run_on_part
 from sfumato.randomness import Entropy
 from sfumato.release import Release, published_frames
 from sfumato.release.exposed import alone_warning
@@ -105,7 +106,8 @@ def figures_of_release(
         if task.targets is None or task.controls is None:
             raise AssertionError("an attack needs two halves of the people")
         if not halves:
-            halves.append(rehearsed(task.targets, mechanism, task.seed + turn))
+            seeded = Entropy.seeded(task.seed + turn)
+            halves.append(run_on_part(mechanism, task.targets, seeded, which=HALF))
         return axis.attack(halves[0], task.targets, task.controls, seed=task.seed)
 
     if only is not None:

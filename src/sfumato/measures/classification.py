@@ -41,7 +41,7 @@ from sfumato.measures.base import MeasureResult, remembered
 from sfumato.measures.learners import MODELS, ModelName, Predictor, TrainingLines, fit, majority
 from sfumato.measures.proportions import wilson
 from sfumato.mechanisms import Mechanism, Progress
-from sfumato.mechanisms.base import gather, run
+from sfumato.mechanisms.base import run_on_part
 from sfumato.randomness import Entropy
 from sfumato.release import Release
 from sfumato.schema import Attribute, Schema, Values, parse_label
@@ -369,7 +369,8 @@ def cross_validate(
         inside = np.ones(table.rows, bool)
         inside[test] = False
         training = table.take(inside)
-        release = run(mechanism, gather(mechanism, training), Entropy.seeded(seed).child(f"release {place}"))
+        seeded = Entropy.seeded(seed).child(f"release {place}")
+        release = run_on_part(mechanism, training, seeded, which=f"the training rows of {place}")
         runs.append(
             classification(
                 training, table.take(test), release, model=model, target=target, bins=bins, seed=seed + len(runs)

@@ -11,7 +11,7 @@ from sfumato.claims import Claim
 from sfumato.counts import Counts, Members, Table
 from sfumato.declare import parameters, says
 from sfumato.engines import Engine
-from sfumato.errors import ParameterError, Problem, SchemaError, SfumatoError, count_of
+from sfumato.errors import Infeasible, ParameterError, Problem, SchemaError, SfumatoError, count_of
 from sfumato.limits import DRIVER_CELLS
 from sfumato.randomness import Entropy
 from sfumato.release import Release
@@ -275,6 +275,14 @@ def run(mechanism: Mechanism, counts: Gathered, entropy: Entropy) -> Release:
         notes = (*release.notes, *_capped_notes(counts.schema, counts.surplus))
         release = replace(release, capped=counts.surplus, notes=notes)
     return replace(release, claim=replace(claim, rehearsal=claim.rehearsal or (entropy.seeded and entropy.drew)))
+
+
+def run_on_part(mechanism: Mechanism, part: Table, entropy: Entropy, *, which: str) -> Release:
+    """Make the release of some people of a table; what cannot be reached is said of `which` people, not of all."""
+    try:
+        return run(mechanism, gather(mechanism, part), entropy)
+    except Infeasible as error:
+        raise error.on(which) from None
 
 
 def _capped_notes(schema: Schema, surplus: int) -> tuple[str, ...]:

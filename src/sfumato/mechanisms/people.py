@@ -26,7 +26,7 @@ from scipy.sparse import csr_matrix
 from sfumato.claims import MECHANISM_TOLERANCE, Requirement
 from sfumato.counts import Counts, Members
 from sfumato.engines.grouping import shares_of
-from sfumato.errors import Infeasible
+from sfumato.errors import Infeasible, count_of
 from sfumato.kernels.mondrian.partition import CutTree, Partition
 from sfumato.release import DeclaredPeople, ground_of
 from sfumato.schema import Attribute
@@ -240,7 +240,7 @@ def _boxes(parts: Partition, sizes: Sequence[int]) -> tuple[np.ndarray, np.ndarr
 def too_few_people(
     requirement: Requirement, members: Members, sensitive: Sequence[tuple[Attribute, np.ndarray]] = ()
 ) -> Infeasible:
-    """Say what the whole table as one class attains. Other partitions may do better."""
+    """Say what the whole table as one class attains: of k nothing is better, of the others a partition may be."""
     lines = int(members.line.max()) + 1
     people = declared(members, np.zeros(lines, np.int64), 1, sensitive)
     for part in requirement.parts:
@@ -254,7 +254,12 @@ def too_few_people(
             given: dict[str, Any] = {"people": people.classes, "everyone": people.everyone, "ground": ground}
             if not part.check(table, overall, tolerance=MECHANISM_TOLERANCE, **given).all():
                 best = part.found(table, overall, **given)
-                why = f"the whole table as one class does not satisfy it, counted in people{about}"
+                if not part.reads_sensitive:
+                    why = f"the table has {count_of(people.everyone, 'person', 'people')}"
+                    return Infeasible(part, best, why, hint="ask for less")
+                whole = f"the whole table as one class does not satisfy it{about}"
+                why = f"counted in people, {whole}, and what was tried does not either"
                 hint = "ask for less, or keep fewer rows of each person (rows_per_person = 1)"
-                return Infeasible(part, best, why, hint=hint)
-    return Infeasible(requirement, "none", "no partition that was tried satisfies it, counted in people")
+                return Infeasible(part, best, why, hint=hint, proved=False)
+    why = "no partition that was tried satisfies it, counted in people"
+    return Infeasible(requirement, "none", why, proved=False)

@@ -24,7 +24,7 @@ import numpy as np
 from sfumato.claims import Claim, KAnonymity, requirement_notes
 from sfumato.counts import Counts, Cuts, Table
 from sfumato.declare import Whole, declare, parameter, to_json
-from sfumato.errors import Infeasible, ParameterError, Problem
+from sfumato.errors import Infeasible, ParameterError, Problem, count_of
 from sfumato.mechanisms.base import Gathered, Plan, Stage
 from sfumato.mechanisms.people import declared, shares
 from sfumato.randomness import Entropy
@@ -96,7 +96,10 @@ class TopDown:
         rows = int(weighed.weights.sum())
         if 0 < rows < least:
             fewer = "people" if schema.unit == "person" else "rows"
-            raise Infeasible(f"k-anonymity({self.k})", rows // whole, f"the table has fewer {fewer}")
+            why = f"the table has fewer {fewer}"
+            if counts.members is None and whole > 1:  # who has how many is not known
+                why = f"the table has {count_of(rows, 'row')}, and {whole} of them may be one person's"
+            raise Infeasible(f"k-anonymity({self.k})", rows // whole, why)
         search = Specialization(weighed, least)
         while search.step():
             pass

@@ -89,9 +89,9 @@ class Exposed:
 
     def one_value(self) -> list[str]:
         """Say for each sensitive attribute in how many classes all have one value; nothing where none does."""
-        what = "everybody has one value" if self.keyed else "all rows have one value"
         found = [(name, number) for name, number in self.alike.items() if number]
-        return [f"{self.among(number)} {what} of {name}{self.valueless(name)}" for name, number in found]
+        what = "everybody has one value of {} in common" if self.keyed else "all rows have one value of {}"
+        return [f"{self.among(number)} {what.format(name)}{self.valueless(name)}" for name, number in found]
 
     def valueless(self, name: str) -> str:
         """Say in how many of these classes the one value is that there is none; nothing where there is no such."""
@@ -172,6 +172,8 @@ def _ask_for_l(release: Release) -> str:
         return "Ask for l of at least 2 as well (--l)"
     least = Fraction(math.floor(best[name] * 1000), 1000)
     if least <= 1:
+        if release.people is not None:  # counted in people, a class may be more varied than the whole table
+            return f"An l above 1 may be out of reach: all, or nearly all, people have one value of {name} in common"
         return f"No l above 1 can be reached: all, or nearly all, of the table has one value of {name}"
     return (
         f"Ask for l as well (--l), at most {plain(least)}: more than half of the table has one value of {name}. "

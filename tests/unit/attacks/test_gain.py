@@ -49,7 +49,7 @@ def test_an_attack_no_better_than_its_baseline_says_so():
     assert gain().better_than_baseline is False  # 31 of 100 against 20 of 100 may be chance
     assert gain((310, 1000), (290, 1000), (200, 1000)).better_than_baseline is True
     lost = gain((20, 100), (20, 100), (20, 100))
-    assert "no better than that guess" in lost.describe()
+    assert "not shown to beat that guess" in lost.describe()
     assert "no better" not in gain((310, 1000), (290, 1000), (200, 1000)).describe()
 
 

@@ -14,7 +14,7 @@ from hypothesis import example, given, settings, strategies as st
 from tests.claims.light_xlsx import write_xlsx
 
 from sfumato.counts import check, read
-from sfumato.drafting import draft
+from sfumato.drafting import decisions, draft
 from sfumato.drafting.roles import public_looking
 from sfumato.errors import ReadError, SchemaError
 from sfumato.io.source import Source
@@ -451,7 +451,7 @@ def test_short_words_for_no_value_are_codes_beside_other_codes(tmp_path, word) -
         ([*range(18, 67), -9, -8, 999], ("-8", "-9", "999")),
         ([*range(18, 100)], None),
         ([*range(-20, 40)], None),
-        ([*range(0, 90_000, 1000), 99_999], None),
+        ([*range(0, 90_000, 1000), 99_999], ()),
         ([-1, 1], None),
         (["never", "former", "now", -9, 99], ("-9", "99")),
         (["never", "former", "now", 3], None),
@@ -460,8 +460,10 @@ def test_short_words_for_no_value_are_codes_beside_other_codes(tmp_path, word) -
 def test_numbers_that_stand_for_no_value(tmp_path, numbers, codes) -> None:
     frame = pl.DataFrame({"age": [str(number) for number in numbers]})
     age = loaded(draft(frame), tmp_path)["age"]
-    assert (age.missing.texts if age.missing else None) == codes
-    assert any(item.startswith("missing:") for item in age.decide) == bool(codes)
+    assert (age.missing.texts if age.missing else None) == (codes or None)
+    assert any(item.startswith("missing:") for item in age.decide) == (
+        codes is not None
+    )  # (): asked, not taken for one
 
 
 @pytest.mark.parametrize(
@@ -754,3 +756,23 @@ def test_a_lower_end_a_little_below_nothing_stays_near(low, high, start):
     found = public_looking(Decimal(low), Decimal(high), whole="." not in low)
     assert found[0] == start
     assert (found[1] - found[0]) % found[2] == 0
+
+
+def test_an_end_that_surveys_use_for_no_answer_is_asked_about(tmp_path) -> None:
+    """998 of an age, 99999 of an income, -1 of a sum: nothing was asked, and they were published as numbers."""
+    frame = pl.DataFrame(
+        {
+            "age": [998 if at % 50 == 0 else 18 + at % 70 for at in range(3000)],
+            "income": [99999 if at % 90 == 0 else 900 + 31 * at for at in range(3000)],
+            "children": [-1.0 if at % 70 == 0 else at % 9 / 2 for at in range(3000)],
+            "height": [1500 + at % 300 for at in range(3000)],
+        }
+    )
+    path = tmp_path / "survey.csv"
+    frame.write_csv(path)
+    asked = {one.attribute: one.question for one in decisions(draft(path)) if one.topic == "missing"}
+    assert set(asked) == {"age", "income", "children"}
+    assert asked["income"].startswith(
+        "does 99999, the largest number, say that there is no value? then add it to `missing`"
+    )
+    assert asked["children"].startswith("does -1, the smallest number, say ")

@@ -49,7 +49,7 @@ def test_a_rate_stands_beside_the_most_frequent_value(suite):
     assert found.frequent.rate == pytest.approx(counts.max() / counts.sum())
     assert found.beside == f"Always saying the most frequent occupation is right for {percent(found.frequent.rate)}."
     assert f"{found.sentence} {found.beside}" in suite.describe()
-    assert "Measured on a rehearsal with half the rows" in suite.describe()
+    assert "Measured on a rehearsal with half of the table" in suite.describe()
 
 
 def test_the_page_says_all_of_it(suite, tmp_path):
@@ -71,5 +71,5 @@ def test_the_page_says_all_of_it(suite, tmp_path):
     )
     assert "Not measured by these attacks: chance of finding" in page
     assert "Always saying the most frequent occupation is right for" in page
-    assert page.count("Measured on a rehearsal with half the rows, not on the rows of one.") == 2
+    assert page.count("Measured on a rehearsal with half of the table, not on the rows of one.") == 2
     assert [one["state"] for one in web.get(f"{base}/attacks/one.json").json()["lines"]] == ["broken", "not measured"]
