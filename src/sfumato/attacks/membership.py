@@ -7,7 +7,7 @@ Claim     The attacker knows the person's whole published row. Where the law of 
           one trial, about one row; cells of the table are counted that stand beside a cell of the control with as many
           other rows, or up to a tenth more. Where there is none, or the law is not known, the score is est(s | y), or
           that beside what independent columns would give, whichever found members better among the people not counted.
-          Gain = hits - false alarms; under epsilon-differential privacy it is at most (e^epsilon - 1) / (e^epsilon + 1).
+          Gain = hits - false alarms; under epsilon-differential privacy at most (e^epsilon - 1) / (e^epsilon + 1).
 Because   the discrete Laplace ratio is e^epsilon at or above the count with the person, e^-epsilon below. The bound is
           the largest gap of two probabilities whose ratios stay within e^epsilon both for an event and for its
           complement. It is about one person who is added or removed. Controls replace targets instead, and for one
@@ -325,10 +325,8 @@ def _compared(many: int, cells: int) -> tuple[str, ...]:
     """Say that some cells are not counted."""
     if many == cells:
         return ()
-    return (
-        f"Compared are {many:,} of {count_of(cells, 'cell')} with rows of the table: those for which there is a cell of "
-        "the control with about as many other rows.",
-    )
+    held = f"{many:,} of {count_of(cells, 'cell')} with rows of the table"
+    return (f"Compared are {held}: those for which there is a cell of the control with about as many other rows.",)
 
 
 def _cells(release: Release, table: Table, names: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray]:
@@ -388,7 +386,7 @@ def _gain(
     pooled = targets.successes + (0 if controls is None else controls.successes)
     trials = targets.trials + (0 if controls is None else controls.trials)
     rate = pooled / trials if controls is not None and trials else 1 / 2
-    in_cells = people.whom is CELLS
+    in_cells, compared = people.whom is CELLS, "" if controls is None else "compared "
     row = "a person's whole row" if people.whom is PEOPLE else "a whole row"
     gain = Gain(
         Membership.name,
@@ -398,7 +396,7 @@ def _gain(
         baseline=Share(rate * targets.trials, trials=targets.trials),
         records=Exposure(people.names, codes=people.codes, weight=people.weight, success=success, chance=chance),
         holds=f"knows {row} and every other row" if in_cells else f"knows {row}",
-        hit=f"says of {{}} of the {'' if controls is None else 'compared '}cells with rows of the table that the row is in it"
+        hit=f"says of {{}} of the {compared}cells with rows of the table that the row is in it"
         if in_cells
         else f"takes {{}} of the {people.whom.many} in the table for members",
         miss=f"{'of ' if in_cells else ''}{{}} of {people.whom.others}",
