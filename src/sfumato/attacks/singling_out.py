@@ -26,7 +26,7 @@ from typing import ClassVar
 import numpy as np
 
 from sfumato.attacks.base import FITS, PEOPLE, ROWS, Exposure, Fit, Gain, Harm, Whom
-from sfumato.attacks.case import Case, run, whom
+from sfumato.attacks.case import Case, how_many, run, whom
 from sfumato.counts import Counts, Table
 from sfumato.declare import Whole, declare, parameter
 from sfumato.errors import count_of
@@ -175,7 +175,7 @@ def _as_many(
     """Return about as many controls as there are targets, and say where some are drawn or there are too few."""
     if controls is None:
         return None, ()
-    inside, outside = (_how_many(table, counted) for table in (targets, controls))
+    inside, outside = (how_many(table, counted) for table in (targets, controls))
     if _ALIKE * inside <= outside <= inside / _ALIKE:
         return controls, ()
     control = count_of(outside, counted.one, counted.many)
@@ -187,10 +187,6 @@ def _as_many(
     rows = np.flatnonzero(entropy.subset(outside, inside)[who])
     which = "of which" if counted is ROWS else "of whom"
     return controls.take(rows), (f"The control has {control}, {which} {inside:,} are drawn: as many as in the table.",)
-
-
-def _how_many(table: Table, counted: Whom) -> int:
-    return table.rows if counted is ROWS or table.people is None else table.people
 
 
 def _conditions(
