@@ -191,10 +191,10 @@ class Identity:
         sizes = class_sizes(release) if here is None else here[here > 0]
         found: dict[str, Any] = {"prosecutor": prosecutor_risk(sizes)}
         if knowledge.population is not None:
-            counted, people = _by_class(release, view, knowledge.population, names)
+            counted, there = _by_class(release, view, knowledge.population, names)
             if here is not None:
-                counted, people = here[here > 0], people[here > 0]
-            found["journalist"] = journalist_risk(counted, people)
+                counted, there = here[here > 0], there[here > 0]
+            found["journalist"] = journalist_risk(counted, there)
         if self.fraction is not None and release.form in ("generalized", "buckets"):
             share = float(self.fraction)
             people = max(1, round(int(sizes.sum()) / share))

@@ -272,7 +272,8 @@ def _by_law(release: Release, targets: Table, controls: Table | None) -> Gain | 
     names = tuple(attribute.name for attribute in (*release.quasi, *release.carried))
     cells, counts = _cells(release, targets, names)
     above = _reported(release, cells) - counts + 1  # rows above those of everybody else
-    found, notes = None, ()
+    found: Share | None = None
+    notes: tuple[str, ...] = ()
     details: dict[str, Any] = {
         "score": "likelihood ratio, all other rows known",
         "trials": "cells",
