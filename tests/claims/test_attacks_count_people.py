@@ -16,6 +16,7 @@ from sfumato.attacks import (
     Identity,
     Inference,
     Knowledge,
+    Linkage,
     Shadow,
     SinglingOut,
     attack_all,
@@ -104,6 +105,23 @@ def test_the_risk_of_the_prosecutor_is_by_people():
     assert release.groups.weight.min() > 15
     found = Identity().run([release], EVERYTHING, table).details["prosecutor"]
     assert found == {"highest": 1 / 10, "mean": 1 / 10, "rows at risk": 0.0, "sample uniques": 0.0}
+
+
+def test_a_guess_without_the_release_is_one_of_the_people():
+    """Of 20 people with ten rows each a row at random is the right one's for one in twenty, not for one in 200."""
+    table = visits([(f"p{at}", at, "abc"[row % 3], "flu", "x") for at in range(20) for row in range(10)])
+    release = sf.publish(table, sf.Mondrian(sf.KAnonymity(5)))
+    for attack in (Identity(), Linkage()):
+        assert attack.run([release], EVERYTHING, table).baseline.rate == pytest.approx(1 / 20)
+
+
+def test_classes_of_a_foreign_file_hold_people():
+    """Six rows of one person, alike in all that is known, were said to hide six people."""
+    table = visits([(f"p{at}", at, "a", ("flu", "gout")[row % 2], "x") for at in range(30) for row in range(6)])
+    found = Identity(fraction="0.5").run([exact(table)], Knowledge(population=table), table).details
+    assert found["prosecutor"] == {"highest": 1.0, "mean": 1.0, "rows at risk": 1.0, "sample uniques": 1.0}
+    assert found["journalist"]["mean"] == 1.0
+    assert found["population uniques"]["zayatz"] > 0
 
 
 def test_the_risk_of_the_journalist_is_by_people():

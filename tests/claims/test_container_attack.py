@@ -69,6 +69,23 @@ def test_the_order_of_rows_is_found(tmp_path):
     assert attacked(tmp_path / "fewer.csv").targets.rate == 0.0
 
 
+def test_rows_that_are_alike_are_not_found(tmp_path):
+    """Every row of a suppressed table agrees with whoever has its illness: at any place, not by the order."""
+    release = sf.publish(TABLE, sf.Suppress())
+    release.save(tmp_path / "out", allow_unaccounted=True)
+    orders = [planted(np.random.default_rng(seed).permutation(ROWS)) for seed in range(6)]
+    tried = [attacked(tmp_path / "out", table, control=None) for table in orders]
+    tried = [found for found in tried if found.details["trial"] == "order"]  # where chance agreed less often
+    assert tried
+    for found in tried:
+        assert found.targets.rate > 0.1
+        assert "a row that agrees with" in found.sentence
+        assert any("at random agrees with" in note for note in found.notes)
+        assert found.most_exposed < 0.5
+    pl.DataFrame(texts(ROWS)).write_csv(tmp_path / "kept.csv")
+    assert attacked(tmp_path / "kept.csv", control=None).most_exposed == 1.0
+
+
 def test_leftovers_are_found(tmp_path):
     mixed = np.random.default_rng(4).permutation(200)[:150]
     frame = pl.DataFrame({"Unnamed: 0": np.arange(200), **texts(ROWS)})[mixed]

@@ -9,6 +9,8 @@ import sfumato as sf
 from sfumato.attacks import Inference, Knowledge, inference as inference_module
 from sfumato.counts import Table
 from sfumato.errors import NotComparable, ParameterError
+from sfumato.mechanisms.base import gather, run
+from sfumato.randomness import Entropy
 from sfumato.schema import Schema
 
 SCHEMA = Schema.parse(
@@ -180,3 +182,39 @@ def test_wrong_mutants_are_caught(name, monkeypatch):
     monkeypatch.setattr(inference_module, what, broken(getattr(inference_module, what)))
     with pytest.raises(AssertionError):
         test_planted_tables()
+
+
+def noisy_half_well(seed: int) -> sf.Release:
+    """120 people, most of whom have gout, in noise in which no value stands out."""
+    table = half_well()
+    mechanism = sf.NoisyTable("0.1", threshold=1)
+    return run(mechanism, gather(mechanism, table), Entropy.seeded(seed))
+
+
+def half_well() -> Table:
+    rng = np.random.default_rng(5)
+    ill = rng.choice(4, 120, p=[0.15, 0.15, 0.2, 0.5])
+    return planted(np.column_stack([rng.integers(0, 50, 120), rng.integers(0, 2, 120), ill]))
+
+
+@pytest.mark.parametrize("options", [{}, {"ruled_out": 1}, {"risen": True}])
+def test_the_baseline_is_that_of_the_people_attacked(options):
+    """What is most frequent in a release with noise need not be so in the table."""
+    table = half_well()
+    share = np.bincount(table.codes(("ill",))[:, 0]) / table.rows
+    found = [Inference(**options).run([noisy_half_well(seed)], EVERYTHING, table) for seed in range(8)]
+    assert all(gain.frequent.rate == pytest.approx(share.max()) for gain in found)
+    if not options:
+        assert all(gain.baseline == gain.frequent for gain in found)
+    if "risen" in options:  # the mean of the true shares of what is guessed
+        assert all(share.min() <= gain.baseline.rate <= share.max() for gain in found)
+
+
+def test_drawn_rows_leave_nobody_one_value():
+    """A value that noise removed is not ruled out."""
+    found = Inference().run([noisy_half_well(1)], EVERYTHING, half_well())
+    assert found.details["certain and right"]["successes"] == 0
+    assert not any("one value" in note for note in found.notes)
+    exact = attacked(half_well(), None)
+    assert exact.details["certain and right"]["successes"] > 0
+    assert any("one value" in note for note in exact.notes)

@@ -20,6 +20,7 @@ SCHEMA = Schema.parse(
         "name": "members",
         "source": "public",
         "rows": 4000,
+        "rows_per_person": 1,
         "attribute": {
             "age": {"role": "quasi", "kind": "numeric", "range": [0, 400], "step": 1},
             "ill": {"role": "target", "kind": "nominal", "values": ["flu", "asthma", "burn", "gout"]},
@@ -109,6 +110,50 @@ def test_a_mutant_that_overspends_is_seen():
     assert found.interval[0] > found.details["bound"] == advantage_bound(0.1)
     assert found.notes[-1].endswith("its claim is broken.")
     assert found.details["epsilon at least"] > 1 > found.details["epsilon claimed"]
+
+
+def common_kinds(seed: int, rows: int) -> Table:
+    """99 in 100 people are of 60 kinds, the others of any."""
+    rng = np.random.default_rng(seed)
+    kind, rare = rng.integers(0, 60, rows), rng.random(rows) < 0.01
+    age = np.where(rare, rng.integers(0, 400, rows), 20 + kind)
+    return members(np.column_stack([age, np.where(rare, rng.integers(0, 4, rows), kind % 4)]))
+
+
+def test_a_kept_claim_is_not_accused():
+    """A larger control has more cells that hold nobody of the table: they are no trials of the same law."""
+    table, mechanism = common_kinds(1, 2000), sf.NoisyTable("0.5", threshold=20)
+    for controls in (100, 2000, 40_000):
+        control = common_kinds(2, controls)
+        for seed in range(4):
+            found = attacked(mechanism, table, control, seed)
+            assert found.interval[0] <= found.details["bound"]
+            assert found.targets.trials == found.controls.trials <= 60 + 30
+            assert not any("broken" in note for note in found.notes)
+
+
+@pytest.mark.parametrize("mechanism", [sf.NoisyTable("0.5", threshold=8), sf.Marginals("1")])
+def test_a_claim_about_one_row_is_not_tried_on_all_rows_of_a_person(mechanism):
+    """Everybody has 25 equal rows: what they show together says nothing against a claim about one of them."""
+    schema = replace(SCHEMA, rows_per_person=1, rows_stated=False)
+    rng = np.random.default_rng(1)
+    kinds = np.column_stack([rng.permutation(400)[:80], rng.integers(0, 4, 80)])
+    table, control = (Table.from_codes(schema, np.repeat(part, 25, axis=0)) for part in (kinds[:40], kinds[40:]))
+    found = attacked(mechanism, table, control)
+    assert schema.unit == "row"
+    assert "bound" not in found.details
+    assert not any("Audit" in note or "broken" in note for note in found.notes)
+
+
+def test_cells_are_compared_with_no_fewer_other_rows():
+    from sfumato.attacks.membership import _matched
+
+    rng = np.random.default_rng(0)
+    own, others = rng.integers(0, 60, 300), rng.integers(0, 60, 200)
+    mine, theirs = _matched(own, others)
+    assert 0 < len(mine) == len(set(mine)) == len(set(theirs))
+    assert (own[mine] <= others[theirs]).all()
+    assert (others[theirs] <= 1.1 * own[mine]).all()
 
 
 def mean_gap(laws: list[list[Fraction]]) -> Fraction:

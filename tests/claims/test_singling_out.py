@@ -71,10 +71,19 @@ def test_wrong_mutants_are_caught(name, monkeypatch):
         test_planted_tables()
 
 
-def test_tables_of_other_sizes_are_noted():
-    inside, outside = planted(drawn(1, 200)), planted(drawn(2, 50))
-    found = SinglingOut(attempts=50).run([made(inside, sf.Raw())], EVERYTHING, inside, outside)
-    assert len(found.notes) == 1
+def test_the_control_is_as_many_people():
+    """Of more people as many are drawn; fewer say nothing of how often one of so many meets a condition."""
+    inside = planted(drawn(1, 200))
+    release = made(inside, sf.Mondrian(sf.KAnonymity(20)))
+    fewer, more, same = (
+        SinglingOut(attempts=200).run([release], EVERYTHING, inside, planted(drawn(seed, rows)))
+        for seed, rows in ((2, 50), (3, 4000), (4, 210))
+    )
+    assert fewer.controls is None
+    assert "50" in fewer.notes[0]
+    assert "200" in more.notes[0]
+    assert more.controls.rate == pytest.approx(same.controls.rate, abs=0.12)  # 4,000 people would meet hardly any
+    assert not same.notes
 
 
 @pytest.mark.parametrize("mechanism", [sf.Raw(), sf.Mondrian(sf.KAnonymity(4)), sf.Anatomy(2)])

@@ -37,6 +37,7 @@ __all__ = [
     "MOST",
     "Case",
     "Victims",
+    "how_many",
     "known_names",
     "one_row_each",
     "run",
@@ -102,6 +103,11 @@ def whom(table: Table, *, all_rows: bool = False) -> Whom:
     if persons is None or (all_rows and len(np.unique(persons)) < len(persons)):
         return ROWS
     return PEOPLE
+
+
+def how_many(table: Table, counted: Whom) -> int:
+    """Return how many people a table has, or rows where these are counted."""
+    return table.rows if counted is ROWS or table.people is None else table.people
 
 
 def one_row_each(table: Table, entropy: Entropy, most: int = MOST) -> np.ndarray | None:

@@ -3,7 +3,8 @@
 Source    Ours, after what verifiers of statistical offices look for: row order (the place in a file is a key wherever
           another copy has the same order), pandas' index and metadata, dictionary pages of Parquet, tight top codes.
 Claim     Four trials, of which the one with the largest gain is reported and each is in `details`.
-          `order`: the row at a person's place in the original holds all that is published of them.
+          `order`: the row at a person's place in the original holds all that is published of them. It need not be
+          theirs: rows that are alike agree with many. The baseline is a row at another's place.
           `leftover`: the same, by a column that the schema does not know and that numbers the rows.
           `dictionary`: a value of theirs is written in a dictionary of the file though no row shows it.
           `extremes`: the outermost label of an ordered column ends at their value, and neither its hierarchy, nor its
@@ -32,12 +33,13 @@ from typing import ClassVar
 import numpy as np
 import polars as pl
 
-from sfumato.attacks.base import FITS, Exposure, Fit, Gain, Harm, Whom
+from sfumato.attacks.base import FITS, Exposure, Fit, Gain, Harm, Whom, percent
 from sfumato.attacks.case import MOST, Case, one_row_each, run, share_of, whom
 from sfumato.counts import Table
 from sfumato.declare import Whole, declare, parameter
 from sfumato.errors import NotComparable, SfumatoError, count_of
 from sfumato.estimate import View, align_boxes
+from sfumato.measures.proportions import Share
 from sfumato.randomness import Entropy
 from sfumato.release import Release
 from sfumato.release.files import DAMAGED, as_texts, opened
@@ -246,28 +248,41 @@ class Container:
         ]
         best = max(trials, key=lambda trial: trial.gap)
         weight = [np.ones(len(side.codes), np.int64) for side in sides]
+        by_chance = share_of(best.chance, weight[0])
         found = {trial.what: max(one.gap for one in trials if one.what == trial.what) for trial in trials}
         return Gain(
             self.name,
             axis="identity",
             targets=share_of(best.targets, weight[0]),
             controls=None if best.controls is None else share_of(best.controls, weight[1]),
-            baseline=share_of(best.chance, weight[0]),
+            baseline=by_chance,
             records=Exposure(
                 names,
                 codes=sides[0].codes,
                 weight=weight[0],
                 success=best.targets,
-                chance=best.targets.astype(np.float64),
+                chance=best.targets * _not_by_chance(share_of(best.targets, weight[0]).rate, by_chance.rate),
             ),
             holds="has the file and knows in which order the original was kept",
             hit=best.hit,
             miss=f"{{}} of {counted.others}",
             whom=counted,
             stops=_STOPS,
-            notes=file.notes,
+            notes=(*file.notes, *_agreeing(best, by_chance)),
             details={"trial": best.what, **found},
         )
+
+
+def _not_by_chance(rate: float, chance: float) -> float:
+    """Return the share s of what is found that is not found by chance alone: rate = s rate + (1 - s rate) chance."""
+    return max(0.0, (rate - chance) / (rate * (1 - chance))) if rate > 0 and chance < 1 else 0.0
+
+
+def _agreeing(best: _Trial, by_chance: Share) -> tuple[str, ...]:
+    """Say, where no control does, that a row may agree with somebody whose row it is not."""
+    if best.controls is not None or not by_chance.successes:
+        return ()
+    return (f"A row at a place at random agrees with {percent(by_chance.rate)} of them.",)
 
 
 @dataclass(frozen=True)
@@ -314,7 +329,7 @@ def _placed(
     mixed = entropy.child("chance").permutation(len(sides[0].place))
     chance = file.holds(row_of[sides[0].place[mixed]], sides[0].codes, names)
     by = "the order of the rows" if what == "order" else "a column that numbers the rows"
-    hit = f"finds the row of {{}} of the {counted.many} in the table by {by}"
+    hit = f"has, by {by}, a row that agrees with {{}} of the {counted.many} in the table"
     return _Trial(what, targets=found[0], controls=found[1] if found[1:] else None, chance=chance, hit=hit)
 
 

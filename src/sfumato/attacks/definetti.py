@@ -80,7 +80,7 @@ class DeFinetti:
 
             return Guesser(
                 lambda people: in_parts(people, view.values, guess),
-                overall=view.overall,
+                values=view.values,
                 groups=np.arange(view.values),
                 said={
                     "holds": " and learns across groups (deFinetti)",

@@ -4,10 +4,12 @@ Source    El Emam, Guide to the De-Identification of Personal Health Information
           uses); population uniques have a source of their own, below.
 Claim     The attacker knows the quasi-identifiers of a person who is in the table and points at one of the rows whose
           labels hold them, at random: of w rows the right one with chance 1 / w, of somebody with r rows there with
-          r / w. A guess about somebody who is not in the table is wrong.
-          Prosecutor: 1 / f of the class of f people (rows, where none are declared), highest, mean and share above a
-          threshold. Journalist: 1 / F, F the people of the population there (rows, where it has no key). Marketer: the
-          mean of f / F over classes, weighted by f.
+          r / w. A guess about somebody who is not in the table is wrong. The baseline is a row at random, which is that
+          of one of n people: right for 1 / n.
+          Prosecutor: 1 / f of the class of f people (rows, where none are declared; those of the table with rows there,
+          where it has a key and the release does not say), highest, mean and share above a threshold. Journalist:
+          1 / F, F the people of the population there (rows, where it has no key). Marketer: the mean of f / F over
+          classes, weighted by f.
           Where rows are drawn (cells, synthetic), none of them is anybody's: the attacker takes one that fits for the
           person's, and a match counts 1 / max(w, n), n the people of the table there with the person. Controls are
           matched in the same way, as if they were in the table. The risks of classes are not shown.
@@ -19,6 +21,8 @@ Checked   tests/claims/test_identity_attack.py::test_two_hundred_rows_worked_out
           tests/claims/test_identity_attack.py::test_drawn_rows_fit_others_as_well
           tests/claims/test_identity_attack.py::test_copied_rows_fit_the_people_they_were_copied_from
           tests/claims/test_identity_attack.py::test_wrong_mutants_are_caught
+          tests/claims/test_attacks_count_people.py::test_a_guess_without_the_release_is_one_of_the_people
+          tests/claims/test_attacks_count_people.py::test_classes_of_a_foreign_file_hold_people
           tests/claims/test_attacks_count_people.py::test_a_class_of_one_persons_rows_hides_nobody
           tests/claims/test_attacks_count_people.py::test_the_risk_of_the_journalist_is_by_people
 Silent on what else is published beside the labels: sensitive values may identify (see `singling-out`).
@@ -37,6 +41,7 @@ from sfumato.attacks.case import (
     MOST,
     Case,
     Victims,
+    how_many,
     one_row_each,
     run,
     share_of,
@@ -164,7 +169,7 @@ class Identity:
             axis="identity",
             targets=share_of(chance, people.weight),
             controls=found,
-            baseline=Share(people.people / max(1, release.rows), trials=people.people),
+            baseline=Share(people.people / max(1, how_many(targets, people.whom)), trials=people.people),
             records=people.exposure(chance, chance),
             holds=holds,
             hit=hit,
@@ -172,15 +177,24 @@ class Identity:
             whom=people.whom,
             stops=_STOPS_DRAWN if drawn else _STOPS,
             notes=(_NOBODYS,) if drawn else (),
-            details={} if drawn else self._risks(release, view, case.knowledge),
+            details={} if drawn else self._risks(release, view, targets, case.knowledge),
         )
 
-    def _risks(self, release: Release, view: View, knowledge: Knowledge) -> dict[str, Any]:
-        sizes = class_sizes(release)
+    def _risks(self, release: Release, view: View, targets: Table, knowledge: Knowledge) -> dict[str, Any]:
+        names = tuple(attribute.name for attribute in view.quasi)
+        told = release.people is not None and release.form == "generalized"
+        here = None
+        if targets.schema.several and targets.schema.unit == "person" and not told:
+            if whom(targets) is not PEOPLE:  # whose rows they are is not known
+                return {}
+            here = _by_class(release, view, targets, names)[1]
+        sizes = class_sizes(release) if here is None else here[here > 0]
         found: dict[str, Any] = {"prosecutor": prosecutor_risk(sizes)}
         if knowledge.population is not None:
-            names = tuple(attribute.name for attribute in view.quasi)
-            found["journalist"] = journalist_risk(*_by_class(release, view, knowledge.population, names))
+            counted, there = _by_class(release, view, knowledge.population, names)
+            if here is not None:
+                counted, there = here[here > 0], there[here > 0]
+            found["journalist"] = journalist_risk(counted, there)
         if self.fraction is not None and release.form in ("generalized", "buckets"):
             share = float(self.fraction)
             people = max(1, round(int(sizes.sum()) / share))

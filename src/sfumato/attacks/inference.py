@@ -6,11 +6,15 @@ Claim     For each person the guess is the value of largest est(s | y) at what i
           frequent; a person no box holds is read off the nearest boxes. With `ruled_out` = j the attacker knows of the
           j likeliest wrong values that they are wrong. With `similar` = m a guess below the same node, m steps up the
           sensitive hierarchy, counts as right. With `risen` the guess is the value whose share in the class is furthest
-          above its share in the whole release, and the baseline is that share. Each of the three has a
-          name as well: `skewness`, `similarity`, `ruled-out`.
-Because   est(s | y) holds what a release of any form says of a point; the controls are guessed by the same rule.
+          above its share in the whole release. Each of the three has a name as well: `skewness`, `similarity`,
+          `ruled-out`. The baseline is the value most frequent among the targets; of `risen` the targets' share of each
+          guessed value. Drawn rows (cells, synthetic) leave nobody one value for certain.
+Because   est(s | y) holds what a release of any form says of a point; the controls are guessed by the same rule. The
+          value most frequent in noise need not be so in the table, and what is not in drawn rows is not ruled out.
 Checked   tests/claims/test_inference_attack.py::test_equals_the_slow_attack
           tests/claims/test_inference_attack.py::test_planted_tables
+          tests/claims/test_inference_attack.py::test_the_baseline_is_that_of_the_people_attacked
+          tests/claims/test_inference_attack.py::test_drawn_rows_leave_nobody_one_value
           tests/claims/test_inference_attack.py::test_wrong_mutants_are_caught
 Silent on what a learner finds across classes (`learner`), and on which values are worth hiding.
 """
@@ -39,6 +43,7 @@ from sfumato.measures.classification import training_lines
 from sfumato.measures.learners import ModelName, fit
 from sfumato.measures.proportions import Share
 from sfumato.release import Release
+from sfumato.release.manifest import COUNTED_FORMS
 from sfumato.schema import Attribute, Schema
 
 __all__ = [
@@ -115,7 +120,7 @@ class Inference:
 
             return Guesser(
                 lambda people: in_parts(people, view.values, guess),
-                overall=view.overall,
+                values=view.values,
                 groups=groups,
                 said={
                     "ruled_out": self.ruled_out,
@@ -140,7 +145,7 @@ class Inference:
 class Guesses:
     """What was guessed of each kind of person, and how likely the attacker held the truth to be.
 
-    `usual` is the share of the guessed value in the whole release.
+    `guess` numbers the guessed values, or groups of values that are alike.
     """
 
     people: Victims
@@ -148,7 +153,7 @@ class Guesses:
     success: np.ndarray
     chance: np.ndarray
     certain: np.ndarray
-    usual: np.ndarray | None = None
+    guess: np.ndarray | None = None
 
     @property
     def share(self) -> Share:
@@ -179,7 +184,7 @@ def guessed(
     guess = order[(ranked >= (top * (1 - _TIE))[:, None]).argmax(axis=1)]
     chance = beliefs[lines, truth]
     certain = (chance > 1 - _TIE) & (True if held is None else held)
-    return Guesses(people, success=guess == truth, chance=chance, certain=certain, usual=share[guess])
+    return Guesses(people, success=guess == truth, chance=chance, certain=certain, guess=guess)
 
 
 def in_parts(people: Victims, values: int, attack: Callable[[Victims], Guesses]) -> Guesses:
@@ -194,7 +199,7 @@ def in_parts(people: Victims, values: int, attack: Callable[[Victims], Guesses])
         success=np.concatenate([part.success for part in found]),
         chance=np.concatenate([part.chance for part in found]),
         certain=np.concatenate([part.certain for part in found]),
-        usual=np.concatenate([part.usual for part in found if part.usual is not None]),
+        guess=np.concatenate([part.guess for part in found if part.guess is not None]),
     )
 
 
@@ -204,7 +209,7 @@ class Guesser:
 
     guess: Callable[[Victims], Guesses]
     _: KW_ONLY
-    overall: np.ndarray
+    values: int
     groups: np.ndarray
     said: Mapping[str, Any]
 
@@ -222,11 +227,14 @@ def guess_secrets(
     def one(name: str) -> Gain:
         rule = guesser(case.release, case.targets.schema.with_roles(quasi=known, sensitive=name), name)
         people, others = case.people(attack, [name], most=most)
+        found = rule.guess(people)
+        if case.release.form in COUNTED_FORMS:  # what is not in drawn rows is not ruled out
+            found = replace(found, certain=np.zeros(len(found.certain), bool))
         return inference_gain(
             attack,
-            rule.guess(people),
+            found,
             None if others is None else rule.guess(others),
-            overall=rule.overall,
+            values=rule.values,
             groups=rule.groups,
             known=known,
             attribute=name,
@@ -241,7 +249,7 @@ def inference_gain(
     targets: Guesses,
     controls: Guesses | None,
     *,
-    overall: np.ndarray,
+    values: int,
     groups: np.ndarray,
     known: tuple[str, ...],
     attribute: str,
@@ -254,25 +262,26 @@ def inference_gain(
     notes: tuple[str, ...] = (),
     details: dict[str, Any] | None = None,
 ) -> Gain:
-    """Return the gain of guesses, beside the guess of someone who has seen the overall distribution only.
+    """Return the gain of guesses, beside the guess of someone who knows only how many of the targets have each value.
 
     Of somebody who guesses the most risen value the same guesses are the baseline, as often right as the value is had.
     """
     people = targets.people
+    overall = np.bincount(people.secret, weights=people.weight, minlength=values)
     even = (overall / max(1, overall.sum()))[None, :]
 
     def unseen(wrong: int) -> Share:
         return in_parts(
             people,
-            len(overall),
+            values,
             lambda part: guessed(
                 part, np.repeat(even, len(part.weight), axis=0), overall=overall, groups=groups, ruled_out=wrong
             ),
         ).share
 
     frequent = unseen(0)
-    if risen and targets.usual is not None:
-        baseline = share_of(targets.usual, people.weight)
+    if risen and targets.guess is not None:
+        baseline = share_of(_by_group(even, groups)[0][targets.guess], people.weight)
     else:
         baseline = unseen(ruled_out) if ruled_out else frequent
     knows = f"knows {joined_words(known)}{holds}"
@@ -346,7 +355,7 @@ def _without(beliefs: np.ndarray, truth: np.ndarray, ruled_out: int) -> np.ndarr
 # Source    Li, Li & Venkatasubramanian, "t-closeness", ICDE 2007 (skewness and similarity attacks); Machanavajjhala et
 #           al., "l-diversity", TKDD 2007 (background knowledge that rules values out).
 # Claim     `skewness` guesses the value whose share at the person's point is furthest above its share in the whole
-#           release, and its baseline is how often people have the guessed value at all. `similarity` counts a guess as
+#           release, and its baseline is how often targets have the guessed value at all. `similarity` counts a guess as
 #           right that lies below the same node of the sensitive hierarchy, one step up. `ruled-out` knows of the
 #           likeliest wrong value that it is wrong. All three are `inference` with one field set.
 # Because   where one person in a hundred is ill, a class in which half are says much about its people, although both
@@ -500,6 +509,6 @@ class Learner:
                 return Guesses(people, success=success, chance=chance, certain=success & (chance > 1 - _TIE))
 
             said = {"holds": f" and trains a learner ({self.model}) on the release"}
-            return Guesser(guess, overall=view.overall, groups=np.arange(view.values), said=said)
+            return Guesser(guess, values=view.values, groups=np.arange(view.values), said=said)
 
         return guess_secrets(self.name, guesser, case, most=self.most)

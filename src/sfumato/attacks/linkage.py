@@ -4,6 +4,7 @@ Source    Article 29 Working Party, Opinion 05/2014; protocol: Giomi et al., PoP
 Claim     For each person the attacker looks for the published row nearest to what the first file says, and to what the
           second says, at random among equally near ones, and joins the two where it is the same row. Of rows A and B at
           the least distances, of which C are in both, that happens with chance C / (A B).
+          Without the release one of the n people of the table is taken for the person: right for 1 / n.
 Because   rows with the same labels are alike, so that they are compared once and count with their number.
 Checked   tests/claims/test_linkage_attack.py::test_planted_tables
           tests/claims/test_linkage_attack.py::test_equals_the_slow_attack
@@ -20,7 +21,7 @@ from typing import ClassVar
 import numpy as np
 
 from sfumato.attacks.base import FITS, Fit, Gain, Harm, joined_words
-from sfumato.attacks.case import Case, Victims, run, share_of
+from sfumato.attacks.case import Case, Victims, how_many, run, share_of
 from sfumato.declare import Whole, declare, parameter
 from sfumato.errors import NotComparable, ParameterError
 from sfumato.estimate import View, align_boxes, distinct_boxes, nearest_boxes
@@ -68,7 +69,7 @@ class Linkage:
             axis="identity",
             targets=share_of(chance, people.weight),
             controls=None if others is None else share_of(_linked(view, others, halves), others.weight),
-            baseline=Share(people.people / max(1, case.release.rows), trials=people.people),
+            baseline=Share(people.people / max(1, how_many(case.targets, people.whom)), trials=people.people),
             records=people.exposure(chance, chance),
             holds=f"has one file with {joined_words(one)} and another with {joined_words(other)}",
             hit=f"joins what the two files say of {{}} of the {people.whom.many} in the table",

@@ -2,11 +2,12 @@
 
 Source    Homer et al., PLoS Genetics 2008; advantage as the gap of two rates: Yeom et al., CSF 2018; thresholds chosen
           on other people than those counted: Jagielski, Ullman & Oprea, NeurIPS 2020.
-Claim     The attacker knows the person's whole published row. Where the law of the counts is known (noisy cells), they
-          also know every other row and use the likelihood ratio: the best test there is; each cell is one trial. Else
-          the score is est(s | y), or that beside what independent columns would give, whichever found members better
-          among the people not counted. Gain = hits - false alarms; under epsilon-differential privacy it is at most
-          (e^epsilon - 1) / (e^epsilon + 1).
+Claim     The attacker knows the person's whole published row. Where the law of the counts is known (each cell has noise
+          of its own), they also know every other row and use the likelihood ratio: the best test there is. Each cell is
+          one trial, about one row; cells of the table are counted that stand beside a cell of the control with as many
+          other rows, or up to a tenth more. Where there is none, or the law is not known, the score is est(s | y), or
+          that beside what independent columns would give, whichever found members better among the people not counted.
+          Gain = hits - false alarms; under epsilon-differential privacy at most (e^epsilon - 1) / (e^epsilon + 1).
 Because   the discrete Laplace ratio is e^epsilon at or above the count with the person, e^-epsilon below. The bound is
           the largest gap of two probabilities whose ratios stay within e^epsilon both for an event and for its
           complement. It is about one person who is added or removed. Controls replace targets instead, and for one
@@ -15,11 +16,19 @@ Because   the discrete Laplace ratio is e^epsilon at or above the count with the
           P_x(A_x) - Q(A_x), Q the mean of the P_x over the m people left. At each outcome P_x / P_0 lies within
           [e^-epsilon, e^epsilon] and has mean r = Q / P_0; its mean deviation is largest with all weight at the two
           ends, which is concave in r, and r is 1 on average: tanh(epsilon / 2) again. m is the controls and one; a
-          delta adds 2 delta at most. "epsilon at least" turns the two rates into a lower bound beside the claimed
-          one. Threshold and score are chosen on one half of the people and counted on the other.
+          delta adds 2 delta at most. That needs people of whom chance decides who is in: people, not rows, are drawn.
+          So by a score a claim is audited that is about people, on trials that are people, and both sentences say so.
+          Cells need no such chance: with k other rows, hits h(k) and alarms a(k) have h(k) <= e^epsilon a(k) and
+          1 - a(k) <= e^epsilon (1 - h(k)), and noise beside a threshold reports no cell less often for holding more
+          rows: a(k) <= a(k') where k <= k'. Sums over pairs with k <= k' keep both, whoever the controls are.
+          "epsilon at least" turns the two rates into a lower bound beside the claimed one (95 %); broken is said where
+          the claim would show this much once in 100,000 times. Threshold and score are chosen on one half of the people
+          and counted on the other.
 Checked   tests/claims/test_membership_attack.py::test_the_known_law_reaches_the_bound
           tests/claims/test_membership_attack.py::test_a_mutant_that_overspends_is_seen
           tests/claims/test_membership_attack.py::test_the_bound_holds_where_people_are_replaced
+          tests/claims/test_membership_attack.py::test_a_kept_claim_is_not_accused
+          tests/claims/test_membership_attack.py::test_cells_are_compared_with_no_fewer_other_rows
           tests/claims/test_membership_attack.py::test_synthetic_rows_that_overspend_are_seen
           tests/claims/test_membership_attack.py::test_planted_tables
           tests/claims/test_membership_attack.py::test_scores_equal_the_definition
@@ -41,16 +50,18 @@ from sfumato.attacks.case import MOST, Case, Victims, run, share_of
 from sfumato.counts import Cuts, Table
 from sfumato.counts.recoding import row_ids
 from sfumato.declare import Whole, declare, parameter
-from sfumato.errors import NotComparable
+from sfumato.errors import NotComparable, count_of
 from sfumato.estimate import View, align, by_labels
 from sfumato.measures.base import json_number
 from sfumato.measures.privacy import membership_bound
-from sfumato.measures.proportions import Share, clopper_pearson
+from sfumato.measures.proportions import LEVEL, Share, clopper_pearson
 from sfumato.randomness import Entropy
 from sfumato.release import Release
 
 __all__ = ["Curve", "Membership", "advantage_bound", "audited", "curve_of", "joint_view", "stated_bound"]
 
+_NOISED = ("diffgen", "noisy-table")  # mechanisms that give each cell noise of its own
+_SURE = 0.99999  # of two intervals: a kept claim is called broken once in 100,000 times at most
 STOPS = "differential privacy, or a release of a random part of the table that does not say which"
 
 
@@ -94,12 +105,19 @@ class Membership:
         release, known, targets = case.release, case.known, case.targets
         carried = _carried(release, targets)
         case.same_codes((*known, *carried))
-        if release.form == "cells" and isinstance(release.recoding, Cuts) and _same_columns(release, targets, carried):
-            return _by_law(release, targets, case.controls)
+        if _law_known(release) and _same_columns(release, targets, carried):
+            found = _by_law(release, targets, case.controls)
+            if found is not None:
+                return found
         view = joint_view(release, targets.schema.with_roles(quasi=known, sensitive=carried), carried)
         people = [part for part in case.people(self.name, carried, most=self.most) if part is not None]
         scores = [view.scores(part) for part in people]
         return _by_score(release, people, scores, case.entropy(self.name).child("halves"))
+
+
+def _law_known(release: Release) -> bool:
+    """Whether each count is that of its cell with noise of its own; rows drawn from a model are not."""
+    return isinstance(release.recoding, Cuts) and release.mechanism.get("name") in _NOISED
 
 
 def _carried(release: Release, targets: Table) -> tuple[str, ...]:
@@ -201,16 +219,18 @@ def _by_score(release: Release, people: list[Victims], scores: list[np.ndarray],
     counted = [part[1] for part in halves]
     alarms = share_of(says[1], counted[1])
     whole = _curve(scores, which, [part.weight for part in people])
+    about_people = inside.whom is PEOPLE and release.claim.unit == "person"
     details: dict[str, Any] = {
         "score": ("rows expected at the point", "beside independent columns")[which],
         **whole.figures(),
+        **(stated_bound(release) if about_people else {}),
     }
     return _gain(
         replace(inside, weight=counted[0]),
         says[0],
         alarms,
         _believed(says[0], share_of(says[0], counted[0]), alarms),
-        details={**details, **stated_bound(release)},
+        details=details,
         notes=(whole.sentence(),),
     )
 
@@ -244,34 +264,70 @@ def _chance(expected: np.ndarray) -> np.ndarray:
 # -- the law ---------------------------------------------------------------------------------------------------------
 
 
-def _by_law(release: Release, targets: Table, controls: Table | None) -> Gain:
-    """Compare each noisy count with the true count of everybody else: in where it is larger."""
+def _by_law(release: Release, targets: Table, controls: Table | None) -> Gain | None:
+    """Compare each noisy count with the true count of everybody else: in where it is larger.
+
+    None where no cell of a control has as many other rows as a cell of the table.
+    """
     names = tuple(attribute.name for attribute in (*release.quasi, *release.carried))
     cells, counts = _cells(release, targets, names)
-    noisy = _reported(release, cells)
-    inside = Victims(names, codes=cells, weight=np.ones(len(cells), np.int64), known=len(release.quasi), whom=CELLS)
-    success = noisy >= counts
-    found = None
+    above = _reported(release, cells) - counts + 1  # rows above those of everybody else
+    found: Share | None = None
+    notes: tuple[str, ...] = ()
     details: dict[str, Any] = {
         "score": "likelihood ratio, all other rows known",
         "trials": "cells",
         **stated_bound(release),
     }
-    notes: tuple[str, ...] = ()
     if controls is not None:
         outside, _ = _cells(release, controls, names)
         keys = row_ids(np.concatenate([outside, cells]))
-        others = np.zeros(int(keys.max(initial=-1)) + 1, np.int64)
-        others[keys[len(outside) :]] = counts
-        above = _reported(release, outside) - others[keys[: len(outside)]]  # rows above those of everybody else
-        found = share_of(above > 0, np.ones(len(outside), np.int64))
-        scores = [(noisy - counts + 1).astype(np.float64)[:, None], above.astype(np.float64)[:, None]]
+        held = np.zeros(int(keys.max(initial=-1)) + 1, np.int64)
+        held[keys[len(outside) :]] = counts
+        others = held[keys[: len(outside)]]
+        mine, theirs = _matched(counts - 1, others)
+        if not len(mine):
+            return None
+        notes = _compared(len(mine), len(cells))
+        beyond = _reported(release, outside[theirs]) - others[theirs]
+        cells, above = cells[mine], above[mine]
+        found = share_of(beyond > 0, np.ones(len(beyond), np.int64))
+        scores = [part.astype(np.float64)[:, None] for part in (above, beyond)]
         curve = _curve(scores, 0, [np.ones(len(part)) for part in scores])
-        details, notes = {**details, **curve.figures()}, (curve.sentence(),)
-    rate = float(sum((epsilon for stage, epsilon in release.claim.trace if stage == "counts"), Fraction()))
+        details, notes = {**details, **curve.figures()}, (*notes, curve.sentence())
+    inside = Victims(names, codes=cells, weight=np.ones(len(cells), np.int64), known=len(release.quasi), whom=CELLS)
+    spent = sum((epsilon for stage, epsilon in release.claim.trace if stage == "counts"), Fraction())
+    rate = float(spent / targets.schema.rows_per_person)  # of one row
     sure = 1 / (1 + math.exp(-min(rate, 700.0)))  # what the ratio makes of even odds
-    chance = np.where(success, sure, 1 - sure)
-    return _gain(inside, success, found, chance, details=details, others_known=True, notes=notes)
+    success = above > 0
+    return _gain(inside, success, found, np.where(success, sure, 1 - sure), details=details, notes=notes)
+
+
+def _matched(own: np.ndarray, others: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Pair numbers with others that are as large, or up to a tenth larger; each is used once, the closest first.
+
+    >>> [part.tolist() for part in _matched(np.array([0, 30, 4, 4]), np.array([5, 33, 4, 0, 0]))]
+    [[1, 2, 0], [1, 2, 4]]
+    """
+    mine: list[int] = []
+    theirs: list[int] = []
+    waiting: list[int] = []  # others as large as this number or larger, the smallest last
+    left = np.argsort(others, kind="stable").tolist()
+    for at in np.argsort(-own, kind="stable").tolist():
+        while left and others[left[-1]] >= own[at]:
+            waiting.append(left.pop())
+        if waiting and others[waiting[-1]] <= own[at] + own[at] // 10:
+            mine.append(at)
+            theirs.append(waiting.pop())
+    return np.array(mine, np.int64), np.array(theirs, np.int64)
+
+
+def _compared(many: int, cells: int) -> tuple[str, ...]:
+    """Say that some cells are not counted."""
+    if many == cells:
+        return ()
+    held = f"{many:,} of {count_of(cells, 'cell')} with rows of the table"
+    return (f"Compared are {held}: those for which there is a cell of the control with about as many other rows.",)
 
 
 def _cells(release: Release, table: Table, names: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray]:
@@ -308,12 +364,12 @@ def stated_bound(release: Release) -> dict[str, Any]:
     return {"bound": bound, **stated}
 
 
-def epsilon_seen(targets: Share, controls: Share, delta: float = 0.0) -> float:
-    """Return the epsilon below which, with 95 % confidence, no promise can be true (Clopper & Pearson, both ways)."""
+def epsilon_seen(targets: Share, controls: Share, delta: float = 0.0, *, level: float = LEVEL) -> float:
+    """Return the epsilon below which, with this confidence, no promise can be true (Clopper & Pearson, both ways)."""
     if not targets.trials or not controls.trials:
         return 0.0
-    hits = clopper_pearson(round(targets.successes), targets.trials)
-    alarms = clopper_pearson(round(controls.successes), controls.trials)
+    hits = clopper_pearson(round(targets.successes), targets.trials, level)
+    alarms = clopper_pearson(round(controls.successes), controls.trials, level)
     ratios = [(hits[0] - delta, alarms[1]), (1 - alarms[1] - delta, 1 - hits[0])]
     return max([0.0, *(math.log(one / other) for one, other in ratios if one > 0 and other > 0)])
 
@@ -325,13 +381,13 @@ def _gain(
     chance: np.ndarray,
     *,
     details: dict[str, Any],
-    others_known: bool = False,
     notes: tuple[str, ...] = (),
 ) -> Gain:
     targets = share_of(success, people.weight)
     pooled = targets.successes + (0 if controls is None else controls.successes)
     trials = targets.trials + (0 if controls is None else controls.trials)
     rate = pooled / trials if controls is not None and trials else 1 / 2
+    in_cells, compared = people.whom is CELLS, "" if controls is None else "compared "
     row = "a person's whole row" if people.whom is PEOPLE else "a whole row"
     gain = Gain(
         Membership.name,
@@ -340,11 +396,11 @@ def _gain(
         controls=controls,
         baseline=Share(rate * targets.trials, trials=targets.trials),
         records=Exposure(people.names, codes=people.codes, weight=people.weight, success=success, chance=chance),
-        holds=f"knows {row} and every other row" if others_known else f"knows {row}",
-        hit=f"takes {{}} of the {people.whom.many} in the table for members"
-        if people.whom is not CELLS
-        else "says of {} of the cells with rows of the table that the row is in it",
-        miss=f"{'of ' if people.whom is CELLS else ''}{{}} of {people.whom.others}",
+        holds=f"knows {row} and every other row" if in_cells else f"knows {row}",
+        hit=f"says of {{}} of the {compared}cells with rows of the table that the row is in it"
+        if in_cells
+        else f"takes {{}} of the {people.whom.many} in the table for members",
+        miss=f"{'of ' if in_cells else ''}{{}} of {people.whom.others}",
         stops=STOPS,
         whom=people.whom,
         notes=tuple(filter(None, notes)),
@@ -354,14 +410,19 @@ def _gain(
 
 
 def audited(gain: Gain) -> Gain:
-    """Put the epsilon that the rates show beside the one that is claimed, and say where the claim is broken."""
+    """Put the epsilon that the rates show beside the one that is claimed, and say where the claim is broken.
+
+    People are trials of the claim only where chance decided who of them is in: the sentences say so.
+    """
     if gain.controls is None:
         return gain
-    claimed, bound = gain.details["epsilon claimed"], gain.details["bound"]
-    seen = epsilon_seen(gain.targets, gain.controls, gain.details["delta claimed"])
-    notes = [f"Audit: this attack shows an epsilon of at least {seen:.3g}; {claimed:.3g} is claimed."]
-    if gain.interval[0] > bound:
-        notes.append(f"The gain is above {bound:.3g}, the most that the release's epsilon allows: its claim is broken.")
+    claimed, bound, delta = (gain.details[name] for name in ("epsilon claimed", "bound", "delta claimed"))
+    seen = epsilon_seen(gain.targets, gain.controls, delta)
+    given = "if chance decided who is in the table and who in the control, " if gain.whom is PEOPLE else ""
+    notes = [f"Audit: {given}this attack shows an epsilon of at least {seen:.3g} (95 %); {claimed:.3g} is claimed."]
+    if gain.interval[0] > bound and epsilon_seen(gain.targets, gain.controls, delta, level=_SURE) > claimed:
+        most = f"{bound:.3g}, the most that the release's epsilon allows"
+        notes.append(f"The gain is above {most}: {given}its claim is broken.")
     return replace(gain, notes=(*gain.notes, *notes), details={**gain.details, "epsilon at least": seen})
 
 

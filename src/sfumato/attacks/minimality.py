@@ -134,7 +134,7 @@ class Minimality:
 
             return Guesser(
                 guess,
-                overall=view.overall,
+                values=view.values,
                 groups=np.arange(view.values),
                 said={
                     "holds": " of every row, and how the method cuts",

@@ -18,7 +18,7 @@ Cost      one release for each shadow table.
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY
+from dataclasses import KW_ONLY, replace
 from typing import ClassVar
 
 import numpy as np
@@ -98,9 +98,14 @@ class Shadow:
             rows = Table.from_codes(targets.schema, np.concatenate([pool[rest], rows_in[put]]), names, people=people)
             made = publish(mechanism, gather(mechanism, rows), stream.child("release"))
             scores[at] = joint_view(made, schema, carried).scores(exposed)
-        return self._gain(release, exposed, scores, inside)
+        found, bound = self._gain(exposed, scores, inside), stated_bound(release)
+        if (
+            targets.persons() is not None and release.claim.unit == "row"
+        ):  # the claim is about one row, a trial is about all of a person's
+            return found
+        return audited(replace(found, details={**found.details, **bound})) if bound else found
 
-    def _gain(self, release: Release, exposed: Victims, scores: np.ndarray, inside: np.ndarray) -> Gain:
+    def _gain(self, exposed: Victims, scores: np.ndarray, inside: np.ndarray) -> Gain:
         """Choose for each person on the first half of the runs, count on the second."""
         half = len(scores) // 2
         hits, runs, alarms, without = (np.zeros(len(exposed.codes), np.int64) for _ in range(4))
@@ -129,7 +134,7 @@ class Shadow:
             beyond[there], beyond[~there], member_weight=ones[: there.sum()], other_weight=ones[: (~there).sum()]
         )
         pooled = (hits.sum() + alarms.sum()) / max(1, runs.sum() + without.sum())
-        found = Gain(
+        return Gain(
             self.name,
             axis="membership",
             targets=Share(int(hits.sum()), trials=int(runs.sum())),
@@ -142,9 +147,8 @@ class Shadow:
             stops="differential privacy, or leaving out rows that are unique on what is published",
             whom=ROWS,
             notes=tuple(filter(None, [curve.sentence()])),
-            details={"shadow releases": len(scores), **curve.figures(), **stated_bound(release)},
+            details={"shadow releases": len(scores), **curve.figures()},
         )
-        return audited(found) if "bound" in found.details else found
 
 
 def _whose(targets: Table, controls: Table | None) -> np.ndarray:

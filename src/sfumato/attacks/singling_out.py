@@ -5,14 +5,16 @@ Claim     A condition names a value of a nominal column, or one side of a value 
           of a published row (of a single column also an ordered value itself). It is used where about one published
           row is expected to meet it (est between 1/2 and 3/2), and succeeds on a table where exactly one row (or the
           rows of one person) meets it.
-          The same conditions are tried on the controls; conditions about values drawn evenly from the domain are the
-          baseline.
-Because   a condition of weight 1 / n meets exactly one of n people with chance up to 37 % without any release, so that
-          only the gap to people who are not in it counts.
+          The same conditions are tried on as many controls, drawn where there are more; conditions about values drawn
+          evenly from the domain are the baseline.
+Because   a condition of weight 1 / n meets exactly one of N people with chance (N / n) e^(-N / n) or so without any
+          release, at most 37 % and that where N = n, so that only the gap to as many people who are not in it counts.
+          Within a tenth of n it differs by less than half a point. Fewer controls show nothing of n people.
 Checked   tests/claims/test_singling_out.py::test_planted_tables
           tests/claims/test_singling_out.py::test_conditions_are_counted_as_defined
           tests/claims/test_singling_out.py::test_wrong_mutants_are_caught
-Silent on cleverer conditions. Where targets and controls differ in number, the chance to meet exactly one differs, too.
+          tests/claims/test_singling_out.py::test_the_control_is_as_many_people
+Silent on cleverer conditions.
 Cost      conditions x (distinct rows + distinct boxes) x columns.
 """
 
@@ -24,12 +26,13 @@ from typing import ClassVar
 import numpy as np
 
 from sfumato.attacks.base import FITS, PEOPLE, ROWS, Exposure, Fit, Gain, Harm, Whom
-from sfumato.attacks.case import Case, run, whom
+from sfumato.attacks.case import Case, how_many, run, whom
 from sfumato.counts import Counts, Table
 from sfumato.declare import Whole, declare, parameter
 from sfumato.errors import count_of
 from sfumato.estimate import Regions, View, align, align_boxes, distinct_boxes, estimate
 from sfumato.measures.proportions import Share
+from sfumato.randomness import Entropy
 from sfumato.release import Release
 from sfumato.schema import Attribute, Schema
 
@@ -38,6 +41,7 @@ __all__ = ["Predicates", "SinglingOut"]
 _CELLS = 30_000_000  # conditions x rows held at a time
 _TRIES = 4  # published rows looked at for one condition wanted, at a time
 _ROUNDS = 8
+_ALIKE = 0.9  # one side has at least this share of the other's number
 _MANY = 20_000  # boxes from which on each condition looks up those it may hold
 
 
@@ -125,6 +129,7 @@ class SinglingOut:
         kept = self._found(view, columns, schema, linked=bool(linked), generator=generator)
         blind = _blind(columns, schema, self.columns, max(1, len(kept)), generator)
         success, counted = kept.met_by_one(targets), whom(targets)
+        controls, notes = _as_many(targets, controls, counted, case.entropy(self.name).child("controls"))
         among = "one column" if self.columns == 1 else f"up to {self.columns} columns"
         return Gain(
             self.name,
@@ -144,7 +149,7 @@ class SinglingOut:
             miss=f"one of {counted.others} by {{}}",
             stops=f"coarser values where few {counted.many} are (rare values, extremes), or differential privacy",
             whom=counted,
-            notes=_sizes(targets, controls, counted),
+            notes=notes,
         )
 
     def _found(
@@ -164,18 +169,24 @@ class SinglingOut:
         return Predicates(columns, low=low[kept], high=high[kept])
 
 
-def _sizes(targets: Table, controls: Table | None, counted: Whom) -> tuple[str, ...]:
+def _as_many(
+    targets: Table, controls: Table | None, counted: Whom, entropy: Entropy
+) -> tuple[Table | None, tuple[str, ...]]:
+    """Return about as many controls as there are targets, and say where some are drawn or there are too few."""
     if controls is None:
-        return ()
-    inside, outside = (_how_many(table, counted) for table in (targets, controls))
-    if 0.9 <= outside / max(1, inside) <= 1.1:
-        return ()
+        return None, ()
+    inside, outside = (how_many(table, counted) for table in (targets, controls))
+    if _ALIKE * inside <= outside <= inside / _ALIKE:
+        return controls, ()
     control = count_of(outside, counted.one, counted.many)
-    return (f"The control has {control}, the table {inside:,}: to be alone is likelier among fewer.",)
-
-
-def _how_many(table: Table, counted: Whom) -> int:
-    return table.rows if counted is ROWS or table.people is None else table.people
+    if outside < inside:
+        few = "too few to show how often a condition holds for exactly one of so many"
+        return None, (f"The control has {control}, the table {inside:,}: {few}.",)
+    persons = controls.persons() if counted is not ROWS and controls.people is not None else None
+    who = np.arange(controls.rows) if persons is None else np.unique(persons, return_inverse=True)[1].reshape(-1)
+    rows = np.flatnonzero(entropy.subset(outside, inside)[who])
+    which = "of which" if counted is ROWS else "of whom"
+    return controls.take(rows), (f"The control has {control}, {which} {inside:,} are drawn: as many as in the table.",)
 
 
 def _conditions(

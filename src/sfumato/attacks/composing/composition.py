@@ -40,6 +40,7 @@ from sfumato.exact import choice, whole
 from sfumato.measures.base import worst_of
 from sfumato.measures.proportions import Share, difference
 from sfumato.release import Release
+from sfumato.release.manifest import COUNTED_FORMS
 from sfumato.schema import Attribute, Schema
 from sfumato.visible import visible
 
@@ -143,7 +144,7 @@ def _composition(
         tally(together, which, people.truth, least, people.weight),
         alone=tuple(tally(part, which, people.truth, least, people.weight) for part in alone),
         control=controlled,
-        baseline=_baseline(target, people),
+        baseline=_baseline(target, people, drawn=any(release.form in COUNTED_FORMS for release in releases)),
         records=Records.of(together, which, people.truth, target.attribute),
         d=least,
         attribute=target.attribute.name,
@@ -282,11 +283,13 @@ def _attacked(
     return together, alone, which
 
 
-def _baseline(target: _Target, people: _People) -> Share | None:
-    """Return how often the most frequent published value is the true one."""
+def _baseline(target: _Target, people: _People, *, drawn: bool) -> Share | None:
+    """Return how often the most frequent value is the true one; that of drawn rows may be noise, so the victims'."""
     if people.truth is None:
         return None
-    most = int(target.overall.argmax())
+    known = people.truth >= 0
+    weight = None if people.weight is None else people.weight[known]
+    most = int((np.bincount(people.truth[known], weight, minlength=1) if drawn else target.overall).argmax())
     return _share(people.truth == most, people.weight)
 
 
