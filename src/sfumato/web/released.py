@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.commuting.flows import FLOW_COLUMNS
-from sfumato.errors import ParameterError
+from sfumato.errors import ParameterError, SfumatoError
 from sfumato.visible import operand
+from sfumato.web.budget import population, refusal
 from sfumato.web.edits import Fields, entered, number, one
 from sfumato.web.policies import judged_by_attacks
 from sfumato.web.publishing import Publishing, overridden, refusal_of
@@ -103,9 +104,9 @@ class Released:
     def map_words(self, project: Project, form: Fields) -> list[str]:
         """Return the command that draws synthetic homes and their map."""
         data = operand(str(Path("data") / project.data.name))
-        epsilon, delta = number(form, "epsilon") or "4.6", one(form, "delta") or "1e-5"
+        epsilon, delta = _asked(form)
         name = self.publishing.name(project, form)
-        words = ["sfumato", "synthesize", data, "--geography", "geography.csv", "--epsilon", str(epsilon)]
+        words = ["sfumato", "synthesize", data, "--geography", "geography.csv", "--epsilon", epsilon]
         words += ["--delta", delta, "--format", "csv", "--counts"]
         if bands := one(form, "bands"):
             words += ["--bands", bands]
@@ -114,6 +115,7 @@ class Released:
         for column in FLOW_COLUMNS:
             words += [word for name in form.get(column.name, ()) if name for word in (f"--{column.name}", name)]
         folder = str(Path("releases") / name)
+        words += ["--population", population(project)]
         return [*words, "--ledger", "../../ledger.db", "-o", folder, "--map", f"map-{name}.html", "--json"]
 
     def map(self, project: Project) -> dict[str, Any]:
@@ -122,7 +124,7 @@ class Released:
         answer = None if run is None else run.answer()
         maps = [path.name for path in sorted(project.folder.glob("map-*.html"), reverse=True)]
         command: list[str] | str = ""
-        with contextlib.suppress(ParameterError):
+        with contextlib.suppress(SfumatoError, OSError):
             command = self.map_words(project, {})
         look = self.screens.look(project)
         refused = isinstance(answer, Mapping) and not answer.get("ok")
@@ -146,6 +148,7 @@ class Released:
         """Draw synthetic homes: one command, started once."""
         if one(form, "confirm") != "yes":
             raise ParameterError("confirm", "no", "the release was not confirmed", hint="tick the box that confirms it")
+        self._refuse_over(project, form)
         with project.locked():
             (project.folder / "releases").mkdir(mode=0o700, exist_ok=True)
             name = safe_name(one(form, "name") or self.publishing.free(project))
@@ -153,3 +156,18 @@ class Released:
             asked = entered(form)
             started_once(project.folder, "map", lambda: self.map_words(project, form), asked, release=name, form=given)
         return None
+
+    def _refuse_over(self, project: Project, form: Fields) -> None:
+        """Raise where a limit of the ledger does not allow a draw; its cost does not depend on the prior asked for."""
+        import sfumato as sf
+
+        geography = sf.commuting.Geography.read(project.folder / "geography.csv")
+        mechanism = sf.Synthesize(*_asked(form))
+        claim = mechanism.claim(geography.schema(population=population(project)))
+        if (error := refusal(project, claim, mechanism)) is not None:
+            raise error
+
+
+def _asked(form: Fields) -> tuple[str, str]:
+    """Return the epsilon and delta of a draw."""
+    return str(number(form, "epsilon") or "4.6"), one(form, "delta") or "1e-5"
