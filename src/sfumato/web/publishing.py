@@ -19,11 +19,13 @@ from sfumato.errors import ParameterError, SfumatoError, in_percent
 from sfumato.frontiers import CHOSEN
 from sfumato.frontiers.sweep import written_as
 from sfumato.mechanisms.from_json import mechanism_of
+from sfumato.release.atomic import target_of
 from sfumato.visible import operand, shell_command
 from sfumato.web.background import schema_of
 from sfumato.web.budget import budget, over, population, refusal, totals
 from sfumato.web.choosing import Choosing
 from sfumato.web.edits import Fields, one
+from sfumato.web.ended import ended
 from sfumato.web.methods import made, method_form, methods
 from sfumato.web.policies import basis_of, broken, earlier_policies, judged, judged_unmeasured
 from sfumato.web.runs import Run, runs_of
@@ -79,7 +81,8 @@ class Publishing:
 
     def free(self, project: Project) -> str:
         """Return the next free name."""
-        taken = {path.name for path in project.releases()}
+        waiting = (target_of(path) for path in project.unfinished())
+        taken = {path.name for path in (*project.releases(), *waiting) if path is not None}
         return next(name for at in range(1, 10_000) if (name := f"release-{at}") not in taken)
 
     def stated(self, project: Project, form: Fields) -> dict[str, Any]:
@@ -227,6 +230,7 @@ class Publishing:
         return {
             **self.screens.frame(project, "publish", command),
             "run": latest,
+            "ended": ended(project, runs[0] if runs else None),
             "answer": answer if isinstance(answer, Mapping) else None,
             "allow": _flag_of(answer),
             "refusal": refusal_of(answer),

@@ -14,6 +14,7 @@ from sfumato.errors import ParameterError, SfumatoError
 from sfumato.visible import operand
 from sfumato.web.budget import population, refusal
 from sfumato.web.edits import Fields, entered, number, one
+from sfumato.web.ended import ended
 from sfumato.web.policies import judged_by_attacks
 from sfumato.web.publishing import Publishing, overridden, refusal_of
 from sfumato.web.runs import runs_of, started_once
@@ -137,6 +138,7 @@ class Released:
             ],
             "given": run.about.get("form", {}) if run is not None and refused else {},  # to be mended, not typed again
             "run": None if run is None else run.to_json(),
+            "ended": ended(project, run),
             "answer": answer if isinstance(answer, Mapping) else None,
             "maps": maps,
             "geography": (project.folder / "geography.csv").is_file(),

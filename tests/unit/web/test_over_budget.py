@@ -220,3 +220,38 @@ def test_a_proved_claim_of_a_map_is_not_said_to_hold(web, commuting):
     page = web.get(f"{base}/map").text
     assert "no file can show it" in page
     assert "The claim holds" not in page
+
+
+def test_a_release_that_was_saved_is_not_said_to_be_missing(web, tmp_path):
+    """The page of it could not be written, and Publish said that nothing was published."""
+    base, folder, ledger, schema = described(web, tmp_path)
+    run = run_that_ended(
+        folder, 2, {"ok": False, "error": "OSError", "message": "unexpected error", "hint": "report it"}
+    )
+    (run.folder / "run.json").write_text(json.dumps({**run.about, "release": "release-1"}))
+    assert "Nothing was published." in web.get(f"{base}/publish").text
+    table = sf.read(folder / "data" / "t.csv", schema)
+    sf.publish(table, sf.NoisyTable(1), ledger=ledger, save_to=folder / "releases" / "release-1", allow_noise=True)
+    page = web.get(f"{base}/publish").text
+    assert "Nothing was published." not in page
+    assert "release-1 is saved." in page
+    assert "counts epsilon 1 as spent" in page
+
+
+def test_a_hidden_release_is_no_release_and_can_be_finished(web, tmp_path):
+    base, folder, ledger, schema = described(web, tmp_path)
+    run = run_that_ended(folder, -9, {})
+    (run.folder / "out.json").unlink()
+    (run.folder / "run.json").write_text(json.dumps({**run.about, "release": "release-1"}))
+    place = folder / "releases" / "release-1"
+    table = sf.read(folder / "data" / "t.csv", schema)
+    sf.publish(table, sf.NoisyTable(1), ledger=ledger, save_to=place, allow_noise=True)
+    hidden = place.rename(place.parent / ".release-1.partial-4711-0123456789ab")
+    data = web.get(f"{base}/publish.json").json()
+    assert data["releases"] == []
+    assert data["free"] == "release-2"
+    assert web.get(f"{base}/again.json").json()["releases"] == []
+    page = web.get(f"{base}/publish").text
+    assert f"sfumato finish releases/{hidden.name} --ledger ../../ledger.db" in page
+    assert "counts epsilon 1 as spent" in page
+    assert "Nothing half-written" not in page
