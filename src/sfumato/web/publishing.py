@@ -95,6 +95,7 @@ class Publishing:
         choice = self.choice(project, form)
         lines = [] if choice is None else self.judged(project, choice)
         return {
+            "basis": basis_of(project),
             "description": hashlib.sha256(text.encode()).hexdigest(),
             "policy": project.policy(),
             "lines": lines,

@@ -15,9 +15,9 @@ from sfumato.visible import operand
 from sfumato.web.budget import population, refusal
 from sfumato.web.edits import Fields, entered, number, one
 from sfumato.web.ended import ended
-from sfumato.web.policies import judged_by_attacks
+from sfumato.web.policies import basis_of, judged_by_attacks
 from sfumato.web.publishing import Publishing, overridden, refusal_of
-from sfumato.web.runs import runs_of, started_once
+from sfumato.web.runs import Run, runs_of, started_once
 from sfumato.web.screens import Screens
 from sfumato.web.wording import method_plainly
 from sfumato.web.workspace import Project, safe_name
@@ -51,6 +51,7 @@ class Released:
         self.folder(project, name)
         run = next((run for run in runs_of(project.folder, "attack") if run.about.get("release") == name), None)
         answer = None if run is None else run.answer()
+        changed = self._changed(project, name, run)
         return {
             **self.screens.frame(project, "publish", self.attack_words(project, name)),
             "name": name,
@@ -58,15 +59,32 @@ class Released:
             "answer": answer if isinstance(answer, Mapping) else None,
             "refusal": refusal_of(answer),
             "policy_limits": bool(project.policy().get("limits")),
-            "lines": judged_by_attacks(project.policy(), answer) if isinstance(answer, Mapping) else [],
+            "changed": changed,
+            "lines": judged_by_attacks(project.policy(), answer) if isinstance(answer, Mapping) and not changed else [],
         }
+
+    def _changed(self, project: Project, name: str, run: Run | None) -> list[str]:
+        """Say so where the file or its description is not what it was at publication, or at the attack."""
+        made, now = self.publishing.made_by(project, name), basis_of(project)
+        published = None if made is None else made.about.get("basis")
+        attacked = None if run is None else run.about.get("basis")
+        said = []
+        if published is not None and published != now:
+            said.append(
+                f"The file or its description was changed after {name} was published. Attacks read both as they are "
+                f"now, and run the method again on them: what they find is not about {name}."
+            )
+        if attacked is not None and attacked != now:
+            said.append("The file or its description was changed after these attacks: their figures are of before.")
+        return said
 
     def start_attacks(self, project: Project, _form: Fields, names: Mapping[str, str]) -> str | None:
         """Start every attack on a release."""
         self.folder(project, names["name"])
         with project.locked():
             words = self.attack_words(project, names["name"])
-            started_once(project.folder, "attack", lambda: words, {"release": names["name"]}, release=names["name"])
+            about = {"release": names["name"], "basis": basis_of(project)}
+            started_once(project.folder, "attack", lambda: words, {"release": names["name"]}, **about)
         return None
 
     # -- the approval record --------------------------------------------------------------------
