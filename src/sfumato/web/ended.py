@@ -44,6 +44,6 @@ def _spent(project: Project, run: Run) -> str:
     start = dt.datetime.fromtimestamp((run.folder / "run.json").stat().st_mtime, tz=dt.UTC).replace(microsecond=0)
     with contextlib.suppress(SfumatoError, OSError):
         entries = sf.Ledger(project.ledger).entries(population(project))
-        costs = [entry.cost for entry in entries if entry.counts and entry.reserved_at >= start.isoformat()]
-        return f"epsilon {sum(costs[1:], costs[0])}" if costs else ""
+        since = [entry for entry in entries if entry.counts and entry.reserved_at >= start.isoformat()]
+        return " and ".join(f"epsilon {entry.cost}" for entry in since)
     return ""
