@@ -322,3 +322,30 @@ def test_only_what_is_whole_can_be_finished(noisy, monkeypatch):
         store.finish(dead)
     with pytest.raises(sf.ReleaseError, match="not a partial"):
         store.finish("s.toml")
+
+
+def _full(*_, **__):
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_a_page_that_cannot_be_written_is_a_warning_once_the_release_is_saved(noisy, monkeypatch):
+    """It was an unexpected error with the advice to run again: a second draw."""
+    monkeypatch.setattr(sf, "report", _full)
+    code, said = noisy("-o", "out", "--page", "p.html", "--json")
+    answer = json.loads(said)
+    assert (code, answer["ok"], spent()) == (0, True, 1)
+    assert "page" not in answer
+    assert any("page was not written" in text and "No space left" in text for text in answer["warnings"])
+    assert sf.verify("out").holds
+
+
+def test_an_error_after_the_saving_says_that_it_is_saved(noisy, monkeypatch):
+    monkeypatch.setattr(sf.Release, "summary", _full)
+    code, said = noisy("-o", "out", "--json")
+    answer = json.loads(said)
+    assert (code, answer["ok"], spent()) == (2, False, 1)
+    assert answer["made"][0].startswith("Saved in out.")
+    code, said = noisy("-o", "out2")
+    assert code == 2
+    assert "Before that: Saved in out2." in said
+    assert "do not run it again" in said

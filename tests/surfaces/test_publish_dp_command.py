@@ -148,6 +148,18 @@ def test_what_a_method_does_not_carry_is_named_with_its_reason(files, capsys):
     assert "Not published by this method, which counts the target alone: ill." in said.out
     _, said = command(capsys, *asked, "-o", files / "out", "--allow-unaccounted", "--json")
     assert json.loads(said.out)["not_published"] == ["ill"]
+    lacking = [f"{rows[0]},ill", *(f"{row},{'x' if at % 3 else ''}" for at, row in enumerate(rows[1:]))]
+    (files / "new.csv").write_text("\n".join(lacking), "utf-8")
+    gaps = both.replace('["x", "y"]', '["x", "y"]\nmissing = { values = [""], action = "suppress" }')
+    (files / "gaps.toml").write_text(gaps, "utf-8")
+    asked = ("apply", files / "out", files / "new.csv", "--schema", files / "gaps.toml", "-o")
+    _, said = command(capsys, *asked, files / "more.csv")
+    assert "Wrote 200 rows" in said.out
+    assert "100 rows" in said.out
+    assert "does not publish, as it is: ill." in said.err
+    _, said = command(capsys, *asked, files / "again.csv", "--json")
+    answer = json.loads(said.out)
+    assert (answer["rows"], answer["left_out"], answer["not_in_release"]) == (200, 100, ["ill"])
 
 
 def test_noise_that_passes_for_people_is_stated_before_and_after(files, capsys):

@@ -141,3 +141,34 @@ def test_lines_that_may_be_days_or_trips_of_one_person_are_warned_of(column, val
     assert any(text.startswith(column) and "one" in text for text in answer["warnings"]) == warned
     done = CliRunner().invoke(app, ["synthesize", *files, *budget, "-o", str(tmp_path / "again")])
     assert (f"Warning: {column}" in done.stderr) == warned
+
+
+def test_a_map_that_cannot_be_written_is_a_warning_once_the_release_is_saved(files, tmp_path, monkeypatch):
+    def full(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("sfumato.commuting.map.write_map", full)
+    out = tmp_path / "out"
+    asked = ["--epsilon", "4.6", "--delta", "1e-5", "--ledger", str(tmp_path / "l.db"), "-o", str(out)]
+    answer = run(*files, *asked, "--map", str(tmp_path / "m.html"))
+    assert answer["map"] is None
+    assert any("map was not written" in text for text in answer["warnings"])
+    assert sf.verify(out).holds
+
+
+def test_a_sum_of_one_or_more_is_not_given_as_a_bound(files, tmp_path):
+    asked = ["--epsilon", "0.5", "--delta", "0.1", "--seed", "1", "--allow-rehearsal", "-o", str(tmp_path / "out")]
+    (said,) = [text for text in run(*files, *asked)["notes"] if "disclosing draw" in text]
+    assert "at most 1 at" not in said
+    assert "nothing is promised" in said
+
+
+def test_shares_near_none_and_all_are_not_rounded_to_them():
+    from sfumato.commuting.map import tenths
+
+    assert [tenths(share) for share in (0.05, 0.051, 0.949, 0.95)] == [
+        "5 of 100 homes",
+        "1 of 10 homes",
+        "9 of 10 homes",
+        "95 of 100 homes",
+    ]

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from sfumato.cli.options import file_options, given_options, json_option
 from sfumato.cli.output import emit, made, say
+
+if TYPE_CHECKING:
+    from sfumato.counts import Table
+    from sfumato.release import Release
 
 __all__ = ["apply"]
 
@@ -41,36 +45,48 @@ def apply(
     """
     from pathlib import Path
 
+    import sfumato as sf
     from sfumato.errors import count_of
     from sfumato.release.atomic import NewFile
     from sfumato.release.files import marked_frame
 
     with NewFile(output, option="output") as target:
-        frame = _generalized(
+        loaded, table = _opened(
             release, data, schema, given_options(delimiter=delimiter, encoding=encoding, header=header, sheet=sheet)
         )
+        frame = sf.apply(loaded, table)
         with target.filled() as file:
             marked_frame(frame).write_csv(file)
     made(f"Wrote {output}.")
+    published = {attribute.name for attribute in (*loaded.quasi, *loaded.carried)}
+    withheld = [
+        attribute.name for attribute in table.schema.carried if attribute.name in set(frame.columns) - published
+    ]
     if as_json:
-        emit({"ok": True, "rows": frame.height, "written": Path(output).name})
-    else:
-        say(f"Wrote {count_of(frame.height, 'row')} to {output}. The claim of {release} does not cover them.")
+        counts = {"rows": frame.height, "left_out": table.left_out, "surplus": table.surplus}
+        emit({"ok": True, **counts, "not_in_release": withheld, "written": Path(output).name})
+        return
+    say(f"Wrote {count_of(frame.height, 'row')} to {output}. The claim of {release} does not cover them.")
+    if table.left_out:
+        say(f"Left out, without a value that the schema asks for: {count_of(table.left_out, 'row')}.")
+    if table.surplus:
+        say(f"Left out, of people with more rows than are kept: {count_of(table.surplus, 'row')}.")
+    if withheld:
+        say(f"Warning: {output} holds what {release} does not publish, as it is: {', '.join(withheld)}.", error=True)
 
 
-def _generalized(release: str, data: str, schema: str | None, given: dict[str, Any]) -> Any:
-    """Return the new rows in the release's labels."""
+def _opened(release: str, data: str, schema: str | None, given: dict[str, Any]) -> tuple[Release, Table]:
+    """Return the release and the new rows, read as its schema says or as one that is named."""
     import sfumato as sf
     from sfumato.errors import Problem, ReadError
 
     loaded = sf.Release.load(release)
     described = loaded.schema if schema is None else sf.Schema.load(schema)
     try:
-        table = sf.read(data, described, **given)
+        return loaded, sf.read(data, described, **given)
     except ReadError as error:
         if schema is not None or not any(problem.path.startswith("attribute.") for problem in error.problems):
             raise
         rule = "the schema saved with the release does not say how a file writes its columns, days, numbers and gaps"
         hint = "name the schema the release was made with: --schema patients.toml"
         raise ReadError([Problem("--schema", rule, hint), *error.problems]) from None  # the cause, then what follows
-    return sf.apply(loaded, table)

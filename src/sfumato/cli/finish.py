@@ -32,10 +32,10 @@ def finish(partial: str, output: str | None, ledger: str | None, as_json: bool) 
 
     meant = target_of(Path(partial).resolve())
     folder = finished(partial, output)
-    entry = None if ledger is None or meant is None else Ledger(ledger).record_finished(meant, folder)
     shown = output or str(folder)
     saved = f"Saved in {shown}. Check it with: {shell_command(['sfumato', 'verify', operand(shown)])}"
     made(saved)
+    entry = None if ledger is None or meant is None else Ledger(ledger).record_finished(meant, folder)
     unnoted = ledger is None and output is not None and is_accounted(folder)
     if unnoted:
         noting = shell_command(["sfumato", "ledger", "LEDGER", "--saved", "ENTRY", operand(shown)])

@@ -114,7 +114,9 @@ def _print(totals: list[Totals], entries: list[Entry], limits: list[LimitSet]) -
             say("  no epsilon spent")
         limit = "none set" if total.limit is None else f"epsilon {total.limit}"
         left = "" if total.left is None else f", left: epsilon {total.left}"
-        say(f"  limit: {limit}{left}")
+        whole = sorted(name for name in total.leaves if name != total.population)
+        other = f", counting the limit of {', '.join(whole)}" if whole else ""
+        say(f"  limit: {limit}{left}{other}")
         if left and (ways := _counted(total)):
             say(f"    left is counted {ways}")
         for changed in limits:
@@ -140,8 +142,10 @@ def _lines(entry: Entry) -> list[str]:
         f"{entry.number:>4}  {when}  {entry.mechanism.get('name', '')}: {entry.promise}",
         f"      {', '.join(words)}{f' ({entry.note})' if entry.note else ''}",
     ]
+    if entry.unsaved and entry.state == "spent":
+        return [*lines, f"      never saved: {entry.unsaved}"]
     if entry.saved:
         return [*lines, f"      saved as {', '.join(entry.saved)}"]
     if entry.meant:
         return [*lines, f"      was to be saved as {entry.meant[-1]}, which was not confirmed"]
-    return [*lines, f"      never saved: {entry.unsaved}"] if entry.unsaved and entry.state == "spent" else lines
+    return lines

@@ -15,7 +15,7 @@ from typing import Any
 
 import click
 
-from sfumato.cli.output import emit, exit_code, gone, opened_streams, say, say_lines
+from sfumato.cli.output import emit, exit_code, gone, opened_streams, say, say_lines, was_made
 from sfumato.visible import visible
 
 __all__ = ["EXIT_CLAIM", "EXIT_INPUT", "app", "main"]
@@ -200,6 +200,10 @@ def _failed(error: Exception, *, as_json: bool) -> int:
 
     if os.environ.get("SFUMATO_DEBUG"):
         raise error
+    done = was_made()
+    hint = "run again with SFUMATO_DEBUG=1 and report what it prints"
+    if done:  # to run it again would be to make it twice, and to pay twice
+        hint = "report it, and do not run it again: what was made stays"
     if isinstance(error, SfumatoError):
         answer: dict[str, Any] = {"ok": False, **error.as_json()}
         code = EXIT_CLAIM if isinstance(error, (Infeasible, BudgetExceeded)) else EXIT_INPUT
@@ -209,12 +213,13 @@ def _failed(error: Exception, *, as_json: bool) -> int:
             "ok": False,
             "error": type(error).__name__,
             "message": "unexpected error",
-            "hint": "set SFUMATO_DEBUG=1 and report it",
+            "hint": hint,
         }
         code = EXIT_INPUT
-        message = (
-            f"Error: unexpected {type(error).__name__}. Hint: run again with SFUMATO_DEBUG=1 and report what it prints."
-        )
+        message = f"Error: unexpected {type(error).__name__}. Hint: {hint}."
+    if done:
+        answer["made"] = done
+        message += "".join(f"\nBefore that: {sentence}" for sentence in done)
     if as_json:
         emit(answer)
     else:

@@ -16,7 +16,7 @@ import math
 import os
 import select
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
 from sfumato.visible import visible
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = [
     "EXIT_GONE",
     "Answer",
+    "after_saving",
     "emit",
     "exit_code",
     "gone",
@@ -36,6 +37,7 @@ __all__ = [
     "say_lines",
     "say_parts",
     "show_table",
+    "was_made",
 ]
 
 EXIT_GONE = 141  # what a shell reports of a process that SIGPIPE ended
@@ -107,6 +109,26 @@ def show_table(
 def made(sentence: str) -> None:
     """Note what was written for good, such as a release: said on standard error where standard output fails."""
     _made.append(sentence)
+
+
+def was_made() -> list[str]:
+    """Return what was noted as written for good."""
+    return list(_made)
+
+
+def after_saving(what: str, act: Callable[[], None], warnings: list[str], *, shown: bool) -> bool:
+    """Do what follows a saved release and say whether it was done; what fails is a warning: saved and paid it is."""
+    from sfumato.errors import SfumatoError
+
+    try:
+        act()
+    except Exception as error:  # noqa: BLE001  (what others say may quote a cell)
+        why = str(error) if isinstance(error, SfumatoError) else getattr(error, "strerror", "") or type(error).__name__
+        warnings.append(f"the release is saved, but {what}: {why}")
+        if shown:
+            say(f"Warning: {warnings[-1]}", error=True)
+        return False
+    return True
 
 
 def emit(data: dict[str, Any]) -> None:

@@ -44,7 +44,7 @@ from sfumato.cli.options import (
     requirement_options,
     table_of,
 )
-from sfumato.cli.output import emit, made, say, say_lines, show_table
+from sfumato.cli.output import after_saving, emit, made, say, say_lines, show_table
 from sfumato.errors import ParameterError
 from sfumato.visible import operand, shell_command, without_password
 
@@ -345,8 +345,6 @@ def _published(mechanism: Mechanism, schema: Any, options: dict[str, Any]) -> tu
     from sfumato.ledger import refuse_ledger_inside
     from sfumato.pages.page import REPORT_ENDINGS
     from sfumato.release.atomic import NewFolder
-    from sfumato.release.files import marked_frame
-    from sfumato.release.store import EVERYTHING
 
     claim, saving = mechanism.claim(schema), _saving(options)
     refuse_target("page", options["page"], endings=REPORT_ENDINGS)
@@ -380,18 +378,35 @@ def _published(mechanism: Mechanism, schema: Any, options: dict[str, Any]) -> tu
                 **saving,
             )
         made(_saved(options))
-        if options["page"] is not None:
-            published = sf.Release.load(options["output"])  # as anyone reads it: nothing else is on the page
-            name = Path(options["output"]).name
-            with catch_warnings():
-                simplefilter("ignore", PublicationWarning)  # as above
-                # what is in the folder was allowed when it was saved
-                sf.report(None, options["page"], audience="public", release=published, folder=name, **EVERYTHING)
-        beside = _looked_back(release, earlier, table, options, warnings) if paid else tried[0]
-        if mapping is not None:
-            with mapping.filled() as file:
-                marked_frame(sf.mapping(release)).write_csv(file)
-    return release, beside, warnings
+        if paid:
+            tried.append(_looked_back(release, earlier, table, options, warnings))
+        _write_beside(release, mapping, options, warnings)
+    return release, tried[0], warnings
+
+
+def _write_beside(release: Release, mapping: Any, options: dict[str, Any], warnings: list[str]) -> None:
+    """Write the page and the mapping of a saved release; one that cannot be written is a warning, and forgotten."""
+    import sfumato as sf
+    from sfumato.errors import PublicationWarning
+    from sfumato.release.files import marked_frame
+    from sfumato.release.store import EVERYTHING
+
+    def page() -> None:
+        published = sf.Release.load(options["output"])  # as anyone reads it: nothing else is on the page
+        name = Path(options["output"]).name
+        with catch_warnings():
+            simplefilter("ignore", PublicationWarning)  # printed at the end, as `release.warnings()` has them
+            # what is in the folder was allowed when it was saved
+            sf.report(None, options["page"], audience="public", release=published, folder=name, **EVERYTHING)
+
+    def mapped() -> None:
+        with mapping.filled() as file:
+            marked_frame(sf.mapping(release)).write_csv(file)
+
+    for option, write in (("page", page), ("mapping", mapped)):
+        what = f"its {option} was not written"
+        if options[option] is not None and not after_saving(what, write, warnings, shown=not options["as_json"]):
+            options[option] = None
 
 
 def _saving(options: dict[str, Any]) -> dict[str, Any]:
@@ -580,10 +595,10 @@ def _looked_back(release: Any, earlier: Any, table: Any, options: dict[str, Any]
 
     if not earlier:
         return None
-    try:
-        return sf.attacks.against(release, earlier, table, options.get("d", 4))
-    except sf.SfumatoError as error:
-        warnings.append(f"the release is saved, but could not be tried together with the earlier ones: {error}")
-        if not options["as_json"]:
-            say(f"Warning: {warnings[-1]}", error=True)
-        return None
+    found: list[Any] = []
+
+    def look_back() -> None:
+        found.append(sf.attacks.against(release, earlier, table, options.get("d", 4)))
+
+    what = "could not be tried together with the earlier ones"
+    return found[0] if after_saving(what, look_back, warnings, shown=not options["as_json"]) else None

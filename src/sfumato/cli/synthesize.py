@@ -9,7 +9,7 @@ import click
 
 from sfumato.cli.notes import budget_warnings
 from sfumato.cli.options import DECIMAL, WHOLE, json_option, table_of
-from sfumato.cli.output import emit, made, say, say_lines
+from sfumato.cli.output import after_saving, emit, made, say, say_lines
 from sfumato.commuting.flows import FLOW_COLUMNS
 from sfumato.visible import operand, shell_command
 
@@ -128,8 +128,15 @@ def synthesize(**options: Any) -> None:
         for text in () if options["as_json"] else warnings:
             say(f"Warning: {text}", error=True)
         release = sf.publish(flows.table, mechanism, save_to=place, **saving)
-        if page is not None:
+        made(_saved(options))
+
+        def write() -> None:
             _map(flows, release, geography, page, mechanism, options)
+
+        if page is not None and not after_saving(
+            "its map was not written", write, warnings, shown=not options["as_json"]
+        ):
+            options["map_file"] = None
     _show(release, mechanism, options, warnings)
 
 
@@ -227,14 +234,16 @@ def _prior(release: Release, mechanism: Synthesize) -> tuple[float, str]:
     return share, f"{tenths(share)} are drawn from the prior, not from the table"
 
 
+def _saved(options: dict[str, Any]) -> str:
+    verifying = shell_command(["sfumato", "verify", operand(options["output"])])
+    return f"Saved in {options['output']}. Check it with: {verifying}"
+
+
 def _show(release: Release, mechanism: Synthesize, options: dict[str, Any], warnings: list[str]) -> None:
     from sfumato.commuting.lines import counted
 
     summary = release.summary()
     share, drawn = _prior(release, mechanism)
-    verifying = shell_command(["sfumato", "verify", operand(options["output"])])
-    saved = f"Saved in {options['output']}. Check it with: {verifying}"
-    made(saved)
     if options["as_json"]:
         answer = {"ok": True, "folder": options["output"], "summary": summary.to_json()}
         answer |= {
@@ -252,6 +261,6 @@ def _show(release: Release, mechanism: Synthesize, options: dict[str, Any], warn
     for note in release.notes:
         say(f"  {note}.")
     say(f"  {drawn}.")
-    say(saved)
+    say(_saved(options))
     if options["map_file"] is not None:
         say(f"Map: {options['map_file']}")

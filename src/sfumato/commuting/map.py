@@ -410,14 +410,14 @@ def map_data(
 def tenths(share: float) -> str:
     """Say how many homes come from the prior.
 
-    >>> tenths(0.88), tenths(0.004), tenths(0.996)
-    ('9 of 10 homes', 'fewer than 1 in 100 homes', 'nearly all homes')
+    >>> tenths(0.88), tenths(0.95), tenths(0.004), tenths(0.996)
+    ('9 of 10 homes', '95 of 100 homes', 'fewer than 1 in 100 homes', 'nearly all homes')
     """
     if share < 0.01:
         return "fewer than 1 in 100 homes"
     if share > 0.99:
         return "nearly all homes"
-    if 0.05 <= share <= 0.95:
+    if 0.05 < share < 0.95:  # at both ends tenths would say none, or all
         return f"{round(10 * share)} of 10 homes"
     return f"{round(100 * share)} of 100 homes"
 

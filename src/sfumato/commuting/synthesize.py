@@ -302,10 +302,13 @@ class Synthesize:
         added = sum(float(law.added) * times for law, times in laws) / many
         after = sum(float(law.added_after) * times for law, times in laws) / many
         epsilon = max(law.epsilon for law, _ in laws)
-        disclosing = (
-            f"{ProbabilisticDP.label}, before placing: at epsilon {float(epsilon):.6g} the probability of a disclosing "
-            f"draw is at most {worst:.3g} at one destination and at most {summed:.3g} at any of the {many} (the sum)"
-        )
+        chance = f"the probability of a disclosing draw is at most {worst:.3g} at one destination and"
+        disclosing = f"{chance} at most {summed:.3g} at any of the {many} (the sum)"
+        if worst >= 1:
+            disclosing = "nothing is promised about the probability of a disclosing draw (its bound is 1)"
+        elif summed >= 1:
+            disclosing = f"{chance} nothing is promised about it at any of the {many} (the sum is 1 or more)"
+        disclosing = f"{ProbabilisticDP.label}, before placing: at epsilon {float(epsilon):.6g} {disclosing}"
         return (
             f"{many} destinations; between {min(sizes)} and {max(sizes)} public cells of origins for each",
             f"least alpha between {float(min(alphas)):.6g} and {float(max(alphas)):.6g}",

@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
+from functools import reduce
 from typing import Any
 
 from sfumato.claims import Neighbours
@@ -77,6 +78,7 @@ class PopulationTree:
 class Totals:
     """What was spent on a population: by relation, and together under the weakest of them.
 
+    `leaves` says of each limit that concerns the population, by whose it is, what it leaves to it; `left` is the least.
     Exact, except for sums of fractions too long to write: spent is then rounded up, and what is left down.
     """
 
@@ -87,6 +89,7 @@ class Totals:
     relation: Neighbours | None
     limit: Cost | None
     left: Cost | None
+    leaves: Mapping[str, Cost]
 
     def to_json(self) -> dict[str, Any]:
         """Return a plain mapping; exact numbers as text."""
@@ -105,6 +108,7 @@ def totals(tree: PopulationTree, name: str, charges: Iterable[Charge]) -> Totals
     every = list(charges)
     near = _sharing(tree, name, every)
     relation = weakest({charge.neighbours for charge in near})
+    leaves = _leaves(tree, name, every)
     present = [kind for kind in Neighbours if any(charge.neighbours is kind for charge in near)]
     alone = {kind: [charge for charge in near if charge.neighbours is kind] for kind in present}
     return Totals(
@@ -113,7 +117,8 @@ def totals(tree: PopulationTree, name: str, charges: Iterable[Charge]) -> Totals
         combined=_dearest(tree, name, _by_population(near, relation)).printable(),
         relation=relation,
         limit=tree.limits.get(name),
-        left=_left(tree, name, every),
+        left=reduce(Cost.least, leaves.values()) if leaves else None,
+        leaves=leaves,
     )
 
 
@@ -192,11 +197,10 @@ def _downwards(tree: PopulationTree, name: str, own: Mapping[str, Cost]) -> Cost
     return own.get(name, NONE) + dearest.get(name, NONE)
 
 
-def _left(tree: PopulationTree, name: str, charges: list[Charge]) -> Cost | None:
-    """Return what every limit that concerns the population leaves to it, in the relations used so far."""
-    left: Cost | None = None
+def _leaves(tree: PopulationTree, name: str, charges: list[Charge]) -> dict[str, Cost]:
+    """Return what each limit that concerns the population leaves to it, in the relations used so far."""
     above = {name, *tree.above(name)}
-    for other, limit, _, own in _limited(tree, name, charges):
-        free = _dearest(tree, name if other in above else other, own).left_of(limit)
-        left = free if left is None else left.least(free)
-    return None if left is None else left.printable(up=False)
+    return {
+        other: _dearest(tree, name if other in above else other, own).left_of(limit).printable(up=False)
+        for other, limit, _, own in _limited(tree, name, charges)
+    }

@@ -149,19 +149,20 @@ class Ledger:
         assert number is not None
         return Reservation(number, ledger=self)
 
-    def refusal(self, population: str, claim: Claim) -> BudgetExceeded | None:
-        """Return how a release would be refused now, None where every limit allows it; nothing is entered."""
-        cost = cost_of(claim)
+    def refusal(self, population: str, claim: Claim, mechanism: Any = None) -> BudgetExceeded | ParameterError | None:
+        """Return how `reserve` would refuse a release now, None where it would not; nothing is entered."""
+        cost, unit = cost_of(claim), _unit_of(_described(mechanism), claim)
         if cost is None or claim.neighbours is None or not self._path.is_file():
             return None
         with reading(self._path) as connection:
             tree, charges = read_tree(connection), read_charges(connection)
-        population = population_key(population)
-        if population not in tree.parents:  # nothing was entered about it, and it has no limit
-            return None
+            population = population_key(population)
+            units = read_units(connection, tree.related(population))
         try:
+            _refuse_lookalike(population, tree)
+            _refuse_units({*units, unit}, population, asked=unit)
             check(tree, charges, Charge(population, neighbours=claim.neighbours, cost=cost))
-        except BudgetExceeded as error:
+        except (BudgetExceeded, ParameterError) as error:
             return error
         return None
 
@@ -169,6 +170,12 @@ class Ledger:
         """Return every entry, or those of one population, oldest first."""
         with reading(self._path) as connection:
             return read_entries(connection, None if population is None else population_key(population))
+
+    def entries_about(self, population: str) -> list[Entry]:
+        """Return the entries of every population that shares people with one, oldest first."""
+        with reading(self._path) as connection:
+            shared = _of_the_same_people(read_tree(connection), population_key(population))
+            return [entry for entry in read_entries(connection) if entry.population in shared]
 
     def limits(self, population: str | None = None) -> list[LimitSet]:
         """Return every limit that was set, of all populations or of one, oldest first."""
@@ -228,6 +235,8 @@ class Ledger:
         with writing(self._path, create=False) as connection:
             read_entry(connection, entry)
             connection.execute("DELETE FROM saved WHERE entry = ? AND name = ? AND NOT done", (entry, seen))
+            if partial is None:
+                _found_after_all(connection, entry)
             if partial is None and manifest:
                 _refuse_other_release(connection, entry, manifest, Path(folder).name)
                 before = connection.execute(
@@ -263,6 +272,7 @@ class Ledger:
                 "UPDATE saved SET name = ?, done = 1, saved_at = ?, manifest = ? WHERE rowid = ?",
                 (seen, _now(), manifest, found[0]["rowid"]),
             )
+            _found_after_all(connection, int(found[0]["entry"]))
         return int(found[0]["entry"])
 
     def record_unsaved(self, entry: int, *, note: str) -> None:
@@ -484,6 +494,11 @@ def _refuse_other_release(connection: sqlite3.Connection, entry: int, manifest: 
         raise ParameterError("folder", name, rule, hint="name the folder of this entry")
 
 
+def _found_after_all(connection: sqlite3.Connection, entry: int) -> None:
+    """Take back that a release was never saved: a folder holds it."""
+    connection.execute("UPDATE entry SET unsaved = '' WHERE number = ?", (entry,))
+
+
 def _of_the_same_people(tree: PopulationTree, name: str) -> set[str]:
     """Return the populations that share people with one, and those whose names have the same words."""
     alike = [other for other in tree.parents if same_words(other, name)]
@@ -495,13 +510,18 @@ def _known(connection: sqlite3.Connection, population: str) -> str:
     name = population_key(population) if isinstance(population, str) else ""
     if not name:
         raise ParameterError("population", population, "must be a name", hint="population = ... in the schema")
-    known = read_tree(connection).parents
-    meant = None if name in known else next((other for other in known if looks_like(name, other)), None)
-    if meant is not None:  # nobody means a second budget by it
-        rule = f"looks like {meant}, which the ledger knows, with letters of another script"
-        raise ParameterError("population", name, rule, hint=f"write it as the ledger does: {meant}")
+    _refuse_lookalike(name, read_tree(connection))
     connection.execute("INSERT OR IGNORE INTO population (name) VALUES (?)", (name,))
     return name
+
+
+def _refuse_lookalike(name: str, tree: PopulationTree) -> None:
+    """Refuse a name that looks like a known one: nobody means a second budget by it."""
+    known = tree.parents
+    meant = None if name in known else next((other for other in known if looks_like(name, other)), None)
+    if meant is not None:
+        rule = f"looks like {meant}, which the ledger knows, with letters of another script"
+        raise ParameterError("population", name, rule, hint=f"write it as the ledger does: {meant}")
 
 
 def _unit_of(mechanism: Any, claim: Claim) -> str:

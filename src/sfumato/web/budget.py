@@ -6,8 +6,9 @@ import contextlib
 from fractions import Fraction
 from typing import Any
 
-from sfumato.errors import SfumatoError
+from sfumato.errors import BudgetExceeded, SfumatoError
 from sfumato.exact import plain
+from sfumato.visible import visible
 from sfumato.web.background import schema_of
 from sfumato.web.workspace import Project
 
@@ -33,37 +34,58 @@ def totals(project: Project) -> Any:
     return None
 
 
-def refusal(project: Project, claim: Any) -> Any:
-    """Return how the ledger would refuse a release with this claim, None where it fits."""
+def refusal(project: Project, claim: Any, mechanism: Any) -> Any:
+    """Return how the ledger would refuse a release of a mechanism with this claim, None where it would not."""
     import sfumato as sf
 
-    return sf.Ledger(project.ledger).refusal(population(project), claim)
+    return sf.Ledger(project.ledger).refusal(population(project), claim, mechanism)
 
 
 def over(error: Any) -> str:
-    """Say how much is left and how much a refused release needs."""
+    """Say how much is left, by whose limit, and how much a refused release needs; or what else stands in the way."""
+    if not isinstance(error, BudgetExceeded):
+        return str(error).partition(" Hint:")[0].rstrip(".")
+    whose = "".join(f". {note}" for note in getattr(error, "__notes__", ())).rstrip(".")
     if not isinstance(error.spent, Fraction):  # only delta is over
-        return str(error.why)
+        return f"{error.why}{whose}"
+    assert isinstance(error.limit, Fraction)
+    assert isinstance(error.asked, Fraction)
     left = max(error.limit - error.spent, Fraction(0))
-    return f"epsilon {plain(left)} left, {plain(error.asked)} needed"
+    return f"epsilon {plain(left)} left, {plain(error.asked)} needed{whose}"
 
 
 def budget(project: Project, planned: str | None = None) -> dict[str, Any]:
-    """Return how much of the limit is used and planned, for the bar and in words."""
+    """Return how much of the limit is used and planned, for the bar and in words.
+
+    The limit is the one that leaves least: that of the population, or of a whole or part of it. Whether a release fits
+    is not said here, for that depends on its neighbour relation, its delta and its unit: `refusal` says it.
+    """
     found = totals(project)
-    spent = Fraction(0) if found is None else found.combined.epsilon
-    shown: dict[str, Any] = {"limited": False, "spent": plain(spent) if spent else ""}
-    if found is None or found.limit is None or found.left is None or not found.limit.epsilon:
+    spent = "" if found is None or not found.combined.epsilon else str(found.combined)
+    shown: dict[str, Any] = {"limited": False, "spent": spent}
+    if found is None or not found.leaves:
         return shown
-    limit, left = found.limit.epsilon, found.left.epsilon
+    whose = min(found.leaves, key=lambda name: (found.leaves[name].epsilon, name != found.population))
+    most = _limit_of(project, whose)
+    limit, left = most.epsilon, found.leaves[whose].epsilon
     wanted = _fraction(planned)
     words = f"epsilon {plain(left)} of {plain(limit)} is left"
+    if most.delta:
+        words += f", and delta {plain(found.leaves[whose].delta)} of {plain(most.delta)}"
+    if whose != found.population:
+        words += f", by the limit of {visible(whose)}"
     if wanted:
-        words += f"; {plain(wanted)} {'fits' if wanted <= left else 'is more than that'}"
+        words += f"; {plain(wanted)} {'is planned' if wanted <= left else 'is more than that'}"
     used = min(max(1 - left / limit, Fraction(0)), Fraction(1))
     more = min(wanted / limit, 1 - used)
     bar = {"used": round(float(_WIDTH * used), 1), "planned": round(float(_WIDTH * more), 1)}
     return {**shown, "limited": True, "words": words, "fits": wanted <= left, **bar}
+
+
+def _limit_of(project: Project, name: str) -> Any:
+    import sfumato as sf
+
+    return sf.Ledger(project.ledger).totals(name).limit
 
 
 def _fraction(text: str | None) -> Fraction:

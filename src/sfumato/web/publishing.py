@@ -19,11 +19,13 @@ from sfumato.errors import ParameterError, SfumatoError, in_percent
 from sfumato.frontiers import CHOSEN
 from sfumato.frontiers.sweep import written_as
 from sfumato.mechanisms.from_json import mechanism_of
+from sfumato.release.atomic import target_of
 from sfumato.visible import operand, shell_command
 from sfumato.web.background import schema_of
 from sfumato.web.budget import budget, over, population, refusal, totals
 from sfumato.web.choosing import Choosing
 from sfumato.web.edits import Fields, one
+from sfumato.web.ended import ended
 from sfumato.web.methods import made, method_form, methods
 from sfumato.web.policies import basis_of, broken, earlier_policies, judged, judged_unmeasured
 from sfumato.web.runs import Run, runs_of
@@ -79,7 +81,8 @@ class Publishing:
 
     def free(self, project: Project) -> str:
         """Return the next free name."""
-        taken = {path.name for path in project.releases()}
+        waiting = (target_of(path) for path in project.unfinished())
+        taken = {path.name for path in (*project.releases(), *waiting) if path is not None}
         return next(name for at in range(1, 10_000) if (name := f"release-{at}") not in taken)
 
     def stated(self, project: Project, form: Fields) -> dict[str, Any]:
@@ -92,6 +95,7 @@ class Publishing:
         choice = self.choice(project, form)
         lines = [] if choice is None else self.judged(project, choice)
         return {
+            "basis": basis_of(project),
             "description": hashlib.sha256(text.encode()).hexdigest(),
             "policy": project.policy(),
             "lines": lines,
@@ -155,7 +159,7 @@ class Publishing:
             schema = schema_of(project)
             claim = choice.mechanism.claim(schema)
             plan = sf.plan(schema, choice.mechanism, forecast=False)
-            over_limit = refusal(project, claim)
+            over_limit = refusal(project, claim, choice.mechanism)
         except SfumatoError as error:
             return {"refused": str(error)}
         found = totals(project)
@@ -177,7 +181,10 @@ class Publishing:
     def refuse_over(self, project: Project, form: Fields) -> None:
         """Raise where a limit of the ledger does not allow what was chosen: the file need not be read for that."""
         choice = self.choice(project, form)
-        if choice is not None and (error := refusal(project, choice.mechanism.claim(schema_of(project)))) is not None:
+        if choice is None:
+            return
+        error = refusal(project, choice.mechanism.claim(schema_of(project)), choice.mechanism)
+        if error is not None:
             raise error
 
     def words(self, project: Project, form: Fields, choice: Choice | None = None) -> list[str]:
@@ -224,6 +231,7 @@ class Publishing:
         return {
             **self.screens.frame(project, "publish", command),
             "run": latest,
+            "ended": ended(project, runs[0] if runs else None),
             "answer": answer if isinstance(answer, Mapping) else None,
             "allow": _flag_of(answer),
             "refusal": refusal_of(answer),
@@ -244,6 +252,7 @@ class Publishing:
             "free": self.free(project),
             "checked": self.screens.checked(project) if project.schema_text() is not None else None,
             "releases": [self.release(project, path) for path in project.releases()],
+            "elsewhere": self._known_elsewhere(project),
         }
 
     def _policy(self, project: Project, choice: Choice) -> dict[str, Any]:
@@ -315,23 +324,39 @@ class Publishing:
         """Return the run that published a release; none where the command was typed in a terminal."""
         return next((run for run in runs_of(project.folder, "publish") if run.about.get("release") == name), None)
 
-    def again(self, project: Project) -> dict[str, Any]:
-        """What was published about the same people, and what is left of the budget."""
+    def _entries(self, project: Project) -> list[Any]:
+        """Return what the ledger knows about the same people, also under the names of wholes and parts."""
         import sfumato as sf
 
+        if project.ledger.is_file():
+            with contextlib.suppress(SfumatoError, OSError):
+                return sf.Ledger(project.ledger).entries_about(population(project))
+        return []
+
+    def _known_elsewhere(self, project: Project) -> int:
+        """Return how many releases of the same people the ledger knows that are not of this project."""
+        own = {path.resolve() for path in project.releases()}
+        there = [entry for entry in self._entries(project) if entry.state == "spent" and not entry.rehearsal]
+        seen = [
+            {(project.ledger.parent / place).resolve() for place in (*entry.saved, *entry.meant)}
+            for entry in there
+            if not entry.unsaved
+        ]
+        return sum(not places & own for places in seen)
+
+    def again(self, project: Project) -> dict[str, Any]:
+        """What was published about the same people, and what is left of the budget."""
         whose = ""
-        entries: list[dict[str, Any]] = []
         with contextlib.suppress(SfumatoError, OSError):
             whose = population(project)
-        if whose and project.ledger.is_file():
-            with contextlib.suppress(SfumatoError):
-                entries = [_entry(entry) for entry in sf.Ledger(project.ledger).entries(whose)]
+        entries = [_entry(entry) for entry in self._entries(project)]
         return {
             **self.screens.frame(project, "again", ["sfumato", "ledger", "../../ledger.db", "--population", whose]),
             "population": whose,
             "entries": entries[::-1],
             "budget": budget(project),
             "releases": [path.name for path in project.releases()],
+            "mapped": (project.folder / "geography.csv").is_file(),
             "together": self._tried(project),
         }
 
@@ -385,16 +410,29 @@ def _guessed(name: str, found: Mapping[str, Any], whom: str) -> str:
 
 def _entry(entry: Any) -> dict[str, Any]:
     held = entry.to_json()
-    saved = [Path(str(place)).name for place in (held.get("saved") or held.get("meant") or [])]
+    state, places = _state(entry)
     return {
         "when": str(held.get("settled_at") or held.get("reserved_at") or "")[:16].replace("T", " "),
         "method": str(held["mechanism"].get("name", "")),
         "plain": method_plainly(held["mechanism"]),
         "promise": str(entry.promise),
         "epsilon": held.get("epsilon") or "",
-        "state": "published" if saved and held.get("state") == "spent" else str(held.get("state", "")),
-        "folder": ", ".join(saved),
+        "delta": "" if entry.cost is None or not entry.cost.delta else held["delta"],
+        "state": state,
+        "folder": ", ".join(Path(place).name for place in places),
+        "population": entry.population,
     }
+
+
+def _state(entry: Any) -> tuple[str, Sequence[str]]:
+    """Say what became of an entry, and the folders to name beside it; published is only what is known to be saved."""
+    if entry.state != "spent":
+        return str(entry.state), ()
+    if entry.unsaved:
+        return f"spent, never saved: {entry.unsaved}", ()
+    if entry.saved:
+        return ("rehearsal, saved" if entry.rehearsal else "published"), entry.saved
+    return ("spent, saving was not confirmed", entry.meant) if entry.meant else ("spent", ())
 
 
 def refusal_of(answer: Any) -> dict[str, str]:

@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.commuting.flows import FLOW_COLUMNS
-from sfumato.errors import ParameterError
+from sfumato.errors import ParameterError, SfumatoError
 from sfumato.visible import operand
+from sfumato.web.budget import population, refusal
 from sfumato.web.edits import Fields, entered, number, one
-from sfumato.web.policies import judged_by_attacks
+from sfumato.web.ended import ended
+from sfumato.web.policies import basis_of, judged_by_attacks
 from sfumato.web.publishing import Publishing, overridden, refusal_of
-from sfumato.web.runs import runs_of, started_once
+from sfumato.web.runs import Run, runs_of, started_once
 from sfumato.web.screens import Screens
 from sfumato.web.wording import method_plainly
 from sfumato.web.workspace import Project, safe_name
@@ -49,6 +51,7 @@ class Released:
         self.folder(project, name)
         run = next((run for run in runs_of(project.folder, "attack") if run.about.get("release") == name), None)
         answer = None if run is None else run.answer()
+        changed = self._changed(project, name, run)
         return {
             **self.screens.frame(project, "publish", self.attack_words(project, name)),
             "name": name,
@@ -56,15 +59,32 @@ class Released:
             "answer": answer if isinstance(answer, Mapping) else None,
             "refusal": refusal_of(answer),
             "policy_limits": bool(project.policy().get("limits")),
-            "lines": judged_by_attacks(project.policy(), answer) if isinstance(answer, Mapping) else [],
+            "changed": changed,
+            "lines": judged_by_attacks(project.policy(), answer) if isinstance(answer, Mapping) and not changed else [],
         }
+
+    def _changed(self, project: Project, name: str, run: Run | None) -> list[str]:
+        """Say so where the file or its description is not what it was at publication, or at the attack."""
+        made, now = self.publishing.made_by(project, name), basis_of(project)
+        published = None if made is None else made.about.get("basis")
+        attacked = None if run is None else run.about.get("basis")
+        said = []
+        if published is not None and published != now:
+            said.append(
+                f"The file or its description was changed after {name} was published. Attacks read both as they are "
+                f"now, and run the method again on them: what they find is not about {name}."
+            )
+        if attacked is not None and attacked != now:
+            said.append("The file or its description was changed after these attacks: their figures are of before.")
+        return said
 
     def start_attacks(self, project: Project, _form: Fields, names: Mapping[str, str]) -> str | None:
         """Start every attack on a release."""
         self.folder(project, names["name"])
         with project.locked():
             words = self.attack_words(project, names["name"])
-            started_once(project.folder, "attack", lambda: words, {"release": names["name"]}, release=names["name"])
+            about = {"release": names["name"], "basis": basis_of(project)}
+            started_once(project.folder, "attack", lambda: words, {"release": names["name"]}, **about)
         return None
 
     # -- the approval record --------------------------------------------------------------------
@@ -103,9 +123,9 @@ class Released:
     def map_words(self, project: Project, form: Fields) -> list[str]:
         """Return the command that draws synthetic homes and their map."""
         data = operand(str(Path("data") / project.data.name))
-        epsilon, delta = number(form, "epsilon") or "4.6", one(form, "delta") or "1e-5"
+        epsilon, delta = _asked(form)
         name = self.publishing.name(project, form)
-        words = ["sfumato", "synthesize", data, "--geography", "geography.csv", "--epsilon", str(epsilon)]
+        words = ["sfumato", "synthesize", data, "--geography", "geography.csv", "--epsilon", epsilon]
         words += ["--delta", delta, "--format", "csv", "--counts"]
         if bands := one(form, "bands"):
             words += ["--bands", bands]
@@ -114,6 +134,7 @@ class Released:
         for column in FLOW_COLUMNS:
             words += [word for name in form.get(column.name, ()) if name for word in (f"--{column.name}", name)]
         folder = str(Path("releases") / name)
+        words += ["--population", population(project)]
         return [*words, "--ledger", "../../ledger.db", "-o", folder, "--map", f"map-{name}.html", "--json"]
 
     def map(self, project: Project) -> dict[str, Any]:
@@ -122,7 +143,7 @@ class Released:
         answer = None if run is None else run.answer()
         maps = [path.name for path in sorted(project.folder.glob("map-*.html"), reverse=True)]
         command: list[str] | str = ""
-        with contextlib.suppress(ParameterError):
+        with contextlib.suppress(SfumatoError, OSError):
             command = self.map_words(project, {})
         look = self.screens.look(project)
         refused = isinstance(answer, Mapping) and not answer.get("ok")
@@ -135,6 +156,7 @@ class Released:
             ],
             "given": run.about.get("form", {}) if run is not None and refused else {},  # to be mended, not typed again
             "run": None if run is None else run.to_json(),
+            "ended": ended(project, run),
             "answer": answer if isinstance(answer, Mapping) else None,
             "maps": maps,
             "geography": (project.folder / "geography.csv").is_file(),
@@ -146,6 +168,7 @@ class Released:
         """Draw synthetic homes: one command, started once."""
         if one(form, "confirm") != "yes":
             raise ParameterError("confirm", "no", "the release was not confirmed", hint="tick the box that confirms it")
+        self._refuse_over(project, form)
         with project.locked():
             (project.folder / "releases").mkdir(mode=0o700, exist_ok=True)
             name = safe_name(one(form, "name") or self.publishing.free(project))
@@ -153,3 +176,18 @@ class Released:
             asked = entered(form)
             started_once(project.folder, "map", lambda: self.map_words(project, form), asked, release=name, form=given)
         return None
+
+    def _refuse_over(self, project: Project, form: Fields) -> None:
+        """Raise where a limit of the ledger does not allow a draw; its cost does not depend on the prior asked for."""
+        import sfumato as sf
+
+        geography = sf.commuting.Geography.read(project.folder / "geography.csv")
+        mechanism = sf.Synthesize(*_asked(form))
+        claim = mechanism.claim(geography.schema(population=population(project)))
+        if (error := refusal(project, claim, mechanism)) is not None:
+            raise error
+
+
+def _asked(form: Fields) -> tuple[str, str]:
+    """Return the epsilon and delta of a draw."""
+    return str(number(form, "epsilon") or "4.6"), one(form, "delta") or "1e-5"

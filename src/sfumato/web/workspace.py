@@ -33,7 +33,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.errors import ParameterError
-from sfumato.release.atomic import write_whole
+from sfumato.release.atomic import target_of, write_whole
 from sfumato.version import __version__
 from sfumato.visible import visible
 
@@ -339,7 +339,14 @@ class Project:
         return resolved
 
     def releases(self) -> list[Path]:
-        """Return the folders of published releases, the newest first."""
-        folder = self.folder / "releases"
-        found = [path for path in folder.iterdir() if (path / "manifest.json").is_file()] if folder.is_dir() else []
+        """Return the folders of published releases, the newest first; what is still hidden is none."""
+        found = [path for path in self._with_manifest() if target_of(path) is None]
         return sorted(found, key=lambda path: path.stat().st_mtime, reverse=True)
+
+    def unfinished(self) -> list[Path]:
+        """Return the hidden folders of releases that have not got their names yet, or never will."""
+        return [path for path in self._with_manifest() if target_of(path) is not None]
+
+    def _with_manifest(self) -> list[Path]:
+        folder = self.folder / "releases"
+        return [path for path in folder.iterdir() if (path / "manifest.json").is_file()] if folder.is_dir() else []

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 
 import pytest
-from tests.unit.web.served import HOME, client, uploaded
+from tests.unit.web.served import HOME, PUBLIC, client, uploaded
 
 import sfumato as sf
 from sfumato.attacks.base import percent
-from sfumato.web.policies import judged_by_attacks
+from sfumato.web.policies import basis_of, judged_by_attacks
+from sfumato.web.workspace import Project
 
 
 @pytest.fixture(scope="module")
@@ -73,3 +74,30 @@ def test_the_page_says_all_of_it(suite, tmp_path):
     assert "Always saying the most frequent occupation is right for" in page
     assert page.count("Measured on a rehearsal with half of the table, not on the rows of one.") == 2
     assert [one["state"] for one in web.get(f"{base}/attacks/one.json").json()["lines"]] == ["broken", "not measured"]
+
+
+def test_nothing_is_judged_once_the_description_was_changed(suite, tmp_path):
+    web = client(tmp_path / "space")
+    base = uploaded(web)
+    (folder,) = (tmp_path / "space" / "projects").iterdir()
+    release = sf.publish(sf.datasets.census(300), sf.Mondrian(sf.KAnonymity(3)))
+    release.save(folder / "releases" / "one", allow_fingerprints=True, allow_text=True)
+    web.post(f"{base}/policy", data={"k": "5", "inference": "0.01"}, headers=HOME)
+    basis = basis_of(Project(folder, ledger=tmp_path / "l.db"))
+    answers = {"publish": {"ok": True}, "attack": {"ok": True, **suite.to_json()}}
+    for kind, answer in answers.items():
+        run = folder / "runs" / f"{kind}-1"
+        run.mkdir(parents=True)
+        about = {"kind": kind, "words": ["sfumato", kind], "release": "one", "basis": basis}
+        (run / "run.json").write_text(json.dumps(about))
+        (run / "out.json").write_text(json.dumps(answer))
+        (run / "code").write_text("0")
+
+    def seen():
+        data = web.get(f"{base}/attacks/one.json").json()
+        return len(data["changed"]), len(data["lines"])
+
+    assert seen() == (0, 1)
+    web.post(f"{base}/schema", data={"toml": PUBLIC}, headers=HOME)
+    assert seen() == (2, 0)
+    assert "was changed after one was published" in web.get(f"{base}/attacks/one").text

@@ -40,7 +40,7 @@ def test_what_a_budget_buys_is_told_before_it_is_spent(web):
     assert not data["budget"]["limited"]
     web.post(f"{base}/ledger", data={"epsilon": "4"}, headers=HOME)
     budget = web.get(f"{base}/policy.json").json()["budget"]
-    assert (budget["words"], budget["used"], budget["planned"]) == ("epsilon 4 of 4 is left; 1 fits", 0.0, 100.0)
+    assert (budget["words"], budget["used"], budget["planned"]) == ("epsilon 4 of 4 is left; 1 is planned", 0.0, 100.0)
     web.post(f"{base}/policy", data={"k": "5", "epsilon": "5"}, headers=HOME)
     budget = web.get(f"{base}/policy.json").json()["budget"]
     assert (budget["fits"], budget["words"]) == (False, "epsilon 4 of 4 is left; 5 is more than that")
