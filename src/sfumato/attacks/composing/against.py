@@ -38,7 +38,7 @@ from sfumato.release import Release
 from sfumato.schema import Schema
 from sfumato.visible import visible
 
-__all__ = ["Against", "against", "open_releases", "read_victims"]
+__all__ = ["Against", "against", "open_releases", "read_victims", "release_paths"]
 
 
 # Releases and victims from files: folders of ours, a ledger, anyone's CSV, a list of people and what is known of
@@ -70,8 +70,7 @@ def open_releases(
     A ledger stands for all releases that were saved with it and share people with the schema's population. What is
     named twice is opened once.
     """
-    named = {Path(every).resolve(): every for path in paths for every in _saved(path, schema)}
-    paths = list(named.values())
+    paths = release_paths(paths, schema)
     folders = [Path(path).is_dir() for path in paths]
     found = {at: Release.load(path, schema=schema) for at, path in enumerate(paths) if folders[at]}
     known = schema if schema is not None else next((release.schema for release in found.values()), None)
@@ -84,6 +83,11 @@ def open_releases(
             )
         found[at] = Release.read(path, known, groups=groups, counts=counts)
     return [found[at] for at in range(len(paths))]
+
+
+def release_paths(paths: Sequence[str | PathLike[str]], schema: Schema | None = None) -> list[str | PathLike[str]]:
+    """Return the folders and tables that `open_releases` opens, in its order."""
+    return list({Path(every).resolve(): every for path in paths for every in _saved(path, schema)}.values())
 
 
 def _saved(path: str | PathLike[str], schema: Schema | None) -> Sequence[str | PathLike[str]]:
