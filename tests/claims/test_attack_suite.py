@@ -146,13 +146,13 @@ def test_each_of_several_releases_is_attacked():
 
 
 def test_a_file_that_contradicts_its_schema_is_not_spoken_of_as_people(tmp_path):
-    table, control = tables()
-    named = [attribute.name for attribute in table.schema.published]
-    names = [*named, "patient_id"]
-    cells = [
-        [table.schema[name].text(int(code)) for name, code in zip(named, row, strict=True)] for row in table.codes()
+    table = tables()[0]
+    known = table.schema.published
+    cells = [[one.text(int(code)) for one, code in zip(known, row, strict=True)] for row in table.codes()]
+    lines = [
+        ",".join([*(one.name for one in known), "patient_id"]),
+        *(",".join([*row, f"P{at // 6}"]) for at, row in enumerate(cells)),
     ]
-    lines = [",".join(names), *(",".join([*row, f"P{at // 6}"]) for at, row in enumerate(cells))]
     (tmp_path / "x.csv").write_text("\n".join(lines), "utf-8")
     schema = replace(table.schema, attributes=(*table.schema.attributes, Attribute("patient_id", role="identifier")))
     repeated = sf.read(tmp_path / "x.csv", replace(schema, rows_per_person=1, rows_stated=True))
