@@ -542,8 +542,8 @@ class Composition:
             lines.append(f"None left, so that they are not in all releases: {self.tally.nothing}.")
         if self.tally.unmatched.successes:
             lines.append(
-                f"In no class of any release: {self.tally.unmatched}. Nothing is known of them; what is left to them is "
-                "every value in the releases."
+                f"In no class of any release: {self.tally.unmatched}. Nothing is known of them; what is left to them "
+                "is every value in the releases."
             )
         if self.tally.right is not None and self.tally.exposed is not None:
             lines.append(f"One left and it is the true one: {_percent(self.tally.right)} %.")
