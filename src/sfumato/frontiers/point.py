@@ -165,7 +165,7 @@ class Point:
             "utility": self.utility.to_json(),
             "risks": {name: one.to_json() for name, one in self.risks.items()},
             "attacks": dict(self.attacks),
-            "rehearsal": self.rehearsal,
+            **({"rehearsal": self.rehearsal} if self.attacks else {}),
             "answers": {name: one.to_json() for name, one in self.answers.items()},
             "typical": dict(self.typical),
             "people": self.people,
