@@ -13,7 +13,8 @@ from sfumato.attacks import REGISTRY, Attack, Knowledge, attack_all, mechanism_o
 from sfumato.attacks.shadow import Shadow
 from sfumato.counts import Table
 from sfumato.errors import ParameterError
-from sfumato.schema.attribute import Missing
+from sfumato.measures.proportions import Share
+from sfumato.schema.attribute import Attribute, Missing
 
 
 def tables():
@@ -124,6 +125,67 @@ def test_controls_in_other_codes_are_refused(name):
     assert not first.same_codes(other)
     with pytest.raises(sf.NotComparable):
         REGISTRY[name]().run([release], Knowledge(), table, strange)
+
+
+def test_each_of_several_releases_is_attacked():
+    table, control = tables()
+    raw, nothing = made(table, sf.Raw()), made(table, sf.Suppress())
+    alone = {which: attack_all(one, table, control) for which, one in (("raw", raw), ("nothing", nothing))}
+    for order in (("raw", "nothing"), ("nothing", "raw")):
+        found = attack_all([{"raw": raw, "nothing": nothing}[which] for which in order], table, control)
+        for at, which in enumerate(order, 1):
+            here = {gain.attack: gain.value for gain in found.gains if gain.release == f"release {at}"}
+            assert here == {gain.attack: gain.value for gain in alone[which].gains}
+            assert f"identity, release {at}: " in found.describe()
+        assert found["identity"].value == alone["raw"]["identity"].value  # the largest first, whichever came last
+        assert {one.get("release") for one in found.to_json()["attacks"]} >= {"release 1", "release 2"}
+        assert found["composition"].release == ""
+    assert "release" not in alone["raw"].to_json()["attacks"][0]
+    with pytest.raises(ParameterError, match="one mechanism"):
+        attack_all([raw, nothing], table, again=sf.Suppress())
+
+
+def test_a_file_that_contradicts_its_schema_is_not_spoken_of_as_people(tmp_path):
+    table = tables()[0]
+    known = table.schema.published
+    cells = [[one.text(int(code)) for one, code in zip(known, row, strict=True)] for row in table.codes()]
+    lines = [
+        ",".join([*(one.name for one in known), "patient_id"]),
+        *(",".join([*row, f"P{at // 6}"]) for at, row in enumerate(cells)),
+    ]
+    (tmp_path / "x.csv").write_text("\n".join(lines), "utf-8")
+    schema = replace(table.schema, attributes=(*table.schema.attributes, Attribute("patient_id", role="identifier")))
+    repeated = sf.read(tmp_path / "x.csv", replace(schema, rows_per_person=1, rows_stated=True))
+    release = made(table, sf.Raw())
+    calls = [
+        lambda: attack_all(release, repeated, attacks=["identity"]),
+        lambda: attack_all(release, table, repeated, attacks=["identity"]),
+        lambda: REGISTRY["identity"]().run([release], Knowledge(), repeated),
+        lambda: sf.measure(repeated, release, ["certainty_penalty"]),
+    ]
+    for call in calls:
+        with pytest.raises(sf.SchemaError, match="patient_id"):
+            call()
+
+
+def test_what_was_not_tried_has_no_gain():
+    table, control = tables()
+    release = made(table, sf.Raw())
+    nobody = control.take(np.zeros(0, int))
+    for call in (
+        lambda: attack_all(release, table, nobody),
+        lambda: REGISTRY["inference"]().run([release], Knowledge(), table, nobody),
+    ):
+        with pytest.raises(ParameterError, match="0 rows"):
+            call()
+    known = attack_all(release, table, control, attacks=["inference"]).gains[0]
+    for targets, controls in ((known.targets, Share(0, trials=0)), (Share(0, trials=0), known.controls)):
+        gain = replace(known, targets=targets, controls=controls, baseline=Share(0, trials=0), frequent=None)
+        said = f"{gain.sentence} {gain.beside} {gain.describe()}"
+        assert "not tried" in gain.sentence
+        assert not any(word in said for word in ("points", "none of others", "nan"))
+        assert gain.to_json()["gain"] is None
+        assert gain.to_json()["interval"] is None
 
 
 def test_two_releases_are_composed():

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 from tests.claims.paper_tables import TABLE_1A, TABLE_2A, TABLE_2B, people, published
+from tests.claims.planted_people import PLANTED, drawn, made
 from tests.claims.small_worlds import random_release, small_table
 
+import sfumato as sf
 from sfumato.attacks import against, composition
 from sfumato.claims import Claim, Neighbours, PureDP
+from sfumato.counts import Table
 from sfumato.errors import Infeasible, NotComparable, ParameterError, ReleaseError
+from sfumato.web.publishing import together
 
 
 def test_counts_people_below_d():
@@ -98,6 +103,29 @@ def test_equals_the_definition(seed):
                 expected.add(at)
     assert found.people == len(expected)
     assert found.notes == ("1 earlier release does not carry pay.",)
+
+
+def test_people_are_counted_once_where_the_table_names_them():
+    """78 of 180 rows were called people in a table of 30 people."""
+    rng = np.random.default_rng(1)
+    ids = np.repeat(np.arange(20), 6)
+    rows = drawn(1, 20)[ids]
+    rows[:, 2] = rng.integers(0, 4, len(ids))
+    table = Table.from_codes(replace(PLANTED, person=("pid",), rows_per_person=1), rows, people=ids.tolist())
+    new, old = (made(table, sf.Mondrian(sf.KAnonymity(k))) for k in (1, 2))
+    found = against(new, old, table, d=4, names=["spring"])
+    records = next(iter(found.estimates.values())).records
+    exposed = np.unique(table.persons()[records.held & (records.left < found.d)])
+    assert (found.people, found.of, found.rows) == (len(exposed), 20, 120)
+    assert 0 < found.people <= 20
+    told = found.to_json()
+    assert (told["people"], told["of"], told["counted"], told["names"]) == (found.people, 20, "people", ["spring"])
+    assert f"{found.people} of 20 people are left" in found.describe()
+    page = together({"against": told}, ["--against", "a"])
+    assert f"{found.people} of 20 people" in page["text"][0]
+    assert page["names"] == ["spring"]  # what was tried, the ledger's releases included
+    old_answer = {name: value for name, value in told.items() if name not in ("of", "names")}
+    assert "of 120 rows" in together({"against": old_answer}, [])["text"][0]
 
 
 def test_refusals():

@@ -429,10 +429,8 @@ def test_bad_parameters():
 
 def test_nobody_and_everybody():
     a = published(TABLE_2A)
-    nobody = composition([a, a], people(TABLE_1A).take(np.zeros(0, int)))
-    assert math.isnan(nobody.rate)
-    assert nobody.interval == (0.0, 1.0)
-    assert nobody.to_json()["rate"] is None
+    with pytest.raises(ParameterError, match="0 rows"):
+        composition([a, a], people(TABLE_1A).take(np.zeros(0, int)))
     one = published({"age": ["*"], "sex": ["*"], "zip": ["*"], "diagnosis": ["Flu"]})
     all_of_them = composition([one, one], people(TABLE_1A))
     assert all_of_them.rate == 1.0

@@ -64,6 +64,14 @@ def near(promised, found):
     return max(promised, found) < NOTHING or 1 / NEAR < promised / found < NEAR
 
 
+def test_fewer_rows_than_declared_are_not_called_declared(monkeypatch):
+    monkeypatch.setattr("sfumato.frontiers.forecast.MOST_ROWS", 500)
+    found = sf.plan(sf.Schema.parse({**SCHEMA, "rows": 1_000_000}), PRIVATE["NoisyTable"]("1")).forecast
+    assert found.rows == 500
+    assert found.describe().startswith("On 500 stand-in rows (1,000,000 are declared)")
+    assert found.to_json()["of"] == 1_000_000
+
+
 @pytest.mark.parametrize("name", PRIVATE)
 @pytest.mark.parametrize("epsilon", ["1/10", pytest.param("1", marks=pytest.mark.full), "10"])
 def test_the_forecast_is_near_what_is_measured(name, epsilon):

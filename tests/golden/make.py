@@ -82,6 +82,7 @@ PROSE = frozenset(
         "refusal",
         "rule",
         "schema",
+        "rehearsal",
         "sentence",
         "silent_on",
         "standing",

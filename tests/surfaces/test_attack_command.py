@@ -120,7 +120,7 @@ def test_against_warns_and_writes(desk, capsys):
     assert command(*made, "-o", desk / "b", *beside, "--json") == 0
     answer = json.loads(capsys.readouterr().out)
     release = sf.publish(people(TABLE_1A), sf.Mondrian(sf.KAnonymity(4)))
-    library = sf.attacks.against(release, published(TABLE_2B), people(TABLE_1A), 3)
+    library = sf.attacks.against(release, published(TABLE_2B), people(TABLE_1A), 3, names=[str(desk / "two_b.csv")])
     assert answer["against"] == library.to_json()
     assert library.people > 0
 

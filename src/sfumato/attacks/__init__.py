@@ -8,7 +8,7 @@
 from sfumato.attacks.audit import Accused, Audited, black_box_audit, exact_audit
 from sfumato.attacks.base import Attack, Exposure, Fit, Gain, Knowledge
 from sfumato.attacks.calibration import Calibration, calibrate
-from sfumato.attacks.composing.against import Against, against, open_releases, read_victims
+from sfumato.attacks.composing.against import Against, against, open_releases, read_victims, release_paths
 from sfumato.attacks.composing.composition import Composition, Intersection, Records, Tally, composition
 from sfumato.attacks.composing.differencing import Differencing
 from sfumato.attacks.container import Container
@@ -76,5 +76,6 @@ __all__ = [
     "open_releases",
     "overlap_experiment",
     "read_victims",
+    "release_paths",
     "wilson",
 ]

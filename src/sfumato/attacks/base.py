@@ -172,9 +172,9 @@ def percent(share: float) -> str:
     """Return a share as people read it.
 
     >>> percent(0.3149), percent(0.31), percent(float("nan"))
-    ('31.5 %', '31 %', 'none')
+    ('31.5 %', '31 %', 'unknown')
     """
-    return "none" if math.isnan(share) else f"{_short(100 * share)} %"
+    return "unknown" if math.isnan(share) else f"{_short(100 * share)} %"
 
 
 def _filled(text: str, share: str) -> str:
@@ -214,11 +214,12 @@ class Gain:
     details: Mapping[str, Any] = field(default_factory=dict)
     by_attribute: Mapping[str, Gain] = field(default_factory=dict, repr=False)
     frequent: Share | None = None  # how often the most frequent value is right, said of everybody
+    release: str = ""  # the one that was attacked, where several were given and they were not taken together
     confidential: bool = True
 
     @property
     def value(self) -> float:
-        """Rate on the targets minus rate on the controls; NaN where there are no controls."""
+        """Rate on the targets minus rate on the controls; NaN where there are no controls, or nothing was tried."""
         return math.nan if self.controls is None else difference(self.targets, self.controls)[0]
 
     @property
@@ -249,9 +250,13 @@ class Gain:
     @property
     def sentence(self) -> str:
         """Say what the attacker gains."""
+        if not self.targets.trials:
+            return "It was not tried: there was nothing to try it on."
         said = f"An attacker who {self.holds} {_filled(self.hit, percent(self.targets.rate))}"
         if self.controls is None:
             return f"{said}. Without a control it is not known how much of it is true of everybody."
+        if not self.controls.trials:
+            return f"{said}. It was not tried on {self.whom.others}: how much is true of everybody is not known."
         low, high = self.interval
         points = f"{_short(100 * self.value)} points [{_short(100 * low)}, {_short(100 * high)}]"
         return f"{said} and {_filled(self.miss, percent(self.controls.rate))}: gain {points}."
@@ -263,6 +268,8 @@ class Gain:
         A guess of what stands out is compared with the same guesses (`baseline`), and can be right less often than
         whoever always says the most frequent value.
         """
+        if not (self.baseline if self.frequent is None else self.frequent).trials:
+            return ""
         if self.frequent is not None:
             return f"Always saying the most frequent {self.attribute} is right for {percent(self.frequent.rate)}."
         if self.axis == "membership":
@@ -275,7 +282,7 @@ class Gain:
             "attack": self.attack,
             "axis": self.axis,
             "gain": None if math.isnan(self.value) else self.value,
-            "interval": None if self.controls is None else list(self.interval),
+            "interval": None if math.isnan(self.value) else list(self.interval),
             "targets": self.targets.to_json(),
             "controls": None if self.controls is None else self.controls.to_json(),
             "baseline": self.baseline.to_json(),
@@ -292,15 +299,21 @@ class Gain:
             "notes": list(self.notes),
             "details": dict(self.details),
             "confidential": self.confidential,
+            **({"release": self.release} if self.release else {}),
         }
+
+    @property
+    def name(self) -> str:
+        """The attack, and which of several releases it is about."""
+        return f"{self.attack}, {self.release}" if self.release else self.attack
 
     def describe(self) -> str:
         """Say in plain words what was found and what would stop it."""
-        lines = [self.sentence, *([] if self.frequent is None else [self.beside])]
+        lines = [self.sentence, *([self.beside] if self.frequent is not None and self.beside else [])]
         lines.append(f"A guess without the release succeeds on {self.baseline}.")
-        if not self.better_than_baseline:
+        if self.targets.trials and not self.better_than_baseline:
             lines.append("The attack is not shown to beat that guess: it says nothing for or against the release.")
-        if len(self.records):
+        if not math.isnan(self.most_exposed):
             lines.append(f"The most exposed 1 % of the targets: given away with {percent(self.most_exposed)} or more.")
         if len(self.by_attribute) > 1:
             lines.append(f"{self.attribute} is given away most of {count_of(len(self.by_attribute), 'attribute')}:")

@@ -40,6 +40,7 @@ __all__ = [
     "how_many",
     "known_names",
     "one_row_each",
+    "refuse_unspeakable",
     "run",
     "share_of",
     "victims",
@@ -163,7 +164,7 @@ class Case:
 
     @property
     def release(self) -> Release:
-        """The release under attack: attacks on a single one take the last that was given."""
+        """The release under attack, of attacks on a single one; `attack_all` gives them one after the other."""
         if isinstance(self.releases, Release) or not self.releases:
             given = "one" if self.releases else "none"
             raise ParameterError("releases", given, "must be a list", hint="[release]")
@@ -230,11 +231,22 @@ def run(
 
     The method `run` of every attack here: `attempt` is what each of them does.
     """
+    refuse_unspeakable(targets, controls)
     for release in () if isinstance(releases, Release) else releases:
         refuse_unmatched(release, targets.schema)
     return self.attempt(
         Case(releases, knowledge=knowledge, targets=targets, controls=controls, seed=seed, progress=progress)
     )
+
+
+def refuse_unspeakable(targets: Table, controls: Table | None) -> None:
+    """Raise where nothing true can be said of people: a file that contradicts its schema, or nobody as a control."""
+    targets.refuse_repeated_keys()
+    if controls is None:
+        return
+    if not controls.rows:
+        raise ParameterError("control", "0 rows", "is empty", hint="give rows that are not in the release, or none")
+    controls.refuse_repeated_keys()
 
 
 def known_names(knowledge: Knowledge, schema: Schema) -> tuple[str, ...]:

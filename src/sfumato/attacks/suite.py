@@ -2,11 +2,12 @@
 
 Source    Ours; the protocol is that of base.py.
 Claim     Every registered attack is run that fits the releases, or is listed with the reason why not; one that fails is
-          listed too. The gains are ranked, the largest first. Without controls nothing is called a gain, unless the
-          mechanism is given: then half of the people are published anew, and the other half are the controls of that
-          release.
+          listed too. Of several releases each is attacked alone, and named; attacks on several take them all. The gains
+          are ranked, the largest first. Without controls nothing is called a gain, unless the mechanism is given: then
+          half of the people are published anew, and the other half are the controls of that release.
 Because   what is true of everybody is found out about people in no release, too, and only they can show it.
 Checked   tests/claims/test_attack_suite.py::test_every_attack_is_run_or_says_why_not
+          tests/claims/test_attack_suite.py::test_each_of_several_releases_is_attacked
           tests/claims/test_attack_suite.py::test_without_a_control_nothing_is_called_a_gain
           tests/claims/test_attack_suite.py::test_a_rehearsal_makes_its_own_controls
           tests/claims/test_attack_suite.py::test_one_attack_that_fails_takes_no_other_along
@@ -17,13 +18,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from sfumato.attacks.base import NOT_BETTER, Attack, Fit, Gain, Knowledge, percent
-from sfumato.attacks.case import known_names, victims
+from sfumato.attacks.case import known_names, refuse_unspeakable, victims
 from sfumato.attacks.registry import REGISTRY
 from sfumato.counts import Table, holdout
 from sfumato.declare import says
@@ -112,11 +113,11 @@ class Suite:
         for gain in self.gains:
             lines += [
                 "",
-                f"{gain.attack}: {gain.sentence} {gain.beside}".rstrip(),
+                f"{gain.name}: {gain.sentence} {gain.beside}".rstrip(),
                 f"  What would stop it: {gain.stops}.",
             ]
             lines += [f"  {note}" for note in gain.notes]
-            if not gain.better_than_baseline:
+            if gain.baseline.trials and not gain.better_than_baseline:
                 lines.append(f"  {NOT_BETTER} ({percent(gain.baseline.rate)}).")
         lines += ["", *(f"Not run: {name} ({why})." for name, why in self.skipped.items())]
         lines.append("Confidential: computed from the original.")
@@ -140,7 +141,11 @@ def attack_all(
     """
     _refuse_other_order(releases, table)
     made = [releases] if isinstance(releases, Release) else list(releases)
+    refuse_unspeakable(table, control)
     if again is not None:
+        if len(made) > 1:
+            rule = "runs one mechanism, and several releases were given"
+            raise ParameterError("again", type(again).__name__, rule, hint="give one release")
         if control is not None:
             raise ParameterError("again", type(again).__name__, "makes its own controls", hint="leave control out")
         table, control = holdout(table, seed=seed)
@@ -150,18 +155,19 @@ def attack_all(
     for release in made:
         refuse_unmatched(release, table.schema)  # each attack would be listed as not run, as if it did not fit
     known = knowledge or Knowledge()
-    chosen = _chosen(attacks)
+    tries = [one for attack in _chosen(attacks).values() for one in _tries(attack, made)]
     gains, skipped = [], {}
     failed: SfumatoError | None = None
-    for at, (name, attack) in enumerate(chosen.items()):
+    for at, (attack, which, attacked) in enumerate(tries):
+        name = f"{attack.name}, {which}" if which else attack.name
         if progress is not None:
-            progress(at / len(chosen), name)
-        fit = _fits(attack, made, table, asked=attacks is not None)
+            progress(at / len(tries), name)
+        fit = _fits(attack, attacked, table, asked=attacks is not None)
         if not fit:
             skipped[name] = fit.why_not
             continue
         try:
-            gains.append(attack.run(made, known, table, control, seed=seed))
+            gains.append(replace(attack.run(attacked, known, table, control, seed=seed), release=which))
         except NotComparable as error:
             skipped[name] = str(error).rstrip(".")
         except SfumatoError as error:  # the others are still worth having
@@ -174,7 +180,11 @@ def attack_all(
     return Suite(
         tuple(sorted(gains, key=_rank, reverse=True)),
         skipped=skipped,
-        distances=_distances(made[-1], table, control, known, seed),
+        distances={
+            f"{which}, {whose}" if which else whose: far
+            for which, release in _numbered(made)
+            for whose, far in _distances(release, table, control, known, seed).items()
+        },
         rehearsed=again is not None,
         controlled=control is not None,
     )
@@ -200,6 +210,18 @@ def _chosen(attacks: Sequence[str | Attack] | None) -> dict[str, Attack]:
         else:
             found[asked] = REGISTRY[asked]()
     return found
+
+
+def _numbered(releases: Sequence[Release]) -> list[tuple[str, Release]]:
+    """Return the releases with what each is called; nothing where there is one."""
+    return [(f"release {at}" if len(releases) > 1 else "", release) for at, release in enumerate(releases, 1)]
+
+
+def _tries(attack: Attack, releases: Sequence[Release]) -> list[tuple[Attack, str, list[Release]]]:
+    """Return what an attack is run on: all releases together, or each of them alone."""
+    if says(attack, "several"):
+        return [(attack, "", list(releases))]
+    return [(attack, which, [release]) for which, release in _numbered(releases)]
 
 
 def _fits(attack: Attack, releases: Sequence[Release], table: Table, *, asked: bool) -> Fit:

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sfumato.cli.options import completed_by, file_options, given_options, json_option, refuse_target
-from sfumato.cli.output import emit, say_lines, show_table
+from sfumato.cli.output import emit, say, say_lines, show_table
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from sfumato.attacks import Composition, Suite
     from sfumato.release.atomic import NewFile
 
@@ -82,7 +84,8 @@ def every(releases: tuple[str, ...], data: str, schema: str, **options: Any) -> 
     def table(path: str | None) -> Any:
         return None if path is None else sf.read(path, described, **given)
 
-    opened = sf.attacks.open_releases(releases, described, groups=options["groups"], counts=options["counts"])
+    paths = sf.attacks.release_paths(releases, described)
+    opened = sf.attacks.open_releases(paths, described, groups=options["groups"], counts=options["counts"])
     knowledge = sf.attacks.Knowledge(
         options["knows"] or None, attribute=options["attribute"], population=table(options["population"])
     )
@@ -97,25 +100,28 @@ def every(releases: tuple[str, ...], data: str, schema: str, **options: Any) -> 
             seed=options["seed"],
             progress=progress,
         )
+    named = {f"release {at}": str(path) for at, path in enumerate(paths, 1)} if len(paths) > 1 else {}
     if options["as_json"]:
-        emit({"ok": True, **found.to_json()})
+        emit({"ok": True, **found.to_json(), **({"releases": named} if named else {})})
     else:
-        _show(found)
+        _show(found, named)
 
 
-def _show(found: Suite) -> None:
-    """Print the table, then each attack in a sentence with what would stop it."""
+def _show(found: Suite, named: Mapping[str, str]) -> None:
+    """Print which release is which, the table, then each attack in a sentence with what would stop it."""
+    import math
+
     from sfumato.attacks.base import percent
 
+    for which, path in named.items():
+        say(f"{which.capitalize()}: {path}")
     rows = []
     for gain in found.gains:
         low, high = gain.interval
-        points = (
-            f"{100 * gain.value:.1f} [{100 * low:.1f}, {100 * high:.1f}]" if gain.controls is not None else "unknown"
-        )
+        points = "unknown" if math.isnan(gain.value) else f"{100 * gain.value:.1f} [{100 * low:.1f}, {100 * high:.1f}]"
         others = "" if gain.controls is None else percent(gain.controls.rate)
         about = gain.attribute or ""
-        rows.append((gain.attack, about, points, percent(gain.targets.rate), others, percent(gain.baseline.rate)))
+        rows.append((gain.name, about, points, percent(gain.targets.rate), others, percent(gain.baseline.rate)))
     show_table(rows, heads=("attack", "about", "gain, points", "in the table", "others", "guess"), right=(2, 3, 4, 5))
     say_lines(f"\n{found.describe()}")
 

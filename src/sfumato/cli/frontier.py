@@ -218,8 +218,8 @@ def show(front: Frontier, recommendation: Recommendation) -> None:
 
 
 def _gains(point: Point) -> list[str]:
-    """What an attacker gains, in a sentence for each attack."""
-    return [str(found["sentence"]) for found in point.attacks.values()]
+    """What an attacker gains, in a sentence for each attack, after what they were made on."""
+    return [point.rehearsal, *(str(found["sentence"]) for found in point.attacks.values())]
 
 
 def _mark(group: tuple[Point, ...], best: Point, rest: set[int]) -> str:

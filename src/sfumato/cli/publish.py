@@ -358,7 +358,7 @@ def _published(mechanism: Mechanism, schema: Any, options: dict[str, Any]) -> tu
         earlier = _earlier(mechanism, schema, options)
         warnings = [*budget_warnings(claim, schema, options["ledger"]), *list_warnings(mechanism, schema)]
         warnings += [*plan_warnings(mechanism, schema), *table_warnings(table, claim)]
-        if earlier == []:
+        if earlier == {}:
             known = schema.population or schema.name
             warnings.append(
                 f"the ledger knows no earlier release of the population {known}: nothing was looked back at"
@@ -557,7 +557,7 @@ def _mapping_file(options: dict[str, Any], place: Any) -> Any:
 
 
 def _earlier(mechanism: Mechanism, schema: Any, options: dict[str, Any]) -> Any:
-    """Open the releases of --against, before anything is spent.
+    """Open the releases of --against by their names, before anything is spent.
 
     To name one earlier release is not to have tried the others that the ledger knows: those are tried as well.
     """
@@ -566,12 +566,13 @@ def _earlier(mechanism: Mechanism, schema: Any, options: dict[str, Any]) -> Any:
     if options["against"]:
         known = [options["ledger"]] if options["ledger"] and not options["allow_repeated"] else []
         earlier = [*options["against"], *(path for path in known if Path(path).is_file())]
-        found = sf.attacks.open_releases(earlier, schema)
+        paths = sf.attacks.release_paths(earlier, schema)
+        found = sf.attacks.open_releases(paths, schema)
         asked = {name for names in mechanism.needs(schema) for name in names}
         carried = {attribute.name for release in found for attribute in release.carried}
         if found and not any(attribute.name in asked & carried for attribute in schema.sensitive):
             raise sf.NotComparable("no earlier release carries a sensitive attribute that this one would publish.")
-        return found
+        return dict(zip(map(str, paths), found, strict=True))
     if options["refuse"]:
         raise sf.ParameterError("refuse", "given", "needs --against", hint="--against earlier/")
     return None
@@ -579,14 +580,18 @@ def _earlier(mechanism: Mechanism, schema: Any, options: dict[str, Any]) -> Any:
 
 def _tried(release: Any, earlier: Any, table: Any, options: dict[str, Any]) -> Any:
     """Attack a release together with earlier ones before it is saved."""
-    import sfumato as sf
-
-    beside = sf.attacks.against(release, earlier, table, options.get("d", 4)) if earlier else None
+    beside = _beside(release, earlier, table, options) if earlier else None
     if beside is not None and options["refuse"]:
         beside.require()
     if beside is not None and not options["allow_repeated"]:
         beside.refuse_certain()
     return beside
+
+
+def _beside(release: Any, earlier: Any, table: Any, options: dict[str, Any]) -> Any:
+    import sfumato as sf
+
+    return sf.attacks.against(release, list(earlier.values()), table, options.get("d", 4), names=list(earlier))
 
 
 def _looked_back(release: Any, earlier: Any, table: Any, options: dict[str, Any], warnings: list[str]) -> Any:
@@ -598,7 +603,7 @@ def _looked_back(release: Any, earlier: Any, table: Any, options: dict[str, Any]
     found: list[Any] = []
 
     def look_back() -> None:
-        found.append(sf.attacks.against(release, earlier, table, options.get("d", 4)))
+        found.append(_beside(release, earlier, table, options))
 
     what = "could not be tried together with the earlier ones"
     return found[0] if after_saving(what, look_back, warnings, shown=not options["as_json"]) else None

@@ -164,6 +164,7 @@ class Table:
         "_engine",
         "_kept",
         "_kept_weights",
+        "_repeated",
         "_surplus",
         "driver_cells",
         "schema",
@@ -177,6 +178,7 @@ class Table:
         self._kept_weights: np.ndarray | None = None
         self._surplus: int | None = None
         self._derived: list[Derived] | None = None
+        self._repeated: list[Problem] | None = None
         self._engine: Engine | None = None
         self.driver_cells = DRIVER_CELLS
 
@@ -580,8 +582,10 @@ class Table:
         Only where the schema does not say who a row is about (`person`). A table of codes has no such columns.
         """
         self.require()
-        file = self._encoded.source or self._encoded.file
-        return [] if file is None else repeated_keys(file, self.schema, self._encoded.repeats)
+        if self._repeated is None:
+            file = self._encoded.source or self._encoded.file
+            self._repeated = [] if file is None else repeated_keys(file, self.schema, self._encoded.repeats)
+        return self._repeated
 
     def refuse_repeated_keys(self) -> None:
         """Raise when the file contradicts how many rows the schema says a person has."""

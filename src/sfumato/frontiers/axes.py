@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import pickle
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
@@ -20,6 +21,7 @@ from functools import partial
 from typing import Any, Literal
 
 from sfumato.attacks import REGISTRY as ATTACKS, Attack, Gain, Knowledge, composition
+from sfumato.attacks.case import whom
 from sfumato.counts import Table
 from sfumato.counts.encoded_columns import EncodedColumns
 from sfumato.declare import says
@@ -133,7 +135,10 @@ class Composed:
 
 @dataclass(frozen=True, slots=True)
 class Risk:
-    """A privacy axis that means the same on every kind of release: its words and what is counted."""
+    """A privacy axis that means the same on every kind of release: its words and what is counted.
+
+    In an attack's formula `{one}` and `{many}` stand for what the table's rows are: people only where each is another.
+    """
 
     words: str
     _: KW_ONLY
@@ -143,14 +148,14 @@ class Risk:
 RISKS = {
     "inference": Risk(
         "inference gain",
-        formula="share of people in the table whose sensitive value is guessed - share of people not in it, by the "
+        formula="share of {many} in the table whose sensitive value is guessed - share of {many} not in it, by the "
         "strongest attack",
     ),
     "membership": Risk(
         "membership gain",
-        formula="share of people in the table who are taken for members - share of people not in it who are",
+        formula="share of {many} in the table taken for members - share of {many} not in it taken for members",
     ),
-    "identity": Risk("identity risk", formula="chance to point at the right row of a person in the table, on average"),
+    "identity": Risk("identity risk", formula="chance to point at the right row of a {one} in the table, on average"),
     "proved": Risk(
         "proved bound", formula="(e^epsilon - 1 + 2 delta) / (e^epsilon + 1), 1 where nothing is proved of membership"
     ),
@@ -214,9 +219,14 @@ class Axis:
                 why_not = str(error).rstrip(".")
         if not gains:
             raise NotComparable(f"no {self.name} attack fits this release: {why_not}.")
-        found = _gained(max(gains, key=lambda gain: gain.value), targets, self.name)
+        found = _gained(max(gains, key=_tried_first), targets, str(self.measure))
         tried = {gain.attack: json_number(gain.value) for gain in gains}
         return replace(found, details={**found.details, "tried": tried}) if len(tried) > 1 else found
+
+
+def _tried_first(gain: Gain) -> tuple[bool, float]:
+    """What ranks gains; one that was tried on nothing has no value and comes last."""
+    return not math.isnan(gain.value), gain.value
 
 
 def attacks_of(harm: str) -> list[Attack]:
@@ -237,7 +247,7 @@ def _gained(gain: Gain, targets: Table, name: str) -> Measured:
     who = [
         {
             "who": {one.name: one.text(int(code)) for one, code in zip(known, records.codes[at], strict=True)},
-            "people": int(records.weight[at]),
+            "number": int(records.weight[at]),
             "chance": float(records.chance[at]),
         }
         for at in [at for at in records.worst(len(records)).tolist() if records.weight[at] > 0][:_EXPOSED]
@@ -259,7 +269,9 @@ def _gained(gain: Gain, targets: Table, name: str) -> Measured:
         details["by_attribute"] = {column: json_number(float(one.value)) for column, one in gain.by_attribute.items()}
     else:
         details.pop("attribute")
-    return Measured(gain.value, unit="", formula=RISKS[name].formula, interval=gain.interval, details=details)
+    counted = whom(targets)
+    formula = RISKS[name].formula.format(one=counted.one, many=counted.many)
+    return Measured(gain.value, unit="", formula=formula, interval=gain.interval, details=details)
 
 
 def axis_of(given: Any) -> Axis:

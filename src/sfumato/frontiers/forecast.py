@@ -66,6 +66,7 @@ def forecast(schema: Schema, mechanism: Mechanism) -> Forecast | None:
         columns=len(error.worst),
         rows=rows,
         declared=schema.rows is not None,
+        of=schema.rows if schema.rows is not None and schema.rows > rows else None,
         count=int(typical.get("count", 0)),
         off=float(typical.get("off", 0.0)),
     )

@@ -143,6 +143,15 @@ class Point:
             return ""
         return f"{'at least ' if self.at_least else ''}{count_of(self.people, *self.counted)}"
 
+    @property
+    def rehearsal(self) -> str:
+        """On what its attacks were made, in words; nothing where there were none."""
+        if not self.attacks:
+            return ""
+        runs = len(self.privacy.values)
+        first = f", in the first of {runs} draws (the figures are means of all)" if runs > 1 else ""
+        return f"Measured on a rehearsal with half of the table{first}; the other half are the others."
+
     def to_json(self) -> dict[str, Any]:
         """Return a plain mapping; the bound stands apart from what was measured."""
         return {
@@ -156,6 +165,7 @@ class Point:
             "utility": self.utility.to_json(),
             "risks": {name: one.to_json() for name, one in self.risks.items()},
             "attacks": dict(self.attacks),
+            **({"rehearsal": self.rehearsal} if self.attacks else {}),
             "answers": {name: one.to_json() for name, one in self.answers.items()},
             "typical": dict(self.typical),
             "people": self.people,

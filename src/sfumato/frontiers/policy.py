@@ -2,8 +2,9 @@
 
 Source    ours; the floor on k follows the practice of statistical offices and health agencies (5 and 11 are common).
 Claim     `breaches` is empty exactly if the release keeps every line: its smallest class holds at least k people (where
-          it publishes records in classes), every figure of `at_most` is at most its limit, and every table of `answer`
-          has an error of at most its limit. A figure that was not measured is an error, never a line that is kept.
+          it publishes records in classes; of buckets, its smallest group, whose quasi-identifiers are exact), every
+          figure of `at_most` is at most its limit, and every table of `answer` has an error of at most its limit. A
+          figure that was not measured is an error, never a line that is kept.
 Because   each line is one comparison with a figure of the point.
 Checked   tests/unit/frontiers/test_keeping_a_policy.py::test_a_release_is_kept_exactly_if_every_line_is
           tests/unit/frontiers/test_keeping_a_policy.py::test_what_was_not_measured_is_an_error
@@ -162,9 +163,10 @@ class Policy:
         found = []
         if point.people is not None and point.people < self.k:
             single, several = point.counted
-            shown = f"a class of {f'one {single}' if point.people <= 1 else f'{point.people} {several}'}"
+            kind = "a group" if point.buckets else "a class"
+            shown = f"{kind} of {f'one {single}' if point.people <= 1 else f'{point.people} {several}'}"
             if point.at_least:
-                shown = f"a class of which no more than {count_of(point.people, single, several)} can be shown"
+                shown = f"{kind} of which no more than {count_of(point.people, single, several)} can be shown"
             line = f"k at least {self.k}"
             found.append(Breach(line, asked=self.k, found=point.people, shown=shown))
         for name, limit in self.limits.items():

@@ -315,10 +315,11 @@ def _doubts(point: Point, policy: Policy) -> str:
     """Say where a gain is within its limit but its interval is not."""
     said = []
     for name, limit in policy.limits.items():
-        high = point.attacks.get(name, {}).get("interval", (0.0, 0.0))[1]
+        found = point.attacks.get(name, {})
+        high, counted = found.get("interval", (0.0, 0.0))[1], found.get("counted", "rows")
         if high > limit:
             said.append(
-                f"The {axis_words(name)} is an estimate: with this many people it may be as large as {high:.2g}."
+                f"The {axis_words(name)} is an estimate: with this many {counted} it may be as large as {high:.2g}."
             )
     stated = bool(policy.limits or policy.answers)
     free = [name for name in point.attacks if stated and name not in policy.limits]
@@ -517,7 +518,7 @@ def recommended(
     within = _within(taking_part, axes, limits)
     buckets = _within([point for point in left_out if not policy.breaches(point)], axes, limits)
     if not within:
-        raise _unreachable(taking_part, axes, limits, buckets=bool(buckets))
+        raise _unreachable(taking_part, axes, limits, policy, buckets=bool(buckets))
     rank, why = _rule(within, axes, limits, policy, attacked)
     best = min(within, key=rank)
     bucket = min(buckets, key=rank) if buckets and rank(min(buckets, key=rank)) < rank(best) else None
@@ -544,9 +545,15 @@ def _kept_words(policy: Policy, kept: Sequence[Point], among: int) -> str:
     verb = "keeps" if len(kept) == 1 else "keep"
     said = f"{len(kept)} of {count_of(among, 'release')} {verb} the {which} ({policy})."
     unasked = sum(point.people is None for point in kept)
-    if not unasked:
-        return said
-    return f"{said} k is not asked of the {count_of(unasked, 'release')} whose rows are noisy or synthetic."
+    if unasked:
+        said += f" k is not asked of the {count_of(unasked, 'release')} whose rows are noisy or synthetic."
+    if buckets := [point for point in kept if point.buckets]:
+        many = count_of(len(buckets), "bucket release")
+        said += (
+            f" Of the {many} k is asked of the groups that share their values: quasi-identifiers are exact there, and "
+            "no bucket release is k-anonymous."
+        )
+    return said
 
 
 def closest_of(points: Sequence[Point], policy: Policy) -> tuple[Point, tuple[Breach, ...]]:
@@ -645,7 +652,9 @@ def _nothing(buckets: Sequence[Point]) -> Infeasible:
     return Infeasible(asked, "none", why, hint=hint)
 
 
-def _unreachable(points: Sequence[Point], axes: tuple[Scale, Scale], limits: Limits, *, buckets: bool) -> Infeasible:
+def _unreachable(
+    points: Sequence[Point], axes: tuple[Scale, Scale], limits: Limits, policy: Policy, *, buckets: bool
+) -> Infeasible:
     """Name what was asked and the best there is on the axis that fails first."""
     x, y = axes
     asked = [limit_in_words(scale, limit) for scale, limit in zip(axes, limits, strict=True) if limit is not None]
@@ -654,9 +663,11 @@ def _unreachable(points: Sequence[Point], axes: tuple[Scale, Scale], limits: Lim
         best = min(points, key=_by_privacy(axes)).privacy.mean
     else:
         best = min(private, key=_by_utility(axes)).utility.mean
-    why = f"no release of the sweep has it (best {(y if private else x).words} shown)"
+    which = f"no release of the sweep that keeps the policy ({policy})"
+    if buckets:
+        which += " and keeps membership secret"
+    why = f"{which} has it (their best {(y if private else x).words} shown)"
     hint = "sweep stricter methods, or accept more"
     if buckets:
-        why = why.replace("no release of the sweep", "no release of the sweep that keeps membership secret")
         hint += f"; a bucket release has it: if it is no secret who is in the table, ask for buckets with {ASK}"
     return Infeasible(" and ".join(asked), best, why, hint=hint)

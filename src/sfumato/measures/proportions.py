@@ -87,6 +87,8 @@ class Share:
         return self.rate
 
     def __str__(self) -> str:
+        if not self.trials:
+            return "unknown (0 of 0)"
         low, high = self.interval
         counted = f"{self.successes:.1f}".removesuffix(".0")
         return f"{100 * self.rate:.2f} % ({100 * low:.2f} to {100 * high:.2f} %; {counted} of {self.trials})"

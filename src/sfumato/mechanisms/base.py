@@ -68,7 +68,7 @@ class Forecast:
     """How wrong a reader of a release is expected to be, found on stand-in rows that are made from the schema alone.
 
     `workload_error` is the mean total variation of tables by their number of columns; a count of `count` is off by
-    about `off`.
+    about `off`. Of more declared rows than are made, `of` is their number.
     """
 
     workload_error: float
@@ -77,6 +77,7 @@ class Forecast:
     columns: int
     rows: int
     declared: bool
+    of: int | None = None
     count: int
     off: float
 
@@ -88,6 +89,8 @@ class Forecast:
         'On 1,000 stand-in rows (assumed), tables of 3 columns are off by 5.2 % of the rows, a count of 50 by about 6.'
         """
         known = "declared" if self.declared else "assumed"
+        if self.of is not None:
+            known = f"{self.of:,} are declared"
         count = f", a count of {self.count:,} by about {self.off:,.0f}" if self.count else ""
         share = f"{100 * self.workload_error:.1f} % of the rows"
         found = f"On {self.rows:,} stand-in rows ({known}), tables of {self.columns} columns are off by {share}{count}."
@@ -101,6 +104,7 @@ class Forecast:
             "columns": self.columns,
             "rows": self.rows,
             "declared": self.declared,
+            **({} if self.of is None else {"of": self.of}),
             "count": self.count,
             "off": self.off,
             "describe": self.describe(),

@@ -319,6 +319,7 @@ def release_contents(
         "sample": panel.get("sample", {"columns": [], "rows": []}),
         "risks": {name: _risk(name, point) for name in point.risks},
         "attacks": [_attack(name, found) for name, found in point.attacks.items()],
+        "rehearsal": point.rehearsal,
         "people": "" if point.people is None else f"{point.people:,}",
         "smallest": point.smallest,
         "at_least": point.at_least,
@@ -359,7 +360,7 @@ def _attack(name: str, found: Mapping[str, Any]) -> dict[str, Any]:
     exposed = [
         {
             "who": ", ".join(f"{column} {value}" for column, value in one["who"].items()),
-            "people": f"{int(one['people']):,}",
+            "number": f"{int(one['number']):,}",
             "chance": _chance(float(one["chance"])),
         }
         for one in found["who"]
@@ -718,6 +719,7 @@ def _recommendation(
         "at_least": point.at_least,
         "counted": point.counted,
         "attacks": [_attack(name, found) for name, found in point.attacks.items()],
+        "rehearsal": point.rehearsal,
         "identity": _identity(point.panel.get("identity", {}), point.counted),
         "classes": [
             {**one, "share": in_percent(one["share"]) if "share" in one else ""}

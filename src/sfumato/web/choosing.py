@@ -540,7 +540,11 @@ def _gains(risks: Mapping[str, Any]) -> list[str]:
     means = {name: (risks.get(name) or {}).get("mean") for name in _GAINS}
     found = {name: mean for name, mean in means.items() if isinstance(mean, int | float)}
     ordered = sorted(found, key=lambda name: -found[name])
-    return [f"an attacker {_GAINS[name]} {100 * found[name]:.2g} points more often" for name in ordered]
+    return [f"an attacker {_GAINS[name]} {_more(found[name])} often" for name in ordered]
+
+
+def _more(gain: float) -> str:
+    return f"{100 * gain:.2g} points more" if gain > 0 else "no more"
 
 
 def _breaks(point: Mapping[str, Any]) -> str:

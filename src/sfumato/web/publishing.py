@@ -377,18 +377,21 @@ def together(answer: Any, words: Sequence[str]) -> dict[str, Any] | None:
     if not isinstance(held, Mapping):
         return None
     exposed, alone, certain, rows, d = (int(held[key]) for key in ("people", "alone", "certain", "rows", "d"))
-    whom = str(held["counted"])
+    # An answer without `of` is of an older version, which counted rows.
+    every, whom = (int(held["of"]), str(held["counted"])) if "of" in held else (rows, "rows")
     few = f"left with fewer than {d} possible values of a private column, the true one among them"
-    said = f"None of {rows:,} {whom} is {few}; {alone:,} by this release alone."
+    said = f"None of {every:,} {whom} is {few}; {alone:,} by this release alone."
     if exposed:
-        many = f"{exposed:,} of {rows:,} {whom} {'is' if exposed == 1 else 'are'}"
+        many = f"{exposed:,} of {every:,} {whom} {'is' if exposed == 1 else 'are'}"
         said = f"{many} {few}, {certain:,} of them with one value; {alone:,} by this release alone."
+    named = [text for flag, text in pairwise(words) if flag == "--against"]
     return {
-        "names": [Path(text).name for flag, text in pairwise(words) if flag == "--against"],
+        "names": [Path(text).name for text in held.get("names") or named],
         "exposed": exposed,
         "alone": alone,
         "certain": certain,
         "rows": rows,
+        "of": every,
         "counted": whom,
         "text": [said, *(_guessed(name, one, whom) for name, one in held["attributes"].items()), *held["notes"]],
     }

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import polars as pl
 import pytest
 from tests.claims.paper_tables import TABLE_1A, TABLE_1B, TABLE_2A, TABLE_2B, paper_schema, people
@@ -137,3 +138,18 @@ def test_columns_that_cannot_be_matched_are_refused_by_every_attack(tmp_path):
             attack()
         assert "the table's zip is not in the release" in str(no.value)
     sf.attacks.composition([first, first], victims)
+
+
+def test_victims_in_no_class_are_not_called_safe(tmp_path):
+    schema = paper_schema()
+    victims = people(TABLE_1A)
+    few = {name: column[:4] for name, column in TABLE_2A.items()}  # the women are in no class
+    release = sf.Release.read(write(tmp_path / "a.csv", few), schema)
+    found = sf.attacks.composition([release, release], victims)
+    assert found.tally.unmatched.successes == 4
+    told = found.describe()
+    assert f"In no class of any release: {found.tally.unmatched}" in told
+    assert "Fewer than" not in told
+    assert "1 to 3 left: " in told
+    with pytest.raises(sf.ParameterError, match="0 rows"):
+        sf.attacks.composition([release, release], victims.take(np.zeros(0, int)))

@@ -6,11 +6,14 @@ from dataclasses import replace
 
 import pytest
 from hypothesis import given, strategies as st
+from tests.claims.planted_people import PLANTED, drawn
 
 import sfumato as sf
+from sfumato.cli.frontier import _gains
+from sfumato.counts import Table
 from sfumato.errors import Infeasible
 from sfumato.frontiers import AxisMeasure, Frontier, Point, Spread
-from sfumato.frontiers.recommend import Anchors
+from sfumato.frontiers.recommend import Anchors, _doubts
 from sfumato.frontiers.result import with_efficient
 
 
@@ -105,6 +108,62 @@ def test_it_is_said_of_how_many_releases_k_is_not_asked():
     assert "k is not asked" not in frontier_of(SOME, people=7).recommend().reason
     said = "k is not asked of the 6 releases whose rows are noisy or synthetic."
     assert said in frontier_of(SOME).recommend().reason
+
+
+def test_what_no_release_has_is_said_of_those_that_keep_the_policy():
+    """The best shown is that of the releases that keep the policy; another of the sweep has what was asked for."""
+    front = frontier_of([(0.5, 0.01), (0.1, 0.3)])
+    small, large = front.points
+    front = replace(front, points=(replace(small, people=2), replace(large, people=40)))
+    with pytest.raises(Infeasible, match=r"no release .* keeps the policy \(k at least 5\) has it") as caught:
+        front.recommend(utility_loss=0.1)
+    assert caught.value.best == 0.3
+
+
+def test_buckets_are_not_said_to_be_k_anonymous():
+    front = frontier_of([(0.1, 0.1), (0.2, 0.2)])
+    bucket, other = front.points
+    front = replace(front, points=(replace(bucket, people=8, form="buckets"), replace(other, people=8)))
+    assert "Of the 1 bucket release" in front.recommend(membership_public=True).reason
+    assert "no bucket release is k-anonymous" in front.recommend(membership_public=True).reason
+    assert "k-anonymous" not in front.recommend().reason
+
+
+def test_attacks_say_what_they_were_made_on():
+    one = frontier_of([(0.1, 0.1)], attacks={"inference": {"sentence": "An attacker guesses.", "interval": (0, 0)}})
+    (point,) = one.points
+    assert "half of the table" in point.rehearsal
+    assert "draws" not in point.rehearsal
+    assert point.to_json()["rehearsal"] == point.rehearsal
+    assert _gains(point)[0] == point.rehearsal
+    assert "the first of 3 draws" in replace(point, privacy=Spread((0.1, 0.2, 0.3))).rehearsal
+    assert replace(point, attacks={}).rehearsal == ""
+
+
+@pytest.mark.parametrize(("stated", "counted"), [(True, "people"), (False, "rows")])
+def test_rows_are_not_called_people(stated, counted):
+    rows = drawn(1, 120)
+    table = Table.from_codes(replace(PLANTED, rows_per_person=1, rows_stated=stated), rows)
+    assert table.schema.unit == ("person" if stated else "row")
+    front = sf.frontier(
+        table,
+        [sf.Mondrian(sf.KAnonymity(10))],
+        privacy=["inference", "membership", "identity"],
+        policy=sf.Policy(at_most={"inference": "0.5"}),
+        workers=0,
+        progress=False,
+        panels=False,
+    )
+    said = [axis.formula for axis in front.axes]
+    (point,) = front.points
+    attack = point.attacks["inference"]
+    doubtful = replace(point, attacks={"inference": {**attack, "interval": (0.0, 0.9)}})
+    said.append(_doubts(doubtful, front.policy))
+    other = "rows" if counted == "people" else "people"
+    assert f"share of {counted} in the table" in said[0]
+    assert f"this many {counted} it may be as large as 0.9" in said[-1]
+    assert not any(f"of {other}" in text or f"many {other}" in text for text in said)
+    assert all("people" not in one for one in attack["who"])
 
 
 def test_what_can_not_be_published_is_not_recommended(clinic):

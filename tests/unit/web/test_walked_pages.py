@@ -71,6 +71,7 @@ def test_the_largest_gain_is_named_first():
         "Every group has at least 5 rows; an attacker tells who is in the table 42 points more often; "
         "an attacker guesses a private value 2 points more often."
     )
+    assert "a private value no more often." in _in_words({**point, "risks": {"inference": {"mean": -0.03}}})["text"]
 
 
 def test_an_attack_without_a_try_is_not_shown_as_a_result():

@@ -2,10 +2,12 @@
 
 Source    the dLink paper, definition 3 (privacy breach), turned into a check before publishing.
 Claim     Counts the rows of the table whose own value is among at least one and fewer than d values left, after
-          intersecting the new release with all earlier ones, for any sensitive attribute. Where the table has fewer
-          than d values of an attribute, their number takes the place of d: nobody could keep more.
+          intersecting the new release with all earlier ones, for any sensitive attribute. Where the table names people,
+          it counts those who have such a row. Where the table has fewer than d values of an attribute, their number
+          takes the place of d: nobody could keep more.
 Because   a person who truly is in all of them keeps their own value; where it is gone, they were not in all.
 Checked   tests/claims/test_composition_against.py::test_counts_people_below_d
+          tests/claims/test_composition_against.py::test_people_are_counted_once_where_the_table_names_them
           tests/claims/test_composition_against.py::test_d_is_at_most_the_number_of_values
           tests/claims/test_composition_against.py::test_people_who_are_not_in_the_earlier_release_do_not_count
           tests/surfaces/test_attack_command.py::test_refuse_stops_before_anything_is_written
@@ -26,8 +28,8 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.attacks.base import Knowledge
-from sfumato.attacks.case import known_names
+from sfumato.attacks.base import PEOPLE, Knowledge, Whom
+from sfumato.attacks.case import known_names, whom
 from sfumato.attacks.composing.composition import Composition, composition
 from sfumato.claims import Claim
 from sfumato.counts import Table, read
@@ -38,7 +40,7 @@ from sfumato.release import Release
 from sfumato.schema import Schema
 from sfumato.visible import visible
 
-__all__ = ["Against", "against", "open_releases", "read_victims"]
+__all__ = ["Against", "against", "open_releases", "read_victims", "release_paths"]
 
 
 # Releases and victims from files: folders of ours, a ledger, anyone's CSV, a list of people and what is known of
@@ -70,8 +72,7 @@ def open_releases(
     A ledger stands for all releases that were saved with it and share people with the schema's population. What is
     named twice is opened once.
     """
-    named = {Path(every).resolve(): every for path in paths for every in _saved(path, schema)}
-    paths = list(named.values())
+    paths = release_paths(paths, schema)
     folders = [Path(path).is_dir() for path in paths]
     found = {at: Release.load(path, schema=schema) for at, path in enumerate(paths) if folders[at]}
     known = schema if schema is not None else next((release.schema for release in found.values()), None)
@@ -84,6 +85,11 @@ def open_releases(
             )
         found[at] = Release.read(path, known, groups=groups, counts=counts)
     return [found[at] for at in range(len(paths))]
+
+
+def release_paths(paths: Sequence[str | PathLike[str]], schema: Schema | None = None) -> list[str | PathLike[str]]:
+    """Return the folders and tables that `open_releases` opens, in its order."""
+    return list({Path(every).resolve(): every for path in paths for every in _saved(path, schema)}.values())
 
 
 def _saved(path: str | PathLike[str], schema: Schema | None) -> Sequence[str | PathLike[str]]:
@@ -126,18 +132,24 @@ def read_victims(data: Any, schema: Schema, *, known: Sequence[str] | None = Non
 
 @dataclass(frozen=True)
 class Against:
-    """`people` rows of the table are below d together, `alone` already by the new release. Confidential."""
+    """`people` of `of` are below d together, `alone` already by the new release. Confidential.
+
+    They are people where the table says whose its rows are, each counted once; else rows.
+    """
 
     people: int
     _: KW_ONLY
     alone: int
     certain: int
     rows: int
+    of: int
+    whom: Whom
     d: int
     earlier: int
     estimates: Mapping[str, Composition]
     claim: Claim
     newly: int = 0
+    names: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     confidential: bool = True
 
@@ -146,6 +158,11 @@ class Against:
         """Whether nobody is below d."""
         return self.people == 0
 
+    @property
+    def _counted(self) -> tuple[str, str]:
+        """What the figures count, in words: rows are records, whosever they are."""
+        return (self.whom.one, self.whom.many) if self.of < self.rows else ("record", "records")
+
     def require(self) -> None:
         """Raise `Infeasible` when anyone is below d; a release under differential privacy cannot be vetoed so."""
         self.claim.refuse_veto("require")
@@ -153,7 +170,8 @@ class Against:
             return
         least = min(int(found.records.left[_exposed(found)].min(initial=self.d)) for found in self.estimates.values())
         why = (
-            f"{self.people} of {self.rows} records keep fewer together with {count_of(self.earlier, 'earlier release')}"
+            f"{self.people} of {self.of} {self._counted[1]} keep fewer together with "
+            f"{count_of(self.earlier, 'earlier release')}"
         )
         hint = "merge classes with dlink, ask for a larger k, or publish under differential privacy"
         raise Infeasible(f"at least {self.d} values left to everyone", least, why, hint=hint)
@@ -167,7 +185,8 @@ class Against:
         self.claim.refuse_veto("refuse_certain")
         if not self.newly:
             return
-        are = count_of(self.newly, "record is", "records are")
+        one, many = self._counted
+        are = count_of(self.newly, f"{one} is", f"{many} are")
         rule = (
             f"{are} left with one value by this release together with {count_of(self.earlier, 'earlier one')}, which "
             "neither reveals alone: anyone who knows the quasi-identifiers learns it"
@@ -179,9 +198,10 @@ class Against:
 
     def describe(self) -> str:
         """Say whether the new release adds to what the earlier ones give away."""
-        first = f"None of {self.rows} records is left with fewer than {self.d} values"
+        many = self._counted[1]
+        first = f"None of {self.of} {many} is left with fewer than {self.d} values"
         if not self.holds:
-            first = f"{self.people} of {self.rows} records are left with fewer than {self.d} values"
+            first = f"{self.people} of {self.of} {many} are left with fewer than {self.d} values"
             first += f" ({self.certain} of them with one)"
         others = count_of(self.earlier, "earlier one")
         beside = f"{first} by this release together with {others}; {self.alone} by this one alone."
@@ -195,9 +215,11 @@ class Against:
             "certain": self.certain,
             "newly": self.newly,
             "rows": self.rows,
+            "of": self.of,
             "d": self.d,
             "earlier": self.earlier,
-            "counted": next(found.whom.many for found in self.estimates.values()),
+            "names": list(self.names),
+            "counted": self.whom.many,
             "holds": self.holds,
             "notes": list(self.notes),
             "attributes": {name: found.to_json() for name, found in self.estimates.items()},
@@ -205,11 +227,13 @@ class Against:
         }
 
 
-def against(release: Release, earlier: Release | Sequence[Release], table: Table, d: int = 4) -> Against:
+def against(
+    release: Release, earlier: Release | Sequence[Release], table: Table, d: int = 4, *, names: Sequence[str] = ()
+) -> Against:
     """Attack a new release together with earlier ones on every row of its table.
 
     Each sensitive attribute is tried with the earlier releases that carry it; classes are found by label, as an
-    outsider finds them.
+    outsider finds them. `names` says what the earlier releases are called.
     """
     others = [earlier] if isinstance(earlier, Release) else list(earlier)
     if not others:
@@ -240,16 +264,25 @@ def against(release: Release, earlier: Release | Sequence[Release], table: Table
         alone |= _exposed(own)
     if not estimates:
         raise NotComparable("no earlier release carries a sensitive attribute of this table.")
+    counted = whom(table)
+    persons = table.persons() if table.schema.several and counted is PEOPLE else None
+
+    def many(rows: np.ndarray) -> int:
+        return int(rows.sum()) if persons is None else len(np.unique(persons[rows]))
+
     return Against(
-        int(below.sum()),
-        alone=int(alone.sum()),
-        certain=int(certain.sum()),
+        many(below),
+        alone=many(alone),
+        certain=many(certain),
         rows=table.rows,
+        of=many(np.ones(table.rows, bool)),
+        whom=counted,
         d=max(found.d for found in estimates.values()),
         earlier=len(others),
         estimates=estimates,
         claim=release.claim,
-        newly=int(newly.sum()),
+        newly=many(newly),
+        names=tuple(names),
         notes=tuple(notes),
     )
 

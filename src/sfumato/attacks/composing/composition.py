@@ -29,7 +29,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from sfumato.attacks.base import FITS, Exposure, Fit, Gain, Harm, Whom
-from sfumato.attacks.case import Case, one_row_each, run, whom
+from sfumato.attacks.case import Case, one_row_each, refuse_unspeakable, run, whom
 from sfumato.attacks.composing.narrowing import Narrowed, PriorBelief, by_home, by_label, narrow
 from sfumato.counts import Table
 from sfumato.counts.recoding import row_ids
@@ -110,6 +110,9 @@ def composition(
     least = whole("d", d, least=2, hint="the paper uses 4")
     if isinstance(releases, Release) or not releases:
         raise ParameterError("releases", "one" if releases else "none", "must be a list", hint="[a, b]")
+    if not victims.rows:
+        raise ParameterError("victims", "0 rows", "is empty", hint="a row for each person who is in all releases")
+    refuse_unspeakable(victims, control)
     each = {
         name: _composition(releases, victims, name, least, reading, control, prior)
         for name in _confidential(releases, victims.schema, attribute)
@@ -499,7 +502,7 @@ class Composition:
             notes=self.notes,
             details={
                 "one value left": self.tally.one.to_json(),
-                f"fewer than {self.d} left": self.tally.below_d.to_json(),
+                f"at least 1 and fewer than {self.d} left": self.tally.below_d.to_json(),
             },
             by_attribute={name: one.gain for name, one in self.by_attribute.items()}
             if len(self.by_attribute) > 1
@@ -532,16 +535,24 @@ class Composition:
     def describe(self) -> str:
         """Say in plain words what the releases together give away."""
         size = f"{count_of(len(self.alone), 'release')}, {count_of(self.tally.one.trials, 'victim')}"
+        few = "1" if self.d == 2 else f"1 to {self.d - 1}"
         lines = [
             f"Composition attack on {self.attribute}: {size}, classes found by {self.reading}.",
             f"Exactly one value left: {self.tally.one}.",
-            f"Fewer than {self.d} left: {self.tally.below_d}.",
+            f"{few} left: {self.tally.below_d}.",
         ]
+        if self.tally.nothing.successes:
+            lines.append(f"None left, so that they are not in all releases: {self.tally.nothing}.")
+        if self.tally.unmatched.successes:
+            lines.append(
+                f"In no class of any release: {self.tally.unmatched}. Nothing is known of them; what is left to them "
+                "is every value in the releases."
+            )
         if self.tally.right is not None and self.tally.exposed is not None:
             lines.append(f"One left and it is the true one: {_percent(self.tally.right)} %.")
-            lines.append(f"Fewer than {self.d} left, the true one among them: {_percent(self.tally.exposed)} %.")
+            lines.append(f"{few} left, the true one among them: {_percent(self.tally.exposed)} %.")
         lines += [
-            f"Release {at} alone: one left to {_percent(part.one)} %, below {self.d} {_percent(part.below_d)} %."
+            f"Release {at} alone: one left to {_percent(part.one)} %, {few} to {_percent(part.below_d)} %."
             for at, part in enumerate(self.alone, 1)
         ]
         if self.control is not None:
@@ -558,7 +569,7 @@ class Composition:
         if len(self.by_attribute) > 1:
             lines.append(f"{self.attribute} is given away most of {count_of(len(self.by_attribute), 'attribute')}:")
             lines += [
-                f"  {name}: one left to {_percent(one.tally.one)} %, below {self.d} {_percent(one.tally.below_d)} %."
+                f"  {name}: one left to {_percent(one.tally.one)} %, {few} to {_percent(one.tally.below_d)} %."
                 for name, one in self.by_attribute.items()
             ]
         lines.append("Confidential: computed from the original. One value left is certainty only for true members.")
