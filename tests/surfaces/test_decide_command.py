@@ -92,7 +92,7 @@ role = "identifier"
         (DRAFTED, ["rows"], {}, "row", 0),
         (DRAFTED, ["mrn", "2"], {"person": "mrn", "rows_per_person": 2}, "person", 0),
         (DRAFTED, ["0", "-1", "everybody", "s"], {}, "row", 2),
-        (KEYED, ["", "", "", ""], {"person": "mrn"}, "row", 1),
+        (KEYED, ["", "", "", ""], {"person": "mrn"}, "person", 1),  # by a key that is still a question
         (KEYED, ["", "yes"], {"person": "mrn"}, "person", 0),
         (KEYED, ["", "rows"], {}, "row", 0),
     ],
@@ -105,6 +105,7 @@ def test_who_a_row_is_about_is_never_assumed(schema, monkeypatch, capsys, draft,
     assert {key: found[key] for key in ("person", "rows_per_person") if key in found} == held
     assert len(found.get("decide", [])) == left
     assert Schema.parse(found).unit == unit
+    assert Schema.parse(found).person_in_question == bool(found.get("person") and left)
 
 
 def test_json_lists_and_asks_nothing(schema, capsys):

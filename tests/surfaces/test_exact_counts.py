@@ -63,7 +63,7 @@ def test_counts_that_are_practically_exact_are_said_to_be(method, files, tmp_pat
     for text in (written, verdict, sf.Release.load(out).fingerprints().describe(), answer):
         assert "a row is very likely a record" in " ".join(text.split())
         assert "may or may not be a person" not in text
-    assert "rows are counted as people, as the publisher declares" in verdict
+    assert "nobody is taken to have more than 1 row, as the publisher declares" in verdict
     dry = CliRunner().invoke(app, ["publish", method[0], *files, *asked, "--dry-run"])
     assert EXACT in " ".join(dry.output.split())
 
@@ -82,12 +82,12 @@ def test_at_epsilon_one_nothing_of_it_is_said(files, tmp_path) -> None:
 def test_verify_says_on_whose_word_a_draw_protects_people(tmp_path) -> None:
     """Of a differentially private release nothing said that rows are people on the publisher's word."""
     rows = {"town": list("abcd") * 50, "illness": ["none"] * 200, "key": [f"p{at // 2}" for at in range(200)]}
-    word, trust = "as the publisher declares", "people are counted as the publisher declared them"
+    word, kept = "nobody is taken to have more than 1 row, as the", "at most 2 rows of each person went into it, as the"
     stated = SCHEMA.replace("rows_per_person = 1\n", "")
     key = '[attribute.key]\nrole = "identifier"\n'
     for name, text, said, unsaid in (
-        ("trusted", SCHEMA, word, trust),
-        ("keyed", f'person = "key"\nrows_per_person = 2\n{stated}{key}', trust, word),
+        ("trusted", SCHEMA, word, kept),
+        ("keyed", f'person = "key"\nrows_per_person = 2\n{stated}{key}', kept, word),
         ("rows", stated, "not checkable on the file", "the publisher"),
     ):
         schema = sf.Schema.parse(tomllib.loads(text))
@@ -96,6 +96,10 @@ def test_verify_says_on_whose_word_a_draw_protects_people(tmp_path) -> None:
         verdict = str(sf.verify(out))
         assert said in verdict, name
         assert unsaid not in verdict, name
+        assert "counted" not in verdict.replace("not accounted", ""), name  # nothing was
+        asked = str(sf.verify(out, requirement=sf.KAnonymity(2)))
+        assert "counted as" not in asked, name
+        assert "people are counted" not in asked, name
 
 
 def test_the_bound_is_an_expected_error_of_a_twentieth() -> None:

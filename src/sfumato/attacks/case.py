@@ -96,7 +96,7 @@ def victims(
 def whom(table: Table, *, all_rows: bool = False) -> Whom:
     """Return what `victims` of a table are, or with `all_rows` its rows: people only where each is a different one."""
     schema = table.schema
-    if schema.unit != "person":
+    if schema.unit != "person" or schema.person_in_question:
         return ROWS
     if not schema.several:
         return PEOPLE if schema.rows_per_person == 1 else ROWS

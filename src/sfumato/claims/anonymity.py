@@ -21,8 +21,9 @@ from fractions import Fraction
 from typing import ClassVar
 
 from sfumato.claims.classes import BoolArray, Classes, Figure, each_exactly, largest_ratio
-from sfumato.claims.requirement import Found, Requirement, Unit
+from sfumato.claims.requirement import Found, Requirement, Unit, shared_by
 from sfumato.declare import Rational, Whole, declare, parameter
+from sfumato.errors import count_of
 from sfumato.exact import plain
 
 __all__ = ["AlphaK", "KAnonymity", "anonymity_parts", "shares_at_most"]
@@ -74,7 +75,8 @@ class KAnonymity(Requirement):
 
 def _counted(number: int, unit: Unit) -> str:
     # Who is who is in no published file: by key or by row, people are what the publisher counted.
-    return f"{number} people, as the publisher counts them" if unit == "person" else f"{number} rows"
+    people = f"{count_of(number, 'person', 'people')}, as the publisher counts them"
+    return people if unit == "person" else count_of(number, "row")
 
 
 def anonymity_parts(requirement: Requirement) -> tuple[Requirement, ...]:
@@ -136,7 +138,7 @@ class AlphaK(Requirement):
         """Say in one plain sentence what is required, with the formula."""
         return (
             f"Every class holds at least {_counted(self.k, unit)}, and no sensitive value is that of more than "
-            f"{plain(self.alpha)} of them: n >= {self.k} and max p <= {plain(self.alpha)}."
+            f"{plain(self.alpha)} of the {shared_by(unit)}: n >= {self.k} and max p <= {plain(self.alpha)}."
         )
 
     def __str__(self) -> str:

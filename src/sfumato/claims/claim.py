@@ -242,7 +242,9 @@ class Claim:
     def describe(self) -> str:
         """Say in plain words what is promised, under which relation, on which assumptions, and what is not said."""
         how = {
-            "checked": "Anyone can check it on the published file.",
+            "checked": "Anyone can check it on the published file."
+            if self.unit == "row"
+            else "Anyone can check it on the published file, with the people as the publisher counts them.",
             "proved": "It is proved for the mechanism; a file cannot show it.",
             "estimate": "It is an estimate, and can be wrong.",
             "none": "Not for publication.",

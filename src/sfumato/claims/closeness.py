@@ -26,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.claims.classes import BoolArray, Classes, Figure, each_exactly, largest_ratio
-from sfumato.claims.requirement import Requirement, Unit
+from sfumato.claims.requirement import Requirement, Unit, counted_once
 from sfumato.declare import Rational, declare, parameter
 from sfumato.exact import plain
 
@@ -121,8 +121,9 @@ class TCloseness(Requirement):
             )
         else:
             name, formula = "earth mover's distance", "EMD(P, Q), between 0 and 1"
+        whole = "the whole published table" if unit == "person" else "all published rows"
         return (
-            f"In every class the sensitive values are distributed as in all published rows, up to a distance: "
+            f"In every class the sensitive values{counted_once(unit)} are distributed as in {whole}, up to a distance: "
             f"{name} at most {plain(self.t)}; {formula}."
         )
 

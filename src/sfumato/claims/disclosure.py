@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.claims.classes import BoolArray, Classes, Figure
-from sfumato.claims.requirement import Requirement, Unit
+from sfumato.claims.requirement import Requirement, Unit, shared_by
 from sfumato.declare import Rational, declare, hold, parameter
 from sfumato.exact import plain
 
@@ -90,10 +90,12 @@ class SemanticPrivacy(Requirement):
         delta = plain(self.delta)
         two = self.sides == "two"
         formula = f"|ln(p / q)| < {delta}" if two else f"ln(p / q) < {delta}"
-        change = "more often or more rarely" if two else "more often"
+        change = "occurs more often or more rarely" if two else "occurs more often"
+        if unit == "person":
+            change = f"is that of a larger{' or smaller' if two else ''} share of the {shared_by(unit)}"
         absent = "must not occur" if self.absent == "fail" else "is passed over"
         return (
-            f"In every class no sensitive value occurs {change} than overall by a factor e^{delta} or more: "
+            f"In every class no sensitive value {change} than overall by a factor e^{delta} or more: "
             f"{formula}; a value that a class lacks altogether {absent}."
         )
 

@@ -29,9 +29,9 @@ import numpy.typing as npt
 
 from sfumato.claims.anonymity import shares_at_most
 from sfumato.claims.classes import BoolArray, Classes, Figure, each_exactly, largest_ratio
-from sfumato.claims.requirement import Requirement, Unit, shared_by
+from sfumato.claims.requirement import Requirement, Unit, counted_once, shared_by
 from sfumato.declare import MaybeRational, Rational, declare, parameter
-from sfumato.errors import ParameterError
+from sfumato.errors import ParameterError, count_of
 from sfumato.exact import plain, whole
 
 __all__ = ["LDiversity"]
@@ -145,15 +145,16 @@ class LDiversity(Requirement):
             whose = shared_by(unit)
             return f"In every class no sensitive value is that of more than {share} of the {whose}: max p <= 1/{level}."
         if self.kind == "distinct":
-            return f"Every class holds at least {level} different sensitive values."
+            return f"Every class holds at least {count_of(level, 'sensitive value', 'different sensitive values')}."
         if self.kind == "entropy":
             return (
-                f"In every class the sensitive values are as mixed as {level} equally frequent ones: "
-                f"-sum p ln p >= ln {level}."
+                f"In every class the sensitive values{counted_once(unit)} are as mixed as {level} equally frequent "
+                f"ones: -sum p ln p >= ln {level}."
             )
         return (
-            f"In every class the most frequent sensitive value is rarer than {plain(self.c or Fraction())} times "
-            f"all values from the {level}th most frequent on together: r_1 < c (r_l + ... + r_m)."
+            f"In every class the most frequent of the sensitive values{counted_once(unit)} is rarer than "
+            f"{plain(self.c or Fraction())} times all of them from the {_nth(int(self.l))}most frequent on together: "
+            "r_1 < c (r_l + ... + r_m)."
         )
 
     def __str__(self) -> str:
@@ -161,6 +162,14 @@ class LDiversity(Requirement):
             return f"recursive {self.label}({plain(self.l)}, c={plain(self.c or Fraction())})"
         name = self.label if self.kind == "probability" else f"{self.kind} {self.label}"
         return f"{name}({plain(self.l)})"
+
+
+def _nth(number: int) -> str:
+    """Return the place of a value in the order of frequencies, with a blank behind it: nothing for the first."""
+    if number == 1:
+        return ""
+    ending = "th" if number // 10 % 10 == 1 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{ending} "
 
 
 def entropies(classes: Classes) -> npt.NDArray[np.float64]:

@@ -30,7 +30,16 @@ from sfumato.errors import ParameterError
 if TYPE_CHECKING:
     from sfumato.schema import Schema
 
-__all__ = ["Conjunction", "Found", "Requirement", "Unit", "check_each", "requirement_notes", "shared_by"]
+__all__ = [
+    "Conjunction",
+    "Found",
+    "Requirement",
+    "Unit",
+    "check_each",
+    "counted_once",
+    "requirement_notes",
+    "shared_by",
+]
 
 Unit: TypeAlias = Literal["person", "row"]
 """What a claim counts: people, where the schema decides who they are, else rows."""
@@ -283,6 +292,8 @@ def check_each(
 
 # Sentences for `Claim.silent_on`: what a reader of a requirement might wrongly infer.
 
+_NO_KEY = "where no key says whose they are"
+
 
 def shared_by(unit: Unit) -> str:
     """Name what a share of a class is a share of.
@@ -290,7 +301,12 @@ def shared_by(unit: Unit) -> str:
     A key says how many people have a value. Where only `rows_per_person` is declared, rows are counted, and the rows
     of few people can hide that nearly everybody has one value.
     """
-    return "people (of the rows, where no key says whose they are)" if unit == "person" else "rows"
+    return f"people (of the rows, {_NO_KEY})" if unit == "person" else "rows"
+
+
+def counted_once(unit: Unit) -> str:
+    """Say how often a value counts in a distribution over values; nothing where rows are counted, as is expected."""
+    return f", each counted once for each person who has it (for each row, {_NO_KEY})," if unit == "person" else ""
 
 
 def vacuous_notes(requirement: Requirement) -> tuple[str, ...]:
@@ -319,6 +335,8 @@ def requirement_notes(requirement: Requirement, schema: Schema) -> tuple[str, ..
         if requirement.reads_sensitive:
             notes.append(f"shares of sensitive values count rows, and one person may own {most} rows of a class")
     notes += _people_notes(schema)
+    if schema.several and schema.person_in_question:
+        notes.append("who a person is: people are counted by a key, and it is not decided that it says who they are")
     if target := [attribute.name for attribute in schema.role("target")]:
         names = ", ".join(target)
         notes.append(

@@ -161,7 +161,11 @@ def publish_options(function: F) -> F:
                 is_flag=True,
                 help="The parameters were chosen by comparing releases of this table; a proved claim then says so.",
             ),
-            click.option("--undecided", is_flag=True, help="Publish columns whose role is still undecided."),
+            click.option(
+                "--undecided",
+                is_flag=True,
+                help="Publish though the role of a column, or the key of people, is undecided.",
+            ),
             *_d_option(function),
             file_options,
             click.option(
@@ -596,7 +600,6 @@ def _beside(release: Any, earlier: Any, table: Any, options: dict[str, Any]) -> 
 
 def _looked_back(release: Any, earlier: Any, table: Any, options: dict[str, Any], warnings: list[str]) -> Any:
     """Attack a release that is saved already together with earlier ones; what cannot be done is a warning."""
-    import sfumato as sf
 
     if not earlier:
         return None

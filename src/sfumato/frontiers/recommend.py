@@ -240,8 +240,8 @@ def reason_of(point: Point, why: str, axes: tuple[Scale, Scale], among: int, att
         said.append(f"It draws at random; the figures are means of {len(point.privacy.values)} rehearsals.")
     if point.bound is not None:
         said.append(
-            f"Its claim proves a privacy loss of at most {point.bound:.4g} nats; "
-            "that is not a measurement and was not compared."
+            f"Its claim proves a privacy loss of at most {point.bound:.4g} nats for one "
+            f"{point.claim.get('unit', 'row')}; that is not a measurement and was not compared."
         )
     return " ".join(said)
 

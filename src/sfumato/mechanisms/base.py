@@ -230,10 +230,13 @@ def refuse_void(mechanism: Mechanism, schema: Schema) -> None:
 
 
 def refuse_undecided(mechanism: Mechanism, schema: Schema) -> None:
-    """Raise while nobody has said what a published column is: a draft may take remarks with names for a value."""
-    open_roles = schema.undecided_roles([name for names in mechanism.needs(schema) for name in names])
-    if open_roles:
-        raise SchemaError(open_roles)
+    """Raise while nobody has said what a published column is, or whether the key of people is one.
+
+    A draft may take remarks with names for a value, and a claim about people may rest on the number of a visit.
+    """
+    named = [name for names in mechanism.needs(schema) for name in names]
+    if problems := [*schema.undecided_person(), *schema.undecided_roles(named)]:
+        raise SchemaError(problems)
 
 
 def gather(mechanism: Mechanism, table: Table, *, progress: Progress | None = None) -> Gathered:

@@ -735,6 +735,7 @@ def _recommendation(
         "noisy": noisy(point),
         **figures_of(point),
         "bound": None if point.bound is None else figure(point.bound),
+        "bound_of": point.claim.get("unit", "row"),
         "command": command_of(point, source),
         "choice": choice_of(point),
         "bucket": None

@@ -71,17 +71,18 @@ _IN_ROWS = "rows are counted; how many of them are about one person is not state
 def on_whose_word(schema: Schema, *, drawn: bool = False) -> str:
     """Say how rows are counted as people where no table says it, and that nobody can check it on the file.
 
-    With `drawn` rows are not counted: the release is differentially private.
+    With `drawn` rows are not counted, the release is differentially private: only what its proof takes for granted.
     """
-    most = schema.rows_per_person
-    if schema.person:
-        return _ONE_ROW if schema.cap == 1 and not drawn else BY_KEY
-    if not schema.trusted:
+    if schema.unit == "row":
         return _IN_ROWS
-    held = "rows are counted as people"
-    if most > 1:
-        counted = "" if drawn else f"every {most} rows are counted as one person: "
-        held = f"{counted}nobody is taken to have more than {most} rows"
+    if schema.person and not drawn:
+        return _ONE_ROW if schema.cap == 1 else BY_KEY
+    most = schema.rows_per_person
+    taken = f"nobody is taken to have more than {count_of(most, 'row')}"
+    if drawn:
+        held = f"at most {count_of(most, 'row')} of each person went into it" if schema.person else taken
+    else:
+        held = f"every {most} rows are counted as one person: {taken}" if most > 1 else "rows are counted as people"
     return f"{held}, as the publisher declares; the file does not show who is who"
 
 

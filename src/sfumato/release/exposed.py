@@ -48,6 +48,7 @@ _PLURAL = {"class": "es", "group": "s"}
 _MANY = 20  # rows of a class from which nearly all having one value is not chance
 _NEARLY = (19, 20)  # the share of its rows that have it, at least
 _COMMON = (9, 10)  # a value that this share of all rows have is expected in a class
+_NO_KEY = "the key of a person is not published"
 _ASK_BOTH = "Ask for l or t as well (--l, --t)"
 _OTHER_METHOD = "This method does not take {them}; Mondrian does (publish mondrian {flags})"
 
@@ -58,7 +59,8 @@ class Exposed:
 
     Computed from what is published. `most` is how many rows one person may have where no key says whose they are.
     Where the people with each value are declared (`keyed`), a value that everybody of a class has counts also if some
-    of them have others as well.
+    of them have others as well. `unseen` says that a person may have any number of rows and nobody says whose they are:
+    then a class of several rows may be one person as well.
     """
 
     classes: int
@@ -70,17 +72,24 @@ class Exposed:
     word: str = "class"
     keyed: bool = False
     unit: Unit = "person"
+    unseen: bool = False
 
     def __bool__(self) -> bool:
         """Whether anybody can be singled out, or a value linked, by the class alone."""
         return bool(self.single or any(self.alike.values()))
 
-    def among(self, number: int) -> str:
+    def among(self, number: int | str) -> str:
         """Say in how many of all classes something is so."""
-        return f"in {number:,} of {count_of(self.classes, self.word, f'{self.word}{_PLURAL[self.word]}')}"
+        many = number if isinstance(number, str) else f"{number:,}"
+        return f"in {many} of {count_of(self.classes, self.word, f'{self.word}{_PLURAL[self.word]}')}"
 
     def alone(self) -> str:
         """Say how many classes hold one person; nothing where none does."""
+        if self.unseen and self.single < self.classes:
+            if not self.single:
+                return f"{self.among('how many')} there is one person only cannot be seen: {_NO_KEY}"
+            least = f"{self.among(f'at least {self.single:,}')} there is one person only"
+            return f"{least}; of the others it cannot be seen: {_NO_KEY}"
         if not self.single:
             return ""
         if self.most > 1:
@@ -142,7 +151,7 @@ def _shared_unseen(release: Release) -> list[str]:
         return []
     names = [attribute.name for attribute in release.schema.sensitive if attribute.name not in release.people.values]
     unseen = f"whether everybody of a class has one value of {', '.join(names)} in common cannot be seen here"
-    return [f"{unseen}: the key of a person is not published"] if names else []
+    return [f"{unseen}: {_NO_KEY}"] if names else []
 
 
 def alone_warning(release: Release) -> str:

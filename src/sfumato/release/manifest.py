@@ -151,6 +151,8 @@ def plain_parameters(value: Any) -> Any:
 # have looked at what stands under it. The shape is checked by pydantic; what a shape cannot say follows in `_checked`.
 
 _HINT = "use the folder as it was saved"
+# Questions of a schema are not published. That the claim counts rows says that who they are about is one.
+_ROWS_COUNTED = "person: who is a row about? The claim counts rows"
 _MANGLED = (ArithmeticError, AttributeError, IndexError, KeyError, TypeError, ValueError)
 
 
@@ -277,6 +279,8 @@ def _checked(written: _Written) -> Manifest:
         rows_stated=part.rows_stated,
         person=tuple(part.person),
     )
+    if schema.unit == "person" and written.claim.get("unit", "row") == "row":
+        schema = replace(schema, decide=(_ROWS_COUNTED,))
     problems += [Problem("files", "must be files of the folder") for name in written.files if not _plain_name(name)]
     manifest = Manifest(
         schema,

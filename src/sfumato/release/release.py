@@ -277,6 +277,7 @@ class Release:
             kept[self.suppressed_group] = False
         keyed = self.people is not None
         most = 1 if keyed else self.schema.rows_per_person
+        unseen = not keyed and self.schema.several and self.schema.cap is None
         people = self.people.classes if self.people is not None else self.groups.weight
         agree = {a: kept & self._one_value(a) for a in self.carried if a.role == "sensitive"}
         alike = {a.name: int(groups.sum()) for a, groups in agree.items()}
@@ -284,7 +285,6 @@ class Release:
         word = "group" if self.form == "buckets" else "class"
         declared = self.people is not None and all(name in self.people.values for name in alike)
         single = int((kept & (people <= most)).sum())
-        unit = self.schema.unit
         return Exposed(
             int(kept.sum()),
             single=single,
@@ -293,7 +293,8 @@ class Release:
             most=most,
             word=word,
             keyed=declared,
-            unit=unit,
+            unit=self.schema.unit,
+            unseen=unseen,
         )
 
     def _no_value(self, attribute: Attribute) -> np.ndarray:

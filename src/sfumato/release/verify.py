@@ -48,6 +48,7 @@ from sfumato.version import __version__
 __all__ = ["verify"]
 
 
+_DRAWN = "the rows that were counted are noisy or synthetic: they do not show how many people there are"
 _SYSTEM_FILES = {".DS_Store", ".localized", "Thumbs.db", "desktop.ini"}
 
 
@@ -107,7 +108,8 @@ def _folder(folder: Path, schema: Schema | None, requirement: Requirement | None
     notes += _nothing_asked(asked)
     examined = _tables(folder, manifest, asked)
     problems += examined.problems
-    problems += _outside_cuts(manifest, examined.texts, proved=claim is not None and claim.kind == "proved")
+    proved = claim is not None and claim.kind == "proved"
+    problems += _outside_cuts(manifest, examined.texts, proved=proved)
     if not problems:
         more, said = _dictionary(folder, manifest)
         problems += more
@@ -116,6 +118,9 @@ def _folder(folder: Path, schema: Schema | None, requirement: Requirement | None
     seen = examined.fingerprints
     if seen is not None and claim is not None and claim.kind == "proved":
         seen = replace(seen, drawn=True, exact=practically_exact(manifest.form, claim, manifest.schema))
+    said = [*examined.notes, *examined.exposed]
+    if proved:
+        said = [_DRAWN if note == on_whose_word(manifest.schema) else note for note in examined.notes]
     return Verdict(
         "checked" if requirement is not None else claim.kind if claim is not None else "none",
         holds=holds and (claim is not None or requirement is not None),
@@ -126,7 +131,7 @@ def _folder(folder: Path, schema: Schema | None, requirement: Requirement | None
         offending=examined.offending,
         offending_rows=examined.offending_rows,
         problems=tuple(problems),
-        notes=(*notes, *examined.notes, *([] if claim is not None and claim.kind == "proved" else examined.exposed)),
+        notes=(*notes, *said),
         fingerprints=seen,
     )
 

@@ -164,10 +164,10 @@ class Fingerprints:
             number = f"are those of hardly any other row for {self._shared[0]:,} of {count_of(self.rows, 'row')}"
         if self.people is not None and self.people_alone is not None:
             number = f"belong to nobody else for {self.people_alone:,} of {count_of(self.people, 'person', 'people')}"
-        return (
-            f"a reader who knows {self._names} of somebody: published {self.how}, they {number}, and all else in the "
-            "row is found by them"
-        )
+        found = "all else in the row is found by them"
+        if self.alone_on_exact is not None:  # the other columns of that row are in another table
+            found = "the group is found by them, with the quasi-identifiers of all its rows"
+        return f"a reader who knows {self._names} of somebody: published {self.how}, they {number}, and {found}"
 
     def describe(self) -> str:
         """Say in plain words how many rows are unique."""
@@ -184,7 +184,8 @@ class Fingerprints:
         if self.hidden:
             number, most = self._shared
             whose = ", which may be one person's" if most == self.rows_each > 1 else ""
-            said.append(f"{number:,} of {rows} have values of {self._names} that {most} rows or fewer have{whose}.")
+            have = "has" if number == 1 else "have"
+            said.append(f"{number:,} of {rows} {have} values of {self._names} that {most} rows or fewer have{whose}.")
         if self.alone_on_all is not None:
             are = "is" if self.alone_on_all == 1 else "are"
             said.append(f"{self.alone_on_all:,} of {rows} {are} unique on all published columns together.")

@@ -1,7 +1,8 @@
 """The schema of a table: its attributes in order, who the rows are about, how many rows a person has.
 
 A claim may speak of people only where the unit was decided: `person` names the columns that say who a row is about, or
-`rows_per_person` is written down and no longer a question. Otherwise every count is a count of rows.
+`rows_per_person` is written down and no longer a question. Otherwise every count is a count of rows. A key that is
+named and still a question is refused when a table is published; whoever allows it has people counted by it.
 """
 
 from __future__ import annotations
@@ -168,11 +169,23 @@ class Schema:
 
     @property
     def unit(self) -> Literal["person", "row"]:
-        """What a claim counts: people where the schema decides who they are, else rows."""
-        asked = {_topic(item)[0] for item in self.decide}
+        """What a claim counts: people where the schema decides who they are, else rows.
+
+        Where a person may keep several rows, people are counted by the key even while it is a question.
+        """
         if self.person:
-            return "row" if "person" in asked else "person"
-        return "person" if self.rows_stated and not asked & _UNIT_KEYS else "row"
+            return "row" if self.person_in_question and not self.several else "person"
+        return "person" if self.rows_stated and not self._asked & _UNIT_KEYS else "row"
+
+    @property
+    def person_in_question(self) -> bool:
+        """Whether a key of people is named, and whether it is one is still to be decided."""
+        return bool(self.person) and "person" in self._asked
+
+    @property
+    def _asked(self) -> set[str]:
+        """What the questions about the whole table are about."""
+        return {_topic(item)[0] for item in self.decide}
 
     @property
     def trusted(self) -> str:
@@ -293,6 +306,14 @@ class Schema:
             if attribute.name in wanted and any(item.partition(":")[0].strip() == "role" for item in attribute.decide)
         ]
         return [*found[:-1], *(replace(last, hint=_DECIDE_ROLE) for last in found[-1:])]  # said once, for all
+
+    def undecided_person(self) -> list[Problem]:
+        """Return a problem where people would be counted by a key that is still a question."""
+        if not self.person_in_question:
+            return []
+        rule = "the key by which people are counted is still a question"
+        hint = "delete the question from `decide`, or the key where it is none; --undecided publishes all the same"
+        return [Problem("person", rule, hint)]
 
     def refuse_data_domains(self, names: Sequence[str]) -> None:
         """Raise when a differentially private claim would rest on a domain not said to be public, or on what is open.

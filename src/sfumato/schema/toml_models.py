@@ -217,7 +217,8 @@ For the whole table
   rows = 1000                  about how many rows there are, where that is publicly known (one digit, then zeros):
                                differentially private tables that would be mostly noise are refused by it
   source = "public"            for every column that does not say otherwise; see below
-  decide = ["..."]             questions about the whole table that a person has yet to answer
+  decide = ["..."]             questions about the whole table that a person has yet to answer; while one is about
+                               `person` and a key is named, publish refuses (unless --undecided)
 
 For each column: [attribute.NAME]
   role     "quasi"       an outsider could know it of a person: it is made coarser

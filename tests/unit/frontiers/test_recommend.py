@@ -179,7 +179,9 @@ def test_what_can_not_be_published_is_not_recommended(clinic):
 def test_a_proved_claim_brings_its_own_caution():
     proved = frontier_of(SOME, claim={"kind": "proved"}, bound=0.03, drew=True).recommend()
     assert "the proof does not cover that choice" in proved.caution
-    assert "proves a privacy loss of at most 0.03" in proved.reason
+    assert "proves a privacy loss of at most 0.03 nats for one row;" in proved.reason  # older claims count rows
+    people = frontier_of(SOME, claim={"kind": "proved", "unit": "person"}, bound=0.03, drew=True).recommend()
+    assert "nats for one person;" in people.reason
     assert type(proved.mechanism).__name__ == "Chosen"
 
 

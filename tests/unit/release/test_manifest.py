@@ -74,7 +74,7 @@ def test_dictionary_in_plain_words(tmp_path, make, make_buckets):
     text = (tmp_path / "out" / "dictionary.md").read_text()
     for part in (
         "# clinic",
-        "at least 1 rows",
+        "at least 1 row:",
         "### age",
         "0 up to but not including 100",
         "exact hulls",

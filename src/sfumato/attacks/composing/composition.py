@@ -259,7 +259,7 @@ def _people(target: _Target, table: Table) -> _People:
 
 def _weights(table: Table) -> np.ndarray | None:
     """Return what each row counts where the schema names a person who has several: all of theirs together count one."""
-    persons = table.persons() if table.schema.several and table.schema.unit == "person" else None
+    persons = table.persons() if table.schema.several and not table.schema.person_in_question else None
     if persons is None:
         return None
     _, who, rows = np.unique(persons, return_inverse=True, return_counts=True)

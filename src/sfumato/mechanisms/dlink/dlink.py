@@ -30,6 +30,7 @@ import numpy as np
 from sfumato.claims import Claim, Linkability, Number, Requirement, check_each, number_to_json
 from sfumato.claims.guarantees import Probability, Sizes
 from sfumato.claims.linkability import MOST_D
+from sfumato.claims.requirement import requirement_notes
 from sfumato.counts import RoutingTree
 from sfumato.declare import MaybeWhole, Rational, Whole, declare, hold, like, parameter
 from sfumato.errors import Infeasible, ParameterError
@@ -174,7 +175,11 @@ class DLink:
         asked, kept = self.linkability, self.base.claim(schema)
         requirement = self._requirement(kept)
         refuse_spellings(requirement, schema, linkability=True)
-        return Claim(asked.linkable(requirement), silent_on=(*asked.notes(), *kept.silent_on), unit=kept.unit)
+        # The base alone may not look at sensitive values: what is said of that is not true of the two together.
+        of_base = requirement_notes(requirement, schema)
+        more = (note for note in kept.silent_on if note not in of_base)
+        silent = (*asked.notes(), *more, *requirement_notes(requirement & asked, schema))
+        return Claim(asked.linkable(requirement), silent_on=silent, unit=kept.unit)
 
     @staticmethod
     def _requirement(kept: Claim) -> Requirement:
