@@ -178,6 +178,7 @@ class SeenByKey:
 
     `people_alone` have carried values that nobody else has. `alike` is, by sensitive attribute, the number of
     classes in which one value is that of everybody, and `missing` the number of those in which nobody has one.
+    `counted` are the people of each class with each carried value.
     """
 
     people: int
@@ -185,6 +186,7 @@ class SeenByKey:
     people_alone: int | None
     alike: Mapping[str, int]
     missing: Mapping[str, int]
+    counted: DeclaredPeople
 
 
 @dataclass(frozen=True)
