@@ -25,6 +25,7 @@ _N = r"([\d,]+)"
 _PLAIN = "|".join(re.escape(kind.plain) for kind in (sf.Mondrian, sf.Bucketize, sf.Anatomy, sf.Suppress, sf.DiffGen))
 _TAGS = rf"(?: recommended)?(?: breaks the policy| efficient)?(?: (?:{_PLAIN}))?"  # behind the name of a release
 _CUT_BY = r"any of them can be cut by (\w+)"
+_HAVE = r"have one value of (\w+)"
 _TOO_FEW = "no value(?:, fewer than| in some of their rows, which weigh less than)"
 
 
@@ -216,7 +217,7 @@ def forms(messy: Messy, truth: Published | None = None, people_lines: int | None
                 lambda n, of, name: (n, of) == (truth.with_one_value(name), number),
             ),
             (
-                rf"in {_N} of {_N} class(?:es)? of 20 people or more at least 95 % of the people have one value of (\w+)",
+                rf"in {_N} of {_N} class(?:es)? of 20 people or more at least 95 % of the people {_HAVE}",
                 lambda n, of, name: (n, of) == truth.nearly_one_value(name),
             ),
             (

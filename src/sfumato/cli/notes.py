@@ -143,11 +143,11 @@ def form_notes(release: Release, held_back: Collection[str] = ()) -> list[str]:
         first = f"Published exactly, for every record: {exact}. {is_hidden}"
         return [first, *(f"Warning: {text}." for text in release.warnings())]
     if release.form == "cells":
-        from sfumato.schema.fingerprints import NEARLY_RECORDS
+        from sfumato.schema.fingerprints import nearly_records
 
         first = "Counts carry noise, and small ones are not reported: rows do not add up to the number of records."
-        if release.practically_exact:
-            first = f"Counts carry so little noise that they are practically exact: {NEARLY_RECORDS}."
+        if (noise := release.noise_lines) is not None:
+            first = f"Counts carry so little noise that they are practically exact: {nearly_records(noise)}."
         return [first, *(f"{note[0].upper()}{note[1:]}." for note in release.notes)]
     return [*(f"Warning: {text}." for text in release.warnings()), *_never_cut(release, held_back)]
 
