@@ -124,10 +124,11 @@ class Fingerprints:
     Where two tables are published, their columns are never in one row: `alone_on_all` is None, and `alone_on_exact` is
     the number of rows that are unique on their exact quasi-identifiers. `drawn` rows are noisy or synthetic; where the
     noise is so small that counts are hardly ever off, `noise` is how many combinations that nobody has are expected
-    among them. `people` and `people_alone` are known to the publisher only, and where the table names the person of each row. Where it does not, `few` is the number of rows
-    whose unchanged columns `few_rows` rows or fewer have, and `of_one` of those that may all be one person's, who has
-    `rows_each`: a fingerprint does not hide behind the second row of its person. `intervals` says of each of the
-    unchanged columns in which declared intervals it is published, where it is (`Attribute.intervals`).
+    among them. `people` and `people_alone` are known to the publisher only, and where the table names the person of
+    each row. Where it does not, `few` is the number of rows whose unchanged columns `few_rows` rows or fewer have, and
+    `of_one` of those that may all be one person's, who has `rows_each`: a fingerprint does not hide behind the second
+    row of its person. `intervals` says of each of the unchanged columns in which declared intervals it is published,
+    where it is (`Attribute.intervals`).
     """
 
     rows: int
