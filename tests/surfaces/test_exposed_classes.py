@@ -548,3 +548,32 @@ def test_the_verifier_takes_no_missing_value_for_one_that_everybody_has(tmp_path
     release = sf.publish(_of_people(rows, 'missing = ["-"]'), sf.Mondrian(sf.KAnonymity(5) & sf.TCloseness("0.5")))
     release.save(tmp_path / "out", allow_fingerprints=True)
     assert "everybody has one value" not in str(sf.verify(tmp_path / "out"))
+
+
+@pytest.mark.parametrize("method", [sf.Anatomy(2), sf.Bucketize(sf.LDiversity(2))], ids=lambda one: one.name)
+def test_groups_that_may_be_one_persons_ask_for_an_l_that_leaves_none(method, tmp_path) -> None:
+    """Anatomy(2) was said not to take l, and l of at least 2 was asked for where it had been."""
+    values = ["flu", "gout", "none", "cold"]
+    text = SCHEMA.replace("rows_per_person = 1", "rows_per_person = 2").replace('"none"]', '"none", "cold"]')
+    rows = pl.DataFrame({"age": list(range(80)), "town": ["a"] * 80, "illness": [values[at % 4] for at in range(80)]})
+    table = sf.read(rows, _schema_of(text))
+    release = sf.publish(table, method)
+    (said,) = [one for one in release.warnings() if "may be one person only" in one]
+    assert "Ask for l of at least 3" in said
+    assert "rows_per_person = 1" in said
+    assert "does not take" not in said
+    release.save(tmp_path / "out", allow_text=True)
+    assert any(
+        f"in {release.exposed().single} of" in one and "groups" in one for one in sf.verify(tmp_path / "out").notes
+    )
+    enough = sf.Anatomy(3) if method.name == "anatomy" else sf.Bucketize(sf.LDiversity(3))
+    assert not sf.publish(table, enough).exposed().single
+
+
+def test_a_value_of_two_rows_is_not_said_to_be_one_persons() -> None:
+    """Two people with one row each had it: nobody who reads the rows knows whose they are."""
+    text = SCHEMA.replace("rows_per_person = 1", "rows_per_person = 2").replace('"d"]', '"d", "mayor"]')
+    two = pl.DataFrame({"age": [50, 51], "town": ["mayor"] * 2, "illness": ["flu", "gout"]})
+    release = sf.publish(sf.read(pl.concat([_frame(), two]), _schema_of(text)), sf.Mondrian(sf.KAnonymity(5)))
+    assert any("1 value of town that may be one person's stands" in one for one in release.warnings())
+    assert not any("one person alone has" in one for one in release.warnings())

@@ -240,17 +240,18 @@ def _weighed(
         examined.notes.append(on_whose_word(schema))
     if asked is None or examined.problems:
         return examined
-    examined.exposed = _classes_of_one(sizes if stated is None else stated.classes, schema, keyed=stated is not None)
-    sensitive = [attribute for attribute in schema.sensitive if attribute.name in values]
     word = "class" if exact is None else "group"
+    single = sizes if stated is None else stated.classes
+    examined.exposed = _classes_of_one(single, schema, keyed=stated is not None, word=word)
+    sensitive = [attribute for attribute in schema.sensitive if attribute.name in values]
     examined.exposed += _of_one_value(sensitive, classes, values, times, stated=stated, word=word)
     if exact is None:
         carried = [attribute for attribute in schema.carried if attribute.name in values]
-        for attribute, (name, counts, _, _) in zip(carried, _tables(carried, classes, values, times), strict=True):
-            held = _stated_counts(attribute, stated, values[name]) if schema.unit == "person" else None
+        for attribute, (_, counts, _, _) in zip(carried, _tables(carried, classes, values, times), strict=True):
+            read = values[attribute.name]
+            held = _stated_counts(attribute, stated, read) if schema.unit == "person" else None
             table, people = (counts, None) if held is None else held
-            missing = _missing_codes(attribute, values[name])
-            texts = nearly_one_value(name, table, missing=missing, people=people)
+            texts = nearly_one_value(attribute.name, table, missing=_missing_codes(attribute, read), people=people)
             examined.exposed += [f"Warning: {text}" for text in texts]
     if exact is None and asked.reads_sensitive:
         examined.exposed += _alike_but_missing(sensitive, classes, values, times)
@@ -284,15 +285,18 @@ def _weighed(
     return examined
 
 
-def _classes_of_one(people: np.ndarray, schema: Schema, *, keyed: bool) -> list[str]:
+def _classes_of_one(people: np.ndarray, schema: Schema, *, keyed: bool, word: str) -> list[str]:
     """Say how many classes are one person or, where nobody says that rows are people, one row."""
     most = 1 if keyed or schema.unit != "person" else schema.rows_per_person
-    single = int(((people > 0) & (people <= most)).sum())
-    if not single:
-        return []
-    whose = "person" if keyed or schema.unit == "person" else "row"
-    there = "there may be" if most > 1 else "there is"
-    return [f"Warning: in {single:,} of {count_of(len(people), 'class', 'classes')} {there} one {whose} only"]
+    found = Exposed(
+        int((people > 0).sum()),
+        single=int(((people > 0) & (people <= most)).sum()),
+        alike={},
+        most=most,
+        word=word,
+        unit="person" if keyed else schema.unit,
+    )
+    return [f"Warning: {found.alone()}"] if found.single else []
 
 
 def _of_one_value(

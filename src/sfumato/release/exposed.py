@@ -132,7 +132,7 @@ def _of_classes(release: Release) -> tuple[str, ...]:
             for name, number in seen.alike.items()
             if number
         }
-        hint = _ASK_BOTH if _takes_requirements(release) else _OTHER_METHOD.format(them="l or t", flags="--l, --t")
+        hint = _ASK_BOTH if _takes(release) else _OTHER_METHOD.format(them="l or t", flags="--l, --t")
         warnings += [f"nothing is promised of {name}, and {all_}. {hint}" for name, all_ in of.items()]
         return (*warnings, *_shared_unseen(release), *_nearly_alike(release))
     alike = [f"{text}. {_ask_for_l(release)}" for text in exposed.one_value()]
@@ -154,20 +154,30 @@ def alone_warning(release: Release) -> str:
     if not alone:
         return ""
     if release.form == "buckets":  # they cannot promise k, but a group of two values has two people
-        return f"{alone}. {_ask_for_l(release)}"
-    takes = _takes_requirements(release)
+        most = release.exposed().most
+        return f"{alone}. {_ask_for_l(release) if most == 1 else _ask_for_more_than(release, most)}"
+    takes = _takes(release, "k")
     return f"{alone}. {'Ask for k as well (--k)' if takes else _OTHER_METHOD.format(them='k', flags='--k')}"
 
 
-def _takes_requirements(release: Release) -> bool:
-    """Whether the method of a release can be asked for any requirement; one that takes only k or l cannot."""
-    base = release.mechanism.get("base")
-    return any("requirement" in part for part in (release.mechanism, base) if isinstance(part, Mapping))
+def _ask_for_more_than(release: Release, most: int) -> str:
+    """Say what leaves no group that may be one person's: l above the rows of a person, or one row of each."""
+    named = 'name the person and keep one row of each (person = "...", rows_per_person = 1)'
+    best = min((_largest_l(release, attribute) for attribute in release.schema.sensitive), default=Fraction(1))
+    if not _takes(release, "l") or best < most + 1:
+        return named[0].upper() + named[1:]
+    return f"Ask for l of at least {most + 1} (--l), or {named}"
+
+
+def _takes(release: Release, parameter: str = "requirement") -> bool:
+    """Whether the method of a release can be asked for any requirement, or takes this parameter."""
+    parts = [part for part in (release.mechanism, release.mechanism.get("base")) if isinstance(part, Mapping)]
+    return any(name in part for part in parts for name in ("requirement", parameter))
 
 
 def _ask_for_l(release: Release) -> str:
     """Name an l above 1 that this table can reach: no class is more varied than the whole table."""
-    if not _takes_requirements(release):
+    if not _takes(release):
         return _OTHER_METHOD.format(them="l", flags="--l")
     best = {attribute.name: _largest_l(release, attribute) for attribute in release.schema.sensitive}
     name = min(best, key=lambda one: best[one], default="")
@@ -195,12 +205,13 @@ def _largest_l(release: Release, attribute: Attribute) -> Fraction:
 
 
 def values_of_one_person(release: Release) -> list[str]:
-    """Say how many values of a quasi-identifier that one person alone has are published by name.
+    """Say how many values of a quasi-identifier that one person alone has, or may have, are published by name.
 
     In labels, or in the list of a manifest: it states the whole list unless this was read off the data. Known only in
     the memory of whoever published; nothing of a list that is called public.
     """
     found = []
+    several = not release.schema.person and release.schema.rows_per_person > 1
     for attribute, table, labels in zip(release.quasi, release.boxes.tables, release.boxes.labels.T, strict=True):
         held = release.held_values.get(attribute.name)
         if held is None or attribute.source == "public" or not isinstance(attribute.domain, Values):
@@ -212,7 +223,8 @@ def values_of_one_person(release: Release) -> list[str]:
         where = "in labels" if attribute.source == "data" else "in labels or in the list of values in manifest.json"
         named = len(alone & spelt) if attribute.source == "data" else len(alone)
         if named:
-            who = f"of {attribute.name} that one person alone has"
+            whose = "may be one person's" if several else "one person alone has"
+            who = f"of {attribute.name} that {whose}"
             has = count_of(named, f"value {who} stands", f"values {who} stand")
             fix = "Gather them in groups (groups, hierarchy)"
             fix += "" if attribute.source == "data" else ', and write source = "data" if the list is that of the file'

@@ -205,7 +205,7 @@ class Fingerprints:
             said.append(f"{self.alone_on_all:,} of {rows} {are} unique on all published columns together.")
         if self.alone_on_exact is not None:
             are = "is" if self.alone_on_exact == 1 else "are"
-            said.append(f"{self.alone_on_exact:,} of {rows} {are} unique on their exact quasi-identifiers.")
+            said.append(f"{self.alone_on_exact:,} of {rows} {are} unique on their published quasi-identifiers.")
         if self.drawn and said:
             drawn = "The rows are drawn: a unique one may or may not be a person's, the likelier the larger epsilon is."
             if self.noise is not None:
