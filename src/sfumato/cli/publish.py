@@ -600,7 +600,6 @@ def _beside(release: Any, earlier: Any, table: Any, options: dict[str, Any]) -> 
 
 def _looked_back(release: Any, earlier: Any, table: Any, options: dict[str, Any], warnings: list[str]) -> Any:
     """Attack a release that is saved already together with earlier ones; what cannot be done is a warning."""
-
     if not earlier:
         return None
     found: list[Any] = []
