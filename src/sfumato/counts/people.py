@@ -33,7 +33,7 @@ import polars as pl
 
 from sfumato.counts.code_parts import SURNAME_FIRST
 from sfumato.counts.suspected_keys import agreeing_columns, key_hint, suspected_keys
-from sfumato.engines.grouping import packed
+from sfumato.engines.grouping import packed, scrambled
 from sfumato.errors import Problem, count_of
 from sfumato.io.decode_cell import canonical_text
 from sfumato.io.encode import supported
@@ -560,7 +560,7 @@ def rows_kept(
         return stay
     order_by = digest[person[lines]].copy()
     for column in columns:
-        order_by = _mixed(order_by ^ column[lines].astype(np.uint64))
+        order_by = scrambled(order_by ^ column[lines].astype(np.uint64))
     codes = [column[lines] for column in reversed(columns)]
     order = np.lexsort((*codes, order_by, person[lines]))
     lines = lines[order]
@@ -570,15 +570,6 @@ def rows_kept(
     before = running - np.maximum.accumulate(np.where(fresh, running, 0))
     stay[lines] = np.clip(most - before, 0, times[lines])
     return stay
-
-
-def _mixed(value: np.ndarray) -> np.ndarray:
-    """Splitmix64's finalizer (Steele, Lea & Flood, OOPSLA 2014): a fixed scrambling of 64 bits."""
-    value = value + np.uint64(0x9E3779B97F4A7C15)
-    value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    result: np.ndarray = value ^ (value >> np.uint64(31))
-    return result
 
 
 # -- columns that look like keys of people, where the schema names none ------------------------------------
