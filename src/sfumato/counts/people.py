@@ -32,6 +32,7 @@ import numpy as np
 import polars as pl
 
 from sfumato.counts.code_parts import SURNAME_FIRST
+from sfumato.counts.row_groups import within_first
 from sfumato.counts.suspected_keys import agreeing_columns, key_hint, suspected_keys
 from sfumato.engines.grouping import packed, scrambled
 from sfumato.errors import Problem, count_of
@@ -667,8 +668,8 @@ def crossed_counts(source: Source, schema: Schema) -> list[Problem]:
         texts = _texts(frame[column]).drop_nulls()
         if texts.n_unique() < len(texts) and holds_counts(column, texts.unique().to_list()):
             rule = (
-                "holds whole numbers, and no two rows agree in the other published columns, as in a table of counts: "
-                "each row is counted as one person"
+                f"holds whole numbers, and {within_first(source, frame.height)}no two rows agree in the other "
+                "published columns, as in a table of counts: each row is counted as one person"
             )
             hint = (
                 "write a row for each person (none for 0) and remove the column; "
@@ -751,8 +752,9 @@ def keys_of_others(source: Source, schema: Schema) -> list[Problem]:
             continue
         most = int(shared["len"].to_numpy().max())
         rule = (
-            f"looks like the key of other people than {', '.join(schema.person)}: up to {most} of these "
-            "share a value. Claims count the people that `person` names, and say nothing about the others"
+            f"looks like the key of other people than {', '.join(schema.person)}: "
+            f"{within_first(source, keys.height)}up to {most} of these share a value. Claims count the people "
+            "that `person` names, and say nothing about the others"
         )
         hint = f'name them in `person` if the published columns describe them; not_person = ["{column}"] if nobody is'
         found.append(Problem(known.where if known is not None else column, rule, f"{hint} described by it"))
