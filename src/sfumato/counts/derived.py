@@ -132,15 +132,22 @@ def related_columns(table: Table, known: Sequence[Derived]) -> list[LooseRelatio
         if best is not None:
             _, which, groups, column, weight = best
             whose = "people" if alone else "rows"
+            # A person may have several values; a row has one.
             if schema.several and not external and not _one_pair_each(table, which, name):
-                counts, whose = table.counts([which, name]), "rows"  # a person has several values: rows have one each
-                groups, column = counts.codes.T
-                groups = _runs(groups, counts.weights, schema[which].values.size) if schema[which].ordered else groups
-                weight = counts.weights
+                (groups, column, weight), whose = _rows_of(table, which, name), "rows"
             right, usual, sure = _people_determined(groups, column, weight)
             total, many = int(weight.sum()), whose
             found.append(LooseRelation(name, known=which, right=right, usual=usual, sure=sure, total=total, many=many))
     return found
+
+
+def _rows_of(table: Table, known: str, name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the groups of a quasi-identifier, the codes of a column and how many rows have both."""
+    held, attribute = table.counts([known, name]), table.schema[known]
+    groups, column = held.codes.T
+    if attribute.ordered:
+        groups = _runs(groups, held.weights, attribute.values.size)
+    return groups, column, held.weights
 
 
 def _one_pair_each(table: Table, *names: str) -> bool:

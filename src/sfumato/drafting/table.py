@@ -86,7 +86,10 @@ def table_facts(source: Source, facts: Sequence[ColumnFacts]) -> TableFacts:
     plain = [column for column in facts if column.plain]
     if not plain:
         return TableFacts(0)
-    times, _ = row_kinds(source, [column.name for column in plain] if source.grouped else compared_columns(source))
+    names = [column.name for column in plain]
+    if not source.grouped:
+        names = compared_columns(source.types(source.scan(source.columns)))
+    times, _ = row_kinds(source, names)
     repeated = tuple(_repeated(source, plain))
     return TableFacts(
         int(times.sum()),
