@@ -456,3 +456,55 @@ def test_independent_columns_do_not_follow_from_two(seed):
     rng = np.random.default_rng(seed)
     table = grouped(lambda age, **_: rng.integers(0, rng.integers(2, 8), len(age)), "target", 300 + 50 * seed)
     assert derived_columns(table) == []
+
+
+# -- several rows of a person ------------------------------------------------------------------------------------
+
+
+def visits(people: int, value) -> tuple[sf.Schema, np.ndarray, np.ndarray]:
+    """Three to five rows of each person, whose score is `value(age, visit, rng)`; the rows and whose they are."""
+    rng = np.random.default_rng(4)
+    rows = []
+    for who in range(people):
+        age, place = rng.integers(20, 85), rng.integers(0, 1000)
+        rows += [(who, age, place, rng.integers(0, 6), value(age, visit, rng)) for visit in range(rng.integers(3, 6))]
+    found = sf.Schema.parse(
+        {
+            "name": "t",
+            "person": "who",
+            "attribute": {"who": {"role": "identifier"}, "age": AGE, "zip": ZIP, "disease": DISEASE, "score": SCORE},
+        }
+    )
+    lines = np.array(rows)
+    return found, lines[:, 1:], lines[:, 0]
+
+
+ONE_TELLS = {
+    "the first": (lambda age, visit, rng: age // 5 if visit == 0 else 50 + rng.integers(0, 30)),
+    "all but the first": (lambda age, visit, _: 99 if visit == 0 else age // 5),
+    "all": (lambda age, _visit, _rng: age // 5),
+}
+
+
+@pytest.mark.parametrize("name", ONE_TELLS)
+def test_the_order_of_the_rows_of_people_says_nothing(name):
+    found, codes, who = visits(300, ONE_TELLS[name])
+    rng, seen = np.random.default_rng(1), []
+    for order in (np.arange(len(codes)), np.arange(len(codes))[::-1], rng.permutation(len(codes))):
+        table = Table.from_codes(found, codes[order], people=who[order])
+        seen.append([one.rule for one in table.remarks() if "score" in one.rule])
+    assert seen[0] == seen[1] == seen[2]
+    assert any("follows from" in one for one in seen[0]) == (name == "all")
+    if name == "all":
+        assert "one row of each person" in " ".join(seen[0])
+
+
+def test_rows_are_counted_where_a_person_has_several_values():
+    found, codes, who = visits(300, lambda age, visit, _: 99 if visit == 4 else age // 5)
+    (one,) = derived.related_columns(Table.from_codes(found, codes, people=who), [])
+    assert (one.column, one.known, one.many, one.total) == ("score", "age", "rows", len(codes))
+    assert one.usual == max(Counter(codes[:, 3].tolist()).values())
+    assert one.usual < one.right < len(codes) - (codes[:, 3] == 99).sum()  # ages next to each other may have another
+    whole, codes, who = visits(300, ONE_TELLS["all"])
+    (one,) = derived.related_columns(Table.from_codes(whole, codes, people=who), [])
+    assert (one.many, one.total) == ("people", 300)

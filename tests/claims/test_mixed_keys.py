@@ -204,3 +204,27 @@ def test_a_declared_code_for_no_answer_is_not_another_year_of_birth():
 
     assert remarks()  # a year of its own, until the schema says what it means
     assert remarks(missing=["9999"]) == []
+
+
+def test_one_birthday_in_two_forms_is_one():
+    rng = np.random.default_rng(2)
+    rows = []
+    for at in range(100):
+        year, month, day = rng.integers(1940, 2000), rng.integers(1, 13), rng.integers(1, 29)
+        days = (f"{year}-{month:02d}-{day:02d}", f"{day:02d}.{month:02d}.{year}")
+        rows += [(f"K{at}", dob, "f", "Bonn", "a") for dob in days]
+    names = ["file", "date of birth", "sex", "town", "ill"]
+    assert mixed(pl.DataFrame(rows, schema=names, orient="row")) == []
+    other = [(key, dob if at % 2 else "1931-11-30", *rest) for at, (key, dob, *rest) in enumerate(rows)]
+    assert len(mixed(pl.DataFrame(other, schema=names, orient="row"))) == 1
+
+
+def test_what_was_seen_in_the_first_rows_is_said_of_them(monkeypatch):
+    frame = pl.DataFrame(
+        {"file": [f"K{at // 2}" for at in range(60)], "dob": [f"19{40 + at}-0{1 + at % 9}-11" for at in range(60)]}
+    ).with_columns(sex=pl.lit("f"), town=pl.lit("Bonn"), ill=pl.lit("a"))
+    (whole,) = mixed(frame)
+    monkeypatch.setattr("sfumato.counts.row_groups._FIRST_ROWS", 40)
+    (part,) = mixed(frame)
+    assert ("of 30 keys" in whole.rule, "first" in whole.rule) == (True, False)
+    assert "in the first 40 rows of 20 keys" in part.rule

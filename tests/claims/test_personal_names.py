@@ -430,3 +430,41 @@ def test_columns_that_are_named_by_given_names_are_refused_and_others_are_not():
         ["San Jose"],
     ):
         assert columns_of_people(names) == 0, names
+
+
+GROUPS = """name = "t"
+rows_per_person = 1
+copies_are_people = true
+source = "public"
+[attribute.ward]
+role = "quasi"
+groups = {{ {groups} }}
+[attribute.sex]
+role = "target"
+values = ["f", "m"]
+"""
+CALLED = {
+    "teachers": (["Anna Klein", "Peter Schmidt", "Maria Jansen"], True),
+    "one doctor": (["north", "Dr. Klein", "south"], True),
+    "an address": (["north", "a.klein@school.org", "south"], True),
+    "places": (["North", "Virginia Beach", "San Jose"], False),
+    "levels": (["Married", "Some college", "Prof-specialty"], False),
+}
+
+
+@pytest.mark.parametrize("called", CALLED)
+@pytest.mark.parametrize("mechanism", [sf.Mondrian(sf.KAnonymity(5)), sf.NoisyTable(5)], ids=["mondrian", "noisy"])
+def test_groups_called_after_people_are_refused(called, mechanism, tmp_path):
+    """No value tells anybody, and labels and the manifest would; before a draw by the schema alone."""
+    names, refused = CALLED[called]
+    wards = {name: [f"w{at}", f"v{at}"] for at, name in enumerate(names)}
+    text = GROUPS.format(groups=", ".join(f'"{name}" = {held}' for name, held in wards.items()))
+    rows = [(ward, sex) for held in wards.values() for ward in held for sex in "fm" for _ in range(20)]
+    table = sf.read(pl.DataFrame(rows, schema=["ward", "sex"], orient="row"), sf.Schema.parse(tomllib.loads(text)))
+    save = {"save_to": tmp_path / "out", "allow_unaccounted": True}
+    if not refused:
+        sf.publish(table, mechanism, **save)
+        return
+    with pytest.raises(sf.ReleaseError, match=r"like the name or the address|names of people"):
+        sf.publish(table, mechanism, **save)
+    assert not (tmp_path / "out").exists()

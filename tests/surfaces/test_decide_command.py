@@ -9,6 +9,7 @@ import tomllib
 import pytest
 
 from sfumato.cli.main import main
+from sfumato.drafting import units
 from sfumato.schema import Schema
 
 TEXT = """# a comment that stays
@@ -81,13 +82,25 @@ decide = ["rows_per_person: are all rows kept?", "person: does mrn say who a row
 [attribute.mrn]
 role = "identifier"
 """
+MRN = '[attribute.mrn]\nrole = "other"\n'
+
+
+def opened(*questions, more=""):
+    return f'name = "t"\ndecide = {json.dumps([units.WHO, *questions])}\n{MRN}{more}'
+
+
+VISITS = opened(units.ask_visits("visit_id"))
+COUPLES = opened(units.ask_two_people("age_husband", "age_wife"))
+COUNTED = opened(units.ask_counts("n"), more='[attribute.n]\nrole = "other"\n')
 
 
 @pytest.mark.parametrize(
     ("draft", "answers", "held", "unit", "left"),
     [
         (DRAFTED, ["", "", "", "", "", ""], {}, "row", 2),  # Enter answers nothing, however often
-        (DRAFTED, ["1", "yes"], {"rows_per_person": 1}, "person", 0),
+        (DRAFTED, ["1", "person"], {"rows_per_person": 1}, "person", 0),
+        (DRAFTED, ["1", "yes", "yes", "yes"], {"rows_per_person": 1}, "row", 1),  # to "a person or a household?"
+        (DRAFTED, ["1", "household"], {}, "row", 0),
         (DRAFTED, ["1", "", "", ""], {"rows_per_person": 1}, "row", 1),
         (DRAFTED, ["rows"], {}, "row", 0),
         (DRAFTED, ["mrn", "2"], {"person": "mrn", "rows_per_person": 2}, "person", 0),
@@ -95,6 +108,19 @@ role = "identifier"
         (KEYED, ["", "", "", ""], {"person": "mrn"}, "person", 1),  # by a key that is still a question
         (KEYED, ["", "yes"], {"person": "mrn"}, "person", 0),
         (KEYED, ["", "rows"], {}, "row", 0),
+        (KEYED, ["", "6"], {"rows_per_person": 6}, "person", 0),  # a number says that no column is the key
+        (KEYED, ["s", "6"], {"rows_per_person": 6}, "person", 0),
+        (KEYED, ["all", "no", "no", "no"], {"person": "mrn"}, "row", 1),
+        (KEYED, ["some", "some", "some", "yes"], {"person": "mrn"}, "person", 1),
+        (VISITS, ["1", "yes", "yes", "yes"], {"rows_per_person": 1}, "row", 1),
+        (VISITS, ["1", "yes", "5"], {"rows_per_person": 5}, "person", 0),
+        (VISITS, ["5", "yes"], {"rows_per_person": 5}, "person", 0),
+        (VISITS, ["1", "no"], {"rows_per_person": 1}, "person", 0),
+        (VISITS, ["mrn", "yes"], {"person": "mrn"}, "person", 0),
+        (COUPLES, ["1", "2", "yes", "1"], {"rows_per_person": 1}, "row", 1),
+        (COUPLES, ["1", "no"], {"rows_per_person": 1, "not_person": ["age_wife"]}, "person", 0),
+        (COUNTED, ["1", "n", "n", "n"], {"rows_per_person": 1}, "row", 1),
+        (COUNTED, ["1", "person"], {"rows_per_person": 1, "not_person": ["n"]}, "person", 0),
     ],
 )
 def test_who_a_row_is_about_is_never_assumed(schema, monkeypatch, capsys, draft, answers, held, unit, left):
@@ -102,10 +128,26 @@ def test_who_a_row_is_about_is_never_assumed(schema, monkeypatch, capsys, draft,
     code, _, text = asked(schema, monkeypatch, capsys, *answers)
     found = tomllib.loads(text)
     assert code == 0
-    assert {key: found[key] for key in ("person", "rows_per_person") if key in found} == held
+    assert {key: found[key] for key in ("person", "rows_per_person", "not_person") if key in found} == held
     assert len(found.get("decide", [])) == left
     assert Schema.parse(found).unit == unit
     assert Schema.parse(found).person_in_question == bool(found.get("person") and left)
+
+
+@pytest.mark.parametrize(
+    ("topic", "answers", "held", "left"),
+    [
+        ("duplicates", ["2", "yes", "x"], {}, 1),
+        ("duplicates", ["no"], {"copies_are_people": True}, 0),
+        ("totals", ["2", ""], {}, 0),
+    ],
+)
+def test_a_question_about_no_key_takes_no_value(schema, monkeypatch, capsys, topic, answers, held, left):
+    schema.write_text(f'name = "t"\ndecide = ["{topic}: is it so?"]\n{MRN}', "utf-8")
+    _, _, text = asked(schema, monkeypatch, capsys, *answers)
+    found = tomllib.loads(text)
+    assert {key: found[key] for key in found if key not in ("name", "decide", "attribute")} == held
+    assert len(found.get("decide", [])) == left
 
 
 def test_json_lists_and_asks_nothing(schema, capsys):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["decide"]
 
 _TRIES = 3  # answers that cannot be meant, after which a question is left open
+_COPIES = "duplicates"  # topic of the question whether rows that are copies are different people
 _PUBLIC = " public"  # behind a range or a list: it is publicly known, not read off the data
 
 
@@ -30,8 +31,8 @@ def decide(schema: str, as_json: bool) -> None:
 
     Enter keeps what the draft proposes, s skips the question, q stops. Any other answer is the value to write, as in
     the file: sensitive, [18, 95], %d.%m.%Y. A range that is publicly known is written as [18, 95] public. Who a row is
-    about is never assumed: the answer is 1, a larger number of rows, the name of a column, or rows. Columns in which
-    the same texts are proposed for no value are asked about together.
+    about is never assumed: each such question says which answers it takes. Columns in which the same texts are proposed
+    for no value are asked about together.
 
     Example: sfumato decide patients.toml
     """
@@ -93,7 +94,7 @@ def _write(path: Path, text: str) -> None:
 
 def _asked(text: str, one: Decision, place: str) -> str | None:
     """Ask one question until it is answered; return the file as it is then, None to stop."""
-    from sfumato.drafting import keys_of
+    from sfumato.drafting import keys_of, unit_answers, unit_question
     from sfumato.errors import SfumatoError
 
     held = keys_of(text, one.attribute)
@@ -102,8 +103,10 @@ def _asked(text: str, one: Decision, place: str) -> str | None:
     say(f"{place}  {one.attribute or 'the table'}: {one.topic}", style="bold")
     say(one.question, wrap=True)
     ways = "Enter keeps it, s skips, q stops, or type another value:"
-    if _of_unit(one, held):
-        ways = "Type the answer; s skips, q stops:"
+    if kind := unit_question(one, held):
+        ways = f"Type {unit_answers(kind)}; {'Enter keeps it, ' if kind == 'kept' else ''}s skips, q stops:"
+    elif not _takes_a_value(one):
+        ways = f"Enter if you have seen it, {'no, ' if one.topic == _COPIES else ''}s skips, q stops:"
     for _ in range(_TRIES):
         say(f"{now + '. ' if now else ''}{ways}")
         typed = sys.stdin.readline()
@@ -143,25 +146,30 @@ def _asked_together(text: str, group: Sequence[Decision], place: str) -> tuple[s
     return text, False
 
 
-def _of_unit(one: Decision, held: Mapping[str, Any]) -> bool:
-    """Whether a question asks who a row is about, which no draft can know; beside a key only how many rows are kept."""
-    return not one.attribute and (one.topic == "person" or (one.topic == "rows_per_person" and "person" not in held))
+def _takes_a_value(one: Decision) -> bool:
+    """Whether a question is about a key of the file, so that an answer can be written there."""
+    from sfumato.schema.toml_models import AttributeFile, SchemaFile
+
+    return one.topic in (AttributeFile if one.attribute else SchemaFile).model_fields
 
 
 def _answered(text: str, one: Decision, typed: str) -> str:
     """Return the file with an answer; one that cannot be meant raises."""
-    from sfumato.drafting import answered, decisions, keys_of, with_roles, with_unit
+    from sfumato.drafting import answered, decisions, keys_of, unit_question, with_roles, with_unit
     from sfumato.errors import ParameterError
 
     decision = next(left for left in decisions(text) if _key(left) == _key(one))
-    if _of_unit(one, keys_of(text, one.attribute)):
+    if unit_question(one, keys_of(text, one.attribute)):
         return with_unit(text, decision, typed)
     if not typed:
         return answered(text, decision)
     if one.topic == "role":
         return with_roles(text, [one.attribute], typed)  # type: ignore[arg-type]  # it checks the role
-    if not one.topic:
-        raise ParameterError("answer", typed[:40], "cannot be written for this question", hint="Enter, s or q")
+    if one.topic == _COPIES and typed == "no":
+        return answered(text, decision, {"copies_are_people": True})
+    if not _takes_a_value(one):
+        hint = "no if they are different people; Enter, s or q" if one.topic == _COPIES else "Enter, s or q"
+        raise ParameterError("answer", typed[:40], "cannot be written for this question", hint=hint)
     public = typed.endswith(_PUBLIC)
     value = _value(typed.removesuffix(_PUBLIC) if public else typed)
     keys = {one.topic: value, **({"source": "public"} if public else {})}

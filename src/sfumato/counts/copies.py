@@ -32,7 +32,7 @@ Silent on joins that repeat some rows more often than others,
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
 from typing import Final
@@ -52,6 +52,7 @@ __all__ = [
     "Copies",
     "alike_beyond_chance",
     "beyond_chance",
+    "compared_columns",
     "find_copies",
     "paired_share",
     "row_kinds",
@@ -98,6 +99,11 @@ class Copies:
         return Problem(name, rule, hint, rows=self.copies)
 
 
+def compared_columns(types: Mapping[str, pl.DataType]) -> list[str]:
+    """Return the columns in which copies of a row agree: also lists and spans of time, which are not read."""
+    return [name for name, kind in types.items() if not isinstance(kind, pl.Object)]
+
+
 def row_kinds(source: Source, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
     """Return how often each different row occurs, and the place of one of them; a hash of 64 bits stands for a row.
 
@@ -133,7 +139,7 @@ def find_copies(source: Source) -> Copies | None:
     names = [name for name in source.columns if supported(types[name])]
     if len(names) < 2:
         return None
-    times, places, cells = _kinds_and_cells(source, names)
+    times, places, cells = _kinds_and_cells(source, compared_columns(types))
     rows, copies = int(times.sum()), int(times.sum()) - len(times)
     if not _many(times):
         return None

@@ -9,6 +9,7 @@ Checked   tests/claims/test_derived_columns.py::test_equals_a_count_over_all_pai
           tests/claims/test_derived_columns.py::test_independent_columns_are_not_reported
           tests/claims/test_derived_columns.py::test_a_score_of_the_age_is_refused
           tests/claims/test_derived_columns.py::test_a_loose_relation_is_stated_with_true_numbers
+          tests/claims/test_derived_columns.py::test_the_order_of_the_rows_of_people_says_nothing
 Silent on functions of three and more quasi-identifiers, on single values that tell (a husband is a man), on tables of
           less than about 20 rows. Of large tables every n-th combination is looked at; of tables that are not held
           (driver_cells), functions of two quasi-identifiers are not.
@@ -24,7 +25,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sfumato.engines import Engine, Parts
-from sfumato.engines.grouping import group_codes
+from sfumato.engines.grouping import group_codes, scrambled
 from sfumato.errors import Problem
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ _LINES, _PAIR_LINES = 1 << 16, 1 << 14  # combinations looked at, for one quasi-
 _IN_PAIRS = 12  # quasi-identifiers that are tried two by two
 _LOOSE = 0.5  # how often rows that agree may differ in a loosely related column, of what any two do
 _TOGETHER = 20  # rows at least that are next to each other in an order and count as agreeing in it
+_GOLDEN = (5**0.5 - 1) / 2
 _SURE = 0.95  # share of the rows that agree, from which on their value is as good as known
 
 
@@ -44,7 +46,8 @@ _SURE = 0.95  # share of the rows that agree, from which on their value is as go
 class Derived:
     """A carried column and the quasi-identifiers it follows from (`follows`), or that follow from it.
 
-    `part[code]` is what a reader knows of the column's value who knows the quasi-identifiers. Confidential.
+    `part[code]` is what a reader knows of the column's value who knows the quasi-identifiers. `one_each` says that one
+    row of each person was counted. Confidential.
     """
 
     column: str
@@ -52,6 +55,7 @@ class Derived:
     known: tuple[str, ...]
     follows: bool
     part: np.ndarray = field(repr=False, compare=False)
+    one_each: bool = False
 
     def describe(self) -> str:
         """Say which column follows from which."""
@@ -63,6 +67,7 @@ class Derived:
     def problem(self, where: str) -> Problem:
         """Return it as something to look at before publishing."""
         known, said = " and ".join(self.known), f"{self.describe()} in nearly all rows"
+        said += " (one row of each person was counted)" if self.one_each else ""
         apart = f"anyone who knows a person's {known} can tell the rows of a class apart by it"
         rule = f"{said}, and is not made coarser: {apart}"
         if not self.follows:
@@ -126,10 +131,32 @@ def related_columns(table: Table, known: Sequence[Derived]) -> list[LooseRelatio
                 best = share, one.name, groups, lines[1], lines[2]
         if best is not None:
             _, which, groups, column, weight = best
+            whose = "people" if alone else "rows"
+            # A person may have several values; a row has one.
+            if schema.several and not external and not _one_pair_each(table, which, name):
+                (groups, column, weight), whose = _rows_of(table, which, name), "rows"
             right, usual, sure = _people_determined(groups, column, weight)
-            total, many = int(weight.sum()), "people" if alone else "rows"
+            total, many = int(weight.sum()), whose
             found.append(LooseRelation(name, known=which, right=right, usual=usual, sure=sure, total=total, many=many))
     return found
+
+
+def _rows_of(table: Table, known: str, name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the groups of a quasi-identifier, the codes of a column and how many rows have both."""
+    held, attribute = table.counts([known, name]), table.schema[known]
+    groups, column = held.codes.T
+    if attribute.ordered:
+        groups = _runs(groups, held.weights, attribute.values.size)
+    return groups, column, held.weights
+
+
+def _one_pair_each(table: Table, *names: str) -> bool:
+    """Whether all rows of a person agree in some columns."""
+    people, codes = table.persons(), table.codes(names)
+    if people is None:
+        return False
+    held = np.column_stack([np.unique(people, return_inverse=True)[1], codes])
+    return len(np.unique(held, axis=0)) == len(np.unique(people))
 
 
 def _runs(codes: np.ndarray, weights: np.ndarray, size: int) -> np.ndarray:
@@ -178,10 +205,10 @@ def derived_columns(table: Table) -> list[Derived]:
         # A group of sex and decade tells the sex, and is known to whoever knows both: the pair splits further.
         known = (single,) if single is not None else next(_double(thin, few_weights, name, quasi), None)
         if known is not None:
-            found.append(Derived(name, known=known, follows=True, part=everything))
+            found.append(Derived(name, known=known, follows=True, part=everything, one_each=schema.several))
         elif told := _told(columns, weights, name, quasi):
             parts = [_most_frequent(whole[name], whole[one], times, sizes[name]) for one in told]
-            found.append(Derived(name, known=told, follows=False, part=_together(parts)))
+            found.append(Derived(name, known=told, follows=False, part=_together(parts), one_each=schema.several))
     return found
 
 
@@ -241,15 +268,34 @@ def _double(
 
 
 def _lines(table: Table) -> tuple[np.ndarray, np.ndarray]:
-    """Return combinations of codes with their weights; of each person one row: their rows agree."""
+    """Return combinations of codes with their weights; of each person one row, since their rows agree."""
     people = table.persons()
     if people is None:
         counts = table.counts()
         return counts.codes, counts.weights
-    first = np.unique(people, return_index=True)[1]
-    codes = table.codes()[first]
+    codes = table.codes()
+    codes = codes[_one_each(codes, people)]
     sizes = [attribute.size for attribute in table.schema.published]
     return group_codes([np.ascontiguousarray(column) for column in codes.T], sizes, rows=len(codes))
+
+
+def _one_each(codes: np.ndarray, people: np.ndarray) -> np.ndarray:
+    """Return a row of each person: any of theirs alike, and in whatever order the file has them.
+
+    People are ordered by what their rows say, and those next to each other take rows at places spread by the golden
+    ratio: of people whose rows are the same, as many take each. The first row of the file may be that of a first visit.
+    """
+    row = np.zeros(len(codes), np.uint64)
+    for column in codes.T:
+        row = scrambled(row ^ column.astype(np.uint64))
+    _, person, rows = np.unique(people, return_inverse=True, return_counts=True)
+    whole = np.zeros(len(rows), np.uint64)
+    np.add.at(whole, person, scrambled(row))  # wraps round, as hashes do
+    order = np.lexsort((row, person))
+    rank = np.argsort(np.argsort(whole, kind="stable"), kind="stable")
+    place = (rank * _GOLDEN % 1 * rows).astype(np.int64)
+    found: np.ndarray = order[np.cumsum(rows) - rows + place]
+    return found
 
 
 def _thinned(codes: np.ndarray, weights: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:

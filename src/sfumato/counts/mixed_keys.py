@@ -19,7 +19,7 @@ import numpy as np
 import polars as pl
 
 from sfumato.counts.code_parts import numbered
-from sfumato.counts.row_groups import AGREE, LOOKED_AT, FirstRows, RowGroups, first_rows
+from sfumato.counts.row_groups import AGREE, LOOKED_AT, FirstRows, RowGroups, first_rows, within_first
 from sfumato.errors import Problem, count_of
 from sfumato.io.source import Source
 from sfumato.schema import Schema
@@ -29,6 +29,7 @@ __all__ = ["mixed_keys"]
 
 _DIFFERENT, _MIXED, _MIXED_SHARE = 2, 5, 0.01  # columns that differ; keys, or their share, that cannot be mistakes
 _YEAR = r"^(?:\d{1,2}[-/. ]){0,2}((?:19|20)\d\d)(?:[-/. T]|$)"
+_DAY_FIRST = r"^(\d{1,2})[-/. ]+(\d{1,2})[-/. ]+(\d{4})\b"
 _YEARS = 10  # that the ages of one person may be apart in a file without days
 
 
@@ -65,8 +66,8 @@ def mixed_keys(source: Source, schema: Schema) -> list[Problem]:
         return []
     number = int(np.logical_or.reduce([found[what] for what in shown]).sum())
     rule = (
-        f"of {count_of(keys, 'key')} {count_of(number, 'has', 'have')} {' or '.join(shown)}: one key may stand for "
-        "several people, who count as one"
+        f"{within_first(source, rows.height)}of {count_of(keys, 'key')} {count_of(number, 'has', 'have')} "
+        f"{' or '.join(shown)}: one key may stand for several people, who count as one"
     )
     hint = 'give each person a key of their own; a key that repeats in each place needs both, person = ["place", "key"]'
     return [Problem(", ".join(schema.person), rule, hint, count=number)]
@@ -88,7 +89,9 @@ def _other_lives(rows: FirstRows, groups: RowGroups, names: Sequence[str]) -> di
     found: dict[str, np.ndarray] = {}
     born = [name for name in names if tokens(name) & BIRTH_WORDS]
     for name in born:
-        parts = rows.texts[name].str.extract_all(r"\d+")
+        # 1980-05-03 and 03.05.1980 are one day: the year first, whichever way it is written.
+        turned = rows.texts[name].str.replace(_DAY_FIRST, "$3-$2-$1")
+        parts = turned.str.extract_all(r"\d+")
         spread = [_known_spread(groups, parts.list.get(at, null_on_oob=True)) > 0 for at in range(3)]
         year = rows.number(name)
         with np.errstate(invalid="ignore"):

@@ -32,8 +32,9 @@ import numpy as np
 import polars as pl
 
 from sfumato.counts.code_parts import SURNAME_FIRST
+from sfumato.counts.row_groups import within_first
 from sfumato.counts.suspected_keys import agreeing_columns, key_hint, suspected_keys
-from sfumato.engines.grouping import packed
+from sfumato.engines.grouping import packed, scrambled
 from sfumato.errors import Problem, count_of
 from sfumato.io.decode_cell import canonical_text
 from sfumato.io.encode import supported
@@ -560,7 +561,7 @@ def rows_kept(
         return stay
     order_by = digest[person[lines]].copy()
     for column in columns:
-        order_by = _mixed(order_by ^ column[lines].astype(np.uint64))
+        order_by = scrambled(order_by ^ column[lines].astype(np.uint64))
     codes = [column[lines] for column in reversed(columns)]
     order = np.lexsort((*codes, order_by, person[lines]))
     lines = lines[order]
@@ -570,15 +571,6 @@ def rows_kept(
     before = running - np.maximum.accumulate(np.where(fresh, running, 0))
     stay[lines] = np.clip(most - before, 0, times[lines])
     return stay
-
-
-def _mixed(value: np.ndarray) -> np.ndarray:
-    """Splitmix64's finalizer (Steele, Lea & Flood, OOPSLA 2014): a fixed scrambling of 64 bits."""
-    value = value + np.uint64(0x9E3779B97F4A7C15)
-    value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    result: np.ndarray = value ^ (value >> np.uint64(31))
-    return result
 
 
 # -- columns that look like keys of people, where the schema names none ------------------------------------
@@ -676,8 +668,8 @@ def crossed_counts(source: Source, schema: Schema) -> list[Problem]:
         texts = _texts(frame[column]).drop_nulls()
         if texts.n_unique() < len(texts) and holds_counts(column, texts.unique().to_list()):
             rule = (
-                "holds whole numbers, and no two rows agree in the other published columns, as in a table of counts: "
-                "each row is counted as one person"
+                f"holds whole numbers, and {within_first(source, frame.height)}no two rows agree in the other "
+                "published columns, as in a table of counts: each row is counted as one person"
             )
             hint = (
                 "write a row for each person (none for 0) and remove the column; "
@@ -760,8 +752,9 @@ def keys_of_others(source: Source, schema: Schema) -> list[Problem]:
             continue
         most = int(shared["len"].to_numpy().max())
         rule = (
-            f"looks like the key of other people than {', '.join(schema.person)}: up to {most} of these "
-            "share a value. Claims count the people that `person` names, and say nothing about the others"
+            f"looks like the key of other people than {', '.join(schema.person)}: "
+            f"{within_first(source, keys.height)}up to {most} of these share a value. Claims count the people "
+            "that `person` names, and say nothing about the others"
         )
         hint = f'name them in `person` if the published columns describe them; not_person = ["{column}"] if nobody is'
         found.append(Problem(known.where if known is not None else column, rule, f"{hint} described by it"))

@@ -13,7 +13,7 @@ from sfumato.io.encode import supported
 from sfumato.io.source import Source
 from sfumato.schema import Missing, Schema
 
-__all__ = ["AGREE", "LOOKED_AT", "FirstRows", "RowGroups", "first_rows", "joint"]
+__all__ = ["AGREE", "LOOKED_AT", "FirstRows", "RowGroups", "first_rows", "joint", "within_first"]
 
 _FIRST_ROWS, LOOKED_AT = 20_000, 100  # rows and columns
 AGREE = 0.9  # the share from which something holds for nearly all
@@ -136,6 +136,11 @@ def _text(column: pl.Series, missing: Missing | None) -> pl.Series:
     gone = ["", *(one.lower() for one in missing.texts)] if missing is not None else [""]
     plain = text.str.to_lowercase().str.replace(r"^([+-]?\d+)\.0*$", "$1")  # as floats write whole numbers
     return text.set(plain.is_in(gone), None)
+
+
+def within_first(source: Source, rows: int) -> str:
+    """Say that only the first rows were looked at, nothing where these are all."""
+    return f"in the first {rows:,} rows " if source.height() > rows else ""
 
 
 def joint(columns: Sequence[np.ndarray]) -> np.ndarray:

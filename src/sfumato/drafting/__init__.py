@@ -12,11 +12,11 @@ from sfumato.drafting.decisions import (
     text_of,
     with_attributes,
     with_roles,
-    with_unit,
     without_rows,
 )
 from sfumato.drafting.draft import Look, draft, look_at
 from sfumato.drafting.profile import Preview, Profile, preview, profiles
+from sfumato.drafting.units import unit_answers, unit_question, with_unit, without_unit_questions
 
 __all__ = [
     "Decision",
@@ -35,8 +35,11 @@ __all__ = [
     "preview",
     "profiles",
     "text_of",
+    "unit_answers",
+    "unit_question",
     "with_attributes",
     "with_roles",
     "with_unit",
     "without_rows",
+    "without_unit_questions",
 ]

@@ -31,12 +31,10 @@ __all__ = [
     "text_of",
     "with_attributes",
     "with_roles",
-    "with_unit",
     "without_rows",
 ]
 
 _ROWS = re.compile(r" \([\d,]+ rows?\)")
-_UNIT = ("person", "rows_per_person")  # topics of questions about who a row is about
 _UNPUBLISHED: tuple[Role, ...] = ("identifier", "other")
 
 
@@ -281,25 +279,6 @@ def with_roles(text: str, attributes: Iterable[str], role: Role) -> str:
         # What is not published needs no range, groups or mask.
         _close(table, [one.place for one in _listed(table, name) if one.topic == "role" or role in _UNPUBLISHED])
     return document.as_string()
-
-
-def with_unit(text: str, decision: Decision, unit: str) -> str:
-    """Return the file with an answer to who a row is about: a number of rows, the name of a column, `rows` or `yes`.
-
-    `rows` says that rows are not people, or that nobody knows: promises then speak of rows. `yes` keeps the column or
-    the number that the file names. Nothing is assumed: an empty answer is refused.
-    """
-    document = _parsed(text)
-    if unit == "rows":
-        return changed(text, {"person": None, "rows_per_person": None}, closes=_UNIT)
-    if unit == "yes" and any(key in document for key in _UNIT):
-        return answered(text, decision)
-    if unit.isascii() and unit.isdecimal() and len(unit) < 10 and int(unit):
-        return answered(text, decision, {"rows_per_person": int(unit)})
-    if unit in document.get("attribute", {}):
-        return with_roles(answered(text, decision, {"person": unit}), [unit], "identifier")
-    hint = "1, a larger number of rows, the name of a column of the schema, or rows"
-    raise ParameterError("answer", unit[:40] or "nothing", "does not say who a row is about", hint=hint)
 
 
 def with_attributes(text: str, described: Mapping[str, str]) -> str:

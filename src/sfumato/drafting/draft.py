@@ -18,6 +18,7 @@ from sfumato.drafting.columns import ColumnFacts, column_facts
 from sfumato.drafting.infer_formats import Spelling
 from sfumato.drafting.roles import Proposal, proposals, proposed
 from sfumato.drafting.table import Repeated, TableFacts, table_facts
+from sfumato.drafting.units import WHO, ask_counts, ask_households, ask_kept, ask_key, ask_two_people, ask_visits
 from sfumato.errors import ParameterError, ReadError, count_of
 from sfumato.io.errors import refused
 from sfumato.io.source import Source, open_source
@@ -34,10 +35,6 @@ __all__ = ["Look", "draft", "look_at", "toml_text"]
 _BARE = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
 _FROM_DATA = {"range", "values", "hierarchy", "groups", "intervals", "edges"}
 _WIDTH, _COMMENT = 100, 110
-_WHO = (
-    "rows_per_person: who is a row about? 1 if each row is a different person, m if nobody has more than m rows, the "
-    "name of the column that says who, or rows if rows are not people or nobody knows"
-)
 _ROWS = (
     "# rows = 1000  # about how many rows there are, if that is publicly known (one digit, then zeros): never the\n"
     "# number counted here. Differentially private tables that would be mostly noise are refused by it"
@@ -95,22 +92,13 @@ def _who(person: str) -> tuple[str, ...]:
 def _other_units(proposals: Sequence[Proposal]) -> list[str]:
     """Return what to ask of identifiers that are named like households or visits."""
     names = [one.name for one in proposals if one.role == "identifier"]
-    homes = [f"is a row a person or a household? {name} names households" for name in names if household_like(name)]
-    visits = [
-        f"can one person have several rows? {name} names visits"
-        for name in names
-        if visit_like(name) and not household_like(name)
-    ]
-    return [f"rows_per_person: {question}" for question in (*homes, *visits)]
+    homes = [ask_households(name) for name in names if household_like(name)]
+    return [*homes, *(ask_visits(name) for name in names if visit_like(name) and not household_like(name))]
 
 
 def _two_people(proposals: Sequence[Proposal]) -> list[str]:
     """Return what to ask where columns are named as if a row described two people."""
-    return [
-        f"rows_per_person: does a row describe two people ({one}, {other})? then write a row for each; else "
-        f"not_person = [{_quoted(other)}]"
-        for one, other in two_people([one.name for one in proposals])[:1]
-    ]
+    return [ask_two_people(one, other) for one, other in two_people([one.name for one in proposals])[:1]]
 
 
 def _of_the_table(seen: TableFacts, person: str, units: Sequence[str], counting: Sequence[str]) -> tuple[str, ...]:
@@ -120,16 +108,9 @@ def _of_the_table(seen: TableFacts, person: str, units: Sequence[str], counting:
         "population: who are the rows about? every table about the same people needs the same name",
     ]
     if not person:
-        asked.append(_WHO)
-        asked += units
-        asked += [
-            f"rows_per_person: is each row one person, or is {name} the number of people? then write a row for each "
-            f"person; else not_person = [{_quoted(name)}]"
-            for name in counting
-        ]
+        asked += [WHO, *units, *map(ask_counts, counting)]
     else:
-        asked.append(f"rows_per_person: are all rows of a person kept, or at most how many?{repeats}")
-        asked.append(f"person: does {person} say who a row is about? then person = {_quoted(person)}")
+        asked += [ask_kept(repeats), ask_key(person)]
     if seen.copies:
         copies = count_of(seen.copies, "row is a copy", "rows are copies")
         asked.append(f"duplicates: {copies} of an earlier row in every column; is somebody counted twice?")

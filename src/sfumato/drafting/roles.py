@@ -161,7 +161,8 @@ def proposed(column: ColumnFacts, role: Role) -> Proposal:
         elif _names(column):
             why = (f"{seen}; they look like names of people",)
         else:
-            why = (f"{seen}: nearly every row has its own",)
+            has = "every row" if not column.blank else "every row that has one"
+            why = (f"{seen}: nearly {has} has its own",)
         question = "role: does it point to one person, or is it free text? keep identifier; else quasi or sensitive"
         return Proposal(column.name, role=role, kind="nominal", why=why, decide=(question, *ask))
     if role == "other" and _free_text(column):  # its values are not even listed: the file may be shown around
@@ -219,7 +220,9 @@ def _spelling(column: ColumnFacts) -> tuple[str, ...]:
         return (f"format: does the file write its dates as {spoken(column.spelling.format)}?",)
     form = column.spelling.numbers
     if form.thousands or form.units:
-        return (f"thousands: does the file write its numbers as {form.example}?",)
+        plain = replace(form, units=()).example
+        beside = f", with {', '.join(form.units)} beside them" if form.units else ""
+        return (f"thousands: does the file write its numbers as {plain}{beside}?",)
     return ("decimal: do the commas mark decimals?",) if form.commas else ()
 
 

@@ -13,13 +13,13 @@ from dataclasses import KW_ONLY, dataclass, field
 import numpy as np
 import polars as pl
 
-from sfumato.counts.copies import row_kinds
+from sfumato.counts.copies import compared_columns, row_kinds
 from sfumato.counts.stray_rows import StrayRows, merged_columns, stray_rows
 from sfumato.drafting.columns import ColumnFacts, cell_text
 from sfumato.errors import count_of
 from sfumato.io.encode import days_in
 from sfumato.io.source import ROWS, Source
-from sfumato.schema.word_hints import suggested
+from sfumato.schema.word_hints import NO_VALUE, means_none, suggested
 
 __all__ = ["Related", "Repeated", "TableFacts", "table_facts"]
 
@@ -59,8 +59,8 @@ class Related:
         if self.years:
             return f"{first} and {second} determine each other: a date and the years since then"
         if self.ways == 2:
-            return f"{first} and {second} determine each other: each value of one goes with one of the other"
-        return f"{first} determines {second}: each of its values goes with one of {second}"
+            return f"{first} and {second} determine each other in nearly all rows"
+        return f"{first} determines {second} in nearly all rows"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,10 @@ def table_facts(source: Source, facts: Sequence[ColumnFacts]) -> TableFacts:
     plain = [column for column in facts if column.plain]
     if not plain:
         return TableFacts(0)
-    times, _ = row_kinds(source, [column.name for column in plain])
+    names = [column.name for column in plain]
+    if not source.grouped:
+        names = compared_columns(source.types(source.scan(source.columns)))
+    times, _ = row_kinds(source, names)
     repeated = tuple(_repeated(source, plain))
     return TableFacts(
         int(times.sum()),
@@ -105,10 +108,15 @@ def _repeated(source: Source, columns: Sequence[ColumnFacts]) -> list[Repeated]:
     for column in [column for column in columns if "identifier" in suggested(column.name)][:_IDENTIFIERS]:
         if not 0 < column.distinct < column.rows - column.nulls and not source.grouped:
             continue
-        filled = source.scan([column.name]).filter(pl.col(column.name).is_not_null())
-        most = source.collect(filled.group_by(column.name).agg(weight.alias("n")).select(pl.col("n").max())).item()
-        if most is not None and most > 1:
-            found.append(Repeated(column.name, values=column.distinct, most=int(most)))
+        frame = source.scan([column.name])
+        key = cell_text(column.name, source.types(frame)[column.name]).alias("key")
+        keys = frame.with_columns(key).filter(pl.col("key").is_not_null() & ~pl.col("key").is_in(["", *NO_VALUE]))
+        times = keys.group_by("key").agg(weight.alias("n"))
+        values, top = source.collect_all([times.select(pl.len()), times.top_k(_IDENTIFIERS, by="n")])
+        held = {text: int(many) for text, many in top.select("key", "n").iter_rows() if not means_none(text)}
+        most = max(held.values(), default=0)
+        if most > 1:
+            found.append(Repeated(column.name, values=values.item() - top.height + len(held), most=most))
     return found
 
 

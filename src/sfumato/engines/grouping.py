@@ -13,7 +13,7 @@ import polars as pl
 
 from sfumato.errors import ParameterError
 
-__all__ = ["MOST_SHARES", "CodeTally", "group_codes", "packed", "shares_of", "whole_of"]
+__all__ = ["MOST_SHARES", "CodeTally", "group_codes", "packed", "scrambled", "shares_of", "whole_of"]
 
 _MERGED = 1 << 20  # lines that wait before they are added up
 _DENSE = 1 << 22  # cells for which a table of all combinations is faster than a hash
@@ -161,3 +161,12 @@ def shares_of(person: np.ndarray, line: np.ndarray, lines: int) -> tuple[np.ndar
     weights = np.zeros(lines, np.int64)
     np.add.at(weights, line, share)
     return weights, whole
+
+
+def scrambled(value: np.ndarray) -> np.ndarray:
+    """Splitmix64's finalizer (Steele, Lea & Flood, OOPSLA 2014): a fixed scrambling of 64 bits."""
+    value = value + np.uint64(0x9E3779B97F4A7C15)
+    value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    result: np.ndarray = value ^ (value >> np.uint64(31))
+    return result

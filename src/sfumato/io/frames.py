@@ -188,16 +188,19 @@ def _pandas_names(data: Any) -> tuple[str, ...] | None:
 def _with_index(data: Any) -> Any:
     """Return a pandas frame with what its index says as columns: the key of a person often stands there.
 
-    Levels with a name, and one without where it repeats; numbers that are different in every row say nothing.
+    Levels with a name, and those without where they repeat; what is different in every row says nothing.
     """
-    index = data.index
-    named = [name for name in index.names if name is not None] if index.nlevels > 1 or index.name is not None else []
-    if not named and index.is_unique:
+    levels = [data.index.get_level_values(at) for at in range(data.index.nlevels)]
+    kept = [level for level in levels if level.name is not None or not level.is_unique]
+    gone = [at for at, level in enumerate(levels) if level.name is None and level.is_unique]
+    if not kept:
         return data.reset_index(drop=True)
-    free = next(name for at in itertools.count() if (name := f"index_{at}" if at else "index") not in data.columns)
-    names = [free if name is None else str(name) for name in index.names]
+    taken = {*data.columns, *(str(level.name) for level in kept if level.name is not None)}
+    free = (name for at in itertools.count() if (name := f"index_{at}" if at else "index") not in taken)
+    names = [next(free) if level.name is None else str(level.name) for level in kept]
     refuse_names_twice("the frame", [*names, *map(str, data.columns)])
-    return data.set_axis(index.set_names(names)).reset_index()
+    data = data.droplevel(gone) if gone else data
+    return data.set_axis(data.index.set_names(names)).reset_index()
 
 
 def _series(column: Any) -> pl.Series:

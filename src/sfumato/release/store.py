@@ -64,6 +64,7 @@ from sfumato.schema.free_text import (
     refuse_columns_of_people,
     refuse_exact_keys,
     refuse_free_text,
+    refuse_group_names,
     refuse_listed_names,
     refuse_spelt_text,
 )
@@ -522,9 +523,18 @@ def _lists(attributes: Sequence[Attribute]) -> dict[str, tuple[str, ...]]:
     return listed
 
 
+def _groups(attribute: Attribute) -> list[str]:
+    """Return the names of the groups and levels of an attribute; what a mask leaves of a code is none."""
+    if attribute.tree is None or attribute.masked:
+        return []
+    values = set(attribute.domain.names) if isinstance(attribute.domain, Values) else set()
+    return [name for name in dict.fromkeys(attribute.tree.names) if name != "*" and name not in values]
+
+
 def refuse_names_in_lists(schema: Schema) -> None:
     """Refuse, by the schema alone, lists of values and names of columns that are published and tell who people are."""
     refuse_listed_names(_lists(schema.published))
+    refuse_group_names({attribute.name: _groups(attribute) for attribute in schema.published})
     stated = {"name": schema.name, "population": schema.population or ""}
     refuse_addressed_names(stated | {f"the name of column {at}": a.name for at, a in enumerate(schema.published, 1)})
     refuse_columns_of_people([attribute.name for attribute in schema.published])

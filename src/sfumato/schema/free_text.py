@@ -18,6 +18,7 @@ Checked   tests/claims/test_personal_names.py::test_names_under_any_column_name_
           tests/claims/test_identifying_cells.py::test_codes_amounts_and_days_are_not_refused
           tests/claims/test_personal_names.py::test_single_names_are_refused
           tests/claims/test_personal_names.py::test_one_cell_with_a_name_among_categories_is_refused
+          tests/claims/test_personal_names.py::test_groups_called_after_people_are_refused
 Silent on names that are in none of the lists and that many people have beside them, and, of more than 20,000 values of
           a column, on names that hardly any has: every n-th is searched for them.
 
@@ -52,6 +53,7 @@ __all__ = [
     "refuse_columns_of_people",
     "refuse_exact_keys",
     "refuse_free_text",
+    "refuse_group_names",
     "refuse_listed_names",
     "refuse_spelt_text",
     "with_given_names",
@@ -437,6 +439,23 @@ def refuse_listed_names(lists: Mapping[str, Iterable[str]]) -> None:
             hint = (
                 'give the role other, source = "data" where it is read off the file, or allow_text=True (--allow-text)'
             )
+            raise ReleaseError(rule, hint=hint)
+
+
+def refuse_group_names(groups: Mapping[str, Iterable[str]]) -> None:
+    """Raise where names of groups or levels tell who people are, whoever is in them. Reads the schema alone.
+
+    A group of wards is called after the doctor, a class after its teacher: no value says it, and every label may.
+    """
+    for name, texts in groups.items():
+        every = list(texts)
+        found = with_given_names(every, known=True)
+        found |= {text for text in every if _is_titled(text) or mentions_a_person(text, known=True)}
+        found |= {text for text in every if _MAY_ADDRESS.search(text) and _ADDRESS.search(text)}
+        if found:
+            look = count_of(len(found), "group or level has a name that looks", "groups or levels have names that look")
+            rule = f"{name}: {look} like the name or the address of a person, and may be published"
+            hint = "give each a name that says nothing about anybody, or allow it with allow_text=True (--allow-text)"
             raise ReleaseError(rule, hint=hint)
 
 

@@ -15,8 +15,11 @@ from sfumato.drafting import (
     changed,
     decisions,
     keys_of,
+    unit_question,
     with_attributes,
     with_roles,
+    with_unit,
+    without_unit_questions,
 )
 from sfumato.drafting.roles import newly_published, public_looking
 from sfumato.errors import ParameterError
@@ -91,13 +94,14 @@ def whole(form: Fields, name: str, *, least: int = 1) -> int | None:
 
 
 def answer(form: Fields) -> Edit:
-    """Close one question: the proposal stands."""
+    """Close one question: the proposal stands. Who a row is about is never proposed: the form says it (`answer`)."""
     attribute, topic, question = one(form, "attribute"), one(form, "topic"), one(form, "question")
 
     def edit(text: str) -> str:
         for found in decisions(text):
             if (found.attribute, found.topic, found.question) == (attribute, topic, question):
-                return answered(text, found)
+                of_unit = unit_question(found, keys_of(text))
+                return with_unit(text, found, one(form, "answer")) if of_unit else answered(text, found)
         raise ParameterError(
             "question", topic or "question", "was answered already", hint="the page shows what is open"
         )
@@ -181,7 +185,7 @@ def person(form: Fields) -> Edit:
         raise ParameterError("unit", "nothing", "must say who a row is about", hint=hint)
     public = whole(form, "public_rows")
     keys["rows"] = public
-    closed = ["population", "rows_per_person", "person"] if population else ["rows_per_person", "person"]
+    closed = ["population"] if population else []
     if one(form, "copies"):
         closed.append("duplicates")
         keys["copies_are_people"] = True if one(form, "copies") == "people" else None
@@ -195,7 +199,7 @@ def person(form: Fields) -> Edit:
                 found.question.startswith((f"{key} tells", f"{key} and ")) for key in names
             ):
                 text = answered(text, next(one for one in decisions(text) if _same(one, found)))
-        return changed(text, keys, closes=closed)
+        return changed(without_unit_questions(text, rows=not names and one(form, "unit") == "row"), keys, closes=closed)
 
     return edit
 

@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from sfumato.drafting import Decision, asked_alike, decisions, keys_of
+from sfumato.drafting import Decision, asked_alike, decisions, keys_of, unit_question
+from sfumato.drafting.units import UnitQuestion
 from sfumato.schema.checks import plain_spelling
 from sfumato.schema.formats import PLAIN_NUMBERS, NumberForm
 from sfumato.schema.near_values import near_pairs
@@ -47,6 +48,14 @@ _ROLE = {
 
 _ABOUT_ROWS = {  # questions about the table, without names of keys
     "population": "Who are the rows about? Every table about the same people needs the same name.",
+}
+
+# What a button answers beside a question about who a row is; the others are answered on the page of that name.
+_OF_UNIT: dict[UnitQuestion, dict[str, str]] = {
+    "kept": {},
+    "key": {"keep": "Yes", "answer": "yes"},
+    "two people": {"keep": "No, one person alone", "answer": "no"},
+    "counts": {"keep": "Each row is one person", "answer": "person"},
 }
 
 _TITLES = {
@@ -119,6 +128,7 @@ def nearly_dates(decision: Decision) -> tuple[int, str] | None:
 def asked(decision: Decision, keys: Mapping[str, Any], unread: Sequence[str] = ()) -> dict[str, Any]:
     """Return a question for the page: its title and words, what `keep` says on its button, and other buttons.
 
+    Without `keep` nothing is proposed. `answer` is what the button answers where it does not keep a proposal.
     `unread` are some texts of the column that are not read as what most of them are.
     Each of `also` is (words, address below the column, fields): a form that answers the question otherwise.
     """
@@ -130,6 +140,8 @@ def asked(decision: Decision, keys: Mapping[str, Any], unread: Sequence[str] = (
         "keep": "Keep as proposed",
         "also": [],
     }
+    if kind := unit_question(decision, keys):
+        return {**found, **_OF_UNIT.get(kind, {"keep": ""})}
     if not name:
         return {**found, "words": _ABOUT_ROWS.get(topic, "").format(keys.get("person", "")) or found["words"]}
     if topic == "role":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import random
+from collections import Counter
 from decimal import Decimal
 from pathlib import Path
 
@@ -15,9 +16,11 @@ from tests.claims.light_xlsx import write_xlsx
 
 from sfumato.counts import check, read
 from sfumato.drafting import decisions, draft
+from sfumato.drafting.columns import column_facts
 from sfumato.drafting.roles import public_looking
+from sfumato.drafting.table import table_facts
 from sfumato.errors import ReadError, SchemaError
-from sfumato.io.source import Source
+from sfumato.io.source import Source, open_source
 from sfumato.schema import Schema
 from sfumato.schema.formats import NumberForm
 
@@ -285,7 +288,11 @@ def test_decimal_commas_are_read_and_asked_about(tmp_path) -> None:
         ([f"{k}.{k:03},50" for k in range(1, 40)], "1.234,5?", NumberForm(",", thousands=".")),
         ([f"{k}.{k:03}" for k in range(1, 40)], "where they mark thousands", NumberForm()),
         ([f"${k},{k:03}" if k % 2 else f"{k}000" for k in range(1, 40)], "mark thousands", DOLLARS),
-        ([f"{k} {k:03},5 €" for k in range(1, 40)], "€1 234,5?", NumberForm(",", thousands=" ", units=("€",))),
+        (
+            [f"{k} {k:03},5 €" for k in range(1, 40)],
+            "1 234,5, with € beside",
+            NumberForm(",", thousands=" ", units=("€",)),
+        ),
         ([f"{k:02}.05.{k + 20}" for k in range(1, 29)], "years of two digits", NumberForm()),
     ],
 )
@@ -776,3 +783,30 @@ def test_an_end_that_surveys_use_for_no_answer_is_asked_about(tmp_path) -> None:
         "does 99999, the largest number, say that there is no value? then add it to `missing`"
     )
     assert asked["children"].startswith("does -1, the smallest number, say ")
+
+
+def test_sentences_of_a_draft_say_what_was_counted():
+    """Rows without a value have none of their own; `unknown` is nobody's key; 97 in 100 rows are not each value."""
+    keys = [f"P{at // 2:04d}" if at % 20 else "unknown" for at in range(1000)]
+    region = ["NSEW"[at * 7 // 3 % 4] for at in range(1000)]
+    columns = {
+        "patient_id": keys,
+        "device": [f"D{at:05d}" if at < 40 else None for at in range(1000)],
+        "region": region,
+        "state": [f"s{one}" if at % 50 else "sN" for at, one in enumerate(region)],
+        "share": [f"{at % 100} %" for at in range(1000)],
+    }
+    text = draft(pl.DataFrame(columns))
+    flat = " ".join(text.replace("#", " ").split())
+    most = max(Counter(key for key in keys if key != "unknown").values())
+    assert f"{len(set(keys)) - 1} values, up to {most} rows each" in flat
+    assert "40 distinct values in 1000 rows: nearly every row that has one has its own" in flat
+    assert "each value of one goes" not in flat
+    assert "%1,234.5" not in flat
+    assert "with % beside them" in flat
+
+
+def test_rows_that_differ_in_a_list_are_no_copies():
+    rows = {"age": [30, 30, 41], "sex": ["f", "f", "m"], "tags": [[1], [2], [3]]}
+    source = open_source(pl.DataFrame(rows))
+    assert table_facts(source, column_facts(source)).copies == 0

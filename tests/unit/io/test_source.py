@@ -18,6 +18,7 @@ from sfumato.counts import check, read
 from sfumato.drafting import draft
 from sfumato.errors import ReadError, SchemaError, SfumatoError
 from sfumato.io.dialect import open_csv
+from sfumato.io.frames import open_frame
 from sfumato.schema import Schema
 
 SCHEMA = Schema.parse(
@@ -340,3 +341,14 @@ def test_a_header_of_many_names_takes_time_in_proportion(tmp_path) -> None:
     path.write_text(",".join([*names, *names[:2]]) + "\n" + ",".join("1" * 64_002) + "\n")
     with pytest.raises(ReadError, match="2 column names that occur twice"):
         open_csv(path, header=True)
+
+
+def test_levels_of_an_index_without_names_are_judged_one_by_one() -> None:
+    """`pd.concat` of a frame for each patient: together the levels are different in every row, the keys are not."""
+    frame = pd.DataFrame({"age": [30, 30], "sex": ["f", "f"]})
+    names, held = open_frame(pd.concat({"P0": frame, "P1": frame}))
+    assert names == ("index", "index_1", "age", "sex")
+    assert held.rows(["index"], {})["index"].to_list() == ["P0", "P0", "P1", "P1"]
+    assert open_frame(frame)[0] == ("age", "sex")
+    twice = pd.MultiIndex.from_tuples([("P0", 1), ("P0", 2)], names=["key", None])
+    assert open_frame(frame.set_axis(twice))[0] == ("key", "age", "sex")

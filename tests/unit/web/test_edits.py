@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
 
 import pytest
 
 import sfumato as sf
-from sfumato.drafting import keys_of
+from sfumato.drafting import decisions, keys_of, units
 from sfumato.schema import Schema
-from sfumato.web import edits
+from sfumato.web import edits, questions
 
 TEXT = """name = "t"
 population = "t"
@@ -116,6 +117,22 @@ def test_that_a_row_is_a_person_is_never_assumed():
         edits.person(form)
     held = tomllib.loads(edits.person({**form, "unit": ["row"]})(TEXT))
     assert not {"person", "rows_per_person", "decide"} & held.keys()
+
+
+def test_a_question_about_who_a_row_is_takes_its_own_answer_only():
+    asked = [units.ask_visits("visit_id"), units.ask_two_people("age_husband", "age_wife"), units.ask_counts("n")]
+    text = f'name = "t"\nrows_per_person = 1\ndecide = {json.dumps(asked)}\n[attribute.n]\nrole = "other"\n'
+    shown = [questions.asked(one, {}) for one in decisions(text)]
+    assert [(one["keep"] != "", one.get("answer")) for one in shown] == [(False, None), (True, "no"), (True, "person")]
+    form = {"topic": ["rows_per_person"], "question": [shown[0]["question"]]}
+    for given in ({}, {"answer": ["yes"]}):  # a person can have several rows, and the file says one
+        with pytest.raises(sf.ParameterError):
+            edits.answer({**form, **given})(text)
+    each = {"person": [""], "unit": ["person"], "population": ["p"]}
+    assert tomllib.loads(edits.person(each)(text))["decide"] == asked[1:]  # which that does not answer
+    assert "decide" not in tomllib.loads(edits.person({**each, "unit": ["row"]})(text))
+    held = tomllib.loads(edits.answer({**form, "question": [shown[2]["question"]], "answer": ["person"]})(text))
+    assert (held["not_person"], held["rows_per_person"], len(held["decide"])) == (["n"], 1, 2)
 
 
 def test_a_column_without_a_domain_is_described_when_it_is_to_be_published():

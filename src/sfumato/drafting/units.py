@@ -1,0 +1,193 @@
+"""Questions about who a row is about: their words, and what each of them takes for an answer.
+
+They ask different things under the same two topics: `yes` to "can one person have several rows?" is the opposite of
+`yes` to "does mrn say who a row is about?". An answer that a question does not take is refused, and it stays open.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal
+
+from sfumato.drafting.decisions import Decision, answered, changed, decisions, keys_of, with_roles
+from sfumato.errors import ParameterError
+
+__all__ = [
+    "WHO",
+    "UnitQuestion",
+    "ask_counts",
+    "ask_households",
+    "ask_kept",
+    "ask_key",
+    "ask_two_people",
+    "ask_visits",
+    "unit_answers",
+    "unit_question",
+    "with_unit",
+    "without_unit_questions",
+]
+
+UnitQuestion = Literal["who", "visits", "household", "two people", "counts", "kept", "key"]
+_TOPICS = ("person", "rows_per_person")
+_ELSE = "else not_person = "
+
+WHO = (
+    "rows_per_person: who is a row about? 1 if each row is a different person, m if nobody has more than m rows, the "
+    "name of the column that says who, or rows if rows are not people or nobody knows"
+)
+_BEGINS: dict[UnitQuestion, str] = {
+    "visits": "can one person have several rows?",
+    "household": "is a row a person or a household?",
+    "two people": "does a row describe two people",
+    "counts": "is each row one person, or is ",
+    "kept": "are all rows of a person kept",
+}
+_TAKES: dict[UnitQuestion, str] = {
+    "who": "1, a larger number of rows, the name of a column, or rows",
+    "visits": "no, the most rows that a person has, the column that says who a row is about, or rows if nobody knows",
+    "household": "person, household, the most rows that a person has, or the column that says who a row is about",
+    "two people": "no if a row is about one person alone, or rows if rows are not people",
+    "counts": "person if each row is one person, or rows if rows are not people",
+    "kept": "all, or the most rows of a person that are kept",
+    "key": "yes, another column, the most rows that a person has where no column says who, or rows if nobody knows",
+}
+
+
+def ask_households(name: str) -> str:
+    """Ask what a row is where a column names households."""
+    return f"rows_per_person: {_BEGINS['household']} {name} names households"
+
+
+def ask_visits(name: str) -> str:
+    """Ask whether people come back where a column names visits."""
+    return f"rows_per_person: {_BEGINS['visits']} {name} names visits"
+
+
+def ask_two_people(one: str, other: str) -> str:
+    """Ask whether a row is about two people where columns are named so."""
+    then = f"then write a row for each; {_ELSE}{json.dumps([other], ensure_ascii=False)}"
+    return f"rows_per_person: {_BEGINS['two people']} ({one}, {other})? {then}"
+
+
+def ask_counts(name: str) -> str:
+    """Ask whether a column says how many people a row stands for."""
+    then = f"then write a row for each person; {_ELSE}{json.dumps([name], ensure_ascii=False)}"
+    return f"rows_per_person: {_BEGINS['counts']}{name} the number of people? {then}"
+
+
+def ask_kept(repeats: str) -> str:
+    """Ask how many rows of a person are kept."""
+    return f"rows_per_person: {_BEGINS['kept']}, or at most how many?{repeats}"
+
+
+def ask_key(name: str) -> str:
+    """Ask whether a column is the key of people."""
+    return f"person: does {name} say who a row is about? then person = {json.dumps(name, ensure_ascii=False)}"
+
+
+def unit_question(decision: Decision, held: Mapping[str, Any]) -> UnitQuestion | None:
+    """Return what a question about the unit asks, None for any other; `held` are the keys of the table.
+
+    One in other words is about the key where its topic is `person`; beside a key about the rows that are kept.
+    """
+    if decision.attribute or decision.topic not in _TOPICS:
+        return None
+    if decision.topic == "person":
+        return "key"
+    begins = (kind for kind, words in _BEGINS.items() if decision.question.startswith(words))
+    return next(begins, "kept" if "person" in held else "who")
+
+
+def unit_answers(kind: UnitQuestion) -> str:
+    """Return what a question takes for an answer, in words."""
+    return _TAKES[kind]
+
+
+def with_unit(text: str, decision: Decision, unit: str) -> str:
+    """Return the file with an answer to a question about who a row is about; what is no answer to it is refused.
+
+    `rows` says that rows are not people, or that nobody knows: promises then speak of rows. Nothing is assumed: only
+    where a key is known does an empty answer keep the rows that the file says.
+    """
+    held = keys_of(text)
+    kind = unit_question(decision, held)
+    if kind is None:
+        raise ParameterError("decision", decision.topic or "question", "does not ask who a row is about")
+    if kind == "kept":
+        return _with_kept(text, decision, unit)
+    if unit == "rows" or (kind == "household" and unit == "household"):
+        return changed(text, {"person": None, "rows_per_person": None}, closes=_TOPICS)
+    if kind in ("two people", "counts"):
+        return _with_something_else(text, decision, unit, kind)
+    if _agrees(kind, unit, held):
+        return answered(text, decision)
+    if kind == "visits" and unit == "no" and "person" not in held:
+        return answered(text, decision, {"rows_per_person": 1})
+    most = _number(unit)
+    if most is not None:
+        if kind != "key":
+            return answered(text, decision, {"rows_per_person": most})
+        # No column says who: a key that stays would be counted as the person.
+        without = answered(text, decision, {"person": None, "rows_per_person": most})
+        return _closed(without, ["kept"], held)
+    if unit in tomllib.loads(text).get("attribute", {}):
+        return with_roles(answered(text, decision, {"person": unit}), [unit], "identifier")
+    raise _refused(unit, kind)
+
+
+def _agrees(kind: UnitQuestion, unit: str, held: Mapping[str, Any]) -> bool:
+    """Whether an answer says what the file says already."""
+    keyed, most = "person" in held, held.get("rows_per_person")
+    if kind == "key":
+        return unit == "yes" and keyed
+    if kind == "visits":  # a key counts people, however many rows they have
+        return (keyed and unit in ("yes", "no")) or (unit == "yes" and isinstance(most, int) and most > 1)
+    return kind == "household" and unit == "person" and (keyed or most is not None)
+
+
+def _with_kept(text: str, decision: Decision, unit: str) -> str:
+    """Return the file with the rows of a person that are kept."""
+    most = _number(unit)
+    if unit not in ("", "all") and most is None:
+        raise _refused(unit, "kept")
+    return answered(text, decision, {"rows_per_person": most} if unit else None)
+
+
+def _with_something_else(text: str, decision: Decision, unit: str, kind: UnitQuestion) -> str:
+    """Return the file with a column that neither counts people nor describes a second one."""
+    said = decision.question.rpartition(_ELSE)[2]
+    if unit == ("person" if kind == "counts" else "no") and said != decision.question:
+        named = [*map(str, keys_of(text).get("not_person", ())), *json.loads(said)]
+        return answered(text, decision, {"not_person": list(dict.fromkeys(named))})
+    if unit in ("yes", "2") or (said != decision.question and [unit] == json.loads(said)):
+        rule = "cannot be written into a schema: every promise counts a row as one person"
+        raise ParameterError("answer", unit[:40], rule, hint="write a row for each person into the file, then draft")
+    raise _refused(unit, kind)
+
+
+def without_unit_questions(text: str, *, rows: bool) -> str:
+    """Return the file without the questions that are answered by who a row is about; by `rows`, all of them.
+
+    That each row is a person says neither whether it describes a second one nor whether a column counts people.
+    """
+    kinds: tuple[UnitQuestion, ...] = ("who", "visits", "household", "kept", "key")
+    return _closed(text, (*kinds, "two people", "counts") if rows else kinds, keys_of(text))
+
+
+def _closed(text: str, kinds: Iterable[UnitQuestion], held: Mapping[str, Any]) -> str:
+    """Return the file without the questions of some kinds; `held` are the keys of the table they were asked of."""
+    gone = set(kinds)
+    while left := [one for one in decisions(text) if unit_question(one, held) in gone]:
+        text = answered(text, left[0])
+    return text
+
+
+def _number(unit: str) -> int | None:
+    return int(unit) if unit.isascii() and unit.isdecimal() and len(unit) < 10 and int(unit) else None
+
+
+def _refused(unit: str, kind: UnitQuestion) -> ParameterError:
+    rule = "does not say how many rows a person has" if kind == "kept" else "does not say who a row is about"
+    return ParameterError("answer", unit[:40] or "nothing", rule, hint=_TAKES[kind])
