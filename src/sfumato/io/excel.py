@@ -3,7 +3,7 @@
 Source    own, over python-calamine.
 Claim     a cell means the same wherever it stands: a number is its decimal text (5 and 5.0 are one), a day or time and
           a truth value are what they are, a text is itself ("007" stays "007", and "5" is read as 5 is), and an empty
-          cell has no value. A row without a value is never a row. A sheet with an error such as #N/A, or a formula
+          cell has no value. A row of empty cells is never a row. A sheet with an error such as #N/A, or a formula
           without a stored result, is refused, and the message names the cells.
 Because   cells arrive as Python objects, typed by their own record in the file; nothing is inferred from a column. The
           library gives an error and a formula without a result as empty cells, so they are looked for apart from it.
