@@ -181,6 +181,7 @@ class _SchemaPart(_Strict):
     rows_per_person: Annotated[int, Field(ge=1)] = 1
     rows_stated: bool = False
     person: list[str] = []
+    other_rules: bool = False
     attributes: list[Any]
 
 
@@ -276,6 +277,7 @@ def _checked(written: _Written) -> Manifest:
         rows_per_person=part.rows_per_person,
         rows_stated=part.rows_stated,
         person=tuple(part.person),
+        other_rules=part.other_rules,
     )
     problems += [Problem("files", "must be files of the folder") for name in written.files if not _plain_name(name)]
     manifest = Manifest(
