@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from sfumato.counts.people import People, alike_problem, blank_problem, nines_problem, read_people, rounded_problem
-from sfumato.counts.stray_rows import empty_problems, header_again, header_problems
+from sfumato.counts.stray_rows import empty_problems, header_again, header_problems, merged_cells
 from sfumato.engines import Engine
 from sfumato.engines.coding import plain_texts, refuse_types
 from sfumato.engines.large_tables import Opened, engine_of, is_large, spark_of, stream
@@ -147,7 +147,8 @@ class EncodedColumns:
         self.people = people or self.people
         for attribute, column in zip(present, encoded, strict=True):
             self.columns[attribute.name] = column.codes
-            self.problems[attribute.name] = cell_problems(attribute, column.codes, weights, column.offending)
+            found = cell_problems(attribute, column.codes, weights, column.offending)
+            self.problems[attribute.name] = merged_cells(source, attribute) + found
 
     def _opened(self, source: Source, attributes: Sequence[Attribute]) -> bool:
         """Read a file in batches where it has too many rows to hold; say whether it was."""

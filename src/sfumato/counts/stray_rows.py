@@ -17,10 +17,21 @@ import polars as pl
 
 from sfumato.errors import Problem, count_of
 from sfumato.io.encode import no_value, supported
+from sfumato.io.excel import Sheet
 from sfumato.io.source import ROWS, Source
+from sfumato.schema import Attribute
 from sfumato.schema.word_hints import NO_VALUE, means_none
 
-__all__ = ["MERGED", "StrayRows", "empty_problems", "header_again", "header_problems", "merged_columns", "stray_rows"]
+__all__ = [
+    "MERGED",
+    "StrayRows",
+    "empty_problems",
+    "header_again",
+    "header_problems",
+    "merged_cells",
+    "merged_columns",
+    "stray_rows",
+]
 
 MERGED = "is filled only in the first row of each block, as merged cells are; the other rows have no value"
 
@@ -260,6 +271,16 @@ def merged_columns(source: Source) -> list[str]:
         return []
     looks = source.collect(frame.select(_is_merged(_filled(name)).alias(name) for name in names))
     return [name for name in names if looks[name].item()]
+
+
+def merged_cells(source: Source, attribute: Attribute) -> list[Problem]:
+    """Return a problem where cells of a column were merged in a spreadsheet: all but the first are empty in it."""
+    cells = source.frame.merged_in(attribute.column_name) if isinstance(source.frame, Sheet) else []
+    if not cells:
+        return []
+    listed = ", ".join(cells[:_FIRST]) + (f" and {len(cells) - _FIRST} more" if len(cells) > _FIRST else "")
+    rule = f"has merged cells, of which only the first has a value: {listed}"
+    return [Problem(attribute.where, rule, "unmerge them in the spreadsheet and fill in the value of each row")]
 
 
 def _is_merged(cell: pl.Expr) -> pl.Expr:
