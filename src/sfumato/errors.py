@@ -199,7 +199,7 @@ class Infeasible(SfumatoError):  # noqa: N818  (the name is part of the public c
         self, asked: object, best: object, why: str, *, hint: str = "", proved: bool = True, among: str = ""
     ) -> None:
         self.asked, self.best, self.why, self.hint, self.proved, self.among = asked, best, why, hint, proved, among
-        shown = f"{float(best):.4g}" if isinstance(best, (float, Fraction)) else best
+        shown = " and ".join(map(_figure, best)) if isinstance(best, tuple) else _figure(best)
         verdict, figure = ("cannot be", "Best attainable") if proved else ("was not", "Best found")
         where, tail = f"on {among}: " if among else "", f" Hint: {hint}." if hint else ""
         super().__init__(visible(f"{where}{asked} {verdict} reached: {why}. {figure}: {shown}.{tail}"))
@@ -210,6 +210,10 @@ class Infeasible(SfumatoError):  # noqa: N818  (the name is part of the public c
     def on(self, among: str) -> Infeasible:
         """Return the same about a part of the table. What is best there says nothing of the whole: no hint is kept."""
         return Infeasible(self.asked, self.best, self.why, proved=self.proved, among=among)
+
+
+def _figure(best: object) -> str:
+    return f"{float(best):.4g}" if isinstance(best, float | Fraction) else str(best)
 
 
 def _infeasible(asked: object, best: object, why: str, hint: str, proved: bool, among: str) -> Infeasible:

@@ -1002,7 +1002,7 @@ def test_topdown_does_not_say_how_many_people_rows_without_a_key_are():
     roles["stage"] = {**roles["stage"], "role": "target"}
     unkeyed = sf.Schema.parse({"name": "visits", "rows_per_person": 3, "attribute": roles})
     table = sf.read(visits(3, 60, 1).drop("mrn"), unkeyed)
-    with pytest.raises(sf.Infeasible, match=r"60 rows, and 3 of them may be one person's\. Best attainable: 20"):
+    with pytest.raises(sf.Infeasible, match=r"60 rows, and one person may have 3\. Best attainable: 20"):
         sf.publish(table, sf.TopDown(21))
 
 

@@ -25,6 +25,7 @@ _N = r"([\d,]+)"
 _PLAIN = "|".join(re.escape(kind.plain) for kind in (sf.Mondrian, sf.Bucketize, sf.Anatomy, sf.Suppress, sf.DiffGen))
 _TAGS = rf"(?: recommended)?(?: breaks the policy| efficient)?(?: (?:{_PLAIN}))?"  # behind the name of a release
 _CUT_BY = r"any of them can be cut by (\w+)"
+_HAVE = r"have one value of (\w+)"
 _TOO_FEW = "no value(?:, fewer than| in some of their rows, which weigh less than)"
 
 
@@ -84,6 +85,22 @@ class Published:
                 holders[row.cells[name]].add(row.person)
             common += max(map(len, holders.values())) == len(self.people[label])
         return common
+
+    def nearly_one_value(self, name: str) -> tuple[int, int]:
+        """In how many classes of 20 people nearly all have a value that is not nearly everybody's, and of how many."""
+        large, nearly = [label for label, people in self.people.items() if len(people) >= 20], 0
+        overall = Counter(value for _, value in {(row.person, row.cells[name]) for row in self.messy.rows})
+        for label in large:
+            people = len(self.people[label])
+            holders = Counter(value for _, value in {(row.person, row.cells[name]) for row in self.classes[label]})
+            without = sum(many for value, many in holders.items() if value is not None) <= 0.05 * people
+            nearly += any(
+                many >= 0.95 * people
+                and overall[value] < 0.9 * len(self.messy.people)
+                and (value is not None or without)
+                for value, many in holders.items()
+            )
+        return nearly, len(large)
 
     @property
     def largest_share(self) -> float:
@@ -198,6 +215,10 @@ def forms(messy: Messy, truth: Published | None = None, people_lines: int | None
             (
                 rf"[Ii]n {_N} of {_N} classes everybody has one value of (\w+) in common",
                 lambda n, of, name: (n, of) == (truth.with_one_value(name), number),
+            ),
+            (
+                rf"in {_N} of {_N} class(?:es)? of 20 people or more at least 95 % of the people {_HAVE}",
+                lambda n, of, name: (n, of) == truth.nearly_one_value(name),
             ),
             (
                 rf"`people\.csv`: {_N} rows, {_N} columns",

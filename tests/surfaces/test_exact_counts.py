@@ -146,3 +146,23 @@ def test_several_rows_of_a_person_are_not_said_to_be_people(tmp_path):
         verdict = str(sf.verify(tmp_path / method.name))
         assert "nobody is taken to have more than 3 rows, as the publisher declares" in verdict
         assert "counted as people" not in verdict
+
+
+@pytest.mark.parametrize(("threshold", "noise"), [("auto", 9.0), (1, 9.0), (3, 0.003)])
+def test_a_line_that_may_be_noise_is_not_called_a_record(threshold, noise, tmp_path) -> None:
+    """All ten lines with a count of 1 were noise, and each was said to be very likely one record."""
+    text = SCHEMA.replace('values = ["a", "b", "c", "d"]', 'kind = "numeric"\nrange = [0, 167]\nstep = 1')
+    schema = sf.Schema.parse(tomllib.loads(text))
+    rows = pl.DataFrame({"town": [at % 5 for at in range(300)], "illness": ["none"] * 300})
+    release = sf.publish(sf.read(rows, schema), sf.NoisyTable(4, threshold=threshold))
+    assert release.noise_lines == pytest.approx(noise, rel=0.05)  # 501 cells, e^-4t / (1 + e^-4)
+    for counts in (False, True):
+        out = tmp_path / str(counts)
+        release.save(out, allow_unaccounted=True, counts=counts)
+        assert sf.Release.load(out).noise_lines == release.noise_lines
+        verdict = sf.verify(out)
+        assert verdict.holds
+        heard = [str(verdict)] if threshold != 3 else []  # of counts from 3 on no row is unique
+        for said in ((out / "dictionary.md").read_text(), release.fingerprints().describe(), *heard):
+            assert ("very likely" in said) == (threshold == 3)
+            assert ("may be a record or noise: up to 9.0" in said) == (threshold != 3)

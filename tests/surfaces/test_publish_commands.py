@@ -159,7 +159,7 @@ def test_a_void_claim_is_named_by_whoever_reads_it(files, tmp_path) -> None:
 
 def test_buckets_say_that_quasi_identifiers_are_exact(files, tmp_path) -> None:
     done = CliRunner().invoke(app, ["publish", "anatomy", *files, "--l", "2", "-o", str(tmp_path / "out")])
-    assert "Published exactly, for every record: age, city. Only the link to illness is hidden." in done.output
+    assert "in every published row: age, city. Only the link to illness is hidden." in done.output
 
 
 def test_a_file_of_a_release_is_verified_by_its_folder(files, tmp_path) -> None:

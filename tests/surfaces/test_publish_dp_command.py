@@ -145,7 +145,7 @@ def test_what_a_method_does_not_carry_is_named_with_its_reason(files, capsys):
     (files / "both.csv").write_text("\n".join([f"{rows[0]},ill", *(f"{row},x" for row in rows[1:])]), "utf-8")
     asked = ("publish", "diffgen", files / "both.csv", files / "both.toml", "--epsilon", "1")
     _, said = command(capsys, *asked, "--dry-run")
-    assert "Not published by this method, which counts the target alone: ill." in said.out
+    assert "Not published by this method, which counts the target and no sensitive column: ill." in said.out
     _, said = command(capsys, *asked, "-o", files / "out", "--allow-unaccounted", "--json")
     assert json.loads(said.out)["not_published"] == ["ill"]
 

@@ -129,7 +129,8 @@ def withheld_words(mechanism: Mechanism, schema: Schema) -> list[str]:
     if others and mechanism.claim(schema).kind == "checked":
         lines.append(f"Not published by this method, * in every row: {', '.join(others)}.")
     elif others:
-        lines.append(f"Not published by this method, which counts the target alone: {', '.join(others)}.")
+        counts = "counts the target and no sensitive column"
+        lines.append(f"Not published by this method, which {counts}: {', '.join(others)}.")
     return lines
 
 
@@ -144,14 +145,14 @@ def form_notes(release: Release, held_back: Collection[str] = ()) -> list[str]:
         is_hidden = f"Only the link to {hidden} is hidden."
         if release.exposed():
             is_hidden = f"The link to {hidden} is hidden only where a group has several values."
-        first = f"Published exactly, for every record: {exact}. {is_hidden}"
+        first = f"Published as the schema reads them, in every published row: {exact}. {is_hidden}"
         return [first, *(f"Warning: {text}." for text in release.warnings())]
     if release.form == "cells":
-        from sfumato.schema.fingerprints import NEARLY_RECORDS
+        from sfumato.schema.fingerprints import nearly_records
 
         first = "Counts carry noise, and small ones are not reported: rows do not add up to the number of records."
-        if release.practically_exact:
-            first = f"Counts carry so little noise that they are practically exact: {NEARLY_RECORDS}."
+        if (noise := release.noise_lines) is not None:
+            first = f"Counts carry so little noise that they are practically exact: {nearly_records(noise)}."
         return [first, *(f"{note[0].upper()}{note[1:]}." for note in release.notes)]
     return [*(f"Warning: {text}." for text in release.warnings()), *_never_cut(release, held_back)]
 

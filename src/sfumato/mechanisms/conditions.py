@@ -17,14 +17,22 @@ from fractions import Fraction
 import numpy as np
 
 from sfumato.claims import AlphaK, BetaLikeness, KAnonymity, LDiversity, Requirement, SemanticPrivacy, TCloseness, plain
-from sfumato.errors import Infeasible, ParameterError
+from sfumato.errors import Infeasible, ParameterError, count_of
 from sfumato.kernels import conditions as compiled
 from sfumato.kernels.conditions import Condition
 from sfumato.release import ground_of
 from sfumato.schema import Attribute, Schema
 
-__all__ = ["compile_requirement", "instead_of_l", "refuse_infeasible", "refuse_no_requirement", "refuse_spellings"]
+__all__ = [
+    "compile_requirement",
+    "hint_for_k",
+    "instead_of_l",
+    "refuse_infeasible",
+    "refuse_no_requirement",
+    "refuse_spellings",
+]
 
+_LEAST_K = 2  # a k of 1 holds of every table
 _HALVED = 3  # the best l from which half of it still promises something: l = 1 holds of every table
 
 
@@ -126,16 +134,42 @@ def refuse_infeasible(
             ground = None if attribute is None else ground_of(attribute)
             if part.holds(table[0], table[0], ground=ground, rows_per_person=rows_per_person):
                 continue
+            if _too_few(part, int(table.sum()), rows_per_person):
+                raise _too_few_rows(part, int(table.sum()), rows_per_person)
             best = part.found(table, table[0], ground=ground, rows_per_person=rows_per_person)
             about = f" of {attribute.name}" if attribute is not None else ""
             has = f"{part.label}{about} {_shown(best)}"
             why = f"the whole table as one class has {has}, and no partition can do better"
-            hint = f"ask for at most {_reachable(best)}" if part.at_least else "ask for more"
+            more = "a larger alpha" if isinstance(part, AlphaK) else "more"
+            hint = f"ask for at most {_reachable(best)}" if part.at_least else f"ask for {more}"
             if attribute is not None:
                 fewer = np.where(np.arange(len(table[0])) == table[0].argmax(), 0, table[0])  # without that value
                 enough = part.holds(fewer, fewer, ground=ground, rows_per_person=rows_per_person)
                 hint = _hint(part, attribute.name, best, hint, table[0], enough=enough)
             raise Infeasible(part, best, why, hint=hint)
+
+
+def _too_few(part: Requirement, rows: int, rows_per_person: int) -> bool:
+    """Whether it is k that all rows together do not reach."""
+    return isinstance(part, KAnonymity | AlphaK) and rows < part.k * rows_per_person
+
+
+def _too_few_rows(part: Requirement, rows: int, rows_per_person: int) -> Infeasible:
+    """Say that the whole table has too few rows for a k."""
+    best, has = max(1, rows // rows_per_person), count_of(rows, "row")  # any row is somebody's
+    why = f"the whole table as one class has {has}, and no partition can do better"
+    if rows_per_person > 1:  # who has how many is not known
+        why = f"the table has {has}, and one person may have {rows_per_person}"
+    return Infeasible(part, best, why, hint=hint_for_k(best))
+
+
+def hint_for_k(best: int) -> str:
+    """Name the largest k that can be reached; 1 promises nothing, so it is never named."""
+    return (
+        f"ask for a k of at most {best}"
+        if best >= _LEAST_K
+        else f"the table is too small for any k of at least {_LEAST_K}"
+    )
 
 
 def instead_of_l(name: str, values: int) -> str:

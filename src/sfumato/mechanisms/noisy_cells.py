@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -31,6 +31,7 @@ from sfumato.exact import whole
 from sfumato.mechanisms.base import REFUSED_INPUT
 from sfumato.randomness import Entropy, sparse_noise
 from sfumato.randomness.geometric import PRACTICALLY_EXACT
+from sfumato.randomness.noise_alone import RARELY, Threshold, expected_noise, threshold_for
 from sfumato.randomness.parameters import read_epsilon
 from sfumato.randomness.sparse import LARGEST_POWER, LARGEST_TABLE, MOST_HITS
 from sfumato.release import Release, assemble
@@ -64,11 +65,8 @@ __all__ = [
 ]
 
 MANY_ROWS = 20  # a threshold above it is worth a warning: smaller groups of people vanish
-FALSE_CELLS = 10  # empty cells that noise alone may report, expected, under threshold="auto"
 ASSUMED_ROWS = 1000  # of a table whose schema does not declare `rows`
 NOISE_SHARE = 10  # noise may be expected to add one row for every 10 of the table
-RARELY = 20  # a threshold with one false cell in 20 releases is called quiet
-Threshold = int | Literal["auto"]
 
 
 @dataclass(frozen=True)
@@ -151,17 +149,6 @@ def needs_cells(_: object, schema: Schema) -> list[tuple[str, ...]]:
     return [tuple(attribute.name for attribute in cells_schema(schema).published)]
 
 
-def threshold_for(cells: int, epsilon: Fraction, asked: Threshold) -> int:
-    """Return the smallest count reported: as asked, or such that at most 10 empty cells are expected."""
-    if asked != "auto":
-        return asked
-    # cells p^t <= FALSE_CELLS, p = e^-epsilon. Decimal, so that every platform finds the same number.
-    surplus = Decimal(cells) / FALSE_CELLS
-    if surplus <= 1:
-        return 1
-    return max(1, math.ceil(Fraction(surplus.ln()) / epsilon))
-
-
 def least_drawable(cells: int, epsilon: Fraction) -> int:
     """Return a threshold at which noise alone reports no more cells than are drawn: a public function of both."""
     surplus = Decimal(cells) / MOST_HITS
@@ -203,19 +190,6 @@ def exact_counts(trace: Sequence[tuple[str, Fraction]], rows_per_person: int, th
     if rows_per_person > 1:
         given += f", which is {_short(counts / rows_per_person)} for each of {rows_per_person} rows,"
     return f"at {given} counts are practically exact: {which} are published as they are"
-
-
-def expected_noise(cells: int, epsilon: Fraction, threshold: int) -> tuple[float, float]:
-    """Return how many cells without anybody are expected to be reported, and with how many rows in all.
-
-    An empty cell reaches t with p^t / (1 + p) and then has t + 1 / (e^epsilon - 1) rows on average, p = e^-epsilon.
-    Every cell is counted as empty, so that nothing of the table is revealed: an upper bound, of public numbers only.
-    """
-    rate = float(epsilon)
-    # In logarithms: cells may be 2^512, and their share as small.
-    log_found = math.log(cells) - float(threshold * epsilon) - math.log1p(math.exp(-rate))
-    found = math.exp(log_found) if log_found < 700 else math.inf
-    return found, found * (threshold + (1 / math.expm1(rate) if rate < 700 else 0.0))
 
 
 def noise_alone(cells: int, epsilon: Fraction, threshold: int) -> str:

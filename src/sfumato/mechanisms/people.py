@@ -23,11 +23,12 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from sfumato.claims import MECHANISM_TOLERANCE, Requirement
+from sfumato.claims import MECHANISM_TOLERANCE, AlphaK, KAnonymity, Requirement
 from sfumato.counts import Counts, Members
 from sfumato.engines.grouping import shares_of
 from sfumato.errors import Infeasible, count_of
 from sfumato.kernels.mondrian.partition import CutTree, Partition
+from sfumato.mechanisms.conditions import hint_for_k
 from sfumato.release import DeclaredPeople, ground_of
 from sfumato.schema import Attribute
 
@@ -254,9 +255,9 @@ def too_few_people(
             given: dict[str, Any] = {"people": people.classes, "everyone": people.everyone, "ground": ground}
             if not part.check(table, overall, tolerance=MECHANISM_TOLERANCE, **given).all():
                 best = part.found(table, overall, **given)
-                if not part.reads_sensitive:
+                if isinstance(part, KAnonymity | AlphaK) and people.everyone < part.k:
                     why = f"the table has {count_of(people.everyone, 'person', 'people')}"
-                    return Infeasible(part, best, why, hint="ask for less")
+                    return Infeasible(part, people.everyone, why, hint=hint_for_k(people.everyone))
                 whole = f"the whole table as one class does not satisfy it{about}"
                 why = f"counted in people, {whole}, and what was tried does not either"
                 hint = "ask for less, or keep fewer rows of each person (rows_per_person = 1)"

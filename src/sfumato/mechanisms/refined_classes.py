@@ -103,16 +103,16 @@ def seen_by_key(table: Table, release: Release) -> SeenByKey | None:
     lines = _by_people(table, release)
     if lines is None or lines.members is None:
         return None
-    held = [(a, lines.codes[:, at]) for at, a in enumerate(release.carried) if a.role == "sensitive"]
+    held = [(a, lines.codes[:, at]) for at, a in enumerate(release.carried)]
     counted = declared(lines.members, lines.group, len(release.groups), held)
     kept = counted.classes > 0
     if release.suppressed_group is not None:
         kept[release.suppressed_group] = False
-    agree = {a: kept & counted.alike(a) for a, _ in held}
+    agree = {a: kept & counted.alike(a) for a, _ in held if a.role == "sensitive"}
     alike = {a.name: int(groups.sum()) for a, groups in agree.items()}
     missing = {a.name: int((groups & counted.valueless(a)).sum()) for a, groups in agree.items()}
     alone = table.fingerprints()
-    return SeenByKey(counted.everyone, people_alone=alone.people_alone, alike=alike, missing=missing)
+    return SeenByKey(counted.everyone, people_alone=alone.people_alone, alike=alike, missing=missing, counted=counted)
 
 
 def _by_rows(release: Release) -> _Lines:

@@ -98,8 +98,8 @@ class TopDown:
             fewer = "people" if schema.unit == "person" else "rows"
             why = f"the table has fewer {fewer}"
             if counts.members is None and whole > 1:  # who has how many is not known
-                why = f"the table has {count_of(rows, 'row')}, and {whole} of them may be one person's"
-            raise Infeasible(f"k-anonymity({self.k})", rows // whole, why)
+                why = f"the table has {count_of(rows, 'row')}, and one person may have {whole}"
+            raise Infeasible(f"k-anonymity({self.k})", max(1, rows // whole), why)
         search = Specialization(weighed, least)
         while search.step():
             pass

@@ -17,8 +17,15 @@ import polars as pl
 
 from sfumato.claims import VERIFY_TOLERANCE, AlphaK, Found, Ground, KAnonymity, Requirement, anonymity_parts
 from sfumato.errors import Problem, ReleaseError, count_of
-from sfumato.release.declared import PEOPLE, StatedPeople, contradictions, stated_by, value_contradictions
-from sfumato.release.exposed import Exposed, known_alike, nearly_one_value, spelt_alike
+from sfumato.release.declared import (
+    PEOPLE,
+    StatedPeople,
+    contradictions,
+    one_value_shared,
+    stated_by,
+    value_contradictions,
+)
+from sfumato.release.exposed import CountedPeople, Exposed, known_alike, nearly_one_value, spelt_alike
 from sfumato.release.files import DAMAGED, TIMES, collected, distinct_texts, tally
 from sfumato.release.from_text import counts_of, dense, single_code
 from sfumato.release.verdict import Finding
@@ -233,15 +240,18 @@ def _weighed(
         examined.notes.append(on_whose_word(schema))
     if asked is None or examined.problems:
         return examined
-    examined.exposed = _classes_of_one(sizes if stated is None else stated.classes, schema, keyed=stated is not None)
-    sensitive = [attribute for attribute in schema.sensitive if attribute.name in values]
     word = "class" if exact is None else "group"
+    single = sizes if stated is None else stated.classes
+    examined.exposed = _classes_of_one(single, schema, keyed=stated is not None, word=word)
+    sensitive = [attribute for attribute in schema.sensitive if attribute.name in values]
     examined.exposed += _of_one_value(sensitive, classes, values, times, stated=stated, word=word)
     if exact is None:
         carried = [attribute for attribute in schema.carried if attribute.name in values]
         for attribute, (_, counts, _, _) in zip(carried, _tables(carried, classes, values, times), strict=True):
-            missing = _missing_codes(attribute, values[attribute.name])
-            texts = nearly_one_value(attribute.name, counts, missing=missing)
+            read = values[attribute.name]
+            held = _stated_counts(attribute, stated, read) if schema.unit == "person" else None
+            table, people = (counts, None) if held is None else held
+            texts = nearly_one_value(attribute.name, table, missing=_missing_codes(attribute, read), people=people)
             examined.exposed += [f"Warning: {text}" for text in texts]
     if exact is None and asked.reads_sensitive:
         examined.exposed += _alike_but_missing(sensitive, classes, values, times)
@@ -255,7 +265,7 @@ def _weighed(
         for name, table, overall, ground in _histograms(part, sensitive, classes, values, times):
             given: dict[str, Any] = {"ground": ground, "rows_per_person": schema.rows_per_person}
             if stated is not None:
-                counted = _people(part, name, stated, schema, values, table, number)
+                counted = _people(part, name, stated, schema, values, table)
                 if isinstance(counted, list):
                     examined.problems += counted
                     continue
@@ -275,15 +285,18 @@ def _weighed(
     return examined
 
 
-def _classes_of_one(people: np.ndarray, schema: Schema, *, keyed: bool) -> list[str]:
+def _classes_of_one(people: np.ndarray, schema: Schema, *, keyed: bool, word: str) -> list[str]:
     """Say how many classes are one person or, where nobody says that rows are people, one row."""
     most = 1 if keyed or schema.unit != "person" else schema.rows_per_person
-    single = int(((people > 0) & (people <= most)).sum())
-    if not single:
-        return []
-    whose = "person" if keyed or schema.unit == "person" else "row"
-    there = "there may be" if most > 1 else "there is"
-    return [f"Warning: in {single:,} of {count_of(len(people), 'class', 'classes')} {there} one {whose} only"]
+    found = Exposed(
+        int((people > 0).sum()),
+        single=int(((people > 0) & (people <= most)).sum()),
+        alike={},
+        most=most,
+        word=word,
+        unit="person" if keyed else schema.unit,
+    )
+    return [f"Warning: {found.alone()}"] if found.single else []
 
 
 def _of_one_value(
@@ -298,19 +311,18 @@ def _of_one_value(
     """Say in how many classes all rows, or all people where those with each value are declared, have one value."""
     said = []
     for attribute, (name, counts, _, _) in zip(sensitive, _tables(sensitive, classes, values, times), strict=True):
-        held = counts.tocsr()
-        held.eliminate_zeros()
-        sizes = np.asarray(held.sum(axis=1)).ravel()
-        missing = np.asarray(held[:, _missing_codes(attribute, values[name])].sum(axis=1)).ravel()
-        alike = np.diff(held.indptr) == 1
-        keyed = stated is not None and name in stated.values
-        if stated is not None and keyed:
-            group, _, people = stated.values[name]
-            alike = np.zeros(len(sizes), bool)
-            alike[group[people == stated.classes[group]]] = True
-        none = int((alike & (missing == sizes)).sum())
-        number = int((sizes > 0).sum())
-        found = Exposed(number, single=0, alike={name: int(alike.sum())}, missing={name: none}, word=word, keyed=keyed)
+        sizes = np.asarray(counts.sum(axis=1)).ravel()
+        held = _stated_counts(attribute, stated, values[name])
+        table, people = (counts, sizes) if held is None else (held[0], held[1].classes)
+        alike, none = one_value_shared(table, people, _missing_codes(attribute, values[name]))
+        found = Exposed(
+            int((sizes > 0).sum()),
+            single=0,
+            alike={name: int(alike.sum())},
+            missing={name: int((alike & none).sum())},
+            word=word,
+            keyed=held is not None,
+        )
         said += [f"Warning: {text}" for text in found.one_value()]
     return said
 
@@ -368,7 +380,6 @@ def _people(
     schema: Schema,
     values: Mapping[str, Texts],
     rows: Any,
-    number: int,
 ) -> tuple[Any, np.ndarray | None] | list[Problem]:
     """Return the declared people of a part in the place of its rows, or why they cannot be those of these rows."""
     if name is None:
@@ -376,22 +387,34 @@ def _people(
     if name not in stated.values:
         rule = f"how many people have each value of {name} was not declared, so {part} cannot be checked"
         return [Problem(PEOPLE, rule, "ask for what the release claims")]
-    from scipy.sparse import csr_matrix
-
-    attribute = schema[name]
-    codes, width, _ = _value_codes(attribute, values[name])
-    _, first = np.unique(values[name][1], return_index=True)
-    place = dict(zip(values[name][0], codes[first].tolist(), strict=True))
-    group, texts, people = stated.values[name]
-    if not set(texts) <= set(place) or not set(stated.overall.get(name, {})) <= set(place):
+    held = _stated_counts(schema[name], stated, values[name])
+    if held is None:
         rule = f"counts people with a value of {name} that no row has"
         return [Problem(PEOPLE, rule, "publish the file as it was saved")]
-    table = csr_matrix((people, (group, [place[text] for text in texts])), shape=(number, width), dtype=np.int64)
+    table, people = held
+    problems = value_contradictions(name, rows, table, stated, people.overall)
+    return problems or (table, people.overall)
+
+
+def _stated_counts(attribute: Attribute, stated: StatedPeople | None, read: Texts) -> tuple[Any, CountedPeople] | None:
+    """Return the declared people with each value, classes x values; None where none are, or no row has a value."""
+    if stated is None or attribute.name not in stated.values:
+        return None
+    from scipy.sparse import csr_matrix
+
+    codes, width, _ = _value_codes(attribute, read)
+    _, first = np.unique(read[1], return_index=True)
+    place = dict(zip(read[0], codes[first].tolist(), strict=True))
+    group, texts, people = stated.values[attribute.name]
+    everywhere = stated.overall.get(attribute.name, {})
+    if not {*texts, *everywhere} <= set(place):
+        return None
+    shape = (len(stated.classes), width)
+    table = csr_matrix((people, (group, [place[text] for text in texts])), shape=shape, dtype=np.int64)
     overall = np.zeros(width, np.int64)
-    for text, many in stated.overall.get(name, {}).items():
+    for text, many in everywhere.items():
         overall[place[text]] += many
-    problems = value_contradictions(name, rows, table, stated, overall)
-    return problems or (table, overall)
+    return table, CountedPeople(stated.classes, overall, stated.everyone)
 
 
 def _few(schema: Schema, values: Mapping[str, tuple[Any, np.ndarray]], times: np.ndarray) -> FewRows:

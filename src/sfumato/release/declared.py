@@ -32,6 +32,8 @@ __all__ = [
     "DeclaredPeople",
     "StatedPeople",
     "contradictions",
+    "known_values",
+    "one_value_shared",
     "people_columns",
     "stated_by",
     "value_contradictions",
@@ -73,22 +75,37 @@ class DeclaredPeople:
 
         That everybody lacks a value in some row does not count where somebody has one in another.
         """
-        counts = self.histogram(attribute.name, attribute.size)
-        shared = counts.max(axis=1).toarray().ravel() == self.classes
-        known = self._known(attribute).max(axis=1).toarray().ravel() == self.classes
-        found: np.ndarray = shared & (known | self.valueless(attribute))
-        return found
+        return self._shared(attribute)[0]
 
     def valueless(self, attribute: Attribute) -> np.ndarray:
         """Say of each group whether nobody in it has a value of an attribute."""
-        found: np.ndarray = np.asarray(self._known(attribute).sum(axis=1)).ravel() == 0
-        return found
+        return self._shared(attribute)[1]
 
-    def _known(self, attribute: Attribute) -> csr_matrix:
-        """Return the histogram of an attribute with nobody under the codes that mean no value."""
-        keep = np.ones((1, attribute.size), np.int64)
-        keep[0, list(attribute.no_value_codes)] = 0
-        return self.histogram(attribute.name, attribute.size).multiply(keep).tocsr()
+    def _shared(self, attribute: Attribute) -> tuple[np.ndarray, np.ndarray]:
+        counts = self.histogram(attribute.name, attribute.size)
+        return one_value_shared(counts, self.classes, attribute.no_value_codes)
+
+
+def one_value_shared(counts: csr_matrix, people: np.ndarray, missing: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+    """Say of each group whether all of it share one value, and whether nobody in it has any.
+
+    `counts` has the people (or rows) of each group with each value, `people` those of each group, and `missing` the
+    columns that mean no value: one that all share does not count where somebody has a value beside it.
+    """
+    if not len(people):
+        return np.zeros(0, bool), np.zeros(0, bool)
+    known = known_values(counts, missing)
+    valueless: np.ndarray = np.asarray(known.sum(axis=1)).ravel() == 0
+    known_shared = known.max(axis=1).toarray().ravel() == people
+    shared: np.ndarray = (people > 0) & (counts.max(axis=1).toarray().ravel() == people) & (known_shared | valueless)
+    return shared, valueless
+
+
+def known_values(counts: csr_matrix, missing: Sequence[int]) -> csr_matrix:
+    """Return a histogram with nobody under the values that mean none."""
+    keep = np.ones((1, counts.shape[1]), np.int64)
+    keep[0, list(missing)] = 0
+    return counts.multiply(keep).tocsr()
 
 
 def people_columns(quasi: Sequence[str]) -> tuple[str, ...]:

@@ -25,7 +25,7 @@ from sfumato.release.release import Release
 from sfumato.release.tables import COUNT, GROUP, PublishedTable, free_name
 from sfumato.schema import KNOWN, MISSING, ROOT, Attribute, Days, Edges, Grid, Values
 from sfumato.schema.domain import decimal_text
-from sfumato.schema.fingerprints import NEARLY_RECORDS
+from sfumato.schema.fingerprints import nearly_records
 from sfumato.visible import code_span, markdown
 
 __all__ = ["MOVED", "dictionary"]
@@ -81,11 +81,8 @@ _EXACT = (
     "At this epsilon counts are practically exact: the noise changes a count by less than 1/20 on average. Rare "
     "combinations are published as they are, where they reach the smallest count that is reported"
 )
-_EXACT_ROWS = f"Rows stand for counts with noise. {_EXACT}: {NEARLY_RECORDS}."
-_EXACT_LINES = (
-    f"Each line is a combination of values with a count that carries noise. {_EXACT}: a line with a count of 1 is very "
-    "likely one record."
-)
+_EXACT_ROWS = f"Rows stand for counts with noise. {_EXACT}"
+_EXACT_LINES = f"Each line is a combination of values with a count that carries noise. {_EXACT}"
 _EXPOSED = {  # where a class holds one person, or all its rows one value
     "generalized": "Each row stands for one record. Columns that others could know are made coarser. Records look "
     "alike where they agree in all of these columns, and are then of one class.",
@@ -148,8 +145,8 @@ def _form(release: Release, *, counts: bool) -> str:
         return " ".join([_FORMS["hidden"], *together, *map(_line, release.exposed().sentences())])
     if release.form in _EXPOSED and (exposed := release.exposed()):
         return " ".join([_EXPOSED[release.form], *together, *map(_line, exposed.sentences())])
-    if release.practically_exact:
-        return _EXACT_LINES if counts else _EXACT_ROWS
+    if (noise := release.noise_lines) is not None:
+        return f"{_EXACT_LINES if counts else _EXACT_ROWS}: {nearly_records(noise, line=counts)}."
     return " ".join([(_COUNT_FORMS if counts else _FORMS)[release.form], *together])
 
 

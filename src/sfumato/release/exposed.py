@@ -26,6 +26,7 @@ from sfumato.claims import LDiversity, Requirement
 from sfumato.claims.requirement import Unit
 from sfumato.errors import count_of
 from sfumato.exact import plain
+from sfumato.release.declared import known_values
 from sfumato.schema import Attribute, Values
 from sfumato.schema.near_values import near_codes
 
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from sfumato.release.release import Release
 
 __all__ = [
+    "CountedPeople",
     "Exposed",
     "alone_warning",
     "class_warnings",
@@ -48,6 +50,7 @@ _PLURAL = {"class": "es", "group": "s"}
 _MANY = 20  # rows of a class from which nearly all having one value is not chance
 _NEARLY = (19, 20)  # the share of its rows that have it, at least
 _COMMON = (9, 10)  # a value that this share of all rows have is expected in a class
+_LEARNED = ". Whoever knows the class knows it of nearly all"
 _ASK_BOTH = "Ask for l or t as well (--l, --t)"
 _OTHER_METHOD = "This method does not take {them}; Mondrian does (publish mondrian {flags})"
 
@@ -129,7 +132,7 @@ def _of_classes(release: Release) -> tuple[str, ...]:
             for name, number in seen.alike.items()
             if number
         }
-        hint = _ASK_BOTH if _takes_requirements(release) else _OTHER_METHOD.format(them="l or t", flags="--l, --t")
+        hint = _ASK_BOTH if _takes(release) else _OTHER_METHOD.format(them="l or t", flags="--l, --t")
         warnings += [f"nothing is promised of {name}, and {all_}. {hint}" for name, all_ in of.items()]
         return (*warnings, *_shared_unseen(release), *_nearly_alike(release))
     alike = [f"{text}. {_ask_for_l(release)}" for text in exposed.one_value()]
@@ -151,20 +154,30 @@ def alone_warning(release: Release) -> str:
     if not alone:
         return ""
     if release.form == "buckets":  # they cannot promise k, but a group of two values has two people
-        return f"{alone}. {_ask_for_l(release)}"
-    takes = _takes_requirements(release)
+        most = release.exposed().most
+        return f"{alone}. {_ask_for_l(release) if most == 1 else _ask_for_more_than(release, most)}"
+    takes = _takes(release, "k")
     return f"{alone}. {'Ask for k as well (--k)' if takes else _OTHER_METHOD.format(them='k', flags='--k')}"
 
 
-def _takes_requirements(release: Release) -> bool:
-    """Whether the method of a release can be asked for any requirement; one that takes only k or l cannot."""
-    base = release.mechanism.get("base")
-    return any("requirement" in part for part in (release.mechanism, base) if isinstance(part, Mapping))
+def _ask_for_more_than(release: Release, most: int) -> str:
+    """Say what leaves no group that may be one person's: l above the rows of a person, or one row of each."""
+    named = 'name the person and keep one row of each (person = "...", rows_per_person = 1)'
+    best = min((_largest_l(release, attribute) for attribute in release.schema.sensitive), default=Fraction(1))
+    if not _takes(release, "l") or best < most + 1:
+        return named[0].upper() + named[1:]
+    return f"Ask for l of at least {most + 1} (--l), or {named}"
+
+
+def _takes(release: Release, parameter: str = "requirement") -> bool:
+    """Whether the method of a release can be asked for any requirement, or takes this parameter."""
+    parts = [part for part in (release.mechanism, release.mechanism.get("base")) if isinstance(part, Mapping)]
+    return any(name in part for part in parts for name in ("requirement", parameter))
 
 
 def _ask_for_l(release: Release) -> str:
     """Name an l above 1 that this table can reach: no class is more varied than the whole table."""
-    if not _takes_requirements(release):
+    if not _takes(release):
         return _OTHER_METHOD.format(them="l", flags="--l")
     best = {attribute.name: _largest_l(release, attribute) for attribute in release.schema.sensitive}
     name = min(best, key=lambda one: best[one], default="")
@@ -192,12 +205,13 @@ def _largest_l(release: Release, attribute: Attribute) -> Fraction:
 
 
 def values_of_one_person(release: Release) -> list[str]:
-    """Say how many values of a quasi-identifier that one person alone has are published by name.
+    """Say how many values of a quasi-identifier that one person alone has, or may have, are published by name.
 
     In labels, or in the list of a manifest: it states the whole list unless this was read off the data. Known only in
     the memory of whoever published; nothing of a list that is called public.
     """
     found = []
+    several = not release.schema.person and release.schema.rows_per_person > 1
     for attribute, table, labels in zip(release.quasi, release.boxes.tables, release.boxes.labels.T, strict=True):
         held = release.held_values.get(attribute.name)
         if held is None or attribute.source == "public" or not isinstance(attribute.domain, Values):
@@ -209,7 +223,8 @@ def values_of_one_person(release: Release) -> list[str]:
         where = "in labels" if attribute.source == "data" else "in labels or in the list of values in manifest.json"
         named = len(alone & spelt) if attribute.source == "data" else len(alone)
         if named:
-            who = f"of {attribute.name} that one person alone has"
+            whose = "may be one person's" if several else "one person alone has"
+            who = f"of {attribute.name} that {whose}"
             has = count_of(named, f"value {who} stands", f"values {who} stand")
             fix = "Gather them in groups (groups, hierarchy)"
             fix += "" if attribute.source == "data" else ', and write source = "data" if the list is that of the file'
@@ -217,46 +232,92 @@ def values_of_one_person(release: Release) -> list[str]:
     return found
 
 
+@dataclass(frozen=True, slots=True)
+class CountedPeople:
+    """How many people each class holds, how many have each value of an attribute in all, and how many there are."""
+
+    classes: np.ndarray
+    overall: np.ndarray
+    everyone: int
+
+
 def nearly_one_value(
-    name: str, table: Any, *, left_out: int | None = None, missing: Sequence[int] = (), learned: str = ""
+    name: str,
+    table: Any,
+    *,
+    left_out: int | None = None,
+    missing: Sequence[int] = (),
+    learned: str = "",
+    people: CountedPeople | None = None,
 ) -> list[str]:
     """Say in how many classes of 20 rows or more at least 95 % have one value, of a classes x values histogram.
 
-    Values that nine of ten rows have anyway do not count. Nothing where there is no such class. A class in which that
-    value is one of `missing` tells nobody's value; it is counted, and that is said. `learned` is added else.
+    Rows, or people where `table` counts `people`. Values that nine of ten have anyway do not count. Nothing where there
+    is no such class. A class in which that value is one of `missing`, and at most 5 % have another, tells nobody's
+    value; it is counted, and that is said. `learned` is added else.
     """
-    counts = table.tocsr()
+    kept = np.ones(table.shape[0], bool)
     if left_out is not None:
-        counts = counts[np.arange(counts.shape[0]) != left_out]
-    sizes, of_all = np.asarray(counts.sum(axis=1)).ravel(), np.asarray(counts.sum(axis=0)).ravel()
-    rare = counts.multiply((_COMMON[1] * of_all < _COMMON[0] * of_all.sum())[None, :]).tocsr()
-    most = np.asarray(rare.max(axis=1).todense()).ravel() if rare.shape[0] else np.zeros(0, np.int64)
-    nearly = (sizes >= _MANY) & (_NEARLY[1] * most >= _NEARLY[0] * sizes)
+        kept[left_out] = False
+    if not kept.any():
+        return []
+    counts = table.tocsr()[kept]
+    if people is None:
+        unit, sizes, of_all = "rows", _flat(counts.sum(axis=1)), _flat(counts.sum(axis=0))
+        everyone = int(sizes.sum())
+    else:
+        unit, sizes, of_all, everyone = "people", people.classes[kept], people.overall, people.everyone
+    rare = counts.multiply((_COMMON[1] * of_all < _COMMON[0] * everyone)[None, :]).tocsr()
+    known = _mostly(known_values(rare, missing).max(axis=1), sizes)
+    few_known = (_NEARLY[1] - _NEARLY[0]) * sizes >= _NEARLY[1] * _flat(known_values(counts, missing).sum(axis=1))
+    none = ~known & few_known & _mostly(rare.max(axis=1), sizes)
+    nearly = known | none
     if not nearly.any():
         return []
     there = f"in {int(nearly.sum()):,} of {count_of(int((sizes >= _MANY).sum()), 'class', 'classes')}"
-    rows = f"{int(sizes[nearly].sum()):,} of {int(sizes.sum()):,} rows"
-    gone = np.asarray(counts[:, list(missing)].sum(axis=1)).ravel() if len(missing) else np.zeros(len(sizes), np.int64)
-    none = int((nearly & (_NEARLY[1] * gone >= _NEARLY[0] * sizes)).sum())
-    told = "" if none == int(nearly.sum()) else learned
-    said = f"{there} of {_MANY} rows or more at least 95 % of the rows have one value of {name}: {rows}"
-    return [f"{said}{_valueless(none, int(nearly.sum()))}{told}"]
+    said = f"{there} of {_MANY} {unit} or more at least 95 % of the {unit} have one value of {name}"
+    if people is None:  # one person may be in several classes: theirs do not add up
+        said += f": {int(sizes[nearly].sum()):,} of {everyone:,} rows"
+    return [f"{said}{_mostly_missing(int(none.sum()), int(nearly.sum()))}{learned if known.any() else ''}"]
+
+
+def _flat(column: Any) -> np.ndarray:
+    """Return a row or column of a sparse matrix, or of its sums, as plain numbers."""
+    found: np.ndarray = np.asarray(column.todense() if hasattr(column, "todense") else column).ravel()
+    return found
+
+
+def _mostly(most: Any, sizes: np.ndarray) -> np.ndarray:
+    """Say which classes are large, and nearly all of them have what most of them have."""
+    found: np.ndarray = (sizes >= _MANY) & (_NEARLY[1] * _flat(most) >= _NEARLY[0] * sizes)
+    return found
+
+
+def _mostly_missing(none: int, nearly: int) -> str:
+    """Say in how many of some classes that nearly agree the value is that there is none; some may have one."""
+    if not none:
+        return ""
+    where = "in all of them" if none == nearly else f"in {none:,} of them"
+    return f" ({where} that value is: missing)"
 
 
 def _nearly_alike(release: Release) -> list[str]:
     if release.form != "generalized":
         return []
-    found = [
-        nearly_one_value(
-            attribute.name,
-            release.groups.histogram(attribute.name),
-            left_out=release.suppressed_group,
-            missing=attribute.no_value_codes,
-            learned=". Whoever knows the class knows it of nearly all",
-        )
-        for attribute in release.carried
-    ]
-    return [text for texts in found for text in texts]
+    return [text for attribute in release.carried for text in _nearly_alike_on(release, attribute)]
+
+
+def _nearly_alike_on(release: Release, attribute: Attribute) -> list[str]:
+    """Say it of people where they are known, else of rows; what is learned of people only where rows are people."""
+    name, schema = attribute.name, release.schema
+    counted = release.people if release.seen_by_key is None else release.seen_by_key.counted
+    given: dict[str, Any] = {"left_out": release.suppressed_group, "missing": attribute.no_value_codes}
+    if schema.unit == "person" and counted is not None and name in counted.values:
+        people = CountedPeople(counted.classes, counted.overall[name], counted.everyone)
+        return nearly_one_value(name, counted.histogram(name, attribute.size), learned=_LEARNED, people=people, **given)
+    rows_are_people = schema.unit == "person" and not schema.several and schema.rows_per_person == 1
+    learned = _LEARNED if rows_are_people else ""
+    return nearly_one_value(name, release.groups.histogram(name), learned=learned, **given)
 
 
 def _alike_but_missing(release: Release) -> list[str]:

@@ -7,7 +7,8 @@ so that their order is a function of what is published.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -21,6 +22,7 @@ from sfumato.claims import Claim
 from sfumato.engines.grouping import group_codes
 from sfumato.errors import ParameterError, count_of
 from sfumato.randomness.geometric import PRACTICALLY_EXACT
+from sfumato.randomness.noise_alone import expected_noise, threshold_for
 from sfumato.release.declared import DeclaredPeople
 from sfumato.release.exposed import Exposed, class_warnings
 from sfumato.schema import Attribute, Labels, Schema
@@ -43,6 +45,7 @@ __all__ = [
     "SeenByKey",
     "Summary",
     "assemble",
+    "noise_lines",
     "practically_exact",
     "summed",
 ]
@@ -50,10 +53,31 @@ __all__ = [
 
 def practically_exact(form: str, claim: Claim, schema: Schema) -> bool:
     """Whether noise on the counts of a release is so small that they are hardly ever off; by its claim alone."""
-    if form != "cells":
-        return False
+    return form == "cells" and _rate(claim, schema) >= PRACTICALLY_EXACT
+
+
+def _rate(claim: Claim, schema: Schema) -> Fraction:
+    """Return the epsilon with which each row is counted."""
     spent = sum((epsilon for stage, epsilon in claim.trace if stage == "counts"), Fraction())
-    return spent >= PRACTICALLY_EXACT * schema.rows_per_person
+    return spent / schema.rows_per_person
+
+
+def noise_lines(
+    form: str, claim: Claim, schema: Schema, mechanism: Mapping[str, Any], labels: Iterable[int]
+) -> float | None:
+    """Return how many combinations that nobody has are expected among those of practically exact counts, at most.
+
+    None where counts are not; infinite where it is not known. `labels` is how many each quasi-identifier has. Of public
+    numbers alone.
+    """
+    if not practically_exact(form, claim, schema):
+        return None
+    asked = mechanism.get("threshold", "unknown") or 1
+    if asked != "auto" and (not isinstance(asked, int) or asked < 1):
+        return math.inf
+    cells = math.prod([*labels, *(attribute.size for attribute in schema.carried)])
+    rate = _rate(claim, schema)
+    return expected_noise(cells, rate, threshold_for(cells, rate, asked))[0] if cells else 0.0
 
 
 # Boxes in groups: what every release consists of.
@@ -178,6 +202,7 @@ class SeenByKey:
 
     `people_alone` have carried values that nobody else has. `alike` is, by sensitive attribute, the number of
     classes in which one value is that of everybody, and `missing` the number of those in which nobody has one.
+    `counted` are the people of each class with each carried value.
     """
 
     people: int
@@ -185,6 +210,7 @@ class SeenByKey:
     people_alone: int | None
     alike: Mapping[str, int]
     missing: Mapping[str, int]
+    counted: DeclaredPeople
 
 
 @dataclass(frozen=True)
@@ -255,6 +281,12 @@ class Release:
     def practically_exact(self) -> bool:
         """Whether the noise on its counts is so small that they are hardly ever off."""
         return practically_exact(self.form, self.claim, self.schema)
+
+    @property
+    def noise_lines(self) -> float | None:
+        """How many combinations that nobody has are expected in it, where its counts are practically exact."""
+        labels = (len(table) for table in self.boxes.tables)
+        return noise_lines(self.form, self.claim, self.schema, self.mechanism, labels)
 
     def summary(self) -> Summary:
         """Classes, rows, suppressed rows and class sizes (the suppressed group is not a class)."""
@@ -357,7 +389,7 @@ class Release:
             alone=alone,
             alone_on_all=together,
             drawn=self.claim.kind == "proved",
-            exact=self.practically_exact,
+            noise=self.noise_lines,
             intervals=wide,
             **few,
         )

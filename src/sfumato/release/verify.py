@@ -39,7 +39,7 @@ from sfumato.release.declared import PEOPLE, people_columns
 from sfumato.release.files import DAMAGED, digest, scan
 from sfumato.release.foreign import columns_of, refuse_no_counts
 from sfumato.release.manifest import DICTIONARY, MANIFEST, Manifest, read_manifest
-from sfumato.release.release import practically_exact
+from sfumato.release.release import noise_lines
 from sfumato.release.verdict import Verdict
 from sfumato.schema import Attribute, Schema
 from sfumato.schema.word_hints import holds_counts, named_like_counts
@@ -115,7 +115,7 @@ def _folder(folder: Path, schema: Schema | None, requirement: Requirement | None
     holds = not problems and all(finding.holds for finding in examined.findings)
     seen = examined.fingerprints
     if seen is not None and claim is not None and claim.kind == "proved":
-        seen = replace(seen, drawn=True, exact=practically_exact(manifest.form, claim, manifest.schema))
+        seen = replace(seen, drawn=True, noise=_noise(manifest, claim))
     return Verdict(
         "checked" if requirement is not None else claim.kind if claim is not None else "none",
         holds=holds and (claim is not None or requirement is not None),
@@ -129,6 +129,14 @@ def _folder(folder: Path, schema: Schema | None, requirement: Requirement | None
         notes=(*notes, *examined.notes, *([] if claim is not None and claim.kind == "proved" else examined.exposed)),
         fingerprints=seen,
     )
+
+
+def _noise(manifest: Manifest, claim: Claim) -> float | None:
+    """Return how many combinations that nobody has are expected where counts are practically exact."""
+    listed = (manifest.recoding or {}).get("labels", {})
+    known = isinstance(listed, dict) and all(isinstance(listed.get(a.name), list) for a in manifest.schema.quasi)
+    labels = [len(listed[a.name]) for a in manifest.schema.quasi] if known else []
+    return noise_lines(manifest.form, claim, manifest.schema, manifest.mechanism if known else {}, labels)
 
 
 def _dictionary(folder: Path, manifest: Manifest) -> tuple[list[Problem], list[str]]:

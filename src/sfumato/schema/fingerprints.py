@@ -17,6 +17,7 @@ Silent on who knows these columns, on combinations that two people have, and, in
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from fractions import Fraction
@@ -29,20 +30,33 @@ from sfumato.errors import ReleaseError, count_of
 __all__ = [
     "FEW_ROWS",
     "FINGERPRINT_SHARE",
-    "NEARLY_RECORDS",
     "FewRows",
     "Fingerprints",
     "lonely_people",
     "lonely_rows",
+    "nearly_records",
     "rows_of_few",
 ]
 
+_HARDLY_ANY = 1 / 20  # combinations of noise alone that are expected: none in nearly every release
 _NAMED = 3  # columns in intervals that are named
 FINGERPRINT_SHARE: Final = Fraction(1, 20)
 """More of the rows or people than this share may not be unique on what is published unchanged, without a yes to it."""
 
-NEARLY_RECORDS: Final = "a row is very likely a record"
-"""What is said of drawn rows, wherever it is said, once noise is so small that counts are practically exact."""
+
+def nearly_records(noise: float, *, line: bool = False) -> str:
+    """Say of drawn rows, or of lines with a count of 1, what they are once counts are practically exact.
+
+    `noise` is how many combinations that nobody has are expected to be reported: then a row may be one of these.
+    """
+    which = "a line with a count of 1" if line else "a row"
+    if noise < _HARDLY_ANY:
+        return f"{which} is very likely {'one' if line else 'a'} record"
+    either = f"{which} may be a record or noise"
+    if not math.isfinite(noise):
+        return either
+    return f"{either}: up to {noise:,.3g} combinations that nobody has are expected among them"
+
 
 FEW_ROWS: Final = 3
 """Half of the rows may not have, published unchanged, what so few rows have, without a yes to it. Where rows fall into
@@ -109,11 +123,12 @@ class Fingerprints:
 
     Where two tables are published, their columns are never in one row: `alone_on_all` is None, and `alone_on_exact` is
     the number of rows that are unique on their exact quasi-identifiers. `drawn` rows are noisy or synthetic; where the
-    noise is so small that counts are hardly ever off, they are `exact`. `people` and `people_alone` are known to the
-    publisher only, and where the table names the person of each row. Where it does not, `few` is the number of rows
-    whose unchanged columns `few_rows` rows or fewer have, and `of_one` of those that may all be one person's, who has
-    `rows_each`: a fingerprint does not hide behind the second row of its person. `intervals` says of each of the
-    unchanged columns in which declared intervals it is published, where it is (`Attribute.intervals`).
+    noise is so small that counts are hardly ever off, `noise` is how many combinations that nobody has are expected
+    among them. `people` and `people_alone` are known to the publisher only, and where the table names the person of
+    each row. Where it does not, `few` is the number of rows whose unchanged columns `few_rows` rows or fewer have, and
+    `of_one` of those that may all be one person's, who has `rows_each`: a fingerprint does not hide behind the second
+    row of its person. `intervals` says of each of the unchanged columns in which declared intervals it is published,
+    where it is (`Attribute.intervals`).
     """
 
     rows: int
@@ -123,7 +138,7 @@ class Fingerprints:
     alone_on_all: int | None
     alone_on_exact: int | None = None
     drawn: bool = False
-    exact: bool = False
+    noise: float | None = field(default=None, compare=False)
     people: int | None = field(default=None, compare=False)
     people_alone: int | None = field(default=None, compare=False)
     few: int = field(default=0, compare=False)
@@ -190,11 +205,12 @@ class Fingerprints:
             said.append(f"{self.alone_on_all:,} of {rows} {are} unique on all published columns together.")
         if self.alone_on_exact is not None:
             are = "is" if self.alone_on_exact == 1 else "are"
-            said.append(f"{self.alone_on_exact:,} of {rows} {are} unique on their exact quasi-identifiers.")
+            said.append(f"{self.alone_on_exact:,} of {rows} {are} unique on their published quasi-identifiers.")
         if self.drawn and said:
             drawn = "The rows are drawn: a unique one may or may not be a person's, the likelier the larger epsilon is."
-            exact = f"The rows are drawn, but counts are practically exact: {NEARLY_RECORDS}."
-            said.append(exact if self.exact else drawn)
+            if self.noise is not None:
+                drawn = f"The rows are drawn, but counts are practically exact: {nearly_records(self.noise)}."
+            said.append(drawn)
         return " ".join(said)
 
     @property

@@ -511,7 +511,7 @@ def _in_words(point: Mapping[str, Any]) -> dict[str, Any]:
         counted = ("person", "people") if point.get("counted") == "people" else ("row", "rows")
         said.append(f"every group has at least {count_of(point['people'], *counted)}")
     elif point.get("membership_public"):
-        said.append("everybody's known columns are published exactly")
+        said.append("known columns are published exactly")
     elif point.get("drew"):
         said.append("what is published is drawn with noise")
     if point.get("typical"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import numpy as np
+import polars as pl
 import pytest
 
 import sfumato as sf
@@ -125,3 +126,35 @@ def test_a_cut_is_stated_in_words(labels, said):
 )
 def test_a_share_is_a_fraction_or_a_percentage_that_says_no_more_than_holds(l, said):
     assert said in sf.LDiversity(l).describe()
+
+
+def _few(rows: int, each: int) -> sf.Table:
+    schema = sf.Schema.parse(
+        {
+            "name": "few",
+            "rows_per_person": each,
+            "attribute": {
+                "age": {"role": "quasi", "kind": "numeric", "range": [0, 100]},
+                "ill": {"role": "sensitive", "values": ["a", "b", "c", "d", "e"]},
+            },
+        }
+    )
+    cells = {"age": [20 + at for at in range(rows)], "ill": ["abcde"[at % 5] for at in range(rows)]}
+    return sf.read(pl.DataFrame(cells), schema)
+
+
+@pytest.mark.parametrize(
+    ("rows", "each", "asked", "best", "said"),
+    [
+        (20, 1, sf.AlphaK("0.5", k=100), "attainable: 20.", "k of at most 20"),  # k sets the limit, not a value
+        (20, 1, sf.AlphaK("0.1", k=5), "attainable: 0.2 and 20.", "a larger alpha"),
+        (3, 5, sf.KAnonymity(2), "attainable: 1.", "too small for any k of at least 2"),
+        (1, 1, sf.KAnonymity(2), "attainable: 1.", "too small for any k of at least 2"),  # k = 1 is refused as void
+    ],
+)
+def test_a_hint_names_the_half_that_fails_and_no_k_below_2(rows, each, asked, best, said) -> None:
+    with pytest.raises(sf.Infeasible) as error:
+        sf.publish(_few(rows, each), sf.Mondrian(asked))
+    assert best in str(error.value)
+    assert said in error.value.hint
+    assert ("most frequent" in error.value.hint) == ("alpha" in said)
