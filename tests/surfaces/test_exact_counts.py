@@ -104,9 +104,19 @@ def test_verify_says_on_whose_word_a_draw_protects_people(tmp_path) -> None:
 
 def test_the_bound_is_an_expected_error_of_a_twentieth() -> None:
     assert 1 / math.sinh(PRACTICALLY_EXACT) < 1 / 20 < 1 / math.sinh(PRACTICALLY_EXACT - Fraction(1, 1000))
-    assert exact_counts(PRACTICALLY_EXACT, 1)
-    assert not exact_counts(PRACTICALLY_EXACT - Fraction(1, 10**9), 1)
-    assert "combinations of 7 rows or more" in exact_counts(Fraction(5), 7)
+    assert exact_counts([("counts", PRACTICALLY_EXACT)], 1, 1)
+    assert not exact_counts([("counts", PRACTICALLY_EXACT - Fraction(1, 10**9))], 1, 1)
+    assert "combinations of 7 rows or more" in exact_counts([("counts", Fraction(5))], 1, 7)
+
+
+def test_the_epsilon_named_is_that_of_the_release_or_said_to_be_a_part_of_it() -> None:
+    """In a release of epsilon 30 it was said to be 10, which is what each of three rows gets."""
+    several = sf.Schema.parse(tomllib.loads(SCHEMA.replace("rows_per_person = 1", "rows_per_person = 3")))
+    (said,) = [note for note in sf.plan(several, sf.NoisyTable(30)).notes if EXACT in note]
+    assert "epsilon 30, which is 10 for each of 3 rows," in said
+    assert not exact_counts([("counts", Fraction(30))], 10, 1)
+    (part,) = [note for note in sf.plan(several, sf.DiffGen(60, specializations=1)).notes if "exact" in note]
+    assert "for the counts, which is" in part
 
 
 def test_it_is_a_function_of_public_numbers_alone() -> None:

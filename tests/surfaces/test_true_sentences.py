@@ -13,6 +13,7 @@ from tests.conftest import CLINIC, ILLS, clinic_codes
 
 import sfumato as sf
 from sfumato.cli.main import main
+from sfumato.cli.notes import table_warnings
 from sfumato.counts import Table
 from sfumato.schema import Schema
 
@@ -91,6 +92,26 @@ def test_numbers_counted_in_the_rows_are_marked_beside_a_proved_claim(desk, tmp_
     assert code == 0, printed
     assert "Warning: confidential, not covered by the claim: 150 rows are left out" in printed
     assert "150" not in (tmp_path / "out" / "dictionary.md").read_text()
+
+
+@pytest.mark.parametrize("method", [sf.NoisyTable(1), sf.DiffGen(1, specializations=1), sf.TargetRows(1)], ids=str)
+def test_rows_left_out_for_a_column_that_is_not_published_are_in_the_claim(method) -> None:
+    """Rows without an illness are left out of a table of towns and jobs, and the claim did not say so."""
+    said = {
+        "town": {"role": "quasi", "values": ["a", "b"]},
+        "job": {"role": "target", "values": ["x", "y"]},
+        "illness": {"role": "sensitive", "values": ["flu"], "missing": {"values": [""], "action": "suppress"}},
+    }
+    schema = sf.Schema.parse({"name": "t", "source": "public", "rows_per_person": 1, "rows": 90, "attribute": said})
+    frame = pl.DataFrame({"town": ["a", "b"] * 45, "job": ["x", "y"] * 45, "illness": ["flu", "flu", None] * 30})
+    table = sf.read(frame, schema)
+    assert (table.rows, table.left_out) == (60, 30)
+    release = sf.publish(table, method, allow_noise=True)
+    for claim in (method.claim(schema), release.claim):
+        assert any("left out because a value is missing" in one for one in claim.silent_on)
+    (warning,) = [one for one in table_warnings(table, release.claim) if "left out" in one]
+    assert "confidential" in warning
+    assert "30 rows are left out: a value of illness" in warning
 
 
 def test_a_checked_release_tells_its_number_without_a_mark(desk) -> None:

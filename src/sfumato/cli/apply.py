@@ -15,13 +15,18 @@ if TYPE_CHECKING:
 
 __all__ = ["apply"]
 
+_UNSAVED = "the schema saved with the release does not say how a file writes its columns, days, numbers and gaps"
+_NAME_IT = "name the schema the release was made with: --schema patients.toml"
+
 
 @click.command(short_help="Put new rows through a public recoding.")
 @click.argument("release", type=click.Path())
 @click.argument("data", type=click.Path())
 @click.option("-o", "--output", required=True, type=click.Path(), help="CSV file to write.")
 @click.option(
-    "--schema", type=click.Path(), help="Schema of the new rows (default: the public part saved with the release)."
+    "--schema",
+    type=click.Path(),
+    help="Schema of the new rows (default: the public part saved with the release, where that can read them).",
 )
 @file_options
 @json_option
@@ -82,11 +87,12 @@ def _opened(release: str, data: str, schema: str | None, given: dict[str, Any]) 
 
     loaded = sf.Release.load(release)
     described = loaded.schema if schema is None else sf.Schema.load(schema)
+    if described.other_rules:
+        raise ReadError([Problem("--schema", _UNSAVED, _NAME_IT)])
     try:
         return loaded, sf.read(data, described, **given)
     except ReadError as error:
         if schema is not None or not any(problem.path.startswith("attribute.") for problem in error.problems):
             raise
-        rule = "the schema saved with the release does not say how a file writes its columns, days, numbers and gaps"
-        hint = "name the schema the release was made with: --schema patients.toml"
-        raise ReadError([Problem("--schema", rule, hint), *error.problems]) from None  # the cause, then what follows
+        lacking = Problem("--schema", _UNSAVED, _NAME_IT)
+        raise ReadError([lacking, *error.problems]) from None  # the cause, then what follows

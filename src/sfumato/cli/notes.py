@@ -77,6 +77,10 @@ def table_warnings(table: Any, claim: Claim) -> list[str]:
     from sfumato.schema.free_text import looks_like_free_text
 
     found, seen = [], []
+    if table.left_out:
+        gone = count_of(table.left_out, "row is", "rows are")
+        columns = ", ".join(a.name for a in table.schema.published if a.missing and a.missing.action == "suppress")
+        seen.append(f"{gone} left out: a value of {columns} is missing")
     if table.surplus:
         most = count_of(table.schema.rows_per_person, "row")
         stay = "is" if table.schema.rows_per_person == 1 else "are"

@@ -11,14 +11,14 @@ import numpy as np
 import polars as pl
 
 from sfumato.counts.people import People, alike_problem, blank_problem, nines_problem, read_people, rounded_problem
-from sfumato.counts.stray_rows import header_again, header_problems
+from sfumato.counts.stray_rows import empty_problems, header_again, header_problems, merged_cells
 from sfumato.engines import Engine
 from sfumato.engines.coding import plain_texts, refuse_types
 from sfumato.engines.large_tables import Opened, engine_of, is_large, spark_of, stream
 from sfumato.errors import Problem, ReadError, count_of
 from sfumato.io.decode_cell import ASK, WHOLE_FLOATS, too_large_for_a_float
 from sfumato.io.dialect import guesses_of
-from sfumato.io.encode import Encoded, exact_cells, first_look, settle, settle_objects
+from sfumato.io.encode import Encoded, exact_cells, first_look, no_value, settle, settle_objects
 from sfumato.io.errors import cell_problems, missing_columns, refused
 from sfumato.io.source import ROWS, Source, guarded
 from sfumato.limits import DRIVER_CELLS, HELD_ROWS
@@ -27,6 +27,7 @@ from sfumato.schema import Attribute, Grid, Values
 __all__ = ["EncodedColumns"]
 
 _AGAIN = "\0again"
+_EMPTY = "\0empty"
 
 
 class EncodedColumns:
@@ -49,7 +50,7 @@ class EncodedColumns:
         self.weights: np.ndarray | None = None
         self.height = 0
         self.problems: dict[str, list[Problem]] = {}
-        self.headers: list[Problem] = []  # rows that repeat the header
+        self.nobody: list[Problem] = []  # rows that repeat the header, or have no value
         self.driver_cells = DRIVER_CELLS
         self.engine: Engine | None = None  # has the rows where there are more combinations than that
         self.left_out = 0  # of such a table
@@ -89,7 +90,7 @@ class EncodedColumns:
             self._read(self.source, attributes)
         return (
             self._key_problems()
-            + self.headers
+            + self.nobody
             + [problem for attribute in attributes for problem in self.problems[attribute.name]]
         )
 
@@ -137,16 +138,17 @@ class EncodedColumns:
         if read is None:
             self._keep(engine_of(source, present))
             return
-        encoded, people, weights, height, again = read
-        if again:
-            self.headers = header_problems(source)
+        encoded, people, weights, height, again, empty = read
+        if again or empty:
+            self.nobody = (header_problems(source) if again else []) + (empty_problems(source, limit) if empty else [])
         if self.columns and height != self.height:
             raise refused(source.name, "has changed since it was first read", "read it again")
         self.weights, self.height = weights, height
         self.people = people or self.people
         for attribute, column in zip(present, encoded, strict=True):
             self.columns[attribute.name] = column.codes
-            self.problems[attribute.name] = cell_problems(attribute, column.codes, weights, column.offending)
+            found = cell_problems(attribute, column.codes, weights, column.offending)
+            self.problems[attribute.name] = merged_cells(source, attribute) + found
 
     def _opened(self, source: Source, attributes: Sequence[Attribute]) -> bool:
         """Read a file in batches where it has too many rows to hold; say whether it was."""
@@ -154,6 +156,8 @@ class EncodedColumns:
             return False
         found = stream(source, attributes, self.driver_cells, self.progress)
         self._keep(found)
+        if found.empty:
+            self.nobody = empty_problems(source)
         if found.codes is not None and found.weights is not None:
             self.weights, self.height = found.weights, len(found.weights)
             for at, attribute in enumerate(attributes):
@@ -185,11 +189,11 @@ def _too_many_to_key(source: Source, limit: int) -> ReadError:
 
 def _encode(
     source: Source, attributes: Sequence[Attribute], person: Sequence[str] = (), limit: int | None = None
-) -> tuple[list[Encoded], People | None, np.ndarray | None, int, bool] | None:
+) -> tuple[list[Encoded], People | None, np.ndarray | None, int, bool, bool] | None:
     """Scan once for the codes and for who the rows are about, and once more for the cells the expressions ask about.
 
-    Returned last is whether some row could be the header again, by the columns that were read. None where an engine
-    that groups has more than `limit` combinations.
+    Returned last is whether some row could be the header again, and whether one could have no value, by the columns
+    that were read. None where an engine that groups has more than `limit` combinations.
     """
     columns = [attribute.column_name for attribute in attributes]
     keys = {f"\0person {at}": name for at, name in enumerate(person)}
@@ -204,6 +208,7 @@ def _encode(
     extra += [pl.col(name).alias(key) for key, name in keys.items()]
     again = header_again(columns, types)
     extra += [] if again is None else [again.alias(_AGAIN)]
+    extra.append(no_value([*{*columns, *person}], types).alias(_EMPTY))
     found = source.collect(frame.select(*looks.values(), *extra))
     weights = found[ROWS].to_numpy() if source.grouped else None
     height = found.height if source.grouped else source.same_rows(found.height)
@@ -226,7 +231,8 @@ def _encode(
     if people is not None:
         rounded = np.logical_or.reduce([_rounded(source.objects(keys[key]), found[key].head(height)) for key in keys])
         people = replace(people, rounded=int(rounded.sum() if weights is None else weights[rounded].sum()))
-    return encoded, people, weights, height, again is not None and bool(found[_AGAIN].any())
+    repeats = again is not None and bool(found[_AGAIN].any())
+    return encoded, people, weights, height, repeats, bool(found[_EMPTY].any())
 
 
 def _rounded(objects: Sequence[Any] | None, cells: pl.Series) -> np.ndarray:

@@ -1,6 +1,7 @@
-"""Rows of a file that are not about anybody: the header again, totals, headings and notes.
+"""Rows of a file that are not about anybody: the header again, rows without a value, totals, headings and notes.
 
 A row that repeats the header is known by itself: every named cell of it is the name of its column, and it is refused.
+So is a row without a value: as a person it would make a class larger, and a person in that class easier to find.
 That a row is a total, a heading or a note can only be guessed, from its words, its empty cells and its sums: such rows
 are named by their place and never left out, and nothing that is published rests on the guess.
 """
@@ -15,11 +16,22 @@ import numpy as np
 import polars as pl
 
 from sfumato.errors import Problem, count_of
-from sfumato.io.encode import supported
+from sfumato.io.encode import no_value, supported
+from sfumato.io.excel import Sheet
 from sfumato.io.source import ROWS, Source
+from sfumato.schema import Attribute
 from sfumato.schema.word_hints import NO_VALUE, means_none
 
-__all__ = ["MERGED", "StrayRows", "header_again", "header_problems", "merged_columns", "stray_rows"]
+__all__ = [
+    "MERGED",
+    "StrayRows",
+    "empty_problems",
+    "header_again",
+    "header_problems",
+    "merged_cells",
+    "merged_columns",
+    "stray_rows",
+]
 
 MERGED = "is filled only in the first row of each block, as merged cells are; the other rows have no value"
 
@@ -86,6 +98,30 @@ def header_problems(source: Source) -> list[Problem]:
     places = "" if source.grouped else f": {source.places([row[_ROW] for row in rows])}"
     rule = f"{count_of(number, 'row repeats', 'rows repeat')} the header{places}"
     return [Problem(source.name, rule, "delete the lines that are not about a person from the file", rows=number)]
+
+
+def empty_problems(source: Source, limit: int | None = None) -> list[Problem]:
+    """Return a problem where rows have no value: each cell of the file is empty or blank.
+
+    In a table of one column such a cell is somebody's missing value. An engine that groups is asked for at most
+    `limit` combinations; where there are more, such rows are not looked for.
+    """
+    if len(source.columns) < 2:
+        return []
+    frame = source.scan(source.columns, limit=limit)
+    empty = no_value(source.columns, source.types(frame))
+    if source.grouped:
+        counted = source.collect(frame.select(pl.len(), rows=pl.col(ROWS).filter(empty).sum())).row(0, named=True)
+        number = 0 if limit is not None and counted["len"] > limit else int(counted["rows"])
+        places = ""
+    else:
+        rows = source.collect(frame.with_row_index(_ROW).filter(empty).select(_ROW)).to_series().to_list()
+        number, places = len(rows), f": {source.places(rows)}"
+    if not number:
+        return []
+    rule = f"{count_of(number, 'row has', 'rows have')} no value in any column{places}"
+    hint = "delete these lines; if they are people, add a column to the file that numbers every row"
+    return [Problem(source.name, rule, hint, rows=number)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,6 +271,16 @@ def merged_columns(source: Source) -> list[str]:
         return []
     looks = source.collect(frame.select(_is_merged(_filled(name)).alias(name) for name in names))
     return [name for name in names if looks[name].item()]
+
+
+def merged_cells(source: Source, attribute: Attribute) -> list[Problem]:
+    """Return a problem where cells of a column were merged in a spreadsheet: all but the first are empty in it."""
+    cells = source.frame.merged_in(attribute.column_name) if isinstance(source.frame, Sheet) else []
+    if not cells:
+        return []
+    listed = ", ".join(cells[:_FIRST]) + (f" and {len(cells) - _FIRST} more" if len(cells) > _FIRST else "")
+    rule = f"has merged cells, of which only the first has a value: {listed}"
+    return [Problem(attribute.where, rule, "unmerge them in the spreadsheet and fill in the value of each row")]
 
 
 def _is_merged(cell: pl.Expr) -> pl.Expr:

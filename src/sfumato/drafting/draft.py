@@ -12,7 +12,7 @@ from os import PathLike, fspath
 from typing import Any
 
 from sfumato.counts.people import contact_like, household_like, key_like, visit_like
-from sfumato.counts.stray_rows import MERGED, header_problems
+from sfumato.counts.stray_rows import MERGED, empty_problems, header_problems
 from sfumato.counts.suspected_keys import SAME_PERSON, UNLIKE, shares_alike
 from sfumato.drafting.columns import ColumnFacts, column_facts
 from sfumato.drafting.infer_formats import Spelling
@@ -22,6 +22,7 @@ from sfumato.drafting.units import WHO, ask_counts, ask_households, ask_kept, as
 from sfumato.errors import ParameterError, ReadError, count_of
 from sfumato.io.errors import refused
 from sfumato.io.source import Source, open_source
+from sfumato.limits import DRIVER_CELLS
 from sfumato.schema import Role
 from sfumato.schema.domain import decimal_text
 from sfumato.schema.word_hints import holds_counts, may_name_counts, named_like_counts, suggested, two_people
@@ -244,9 +245,9 @@ def look_at(
     if len(source.columns) > _COLUMNS:
         rule = f"has {len(source.columns)} columns, and a draft describes at most {_COLUMNS}"
         raise refused(source.name, rule, "select the columns that may be published, or write the schema by hand")
-    again = header_problems(source)
-    if again:
-        raise ReadError(again)
+    nobody = header_problems(source) + empty_problems(source, DRIVER_CELLS)
+    if nobody:
+        raise ReadError(nobody)
     facts = column_facts(source, written)
     seen = table_facts(source, facts)
     counting = [one.name for one in facts if _named_like_counts(one) and _whole(one)]

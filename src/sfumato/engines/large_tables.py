@@ -25,6 +25,7 @@ from sfumato.engines.sql import coded_by_dictionary
 from sfumato.errors import Problem
 from sfumato.io.database import SqlTable, quoted
 from sfumato.io.decode_cell import LEFT_OUT
+from sfumato.io.encode import no_value
 from sfumato.io.errors import cell_problems, refused
 from sfumato.io.frames import Grouped
 from sfumato.io.source import Source, guarded
@@ -48,6 +49,7 @@ class Opened:
     weights: np.ndarray | None = None
     engine: Engine | None = None
     left_out: int = 0
+    empty: bool = False  # some row has no value in the columns that were read
 
 
 def is_large(source: Source) -> bool:
@@ -60,14 +62,17 @@ def stream(
 ) -> Opened:
     """Go through a file once, a batch at a time; keep its lines as long as there are at most `limit` of them."""
     columns = list(dict.fromkeys(attribute.column_name for attribute in attributes))
-    refuse_types(attributes, source.types(source.scan(columns)))
+    types = source.types(source.scan(columns))
+    refuse_types(attributes, types)
+    without = no_value(columns, types)
     tally: CodeTally | None = CodeTally([attribute.size + _BELOW for attribute in attributes])
     wrong: dict[str, dict[int, int]] = {attribute.name: {} for attribute in attributes}
     texts: dict[str, dict[int, set[str]]] = {attribute.name: {} for attribute in attributes}
-    rows = left_out = 0
+    rows, left_out, empty = 0, 0, False
     for frame in _frames(source, columns):
         coded = code_frame(attributes, frame, padded=source.padded)
         rows += frame.height
+        empty = empty or bool(frame.select(without.any()).item())
         gone = np.zeros(frame.height, bool)
         for attribute, column in zip(attributes, coded, strict=True):
             below = column.codes[column.codes < 0]
@@ -94,14 +99,14 @@ def stream(
     }
     if tally is not None:
         codes, weights = tally.result()
-        return Opened(problems, codes=codes - _BELOW, weights=weights, left_out=left_out)
+        return Opened(problems, codes=codes - _BELOW, weights=weights, left_out=left_out, empty=empty)
     engine = Batches(
         tuple(attribute.name for attribute in attributes),
         sizes=tuple(attribute.size for attribute in attributes),
         rows=rows - left_out,
         again=_coded_batches(source, attributes),
     )
-    return Opened(problems, engine=engine, left_out=left_out)
+    return Opened(problems, engine=engine, left_out=left_out, empty=empty)
 
 
 def _frames(source: Source, columns: Sequence[str]) -> Iterator[pl.DataFrame]:

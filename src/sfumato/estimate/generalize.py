@@ -29,6 +29,9 @@ def generalize(release: Release, table: Table) -> pl.DataFrame:
     """Return the rows of a table in the release's labels, in the table's own order, with what it carries beside."""
     import polars as pl
 
+    if table.schema.other_rules:
+        rule = "was read with the schema saved with the release, which lacks rules by which its cells were read"
+        raise ParameterError("table", table.schema.name, rule, hint="read it with the schema the release was made with")
     names = [attribute.name for attribute in release.quasi]
     columns = {}
     if release.form == "buckets" and isinstance(release.recoding, RoutingTree):

@@ -16,7 +16,7 @@ Cost      one scan; columns with cells to ask about are scanned once more, one `
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from decimal import Decimal
 from typing import Any
@@ -45,6 +45,7 @@ __all__ = [
     "exact_cells",
     "exact_units",
     "first_look",
+    "no_value",
     "numbers_with_point",
     "settle",
     "settle_objects",
@@ -55,6 +56,7 @@ _EXACT = Decimal(2**48)  # scaled units below which the float arithmetic is cert
 CELL_MARGIN = 0.25
 """Of a scaled unit: how far a number may be off and its cell is still certain."""
 _EDGES_IN_LINE = 64
+_BLANK = r"^[\s\x1c-\x1f]*$"  # what Python strips: polars does not strip the last four
 _PADDED_LIMIT = 10_000
 _EPOCH_DAYS = 719_163  # date(1970, 1, 1).toordinal()
 _DAYS_POLARS_WRITES = 95_000_000  # about 260,000 years on either side of 1970
@@ -79,6 +81,20 @@ def supported(dtype: pl.DataType) -> bool:
     """True for columns that hold one plain value a cell."""
     plain = (pl.String, pl.Categorical, pl.Enum, pl.Boolean, pl.Date, pl.Datetime, pl.Time, pl.Null)
     return dtype.is_numeric() or isinstance(dtype, plain)
+
+
+def no_value(columns: Sequence[str], types: Mapping[str, pl.DataType]) -> pl.Expr:
+    """Return an expression that is true of a row in which every cell of the columns is empty, blank or not a number."""
+    return pl.all_horizontal(_empty(pl.col(name), types[name]) for name in columns)
+
+
+def _empty(cell: pl.Expr, dtype: pl.DataType) -> pl.Expr:
+    none = cell.is_null()
+    if dtype.is_float():
+        return none | cell.is_nan().fill_null(value=True)
+    if isinstance(dtype, pl.String | pl.Categorical | pl.Enum):
+        return none | cell.cast(pl.String).str.contains(_BLANK).fill_null(value=True)
+    return none
 
 
 def first_look(attribute: Attribute, dtype: pl.DataType, *, padded: bool = False) -> pl.Expr:

@@ -3,8 +3,9 @@
 Source    own, over python-calamine.
 Claim     a cell means the same wherever it stands: a number is its decimal text (5 and 5.0 are one), a day or time and
           a truth value are what they are, a text is itself ("007" stays "007", and "5" is read as 5 is), and an empty
-          cell has no value. A row without a value is never a row. A sheet with an error such as #N/A, or a formula
-          without a stored result, is refused, and the message names the cells.
+          cell has no value. A row of empty cells is never a row. A sheet with an error such as #N/A, or a formula
+          without a stored result, is refused, and the message names the cells. Merged cells below the names of the
+          columns are known by their place, for who reads one of their columns: all but the first are empty.
 Because   cells arrive as Python objects, typed by their own record in the file; nothing is inferred from a column. The
           library gives an error and a formula without a result as empty cells, so they are looked for apart from it.
 Checked   tests/claims/test_rows_are_read_by_themselves.py::test_each_row_alone_is_the_row_in_the_file
@@ -12,11 +13,13 @@ Checked   tests/claims/test_rows_are_read_by_themselves.py::test_each_row_alone_
           tests/unit/io/test_excel.py::test_a_cell_in_the_last_corner_is_refused
           tests/unit/io/test_excel.py::test_cells_without_a_result_are_refused_by_their_address
           tests/unit/io/test_xls.py::test_cells_without_a_result_are_refused_by_their_address
-Silent on .xlsb files, in which an error of any sheet is refused, and formulas without a result are empty cells.
+          tests/unit/io/test_excel.py::test_merged_cells_of_a_column_that_is_read_are_refused_by_their_address
+Silent on .xlsb files, in which an error of any sheet is refused, and formulas without a result and all but the first
+          of merged cells are empty cells; on rows that a filter hides, which are rows.
 
 The first row with a value names the columns. A file in which several sheets hold values is refused unless one is
-named. A sheet is held as a rectangle by the library, so one whose cells lie farther apart than `CELLS_LIMIT` cells is
-refused before it is opened.
+named, and so is one in which only a hidden sheet does. A sheet is held as a rectangle by the library, so one whose
+cells lie farther apart than `CELLS_LIMIT` cells is refused before it is opened.
 """
 
 from __future__ import annotations
@@ -49,9 +52,23 @@ _BLOCK = 1 << 20
 _WINDOW = 15  # ` r="XFD1048576"`
 _DAMAGED_ZIP = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError)
 _RESULTS = re.compile(rb"<(?:\w{1,40}:)?f[\s/>]|\st\s{0,9}=\s{0,9}[\"']e[\"']")
+_SPANNED = re.compile(rb"number-(?:rows|columns)-spanned")
 _LONGEST_NAME = 60
 _CELL = re.compile(rb"([A-Za-z]{1,4})([0-9]{1,10})")
 _REFERENCE = re.compile(rb"\sr\s*=\s*[\"']([A-Za-z]{0,4})([0-9]{1,10})")
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """Cells that were merged into one: its rows and columns, counted from 1."""
+
+    top: int
+    left: int
+    bottom: int
+    right: int
+
+    def __str__(self) -> str:
+        return f"{_letters(self.left)}{self.top}:{_letters(self.right)}{self.bottom}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +80,7 @@ class Sheet:
     columns: tuple[list[Any], ...]
     blank: int = 0
     lines: tuple[int, ...] = ()  # the row of the sheet on which each row stands, where there is one sheet
+    merged: tuple[Merged, ...] = ()  # cells that were merged, below the names of the columns
 
     @classmethod
     def chained(cls, sheets: Sequence[Sheet]) -> Sheet:
@@ -72,7 +90,8 @@ class Sheet:
         columns = [
             [cell for part in parts for cell in part] for parts in zip(*(s.columns for s in sheets), strict=True)
         ]
-        return cls(sheets[0].names, columns=tuple(columns), blank=sum(sheet.blank for sheet in sheets))
+        merged = tuple(one for sheet in sheets for one in sheet.merged)
+        return cls(sheets[0].names, columns=tuple(columns), blank=sum(sheet.blank for sheet in sheets), merged=merged)
 
     def rows(self, names: Sequence[str], _cells: Mapping[str, Grid]) -> pl.DataFrame:
         """Return the named columns as canonical texts."""
@@ -88,6 +107,11 @@ class Sheet:
         """Return how many rows there are."""
         return len(self.columns[0]) if self.columns else 0
 
+    def merged_in(self, name: str) -> list[str]:
+        """Return the addresses of merged cells that lie in a column."""
+        at = self.names.index(name) + 1
+        return [str(one) for one in self.merged if one.left <= at <= one.right]
+
 
 def open_sheet(path: Path, name: str | None) -> Sheet:
     """Read the named sheet, or the only one that holds values."""
@@ -101,6 +125,7 @@ def open_sheet(path: Path, name: str | None) -> Sheet:
     book = python_calamine.CalamineWorkbook.from_path(engine_path(path))
     kept = python_calamine.SheetTypeEnum.WorkSheet
     names = [sheet.name for sheet in book.sheets_metadata if sheet.typ == kept]
+    shown = {sheet.name for sheet in book.sheets_metadata if sheet.visible == python_calamine.SheetVisibleEnum.Visible}
     if name is not None and name not in names:
         raise refused(path.name, f"has no sheet named {name}", f"its sheets are {_listed(names)}")
     found = {each: book.get_sheet_by_name(each) for each in ([name] if name is not None else names)}
@@ -110,13 +135,21 @@ def open_sheet(path: Path, name: str | None) -> Sheet:
         raise refused(path.name, rule, f"name the one to read: sheet={filled[0]!r} (--sheet)")
     if not filled:
         raise refused(path.name, "holds no values", "give a sheet with a row of column names and rows below it")
+    if name is None and filled[0] not in shown:
+        rule = f"holds values only in the sheet {filled[0]}, which is hidden"
+        raise refused(path.name, rule, f"name it if it is the one to read: sheet={filled[0]!r} (--sheet)")
     _check_results(path, filled[0], [sheet.name for sheet in book.sheets_metadata])
-    return _sheet(path, enumerate(found[filled[0]].iter_rows(), 1))
+    given = found[filled[0]]
+    corners = given.merged_cell_ranges
+    merged = [Merged(a + 1, b + 1, c + 1, d + 1) for (a, b), (c, d) in corners or ()]
+    if corners is None and _archived(path):
+        merged = _open_merged(path, filled[0])
+    return _sheet(path, enumerate(given.iter_rows(), 1), merged)
 
 
-def _sheet(path: Path, rows: Iterator[tuple[int, Sequence[Any]]]) -> Sheet:
+def _sheet(path: Path, rows: Iterator[tuple[int, Sequence[Any]]], merged: Sequence[Merged]) -> Sheet:
     """Read rows with their numbers in the sheet."""
-    first: Sequence[Any] = next((row for _, row in rows if any(cell != "" for cell in row)), ())
+    top, first = next(((number, row) for number, row in rows if any(cell != "" for cell in row)), (0, ()))
     texts = [canonical_text(cell) for cell in first]
     if title_like(texts):
         raise title_refused(path.name, texts, line=False)
@@ -131,7 +164,8 @@ def _sheet(path: Path, rows: Iterator[tuple[int, Sequence[Any]]]) -> Sheet:
         lines.append(number)
         for column, cell in zip(columns, row, strict=True):
             column.append(None if isinstance(cell, str) and cell == "" else cell)
-    return Sheet(names, columns=columns, blank=blank, lines=tuple(lines))
+    below = sorted((one for one in merged if one.bottom > top), key=lambda one: (one.top, one.left))
+    return Sheet(names, columns=columns, blank=blank, lines=tuple(lines), merged=tuple(below))
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -175,7 +209,7 @@ def _without_result(archive: zipfile.ZipFile, name: str) -> Iterator[tuple[int, 
         return
     part = _part_of(archive, name)
     with archive.open(part) as file:
-        seen = _mentions(iter(lambda: file.read(_BLOCK), b""))
+        seen = _mentions(iter(lambda: file.read(_BLOCK), b""), _RESULTS)
     if seen:
         with archive.open(part) as file:
             yield from _xml_cells_without_result(file)
@@ -191,11 +225,11 @@ def _part_of(archive: zipfile.ZipFile, name: str) -> str:
     return target.removeprefix("/") if target.startswith("/") else f"xl/{target}"
 
 
-def _mentions(parts: Iterator[bytes]) -> bool:
+def _mentions(parts: Iterator[bytes], what: re.Pattern[bytes]) -> bool:
     """Whether a sheet has an error or a formula at all, which is far quicker to see than which cell has it."""
     rest = b""
     for part in parts:
-        if _RESULTS.search(rest + part):
+        if what.search(rest + part):
             return True
         rest = part[-_LONGEST_NAME:]
     return False
@@ -366,6 +400,32 @@ def _open_corners(file: IO[bytes]) -> Iterator[tuple[int, int]]:
 
 def _open_errors(file: IO[bytes], table: str) -> Iterator[tuple[int, int]]:
     """Yield where the errors, and the formulas without a result, of a sheet of an OpenDocument file stand."""
+    for row, column, cell in _open_cells(file, table):
+        kinds = [value for key, value in cell.attrib.items() if key.endswith("value-type")]
+        formula = any(_tag_of(key) == "formula" for key in cell.attrib)
+        if "error" in kinds or (formula and not kinds):
+            yield row, column
+
+
+def _open_merged(path: Path, table: str) -> list[Merged]:
+    """Return the merged cells of a sheet of an OpenDocument file."""
+    found: list[Merged] = []
+    with zipfile.ZipFile(path) as archive:
+        if "content.xml" not in archive.namelist():
+            return []
+        with archive.open("content.xml") as file:
+            if not _mentions(iter(lambda: file.read(_BLOCK), b""), _SPANNED):
+                return []
+        with archive.open("content.xml") as file:
+            for row, column, cell in _open_cells(file, table):
+                down, along = (_repeated(cell, f"number-{which}-spanned") for which in ("rows", "columns"))
+                if down * along > 1:
+                    found.append(Merged(row, column, row + down - 1, column + along - 1))
+    return found
+
+
+def _open_cells(file: IO[bytes], table: str) -> Iterator[tuple[int, int, ET.Element]]:
+    """Yield the row, the column and the element of each cell of a sheet of an OpenDocument file."""
     row = column = 0
     here = False
     for event, element in ET.iterparse(file, ("start", "end")):  # noqa: S314  (as above)
@@ -375,10 +435,8 @@ def _open_errors(file: IO[bytes], table: str) -> Iterator[tuple[int, int]]:
         elif event == "start":
             column = 0 if name == "table-row" else column
         elif name in ("table-cell", "covered-table-cell"):
-            kinds = [value for key, value in element.attrib.items() if key.endswith("value-type")]
-            formula = any(_tag_of(key) == "formula" for key in element.attrib)
-            if here and ("error" in kinds or (formula and not kinds)):
-                yield row + 1, column + 1
+            if here:
+                yield row + 1, column + 1, element
             column += _repeated(element, "number-columns-repeated")
         elif name == "table-row":
             row += _repeated(element, "number-rows-repeated")

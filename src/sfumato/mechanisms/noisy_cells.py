@@ -175,12 +175,21 @@ def expected_error(epsilon: Fraction) -> str:
     return f"{mean:.3g} rows a cell on average, standard deviation {deviation:.3g}"
 
 
-def exact_counts(epsilon: Fraction, threshold: int) -> str:
-    """Say that counts are practically exact, where an error below 1/20 is expected; of public numbers only."""
-    if epsilon < PRACTICALLY_EXACT:
+def exact_counts(trace: Sequence[tuple[str, Fraction]], rows_per_person: int, threshold: int) -> str:
+    """Say that counts are practically exact, where an error below 1/20 is expected; of public numbers only.
+
+    `trace` is what each stage of the release gets, of which the counts of a person's rows share theirs.
+    """
+    counts = dict(trace)["counts"]
+    if counts / rows_per_person < PRACTICALLY_EXACT:
         return ""
     which = "rare combinations" if threshold == 1 else f"combinations of {threshold:,} rows or more"
-    return f"at epsilon {_short(epsilon)} counts are practically exact: {which} are published as they are"
+    given = f"epsilon {_short(counts)}"
+    if counts < sum(amount for _, amount in trace):
+        given += " for the counts"
+    if rows_per_person > 1:
+        given += f", which is {_short(counts / rows_per_person)} for each of {rows_per_person} rows,"
+    return f"at {given} counts are practically exact: {which} are published as they are"
 
 
 def noise_alone(cells: int, epsilon: Fraction, threshold: int) -> str:
@@ -268,10 +277,15 @@ def public_inputs(schema: Schema) -> tuple[str, ...]:
 
 
 def silences(schema: Schema, *, concentrated: bool = False) -> tuple[str, ...]:
-    """What the claim of noisy cells does not cover; of a concentrated one rho is what grows."""
-    whose = "a person's row" if schema.unit == "person" else "a row"
+    """What the claim of noisy cells does not cover; of a concentrated one rho is what grows.
+
+    `schema` is that of the table: a row is left out for a value that is not published, too.
+    """
+    whose = "a row by another"
+    if schema.unit == "person":
+        whose = "a person's row by another" if schema.rows_per_person == 1 else "all rows of a person by others"
     costs = "costs four times the rho" if concentrated else "costs twice as much"
-    found = [f"replacing {whose} by another, which {costs}", "how long it took to make", REFUSED_INPUT]
+    found = [f"replacing {whose}, which {costs}", "how long it took to make", REFUSED_INPUT]
     if schema.unit == "row":
         found.append("people with several rows: it is not decided how many rows one person has, so a row is protected")
     elif schema.trusted:
@@ -315,7 +329,7 @@ def _noise_notes(cells: int, decided: Decided, drawn: int) -> tuple[str, ...]:
     """Say what is not reported and how much is noise. Of the drawn rows and of public numbers, so that it is free."""
     _, rows = expected_noise(cells, decided.epsilon, decided.threshold)
     note = f"counts below {decided.threshold} are not reported; "
-    exact = exact_counts(decided.epsilon, decided.threshold)
+    exact = exact_counts(decided.trace, decided.cells.schema.rows_per_person, decided.threshold)
     notes = (*([exact] if exact else []), note + noise_alone(cells, decided.epsilon, decided.threshold))
     if 2 * rows < drawn:
         return notes

@@ -145,7 +145,7 @@ class NoisyTable:
             neighbours=Neighbours.ADD_OR_REMOVE_ONE,
             unit=schema.unit,
             public_inputs=(*public_inputs(kept), *(() if self.cuts is None else ("the declared cuts",))),
-            silent_on=silences(kept),
+            silent_on=silences(schema),
             trace=budget.trace,
         )
 
@@ -157,7 +157,7 @@ class NoisyTable:
         least = threshold_for(cells, rate, self.threshold)
         does = f"adds noise to {large(cells)} cells and reports counts from {least}"
         notes = [f"Of these, {noise_alone(cells, rate, least)}."]
-        if exact := exact_counts(rate, least):
+        if exact := exact_counts((("counts", self.epsilon),), kept.rows_per_person, least):
             notes.append(f"Warning: {exact}. Ask for a smaller epsilon.")
         if least > MANY_ROWS:
             warning = f"Warning: with this number of cells no group below {least} rows is seen. Declare fewer: --cut"

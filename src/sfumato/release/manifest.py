@@ -183,6 +183,7 @@ class _SchemaPart(_Strict):
     rows_per_person: Annotated[int, Field(ge=1)] = 1
     rows_stated: bool = False
     person: list[str] = []
+    other_rules: bool = False
     attributes: list[Any]
 
 
@@ -278,6 +279,7 @@ def _checked(written: _Written) -> Manifest:
         rows_per_person=part.rows_per_person,
         rows_stated=part.rows_stated,
         person=tuple(part.person),
+        other_rules=part.other_rules,
     )
     if schema.unit == "person" and written.claim.get("unit", "row") == "row":
         schema = replace(schema, decide=(_ROWS_COUNTED,))

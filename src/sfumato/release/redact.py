@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.io.decode_cell import code_of
 from sfumato.release.release import Release
 from sfumato.release.tables import free_name
 from sfumato.schema import (
@@ -32,11 +33,12 @@ from sfumato.schema import (
     label_name,
     parse_label,
 )
+from sfumato.schema.formats import PLAIN_NUMBERS
 from sfumato.schema.from_toml import default_tree
 from sfumato.schema.hierarchies import half_open, interval_name
 from sfumato.schema.labels import Intervals, merged
 
-__all__ = ["public_part", "public_schema"]
+__all__ = ["other_rules", "public_part", "public_schema"]
 
 _OTHER = "(other)"
 _ANY = "(any)"
@@ -56,6 +58,23 @@ def public_schema(release: Release) -> Schema:
         known.append(public_part(attribute, [((code, code + 1),) for code in codes], exact=True))
     unsaid: dict[str, Any] = {"decide": (), "not_person": (), "person_exact": False, "copies_are_people": False}
     return replace(release.schema, attributes=tuple(known), **unsaid)
+
+
+def other_rules(schema: Schema) -> bool:
+    """Whether a cell may be taken for another value by who reads it with the attributes of a manifest alone.
+
+    These hold neither the texts that mean missing nor how numbers and days are written, nor the column's name in the
+    file. A cell that cannot be read without a rule is refused then; one that can be is read as something else.
+    """
+    return schema.other_rules or any(map(_read_otherwise, schema.published))
+
+
+def _read_otherwise(attribute: Attribute) -> bool:
+    if attribute.column_name != attribute.name or attribute.format or attribute.numbers != PLAIN_NUMBERS:
+        return True
+    texts = attribute.missing.texts if attribute.missing else ()
+    saved = replace(attribute, missing=None, other=None, same={})
+    return any(code_of(saved, text) >= 0 for text in texts)
 
 
 def public_part(attribute: Attribute, said: Iterable[Intervals], *, exact: bool = False) -> Attribute:

@@ -52,7 +52,7 @@ from sfumato.release.manifest import (
     plain_parameters,
     read_manifest,
 )
-from sfumato.release.redact import public_schema
+from sfumato.release.redact import other_rules, public_schema
 from sfumato.release.release import Release
 from sfumato.release.tables import PublishedTable, published_frames
 from sfumato.release.workbook import write_workbook
@@ -179,6 +179,8 @@ def manifest_of(release: Release, files: tuple[FileEntry, ...], *, counts: bool 
     recoding = public_recoding(release)
     if recoding is not None:
         data["recoding"] = recoding
+        if other_rules(release.schema):
+            data["schema"]["other_rules"] = True
     return data
 
 

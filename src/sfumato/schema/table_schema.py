@@ -45,6 +45,8 @@ class Schema:
     are refused. `copies_are_people` says that rows which are equal in every column of the file, or agree in a day or in
     the quasi-identifiers as the rows of one person do, are different people.
     `rows_stated` says whether `rows_per_person` was given; it is 1 where it was not.
+    `other_rules` says of the schema saved with a release that its table was read by rules that are not saved, and
+    without which a cell may be taken for another value: no new rows are read with it.
 
     >>> schema = sf.Schema.load(sf.datasets.ADULT_SCHEMA)
     >>> [attribute.name for attribute in schema.quasi]
@@ -63,6 +65,7 @@ class Schema:
     copies_are_people: bool = False
     not_person: tuple[str, ...] = ()
     rows_stated: bool = None  # type: ignore[assignment]  # kept by `replace`, found here otherwise
+    other_rules: bool = field(default=False, compare=False)
     _by_name: dict[str, Attribute] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

@@ -53,6 +53,56 @@ def test_a_row_that_repeats_the_header_is_refused_with_its_line(tmp_path, kind):
             asked()
 
 
+MAYBE = sf.Schema.parse(
+    {
+        "name": "t",
+        "attribute": {
+            "sex": {"role": "quasi", "values": ["f", "m"], "missing": [""]},
+            "ward": {"role": "sensitive", "values": ["north", "south"], "missing": [""]},
+        },
+    }
+)
+
+
+@pytest.mark.parametrize("kind", ["csv", "xlsx"])
+@pytest.mark.parametrize("blank", ["", "\u00a0", " "])
+def test_a_row_without_a_value_is_refused_with_its_line(tmp_path, kind, blank):
+    path = written(tmp_path, [NAMES, *ROWS[:20], [blank, "", blank], *ROWS[20:], ["", "", "4"]], kind)
+    if kind == "xlsx" and not blank:
+        assert sf.read(path, MAYBE).rows == 61  # a row of empty cells is no row of a sheet
+        return
+    where = "line 22" if kind == "csv" else "sheet row 22"
+    (problem,) = sf.check(path, MAYBE)
+    assert (problem.rows, f"no value in any column: {where}" in problem.rule) == (1, True)
+    for asked in (lambda: sf.read(path, MAYBE), lambda: sf.draft(path)):
+        with pytest.raises(sf.ReadError, match=f"no value in any column: {where}"):
+            asked()
+
+
+def test_rows_without_a_value_in_frames_streams_and_engines_that_group(monkeypatch, tmp_path):
+    rows = [*ROWS, [None, None, None], [" ", None, "\x1f"], [None, None, "3"]]
+    frame = pl.DataFrame(rows, schema=NAMES, orient="row")
+    assert "2 rows have no value in any column: rows 61, 62" in sf.check(frame, MAYBE)[0].rule
+    assert sf.check(duckdb.sql("select * from frame"), MAYBE)[0].rows == 2
+    frame.write_parquet(tmp_path / "t.parquet")
+    monkeypatch.setattr("sfumato.engines.large_tables.HELD_ROWS", 10)
+    assert "rows 61, 62" in sf.check(tmp_path / "t.parquet", MAYBE)[0].rule
+    numbered = frame.with_row_index("number")
+    assert sf.check(numbered, MAYBE) == []
+    assert sf.check(pl.DataFrame({"x": [1.0, float("nan"), None], "y": [None, None, 2]}), TWO)[0].rows == 1
+
+
+TWO = sf.Schema.parse(
+    {
+        "name": "t",
+        "attribute": {
+            "x": {"role": "quasi", "kind": "numeric", "range": [0, 4], "missing": [""]},
+            "y": {"role": "sensitive", "values": ["2"], "missing": [""]},
+        },
+    }
+)
+
+
 def test_quoted_padded_and_later_header_lines_are_seen_and_lines_are_those_of_the_file(tmp_path):
     lines = ['"sex","ward","note"', 'f,north,"two', 'lines"', "", "m,south,x", "sex , ward,note", "f,north,y"]
     path = tmp_path / "t.csv"

@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
+from click.testing import CliRunner
 
 import sfumato as sf
+from sfumato.cli.main import app
 from sfumato.errors import NotComparable
 
 ILLS = ["flu", "gout", "none"]
@@ -94,3 +96,44 @@ def test_a_table_of_others_is_said_to_be_one():
     release = sf.Release.read(sf.publish(found, sf.TopDown(10)).frame(), found.schema)
     with pytest.raises(sf.ParameterError, match="was made by another tool"):
         sf.apply(release, found)
+
+
+@pytest.mark.parametrize(
+    ("rules", "cells"),
+    [
+        ({"missing": ["", "60"]}, ["60", "30"]),
+        ({"decimal": ",", "thousands": "."}, ["6.000", "30"]),
+        ({"column": "alter"}, ["30", "40"]),
+    ],
+    ids=["missing", "numbers", "column"],
+)
+def test_rows_are_not_read_by_a_saved_schema_that_lacks_rules(rules, cells, tmp_path):
+    """A 60 that means missing was written as the class of 60, and 6.000 as that of 6."""
+    columns = {
+        "age": {"role": "quasi", "kind": "numeric", "range": [0, 9000], "step": 10, "source": "public", **rules},
+        "ill": {"role": "target", "values": ["no", "yes"], "source": "public"},
+    }
+    schema = sf.Schema.parse({"name": "t", "rows_per_person": 1, "rows": 400, "attribute": columns})
+    named = rules.get("column", "age")
+    found = sf.read(pl.DataFrame({named: cells * 200, "ill": ["no", "yes"] * 200}), schema)
+    _, loaded = both(found, sf.NoisyTable(8), tmp_path)
+    new = pl.DataFrame(
+        {named: cells, "age": cells, "ill": ["no", "no"]} if named != "age" else {"age": cells, "ill": ["no", "no"]}
+    )
+    with pytest.raises(sf.ParameterError, match="saved with the release"):
+        sf.apply(loaded, sf.read(new, loaded.schema))
+    assert sf.apply(loaded, sf.read(new, schema)).equals(
+        sf.apply(sf.Release.load(tmp_path / "out", schema=schema), sf.read(new, schema))
+    )
+    new.write_csv(tmp_path / "new.csv")
+    asked = ["apply", str(tmp_path / "out"), str(tmp_path / "new.csv"), "-o", str(tmp_path / "more.csv")]
+    done = CliRunner().invoke(app, asked)
+    assert done.exit_code != 0
+    assert not (tmp_path / "more.csv").exists()
+
+
+def test_rules_without_which_a_cell_is_refused_need_no_schema(tmp_path):
+    found = table()
+    _, loaded = both(found, sf.NoisyTable(8), tmp_path)
+    assert not loaded.schema.other_rules
+    assert "other_rules" not in (tmp_path / "out" / "manifest.json").read_text()

@@ -15,7 +15,15 @@ from tests.claims.light_xlsx import write_xlsx
 from sfumato.counts import check, read
 from sfumato.drafting import draft
 from sfumato.errors import ReadError, SfumatoError
-from sfumato.io.excel import CELLS_LIMIT, _binary_corner, _binary_errors, _corner, _open_corners, open_sheet
+from sfumato.io.excel import (
+    CELLS_LIMIT,
+    _binary_corner,
+    _binary_errors,
+    _corner,
+    _open_corners,
+    _open_merged,
+    open_sheet,
+)
 from sfumato.schema import Schema
 
 SCHEMA = Schema.parse(
@@ -53,6 +61,48 @@ def test_cells_mean_what_they_say(tmp_path) -> None:
         "5", "5", "5", "007", "true", "2024-05-31", "2024-05-31T10:00:00", None, None, "0.1",
     ]  # fmt: skip
     assert sheet.height() == len(cells)
+
+
+def test_merged_cells_of_a_column_that_is_read_are_refused_by_their_address(tmp_path) -> None:
+    """All but the first of merged cells are empty, and were read as people without a value."""
+    book = openpyxl.Workbook()
+    for row in (["age", "job", "note"], *([30 + at, "baker", "x"] for at in range(9))):
+        book.active.append(row)
+    book.active.merge_cells("C3:C5")
+    book.save(tmp_path / "note.xlsx")
+    assert check(tmp_path / "note.xlsx", SCHEMA) == []
+    book.active.merge_cells("A7:A8")
+    book.active.merge_cells("B2:C2")
+    book.save(tmp_path / "t.xlsx")
+    found = {problem.path: problem.rule for problem in check(tmp_path / "t.xlsx", SCHEMA)}
+    assert {path: rule.partition(": ")[2] for path, rule in found.items()} == {
+        "attribute.age": "A7:A8",
+        "attribute.job": "B2:C2",
+    }
+    with pytest.raises(ReadError, match="A7:A8"):
+        read(tmp_path / "t.xlsx", SCHEMA)
+
+
+def test_merged_cells_of_an_open_document_are_found(tmp_path) -> None:
+    spans = ONE.replace("<t:table-cell ", '<t:table-cell t:number-rows-spanned="2" t:number-columns-spanned="1" ')
+    lines = [[ONE, ONE], [ONE, spans], [ONE, "<t:covered-table-cell/>"]]
+    rows = "".join(f"<t:table-row>{''.join(line)}</t:table-row>" for line in lines)
+    with zipfile.ZipFile(tmp_path / "t.ods", "w") as archive:
+        archive.writestr("content.xml", OPEN.replace("<t:table>", '<t:table t:name="s">').format(rows))
+    assert [str(one) for one in _open_merged(tmp_path / "t.ods", "s")] == ["B2:B3"]
+
+
+def test_a_hidden_sheet_is_read_only_by_its_name(tmp_path) -> None:
+    book = openpyxl.Workbook()
+    for row in ROWS:
+        book.active.append(row)
+    book.create_sheet("shown")
+    book["Sheet"].sheet_state = "veryHidden"
+    book.active = 1
+    book.save(tmp_path / "t.xlsx")
+    with pytest.raises(ReadError, match="hidden"):
+        read(tmp_path / "t.xlsx", SCHEMA)
+    assert read(tmp_path / "t.xlsx", SCHEMA, sheet="Sheet").rows == 3
 
 
 def test_rows_without_a_value_are_no_rows(tmp_path) -> None:

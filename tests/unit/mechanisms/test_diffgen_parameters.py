@@ -189,6 +189,7 @@ def test_the_claim_says_what_it_rests_on(schema):
     assert any("replacing" in silence for silence in claim.silent_on)
     twice = sf.DiffGen("1/2").claim(replace(schema, rows_per_person=2))
     assert any("more than 2 rows" in silence for silence in twice.silent_on)
+    assert any("all rows of a person" in silence for silence in twice.silent_on)
 
 
 def test_same_seed_same_release_whatever_the_order_of_rows(table):
@@ -283,3 +284,17 @@ def test_nodes(schema):
     cut = replaced((root,), root, (white, blue))
     assert cut_labels(job, cut).names == ("White", "smith")
     assert Node(0, high=4).split(1) == (Node(0, high=1), Node(1, high=4))
+
+
+def test_the_least_group_that_is_seen_is_counted_in_rows():
+    """It was called a number of people where a person has ten rows."""
+    said = {
+        "age": {"role": "quasi", "kind": "numeric", "range": [0, 100]},
+        "ill": {"role": "sensitive", "values": [f"d{at}" for at in range(300)]},
+        "job": {"role": "sensitive", "values": ["x", "y"]},
+    }
+    several = {"name": "t", "source": "public", "rows_per_person": 10, "rows": 100_000, "attribute": said}
+    notes = sf.DiffGen("1/2", specializations=3).plan(sf.Schema.parse(several)).notes
+    (warning,) = [note for note in notes if "no group below" in note]
+    assert "rows is seen" in warning
+    assert "people" not in warning

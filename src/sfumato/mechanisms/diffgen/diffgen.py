@@ -280,7 +280,7 @@ class DiffGen:
         """Promise pure differential privacy; the trace is what would be spent if every choice is made."""
         kept = cells_schema(schema)
         self._refuse(kept)
-        return self._claimed(kept, self._planned(kept))
+        return self._claimed(schema, self._planned(kept))
 
     def plan(self, schema: Schema) -> Plan:
         """Tell what each stage gets, if every choice is made."""
@@ -312,10 +312,10 @@ class DiffGen:
         between = large(few) if few == many else f"{large(few)} without a specialization, at most {large(many)} after"
         notes.append(f"Cells: {between}. With {large(few)}, counts from {least} on are reported.")
         notes.append(f"Of these, {noise_alone(few, rate, least)}; more cells, more noise.")
-        if exact := exact_counts(rate, least):
+        if exact := exact_counts(trace, kept.rows_per_person, least):
             notes.append(f"Warning: {exact}. Ask for a smaller epsilon.")
         if least > MANY_ROWS and carried_words(kept):
-            notes.append(f"Warning: no group below {least} people is seen{carried_words(kept)}.")
+            notes.append(f"Warning: no group below {least} rows is seen{carried_words(kept)}.")
         return Plan(stages, notes=tuple(notes), refusal=mostly_noise(kept, few, rate, least))
 
     def cells(self, schema: Schema) -> tuple[int, int]:
@@ -378,7 +378,7 @@ class DiffGen:
     def apply(self, counts: Gathered, entropy: Entropy) -> Release:
         """Choose the cuts, count, noise, release."""
         found = self.decide(counts, Drawn(entropy.child("structure")))
-        claim = self._claimed(found.cells.schema, found.trace)
+        claim = self._claimed(counts.schema, found.trace)
         return release_cells(found, entropy=entropy, claim=claim, mechanism=self.to_json())
 
     def _refuse(self, schema: Schema) -> None:
@@ -448,7 +448,7 @@ class DiffGen:
             PureDP(self.epsilon),
             neighbours=Neighbours.ADD_OR_REMOVE_ONE,
             unit=schema.unit,
-            public_inputs=(*public_inputs(schema), "the parameters of the mechanism"),
+            public_inputs=(*public_inputs(cells_schema(schema)), "the parameters of the mechanism"),
             silent_on=silences(schema),
             trace=trace,
         )

@@ -120,7 +120,7 @@ class Marginals:
             neighbours=Neighbours.ADD_OR_REMOVE_ONE,
             unit=schema.unit,
             public_inputs=(*public_inputs(kept), *declared),
-            silent_on=silences(kept, concentrated=self.delta is not None),
+            silent_on=silences(schema, concentrated=self.delta is not None),
             trace=self._trace(kept),
         )
 

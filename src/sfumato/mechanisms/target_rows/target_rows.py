@@ -272,7 +272,7 @@ class TargetRows:
         """Promise pure differential privacy; the trace is what would be spent if every choice is made."""
         kept = cells_schema(schema)
         self._refuse(kept)
-        return self._claimed(kept, self._planned(kept))
+        return self._claimed(schema, self._planned(kept))
 
     def plan(self, schema: Schema) -> Plan:
         """Tell what each stage gets, if every choice is made."""
@@ -396,9 +396,8 @@ class TargetRows:
             tables.append(labels)
             lookups.append(place[column.value].astype(np.int32))
             columns[at] = place[columns[at]] if len(columns[at]) else columns[at]
-        return _released(
-            schema, tables, lookups, columns, label, claim=self._claimed(schema, found.trace), json=self.to_json()
-        )
+        claim = self._claimed(counts.schema, found.trace)
+        return _released(schema, tables, lookups, columns, label, claim=claim, json=self.to_json())
 
     # -- parts -------------------------------------------------------------------------------
 
@@ -504,7 +503,7 @@ class TargetRows:
             PureDP(self.epsilon),
             neighbours=Neighbours.ADD_OR_REMOVE_ONE,
             unit=schema.unit,
-            public_inputs=(*public_inputs(schema), *known, "the parameters of the mechanism"),
+            public_inputs=(*public_inputs(cells_schema(schema)), *known, "the parameters of the mechanism"),
             silent_on=(*silences(schema), "how attributes depend on each other beyond their cells and the class"),
             trace=trace,
         )
