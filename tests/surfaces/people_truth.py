@@ -191,6 +191,7 @@ def forms(messy: Messy, truth: Published | None = None, people_lines: int | None
             lambda n, cap: (n, cap) == (surplus(messy), messy.cap),
         ),
         (r"at most (\d+) rows? of each person (?:is|are) kept", lambda n: n == messy.cap),
+        (r"at most (\d+) rows? of each person went into it", lambda n: n == messy.cap),
         (r"left out because their person has more than (\d+)", lambda n: n == messy.cap),
         (r"^spent, epsilon (\d+), add-or-remove-one, one person$", lambda n: n == 1),
     ]
