@@ -992,7 +992,7 @@ def test_a_failing_whole_does_not_claim_that_nothing_can_do_better():
     assert (error.value.best, error.value.proved) == (1, False)
     with pytest.raises(sf.Infeasible, match=r"the table has 20 people\. Best attainable: 20") as error:
         sf.publish(sf.read(visits(3, 20), schema()), sf.Mondrian(sf.KAnonymity(21)))
-    assert error.value.hint == "ask for less"
+    assert error.value.hint == "ask for a k of at most 20"
     assert pickle.loads(pickle.dumps(error.value)).proved
 
 
