@@ -138,6 +138,7 @@ def asked(decision: Decision, keys: Mapping[str, Any], unread: Sequence[str] = (
         "title": _TITLES.get(topic, topic.capitalize() or "Question"),
         "words": decision.question[:1].upper() + decision.question[1:],
         "keep": "Keep as proposed",
+        "answer": "",
         "also": [],
     }
     if kind := unit_question(decision, keys):

@@ -123,7 +123,7 @@ def test_a_question_about_who_a_row_is_takes_its_own_answer_only():
     asked = [units.ask_visits("visit_id"), units.ask_two_people("age_husband", "age_wife"), units.ask_counts("n")]
     text = f'name = "t"\nrows_per_person = 1\ndecide = {json.dumps(asked)}\n[attribute.n]\nrole = "other"\n'
     shown = [questions.asked(one, {}) for one in decisions(text)]
-    assert [(one["keep"] != "", one.get("answer")) for one in shown] == [(False, None), (True, "no"), (True, "person")]
+    assert [(one["keep"] != "", one["answer"]) for one in shown] == [(False, ""), (True, "no"), (True, "person")]
     form = {"topic": ["rows_per_person"], "question": [shown[0]["question"]]}
     for given in ({}, {"answer": ["yes"]}):  # a person can have several rows, and the file says one
         with pytest.raises(sf.ParameterError):
