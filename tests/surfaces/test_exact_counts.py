@@ -14,6 +14,7 @@ from click.testing import CliRunner
 
 import sfumato as sf
 from sfumato.cli.main import app
+from sfumato.cli.notes import form_notes
 from sfumato.mechanisms.noisy_cells import exact_counts
 from sfumato.randomness.geometric import PRACTICALLY_EXACT
 
@@ -170,3 +171,34 @@ def test_a_line_that_may_be_noise_is_not_called_a_record(threshold, noise, tmp_p
         for said in ((out / "dictionary.md").read_text(), release.fingerprints().describe(), *heard):
             assert ("very likely" in said) == (threshold == 3)
             assert ("may be a record or noise: up to 9.0" in said) == (threshold != 3)
+
+
+def test_rows_drawn_from_a_model_are_not_called_records(tmp_path) -> None:
+    """Of TargetRows it was said that a row is very likely a record, and that small counts are not reported."""
+    schema = sf.Schema.parse(tomllib.loads(SCHEMA.replace('role = "sensitive"', 'role = "target"')))
+    rows = pl.DataFrame({"town": ["a", "b"] * 150, "illness": ["flu"] * 300})
+    release = sf.publish(sf.read(rows, schema), sf.TargetRows(30))
+    release.save(tmp_path / "out", allow_unaccounted=True)
+    written, verdict = (tmp_path / "out" / "dictionary.md").read_text(), sf.verify(tmp_path / "out")
+    assert verdict.holds
+    assert not release.practically_exact
+    for said in (written, str(verdict), release.fingerprints().describe(), *form_notes(release)):
+        assert "very likely" not in said
+        assert "not reported" not in said
+        assert "counts carry noise" not in said
+    assert "drawn from a model, not copied" in written
+
+
+@pytest.mark.parametrize(("epsilon", "exact"), [(2, False), (50, True)])
+def test_a_model_of_practically_exact_tables_is_warned_of(epsilon, exact, tmp_path) -> None:
+    """At a large epsilon most rows that were drawn were records, and nothing said so."""
+    schema = sf.Schema.parse(tomllib.loads(SCHEMA))
+    rows = pl.DataFrame({"town": ["a", "b"] * 150, "illness": ["flu"] * 300})
+    release = sf.publish(sf.read(rows, schema), sf.Marginals(epsilon))
+    release.save(tmp_path / "out", allow_unaccounted=True)
+    warned = [note for note in sf.plan(schema, sf.Marginals(epsilon)).notes if note.startswith("Warning: ")]
+    written = (tmp_path / "out" / "dictionary.md").read_text()
+    assert any("practically exact" in note for note in warned) == exact
+    assert ("rare combinations may be published as they are" in written) == exact
+    assert "begin and end" not in written  # no cell is made coarser
+    assert sf.verify(tmp_path / "out").holds

@@ -44,7 +44,7 @@ _EXACT_QUASI = "could be known to an outsider; published as it is"
 _HIDDEN = f"could be known to an outsider; not published: every cell is `{ROOT}`"
 _NOT_COPIED = {  # said of every column where rows are not records
     "cells": "counted together with the other columns; the counts carry noise",
-    "synthetic": "drawn from a model; no cell is copied from a record or made coarser",
+    "synthetic": "drawn from a model; no cell is copied from a record",
 }
 _UNNAMED = re.compile(r"\((?:part \d+|other)\)_*")
 _CALENDAR = (  # names of levels, what a reader sees and what it means
@@ -120,12 +120,15 @@ def dictionary(release: Release, files: Mapping[str, PublishedTable], *, counts:
     lines += ["Check it with `sfumato verify` on this folder.", "", "## How it was made", ""]
     lines += [*_made(release.mechanism), ""]
     lines += ["## Columns", ""]
-    nowhere = _nowhere(release)
+    nowhere, coarse = _nowhere(release), _coarse(release)
     for attribute in schema.attributes:
         hidden = attribute.name in nowhere
         exact = release.form == "buckets" and attribute.role == "quasi"
         role = _HIDDEN if hidden else _EXACT_QUASI if exact else _NOT_COPIED.get(release.form) or _role(attribute)
-        lines += _column(attribute, role, coarser=attribute.role == "quasi" and not (hidden or exact), hidden=hidden)
+        fine = release.form == "synthetic" and attribute.name not in coarse
+        role += " or made coarser" if fine else ""
+        coarser = attribute.role == "quasi" and not (hidden or exact or fine)
+        lines += _column(attribute, role, coarser=coarser, hidden=hidden)
     lines += _added(release, counts=counts)
     lines += ["## How to read a cell", "", *_reading(schema.attributes)]
     if any(name.endswith(".csv") for name in files):
@@ -158,6 +161,17 @@ def _nowhere(release: Release) -> set[str]:
     for at, table in enumerate(release.boxes.tables):
         used = np.unique(release.boxes.labels[release.boxes.weight > 0, at])
         if len(used) and all(table.name(int(label)) == ROOT for label in used):
+            found.add(table.attribute.name)
+    return found
+
+
+def _coarse(release: Release) -> set[str]:
+    """Name the quasi-identifiers in which a published label holds several values."""
+    found = set()
+    for at, table in enumerate(release.boxes.tables):
+        used = np.unique(release.boxes.labels[release.boxes.weight > 0, at])
+        widths = [sum(end - start for start, end in table.intervals(int(label))) for label in used]
+        if any(width > 1 for width in widths):
             found.add(table.attribute.name)
     return found
 

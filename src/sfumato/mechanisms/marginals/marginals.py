@@ -58,6 +58,12 @@ from sfumato.schema.workload import (
 
 __all__ = ["Marginals"]
 
+_OFF_BY = 1 / 20  # rows: noise below it is what is called practically exact of counts, too
+_NEARLY_EXACT = (
+    "at this epsilon tables that the rows are drawn from are expected to be practically exact: rare combinations may "
+    "be published as they are"
+)
+
 ONES: Final = Fraction(1, 5)  # share of the budget for one-way tables
 CHOICES: Final = Fraction(1, 10)  # and for choosing among pairs and triples
 MOST_ROWS: Final = 2_000_000  # rows drawn; where there are more, each stands for several
@@ -147,6 +153,7 @@ class Marginals:
         ]
         wanted = set_weights(workload_sets(self.workload, kept))
         notes: list[str] = []
+        finest = draws.mean_size(each)
         if budgets.larger:
             cells, triples = (
                 [math.prod(sizes[a] for a in held) for held in wanted if len(held) == size] for size in (2, 3)
@@ -157,7 +164,9 @@ class Marginals:
             number, more = pairs_within(cells, tree, rows, spent, draws), triples_within(len(triples), tree)
             size = draws.mean_size(spent / number)
             chosen, off = f"{number} of {len(cells)} pairs", f"{size:.3g}"
+            finest = min(finest, size)
             if part:
+                finest = min(finest, draws.mean_size(part * budgets.larger / more))
                 chosen += f" and {more} of {len(triples)} triples"
                 off += f" in a pair, {draws.mean_size(part * budgets.larger / more):.3g} in a triple"
             stages += [
@@ -177,6 +186,8 @@ class Marginals:
                 f"{min(size, 200):.2g} there. How far the tables miss a question about more attributes is not known "
                 "before."
             )
+        if finest < _OFF_BY:
+            notes.append(f"Warning: {_NEARLY_EXACT}. Ask for a smaller epsilon.")
         if not kept.rows:
             notes.append("Declare a public `rows` in the schema for a better forecast.")
         if self.delta is not None:
@@ -214,7 +225,7 @@ class Marginals:
             mechanism=self.to_json(),
             form="synthetic",
             left_out=None,
-            notes=(),
+            notes=tuple(_NEARLY_EXACT for note in self.plan(counts.schema).notes if _NEARLY_EXACT in note),
         )
 
     def _budgets(self, schema: Schema) -> Budgets:

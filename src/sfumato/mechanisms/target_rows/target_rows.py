@@ -249,7 +249,7 @@ class TargetRows:
     >>> import sfumato as sf
     >>> adult = sf.datasets.adult().with_roles(quasi=["age", "education", "sex"], target="income", sensitive=[])
     >>> sf.publish(adult, sf.TargetRows(1), seed=1).form
-    'cells'
+    'synthetic'
     """
 
     name: ClassVar[str] = "target-rows"
@@ -624,7 +624,7 @@ def _released(
         carried_weight=weight,
         claim=claim,
         mechanism=json,
-        form="cells",
+        form="synthetic",
         left_out=None,
         notes=("rows are drawn from noisy counts",),
         recoding=Cuts(tuple(attribute.name for attribute in schema.quasi), labels=tuple(lookups)),
