@@ -99,9 +99,9 @@ def table_warnings(table: Any, claim: Claim) -> list[str]:
 
 
 def size_rows(release: Release) -> list[tuple[str, Any]]:
-    """Return the size of a release by name; a noisy table suppresses nobody, it leaves out small counts."""
+    """Return the size of a release by name; where rows are drawn, none of them is suppressed."""
     rows = release.summary().to_json()
-    if release.form == "cells":
+    if release.form in ("cells", "synthetic"):
         rows.pop("suppressed")
     if release.capped:
         rows["left out, beyond rows_per_person"] = release.capped

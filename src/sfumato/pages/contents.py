@@ -248,7 +248,7 @@ def _sizes(release: Release) -> dict[str, Any]:
     found = release.summary().to_json()
     if release.claim.kind != "checked":
         found["suppressed"] -= release.left_out or 0
-    if release.form == "cells":
+    if release.form in ("cells", "synthetic"):
         found.pop("suppressed")
     if release.capped:
         found["capped"] = release.capped

@@ -262,7 +262,7 @@ def test_two_parameters_that_fail_alike_are_stated_together(clinic, tmp_path):
     front = sf.frontier(clinic, sf.sweep(sf.Mondrian, k=[5, 700, 800]), workers=0, progress=False)
     reasons = json.loads(sf.report(front, tmp_path / "page.json").read_text())["failed"]
     assert [one["labels"] for one in reasons] == [["Mondrian k-anonymity(700)", "Mondrian k-anonymity(800)"]]
-    assert reasons[0]["why"].startswith("cannot be reached: the whole table as one class has k-anonymity 600")
+    assert reasons[0]["why"].startswith("cannot be reached: the whole table as one class has 600")
 
 
 def test_a_target_is_not_said_to_be_protected(clinic, tmp_path):
