@@ -70,7 +70,7 @@ ROWS = st.fixed_dictionaries(
         "zip": st.none() | st.sampled_from(["00", "07", "99", "x", "é"]),
         "grade": st.none() | st.sampled_from([1.0, 2.0, 3.5, 4.0]),
     }
-)
+).filter(lambda row: any(value is not None for value in row.values()))  # a row without any value is refused
 
 
 def polars_frame(rows: list[dict]) -> pl.DataFrame:
@@ -173,7 +173,7 @@ SHAPES = {
     "all unique": [{**PERSON, "age": age} for age in range(100)],
     "one huge class": [PERSON] * 1000 + [{**PERSON, "age": 31}],
     "only missing": [{**NOBODY, "height": 1.7}] * 3,
-    "all left out": [NOBODY] * 3,
+    "all left out": [{**NOBODY, "sex": "F"}] * 3,
     "reversed": [{**PERSON, "age": age, "grade": float(1 + age % 2)} for age in range(99, -1, -1)],
 }
 

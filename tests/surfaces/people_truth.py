@@ -26,6 +26,8 @@ _PLAIN = "|".join(re.escape(kind.plain) for kind in (sf.Mondrian, sf.Bucketize, 
 _TAGS = rf"(?: recommended)?(?: breaks the policy| efficient)?(?: (?:{_PLAIN}))?"  # behind the name of a release
 _CUT_BY = r"any of them can be cut by (\w+)"
 _HAVE = r"have one value of (\w+)"
+_ONCE = r"each counted once for each person who has it \(for each row, where no key says whose they are\)"
+_AS_WHOLE = "distributed as in the whole published table, up to a distance"
 _TOO_FEW = "no value(?:, fewer than| in some of their rows, which weigh less than)"
 
 
@@ -112,10 +114,32 @@ class Published:
                 found.append(max(holders.values()) / len(self.people[label]))
         return max(found)
 
+    @property
+    def furthest(self) -> float:
+        """The largest Jensen-Shannon divergence of a class from the whole, each value once for each person with it."""
+        everyone = [row for rows in self.classes.values() for row in rows]
+        return max(
+            js(_once_each(rows, name), _once_each(everyone, name))
+            for rows in self.classes.values()
+            for name in self.messy.sensitive
+        )
+
     def shares(self, label: tuple[str, ...], name: str) -> dict[str, str]:
         """The share of the rows of a class that have each value, in percent."""
         rows = self.classes[label]
         return {shown(v): f"{n / len(rows):.0%}"[:-1] for v, n in Counter(row.cells[name] for row in rows).items()}
+
+
+def _once_each(rows: Iterable[Row], name: str) -> dict[str, float]:
+    """The share of each value among the pairs of a person and a value that the person has."""
+    holders = Counter(value for _, value in {(row.person, shown(row.cells[name])) for row in rows})
+    return {value: many / holders.total() for value, many in holders.items()}
+
+
+def js(p: dict[str, float], q: dict[str, float]) -> float:
+    """The Jensen-Shannon divergence, in nats."""
+    middle = {value: (p.get(value, 0) + q.get(value, 0)) / 2 for value in {*p, *q}}
+    return sum(share * math.log(share / middle[value]) / 2 for side in (p, q) for value, share in side.items())
 
 
 def published(messy: Messy, mapping: str | Path, k: int | None = None) -> Published:
@@ -246,6 +270,14 @@ def forms_of_releases(releases: dict[str, Published], recommended: str) -> list[
         (
             rf"[Ee]very class holds at least {_N} people(?:, as the publisher counts them: n >= {_N})?",
             lambda n, again=None: n in by_k and n <= by_k[n].smallest and again in (None, n),
+        ),
+        (
+            rf"In every class the sensitive values, {_ONCE}, are {_AS_WHOLE}: Jensen-Shannon divergence at most ([\d.]+)",
+            lambda t: any(
+                held.furthest <= float(t) + 1e-9
+                for name, held in releases.items()
+                if f"t-closeness({t})" in name or (name, float(t)) == ("Suppress", 0)
+            ),
         ),
         (rf"^The smallest class holds {_N} people\.$", lambda n: n == best.smallest),
         (

@@ -219,7 +219,7 @@ def _failed(error: Exception, *, as_json: bool) -> int:
         message = f"Error: unexpected {type(error).__name__}. Hint: {hint}."
     if done:
         answer["made"] = done
-        message += "".join(f"\nBefore that: {sentence}" for sentence in done)
+        message += "".join(f"\nBefore that: {visible(sentence)}" for sentence in done)
     if as_json:
         emit(answer)
     else:
