@@ -27,6 +27,7 @@ _TAGS = rf"(?: recommended)?(?: breaks the policy| efficient)?(?: (?:{_PLAIN}))?
 _CUT_BY = r"any of them can be cut by (\w+)"
 _HAVE = r"have one value of (\w+)"
 _ONCE = r"each counted once for each person who has it \(for each row, where no key says whose they are\)"
+_JS = "Jensen-Shannon divergence"
 _AS_WHOLE = "distributed as in the whole published table, up to a distance"
 _TOO_FEW = "no value(?:, fewer than| in some of their rows, which weigh less than)"
 
@@ -272,7 +273,7 @@ def forms_of_releases(releases: dict[str, Published], recommended: str) -> list[
             lambda n, again=None: n in by_k and n <= by_k[n].smallest and again in (None, n),
         ),
         (
-            rf"In every class the sensitive values, {_ONCE}, are {_AS_WHOLE}: Jensen-Shannon divergence at most ([\d.]+)",
+            rf"In every class the sensitive values, {_ONCE}, are {_AS_WHOLE}: {_JS} at most ([\d.]+)",
             lambda t: any(
                 held.furthest <= float(t) + 1e-9
                 for name, held in releases.items()
