@@ -105,8 +105,8 @@ def test_a_mutant_that_reads_no_rows_and_one_that_reads_other_columns_are_caught
 
 def drafted(each: int, *, name: str = "patient_id", blank: int = 0) -> str:
     frame = visits(people=40, each=each, name=name)
-    empty = pl.DataFrame({name: [None] * blank}, schema={name: pl.String})
-    return sf.draft(pl.concat([frame, empty], how="diagonal"))
+    empty = visits(people=max(blank, 1), each=1, name=name).head(blank).with_columns(pl.lit(None).alias(name))
+    return sf.draft(pl.concat([frame, empty], how="vertical_relaxed"))
 
 
 def told_right() -> bool:

@@ -307,7 +307,7 @@ def _matched(own: np.ndarray, others: np.ndarray) -> tuple[np.ndarray, np.ndarra
     """Pair numbers with others that are as large, or up to a tenth larger; each is used once, the closest first.
 
     >>> [part.tolist() for part in _matched(np.array([0, 30, 4, 4]), np.array([5, 33, 4, 0, 0]))]
-    [[1, 2, 0], [1, 2, 4]]
+    [[1, 2, 0], [1, 2, 3]]
     """
     mine: list[int] = []
     theirs: list[int] = []
